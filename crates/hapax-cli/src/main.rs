@@ -1,0 +1,2 @@
+//! The `hapax` program.
+fn main() {}

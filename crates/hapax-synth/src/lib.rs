@@ -1,0 +1,1 @@
+//! Synthetic webs with known answers.
