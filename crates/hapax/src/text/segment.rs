@@ -1,0 +1,284 @@
+//! A text cut into folded words, fast.
+//!
+//! Most chunks of most texts are a plain ASCII word. Those are lowered in bulk and handed
+//! out without a look at any table of Unicode; everything else goes through [`normalize`]
+//! and [`wordbreak`]. Nothing is allocated per word.
+//!
+//! [`normalize`]: super::normalize
+//! [`wordbreak`]: super::wordbreak
+
+use super::normalize::Normalizer;
+use super::wordbreak::{self, Class, Piece};
+use icu_segmenter::{WordSegmenter, WordSegmenterBorrowed};
+use std::ops::Range;
+
+/// How letters that are written without spaces become words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Unspaced {
+    /// Every two neighbouring characters, overlapping; a run of one is itself. Needs no
+    /// dictionary, so nothing changes when a dictionary does.
+    #[default]
+    Bigrams,
+    /// Words from the dictionaries of `icu_segmenter`.
+    Dictionary,
+}
+
+/// Cuts texts into folded words. Reuse it: it keeps its buffers.
+#[derive(Debug)]
+pub struct Segmenter {
+    unspaced: RunCutter,
+    normalizer: Normalizer,
+    lowered: String,
+    folded: String,
+}
+
+impl Segmenter {
+    /// A segmenter that cuts unspaced runs in this way.
+    pub fn new(unspaced: Unspaced) -> Self {
+        Self {
+            unspaced: RunCutter::new(unspaced),
+            normalizer: Normalizer::default(),
+            lowered: String::new(),
+            folded: String::new(),
+        }
+    }
+
+    /// Calls `visit` with every folded word of `text`, in order.
+    pub fn words(&mut self, text: &str, mut visit: impl FnMut(&str)) {
+        let Self { unspaced, normalizer, lowered, folded } = self;
+        lowered.clear();
+        lowered.push_str(text);
+        lowered.make_ascii_lowercase();
+        let bytes = lowered.as_bytes();
+        let mut at = 0;
+        while at < bytes.len() {
+            let start = at;
+            let mut seen = 0;
+            while at < bytes.len() {
+                let kind = ASCII[usize::from(bytes[at])];
+                if kind == SPACE {
+                    break;
+                }
+                seen |= kind;
+                at += 1;
+            }
+            if seen == PLAIN {
+                visit(&lowered[start..at]);
+            } else if seen & WIDE != 0 {
+                folded.clear();
+                // Folding starts from the original: lowering first could hide a composition.
+                normalizer.fold_into(&text[start..at], folded);
+                unspaced.cut(folded, |range| visit(&folded[range]));
+            } else if seen != 0 {
+                let chunk = &lowered[start..at];
+                let mut scan = wordbreak::Scan::default();
+                let mut report = |piece| match piece {
+                    Piece::Word(range) | Piece::Unspaced(range) => visit(&chunk[range]),
+                };
+                for (i, b) in chunk.bytes().enumerate() {
+                    scan.step(ASCII_CLASS[usize::from(b)], i, 1, &mut report);
+                }
+                scan.finish(&mut report);
+            }
+            at += 1;
+        }
+    }
+
+    /// The ranges of the words of an already folded chunk.
+    pub(super) fn cut_folded(&self, folded: &str, visit: impl FnMut(Range<usize>)) {
+        self.unspaced.cut(folded, visit);
+    }
+
+    pub(super) fn normalizer(&mut self) -> &mut Normalizer {
+        &mut self.normalizer
+    }
+}
+
+/// Cuts a folded chunk, unspaced runs included.
+#[derive(Debug)]
+enum RunCutter {
+    Bigrams,
+    Dictionary(WordSegmenterBorrowed<'static>),
+}
+
+impl RunCutter {
+    fn new(unspaced: Unspaced) -> Self {
+        match unspaced {
+            Unspaced::Bigrams => Self::Bigrams,
+            // `new_auto` would run a neural model on Thai, a hundred times slower.
+            Unspaced::Dictionary => {
+                Self::Dictionary(WordSegmenter::new_dictionary(Default::default()))
+            }
+        }
+    }
+
+    fn cut(&self, folded: &str, mut visit: impl FnMut(Range<usize>)) {
+        wordbreak::pieces(folded, |piece| match piece {
+            Piece::Word(range) => visit(range),
+            Piece::Unspaced(run) => match self {
+                Self::Bigrams => bigrams(folded, run, &mut visit),
+                Self::Dictionary(words) => {
+                    let mut from = run.start;
+                    for end in words.segment_str(&folded[run.clone()]).skip(1) {
+                        visit(from..run.start + end);
+                        from = run.start + end;
+                    }
+                }
+            },
+        });
+    }
+}
+
+/// Overlapping pairs of units; a unit is a letter with the marks that follow it.
+fn bigrams(folded: &str, run: Range<usize>, visit: &mut impl FnMut(Range<usize>)) {
+    let mut before = None;
+    let mut unit = run.start;
+    for (offset, c) in folded[run.clone()].char_indices().skip(1) {
+        let at = run.start + offset;
+        if Class::of(c) == Class::Unspaced {
+            if let Some(start) = before {
+                visit(start..at);
+            }
+            before = Some(unit);
+            unit = at;
+        }
+    }
+    visit(before.unwrap_or(unit)..run.end);
+}
+
+/// White space: ends a chunk. The other kinds are flags of a chunk.
+const SPACE: u8 = 0x80;
+/// Lower-case letters and digits, which always are part of a word.
+const PLAIN: u8 = 1;
+/// Any other ASCII character, which may end, join or not touch a word.
+const SIGN: u8 = 2;
+/// Part of a character beyond ASCII.
+const WIDE: u8 = 4;
+
+static ASCII: [u8; 256] = {
+    let mut table = [SIGN; 256];
+    let mut b = 0;
+    while b < 256 {
+        let byte = b as u8;
+        if byte.is_ascii_whitespace() || byte == 0x0B {
+            table[b] = SPACE;
+        } else if byte.is_ascii_lowercase() || byte.is_ascii_digit() {
+            table[b] = PLAIN;
+        } else if !byte.is_ascii() {
+            table[b] = WIDE;
+        }
+        b += 1;
+    }
+    table
+};
+
+/// [`Class::of`] for ASCII, checked against it by a test.
+static ASCII_CLASS: [Class; 128] = {
+    let mut table = [Class::Other; 128];
+    let mut b = 0;
+    while b < 128 {
+        table[b] = match b as u8 {
+            b'a'..=b'z' | b'A'..=b'Z' => Class::Letter,
+            b'0'..=b'9' => Class::Digit,
+            b'_' => Class::Joiner,
+            b':' => Class::MidLetter,
+            b',' | b';' => Class::MidNumber,
+            b'.' => Class::MidBoth,
+            b'\'' => Class::Apostrophe,
+            b'"' => Class::Quote,
+            _ => Class::Other,
+        };
+        b += 1;
+    }
+    table
+};
+
+/// Is this the white space at which a text is cut into chunks?
+pub(super) fn is_chunk_end(byte: u8) -> bool {
+    ASCII[usize::from(byte)] == SPACE
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn words(unspaced: Unspaced, text: &str) -> Vec<String> {
+        let mut found = Vec::new();
+        Segmenter::new(unspaced).words(text, |w| found.push(w.to_owned()));
+        found
+    }
+
+    /// The obvious version: fold everything, cut at white space, use the general path.
+    fn slow_words(unspaced: Unspaced, text: &str) -> Vec<String> {
+        let mut found = Vec::new();
+        let cutter = RunCutter::new(unspaced);
+        for chunk in text.split(|c: char| c.is_ascii() && is_chunk_end(c as u8)) {
+            let mut folded = String::new();
+            Normalizer::default().fold_into(chunk, &mut folded);
+            cutter.cut(&folded, |range| found.push(folded[range].to_owned()));
+        }
+        found
+    }
+
+    #[test]
+    fn ascii_classes_are_those_of_unicode() {
+        for b in 0..128u8 {
+            assert_eq!(ASCII_CLASS[usize::from(b)], Class::of(char::from(b)), "byte {b:#x}");
+        }
+    }
+
+    #[test]
+    fn english_is_cut_at_spaces_and_punctuation() {
+        assert_eq!(
+            words(Unspaced::Bigrams, "The Quick, brown fox's  3.5 e-mails\tHTML5!"),
+            ["the", "quick", "brown", "fox's", "3.5", "e", "mails", "html5"]
+        );
+    }
+
+    #[test]
+    fn chinese_without_a_dictionary_becomes_overlapping_pairs() {
+        assert_eq!(words(Unspaced::Bigrams, "我爱北京 a 天"), ["我爱", "爱北", "北京", "a", "天"]);
+    }
+
+    #[test]
+    fn chinese_and_thai_with_a_dictionary_become_words() {
+        assert_eq!(words(Unspaced::Dictionary, "北京天安门"), ["北京", "天安门"]);
+        assert_eq!(words(Unspaced::Dictionary, "ภาษาไทย"), ["ภาษา", "ไทย"]);
+    }
+
+    #[test]
+    fn thai_marks_stay_with_their_letters() {
+        assert_eq!(words(Unspaced::Bigrams, "ที่นี่"), ["ที่นี่"]);
+        assert_eq!(words(Unspaced::Bigrams, "กขค"), ["กข", "ขค"]);
+    }
+
+    fn mixed() -> impl Strategy<Value = String> {
+        let piece = prop_oneof![
+            4 => "[A-Za-z0-9]{1,8}",
+            3 => "[ \t\n]",
+            2 => "[.,:;'_\\-\"!/]",
+            1 => "[äÖßéИя漢字かなカナกาひא한ﬁＡ①\u{300}\u{3000}\u{A0}]{1,3}",
+            1 => any::<char>().prop_map(String::from),
+        ];
+        proptest::collection::vec(piece, 0..30).prop_map(|v| v.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn the_fast_path_gives_the_words_of_the_slow_one(text in mixed()) {
+            for unspaced in [Unspaced::Bigrams, Unspaced::Dictionary] {
+                prop_assert_eq!(words(unspaced, &text), slow_words(unspaced, &text));
+            }
+        }
+
+        #[test]
+        fn a_used_segmenter_answers_like_a_fresh_one(a in mixed(), b in mixed()) {
+            let mut used = Segmenter::new(Unspaced::Bigrams);
+            used.words(&a, |_| {});
+            let mut again = Vec::new();
+            used.words(&b, |w| again.push(w.to_owned()));
+            prop_assert_eq!(again, words(Unspaced::Bigrams, &b));
+        }
+    }
+}
