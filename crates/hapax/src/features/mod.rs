@@ -1,1 +1,24 @@
-//! (being written)
+//! Words to weighted hashes.
+//!
+//! Every word that passes the filters becomes a 64-bit hash; every run of `n` words, a
+//! *shingle*, becomes one hash made of theirs. A weighting says how much a shingle counts:
+//! once, as often as it occurs, or the more the rarer it is in a collection.
+//!
+//! All weights are integers, so that sums do not depend on order, machine or compiler.
+//!
+//! # Reading order
+//!
+//! [`hash`] has the two hash functions. [`words`] filters and hashes the words of a text.
+//! [`frequency`] learns in how many documents a feature occurs.
+//!
+//! # What this module does not know
+//!
+//! Fingerprints, and what becomes of the hashes.
+
+pub mod frequency;
+pub mod hash;
+pub mod words;
+
+pub use frequency::{Frequencies, FrequencyError, FrequencyWeights};
+pub use hash::{ShingleSize, shingles};
+pub use words::{WordFilter, WordHasher};

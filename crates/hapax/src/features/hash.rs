@@ -1,0 +1,134 @@
+//! The hash of a word and the hash of a shingle.
+//!
+//! A word's hash is XXH3-64 of its folded UTF-8 bytes with the recipe's seed. A shingle of
+//! one word is that hash. A longer shingle is the polynomial of its words' hashes in
+//! [`BASE`] modulo 2^64, scrambled by [`scramble`]; the polynomial rolls, so every shingle
+//! costs the same however long it is. A text with fewer words than a shingle has is one
+//! shingle of all its words.
+//!
+//! Source: Broder 1997 for shingles; Karp and Rabin 1987 for the rolling polynomial; the
+//! scrambling is the finaliser of SplitMix64 (Steele, Lea and Flood 2014).
+
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+/// The polynomial's base. Odd, and 3 modulo 4, so that swapping two words of a shingle can
+/// change nothing only if their hashes agree in 63 bits.
+pub const BASE: u64 = 0x9E37_79B9_7F4A_7C17;
+
+/// The most words a shingle may have.
+pub const MAX_SHINGLE: u8 = 8;
+
+/// How many words make a shingle: 1 to 8.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ShingleSize(u8);
+
+impl ShingleSize {
+    /// Single words.
+    pub const ONE: Self = Self(1);
+
+    /// `None` unless `words` is 1 to [`MAX_SHINGLE`].
+    pub const fn new(words: u8) -> Option<Self> {
+        if words >= 1 && words <= MAX_SHINGLE { Some(Self(words)) } else { None }
+    }
+
+    /// The number of words.
+    pub const fn words(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// The hash of one folded word.
+#[inline]
+pub fn word_hash(word: &str, seed: u64) -> u64 {
+    xxh3_64_with_seed(word.as_bytes(), seed)
+}
+
+/// A bijection of 64-bit values after which every output bit depends on every input bit.
+#[inline]
+pub const fn scramble(value: u64) -> u64 {
+    let mut z = value;
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+/// Appends the hash of every shingle of `words` to `out`, in text order.
+///
+/// `words.len() - size + 1` of them; one if there are fewer words than `size`; none if there
+/// are no words.
+pub fn shingles(words: &[u64], size: ShingleSize, out: &mut Vec<u64>) {
+    let n = size.words();
+    if n == 1 {
+        out.extend_from_slice(words);
+        return;
+    }
+    if words.is_empty() {
+        return;
+    }
+    let (head, tail) = words.split_at(n.min(words.len()));
+    let mut rolling = head.iter().fold(0u64, |acc, &w| acc.wrapping_mul(BASE).wrapping_add(w));
+    out.push(scramble(rolling));
+    let leaving_weight = (1..n).fold(1u64, |power, _| power.wrapping_mul(BASE));
+    out.extend(words.iter().zip(tail).map(|(&leaving, &entering)| {
+        rolling = rolling
+            .wrapping_sub(leaving.wrapping_mul(leaving_weight))
+            .wrapping_mul(BASE)
+            .wrapping_add(entering);
+        scramble(rolling)
+    }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The obvious version: each window on its own.
+    fn slow_shingles(words: &[u64], n: usize) -> Vec<u64> {
+        if words.is_empty() {
+            return Vec::new();
+        }
+        if n == 1 {
+            return words.to_vec();
+        }
+        words
+            .windows(n.min(words.len()))
+            .map(|w| scramble(w.iter().fold(0, |a: u64, &x| a.wrapping_mul(BASE).wrapping_add(x))))
+            .collect()
+    }
+
+    fn fast_shingles(words: &[u64], n: u8) -> Vec<u64> {
+        let mut out = Vec::new();
+        shingles(words, ShingleSize::new(n).unwrap(), &mut out);
+        out
+    }
+
+    #[test]
+    fn sizes_outside_one_to_eight_are_refused() {
+        assert_eq!(ShingleSize::new(0), None);
+        assert_eq!(ShingleSize::new(9), None);
+        assert_eq!(ShingleSize::new(8).map(ShingleSize::words), Some(8));
+    }
+
+    #[test]
+    fn word_order_matters_inside_a_shingle() {
+        let [a, b] = ["to", "be"].map(|w| word_hash(w, 0));
+        assert_ne!(fast_shingles(&[a, b], 2), fast_shingles(&[b, a], 2));
+    }
+
+    #[test]
+    fn the_hash_of_a_word_is_the_published_xxh3() {
+        // The empty input's value is in the XXH3 specification's test vectors.
+        assert_eq!(word_hash("", 0), 0x2D06_8005_38D3_94C2);
+    }
+
+    proptest! {
+        #[test]
+        fn rolling_gives_what_every_window_on_its_own_gives(
+            words in proptest::collection::vec(0u64..5, 0..40),
+            n in 1u8..=8,
+        ) {
+            prop_assert_eq!(fast_shingles(&words, n), slow_shingles(&words, usize::from(n)));
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! The hashes of the words of a text that pass the recipe's filters.
+//!
+//! Filters, in this order: words shorter than the minimum go, stop words go, what remains is
+//! stemmed. No allocation per word unless stemming is on and changes the word.
+
+use super::hash::word_hash;
+use crate::text::language::{Stemming, StopWords};
+use crate::text::{PlacedWord, Segmenter, Unspaced};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// Which words count, and in which form.
+#[derive(Clone, Debug, Default)]
+pub struct WordFilter {
+    /// Words with fewer characters are dropped; 0 and 1 keep all.
+    pub min_chars: usize,
+    /// Words on this list are dropped.
+    pub stop_words: Option<Arc<StopWords>>,
+    /// Words that remain are replaced by their stems.
+    pub stemming: Option<Stemming>,
+}
+
+impl WordFilter {
+    fn is_open(&self) -> bool {
+        self.min_chars <= 1 && self.stop_words.is_none() && self.stemming.is_none()
+    }
+
+    fn keep<'w>(&self, word: &'w str) -> Option<Cow<'w, str>> {
+        // Counting characters only when bytes do not settle it.
+        if word.len() < self.min_chars || word.chars().count() < self.min_chars {
+            return None;
+        }
+        if self.stop_words.as_ref().is_some_and(|list| list.contains(word)) {
+            return None;
+        }
+        Some(match self.stemming {
+            Some(stemming) => stemming.stem(word),
+            None => Cow::Borrowed(word),
+        })
+    }
+}
+
+/// Turns texts into word hashes. Reuse it: it keeps its buffers.
+#[derive(Debug)]
+pub struct WordHasher {
+    segmenter: Segmenter,
+    filter: WordFilter,
+    unspaced: Unspaced,
+    seed: u64,
+}
+
+impl WordHasher {
+    /// A hasher with this way of cutting, these filters and this seed.
+    pub fn new(unspaced: Unspaced, filter: WordFilter, seed: u64) -> Self {
+        Self { segmenter: Segmenter::new(unspaced), filter, unspaced, seed }
+    }
+
+    /// Appends the hashes of the words of `text`, in order.
+    pub fn hash_into(&mut self, text: &str, out: &mut Vec<u64>) {
+        let Self { segmenter, filter, seed, .. } = self;
+        if filter.is_open() {
+            segmenter.words(text, |word| out.push(word_hash(word, *seed)));
+        } else {
+            segmenter.words(text, |word| {
+                if let Some(kept) = filter.keep(word) {
+                    out.push(word_hash(&kept, *seed));
+                }
+            });
+        }
+    }
+
+    /// The same words with their hashes and their places, slowly.
+    pub fn placed(&mut self, text: &str) -> Vec<(PlacedWord, u64)> {
+        let mut words = self.segmenter.placed_words(text);
+        words.retain_mut(|w| match self.filter.keep(&w.word).map(Cow::into_owned) {
+            Some(kept) => {
+                w.word = kept;
+                true
+            }
+            None => false,
+        });
+        words
+            .into_iter()
+            .map(|w| {
+                let hash = word_hash(&w.word, self.seed);
+                (w, hash)
+            })
+            .collect()
+    }
+}
+
+impl Clone for WordHasher {
+    /// Same settings, own buffers.
+    fn clone(&self) -> Self {
+        Self::new(self.unspaced, self.filter.clone(), self.seed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hashes(filter: WordFilter, text: &str) -> Vec<u64> {
+        let mut out = Vec::new();
+        WordHasher::new(Unspaced::Bigrams, filter, 7).hash_into(text, &mut out);
+        out
+    }
+
+    fn of(words: &[&str]) -> Vec<u64> {
+        words.iter().map(|w| word_hash(w, 7)).collect()
+    }
+
+    #[test]
+    fn without_filters_every_word_counts() {
+        assert_eq!(
+            hashes(WordFilter::default(), "A rose is a rose"),
+            of(&["a", "rose", "is", "a", "rose"])
+        );
+    }
+
+    #[test]
+    fn short_words_are_measured_in_characters() {
+        let filter = WordFilter { min_chars: 3, ..WordFilter::default() };
+        assert_eq!(hashes(filter, "ab abc äö äöü"), of(&["abc", "äöü"]));
+    }
+
+    #[test]
+    fn stop_words_go_before_stemming() {
+        let filter = WordFilter {
+            min_chars: 0,
+            stop_words: Some(Arc::new(StopWords::for_language("en").unwrap())),
+            stemming: Some(Stemming::named("porter").unwrap()),
+        };
+        assert_eq!(hashes(filter, "The connections of the networks"), of(&["connect", "network"]));
+    }
+
+    #[test]
+    fn placed_words_have_the_same_hashes() {
+        let filter = WordFilter { min_chars: 2, ..WordFilter::default() };
+        let text = "I saw 北京市, a Straße";
+        let mut hasher = WordHasher::new(Unspaced::Bigrams, filter, 7);
+        let mut plain = Vec::new();
+        hasher.hash_into(text, &mut plain);
+        let placed: Vec<u64> = hasher.placed(text).into_iter().map(|(_, h)| h).collect();
+        assert_eq!(plain, placed);
+        assert_eq!(plain.len(), 4);
+    }
+}
