@@ -4,7 +4,8 @@
 //!
 //! [`bits`] holds the values: [`Fingerprint`], [`MaxDistance`], [`BitSums`]. [`simhash`]
 //! makes them, [`sketch`] makes the small set summary that confirms a pair, [`content`] the
-//! hash that exact duplicates share.
+//! hash that exact duplicates share. [`recipe`] names the whole way from bytes to bits and
+//! [`fingerprinter`] runs it. [`explain`] says why two pages are alike.
 //!
 //! # What this module does not know
 //!
@@ -12,10 +13,17 @@
 
 pub mod bits;
 pub mod content;
+pub mod explain;
+pub mod fingerprinter;
+pub mod recipe;
+mod recipe_file;
 pub mod simhash;
 pub mod sketch;
 
 pub use bits::{BitSums, Fingerprint, MaxDistance};
 pub use content::ContentHash;
+pub use explain::{Comparison, compare};
+pub use fingerprinter::{FeatureReader, Fingerprinter, Imprint, Mark};
+pub use recipe::{Recipe, RecipeError, RecipeId, RecipeMismatch, Weighting};
 pub use simhash::{Tally, Tie};
 pub use sketch::{Estimate, Sketch};

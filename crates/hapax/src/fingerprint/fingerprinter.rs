@@ -1,0 +1,314 @@
+//! Pages in, imprints out: a recipe made ready to run.
+//!
+//! A [`Fingerprinter`] owns every buffer the way needs, so a million pages cost no more
+//! memory than the largest of them. Threads take a clone each; clones share the tables.
+//!
+//! # Promises
+//!
+//! The same bytes and recipe give the same imprint on every platform and thread, whether
+//! the text comes whole or in parts. A page without features has no fingerprint, rather
+//! than one that would match every other empty page.
+
+use super::bits::{BitSums, Fingerprint};
+use super::content::ContentHash;
+use super::recipe::{Recipe, RecipeError, RecipeId, Weighting};
+use super::simhash::{self, Tally};
+use super::sketch::{Sketch, Sketcher};
+use crate::features::{FrequencyError, FrequencyWeights, WordFilter, WordHasher, shingles};
+use crate::page::{Hints, Page, PageError, Purifier, PurifyOptions};
+use crate::text::language::{Stemming, StopWords};
+use std::sync::Arc;
+
+/// What remains of a page: everything later stages compare.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Imprint {
+    /// Equal exactly for equal purified texts.
+    pub content: ContentHash,
+    /// Words that passed the filters.
+    pub words: u32,
+    /// Shingles that went into the fingerprint, repeats included.
+    pub features: u32,
+    /// Fewer features than the recipe asks for: similarity says little about such a page.
+    pub too_short: bool,
+    /// `None` when the page has no features.
+    pub mark: Option<Mark>,
+}
+
+/// The comparable part of an imprint.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mark {
+    /// The 64 bits.
+    pub fingerprint: Fingerprint,
+    /// What the bits were cut from; says which are weak.
+    pub sums: BitSums,
+    /// Confirms what the fingerprint proposes.
+    pub sketch: Sketch,
+}
+
+/// Makes imprints by one recipe. Reuse it; clone it for another thread.
+#[derive(Debug)]
+pub struct Fingerprinter {
+    recipe: Arc<Recipe>,
+    id: RecipeId,
+    weights: Option<Arc<FrequencyWeights>>,
+    purifier: Purifier,
+    maker: Maker,
+}
+
+impl Fingerprinter {
+    /// Makes a recipe ready. TF-IDF recipes need `weights`, others must not have them.
+    ///
+    /// # Errors
+    ///
+    /// The recipe is invalid, or table and recipe do not belong together.
+    pub fn new(
+        recipe: Recipe,
+        weights: Option<Arc<FrequencyWeights>>,
+    ) -> Result<Self, RecipeError> {
+        recipe.validate()?;
+        match (&weights, recipe.weighting) {
+            (None, Weighting::TfIdf) => {
+                return Err(RecipeError::NeedsTable { recipe: recipe.name });
+            }
+            (Some(table), Weighting::TfIdf) if table.features_key() != recipe.features_key() => {
+                return Err(RecipeError::Table(FrequencyError::OtherFeatures {
+                    found: table.features_key(),
+                    wanted: recipe.features_key(),
+                }));
+            }
+            (Some(_), Weighting::Presence | Weighting::Count) => {
+                return Err(RecipeError::NeedsNoTable { recipe: recipe.name });
+            }
+            (Some(_), Weighting::TfIdf) | (None, Weighting::Presence | Weighting::Count) => {}
+        }
+        let words = word_hasher(&recipe)?;
+        let id = recipe.id(weights.as_deref());
+        Ok(Self::assemble(Arc::new(recipe), id, weights, words))
+    }
+
+    fn assemble(
+        recipe: Arc<Recipe>,
+        id: RecipeId,
+        weights: Option<Arc<FrequencyWeights>>,
+        words: WordHasher,
+    ) -> Self {
+        let purifier = Purifier::new(PurifyOptions { extent: recipe.extent, ..Default::default() });
+        Self { recipe, id, weights, purifier, maker: Maker::new(words) }
+    }
+
+    /// The recipe.
+    pub fn recipe(&self) -> &Recipe {
+        &self.recipe
+    }
+
+    /// What the fingerprints are labelled with.
+    pub fn recipe_id(&self) -> &RecipeId {
+        &self.id
+    }
+
+    /// The imprint of a page given as bytes: HTML or plain text in any encoding.
+    ///
+    /// # Errors
+    ///
+    /// The bytes are neither.
+    pub fn page(&mut self, bytes: &[u8], hints: &Hints<'_>) -> Result<Imprint, PageError> {
+        let page = self.purifier.purify(bytes, hints)?;
+        Ok(self.maker.imprint(&page.text, &self.recipe, self.weights.as_deref()))
+    }
+
+    /// The imprint of a page given as decoded HTML.
+    ///
+    /// # Errors
+    ///
+    /// The page exceeds a limit that cannot be met by cutting it.
+    pub fn html(&mut self, html: &str) -> Result<Imprint, PageError> {
+        let page = self.purifier.purify_html(html, &Hints::default())?;
+        Ok(self.maker.imprint(&page.text, &self.recipe, self.weights.as_deref()))
+    }
+
+    /// The imprint of a plain text.
+    ///
+    /// # Errors
+    ///
+    /// The text exceeds a limit that cannot be met by cutting it.
+    pub fn text(&mut self, text: &str) -> Result<Imprint, PageError> {
+        let page = self.purifier.purify_text(text)?;
+        Ok(self.maker.imprint(&page.text, &self.recipe, self.weights.as_deref()))
+    }
+
+    /// The imprint of a plain text that comes in parts, cut anywhere between characters.
+    ///
+    /// # Errors
+    ///
+    /// As for [`text`](Self::text).
+    pub fn text_parts<'a>(
+        &mut self,
+        parts: impl IntoIterator<Item = &'a str>,
+    ) -> Result<Imprint, PageError> {
+        let mut whole = std::mem::take(&mut self.maker.joined);
+        whole.clear();
+        whole.extend(parts);
+        let imprint = self.text(&whole);
+        self.maker.joined = whole;
+        imprint
+    }
+
+    /// The imprint of a page that is purified already, under this recipe's extent.
+    pub fn purified(&mut self, page: &Page) -> Imprint {
+        self.maker.imprint(&page.text, &self.recipe, self.weights.as_deref())
+    }
+
+    pub(super) fn purified_text(&mut self, text: &str) -> Imprint {
+        self.maker.imprint(text, &self.recipe, self.weights.as_deref())
+    }
+
+    pub(super) fn word_hasher(&mut self) -> &mut WordHasher {
+        &mut self.maker.words
+    }
+
+    pub(super) fn weights(&self) -> Option<&FrequencyWeights> {
+        self.weights.as_deref()
+    }
+}
+
+impl Clone for Fingerprinter {
+    /// Same recipe and tables, own buffers.
+    fn clone(&self) -> Self {
+        Self::assemble(
+            Arc::clone(&self.recipe),
+            self.id.clone(),
+            self.weights.clone(),
+            self.maker.words.clone(),
+        )
+    }
+}
+
+/// The features of pages by a recipe, for training its frequency table.
+///
+/// A TF-IDF recipe cannot run before its table is trained; this is the part of it that can.
+#[derive(Debug)]
+pub struct FeatureReader {
+    purifier: Purifier,
+    words: WordHasher,
+    recipe: Recipe,
+    hashes: Vec<u64>,
+    features: Vec<u64>,
+}
+
+impl FeatureReader {
+    /// Makes the features part of a recipe ready.
+    ///
+    /// # Errors
+    ///
+    /// The recipe is invalid.
+    pub fn new(recipe: Recipe) -> Result<Self, RecipeError> {
+        recipe.validate()?;
+        let words = word_hasher(&recipe)?;
+        let purifier = Purifier::new(PurifyOptions { extent: recipe.extent, ..Default::default() });
+        Ok(Self { purifier, words, recipe, hashes: Vec::new(), features: Vec::new() })
+    }
+
+    /// The features of a page, repeats included; the caller may reorder them.
+    ///
+    /// # Errors
+    ///
+    /// The bytes are neither HTML nor text.
+    pub fn page(&mut self, bytes: &[u8], hints: &Hints<'_>) -> Result<&mut Vec<u64>, PageError> {
+        let page = self.purifier.purify(bytes, hints)?;
+        self.hashes.clear();
+        self.features.clear();
+        self.words.hash_into(&page.text, &mut self.hashes);
+        shingles(&self.hashes, self.recipe.shingle, &mut self.features);
+        Ok(&mut self.features)
+    }
+}
+
+fn word_hasher(recipe: &Recipe) -> Result<WordHasher, RecipeError> {
+    let filter = WordFilter {
+        min_chars: usize::from(recipe.min_word_chars),
+        stop_words: match &recipe.stop_words {
+            Some(code) => Some(Arc::new(StopWords::for_language(code)?)),
+            None => None,
+        },
+        stemming: recipe.stemming.as_deref().map(Stemming::named).transpose()?,
+    };
+    Ok(WordHasher::new(recipe.unspaced, filter, recipe.seed))
+}
+
+/// The buffers between a purified text and its imprint.
+#[derive(Debug)]
+struct Maker {
+    words: WordHasher,
+    hashes: Vec<u64>,
+    features: Vec<u64>,
+    sketcher: Sketcher,
+    joined: String,
+}
+
+impl Maker {
+    fn new(words: WordHasher) -> Self {
+        Self {
+            words,
+            hashes: Vec::new(),
+            features: Vec::new(),
+            sketcher: Sketcher::default(),
+            joined: String::new(),
+        }
+    }
+
+    fn imprint(
+        &mut self,
+        text: &str,
+        recipe: &Recipe,
+        weights: Option<&FrequencyWeights>,
+    ) -> Imprint {
+        self.hashes.clear();
+        self.words.hash_into(text, &mut self.hashes);
+
+        self.features.clear();
+        shingles(&self.hashes, recipe.sketch_shingle, &mut self.features);
+        let sketch = self.sketcher.sketch(&self.features);
+
+        if recipe.shingle != recipe.sketch_shingle {
+            self.features.clear();
+            shingles(&self.hashes, recipe.shingle, &mut self.features);
+        }
+        let count = u32::try_from(self.features.len()).unwrap_or(u32::MAX);
+        let tally = tally(&mut self.features, recipe.weighting, weights);
+        let mark = sketch.map(|sketch| {
+            let sums = tally.sums();
+            Mark { fingerprint: simhash::cut(&sums, recipe.tie), sums, sketch }
+        });
+        Imprint {
+            content: ContentHash::of(text),
+            words: u32::try_from(self.hashes.len()).unwrap_or(u32::MAX),
+            features: count,
+            too_short: count < recipe.min_features,
+            mark,
+        }
+    }
+}
+
+/// The weighted sums of features; may reorder them.
+fn tally(
+    features: &mut Vec<u64>,
+    weighting: Weighting,
+    weights: Option<&FrequencyWeights>,
+) -> Tally {
+    let mut tally = Tally::default();
+    match (weighting, weights) {
+        (Weighting::TfIdf, Some(weights)) => {
+            for &feature in features.iter() {
+                tally.add(feature, weights.weight(feature));
+            }
+        }
+        (Weighting::Presence, _) => {
+            features.sort_unstable();
+            features.dedup();
+            tally.add_all(features);
+        }
+        // `new` has refused TF-IDF without a table.
+        (Weighting::Count | Weighting::TfIdf, _) => tally.add_all(features),
+    }
+    tally
+}

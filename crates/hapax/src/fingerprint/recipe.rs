@@ -1,0 +1,365 @@
+//! A recipe: the whole way from bytes to bits, as data with a name and a version.
+//!
+//! Two fingerprints say something about each other only if one recipe made both, so a
+//! recipe has an identity (its name and a digest of everything that decides the bits), and
+//! mixing identities is an error, never a comparison. A built-in recipe never changes under
+//! its name: whatever would move a golden vector in `vectors/` is a new name.
+//!
+//! # What this module does not know
+//!
+//! Files. The text of a recipe file is parsed by [`from_toml`](Recipe::from_toml).
+
+use super::simhash::Tie;
+use crate::features::{FrequencyWeights, ShingleSize};
+use crate::page::Extent;
+use crate::text::Unspaced;
+use crate::text::language::{Stemming, StopWords, UnknownLanguage};
+use std::fmt;
+use std::str::FromStr;
+
+/// The version of everything a recipe does not spell out: purification, normalisation, word
+/// rules, hashes. Part of every recipe's digest.
+pub const PIPELINE_VERSION: u32 = 1;
+
+/// How much a feature counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Weighting {
+    /// Once, however often it occurs.
+    Presence,
+    /// As often as it occurs.
+    Count,
+    /// As often as it occurs, times how rare it is in a trained table.
+    TfIdf,
+}
+
+/// From bytes to bits. See `docs/fingerprint.md` for what each field decides.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recipe {
+    /// Name and version, such as `web-1`.
+    pub name: String,
+    /// The whole body or the main content only.
+    pub extent: Extent,
+    /// How scripts without spaces become words.
+    pub unspaced: Unspaced,
+    /// Shorter words are dropped; counted in characters.
+    pub min_word_chars: u8,
+    /// ISO 639-1 code of the stop-word list.
+    pub stop_words: Option<String>,
+    /// Name of the stemming algorithm.
+    pub stemming: Option<String>,
+    /// Words in a feature.
+    pub shingle: ShingleSize,
+    /// What a feature weighs.
+    pub weighting: Weighting,
+    /// Seed of the word hash.
+    pub seed: u64,
+    /// The bit at a sum of zero.
+    pub tie: Tie,
+    /// Words in a shingle of the sketch.
+    pub sketch_shingle: ShingleSize,
+    /// A page with fewer features is flagged as too short to judge.
+    pub min_features: u32,
+}
+
+/// Fewer features than this flag a page as too short to judge, unless the recipe says
+/// otherwise.
+pub const MIN_FEATURES: u32 = 10;
+/// Words in a shingle of the sketch, unless the recipe says otherwise.
+pub const SKETCH_SHINGLE: u8 = 5;
+
+/// The recipe that is used when none is named.
+pub const DEFAULT_RECIPE: &str = "web-1";
+
+impl Recipe {
+    /// The names of the built-in recipes, the default first.
+    pub const BUILT_IN: [&'static str; 5] =
+        [DEFAULT_RECIPE, "stream-words", "khan-words", "sood-tfidf", "zhu-shingles"];
+
+    /// A built-in recipe.
+    ///
+    /// # Errors
+    ///
+    /// There is none of this name.
+    pub fn built_in(name: &str) -> Result<Self, RecipeError> {
+        let mut recipe = Self::base(name);
+        match name {
+            // Chosen by measured quality: words as often as they occur propose best.
+            DEFAULT_RECIPE => {}
+            // "We compute a 64-bit simhash fingerprint by processing the bag-of-words
+            // representation" (Stream).
+            "stream-words" => {}
+            // Words, and a 1 for sums "greater then and equal to 0" (Khan, II.A).
+            "khan-words" => recipe.tie = Tie::One,
+            // "Word TF-IDF after stemming (using standard porter stemming algorithm) and
+            // stop-word removal" (Sood, VII.A).
+            "sood-tfidf" => {
+                recipe.stop_words = Some("en".to_owned());
+                recipe.stemming = Some("porter".to_owned());
+                recipe.weighting = Weighting::TfIdf;
+            }
+            // Sets of k-gram shingles (Zhu, 4.1 and 4.2); the paper names no k, five is the
+            // size on which our measured sets state their Jaccard similarity.
+            "zhu-shingles" => {
+                recipe.shingle = recipe.sketch_shingle;
+                recipe.weighting = Weighting::Presence;
+            }
+            _ => return Err(RecipeError::Unknown { given: name.to_owned() }),
+        }
+        Ok(recipe)
+    }
+
+    fn base(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            extent: Extent::Body,
+            unspaced: Unspaced::Bigrams,
+            min_word_chars: 1,
+            stop_words: None,
+            stemming: None,
+            shingle: ShingleSize::ONE,
+            weighting: Weighting::Count,
+            seed: 0,
+            tie: Tie::Zero,
+            sketch_shingle: const { ShingleSize::new(SKETCH_SHINGLE).expect("1 to 8") },
+            min_features: MIN_FEATURES,
+        }
+    }
+
+    /// Tells apart which features are made, whatever they weigh: a frequency table belongs
+    /// to this.
+    pub fn features_key(&self) -> u64 {
+        digest(&format!(
+            "features pipeline={PIPELINE_VERSION} extent={:?} {}",
+            self.extent,
+            self.word_settings()
+        ))
+    }
+
+    /// The identity of the fingerprints this recipe makes with these weights.
+    pub fn id(&self, weights: Option<&FrequencyWeights>) -> RecipeId {
+        let table = weights.map_or(0, FrequencyWeights::digest);
+        let settings = format!(
+            "recipe pipeline={PIPELINE_VERSION} extent={:?} {} weighting={:?} tie={:?} \
+             sketch-shingle={} table={table:016x}",
+            self.extent,
+            self.word_settings(),
+            self.weighting,
+            self.tie,
+            self.sketch_shingle.words(),
+        );
+        RecipeId { name: self.name.clone(), digest: digest(&settings) }
+    }
+
+    fn word_settings(&self) -> String {
+        format!(
+            "unspaced={:?} min-word-chars={} stop-words={} stemming={} shingle={} seed={:016x}",
+            self.unspaced,
+            self.min_word_chars,
+            self.stop_words.as_deref().unwrap_or("-"),
+            self.stemming.as_deref().unwrap_or("-"),
+            self.shingle.words(),
+            self.seed,
+        )
+    }
+
+    /// Checks what the types cannot.
+    pub(super) fn validate(&self) -> Result<(), RecipeError> {
+        let clean = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+        if self.name.is_empty() || self.name.len() > 64 || !self.name.chars().all(clean) {
+            return Err(RecipeError::Name { given: self.name.chars().take(80).collect() });
+        }
+        if let Some(code) = &self.stop_words {
+            StopWords::for_language(code)?;
+        }
+        if let Some(name) = &self.stemming {
+            Stemming::named(name)?;
+        }
+        Ok(())
+    }
+}
+
+fn digest(settings: &str) -> u64 {
+    let mut bytes = [0; 8];
+    bytes.copy_from_slice(&blake3::hash(settings.as_bytes()).as_bytes()[..8]);
+    u64::from_le_bytes(bytes)
+}
+
+/// Which recipe made a fingerprint: the name for people, the digest for certainty.
+///
+/// Written `name:digest`, the digest as sixteen hexadecimal digits.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct RecipeId {
+    name: String,
+    digest: u64,
+}
+
+impl RecipeId {
+    /// The recipe's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Refuses to go on when fingerprints of `other` would be compared with ours.
+    ///
+    /// # Errors
+    ///
+    /// The recipes differ.
+    pub fn must_be(&self, other: &Self) -> Result<(), RecipeMismatch> {
+        if self == other {
+            Ok(())
+        } else {
+            Err(RecipeMismatch { ours: self.clone(), theirs: other.clone() })
+        }
+    }
+}
+
+impl fmt::Display for RecipeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{:016x}", self.name, self.digest)
+    }
+}
+
+impl FromStr for RecipeId {
+    type Err = RecipeError;
+
+    fn from_str(s: &str) -> Result<Self, Self::Err> {
+        let parsed = s.rsplit_once(':').and_then(|(name, digits)| {
+            let digest = u64::from_str_radix(digits, 16).ok()?;
+            (digits.len() == 16 && !name.is_empty()).then(|| Self { name: name.to_owned(), digest })
+        });
+        parsed.ok_or_else(|| RecipeError::Id { given: s.chars().take(80).collect() })
+    }
+}
+
+/// Fingerprints of two recipes were to be compared.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "fingerprints of recipe {ours} and of recipe {theirs} cannot be compared; make both with one \
+     recipe"
+)]
+pub struct RecipeMismatch {
+    /// What was there.
+    pub ours: RecipeId,
+    /// What came.
+    pub theirs: RecipeId,
+}
+
+/// Why a recipe cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecipeError {
+    /// No built-in recipe has this name.
+    #[error(
+        "no recipe is called `{given}`; built in are {}; a path to a .toml file works too",
+        Recipe::BUILT_IN.join(", ")
+    )]
+    Unknown {
+        /// The name asked for.
+        given: String,
+    },
+    /// A name that would not survive in a file or a header.
+    #[error("`{given}` cannot name a recipe: 1 to 64 letters, digits, `-`, `_` or `.`")]
+    Name {
+        /// The name.
+        given: String,
+    },
+    /// Not a recipe's identity.
+    #[error("`{given}` is not a recipe id: NAME:16-hexadecimal-digits")]
+    Id {
+        /// What was given.
+        given: String,
+    },
+    /// The text of a recipe file does not parse.
+    #[error("recipe file: {reason}")]
+    File {
+        /// What and where.
+        reason: String,
+    },
+    /// A number outside its range.
+    #[error("recipe file: {field} = {given} is out of range: {range}")]
+    Range {
+        /// The field.
+        field: &'static str,
+        /// What was given.
+        given: u64,
+        /// What would do.
+        range: &'static str,
+    },
+    /// A language that is not known.
+    #[error(transparent)]
+    Language(#[from] UnknownLanguage),
+    /// TF-IDF weights need a trained table.
+    #[error(
+        "recipe {recipe} weighs words by a frequency table and none was given; `hapax train` makes one"
+    )]
+    NeedsTable {
+        /// The recipe.
+        recipe: String,
+    },
+    /// A table was given to a recipe that has no use for it.
+    #[error(
+        "recipe {recipe} does not use a frequency table; leave it out or use weight = \"tf-idf\""
+    )]
+    NeedsNoTable {
+        /// The recipe.
+        recipe: String,
+    },
+    /// The table does not fit.
+    #[error(transparent)]
+    Table(#[from] crate::features::FrequencyError),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_built_in_recipe_is_valid_and_has_its_own_identity() {
+        let ids: BTreeSet<String> = Recipe::BUILT_IN
+            .iter()
+            .map(|name| {
+                let recipe = Recipe::built_in(name).unwrap();
+                recipe.validate().unwrap();
+                recipe.id(None).to_string()
+            })
+            .collect();
+        assert_eq!(ids.len(), Recipe::BUILT_IN.len());
+    }
+
+    #[test]
+    fn every_setting_that_decides_bits_changes_the_identity() {
+        let base = Recipe::built_in(DEFAULT_RECIPE).unwrap();
+        let changes: [fn(&mut Recipe); 10] = [
+            |r| r.extent = Extent::MainContent,
+            |r| r.unspaced = Unspaced::Dictionary,
+            |r| r.min_word_chars = 3,
+            |r| r.stop_words = Some("en".into()),
+            |r| r.stemming = Some("english".into()),
+            |r| r.shingle = ShingleSize::new(3).unwrap(),
+            |r| r.weighting = Weighting::Presence,
+            |r| r.seed = 1,
+            |r| r.tie = Tie::One,
+            |r| r.sketch_shingle = ShingleSize::ONE,
+        ];
+        for change in changes {
+            let mut other = base.clone();
+            change(&mut other);
+            assert!(base.id(None).must_be(&other.id(None)).is_err(), "{other:?}");
+        }
+    }
+
+    #[test]
+    fn identities_are_written_and_read() {
+        let id = Recipe::built_in("zhu-shingles").unwrap().id(None);
+        assert_eq!(id.to_string().parse(), Ok(id));
+        assert!("web-1".parse::<RecipeId>().is_err());
+        assert!("web-1:12".parse::<RecipeId>().is_err());
+    }
+
+    #[test]
+    fn an_unknown_name_is_refused_with_the_known_ones() {
+        let error = Recipe::built_in("web-99").unwrap_err().to_string();
+        assert!(error.contains("`web-99`") && error.contains("sood-tfidf"), "{error}");
+    }
+}
