@@ -70,15 +70,7 @@ impl Segmenter {
                 normalizer.fold_into(&text[start..at], folded);
                 unspaced.cut(folded, |range| visit(&folded[range]));
             } else if seen != 0 {
-                let chunk = &lowered[start..at];
-                let mut scan = wordbreak::Scan::default();
-                let mut report = |piece| match piece {
-                    Piece::Word(range) | Piece::Unspaced(range) => visit(&chunk[range]),
-                };
-                for (i, b) in chunk.bytes().enumerate() {
-                    scan.step(ASCII_CLASS[usize::from(b)], i, 1, &mut report);
-                }
-                scan.finish(&mut report);
+                cut_ascii(&lowered[start..at], &mut visit);
             }
             at += 1;
         }
@@ -92,6 +84,29 @@ impl Segmenter {
     pub(super) fn normalizer(&mut self) -> &mut Normalizer {
         &mut self.normalizer
     }
+}
+
+/// The words of a lowered ASCII chunk that holds signs.
+#[inline]
+fn cut_ascii(chunk: &str, visit: &mut impl FnMut(&str)) {
+    // Most signs stand around a word, where all but the joiner are no part of it.
+    let matters = |b: u8| ASCII[usize::from(b)] == PLAIN || b == b'_';
+    let bytes = chunk.as_bytes();
+    let Some(first) = bytes.iter().position(|&b| matters(b)) else { return };
+    let last = bytes.iter().rposition(|&b| matters(b)).unwrap_or(first);
+    let core = &chunk[first..=last];
+    if core.bytes().all(|b| ASCII[usize::from(b)] == PLAIN) {
+        visit(core);
+        return;
+    }
+    let mut scan = wordbreak::Scan::default();
+    let mut report = |piece| match piece {
+        Piece::Word(range) | Piece::Unspaced(range) => visit(&core[range]),
+    };
+    for (i, b) in core.bytes().enumerate() {
+        scan.step(ASCII_CLASS[usize::from(b & 0x7F)], i, 1, &mut report);
+    }
+    scan.finish(&mut report);
 }
 
 /// Cuts a folded chunk, unspaced runs included.
