@@ -53,23 +53,32 @@ impl Segmenter {
         let mut at = 0;
         while at < bytes.len() {
             let start = at;
-            let mut seen = 0;
-            while at < bytes.len() {
-                let kind = ASCII[usize::from(bytes[at])];
-                if kind == SPACE {
-                    break;
+            at += plain_run(&bytes[at..]);
+            if at > start {
+                if ends_chunk(bytes, at) {
+                    visit(&lowered[start..at]);
+                    at += 1;
+                    continue;
                 }
-                seen |= kind;
+                // One sign after the word, such as a full stop, is no part of it.
+                let sign = ASCII[usize::from(bytes[at])] == SIGN && bytes[at] != b'_';
+                if sign && ends_chunk(bytes, at + 1) {
+                    visit(&lowered[start..at]);
+                    at += 2;
+                    continue;
+                }
+            }
+            let mut seen = 0;
+            while !ends_chunk(bytes, at) {
+                seen |= ASCII[usize::from(bytes[at])];
                 at += 1;
             }
-            if seen == PLAIN {
-                visit(&lowered[start..at]);
-            } else if seen & WIDE != 0 {
+            if seen & WIDE != 0 {
                 folded.clear();
                 // Folding starts from the original: lowering first could hide a composition.
                 normalizer.fold_into(&text[start..at], folded);
                 unspaced.cut(folded, |range| visit(&folded[range]));
-            } else if seen != 0 {
+            } else {
                 cut_ascii(&lowered[start..at], &mut visit);
             }
             at += 1;
@@ -84,6 +93,39 @@ impl Segmenter {
     pub(super) fn normalizer(&mut self) -> &mut Normalizer {
         &mut self.normalizer
     }
+}
+
+/// Does a chunk end here: at the end or at white space?
+#[inline(always)]
+fn ends_chunk(bytes: &[u8], at: usize) -> bool {
+    bytes.get(at).is_none_or(|&b| ASCII[usize::from(b)] == SPACE)
+}
+
+/// How many of the leading bytes are lower-case ASCII letters or digits.
+///
+/// Eight bytes at a time, because most words end within the first eight and a loop over
+/// bytes would leave at an unpredictable point.
+#[inline(always)]
+fn plain_run(bytes: &[u8]) -> usize {
+    const EACH: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = 0x80 * EACH;
+    // The high bit of each byte of `x + from(c)` says whether that byte, below 128, is >= c.
+    const fn from(c: u8) -> u64 {
+        (0x80 - c as u64) * EACH
+    }
+    let (blocks, rest) = bytes.as_chunks::<8>();
+    for (i, block) in blocks.iter().enumerate() {
+        let x = u64::from_le_bytes(*block);
+        let low = x & !HIGH;
+        let letters = (low + from(b'a')) & !(low + from(b'z' + 1));
+        let digits = (low + from(b'0')) & !(low + from(b'9' + 1));
+        let others = (!(letters | digits) | x) & HIGH;
+        if others != 0 {
+            return 8 * i + (others.trailing_zeros() / 8) as usize;
+        }
+    }
+    let tail = rest.iter().take_while(|&&b| ASCII[usize::from(b)] == PLAIN).count();
+    8 * blocks.len() + tail
 }
 
 /// The words of a lowered ASCII chunk that holds signs.

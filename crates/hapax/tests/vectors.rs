@@ -1,0 +1,155 @@
+//! Golden vectors: the same inputs give the same bits, for ever.
+//!
+//! The files in `vectors/` are read by the tests of every language binding. A difference
+//! here is either a mistake or a new recipe version; it is never made to fit by rewriting a
+//! vector of a released recipe. `HAPAX_WRITE_VECTORS=1 cargo test -p hapax --test vectors`
+//! fills in the outputs of cases that have none and leaves all others alone.
+
+use hapax::features::Frequencies;
+use hapax::fingerprint::{
+    FeatureReader, Fingerprint, Fingerprinter, Imprint, Recipe, Tally, Tie, Weighting, simhash,
+};
+use hapax::page::Hints;
+use hapax::text::{Segmenter, Unspaced};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+fn file(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors").join(name)
+}
+
+fn text_of<'v>(case: &'v Value, key: &str) -> &'v str {
+    case[key].as_str().unwrap_or_else(|| panic!("{key} of {case}"))
+}
+
+/// Checks every case of a file against `outputs`, or completes cases without outputs.
+fn check_file(name: &str, outputs: impl Fn(&Value) -> Value) {
+    let path = file(name);
+    let mut cases: Vec<Value> =
+        serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    assert!(!cases.is_empty(), "{name} has no cases");
+    let writing = std::env::var_os("HAPAX_WRITE_VECTORS").is_some();
+    for case in &mut cases {
+        let now = outputs(case);
+        if case.get("output").is_none() && writing {
+            case["output"] = now;
+        } else {
+            assert_eq!(case["output"], now, "{name}: {} {}", case["name"], case["recipe"]);
+        }
+    }
+    if writing {
+        let lines: Vec<String> = cases.iter().map(Value::to_string).collect();
+        std::fs::write(&path, format!("[\n{}\n]\n", lines.join(",\n"))).unwrap();
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| format!("{b:02x}")).collect()
+}
+
+fn unhex(digits: &str) -> Vec<u8> {
+    (0..digits.len())
+        .step_by(2)
+        .map(|i| u8::from_str_radix(&digits[i..i + 2], 16).unwrap())
+        .collect()
+}
+
+fn imprint_output(imprint: &Imprint) -> Value {
+    json!({
+        "content": imprint.content.to_string(),
+        "words": imprint.words,
+        "features": imprint.features,
+        "too_short": imprint.too_short,
+        "fingerprint": imprint.mark.as_ref().map(|m| m.fingerprint.to_string()),
+        "sums": imprint.mark.as_ref().map(|m| m.sums.as_array().to_vec()),
+        "weak_bits": imprint.mark.as_ref().map(|m| m.sums.weakest_first().to_vec()),
+        "sketch": imprint.mark.as_ref().map(|m| hex(&m.sketch.to_bytes())),
+    })
+}
+
+/// The table TF-IDF vectors are weighed by: `vectors/frequencies.df`, trained on the texts
+/// of the vectors themselves.
+fn frequencies(recipe: &Recipe) -> Frequencies {
+    let bytes = std::fs::read(file("frequencies.df")).unwrap();
+    let table = Frequencies::from_bytes(&bytes).unwrap();
+    assert_eq!(table.features_key(), recipe.features_key(), "the table is for {}", recipe.name);
+    table
+}
+
+#[test]
+fn imprints_of_every_recipe_and_language_are_those_of_the_vectors() {
+    the_frequency_table_is_what_training_on_the_vectors_gives();
+    check_file("imprints.json", |case| {
+        let recipe = Recipe::built_in(text_of(case, "recipe")).unwrap();
+        let weights = match recipe.weighting {
+            Weighting::TfIdf => Some(Arc::new(frequencies(&recipe).weights())),
+            Weighting::Presence | Weighting::Count => None,
+        };
+        let mut by = Fingerprinter::new(recipe, weights).unwrap();
+        let input = text_of(case, "input");
+        let imprint = match text_of(case, "kind") {
+            "text" => by.text(input),
+            "html" => by.html(input),
+            "bytes" => {
+                let hints = Hints { content_type: case["content_type"].as_str(), url: None };
+                by.page(&unhex(input), &hints)
+            }
+            other => panic!("unknown kind {other}"),
+        };
+        imprint_output(&imprint.unwrap())
+    });
+}
+
+#[test]
+fn words_are_those_of_the_vectors() {
+    check_file("words.json", |case| {
+        let unspaced = match text_of(case, "unspaced") {
+            "bigrams" => Unspaced::Bigrams,
+            "dictionary" => Unspaced::Dictionary,
+            other => panic!("unknown way {other}"),
+        };
+        let mut words = Vec::new();
+        Segmenter::new(unspaced).words(text_of(case, "input"), |w| words.push(w.to_owned()));
+        json!({ "words": words })
+    });
+}
+
+#[test]
+fn tallies_are_those_of_the_vectors() {
+    check_file("tallies.json", |case| {
+        let mut tally = Tally::default();
+        for feature in case["features"].as_array().unwrap() {
+            let hash: Fingerprint = feature[0].as_str().unwrap().parse().unwrap();
+            tally.add(hash.to_bits(), u32::try_from(feature[1].as_u64().unwrap()).unwrap());
+        }
+        let bits = usize::try_from(case["bits"].as_u64().unwrap()).unwrap();
+        let sums = tally.sums();
+        let mask = u64::MAX >> (64 - bits);
+        let cut = |tie| format!("{:016x}", simhash::cut(&sums, tie).to_bits() & mask);
+        json!({
+            "sums": &sums.as_array()[..bits],
+            "tie_zero": cut(Tie::Zero),
+            "tie_one": cut(Tie::One),
+        })
+    });
+}
+
+#[test]
+fn the_frequency_table_is_what_training_on_the_vectors_gives() {
+    let cases: Vec<Value> =
+        serde_json::from_str(&std::fs::read_to_string(file("imprints.json")).unwrap()).unwrap();
+    let recipe = Recipe::built_in("sood-tfidf").unwrap();
+    let mut table = Frequencies::new(recipe.features_key(), 10).unwrap();
+    let mut reader = FeatureReader::new(recipe).unwrap();
+    let texts = cases.iter().filter(|c| c["recipe"] == "sood-tfidf" && c["kind"] == "text");
+    for case in texts {
+        let hints = Hints { content_type: Some("text/plain; charset=utf-8"), url: None };
+        table.add_document(reader.page(text_of(case, "input").as_bytes(), &hints).unwrap());
+    }
+    let path = file("frequencies.df");
+    if std::env::var_os("HAPAX_WRITE_VECTORS").is_some() && !path.exists() {
+        std::fs::write(&path, table.to_bytes()).unwrap();
+    }
+    assert_eq!(table.to_bytes(), std::fs::read(&path).unwrap());
+}
