@@ -1,0 +1,160 @@
+//! Six made-up languages: how a word rank is spelled and how a sentence is punctuated.
+//!
+//! A word is a rank in one shared vocabulary; a language only spells it. So the same draws
+//! give a page in Latin letters or in Han characters, and lengths, topics and edits obey the
+//! same laws in all of them.
+//!
+//! | language | script | spaces | a word is | share of families |
+//! |---|---|---|---|---|
+//! | `Latin` | Latin, ASCII | yes | 1 to 3 syllables | 64 % |
+//! | `Accented` | Latin with accents | yes | 1 to 3 syllables | 15 % |
+//! | `Cyrillic` | Cyrillic | yes | 1 to 3 syllables | 6 % |
+//! | `Han` | Han | no | 1 or 2 common characters | 10 % |
+//! | `Japanese` | kana and kanji | no | a particle, kanji with ending, kanji pair, katakana | 3 % |
+//! | `Thai` | Thai | between phrases | 1 to 3 common Thai words | 2 % |
+//!
+//! Promise: in the languages with spaces different ranks are spelled differently. Commoner
+//! words are shorter. Nothing spelled needs HTML escaping; punctuation may.
+//!
+//! It does not know meaning or grammar: a dictionary finds Thai words, because real ones are
+//! used, but few Han or Japanese compounds, and a stemmer finds no stems.
+
+mod inventory;
+mod spelling;
+
+pub(crate) use spelling::Speller;
+
+/// A made-up language.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Language {
+    /// ASCII letters.
+    #[default]
+    Latin,
+    /// Latin letters with accents.
+    Accented,
+    /// Cyrillic letters.
+    Cyrillic,
+    /// Han characters without spaces.
+    Han,
+    /// Kana and kanji without spaces.
+    Japanese,
+    /// Thai words, spaces only between phrases.
+    Thai,
+}
+
+impl Language {
+    /// All of them, in the order of [`LanguageMix`].
+    pub const ALL: [Self; 6] =
+        [Self::Latin, Self::Accented, Self::Cyrillic, Self::Han, Self::Japanese, Self::Thai];
+
+    /// The value of the page's `lang` attribute. The language part is one of ISO 639-2's codes
+    /// for private use, because these are no real languages; the script part is real.
+    pub const fn tag(self) -> &'static str {
+        match self {
+            Self::Latin => "qaa-Latn",
+            Self::Accented => "qab-Latn",
+            Self::Cyrillic => "qac-Cyrl",
+            Self::Han => "qad-Hani",
+            Self::Japanese => "qae-Jpan",
+            Self::Thai => "qaf-Thai",
+        }
+    }
+
+    /// Are words written apart?
+    pub const fn has_spaces(self) -> bool {
+        match self {
+            Self::Latin | Self::Accented | Self::Cyrillic => true,
+            Self::Han | Self::Japanese | Self::Thai => false,
+        }
+    }
+
+    /// How many words a run of five tokens touches on average, where a token is a run of
+    /// letters or a single Han or kana character. `None` for Thai, whose runs of letters are
+    /// whole phrases.
+    pub(crate) const fn words_in_five_tokens(self) -> Option<f64> {
+        // With c tokens a word, 1 + 4/c. Han has 1.27 characters a word, Japanese 1.81
+        // (measured; a test in `spelling` holds them).
+        match self {
+            Self::Latin | Self::Accented | Self::Cyrillic => Some(5.0),
+            Self::Han => Some(1.0 + 4.0 / HAN_TOKENS_PER_WORD),
+            Self::Japanese => Some(1.0 + 4.0 / JAPANESE_TOKENS_PER_WORD),
+            Self::Thai => None,
+        }
+    }
+
+    /// What stands after a sentence.
+    pub(crate) const fn full_stop(self) -> &'static str {
+        match self {
+            Self::Latin | Self::Accented | Self::Cyrillic => ".",
+            Self::Han | Self::Japanese => "。",
+            Self::Thai => "",
+        }
+    }
+
+    /// What stands inside a sentence, chosen by the word before it. Now and then it is a
+    /// character that HTML must escape.
+    pub(crate) const fn pause(self, rank: u32) -> &'static str {
+        match self {
+            Self::Latin | Self::Accented | Self::Cyrillic => match rank % 32 {
+                5 => " &",
+                6 => " <",
+                7 => " \"",
+                _ => ",",
+            },
+            Self::Han => "，",
+            Self::Japanese => "、",
+            Self::Thai => " ",
+        }
+    }
+}
+
+pub(crate) const HAN_TOKENS_PER_WORD: f64 = 1.27;
+pub(crate) const JAPANESE_TOKENS_PER_WORD: f64 = 1.81;
+
+/// How often families are written in each language: weights, of any sum above zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LanguageMix {
+    /// Weight of [`Language::Latin`].
+    pub latin: u32,
+    /// Weight of [`Language::Accented`].
+    pub accented: u32,
+    /// Weight of [`Language::Cyrillic`].
+    pub cyrillic: u32,
+    /// Weight of [`Language::Han`].
+    pub han: u32,
+    /// Weight of [`Language::Japanese`].
+    pub japanese: u32,
+    /// Weight of [`Language::Thai`].
+    pub thai: u32,
+}
+
+impl LanguageMix {
+    /// No language at all, to be filled: `LanguageMix { han: 1, ..LanguageMix::NONE }`.
+    pub const NONE: Self =
+        Self { latin: 0, accented: 0, cyrillic: 0, han: 0, japanese: 0, thai: 0 };
+
+    /// Everything in one language.
+    pub const fn only(language: Language) -> Self {
+        let mut mix = Self::NONE;
+        match language {
+            Language::Latin => mix.latin = 1,
+            Language::Accented => mix.accented = 1,
+            Language::Cyrillic => mix.cyrillic = 1,
+            Language::Han => mix.han = 1,
+            Language::Japanese => mix.japanese = 1,
+            Language::Thai => mix.thai = 1,
+        }
+        mix
+    }
+
+    pub(crate) const fn weights(&self) -> [u32; 6] {
+        [self.latin, self.accented, self.cyrillic, self.han, self.japanese, self.thai]
+    }
+}
+
+/// The shares of the table above, in percent.
+impl Default for LanguageMix {
+    fn default() -> Self {
+        Self { latin: 64, accented: 15, cyrillic: 6, han: 10, japanese: 3, thai: 2 }
+    }
+}

@@ -1,0 +1,238 @@
+//! From a word rank to its letters.
+//!
+//! A rank is a number in a positional system whose digits are syllables, characters or short
+//! words. The commonest ranks are one digit long, the next two, the rest three; inside a
+//! length the digits are scrambled, so that neighbouring ranks do not look alike.
+//!
+//! A Latin or Cyrillic syllable is consonant, vowel and perhaps one final consonant. Between
+//! two vowels stand one or two consonants, which says where the cut is, so a word can be read
+//! in one way only and different ranks never collide.
+//!
+//! The first ranks of each language are spelled once and kept: they are most of any text.
+
+use super::{Language, inventory};
+
+/// Ranks that are kept spelled.
+const KEPT: u32 = 8192;
+
+/// A large prime: multiplying by it scrambles the numbers below any smaller bound.
+const SCRAMBLE: u64 = 2_147_483_647;
+
+/// Spells the words of one language.
+#[derive(Clone, Debug)]
+pub(crate) struct Speller {
+    digits: Digits,
+    kept: String,
+    ends: Vec<u32>,
+}
+
+#[derive(Clone, Debug)]
+enum Digits {
+    /// The first `single` ranks are one digit, the next two, the rest three.
+    Plain { units: Vec<String>, single: u64 },
+    /// A mixture of four ways to write a word.
+    Japanese { words: Vec<String>, endings: Vec<String>, katakana: Vec<String>, kanji: Vec<char> },
+}
+
+impl Speller {
+    pub(crate) fn new(language: Language) -> Self {
+        let digits = match language {
+            Language::Latin => Digits::Plain {
+                units: syllables(
+                    inventory::LATIN_ONSETS,
+                    inventory::LATIN_VOWELS,
+                    inventory::LATIN_CODAS,
+                ),
+                single: 60,
+            },
+            Language::Accented => Digits::Plain {
+                units: syllables(
+                    inventory::LATIN_ONSETS,
+                    inventory::ACCENTED_VOWELS,
+                    inventory::ACCENTED_CODAS,
+                ),
+                single: 60,
+            },
+            Language::Cyrillic => Digits::Plain {
+                units: syllables(
+                    inventory::CYRILLIC_ONSETS,
+                    inventory::CYRILLIC_VOWELS,
+                    inventory::CYRILLIC_CODAS,
+                ),
+                single: 60,
+            },
+            Language::Han => Digits::Plain {
+                units: inventory::HAN.chars().map(String::from).collect(),
+                single: 700,
+            },
+            Language::Japanese => Digits::Japanese {
+                words: listed(inventory::HIRAGANA_WORDS),
+                endings: listed(inventory::OKURIGANA),
+                katakana: listed(inventory::KATAKANA),
+                kanji: inventory::KANJI.chars().collect(),
+            },
+            Language::Thai => Digits::Plain { units: listed(inventory::THAI_WORDS), single: 150 },
+        };
+        let mut speller = Self { digits, kept: String::new(), ends: Vec::new() };
+        for rank in 0..KEPT {
+            let mut kept = std::mem::take(&mut speller.kept);
+            speller.spell_anew(rank, &mut kept);
+            speller.ends.push(kept.len() as u32);
+            speller.kept = kept;
+        }
+        speller
+    }
+
+    /// Appends the word of this rank.
+    #[inline]
+    pub(crate) fn spell(&self, rank: u32, out: &mut String) {
+        if rank < KEPT {
+            let end = self.ends[rank as usize] as usize;
+            let start = if rank == 0 { 0 } else { self.ends[rank as usize - 1] as usize };
+            out.push_str(&self.kept[start..end]);
+        } else {
+            self.spell_anew(rank, out);
+        }
+    }
+
+    /// Appends the word with a capital first letter, where the script has capitals.
+    pub(crate) fn spell_capital(&self, rank: u32, out: &mut String) {
+        let start = out.len();
+        self.spell(rank, out);
+        if let Some(first) = out[start..].chars().next() {
+            let mut upper = first.to_uppercase();
+            if let (Some(capital), None) = (upper.next(), upper.next())
+                && capital != first
+                && capital.len_utf8() == first.len_utf8()
+            {
+                let mut bytes = [0; 4];
+                out.replace_range(start..start + first.len_utf8(), capital.encode_utf8(&mut bytes));
+            }
+        }
+    }
+
+    fn spell_anew(&self, rank: u32, out: &mut String) {
+        let rank = u64::from(rank);
+        match &self.digits {
+            Digits::Plain { units, single } => {
+                let base = units.len() as u64;
+                if rank < *single {
+                    push_digits(units, scrambled(rank, base), 1, out);
+                } else if rank - single < base * base {
+                    push_digits(units, scrambled(rank - single, base * base), 2, out);
+                } else {
+                    let rest = rank - single - base * base;
+                    push_digits(units, scrambled(rest, base * base * base), 3, out);
+                }
+            }
+            Digits::Japanese { words, endings, katakana, kanji } => {
+                let Some(rest) = rank.checked_sub(words.len() as u64) else {
+                    out.push_str(&words[rank as usize]);
+                    return;
+                };
+                let many = kanji.len() as u64;
+                let (way, rest) = (rest % 4, rest / 4);
+                match way {
+                    0 => {
+                        let base = katakana.len() as u64;
+                        push_digits(katakana, scrambled(rest, base * base * base * base), 4, out);
+                    }
+                    1 => {
+                        let tail = endings.len() as u64;
+                        let number = scrambled(rest, many * many * tail);
+                        // Commoner ones are a single kanji and its ending.
+                        if rest >= many * tail {
+                            out.push(kanji[(number / tail / many) as usize]);
+                        }
+                        out.push(kanji[(number / tail % many) as usize]);
+                        out.push_str(&endings[(number % tail) as usize]);
+                    }
+                    _ => {
+                        let number = scrambled(rest * 2 + (way - 2), many * many);
+                        out.push(kanji[(number / many) as usize]);
+                        out.push(kanji[(number % many) as usize]);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A bijection of `0..bound`, which must be below [`SCRAMBLE`].
+const fn scrambled(number: u64, bound: u64) -> u64 {
+    (number * SCRAMBLE) % bound
+}
+
+fn push_digits(units: &[String], mut number: u64, count: u32, out: &mut String) {
+    let base = units.len() as u64;
+    for _ in 0..count {
+        out.push_str(&units[(number % base) as usize]);
+        number /= base;
+    }
+}
+
+fn listed(words: &str) -> Vec<String> {
+    words.split_whitespace().map(String::from).collect()
+}
+
+fn syllables(onsets: &str, vowels: &str, codas: &str) -> Vec<String> {
+    let mut all = Vec::new();
+    for coda in codas.split(' ') {
+        for vowel in vowels.split(' ') {
+            for onset in onsets.split(' ') {
+                all.push(format!("{onset}{vowel}{}", coda.trim_start_matches('-')));
+            }
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::words::VOCABULARY;
+    use std::collections::BTreeSet;
+
+    fn word(speller: &Speller, rank: u32) -> String {
+        let mut out = String::new();
+        speller.spell(rank, &mut out);
+        out
+    }
+
+    #[test]
+    fn different_ranks_are_spelled_differently_where_words_stand_apart() {
+        for language in Language::ALL.into_iter().filter(|l| l.has_spaces()) {
+            let speller = Speller::new(language);
+            let ranks = (0..200_000).chain((200_000..VOCABULARY).step_by(17));
+            let mut count = 0;
+            let all: BTreeSet<String> =
+                ranks.inspect(|_| count += 1).map(|rank| word(&speller, rank)).collect();
+            assert_eq!(all.len(), count, "{language:?}");
+        }
+    }
+
+    #[test]
+    fn words_hold_only_letters_of_their_script_and_common_ones_are_shorter() {
+        for language in Language::ALL {
+            let speller = Speller::new(language);
+            for rank in (0..VOCABULARY).step_by(101) {
+                let word = word(&speller, rank);
+                assert!(!word.is_empty());
+                assert!(word.chars().all(|c| !c.is_ascii_punctuation() && !c.is_whitespace()));
+            }
+            assert!(word(&speller, 3).len() < word(&speller, VOCABULARY - 1).len());
+        }
+    }
+
+    #[test]
+    fn capitals_change_the_first_letter_only() {
+        let speller = Speller::new(Language::Cyrillic);
+        let mut capital = String::new();
+        speller.spell_capital(12_345, &mut capital);
+        assert_ne!(capital, word(&speller, 12_345));
+        assert_eq!(capital.to_lowercase(), word(&speller, 12_345));
+        let mut han = String::new();
+        Speller::new(Language::Han).spell_capital(5, &mut han);
+        assert_eq!(han, word(&Speller::new(Language::Han), 5));
+    }
+}

@@ -1,0 +1,90 @@
+//! What a synthetic web should be like. The defaults were calibrated against a real crawl.
+
+use crate::edit::EditMix;
+use crate::language::LanguageMix;
+use crate::layout::mean_copies;
+
+/// What to make. Start from [`WebOptions::new`] and change fields.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WebOptions {
+    /// Another seed is another web.
+    pub seed: u64,
+    /// How many pages there are. Hosts, link targets and the last block depend on it, so webs
+    /// of different sizes are different webs.
+    pub pages: u64,
+    /// Probability that a family has copies at all; 0.20 unless changed. Then about 26 % of
+    /// the pages are copies; see [`with_copy_share`](Self::with_copy_share).
+    pub families_with_copies: f64,
+    /// How copies are made.
+    pub edits: EditMix,
+    /// What families are written in.
+    pub languages: LanguageMix,
+    /// How long the content of an original is.
+    pub length: Length,
+    /// How many different queries there are in the log; a tenth of the pages unless changed.
+    pub queries: u64,
+}
+
+/// The length of a text in words: log-normal, cut at both ends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Length {
+    /// Mean of the logarithm.
+    pub mu: f64,
+    /// Standard deviation of the logarithm.
+    pub sigma: f64,
+    /// The shortest text, at least 1.
+    pub least: u32,
+    /// The longest text.
+    pub most: u32,
+}
+
+/// Median 190 words, mean 470, 20 to 20,000.
+impl Default for Length {
+    fn default() -> Self {
+        Self { mu: 5.25, sigma: 1.35, least: 20, most: 20_000 }
+    }
+}
+
+impl WebOptions {
+    /// The calibrated web of this many pages.
+    pub fn new(seed: u64, pages: u64) -> Self {
+        Self {
+            seed,
+            pages,
+            families_with_copies: 0.20,
+            edits: EditMix::default(),
+            languages: LanguageMix::default(),
+            length: Length::default(),
+            queries: (pages / 10).max(1),
+        }
+    }
+
+    /// Chooses [`families_with_copies`](Self::families_with_copies) so that about this share of
+    /// all pages are copies of an original. The law of family sizes bounds it: above about
+    /// 0.63 every family has copies and the share stays there.
+    pub fn with_copy_share(mut self, share: f64) -> Self {
+        let share = share.clamp(0.0, 0.99);
+        self.families_with_copies = (share / (mean_copies() * (1.0 - share))).min(1.0);
+        self
+    }
+
+    pub(crate) fn check(&self) {
+        let probability = self.families_with_copies;
+        assert!(
+            (0.0..=1.0).contains(&probability),
+            "families_with_copies is {probability}, which is no probability"
+        );
+        assert!(self.edits.weights().iter().any(|&w| w > 0), "the edit mix has no weight");
+        assert!(self.languages.weights().iter().any(|&w| w > 0), "the language mix has no weight");
+        let Length { mu, sigma, least, most } = self.length;
+        assert!(
+            (1..=most).contains(&least) && most <= 1_000_000,
+            "lengths from {least} to {most}: not within 1 to 1,000,000 in this order"
+        );
+        assert!(
+            (0.0..=20.0).contains(&mu) && (0.0..=5.0).contains(&sigma),
+            "log-normal length with mu {mu} and sigma {sigma}: not within 0..=20 and 0..=5"
+        );
+        assert!(self.queries > 0, "a query log without a query");
+    }
+}

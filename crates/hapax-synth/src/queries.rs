@@ -1,0 +1,93 @@
+//! What people searched for and what they clicked.
+//!
+//! A log entry is one of the different queries, drawn by Zipf with exponent 0.75. A query is
+//! about a page, drawn by the same popularity as link targets. Its words are among the first
+//! 60 of the page's original: the rarest of three drawn at random, so names and terms come
+//! before function words. One to six words, 2.3 on average, close to a public log of 1997.
+//!
+//! Clicks go to pages of the family the query is about: to the most popular member most often,
+//! with weight 1/position among the ten most popular. 30 % of the entries have no click.
+//!
+//! Not calibrated: only the number of words and the flatness of the frequencies were compared
+//! with a real log. Misspellings, sessions and clicks on other families do not occur.
+
+use crate::rng::{Purpose, Rng};
+use crate::web::{Scratch, Web};
+
+pub(crate) const EXPONENT: f64 = 0.75;
+/// Shares of queries of 1, 2, ... words, in percent.
+const WORDS: [u32; 6] = [29, 34, 21, 9, 4, 3];
+/// Shares of entries with 0, 1, ... clicks, in percent.
+const CLICKS: [u32; 4] = [30, 50, 15, 5];
+const FIRST_WORDS: u32 = 60;
+const CLICKED_POSITIONS: usize = 10;
+
+/// One entry of the query log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Query {
+    /// Which of the different queries it is; 0 is the commonest.
+    pub id: u64,
+    /// What was typed.
+    pub text: String,
+    /// The page it is about.
+    pub about: u64,
+    /// The pages that were clicked, all of the family of `about`; distinct.
+    pub clicks: Vec<u64>,
+}
+
+impl Web {
+    /// Entry `entry` of the query log, which has no end. The web must have pages.
+    pub fn query(&self, entry: u64) -> Query {
+        let mut rng = Rng::keyed(self.options.seed, Purpose::LogEntry, entry, 0);
+        let id = self.query_popularity.draw(&mut rng);
+        let (text, about) = self.distinct_query(id);
+        let clicks = self.draw_clicks(about, &mut rng);
+        Query { id, text, about, clicks }
+    }
+
+    /// The words of one of the different queries and the page it is about; `id` must be below
+    /// the `queries` of the options.
+    pub fn distinct_query(&self, id: u64) -> (String, u64) {
+        let mut rng = Rng::keyed(self.options.seed, Purpose::Query, id, 0);
+        let about = self.popular.apply(self.popularity.draw(&mut rng));
+        let identity = self.identity(about);
+        let mut scratch = Scratch::default();
+        self.write_original(identity.place.family, &identity.family, FIRST_WORDS, &mut scratch);
+        let first = &scratch.text;
+        let mut chosen: Vec<u32> = Vec::new();
+        for _ in 0..=rng.pick(&WORDS) {
+            let rarest = (0..3)
+                .map(|_| first[rng.below(first.len() as u64) as usize].rank())
+                .fold(0, u32::max);
+            if !chosen.contains(&rarest) {
+                chosen.push(rarest);
+            }
+        }
+        let pen = self.pen(identity.family.language);
+        let mut text = String::new();
+        for rank in chosen {
+            if !text.is_empty() && pen.language.has_spaces() {
+                text.push(' ');
+            }
+            pen.speller.spell(rank, &mut text);
+        }
+        (text, about)
+    }
+
+    fn draw_clicks(&self, about: u64, rng: &mut Rng) -> Vec<u64> {
+        let mut members: Vec<u64> = self.members(self.truth(about).family).collect();
+        members.sort_unstable_by_key(|&page| self.popularity(page));
+        members.truncate(CLICKED_POSITIONS);
+        // 2520 is divisible by every position up to ten.
+        let weights: Vec<u32> =
+            (1..=members.len() as u32).map(|position| 2520 / position).collect();
+        let mut clicks = Vec::new();
+        for _ in 0..rng.pick(&CLICKS) {
+            let page = members[rng.pick(&weights)];
+            if !clicks.contains(&page) {
+                clicks.push(page);
+            }
+        }
+        clicks
+    }
+}

@@ -1,0 +1,130 @@
+//! A page some weeks later.
+//!
+//! Every page has a temper, drawn once, that stays with it:
+//!
+//! | temper | share | what happens |
+//! |---|---|---|
+//! | `Still` | 50 % | nothing, ever |
+//! | `Ticking` | 20 % | date, counter and session change every week |
+//! | `Tended` | 22 % | in one week of ten 0.2 to 2 % of the words are edited, with new date and counter |
+//! | `Lively` | 8 % | every week a passage of 5 to 15 % goes and a new one comes, with new date and counter |
+//!
+//! Edits add up. Besides, each week 1.5 % of the pages that are left are gone for good, and 0.2 %
+//! of the copies that are left become a redirect to their original.
+//!
+//! The shares follow published observations, they were not measured here: half of the lasting
+//! pages do not change in a year and half of the others change by less than 5 % (Ntoulas, Cho
+//! and Olston 2004); what changed before changes again, mostly in trivial ways (Fetterly et al. 2003).
+//! Copies change independently of each other, which is harder for a grouping than reality,
+//! where replicated pages mostly stay alike. Links do not change; on the real web they do.
+
+use crate::edit::{self, EditKind};
+use crate::rng::{Purpose, Rng};
+use crate::stable_math::log_uniform;
+use crate::web::{Identity, Page, Scratch, Web};
+
+/// Shares of the tempers in percent, in the order of [`Temper`].
+const TEMPERS: [u32; 4] = [50, 20, 22, 8];
+const TENDED_A_WEEK: f64 = 0.1;
+const GONE_A_WEEK: f64 = 0.015;
+const MOVED_A_WEEK: f64 = 0.002;
+
+/// How a page changes from week to week.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Temper {
+    /// Never.
+    Still,
+    /// Only date, counter and session.
+    Ticking,
+    /// Few words, seldom.
+    Tended,
+    /// A passage every week.
+    Lively,
+}
+
+/// What a crawler finds at an address it comes back to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Visit {
+    /// The page as it is now.
+    Page(Page),
+    /// A redirect to this page, the family's original (which may itself be gone by now).
+    Moved(u64),
+    /// Nothing.
+    Gone,
+}
+
+impl Web {
+    /// The page `week` weeks after the first crawl. Week 0 is [`page`](Self::page). The page's
+    /// truth stays that of week 0: what it was copied from. The cost grows with `week`.
+    pub fn revisit(&self, index: u64, week: u32) -> Visit {
+        let identity = self.identity(index);
+        match self.fate(index, &identity, week) {
+            Fate::Gone => return Visit::Gone,
+            Fate::Moved => return Visit::Moved(self.original(&identity)),
+            Fate::Lasting => {}
+        }
+        let mut scratch = Scratch::default();
+        self.write_content(&identity, &mut scratch);
+        let mut changed = 0;
+        for now in 1..=week {
+            if self.change(index, &identity, now, &mut scratch) {
+                changed = now;
+            }
+        }
+        let mut page = Page::default();
+        self.render(index, &identity, changed, &mut page, &mut scratch);
+        page.fetched = self.fetched(index, week);
+        Visit::Page(page)
+    }
+
+    /// How a page changes.
+    pub fn temper(&self, index: u64) -> Temper {
+        let mut rng = Rng::keyed(self.options.seed, Purpose::ChangeClass, index, 0);
+        [Temper::Still, Temper::Ticking, Temper::Tended, Temper::Lively][rng.pick(&TEMPERS)]
+    }
+
+    fn fate(&self, index: u64, identity: &Identity, week: u32) -> Fate {
+        let mut rng = Rng::keyed(self.options.seed, Purpose::ChangeClass, index, 1);
+        for _ in 0..week {
+            if rng.chance(GONE_A_WEEK) {
+                return Fate::Gone;
+            }
+            if rng.chance(MOVED_A_WEEK) && identity.place.copy > 0 {
+                return Fate::Moved;
+            }
+        }
+        Fate::Lasting
+    }
+
+    /// Applies what happens to the text in week `now`; false when nothing at all changes.
+    fn change(&self, index: u64, identity: &Identity, now: u32, scratch: &mut Scratch) -> bool {
+        let mut rng = Rng::keyed(self.options.seed, Purpose::Change, index, u64::from(now));
+        let topic = identity.family.topic;
+        let Scratch { text, spare, .. } = scratch;
+        match self.temper(index) {
+            Temper::Still => false,
+            Temper::Ticking => true,
+            Temper::Tended => {
+                let tended = rng.chance(TENDED_A_WEEK);
+                if tended {
+                    let edit = (EditKind::LightEdit, log_uniform(&mut rng, 0.002, 0.02));
+                    edit::apply(edit, &self.words, topic, &mut rng, text, spare);
+                }
+                tended
+            }
+            Temper::Lively => {
+                let share = 0.05 + 0.1 * rng.unit();
+                for kind in [EditKind::BlockDeleted, EditKind::BlockInserted] {
+                    edit::apply((kind, share), &self.words, topic, &mut rng, text, spare);
+                }
+                true
+            }
+        }
+    }
+}
+
+enum Fate {
+    Lasting,
+    Moved,
+    Gone,
+}

@@ -1,0 +1,228 @@
+//! What is written: a stream of word ranks with topics, phrases and sentences.
+//!
+//! - 28 % of a family's words come from the 3,000 words of its topic (exponent 1.0).
+//! - Of the others 86 % come from the 5,000 commonest words (exponent 0.95), the rest from the
+//!   2,000,000 ranks after them (exponent 1.6). The two meet at about the same frequency.
+//! - 2 % of the draws are a whole phrase of 4 to 9 words, one of 200,000 that all families
+//!   share (popularity exponent 0.8).
+//!
+//! A topic's words are scattered over the ranks 500 to 60,499, so topics overlap as real ones do.
+//!
+//! A word and what is around it (paragraph start, sentence start, a pause after it, part of an
+//! advertisement) is one [`Token`], so that an edit moves the form together with the words.
+//!
+//! What this module does not know: spelling, pages, copies. Known weakness: words are drawn
+//! one by one, so repeated n-grams are rarer than in real text.
+
+use crate::rng::{Purpose, Rng, key};
+use crate::zipf::Zipf;
+
+/// Words in the common part of the vocabulary.
+const COMMON: u32 = 5_000;
+/// Words in its tail.
+const TAIL: u32 = 2_000_000;
+/// Ranks run from 0 to one below this.
+pub(crate) const VOCABULARY: u32 = COMMON + TAIL;
+
+/// Topics a family may be about.
+pub(crate) const TOPICS: u64 = 1_000;
+const TOPIC_WORDS: u64 = 3_000;
+const TOPIC_RANKS: std::ops::Range<u64> = 500..60_500;
+const PHRASES: u64 = 200_000;
+const ADVERTISEMENTS: u64 = 5_000;
+
+const TOPIC_SHARE: f64 = 0.28;
+const COMMON_SHARE: f64 = 0.86;
+const PHRASE_SHARE: f64 = 0.02;
+
+/// A word in a text: its rank and the form around it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Token(u32);
+
+impl Token {
+    const RANK: u32 = (1 << 24) - 1;
+    pub(crate) const PARAGRAPH: u32 = 1 << 31;
+    pub(crate) const SENTENCE: u32 = 1 << 30;
+    pub(crate) const PAUSE: u32 = 1 << 29;
+    pub(crate) const ADVERTISEMENT: u32 = 1 << 28;
+
+    #[inline]
+    pub(crate) const fn new(rank: u32, form: u32) -> Self {
+        Self(rank | form)
+    }
+
+    #[inline]
+    pub(crate) const fn rank(self) -> u32 {
+        self.0 & Self::RANK
+    }
+
+    #[inline]
+    pub(crate) const fn has(self, form: u32) -> bool {
+        self.0 & form != 0
+    }
+
+    #[inline]
+    pub(crate) const fn with(self, form: u32) -> Self {
+        Self(self.0 | form)
+    }
+
+    /// The same form around another word.
+    #[inline]
+    pub(crate) const fn replaced(self, rank: u32) -> Self {
+        Self(self.0 & !Self::RANK | rank)
+    }
+}
+
+/// The laws by which words are drawn, and the shared phrases.
+#[derive(Clone, Debug)]
+pub(crate) struct Words {
+    seed: u64,
+    common: Zipf,
+    tail: Zipf,
+    topic: Zipf,
+    phrase: Zipf,
+}
+
+impl Words {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self {
+            seed,
+            common: Zipf::new(u64::from(COMMON), 0.95),
+            tail: Zipf::over(u64::from(COMMON)..u64::from(VOCABULARY), 1.6),
+            topic: Zipf::new(TOPIC_WORDS, 1.0),
+            phrase: Zipf::new(PHRASES, 0.8),
+        }
+    }
+
+    /// A word of general language.
+    #[inline]
+    pub(crate) fn general(&self, rng: &mut Rng) -> u32 {
+        if rng.chance(COMMON_SHARE) {
+            self.common.draw(rng) as u32
+        } else {
+            self.tail.draw(rng) as u32
+        }
+    }
+
+    /// A word of a text about `topic`.
+    #[inline]
+    pub(crate) fn topical(&self, topic: u64, rng: &mut Rng) -> u32 {
+        if rng.chance(TOPIC_SHARE) {
+            let word = self.topic.draw(rng);
+            let spread = TOPIC_RANKS.end - TOPIC_RANKS.start;
+            let place = key(self.seed, Purpose::Topic, topic, word);
+            (TOPIC_RANKS.start + (((place >> 32) * spread) >> 32)) as u32
+        } else {
+            self.general(rng)
+        }
+    }
+
+    /// Appends `count` words about `topic`, in sentences and paragraphs.
+    pub(crate) fn compose(&self, topic: u64, count: usize, rng: &mut Rng, out: &mut Vec<Token>) {
+        let end = out.len() + count;
+        out.reserve(count);
+        let mut shape = Shape::new();
+        while out.len() < end {
+            if rng.chance(PHRASE_SHARE) {
+                let mut phrase = Rng::keyed(self.seed, Purpose::Phrase, self.phrase.draw(rng), 0);
+                for _ in 0..phrase.between(4, 9).min((end - out.len()) as u64) {
+                    let rank = self.general(&mut phrase);
+                    out.push(Token::new(rank, shape.next(rng)));
+                }
+            } else {
+                let rank = self.topical(topic, rng);
+                out.push(Token::new(rank, shape.next(rng)));
+            }
+        }
+    }
+
+    /// Appends one of the shared advertisements, cut to `count` words.
+    pub(crate) fn advertise(&self, count: usize, rng: &mut Rng, out: &mut Vec<Token>) {
+        let which = rng.below(ADVERTISEMENTS);
+        let mut own = Rng::keyed(self.seed, Purpose::Advertisement, which, 0);
+        for index in 0..count {
+            let form = match index {
+                0 => Token::PARAGRAPH | Token::SENTENCE | Token::ADVERTISEMENT,
+                _ => Token::ADVERTISEMENT,
+            };
+            out.push(Token::new(self.general(&mut own), form));
+        }
+    }
+}
+
+/// Where sentences and paragraphs start.
+struct Shape {
+    words_left: u64,
+    sentences_left: u64,
+    pause_in: u64,
+}
+
+impl Shape {
+    fn new() -> Self {
+        Self { words_left: 0, sentences_left: 0, pause_in: u64::MAX }
+    }
+
+    /// The form of the next word.
+    #[inline]
+    fn next(&mut self, rng: &mut Rng) -> u32 {
+        let mut form = 0;
+        if self.words_left == 0 {
+            form = Token::SENTENCE;
+            if self.sentences_left == 0 {
+                form |= Token::PARAGRAPH;
+                self.sentences_left = rng.between(3, 8);
+            }
+            self.sentences_left -= 1;
+            self.words_left = rng.between(6, 20);
+            // A pause at the last word or later does not happen.
+            self.pause_in = rng.between(3, 20);
+        }
+        self.words_left -= 1;
+        self.pause_in -= 1;
+        if self.pause_in == 0 {
+            self.pause_in = u64::MAX;
+            if self.words_left > 0 {
+                form |= Token::PAUSE;
+            }
+        }
+        form
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_has_the_length_asked_for_and_starts_a_paragraph() {
+        let words = Words::new(1);
+        for count in [0, 1, 3, 20, 777] {
+            let mut text = Vec::new();
+            words.compose(7, count, &mut Rng::new(count as u64), &mut text);
+            assert_eq!(text.len(), count);
+            assert!(text.iter().all(|t| t.rank() < VOCABULARY));
+            if let Some(first) = text.first() {
+                assert!(first.has(Token::PARAGRAPH) && first.has(Token::SENTENCE));
+            }
+        }
+    }
+
+    #[test]
+    fn common_words_are_common_and_topics_show() {
+        let words = Words::new(1);
+        let mut text = Vec::new();
+        words.compose(7, 100_000, &mut Rng::new(1), &mut text);
+        let mut counts = vec![0u32; VOCABULARY as usize];
+        text.iter().for_each(|t| counts[t.rank() as usize] += 1);
+        let common: u32 = counts[..COMMON as usize].iter().sum();
+        // 0.86 of what is not topic, and the topic words among the common ranks.
+        assert!((60_000..75_000).contains(&common), "{common}");
+        // The first word of a topic is 0.28 / 8.58 of the text.
+        let loudest = *counts[500..60_500].iter().max().unwrap_or(&0);
+        assert!((2_500..3_800).contains(&loudest), "{loudest}");
+        // Neighbouring decades of a Zipf law weigh about the same.
+        let decade = |from: usize, to: usize| f64::from(counts[from..to].iter().sum::<u32>());
+        let ratio = decade(9, 99) / decade(99, 999);
+        assert!((0.7..1.3).contains(&ratio), "{ratio}");
+    }
+}
