@@ -18,6 +18,9 @@ use anyhow::{Context, Result, bail};
 
 use crate::workspace::{self, Workspace};
 
+/// Fetches the package lists; without it a fresh container knows no package.
+const APT_UPDATE: [&str; 2] = ["apt-get", "update"];
+
 /// One thing that must be installed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Need {
@@ -31,6 +34,13 @@ pub(crate) struct Need {
 enum Manager {
     Debian,
     Python,
+}
+
+/// Who runs this.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rights {
+    Root,
+    User,
 }
 
 /// What stands between the needs and their being met.
@@ -92,33 +102,43 @@ impl fmt::Display for Need {
     }
 }
 
-/// Sees that every need is met, installing what is missing.
-pub(crate) fn provide(workspace: &Workspace, needs: &[Need]) -> Result<()> {
-    let missing: Vec<Need> = needs.iter().filter(|n| !n.is_met(workspace)).cloned().collect();
-    if missing.is_empty() {
-        return Ok(());
-    }
-    match plan(&missing, is_root(workspace), &workspace.python_environment()) {
-        Plan::Ask(what) => bail!(what),
-        Plan::Run(commands) => {
-            for words in commands {
-                let (program, arguments) = words.split_first().context("an empty command")?;
-                // Nobody is there to answer a package's questions.
-                let mut command = workspace.command(program);
-                command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive");
-                workspace::run(&mut command)?;
+/// Meets needs, and remembers that the package lists are fresh.
+#[derive(Default)]
+pub(crate) struct Provider {
+    updated: bool,
+}
+
+impl Provider {
+    /// Sees that every need is met, installing what is missing.
+    pub(crate) fn provide(&mut self, workspace: &Workspace, needs: &[Need]) -> Result<()> {
+        let missing: Vec<Need> = needs.iter().filter(|n| !n.is_met(workspace)).cloned().collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let rights = if is_root(workspace) { Rights::Root } else { Rights::User };
+        match plan(&missing, rights, self.updated, &workspace.python_environment()) {
+            Plan::Ask(what) => bail!(what),
+            Plan::Run(commands) => {
+                for words in commands {
+                    let (program, arguments) = words.split_first().context("an empty command")?;
+                    let mut command = workspace.command(program);
+                    // Nobody is there to answer a package's questions.
+                    command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive");
+                    workspace::run(&mut command)?;
+                    self.updated |= words == APT_UPDATE;
+                }
             }
         }
-    }
-    match missing.iter().find(|need| !need.is_met(workspace)) {
-        Some(need) => bail!("{need} was installed, yet `{}` is not found", need.sign),
-        None => Ok(()),
+        match missing.iter().find(|need| !need.is_met(workspace)) {
+            Some(need) => bail!("{need} was installed, yet `{}` is not found", need.sign),
+            None => Ok(()),
+        }
     }
 }
 
 /// What to do about the missing ones. The environment is made again each time: that is cheap,
 /// and repairs one left half-made.
-fn plan(missing: &[Need], root: bool, environment: &Path) -> Plan {
+fn plan(missing: &[Need], rights: Rights, updated: bool, environment: &Path) -> Plan {
     let of = |manager: Manager| -> Vec<String> {
         let mut packages: Vec<String> = missing
             .iter()
@@ -131,7 +151,7 @@ fn plan(missing: &[Need], root: bool, environment: &Path) -> Plan {
     };
     let debian = of(Manager::Debian);
     let python = of(Manager::Python);
-    if !debian.is_empty() && !root {
+    if !debian.is_empty() && rights == Rights::User {
         return Plan::Ask(format!(
             "missing Debian packages, and only root can install them; run\n  \
              sudo apt-get install {}",
@@ -143,7 +163,9 @@ fn plan(missing: &[Need], root: bool, environment: &Path) -> Plan {
     };
     let mut commands = Vec::new();
     if !debian.is_empty() {
-        commands.push(command("apt-get update", &[]));
+        if !updated {
+            commands.push(APT_UPDATE.map(str::to_owned).to_vec());
+        }
         commands.push(command("apt-get install --yes --no-install-recommends", &debian));
     }
     if !python.is_empty() {
@@ -170,8 +192,8 @@ mod tests {
         texts.iter().map(|text| Need::parse(text).unwrap()).collect()
     }
 
-    fn commands(texts: &[&str], root: bool) -> Vec<String> {
-        match plan(&needs(texts), root, Path::new("env")) {
+    fn commands(texts: &[&str], rights: Rights, updated: bool) -> Vec<String> {
+        match plan(&needs(texts), rights, updated, Path::new("env")) {
             Plan::Run(commands) => commands.iter().map(|words| words.join(" ")).collect(),
             Plan::Ask(what) => panic!("asked: {what}"),
         }
@@ -199,7 +221,8 @@ mod tests {
 
     #[test]
     fn root_updates_once_and_installs_everything_together() {
-        let found = commands(&["debian:openjdk-17-jre=java", "debian:chromium"], true);
+        let found =
+            commands(&["debian:openjdk-17-jre=java", "debian:chromium"], Rights::Root, false);
         assert_eq!(
             found,
             [
@@ -210,9 +233,17 @@ mod tests {
     }
 
     #[test]
+    fn fresh_package_lists_are_not_fetched_again() {
+        assert_eq!(
+            commands(&["debian:chromium"], Rights::Root, true),
+            ["apt-get install --yes --no-install-recommends chromium"]
+        );
+    }
+
+    #[test]
     fn anyone_else_is_told_the_exact_command_and_nothing_runs() {
         let missing = needs(&["debian:chromium", "python:pytest"]);
-        let Plan::Ask(what) = plan(&missing, false, Path::new("env")) else {
+        let Plan::Ask(what) = plan(&missing, Rights::User, false, Path::new("env")) else {
             panic!("would have run something");
         };
         assert!(what.contains("sudo apt-get install chromium"), "{what}");
@@ -220,7 +251,8 @@ mod tests {
 
     #[test]
     fn python_packages_need_no_rights_and_stay_in_their_environment() {
-        let found = commands(&["python:pytest", "python:mypy", "python:pytest"], false);
+        let found =
+            commands(&["python:pytest", "python:mypy", "python:pytest"], Rights::User, false);
         assert_eq!(
             found,
             ["python3 -m venv env", "env/bin/python3 -m pip install --quiet mypy pytest"]
@@ -229,7 +261,7 @@ mod tests {
 
     #[test]
     fn nothing_missing_is_nothing_to_do() {
-        assert_eq!(plan(&[], false, Path::new("env")), Plan::Run(Vec::new()));
+        assert_eq!(plan(&[], Rights::User, false, Path::new("env")), Plan::Run(Vec::new()));
     }
 
     #[test]

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 
 use crate::console;
-use crate::needs::{self, Need};
+use crate::needs::{Need, Provider};
 use crate::tidy;
 use crate::workspace::{Workspace, run, run_watched};
 
@@ -113,21 +113,14 @@ pub(crate) fn list() -> String {
 /// Runs the named parts, or all when none is named, and says how it went.
 pub(crate) fn test(workspace: &Workspace, asked: &[String]) -> Result<bool> {
     let chosen: Vec<&Part> = PARTS.iter().filter(|part| is_asked(part.name, asked)).collect();
-    let mut needs = Vec::new();
-    for part in &chosen {
-        for text in part.needs {
-            needs.push(Need::parse(text)?);
-        }
-    }
-    needs::provide(workspace, &needs)?;
-
     let mut sum = Tally::default();
+    let mut provider = Provider::default();
     let mut timed = Vec::new();
     let mut broken = None;
     for part in chosen {
         println!("== {}: {}", part.name, part.about);
         let start = Instant::now();
-        let outcome = (part.run)(workspace);
+        let outcome = part.provide_and_run(&mut provider, workspace);
         let took = Seconds(start.elapsed());
         timed.push((part.name, took));
         match outcome {
@@ -161,6 +154,14 @@ pub(crate) fn test(workspace: &Workspace, asked: &[String]) -> Result<bool> {
 
 fn is_asked(name: &str, asked: &[String]) -> bool {
     asked.is_empty() || asked.iter().any(|wanted| wanted == name)
+}
+
+impl Part {
+    fn provide_and_run(&self, provider: &mut Provider, workspace: &Workspace) -> Result<Tally> {
+        let needs: Vec<Need> = self.needs.iter().map(|n| Need::parse(n)).collect::<Result<_>>()?;
+        provider.provide(workspace, &needs)?;
+        (self.run)(workspace)
+    }
 }
 
 impl Tally {
