@@ -1,0 +1,273 @@
+//! What a part wants from outside Rust: Debian packages and Python packages.
+//!
+//! A part names its needs as text, `debian:PACKAGE=PROGRAM` or `python:PACKAGE=MODULE`. What
+//! stands after `=` is how to see that it is there: a program on the search path, or a module
+//! that Python finds. It may be left out when it is the package's name.
+//!
+//! Missing Debian packages are installed when this runs as root, with one `apt-get update`
+//! before them; anyone else is told the exact command. Python packages go into a virtual
+//! environment beside the build output, which needs no rights and touches no system.
+//!
+//! What has to be done is decided by [`plan`], which does nothing itself.
+
+use std::fmt;
+use std::path::Path;
+use std::process::Stdio;
+
+use anyhow::{Context, Result, bail};
+
+use crate::workspace::{self, Workspace};
+
+/// Fetches the package lists; without it a fresh container knows no package.
+const APT_UPDATE: [&str; 2] = ["apt-get", "update"];
+
+/// One thing that must be installed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Need {
+    manager: Manager,
+    package: String,
+    /// The program or module that shows it is installed.
+    sign: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Manager {
+    Debian,
+    Python,
+}
+
+/// Who runs this.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rights {
+    Root,
+    User,
+}
+
+/// What stands between the needs and their being met.
+#[derive(Debug, PartialEq, Eq)]
+enum Plan {
+    /// Commands to run, in order; none when nothing is missing.
+    Run(Vec<Vec<String>>),
+    /// Only root can do it: what to tell the person.
+    Ask(String),
+}
+
+impl Need {
+    /// Reads `debian:PACKAGE[=PROGRAM]` or `python:PACKAGE[=MODULE]`.
+    pub(crate) fn parse(text: &str) -> Result<Self> {
+        let (manager, rest) = match text.split_once(':') {
+            Some(("debian", rest)) => (Manager::Debian, rest),
+            Some(("python", rest)) => (Manager::Python, rest),
+            Some(_) | None => {
+                bail!("need `{text}` begins with neither `debian:` nor `python:`")
+            }
+        };
+        let (package, sign) = match rest.split_once('=') {
+            Some((package, sign)) => (package, sign.to_owned()),
+            None if manager == Manager::Python => (rest, rest.replace('-', "_")),
+            None => (rest, rest.to_owned()),
+        };
+        if package.is_empty() || sign.is_empty() {
+            bail!("need `{text}` lacks the name of a package or its sign");
+        }
+        Ok(Self { manager, package: package.to_owned(), sign })
+    }
+
+    fn is_met(&self, workspace: &Workspace) -> bool {
+        let mut probe = match self.manager {
+            Manager::Debian => {
+                let mut probe = workspace.command("sh");
+                probe.args(["-c", "command -v \"$0\"", &self.sign]);
+                probe
+            }
+            Manager::Python => {
+                let mut probe = workspace.command("python3");
+                let find = "import importlib.util, sys\n\
+                            sys.exit(importlib.util.find_spec(sys.argv[1]) is None)";
+                probe.args(["-c", find, &self.sign]);
+                probe
+            }
+        };
+        let probe = probe.stdout(Stdio::null()).stderr(Stdio::null()).stdin(Stdio::null());
+        probe.status().is_ok_and(|status| status.success())
+    }
+}
+
+impl fmt::Display for Need {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.manager {
+            Manager::Debian => write!(f, "Debian package {}", self.package),
+            Manager::Python => write!(f, "Python package {}", self.package),
+        }
+    }
+}
+
+/// Meets needs, and remembers that the package lists are fresh.
+#[derive(Default)]
+pub(crate) struct Provider {
+    updated: bool,
+}
+
+impl Provider {
+    /// Sees that every need is met, installing what is missing.
+    pub(crate) fn provide(&mut self, workspace: &Workspace, needs: &[Need]) -> Result<()> {
+        let missing: Vec<Need> = needs.iter().filter(|n| !n.is_met(workspace)).cloned().collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let rights = if is_root(workspace) { Rights::Root } else { Rights::User };
+        match plan(&missing, rights, self.updated, &workspace.python_environment()) {
+            Plan::Ask(what) => bail!(what),
+            Plan::Run(commands) => {
+                for words in commands {
+                    let (program, arguments) = words.split_first().context("an empty command")?;
+                    let mut command = workspace.command(program);
+                    // Nobody is there to answer a package's questions.
+                    command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive");
+                    workspace::run(&mut command)?;
+                    self.updated |= words == APT_UPDATE;
+                }
+            }
+        }
+        match missing.iter().find(|need| !need.is_met(workspace)) {
+            Some(need) => bail!("{need} was installed, yet `{}` is not found", need.sign),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What to do about the missing ones. The environment is made again each time: that is cheap,
+/// and repairs one left half-made.
+fn plan(missing: &[Need], rights: Rights, updated: bool, environment: &Path) -> Plan {
+    let of = |manager: Manager| -> Vec<String> {
+        let mut packages: Vec<String> = missing
+            .iter()
+            .filter(|need| need.manager == manager)
+            .map(|need| need.package.clone())
+            .collect();
+        packages.sort();
+        packages.dedup();
+        packages
+    };
+    let debian = of(Manager::Debian);
+    let python = of(Manager::Python);
+    if !debian.is_empty() && rights == Rights::User {
+        return Plan::Ask(format!(
+            "missing Debian packages, and only root can install them; run\n  \
+             sudo apt-get install {}",
+            debian.join(" ")
+        ));
+    }
+    let command = |fixed: &str, packages: &[String]| -> Vec<String> {
+        fixed.split(' ').map(str::to_owned).chain(packages.iter().cloned()).collect()
+    };
+    let mut commands = Vec::new();
+    if !debian.is_empty() {
+        if !updated {
+            commands.push(APT_UPDATE.map(str::to_owned).to_vec());
+        }
+        commands.push(command("apt-get install --yes --no-install-recommends", &debian));
+    }
+    if !python.is_empty() {
+        let folder = environment.to_string_lossy().into_owned();
+        let interpreter = environment.join("bin/python3").to_string_lossy().into_owned();
+        commands.push(command("python3 -m venv", &[folder]));
+        let mut install = vec![interpreter];
+        install.extend(command("-m pip install --quiet", &python));
+        commands.push(install);
+    }
+    Plan::Run(commands)
+}
+
+fn is_root(workspace: &Workspace) -> bool {
+    let answer = workspace.command("id").arg("-u").output();
+    answer.is_ok_and(|output| output.stdout.trim_ascii() == b"0")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn needs(texts: &[&str]) -> Vec<Need> {
+        texts.iter().map(|text| Need::parse(text).unwrap()).collect()
+    }
+
+    fn commands(texts: &[&str], rights: Rights, updated: bool) -> Vec<String> {
+        match plan(&needs(texts), rights, updated, Path::new("env")) {
+            Plan::Run(commands) => commands.iter().map(|words| words.join(" ")).collect(),
+            Plan::Ask(what) => panic!("asked: {what}"),
+        }
+    }
+
+    #[test]
+    fn the_sign_of_a_need_is_its_package_unless_stated() {
+        let signs = |text: &str| {
+            let need = Need::parse(text).unwrap();
+            (need.package, need.sign)
+        };
+        assert_eq!(signs("debian:chromium"), ("chromium".into(), "chromium".into()));
+        assert_eq!(signs("debian:gcc=cc"), ("gcc".into(), "cc".into()));
+        assert_eq!(signs("python:scikit-learn=sklearn"), ("scikit-learn".into(), "sklearn".into()));
+        assert_eq!(signs("python:text-dedup"), ("text-dedup".into(), "text_dedup".into()));
+    }
+
+    #[test]
+    fn a_need_that_cannot_be_read_names_itself() {
+        for wrong in ["chromium", "brew:chromium", "debian:", "python:x="] {
+            let error = Need::parse(wrong).unwrap_err().to_string();
+            assert!(error.contains(wrong), "{error}");
+        }
+    }
+
+    #[test]
+    fn root_updates_once_and_installs_everything_together() {
+        let found =
+            commands(&["debian:openjdk-17-jre=java", "debian:chromium"], Rights::Root, false);
+        assert_eq!(
+            found,
+            [
+                "apt-get update",
+                "apt-get install --yes --no-install-recommends chromium openjdk-17-jre",
+            ]
+        );
+    }
+
+    #[test]
+    fn fresh_package_lists_are_not_fetched_again() {
+        assert_eq!(
+            commands(&["debian:chromium"], Rights::Root, true),
+            ["apt-get install --yes --no-install-recommends chromium"]
+        );
+    }
+
+    #[test]
+    fn anyone_else_is_told_the_exact_command_and_nothing_runs() {
+        let missing = needs(&["debian:chromium", "python:pytest"]);
+        let Plan::Ask(what) = plan(&missing, Rights::User, false, Path::new("env")) else {
+            panic!("would have run something");
+        };
+        assert!(what.contains("sudo apt-get install chromium"), "{what}");
+    }
+
+    #[test]
+    fn python_packages_need_no_rights_and_stay_in_their_environment() {
+        let found =
+            commands(&["python:pytest", "python:mypy", "python:pytest"], Rights::User, false);
+        assert_eq!(
+            found,
+            ["python3 -m venv env", "env/bin/python3 -m pip install --quiet mypy pytest"]
+        );
+    }
+
+    #[test]
+    fn nothing_missing_is_nothing_to_do() {
+        assert_eq!(plan(&[], Rights::User, false, Path::new("env")), Plan::Run(Vec::new()));
+    }
+
+    #[test]
+    fn a_shell_is_found_and_an_invented_program_is_not() {
+        let workspace = Workspace::locate().unwrap();
+        assert!(Need::parse("debian:dash=sh").unwrap().is_met(&workspace));
+        assert!(!Need::parse("debian:no-such-program-anywhere").unwrap().is_met(&workspace));
+    }
+}

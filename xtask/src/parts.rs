@@ -1,0 +1,255 @@
+//! The gate: its parts, their order, and what is said about them.
+//!
+//! A part is one entry of [`PARTS`]: a name to run it alone, a line about what it proves, what
+//! it needs from outside, and a function. Cheap parts come first, so that a slip is seen in
+//! seconds. The first part that fails ends the run.
+//!
+//! Everything is built with one profile, `--release`, so that checks, tests, examples and the
+//! program share their dependencies' build.
+//!
+//! A part answers with the tests it ran. The last line of a run is their sum,
+//! `test: N passed, N failed`; a part that failed without naming a test counts as one failure.
+
+use std::fmt;
+use std::fmt::Write;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+
+use crate::console;
+use crate::needs::{Need, Provider};
+use crate::tidy;
+use crate::workspace::{Workspace, run, run_watched};
+
+/// One step of the gate that can also be run alone.
+struct Part {
+    name: &'static str,
+    /// What holds when it passes.
+    about: &'static str,
+    /// As [`Need::parse`] reads them.
+    needs: &'static [&'static str],
+    run: fn(&Workspace) -> Result<Tally>,
+}
+
+/// How many tests passed and failed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    pub(crate) passed: u64,
+    pub(crate) failed: u64,
+}
+
+const PARTS: &[Part] = &[
+    Part { name: "format", about: "every file is as rustfmt writes it", needs: &[], run: format },
+    Part { name: "tidy", about: "the house rules hold", needs: &[], run: tidy },
+    Part { name: "clippy", about: "no lint of the workspace fires", needs: &[], run: clippy },
+    Part { name: "unit", about: "all Rust tests pass, doc tests too", needs: &[], run: unit },
+    Part { name: "doc", about: "the documentation builds without a warning", needs: &[], run: doc },
+    Part {
+        name: "readme",
+        about: "the documentation's examples print what they show",
+        needs: &[],
+        run: readme,
+    },
+];
+
+/// The package of the `hapax` program.
+const PROGRAM: &str = "hapax-cli";
+
+fn format(workspace: &Workspace) -> Result<Tally> {
+    run(&mut workspace.cargo(["fmt", "--all", "--check"]))?;
+    Ok(Tally::default())
+}
+
+fn tidy(workspace: &Workspace) -> Result<Tally> {
+    if !tidy::check(workspace)? {
+        bail!("the house rules above are broken");
+    }
+    Ok(Tally::default())
+}
+
+fn clippy(workspace: &Workspace) -> Result<Tally> {
+    let arguments = ["clippy", "--workspace", "--all-targets", "--release", "--", "-D", "warnings"];
+    run(&mut workspace.cargo(arguments))?;
+    Ok(Tally::default())
+}
+
+fn unit(workspace: &Workspace) -> Result<Tally> {
+    let mut tally = Tally::default();
+    let mut command = workspace.cargo(["test", "--workspace", "--release", "--no-fail-fast"]);
+    let succeeded = run_watched(&mut command, |line| tally.add(Tally::of_libtest(line)))?;
+    if !succeeded && tally.failed == 0 {
+        bail!("the tests did not build or did not finish");
+    }
+    Ok(tally)
+}
+
+fn doc(workspace: &Workspace) -> Result<Tally> {
+    // The program and the library share a name and so a folder. Apart, cargo does not complain;
+    // in this order, the library's pages are the ones that stay.
+    let program = ["doc", "--package", PROGRAM, "--no-deps", "--release"];
+    let others = ["doc", "--workspace", "--exclude", PROGRAM, "--no-deps", "--release"];
+    run(workspace.cargo(program).env("RUSTDOCFLAGS", "-D warnings"))?;
+    run(workspace.cargo(others).env("RUSTDOCFLAGS", "-D warnings"))?;
+    Ok(Tally::default())
+}
+
+fn readme(workspace: &Workspace) -> Result<Tally> {
+    console::run(workspace, console::Mode::Check)
+}
+
+/// The names of all parts, in the order they run.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    PARTS.iter().map(|part| part.name)
+}
+
+/// One line per part, for `--list`.
+pub(crate) fn list() -> String {
+    PARTS.iter().fold(String::new(), |mut text, part| {
+        let _ = writeln!(text, "{:<8} {}", part.name, part.about);
+        text
+    })
+}
+
+/// Runs the named parts, or all when none is named, and says how it went.
+pub(crate) fn test(workspace: &Workspace, asked: &[String]) -> Result<bool> {
+    let chosen: Vec<&Part> = PARTS.iter().filter(|part| is_asked(part.name, asked)).collect();
+    let mut sum = Tally::default();
+    let mut provider = Provider::default();
+    let mut timed = Vec::new();
+    let mut broken = None;
+    for part in chosen {
+        println!("== {}: {}", part.name, part.about);
+        let start = Instant::now();
+        let outcome = part.provide_and_run(&mut provider, workspace);
+        let took = Seconds(start.elapsed());
+        timed.push((part.name, took));
+        match outcome {
+            Ok(tally) => {
+                sum.add(tally);
+                if tally.failed > 0 {
+                    broken = Some((part.name, format!("{} failed", tally.failed)));
+                }
+            }
+            Err(error) => {
+                sum.failed += 1;
+                broken = Some((part.name, format!("{error:#}")));
+            }
+        }
+        if broken.is_some() {
+            break;
+        }
+        println!("== {}: ok in {took}\n", part.name);
+    }
+
+    for (name, took) in &timed {
+        println!("{name:<8} {took:>10}");
+    }
+    if let Some((name, why)) = &broken {
+        println!("\nFAILED: part {name}: {why}");
+        println!("run it alone with: cargo xtask test {name}");
+    }
+    println!("test: {sum}");
+    Ok(broken.is_none())
+}
+
+fn is_asked(name: &str, asked: &[String]) -> bool {
+    asked.is_empty() || asked.iter().any(|wanted| wanted == name)
+}
+
+impl Part {
+    fn provide_and_run(&self, provider: &mut Provider, workspace: &Workspace) -> Result<Tally> {
+        let needs: Vec<Need> = self.needs.iter().map(|n| Need::parse(n)).collect::<Result<_>>()?;
+        provider.provide(workspace, &needs)?;
+        (self.run)(workspace)
+    }
+}
+
+impl Tally {
+    /// What one line of a Rust test program's output says, which is mostly nothing.
+    fn of_libtest(line: &str) -> Self {
+        let Some(result) = line.strip_prefix("test result: ") else { return Self::default() };
+        let count = |what: &str| {
+            result
+                .split([';', '.'])
+                .find_map(|phrase| phrase.trim().strip_suffix(what)?.trim().parse().ok())
+                .unwrap_or(0)
+        };
+        Self { passed: count(" passed"), failed: count(" failed") }
+    }
+
+    fn add(&mut self, other: Self) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} passed, {} failed", self.passed, self.failed)
+    }
+}
+
+/// A duration for a person: tenths of a second.
+#[derive(Clone, Copy)]
+struct Seconds(Duration);
+
+impl fmt::Display for Seconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&format!("{:.1} s", self.0.as_secs_f64()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_counts_of_every_test_program_are_summed() {
+        let output = "running 3 tests\n\
+            test index::the_scan_is_exact ... ok\n\
+            test result: ok. 3 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.01s\n\
+            test result: FAILED. 10 passed; 2 failed; 1 ignored; 0 measured; 0 filtered out; finished in 1.20s\n";
+        let mut sum = Tally::default();
+        for line in output.lines() {
+            sum.add(Tally::of_libtest(line));
+        }
+        assert_eq!(sum, Tally { passed: 13, failed: 2 });
+    }
+
+    #[test]
+    fn a_test_that_prints_numbers_is_not_counted() {
+        assert_eq!(Tally::of_libtest("99 passed; 99 failed"), Tally::default());
+    }
+
+    #[test]
+    fn the_closing_line_has_its_two_numbers() {
+        assert_eq!(Tally { passed: 7, failed: 0 }.to_string(), "7 passed, 0 failed");
+    }
+
+    #[test]
+    fn part_names_are_distinct_words_and_their_needs_can_be_read() {
+        let mut seen: Vec<&str> = names().collect();
+        seen.sort_unstable();
+        let all = seen.len();
+        seen.dedup();
+        assert_eq!(seen.len(), all);
+        for part in PARTS {
+            assert!(part.name.chars().all(|c| c.is_ascii_lowercase() || c == '-'), "{}", part.name);
+            for need in part.needs {
+                Need::parse(need).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn no_names_mean_all_parts_and_a_name_means_itself() {
+        assert!(is_asked("unit", &[]));
+        assert!(is_asked("unit", &["doc".into(), "unit".into()]));
+        assert!(!is_asked("unit", &["doc".into()]));
+    }
+
+    #[test]
+    fn the_list_has_a_line_for_every_part() {
+        assert_eq!(list().lines().count(), PARTS.len());
+    }
+}

@@ -1,0 +1,263 @@
+//! Rules for source files: headers, sizes, unfinished work, silenced lints, `unsafe`.
+//!
+//! A module opens with a header that says what it does; a longer one has more to say. Files stay
+//! small enough to be read in one go. Nothing is left for later, and no lint is silenced
+//! wholesale. `unsafe` has one home.
+//!
+//! Sizes hold for every language of the project, the rest for Rust.
+
+use super::Finding;
+use super::source::{code_only, has_word};
+
+/// Most lines of a source file.
+pub(crate) const MAX_LINES: usize = 600;
+/// Most lines of a source file before its test module.
+pub(crate) const MAX_PRODUCTION_LINES: usize = 500;
+/// Most lines of a file that holds only tests or benchmarks.
+pub(crate) const MAX_TEST_LINES: usize = 800;
+/// A file longer than this owes its reader more than a sentence.
+pub(crate) const LONG_FILE_LINES: usize = 60;
+/// Lines of header that a long file has at least.
+pub(crate) const LONG_FILE_HEADER_LINES: usize = 3;
+/// Words that make a header line say something.
+const HEADER_WORDS: usize = 3;
+
+/// Where Rust source must follow the rules.
+const RUST_FOLDERS: [&str; 5] = ["crates/", "xtask/", "bench/", "fuzz/", "python/"];
+/// The only place that may be unsafe.
+const UNSAFE_HOME: &str = "crates/hapax/src/hamming";
+/// Marks of unfinished work. Spelled in halves, so that this file does not carry them.
+const UNFINISHED_MARKS: [&str; 2] = [concat!("FIX", "ME"), concat!("XX", "X")];
+const UNFINISHED_MACROS: [&str; 2] = ["todo!", "unimplemented!"];
+
+/// All findings in one file; none for files that are not source.
+pub(super) fn check(path: &str, text: &str) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let is_rust = path.ends_with(".rs");
+    if !is_rust && ![".py", ".js", ".mjs", ".sh", ".css"].iter().any(|end| path.ends_with(end)) {
+        return found;
+    }
+    let code = if is_rust { code_only(text) } else { String::new() };
+    check_size(path, text, &code, &mut found);
+    for (number, line) in numbered(text) {
+        for mark in UNFINISHED_MARKS {
+            if has_word(line, mark) {
+                found.push(Finding::new(path, number, format!("`{mark}` marks unfinished work")));
+            }
+        }
+    }
+    if is_rust && RUST_FOLDERS.iter().any(|folder| path.starts_with(folder)) {
+        check_header(path, text, &mut found);
+        check_code(path, &code, &mut found);
+    }
+    found
+}
+
+fn check_header(path: &str, text: &str, found: &mut Vec<Finding>) {
+    let header: Vec<&str> = text.lines().map_while(|line| line.strip_prefix("//!")).collect();
+    if header.is_empty() {
+        found.push(Finding::new(path, 1, "opens without a `//!` header"));
+        return;
+    }
+    if !header.iter().any(|line| line.split_whitespace().count() >= HEADER_WORDS) {
+        found.push(Finding::new(path, 1, "the header says nothing about the module"));
+    }
+    let said = header.iter().filter(|line| !line.trim().is_empty()).count();
+    let lines = text.lines().count();
+    if lines > LONG_FILE_LINES && said < LONG_FILE_HEADER_LINES {
+        found.push(Finding::new(
+            path,
+            1,
+            format!(
+                "{lines} lines under a header of {said}; over {LONG_FILE_LINES} lines it has at \
+                 least {LONG_FILE_HEADER_LINES}: what it does, promises, does not know"
+            ),
+        ));
+    }
+}
+
+fn check_size(path: &str, text: &str, code: &str, found: &mut Vec<Finding>) {
+    let lines = text.lines().count();
+    if is_test_file(path) {
+        if lines > MAX_TEST_LINES {
+            let what = format!("{lines} lines; a test file has at most {MAX_TEST_LINES}");
+            found.push(Finding::new(path, 0, what));
+        }
+        return;
+    }
+    let production = production_lines(code).unwrap_or(lines);
+    if production > MAX_PRODUCTION_LINES {
+        let what = format!(
+            "{production} lines before the tests; at most {MAX_PRODUCTION_LINES}, so split it"
+        );
+        found.push(Finding::new(path, 0, what));
+    } else if lines > MAX_LINES {
+        let what = format!("{lines} lines with its tests; at most {MAX_LINES}, so split it");
+        found.push(Finding::new(path, 0, what));
+    }
+}
+
+fn check_code(path: &str, code: &str, found: &mut Vec<Finding>) {
+    let may_be_unsafe =
+        path.strip_prefix(UNSAFE_HOME).is_some_and(|rest| rest.starts_with('/') || rest == ".rs");
+    for (number, line) in numbered(code) {
+        for name in UNFINISHED_MACROS {
+            if has_word(line, name) {
+                found.push(Finding::new(path, number, format!("`{name}` is unfinished work")));
+            }
+        }
+        if line.contains("#[ignore") {
+            found.push(Finding::new(path, number, "an ignored test proves nothing"));
+        }
+        if has_word(line, "unsafe") && !may_be_unsafe {
+            let what = format!("`unsafe` lives only in {UNSAFE_HOME}");
+            found.push(Finding::new(path, number, what));
+        }
+    }
+    for (start, _) in code.match_indices("allow(") {
+        let inside = code[start + "allow(".len()..].split(')').next().unwrap_or_default();
+        for lint in inside.split(',').map(str::trim) {
+            if lint == "dead_code" || lint.starts_with("unused") {
+                let number = code[..start].matches('\n').count() + 1;
+                let what = format!("`{lint}` is silenced; remove what is not used");
+                found.push(Finding::new(path, number, what));
+            }
+        }
+    }
+}
+
+/// Lines above the inline test module, if there is one.
+fn production_lines(code: &str) -> Option<usize> {
+    let lines: Vec<&str> = code.lines().collect();
+    (0..lines.len()).find(|&at| {
+        lines[at].starts_with("#[cfg(test)]") && {
+            let module = lines[at + 1..].iter().find(|line| !line.starts_with("#["));
+            module.is_some_and(|line| line.starts_with("mod ") && line.contains('{'))
+        }
+    })
+}
+
+fn is_test_file(path: &str) -> bool {
+    let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
+    name == "tests.rs"
+        || folders.split('/').any(|folder| matches!(folder, "tests" | "benches" | "fuzz_targets"))
+}
+
+fn numbered(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.lines().enumerate().map(|(index, line)| (index + 1, line))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ENGINE: &str = "crates/hapax/src/text/mod.rs";
+
+    /// What is said about a file, without the path.
+    fn said(path: &str, text: &str) -> Vec<String> {
+        check(path, text).into_iter().map(|f| format!("{}: {}", f.line, f.what)).collect()
+    }
+
+    fn headed(code: &str) -> String {
+        format!("//! Words of a text.\n{code}\n")
+    }
+
+    fn long(header_lines: usize, lines: usize) -> String {
+        "//! What it does and promises.\n".repeat(header_lines) + &"\n".repeat(lines - header_lines)
+    }
+
+    #[test]
+    fn a_file_without_a_header_is_found_and_one_with_it_is_not() {
+        assert_eq!(said(ENGINE, "fn f() {}\n").len(), 1);
+        assert_eq!(said(ENGINE, "// Words of a text.\n").len(), 1);
+        assert!(said(ENGINE, &headed("fn f() {}")).is_empty());
+    }
+
+    #[test]
+    fn a_header_of_one_or_two_words_says_nothing() {
+        assert_eq!(said(ENGINE, "//! Words.\n").len(), 1);
+        assert_eq!(said(ENGINE, "//!\n//! Text module.\n").len(), 1);
+    }
+
+    #[test]
+    fn a_long_file_owes_a_longer_header() {
+        assert!(said(ENGINE, &long(1, LONG_FILE_LINES)).is_empty());
+        assert_eq!(said(ENGINE, &long(2, LONG_FILE_LINES + 1)).len(), 1);
+        assert!(said(ENGINE, &long(3, LONG_FILE_LINES + 1)).is_empty());
+    }
+
+    #[test]
+    fn the_bounds_on_size_are_inclusive() {
+        let tests = "#[cfg(test)]\nmod tests {\n";
+        let split = |production: usize, all: usize| {
+            long(3, production) + tests + &"\n".repeat(all - production - 2)
+        };
+        assert!(said(ENGINE, &split(MAX_PRODUCTION_LINES, MAX_LINES)).is_empty());
+        assert_eq!(said(ENGINE, &split(MAX_PRODUCTION_LINES + 1, MAX_LINES)).len(), 1);
+        assert_eq!(said(ENGINE, &split(MAX_PRODUCTION_LINES, MAX_LINES + 1)).len(), 1);
+        assert_eq!(said(ENGINE, &long(3, MAX_PRODUCTION_LINES + 1)).len(), 1);
+    }
+
+    #[test]
+    fn a_test_module_in_its_own_file_does_not_end_the_production_lines() {
+        let text = long(3, 3) + "#[cfg(test)]\nmod tests;\n" + &"\n".repeat(MAX_PRODUCTION_LINES);
+        assert_eq!(said(ENGINE, &text).len(), 1);
+    }
+
+    #[test]
+    fn test_files_may_be_longer() {
+        for path in ["crates/hapax/tests/all/words.rs", "crates/hapax/src/text/tests.rs"] {
+            assert!(said(path, &long(3, MAX_TEST_LINES)).is_empty());
+            assert_eq!(said(path, &long(3, MAX_TEST_LINES + 1)).len(), 1);
+        }
+    }
+
+    #[test]
+    fn python_has_the_same_sizes_and_no_header() {
+        assert!(said("python/hapax/a.py", &"\n".repeat(MAX_PRODUCTION_LINES)).is_empty());
+        assert_eq!(said("python/hapax/a.py", &"\n".repeat(MAX_PRODUCTION_LINES + 1)).len(), 1);
+    }
+
+    #[test]
+    fn unfinished_work_is_found_in_code_and_comments() {
+        for mark in UNFINISHED_MARKS {
+            assert_eq!(said(ENGINE, &headed(&format!("// {mark}: later"))).len(), 1, "{mark}");
+            assert_eq!(said("python/a.py", &format!("# {mark}\n")).len(), 1, "{mark}");
+        }
+        assert_eq!(said(ENGINE, &headed("fn f() { todo!() }")).len(), 1);
+        assert_eq!(said(ENGINE, &headed("fn f() { unimplemented!(\"x\") }")).len(), 1);
+        assert!(said(ENGINE, &headed("// no todo! here\nlet a = \"todo!\";")).is_empty());
+    }
+
+    #[test]
+    fn ignored_tests_are_found_with_and_without_a_reason() {
+        assert_eq!(said(ENGINE, &headed("#[ignore]")).len(), 1);
+        assert_eq!(said(ENGINE, &headed("#[ignore = \"slow\"]")).len(), 1);
+    }
+
+    #[test]
+    fn silenced_lints_are_found_alone_and_in_a_list() {
+        assert_eq!(
+            said(ENGINE, &headed("#[allow(dead_code)]")),
+            ["2: `dead_code` is silenced; remove what is not used"]
+        );
+        assert_eq!(said(ENGINE, &headed("#![allow(clippy::x, unused_variables)]")).len(), 1);
+        assert_eq!(said(ENGINE, &headed("#[allow(\n    unused\n)]")).len(), 1);
+        assert!(said(ENGINE, &headed("#[allow(clippy::x, reason = \"y\")]")).is_empty());
+    }
+
+    #[test]
+    fn unsafe_code_has_one_home() {
+        let text = headed("fn f() { unsafe { g() } }");
+        assert_eq!(said(ENGINE, &text).len(), 1);
+        assert_eq!(said("crates/hapax/src/hamming_two/a.rs", &text).len(), 1);
+        assert!(said("crates/hapax/src/hamming/avx2.rs", &text).is_empty());
+        assert!(said(ENGINE, &headed("// unsafe is elsewhere\n#![deny(unsafe_code)]")).is_empty());
+    }
+
+    #[test]
+    fn other_folders_and_other_files_are_left_alone() {
+        assert!(said("examples/data/x.rs", "fn f() { unsafe {} }\n").is_empty());
+        assert!(said("README.md", "unsafe\n").is_empty());
+    }
+}

@@ -1,0 +1,164 @@
+//! Nothing of the machine a file was written on stays in it.
+//!
+//! Absolute paths of somebody's machine mean nothing to the next reader, and the address of a
+//! package registry belongs to the settings of whoever builds. Examples in Markdown blocks may
+//! use a home or temporary folder. Collected data (`examples/`, `vectors/`) is quoted from
+//! elsewhere and left alone, and so are paths in formats that only carry data.
+//!
+//! The patterns are spelled in halves, so that this file does not carry them.
+
+use super::Finding;
+use crate::markdown::{Place, lines};
+
+/// A folder that begins an absolute path of a machine.
+struct Folder {
+    path: &'static str,
+    /// Whether a Markdown block may use it.
+    in_examples: bool,
+    /// Names that must follow before it is taken for a path.
+    names: usize,
+}
+
+const FOLDERS: [Folder; 4] = [
+    Folder { path: concat!("/wo", "rk/"), in_examples: false, names: 1 },
+    Folder { path: concat!("/ro", "ot/"), in_examples: false, names: 1 },
+    Folder { path: concat!("/ho", "me/"), in_examples: true, names: 2 },
+    Folder { path: concat!("/t", "mp/"), in_examples: true, names: 1 },
+];
+
+/// Hosts that only package tools talk to, and settings that name one.
+const REGISTRIES: [&str; 9] = [
+    concat!("index.crates", ".io"),
+    concat!("static.crates", ".io"),
+    concat!("pypi.org", "/simple"),
+    concat!("files.python", "hosted.org"),
+    concat!("registry.np", "mjs.org"),
+    concat!("registry-1.do", "cker.io"),
+    concat!("index", "-url"),
+    concat!("replace", "-with"),
+    concat!("arti", "factory"),
+];
+
+/// The only source that a lock file of ours names.
+const LOCK_SOURCE: &str = "source = \"registry+https://github.com/rust-lang/crates.io-index\"";
+
+const QUOTED_FOLDERS: [&str; 2] = ["examples/", "vectors/"];
+const DATA_ENDINGS: [&str; 8] =
+    [".html", ".json", ".jsonl", ".txt", ".csv", ".tsv", ".xml", ".lock"];
+
+/// All findings in one text file.
+pub(super) fn check(path: &str, text: &str) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let is_quoted = QUOTED_FOLDERS.iter().any(|folder| path.starts_with(folder));
+    if is_quoted && !path.ends_with(".md") {
+        return found;
+    }
+    let is_data = DATA_ENDINGS.iter().any(|end| path.ends_with(end));
+    let is_markdown = path.ends_with(".md");
+    for line in lines(text) {
+        let in_block = is_markdown && line.place == Place::Fenced;
+        for folder in &FOLDERS {
+            let may_name = is_data || (in_block && folder.in_examples);
+            if !may_name && names_path(line.text, folder) {
+                let what = format!("absolute path under {} of some machine", folder.path);
+                found.push(Finding::new(path, line.number, what));
+            }
+        }
+        let lower = line.text.to_lowercase();
+        for registry in REGISTRIES.iter().filter(|registry| lower.contains(**registry)) {
+            let what = format!("`{registry}` belongs in the settings of whoever builds");
+            found.push(Finding::new(path, line.number, what));
+        }
+        let is_source = path.ends_with("Cargo.lock") && line.text.starts_with("source = ");
+        if is_source && line.text != LOCK_SOURCE {
+            found.push(Finding::new(path, line.number, "a dependency from another registry"));
+        }
+    }
+    found
+}
+
+/// Whether an absolute path under the folder begins somewhere in the line. A longer path that
+/// contains the folder, or an address, does not count.
+fn names_path(line: &str, folder: &Folder) -> bool {
+    let in_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '$' | '}');
+    line.match_indices(folder.path).any(|(start, found)| {
+        let names = line[start + found.len()..]
+            .split('/')
+            .take_while(|name| name.starts_with(in_name))
+            .take(folder.names)
+            .count();
+        !line[..start].ends_with(in_name) && names == folder.names
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn count(path: &str, text: &str) -> usize {
+        check(path, text).len()
+    }
+
+    /// A path under one of the folders, by its place in the list.
+    fn under(folder: usize, rest: &str) -> String {
+        format!("{}{rest}", FOLDERS[folder].path)
+    }
+
+    #[test]
+    fn absolute_paths_are_found_in_code_and_prose() {
+        for folder in 0..FOLDERS.len() {
+            let path = under(folder, "someone/x.rs");
+            assert_eq!(count("xtask/src/a.rs", &format!("let p = \"{path}\";")), 1, "{path}");
+            assert_eq!(count("README.md", &format!("in {path} there is")), 1, "{path}");
+            assert_eq!(count(".ci/run", &format!("cd {path}")), 1, "{path}");
+        }
+    }
+
+    #[test]
+    fn blocks_in_markdown_may_use_a_home_or_temporary_folder_only() {
+        let block = |line: String| format!("```console\n$ ls {line}\n```\n");
+        assert_eq!(count("README.md", &block(under(3, "x"))), 0);
+        assert_eq!(count("README.md", &block(under(2, "someone/x"))), 0);
+        assert_eq!(count("README.md", &block(under(0, "x"))), 1);
+        assert_eq!(count("README.md", &block(under(1, "x"))), 1);
+    }
+
+    #[test]
+    fn addresses_and_longer_paths_are_no_paths_of_a_machine() {
+        for line in [
+            format!("https://site.example{}", under(0, "x")),
+            format!("\"$ROOT{}\"", under(0, "x")),
+            format!("src=\"{}\"", under(2, "index.html")),
+            format!("the folder {} itself", FOLDERS[3].path),
+        ] {
+            assert_eq!(count("crates/hapax/src/a.rs", &line), 0, "{line}");
+        }
+    }
+
+    #[test]
+    fn data_may_hold_paths_but_no_registries() {
+        assert_eq!(count("python/tests/page.html", &under(0, "x")), 0);
+        assert_eq!(count("package-lock.json", REGISTRIES[4]), 1);
+        assert_eq!(count("examples/page.html", REGISTRIES[4]), 0);
+    }
+
+    #[test]
+    fn every_registry_is_found_in_any_case() {
+        for registry in REGISTRIES {
+            assert_eq!(count("a.toml", &format!("x = \"https://{registry}/y\"")), 1, "{registry}");
+            assert_eq!(count("a.toml", &registry.to_uppercase()), 1, "{registry}");
+        }
+    }
+
+    #[test]
+    fn a_lock_file_names_the_public_index_alone() {
+        assert_eq!(count("Cargo.lock", LOCK_SOURCE), 0);
+        assert_eq!(count("Cargo.lock", "source = \"registry+https://mirror.example/index\""), 1);
+        assert_eq!(count("Cargo.lock", "source = \"git+https://site.example/x\""), 1);
+    }
+
+    #[test]
+    fn links_to_a_package_are_welcome() {
+        assert_eq!(count("README.md", "https://pypi.org/project/hapax https://docs.rs/hapax"), 0);
+    }
+}
