@@ -1,1 +1,54 @@
-//! (being written)
+//! Who is near: everything stored within `k` bits of a query.
+//!
+//! One question, several engines. A [`Collection`] holds the entries, each distinct fingerprint
+//! once; an engine is made from it and answers through [`HammingIndex`]:
+//!
+//! ```
+//! use hapax::fingerprint::{Fingerprint, MaxDistance};
+//! use hapax::index::{Collection, Entry, HammingIndex, Query, TableOptions, Tables};
+//!
+//! let page = |id, bits| Entry { fingerprint: Fingerprint::from_bits(bits), id };
+//! let pages = Collection::new([page(1, 0xff00), page(2, 0xff01), page(3, 0x1234)])?;
+//! let three = MaxDistance::new(3).unwrap();
+//! let index = Tables::build(pages, TableOptions::within(three))?;
+//!
+//! let found = index.find_all(&Query::from(Fingerprint::from_bits(0xff00)), three)?;
+//! assert_eq!(found.iter().map(|m| (m.distance, m.id)).collect::<Vec<_>>(), [(0, 1), (1, 2)]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! | engine | idea | recall |
+//! |---|---|---|
+//! | [`Scan`] | compare with everything, many words at a time | exact |
+//! | [`Tables`] | bits that must agree name a bucket; look only there | exact |
+//!
+//! # Reading order
+//!
+//! [`near`] is the interface: queries, matches, batches. [`collection`] keeps fingerprints and
+//! ids; [`packed`] is how it keeps them small. [`scan`] is the judge of all others.
+//! [`tables`] is the exact engine for large sets.
+//!
+//! # What this module promises
+//!
+//! An exact engine reports all and only what a scan reports, each entry once. Answers come
+//! sorted by distance, then id, whatever the batch size. The engines start no thread: share an
+//! index between threads and give each a part of the batch. `memory_bytes` counts every byte
+//! of heap an index holds.
+//!
+//! # What this module does not know
+//!
+//! Text, documents and disks. An entry is an id and a fingerprint.
+
+pub mod collection;
+pub mod near;
+pub mod packed;
+pub mod scan;
+pub mod tables;
+
+pub use collection::{BuildError, Collection, Entry};
+pub use near::{Answers, Effort, HammingIndex, Match, Query, SearchError};
+pub use scan::Scan;
+pub use tables::{Design, TableOptions, Tables};
+
+#[cfg(test)]
+mod agreement;

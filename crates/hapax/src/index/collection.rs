@@ -1,0 +1,254 @@
+//! Fingerprints and their ids, each distinct fingerprint once.
+//!
+//! Web pages repeat: one fingerprint may belong to a million pages. Here it is one row with a
+//! list of ids beside it, so that an engine compares it once and a popular page costs its
+//! answer and nothing else.
+//!
+//! Rows are sorted by fingerprint. The first id of each row lies in a column as wide as the
+//! largest id needs (24 bits for ten million dense ids, 40 for a trillion); further ids, when
+//! there are any, lie in a second column, found through a bitmap and a short sorted list.
+
+use super::packed::PackedInts;
+use crate::fingerprint::Fingerprint;
+use crate::hamming::memory::{filled, prefetch};
+
+/// A fingerprint and the id it is known by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Entry {
+    /// Where it lies.
+    pub fingerprint: Fingerprint,
+    /// What a match reports. Any number; small ones take less memory.
+    pub id: u64,
+}
+
+/// Why an index could not be built.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// Positions are 32-bit numbers.
+    #[error("{given} distinct fingerprints are more than one index holds ({most}); use several")]
+    TooMany {
+        /// How many distinct fingerprints there are.
+        given: usize,
+        /// How many fit.
+        most: usize,
+    },
+    /// An id needs more bits than the caller allowed.
+    #[error("id {id} does not fit into {bits} bits")]
+    IdTooWide {
+        /// The offending id.
+        id: u64,
+        /// The width allowed.
+        bits: u32,
+    },
+    /// The engine is exact only up to a bound.
+    #[error("within {asked} bits is out of range: this engine is exact from 0 to {most}")]
+    BoundOutOfRange {
+        /// The bound asked for.
+        asked: u32,
+        /// The widest bound possible.
+        most: u32,
+    },
+    /// The numbers of blocks given make no design.
+    #[error("a design with {blocks} blocks is not exact within {bound} bits: {need}")]
+    Blocks {
+        /// The number of blocks asked for.
+        blocks: u32,
+        /// The bound it was asked for.
+        bound: u32,
+        /// What would do.
+        need: &'static str,
+    },
+}
+
+/// Entries, ready to be made into an engine.
+#[derive(Clone, Debug)]
+pub struct Collection {
+    /// Distinct, ascending.
+    fingerprints: Vec<u64>,
+    /// The smallest id of each fingerprint.
+    first_ids: PackedInts,
+    shared: Option<Shared>,
+    entries: usize,
+}
+
+/// Ids beyond the first, of the fingerprints that have several.
+#[derive(Clone, Debug)]
+struct Shared {
+    /// Bit `row` is set when that row has more ids than one.
+    several: Vec<u64>,
+    /// Rows with several ids, ascending, and where their further ids start; then a sentinel.
+    starts: Vec<(u32, usize)>,
+    ids: PackedInts,
+}
+
+impl Collection {
+    /// The most distinct fingerprints one index holds.
+    pub const MOST: usize = u32::MAX as usize;
+
+    /// Collects entries. The same fingerprint with the same id counts once.
+    ///
+    /// # Errors
+    ///
+    /// [`BuildError::TooMany`] beyond [`MOST`](Self::MOST) distinct fingerprints.
+    pub fn new(entries: impl IntoIterator<Item = Entry>) -> Result<Self, BuildError> {
+        Self::with_id_bits(entries, u64::BITS)
+    }
+
+    /// As [`new`](Self::new), for a caller who has no room for ids of more than `bits` bits.
+    ///
+    /// # Errors
+    ///
+    /// [`BuildError::IdTooWide`] for a larger id.
+    pub fn with_id_bits(
+        entries: impl IntoIterator<Item = Entry>,
+        bits: u32,
+    ) -> Result<Self, BuildError> {
+        let mut entries: Vec<Entry> = entries.into_iter().collect();
+        let largest = entries.iter().map(|entry| entry.id).max().unwrap_or(0);
+        if u64::BITS - largest.leading_zeros() > bits {
+            return Err(BuildError::IdTooWide { id: largest, bits });
+        }
+        entries.sort_unstable();
+        entries.dedup();
+        let rows = entries.chunk_by(|a, b| a.fingerprint == b.fingerprint).count();
+        if rows > Self::MOST {
+            return Err(BuildError::TooMany { given: rows, most: Self::MOST });
+        }
+        Ok(Self::from_sorted(&entries, rows, largest))
+    }
+
+    fn from_sorted(entries: &[Entry], rows: usize, largest: u64) -> Self {
+        let mut fingerprints = filled(rows, 0);
+        let mut first_ids = PackedInts::zeros(rows, largest);
+        let further = entries.len() - rows;
+        let mut shared = (further > 0).then(|| Shared {
+            several: filled(rows.div_ceil(64), 0),
+            starts: Vec::new(),
+            ids: PackedInts::zeros(further, largest),
+        });
+        let mut filled_ids = 0;
+        for (row, same) in entries.chunk_by(|a, b| a.fingerprint == b.fingerprint).enumerate() {
+            fingerprints[row] = same[0].fingerprint.to_bits();
+            first_ids.put(row, same[0].id);
+            if let (Some(shared), [_, rest @ ..]) = (&mut shared, same)
+                && !rest.is_empty()
+            {
+                shared.several[row / 64] |= 1 << (row % 64);
+                shared.starts.push((row as u32, filled_ids));
+                for entry in rest {
+                    shared.ids.put(filled_ids, entry.id);
+                    filled_ids += 1;
+                }
+            }
+        }
+        if let Some(shared) = &mut shared {
+            shared.starts.push((u32::MAX, filled_ids));
+            shared.starts.shrink_to_fit();
+        }
+        Self { fingerprints, first_ids, shared, entries: entries.len() }
+    }
+
+    /// How many entries there are.
+    pub fn len(&self) -> usize {
+        self.entries
+    }
+
+    /// Is it empty?
+    pub fn is_empty(&self) -> bool {
+        self.entries == 0
+    }
+
+    /// The distinct fingerprints, ascending. A *row* is a position here.
+    pub fn fingerprints(&self) -> &[u64] {
+        &self.fingerprints
+    }
+
+    /// The ids of one row, ascending.
+    pub fn ids(&self, row: usize) -> impl Iterator<Item = u64> {
+        let further = self.shared.as_ref().and_then(|shared| shared.further(row));
+        std::iter::once(self.first_ids.get(row)).chain(further.into_iter().flatten())
+    }
+
+    /// Asks for the cache lines a match in this row will read.
+    #[inline(always)]
+    pub fn prefetch(&self, row: usize) {
+        prefetch(&self.fingerprints, row);
+        self.first_ids.prefetch(row);
+        if let Some(shared) = &self.shared {
+            prefetch(&shared.several, row / 64);
+        }
+    }
+
+    /// Heap bytes held.
+    pub fn memory_bytes(&self) -> usize {
+        let shared = self.shared.as_ref().map_or(0, |shared| {
+            shared.several.capacity() * size_of::<u64>()
+                + shared.starts.capacity() * size_of::<(u32, usize)>()
+                + shared.ids.memory_bytes()
+        });
+        self.fingerprints.capacity() * size_of::<u64>() + self.first_ids.memory_bytes() + shared
+    }
+}
+
+impl Shared {
+    fn further(&self, row: usize) -> Option<impl Iterator<Item = u64>> {
+        if (self.several[row / 64] >> (row % 64)) & 1 == 0 {
+            return None;
+        }
+        let at = self.starts.partition_point(|&(other, _)| (other as usize) < row);
+        let range = self.starts[at].1..self.starts[at + 1].1;
+        Some(range.map(|i| self.ids.get(i)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn entry(bits: u64, id: u64) -> Entry {
+        Entry { fingerprint: Fingerprint::from_bits(bits), id }
+    }
+
+    proptest! {
+        #[test]
+        fn each_fingerprint_is_kept_once_with_all_its_ids(
+            pairs in vec((0u64..40, any::<u64>()), 0..200),
+        ) {
+            let mut expected = BTreeMap::<u64, Vec<u64>>::new();
+            for &(bits, id) in &pairs {
+                expected.entry(bits).or_default().push(id);
+            }
+            for ids in expected.values_mut() {
+                ids.sort_unstable();
+                ids.dedup();
+            }
+            let all = Collection::new(pairs.iter().map(|&(bits, id)| entry(bits, id))).unwrap();
+            let rows = all.fingerprints().iter().enumerate();
+            let kept: BTreeMap<u64, Vec<u64>> =
+                rows.map(|(row, &bits)| (bits, all.ids(row).collect())).collect();
+            prop_assert_eq!(all.len(), expected.values().map(Vec::len).sum::<usize>());
+            prop_assert_eq!(kept, expected);
+        }
+    }
+
+    #[test]
+    fn an_id_wider_than_allowed_is_refused() {
+        assert!(Collection::with_id_bits([entry(0, u64::from(u32::MAX))], 32).is_ok());
+        let refused = Collection::with_id_bits([entry(0, 1 << 32)], 32).map(|c| c.len());
+        assert_eq!(refused, Err(BuildError::IdTooWide { id: 1 << 32, bits: 32 }));
+    }
+
+    #[test]
+    fn a_popular_fingerprint_is_one_row() {
+        let all = Collection::new((0..100_000).map(|id| entry(7, id))).unwrap();
+        assert_eq!(all.fingerprints(), [7]);
+        assert_eq!(all.ids(0).count(), 100_000);
+        assert!(all.memory_bytes() < 100_000 * 17 / 8 + 200);
+    }
+}

@@ -1,0 +1,206 @@
+//! The question every engine answers.
+//!
+//! An engine writes [`HammingIndex::visit_batch`] and gets the rest. Matches are pushed rather
+//! than pulled, because an engine works on many queries and tables at once to hide the wait for
+//! memory, and meets the matches of a query in no particular order. The callback is `dyn`: it
+//! runs once per *verified* match, and those are rare.
+
+use std::ops::ControlFlow;
+
+use crate::fingerprint::{BitSums, Fingerprint, MaxDistance};
+
+/// What is asked: a fingerprint, and how sure each of its bits is when that is known.
+#[derive(Clone, Copy, Debug)]
+pub struct Query<'a> {
+    /// Near what?
+    pub fingerprint: Fingerprint,
+    /// What the bits were cut from. Exact engines do not look at it.
+    pub sums: Option<&'a BitSums>,
+}
+
+impl From<Fingerprint> for Query<'_> {
+    fn from(fingerprint: Fingerprint) -> Self {
+        Self { fingerprint, sums: None }
+    }
+}
+
+/// A stored entry near the query. Ordered by distance, then id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Match {
+    /// How many bits differ.
+    pub distance: u32,
+    /// The entry's id.
+    pub id: u64,
+}
+
+/// What a search did, to be compared with what a plan promised.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Effort {
+    /// Buckets looked up.
+    pub probes: u64,
+    /// Stored fingerprints compared with a query.
+    pub compared: u64,
+    /// Sum over the queries of the share of their matches that was expected to be found. For an
+    /// exact engine this is the number of queries.
+    pub covered: f64,
+}
+
+/// Why a search was refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SearchError {
+    /// The index was built for a smaller bound, and would miss matches.
+    #[error("the index answers within {built} bits, {asked} was asked for; rebuild it for {asked}")]
+    BoundTooWide {
+        /// The bound in the question.
+        asked: MaxDistance,
+        /// The bound the index was built for.
+        built: MaxDistance,
+    },
+}
+
+/// A set of fingerprints that can be asked who lives nearby.
+pub trait HammingIndex {
+    /// Calls `visit(q, m)` exactly once for each entry `m` found within `bound` of `queries[q]`,
+    /// in any order, until it breaks: breaking ends query `q` and no other.
+    ///
+    /// # Errors
+    ///
+    /// [`SearchError::BoundTooWide`] when `bound` is beyond [`widest`](Self::widest).
+    fn visit_batch(
+        &self,
+        queries: &[Query<'_>],
+        bound: MaxDistance,
+        visit: &mut dyn FnMut(usize, Match) -> ControlFlow<()>,
+    ) -> Result<Effort, SearchError>;
+
+    /// The widest bound that can be asked for.
+    fn widest(&self) -> MaxDistance;
+
+    /// How many entries are stored; one fingerprint with ten ids counts ten times.
+    fn len(&self) -> usize;
+
+    /// Heap bytes held, spare capacity included.
+    fn memory_bytes(&self) -> usize;
+
+    /// Is nothing stored?
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// All matches, nearest first, ties by id.
+    ///
+    /// # Errors
+    ///
+    /// As [`visit_batch`](Self::visit_batch).
+    fn find_all(&self, query: &Query<'_>, bound: MaxDistance) -> Result<Vec<Match>, SearchError> {
+        let mut found = Vec::new();
+        self.visit_batch(&[*query], bound, &mut |_, m| {
+            found.push(m);
+            ControlFlow::Continue(())
+        })?;
+        found.sort_unstable();
+        Ok(found)
+    }
+
+    /// Some match, if there is one: the first the engine comes upon, which need not be the
+    /// nearest.
+    ///
+    /// # Errors
+    ///
+    /// As [`visit_batch`](Self::visit_batch).
+    fn find_first(
+        &self,
+        query: &Query<'_>,
+        bound: MaxDistance,
+    ) -> Result<Option<Match>, SearchError> {
+        Ok(self.find_first_batch(&[*query], bound)?.pop().flatten())
+    }
+
+    /// All matches of each query, in the order of the queries.
+    ///
+    /// # Errors
+    ///
+    /// As [`visit_batch`](Self::visit_batch).
+    fn find_all_batch(
+        &self,
+        queries: &[Query<'_>],
+        bound: MaxDistance,
+    ) -> Result<Answers, SearchError> {
+        let mut found = Vec::new();
+        self.visit_batch(queries, bound, &mut |query, m| {
+            found.push((query, m));
+            ControlFlow::Continue(())
+        })?;
+        Ok(Answers::new(queries.len(), &found))
+    }
+
+    /// Some match of each query that has one.
+    ///
+    /// # Errors
+    ///
+    /// As [`visit_batch`](Self::visit_batch).
+    fn find_first_batch(
+        &self,
+        queries: &[Query<'_>],
+        bound: MaxDistance,
+    ) -> Result<Vec<Option<Match>>, SearchError> {
+        let mut first = vec![None; queries.len()];
+        self.visit_batch(queries, bound, &mut |query, m| {
+            first[query] = Some(m);
+            ControlFlow::Break(())
+        })?;
+        Ok(first)
+    }
+}
+
+/// The matches of a batch of queries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answers {
+    /// The matches of query `q` are `matches[starts[q]..starts[q + 1]]`.
+    starts: Vec<usize>,
+    matches: Vec<Match>,
+}
+
+impl Answers {
+    /// Groups matches by query and sorts each group.
+    fn new(queries: usize, found: &[(usize, Match)]) -> Self {
+        let mut starts = vec![0; queries + 1];
+        for &(query, _) in found {
+            starts[query + 1] += 1;
+        }
+        for query in 0..queries {
+            starts[query + 1] += starts[query];
+        }
+        let mut next = starts.clone();
+        let mut matches = vec![Match { distance: 0, id: 0 }; found.len()];
+        for &(query, m) in found {
+            matches[next[query]] = m;
+            next[query] += 1;
+        }
+        for ends in starts.windows(2) {
+            matches[ends[0]..ends[1]].sort_unstable();
+        }
+        Self { starts, matches }
+    }
+
+    /// The matches of query number `query`, nearest first, ties by id.
+    pub fn of(&self, query: usize) -> &[Match] {
+        &self.matches[self.starts[query]..self.starts[query + 1]]
+    }
+
+    /// The matches of each query in turn.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[Match]> {
+        self.starts.windows(2).map(|ends| &self.matches[ends[0]..ends[1]])
+    }
+
+    /// How many matches there are over all queries.
+    pub fn total(&self) -> usize {
+        self.matches.len()
+    }
+}
+
+/// Refuses a bound beyond what the index was built for.
+pub(super) fn check_bound(asked: MaxDistance, built: MaxDistance) -> Result<(), SearchError> {
+    if asked <= built { Ok(()) } else { Err(SearchError::BoundTooWide { asked, built }) }
+}

@@ -1,0 +1,160 @@
+//! Which design is the cheapest for so many fingerprints.
+//!
+//! A lookup is a number of probes; each costs a visit to the directory and to a bucket, and then
+//! a little for each fingerprint in it:
+//!
+//! ```text
+//!   time  =  sum over keys of  probes(p, radius) * (PROBE + rows / 2^p * ENTRY)
+//!   probes(p, r)  =  C(p, 0) + C(p, 1) + ... + C(p, r)
+//! ```
+//!
+//! where `p`, the bits of the key that the directory uses, is whatever makes the term smallest.
+//! This is Sood's equation 6.10 with the binary search replaced by a directory. The constants
+//! decide only which design is taken; every design is exact.
+
+use super::design::{Design, Group, choose, fewest_flips};
+use crate::fingerprint::{Fingerprint, MaxDistance};
+
+/// Nanoseconds for one probe: computing the key, a directory line and the first bucket line,
+/// overlapped with others.
+const PROBE: f64 = 14.0;
+
+/// Nanoseconds for one more fingerprint in a bucket.
+const ENTRY: f64 = 0.35;
+
+/// A directory is never larger than this.
+const MOST_PREFIX_BITS: u32 = 28;
+
+/// Fingerprints per bucket below which a larger directory is not worth its memory.
+const LEAST_BUCKET: usize = 4;
+
+/// How many bits of a key the directory of a table should use, and the predicted nanoseconds
+/// for all its probes.
+pub(super) fn prefix_bits(rows: usize, key_bits: u32, radius: u32) -> (u32, f64) {
+    let most = (rows / LEAST_BUCKET).max(1).ilog2().min(key_bits).min(MOST_PREFIX_BITS);
+    let cost = |p: u32| {
+        let probes: u64 = (0..=radius.min(p)).map(|i| choose(p, i)).sum();
+        probes as f64 * (PROBE + rows as f64 / (1u64 << p) as f64 * ENTRY)
+    };
+    (0..=most).map(|p| (p, cost(p))).min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((0, 0.0))
+}
+
+/// The design with the smallest predicted time among all groups of blocks that need no more
+/// than `most_tables` tables.
+pub(super) fn cheapest(rows: usize, bound: MaxDistance, most_tables: usize) -> Design {
+    let k = bound.bits();
+    let most_tables = most_tables.clamp(1, 64);
+    let mut best: Option<(f64, Vec<Group>)> = None;
+    for count in 1..=(k + 1).min(most_tables as u32) {
+        for tolerances in shares(k + 1, count) {
+            if let Some((cost, groups)) = fill(rows, count, &tolerances, most_tables)
+                && best.as_ref().is_none_or(|(least, _)| cost < *least)
+            {
+                best = Some((cost, groups));
+            }
+        }
+    }
+    let whole = Group { tolerance: k, blocks: 1, taken: 1 };
+    Design::groups(bound, &best.map_or_else(|| vec![whole], |(_, groups)| groups))
+}
+
+/// The cheapest way to cut each of `count` equal groups, their tables together within budget.
+fn fill(
+    rows: usize,
+    count: u32,
+    tolerances: &[u32],
+    most_tables: usize,
+) -> Option<(f64, Vec<Group>)> {
+    // best[t]: the least cost of the groups so far with at most t tables.
+    let mut best: Vec<Option<(f64, Vec<Group>)>> = vec![Some((0.0, Vec::new())); most_tables + 1];
+    for &tolerance in tolerances {
+        let options = ways_to_cut(rows, Fingerprint::BITS / count, tolerance, most_tables);
+        let mut with_this = vec![None; most_tables + 1];
+        for (budget, slot) in with_this.iter_mut().enumerate() {
+            for (tables, cost, group) in options.iter().filter(|option| option.0 <= budget) {
+                let Some((before, groups)) = &best[budget - tables] else { continue };
+                let total = before + cost;
+                if slot.as_ref().is_none_or(|(least, _)| total < *least) {
+                    let mut groups = groups.clone();
+                    groups.push(*group);
+                    *slot = Some((total, groups));
+                }
+            }
+        }
+        best = with_this;
+    }
+    best.pop().flatten()
+}
+
+/// Ways to cut a group of `bits` bits, as (tables, cost, group).
+fn ways_to_cut(
+    rows: usize,
+    bits: u32,
+    tolerance: u32,
+    most_tables: usize,
+) -> Vec<(usize, f64, Group)> {
+    let mut ways = Vec::new();
+    for blocks in 1..=bits.min(12) {
+        for taken in 1..=blocks {
+            let tables = choose(blocks, taken);
+            if tables > most_tables as u64 {
+                continue;
+            }
+            let radius = fewest_flips(tolerance, blocks, taken);
+            let (_, cost) = prefix_bits(rows, bits * taken / blocks, radius);
+            ways.push((tables as usize, cost * tables as f64, Group { tolerance, blocks, taken }));
+        }
+    }
+    ways
+}
+
+/// All ways to write `total` as a sum of `parts` numbers of at least 1, largest first; each
+/// given as a tolerance, one less than the number.
+fn shares(total: u32, parts: u32) -> Vec<Vec<u32>> {
+    fn extend(left: u32, parts: u32, most: u32, sofar: &mut Vec<u32>, all: &mut Vec<Vec<u32>>) {
+        if parts == 0 {
+            if left == 0 {
+                all.push(sofar.clone());
+            }
+            return;
+        }
+        for share in 1..=most.min(left) {
+            sofar.push(share - 1);
+            extend(left - share, parts - 1, share, sofar, all);
+            sofar.pop();
+        }
+    }
+    let mut all = Vec::new();
+    extend(total, parts, total, &mut Vec::new(), &mut all);
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn the_chosen_design_lets_nothing_escape(
+            k in 0u32..=16,
+            rows in 0usize..50_000_000,
+            most_tables in 1usize..=20,
+            positions in proptest::collection::vec(0u32..64, 16),
+        ) {
+            let design = cheapest(rows, MaxDistance::new(k as u8).unwrap(), most_tables);
+            prop_assert!(design.keys().len() <= most_tables);
+            let flips = positions.iter().take(k as usize).fold(0, |f, j| f | (1u64 << j));
+            let found =
+                design.keys().iter().any(|key| (flips & key.mask).count_ones() <= key.radius);
+            prop_assert!(found, "{design:?}");
+        }
+    }
+
+    #[test]
+    fn shares_are_all_partitions() {
+        assert_eq!(shares(4, 2), [vec![1, 1], vec![2, 0]]);
+        assert_eq!(shares(7, 3).len(), 4);
+    }
+}

@@ -1,0 +1,332 @@
+//! Which bits name a bucket.
+//!
+//! A design is a list of keys. A key is a set of bit positions and a radius; a search looks into
+//! every bucket whose key differs from the query's in at most `radius` bits. A design is exact
+//! within `k` when any `k` flipped bits leave some key with at most its radius of them:
+//!
+//! ```text
+//!   k = 3, two halves, three blocks each: one half has at most one flip,
+//!   so two of its three blocks have none
+//!
+//!            A    |   B    |   C    ||   D    |   E    |   F
+//!   key 0  =======  =======
+//!   key 1  =======           =======
+//!   key 2           =======  =======
+//!   key 3                             =======  =======
+//!   key 4                             =======           =======
+//!   key 5                                      =======  =======
+//! ```
+//!
+//! All designs here are of that kind, *groups of blocks*. Cut the 64 bits into groups and give
+//! group `i` a tolerance `t[i]`, such that the sum of `t[i] + 1` is `k + 1`: then some group has
+//! at most its tolerance of flips, for otherwise there were `k + 1`. Cut that group into `m`
+//! blocks and take `c` of them as a key, in all ways: the `c` blocks with the fewest flips have
+//! at most the radius computed by [`fewest_flips`].
+//!
+//! One group, `c = m - k`: the tables of Manku, Jain and Das Sarma (2007), and with five blocks
+//! those of the Stream article (13, 13, 13, 13, 12). Groups of one block: multi-index hashing
+//! (Norouzi, Punjani and Fleet, 2012). The mixtures between them are often the best: six keys of
+//! 21 bits serve `k = 3` where the classic designs need ten, or four keys of 16 bits.
+//!
+//! What this module does not know: fingerprints. See [`cost`](super::cost) for the choice.
+
+use crate::fingerprint::{Fingerprint, MaxDistance};
+use crate::index::collection::BuildError;
+
+/// Bit positions that name a bucket, and how many of them may differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Key {
+    /// The positions.
+    pub mask: u64,
+    /// How many of them a match may have flipped.
+    pub radius: u32,
+}
+
+/// Keys that together miss nothing within a bound.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Design {
+    bound: MaxDistance,
+    keys: Vec<Key>,
+}
+
+/// One group: its tolerance, its blocks, and how many blocks make a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// The most flips it is answerable for.
+    pub tolerance: u32,
+    /// Into how many blocks it is cut.
+    pub blocks: u32,
+    /// How many of them make a key.
+    pub taken: u32,
+}
+
+impl Design {
+    /// The widest bound a design is made for.
+    pub const WIDEST: u32 = 16;
+
+    /// The most tables a design may have.
+    pub const MOST_TABLES: usize = 1024;
+
+    /// Classic tables: `blocks` blocks, every `blocks - k` of them a key, no radius.
+    ///
+    /// # Errors
+    ///
+    /// [`BuildError::Blocks`] unless there are more blocks than `k`, at most 64, and no more
+    /// than [`MOST_TABLES`](Self::MOST_TABLES) keys come out.
+    pub fn blocks(blocks: u32, bound: MaxDistance) -> Result<Self, BuildError> {
+        let k = check_bound(bound)?;
+        let refused = |need| Err(BuildError::Blocks { blocks, bound: k, need });
+        if blocks <= k {
+            return refused("there must be more blocks than bits of the bound");
+        }
+        if blocks > Fingerprint::BITS {
+            return refused("a fingerprint has 64 bits to cut");
+        }
+        if choose(blocks, k) > Self::MOST_TABLES as u64 {
+            return refused("it would take more than 1024 tables");
+        }
+        Ok(Self::groups(bound, &[Group { tolerance: k, blocks, taken: blocks - k }]))
+    }
+
+    /// Manku's two-level design: `k + 1` blocks, one of them free of flips; the rest cut into
+    /// `k + 1` again. `(k + 1)^2` tables, 16 with keys of 28 bits for `k = 3`.
+    ///
+    /// # Errors
+    ///
+    /// [`BuildError::BoundOutOfRange`] beyond [`WIDEST`](Self::WIDEST).
+    pub fn two_level(bound: MaxDistance) -> Result<Self, BuildError> {
+        let parts = check_bound(bound)? + 1;
+        let mut keys = Vec::new();
+        for first in split(u64::MAX, parts) {
+            for second in split(!first, parts) {
+                keys.push(Key { mask: first | second, radius: 0 });
+            }
+        }
+        Ok(Self { bound, keys })
+    }
+
+    /// Multi-index hashing: each block is a key of its own, with the radius `k` leaves it.
+    ///
+    /// # Errors
+    ///
+    /// [`BuildError::Blocks`] unless there are 1 to `k + 1` blocks.
+    pub fn multi_index(blocks: u32, bound: MaxDistance) -> Result<Self, BuildError> {
+        let k = check_bound(bound)?;
+        if blocks == 0 || blocks > k + 1 {
+            let need = "one block at least, and no more than one above the bound";
+            return Err(BuildError::Blocks { blocks, bound: k, need });
+        }
+        let groups: Vec<Group> = (0..blocks)
+            .map(|i| (k + 1) / blocks + u32::from(i < (k + 1) % blocks) - 1)
+            .map(|tolerance| Group { tolerance, blocks: 1, taken: 1 })
+            .collect();
+        Ok(Self::groups(bound, &groups))
+    }
+
+    /// The tolerances must add up as the module header says; every caller in this crate
+    /// computes them so.
+    pub(super) fn groups(bound: MaxDistance, groups: &[Group]) -> Self {
+        let covered: u32 = groups.iter().map(|group| group.tolerance + 1).sum();
+        assert!(covered > bound.bits(), "tolerances must cover the bound");
+        let mut keys = Vec::new();
+        for (group, bits) in groups.iter().zip(split(u64::MAX, groups.len() as u32)) {
+            let blocks = split(bits, group.blocks);
+            let radius = fewest_flips(group.tolerance, group.blocks, group.taken);
+            for chosen in combinations(group.blocks, group.taken) {
+                let blocks = blocks.iter().enumerate().filter(|(i, _)| (chosen >> i) & 1 == 1);
+                let mask = blocks.fold(0, |mask, (_, block)| mask | block);
+                keys.push(Key { mask, radius });
+            }
+        }
+        Self { bound, keys }
+    }
+
+    /// What it is exact within.
+    pub fn bound(&self) -> MaxDistance {
+        self.bound
+    }
+
+    /// One table is kept for each.
+    pub fn keys(&self) -> &[Key] {
+        &self.keys
+    }
+}
+
+fn check_bound(bound: MaxDistance) -> Result<u32, BuildError> {
+    let asked = bound.bits();
+    if asked > Design::WIDEST {
+        return Err(BuildError::BoundOutOfRange { asked, most: Design::WIDEST });
+    }
+    Ok(asked)
+}
+
+/// The most flips that the `taken` least touched of `blocks` blocks can have when `flips` are
+/// spread over all of them. Spreading evenly is the worst case.
+pub(super) fn fewest_flips(flips: u32, blocks: u32, taken: u32) -> u32 {
+    let (each, more) = (flips / blocks, flips % blocks);
+    taken * each + taken.saturating_sub(blocks - more)
+}
+
+/// `n` over `k`, saturating.
+pub(super) fn choose(n: u32, k: u32) -> u64 {
+    (0..u64::from(k.min(n.saturating_sub(k))))
+        .fold(1, |product: u64, i| product.saturating_mul(u64::from(n) - i) / (i + 1))
+}
+
+/// Cuts the set bits of `mask` into `parts` runs of nearly equal size, high bits and larger
+/// runs first.
+fn split(mask: u64, parts: u32) -> Vec<u64> {
+    let positions: Vec<u32> = (0..u64::BITS).rev().filter(|j| (mask >> j) & 1 == 1).collect();
+    let (each, more) = (positions.len() / parts as usize, positions.len() % parts as usize);
+    let mut left = positions.as_slice();
+    (0..parts as usize)
+        .map(|part| {
+            let (run, rest) = left.split_at(each + usize::from(part < more));
+            left = rest;
+            run.iter().fold(0, |bits, j| bits | (1 << j))
+        })
+        .collect()
+}
+
+/// All sets of `taken` out of `of` things, as bit masks; the first things come first.
+fn combinations(of: u32, taken: u32) -> Vec<u64> {
+    let mut sets: Vec<u64> = Flips::of_weight(of, taken).collect();
+    sets.sort_unstable();
+    sets
+}
+
+/// Bit patterns of `bits` bits with at most `radius` set: no bit first, then one, and so on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Flips {
+    /// Patterns below `1 << bits` are in range.
+    bits: u32,
+    radius: u32,
+    weight: u32,
+    next: u64,
+}
+
+impl Flips {
+    #[inline(always)]
+    pub(super) fn within(bits: u32, radius: u32) -> Self {
+        debug_assert!(bits < u64::BITS);
+        Self { bits, radius: radius.min(bits), weight: 0, next: 0 }
+    }
+
+    /// Only the patterns with exactly `weight` bits set.
+    fn of_weight(bits: u32, weight: u32) -> impl Iterator<Item = u64> {
+        let all = if bits == u64::BITS {
+            // Only one such pattern is ever asked for: all blocks of one bit.
+            Self { bits: 63, radius: 0, weight: 0, next: u64::MAX >> (64 - weight) }
+        } else {
+            let next = if weight == 0 { 0 } else { u64::MAX >> (64 - weight) };
+            Self { bits, radius: weight, weight, next }
+        };
+        all.take_while(move |pattern| pattern.count_ones() == weight)
+    }
+}
+
+impl Iterator for Flips {
+    type Item = u64;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<u64> {
+        if self.weight > self.radius {
+            return None;
+        }
+        let pattern = self.next;
+        let lowest = pattern & pattern.wrapping_neg();
+        let carried = pattern.wrapping_add(lowest);
+        // The next larger number with as many ones (Gosper): move the lowest run's top bit up
+        // and the rest of that run to the bottom.
+        let shift = (pattern.trailing_zeros() + 2) & 63;
+        let following = carried | ((pattern ^ carried) >> shift);
+        if pattern == 0 || following >> self.bits != 0 {
+            self.weight += 1;
+            self.next = (1 << self.weight) - 1;
+        } else {
+            self.next = following;
+        }
+        Some(pattern)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn bound(bits: u32) -> MaxDistance {
+        MaxDistance::new(bits as u8).unwrap()
+    }
+
+    fn covers(design: &Design, flips: u64) -> bool {
+        design.keys().iter().any(|key| (flips & key.mask).count_ones() <= key.radius)
+    }
+
+    #[test]
+    fn the_classic_designs_have_their_table_counts() {
+        let sizes = |design: Design| design.keys().iter().map(|k| k.mask.count_ones()).collect();
+        let of = |blocks| -> Vec<u32> { sizes(Design::blocks(blocks, bound(3)).unwrap()) };
+        assert_eq!(of(4), [16; 4]);
+        assert_eq!(of(5), [26, 26, 26, 26, 26, 26, 25, 25, 25, 25]);
+        assert_eq!(of(6).len(), 20);
+        let two_level: Vec<u32> = sizes(Design::two_level(bound(3)).unwrap());
+        assert_eq!(two_level, [28; 16]);
+    }
+
+    #[test]
+    fn flips_come_each_once_lightest_first() {
+        for bits in 0..10 {
+            for radius in 0..=bits + 1 {
+                let found: Vec<u64> = Flips::within(bits, radius).collect();
+                let mut expected: Vec<u64> =
+                    (0..1u64 << bits).filter(|p| p.count_ones() <= radius).collect();
+                expected.sort_by_key(|p| (p.count_ones(), *p));
+                assert_eq!(found, expected, "{bits} bits within {radius}");
+            }
+        }
+    }
+
+    #[test]
+    fn impossible_designs_are_refused() {
+        assert!(Design::blocks(3, bound(3)).is_err());
+        assert!(Design::blocks(65, bound(3)).is_err());
+        assert!(Design::blocks(32, bound(16)).is_err());
+        assert!(Design::multi_index(0, bound(3)).is_err());
+        assert!(Design::multi_index(5, bound(3)).is_err());
+        let refused = Design::two_level(bound(17));
+        assert_eq!(refused, Err(BuildError::BoundOutOfRange { asked: 17, most: 16 }));
+    }
+
+    proptest! {
+        #[test]
+        fn no_flips_within_the_bound_escape_a_design(
+            k in 0u32..=16,
+            positions in proptest::collection::vec(0u32..64, 16),
+            blocks in 1u32..=20,
+        ) {
+            let flips = positions.iter().take(k as usize).fold(0, |f, j| f | (1u64 << j));
+            for design in [
+                Design::blocks(blocks, bound(k)),
+                Design::multi_index(blocks, bound(k)),
+                Design::two_level(bound(k)),
+            ].into_iter().flatten() {
+                prop_assert!(covers(&design, flips), "{design:?}");
+            }
+        }
+
+        #[test]
+        fn the_least_touched_blocks_have_at_most_the_computed_flips(
+            counts in proptest::collection::vec(0u32..5, 1..8),
+            taken in any::<prop::sample::Index>(),
+        ) {
+            let taken = taken.index(counts.len()) + 1;
+            let mut sorted = counts.clone();
+            sorted.sort_unstable();
+            let fewest: u32 = sorted.iter().take(taken).sum();
+            let flips = counts.iter().sum();
+            prop_assert!(fewest <= fewest_flips(flips, counts.len() as u32, taken as u32));
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Everything within `k` bits of a query, without looking at everything.
+//!
+//! Choose sets of bit positions, *keys*, such that two fingerprints within `k` bits agree (or
+//! nearly agree) on at least one of them. Keep one table for each key. A lookup reads the few
+//! buckets its keys name and verifies each candidate, so the answer is exact; only the cost
+//! depends on the design.
+//!
+//! # Reading order
+//!
+//! [`design`] says which sets of keys are exact, [`cost`] picks the cheapest. `table` is one
+//! table and its layout. `search` asks many buckets at once.
+//!
+//! # What this module does not know
+//!
+//! How likely a bit is to differ: every bit is as good as another.
+//!
+//! Idea: Manku, Jain and Das Sarma, "Detecting near-duplicates for web crawling", 2007, and
+//! Norouzi, Punjani and Fleet, "Fast search in Hamming space with multi-index hashing", 2012.
+//! Instead of sorted tables with binary or interpolation search we keep a directory of
+//! prefixes: one read finds a bucket.
+
+pub mod cost;
+pub mod design;
+mod search;
+mod table;
+
+use std::ops::ControlFlow;
+
+use self::search::Search;
+use self::table::Table;
+use super::collection::{BuildError, Collection};
+use super::near::{Effort, HammingIndex, Match, Query, SearchError, check_bound};
+use crate::fingerprint::MaxDistance;
+use crate::hamming::Kernel;
+
+pub use self::design::{Design, Key};
+
+/// How to build [`Tables`].
+#[derive(Clone, Debug)]
+pub struct TableOptions {
+    bound: MaxDistance,
+    most_tables: usize,
+    design: Option<Design>,
+}
+
+impl TableOptions {
+    /// Tables for everything within `bound`; the design is chosen by predicted cost among those
+    /// with at most ten tables.
+    pub fn within(bound: MaxDistance) -> Self {
+        Self { bound, most_tables: 10, design: None }
+    }
+
+    /// A different limit to the number of tables. More tables take more memory and, up to a
+    /// point, less time; one to four take the least memory.
+    #[must_use]
+    pub fn most_tables(mut self, most: usize) -> Self {
+        self.most_tables = most;
+        self
+    }
+
+    /// This design and no other. Its bound replaces the one given.
+    #[must_use]
+    pub fn design(mut self, design: Design) -> Self {
+        self.bound = design.bound();
+        self.design = Some(design);
+        self
+    }
+}
+
+/// The exact engine for large sets.
+#[derive(Clone, Debug)]
+pub struct Tables {
+    pages: Collection,
+    tables: Vec<Table>,
+    design: Design,
+    kernel: Kernel,
+}
+
+impl Tables {
+    /// Sorts the collection once for each key.
+    ///
+    /// # Errors
+    ///
+    /// [`BuildError::BoundOutOfRange`] for a bound beyond [`Design::WIDEST`].
+    pub fn build(pages: Collection, options: TableOptions) -> Result<Self, BuildError> {
+        Self::build_with_kernel(pages, options, Kernel::best())
+    }
+
+    /// With an instruction set chosen by the caller.
+    ///
+    /// # Errors
+    ///
+    /// As [`build`](Self::build).
+    pub fn build_with_kernel(
+        pages: Collection,
+        options: TableOptions,
+        kernel: Kernel,
+    ) -> Result<Self, BuildError> {
+        let asked = options.bound.bits();
+        if asked > Design::WIDEST {
+            return Err(BuildError::BoundOutOfRange { asked, most: Design::WIDEST });
+        }
+        let rows = pages.fingerprints().len();
+        let choose = || cost::cheapest(rows, options.bound, options.most_tables);
+        let design = options.design.unwrap_or_else(choose);
+        let mut tables: Vec<Table> = Vec::with_capacity(design.keys().len());
+        for &key in design.keys() {
+            let (prefix_bits, _) = cost::prefix_bits(rows, key.mask.count_ones(), key.radius);
+            let mut table = Table::build(pages.fingerprints(), key, prefix_bits);
+            table.note_earlier(&tables);
+            tables.push(table);
+        }
+        Ok(Self { pages, tables, design, kernel })
+    }
+
+    /// The keys in use.
+    pub fn design(&self) -> &Design {
+        &self.design
+    }
+
+    /// The entries alone, without the tables.
+    pub fn into_collection(self) -> Collection {
+        self.pages
+    }
+}
+
+impl HammingIndex for Tables {
+    fn visit_batch(
+        &self,
+        queries: &[Query<'_>],
+        bound: MaxDistance,
+        visit: &mut dyn FnMut(usize, Match) -> ControlFlow<()>,
+    ) -> Result<Effort, SearchError> {
+        check_bound(bound, self.widest())?;
+        let (pages, tables) = (&self.pages, self.tables.as_slice());
+        Ok(self.kernel.run(Search { pages, tables, queries, bound: bound.bits(), visit }))
+    }
+
+    fn widest(&self) -> MaxDistance {
+        self.design.bound()
+    }
+
+    fn len(&self) -> usize {
+        self.pages.len()
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.pages.memory_bytes()
+            + self.tables.iter().map(Table::memory_bytes).sum::<usize>()
+            + self.tables.capacity() * size_of::<Table>()
+            + std::mem::size_of_val(self.design.keys())
+    }
+}

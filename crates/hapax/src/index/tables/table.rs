@@ -1,0 +1,199 @@
+//! One table: the fingerprints in the order of one key.
+//!
+//! ```text
+//!   fingerprint  =  prefix (p bits of the key)  +  filter (32 bits)  +  the rest
+//!
+//!   directory   2^p + 1 numbers      where each prefix's bucket starts
+//!   filters     4 bytes a row        bucket after bucket
+//!   rows        log2(rows) bits      which row of the collection that is
+//! ```
+//!
+//! The prefix is not stored: the directory says it. The rest is not stored either: 32 bits let
+//! by about one stranger in a million at `k = 3`, and what passes is looked up in the collection
+//! and compared whole. A lookup that finds nothing reads one line of the directory and one or two
+//! of the filters; only likely matches read more.
+
+use super::design::Key;
+use crate::hamming::BitGather;
+use crate::hamming::memory::{filled, prefetch};
+use crate::index::packed::PackedInts;
+
+/// A share of the fingerprints that sorts in the cache: the first bits of the prefix.
+const PARTITION_BITS: u32 = 8;
+
+/// Bits of a fingerprint compared inside a bucket.
+const FILTER_BITS: u32 = 32;
+
+/// Cache lines of a bucket asked for ahead; the CPU itself follows a longer run.
+const LINES_AHEAD: usize = 4;
+
+/// Filters in a cache line.
+const PER_LINE: usize = 16;
+
+/// See the module header.
+#[derive(Clone, Debug)]
+pub(super) struct Table {
+    pub(super) prefix: BitGather,
+    pub(super) filter: BitGather,
+    pub(super) radius: u32,
+    /// Earlier tables whose verdict can be told from this table's prefix and filter alone.
+    pub(super) told: Vec<Told>,
+    directory: Vec<u32>,
+    filters: Vec<u32>,
+    rows: PackedInts,
+}
+
+/// An earlier table's prefix, as bits of this table's prefix and filter.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Told {
+    in_prefix: u32,
+    in_filter: u32,
+    radius: u32,
+}
+
+impl Told {
+    /// Has the earlier table found a match whose prefix and filter differ like this?
+    #[inline(always)]
+    pub(super) fn finds(&self, prefix_flips: u32, filter_flips: u32) -> bool {
+        let flips = (prefix_flips & self.in_prefix).count_ones()
+            + (filter_flips & self.in_filter).count_ones();
+        flips <= self.radius
+    }
+}
+
+impl Table {
+    /// Sorts `fingerprints` by the top `prefix_bits` bits of `key`.
+    pub(super) fn build(fingerprints: &[u64], key: Key, prefix_bits: u32) -> Self {
+        let prefix = BitGather::new(highest(key.mask, prefix_bits));
+        let filter = BitGather::new(highest(!prefix.mask(), FILTER_BITS));
+        let directory = directory(fingerprints, &prefix);
+        let mut table = Self {
+            prefix,
+            filter,
+            radius: key.radius,
+            told: Vec::new(),
+            directory,
+            filters: filled(fingerprints.len(), 0),
+            rows: PackedInts::zeros(
+                fingerprints.len(),
+                fingerprints.len().saturating_sub(1) as u64,
+            ),
+        };
+        table.fill(fingerprints);
+        table
+    }
+
+    /// Notes which of the `earlier` tables can be judged without leaving this one.
+    pub(super) fn note_earlier(&mut self, earlier: &[Table]) {
+        let known = self.prefix.mask() | self.filter.mask();
+        let tellable = earlier.iter().filter(|other| other.prefix.mask() & !known == 0);
+        self.told = tellable
+            .map(|other| Told {
+                in_prefix: self.prefix.apply(other.prefix.mask()) as u32,
+                in_filter: self.filter.apply(other.prefix.mask()) as u32,
+                radius: other.radius,
+            })
+            .collect();
+        self.told.shrink_to_fit();
+    }
+
+    /// First by a few bits into partitions, then each partition in the cache: writing straight
+    /// to the final places would miss the cache on every row.
+    fn fill(&mut self, fingerprints: &[u64]) {
+        let shift = self.prefix.bits().saturating_sub(PARTITION_BITS);
+        let partitions = (self.directory.len() - 1) >> shift;
+        let mut ends: Vec<usize> =
+            (0..partitions).map(|part| self.directory[part << shift] as usize).collect();
+        let mut staged = filled(fingerprints.len(), (0u32, 0u32, 0u32));
+        for (row, &fingerprint) in fingerprints.iter().enumerate() {
+            let prefix = self.prefix.apply(fingerprint) as u32;
+            let end = &mut ends[(prefix >> shift) as usize];
+            staged[*end] = (prefix, self.filter.apply(fingerprint) as u32, row as u32);
+            *end += 1;
+        }
+        let mut free = vec![0u32; 1 << shift];
+        let mut start = 0;
+        for (part, &end) in ends.iter().enumerate() {
+            let first = part << shift;
+            free.copy_from_slice(&self.directory[first..first + (1 << shift)]);
+            for &(prefix, filter, row) in &staged[start..end] {
+                let slot = &mut free[prefix as usize - first];
+                self.filters[*slot as usize] = filter;
+                self.rows.put(*slot as usize, u64::from(row));
+                *slot += 1;
+            }
+            start = end;
+        }
+    }
+
+    /// Asks for the directory line of a prefix.
+    #[inline(always)]
+    pub(super) fn prefetch_directory(&self, prefix: u32) {
+        prefetch(&self.directory, prefix as usize);
+    }
+
+    /// Where the bucket of a prefix starts and ends; asks for its first lines.
+    #[inline(always)]
+    pub(super) fn bucket(&self, prefix: u32) -> (u32, u32) {
+        let start = self.directory[prefix as usize];
+        let end = self.directory[prefix as usize + 1];
+        let mut line = start as usize;
+        for _ in 0..LINES_AHEAD {
+            if line >= end as usize {
+                break;
+            }
+            prefetch(&self.filters, line);
+            line = (line | (PER_LINE - 1)) + 1;
+        }
+        (start, end)
+    }
+
+    #[inline(always)]
+    pub(super) fn filters(&self, start: u32, end: u32) -> &[u32] {
+        &self.filters[start as usize..end as usize]
+    }
+
+    /// Asks for the line that says which row `place` is.
+    #[inline(always)]
+    pub(super) fn prefetch_row(&self, place: u32) {
+        self.rows.prefetch(place as usize);
+    }
+
+    /// The row of the collection at a place in this table.
+    #[inline(always)]
+    pub(super) fn row(&self, place: u32) -> usize {
+        self.rows.get(place as usize) as usize
+    }
+
+    /// Heap bytes held.
+    pub(super) fn memory_bytes(&self) -> usize {
+        (self.directory.capacity() + self.filters.capacity()) * size_of::<u32>()
+            + self.rows.memory_bytes()
+            + self.told.capacity() * size_of::<Told>()
+            + self.prefix.heap_bytes()
+            + self.filter.heap_bytes()
+    }
+}
+
+/// Counts each prefix, then adds up: entry `x` is how many fingerprints have a prefix below `x`.
+fn directory(fingerprints: &[u64], prefix: &BitGather) -> Vec<u32> {
+    let mut starts = filled((1usize << prefix.bits()) + 1, 0u32);
+    for &fingerprint in fingerprints {
+        starts[prefix.apply(fingerprint) as usize + 1] += 1;
+    }
+    let mut before = 0;
+    for start in &mut starts {
+        before += *start;
+        *start = before;
+    }
+    starts
+}
+
+/// The `count` highest set bits of `mask`, or all of them.
+fn highest(mask: u64, count: u32) -> u64 {
+    let mut low = mask;
+    for _ in 0..count.min(mask.count_ones()) {
+        low &= !(1u64 << low.ilog2());
+    }
+    mask & !low
+}
