@@ -21,7 +21,7 @@
 
 use crate::language::Language;
 use crate::rng::Rng;
-use crate::stable_math::log_uniform;
+use crate::stable_math::{log_uniform, pow};
 use crate::words::{Token, Words};
 
 /// What was done to an original to make a copy.
@@ -249,29 +249,31 @@ pub(crate) fn expected_jaccard5(
     words: u32,
     language: Language,
 ) -> Option<f64> {
-    let touched = language.words_in_five_tokens();
-    // Shingles are counted in words; a seam breaks the shingles that span it.
-    let shingles = f64::from(words) - 4.0;
-    let share = amount * f64::from(words);
+    let unchanged = matches!(
+        kind,
+        EditKind::Original | EditKind::Exact | EditKind::Refreshed | EditKind::OtherTemplate
+    );
+    // Equal contents are alike in every language.
+    let per_word = if unchanged { 1.0 } else { language.tokens_per_word()? };
+    let length = f64::from(words) * per_word;
+    let (shingles, share) = (length - 4.0, amount * length);
+    // A seam breaks the shingles that span it.
     let seam = 4.0;
-    let ratio = |common: f64, all: f64| (common / all).clamp(0.0, 1.0);
-    match kind {
+    let (common, all) = match kind {
         EditKind::Original | EditKind::Exact | EditKind::Refreshed | EditKind::OtherTemplate => {
-            Some(1.0)
+            (1.0, 1.0)
         }
         EditKind::LightEdit | EditKind::HeavyEdit => {
-            let kept = crate::stable_math::pow(1.0 - amount, touched?);
-            Some(kept / (2.0 - kept))
+            // Five tokens touch 1 + 4/c words of c tokens each.
+            let kept = pow(1.0 - amount, 1.0 + 4.0 / per_word);
+            (kept, 2.0 - kept)
         }
-        EditKind::ParagraphMoved => {
-            touched.map(|_| ratio(shingles - 3.0 * seam, shingles + 3.0 * seam))
-        }
-        EditKind::Advertisement | EditKind::BlockInserted => {
-            touched.map(|_| ratio(shingles - seam, shingles + share))
-        }
-        EditKind::BlockDeleted => touched.map(|_| ratio(shingles - share - seam, shingles + seam)),
-        EditKind::Truncated => touched.map(|_| ratio(share - seam, shingles)),
-    }
+        EditKind::ParagraphMoved => (shingles - 3.0 * seam, shingles + 3.0 * seam),
+        EditKind::Advertisement | EditKind::BlockInserted => (shingles - seam, shingles + share),
+        EditKind::BlockDeleted => (shingles - share - seam, shingles + seam),
+        EditKind::Truncated => (share - seam, shingles),
+    };
+    Some((common / all).clamp(0.0, 1.0))
 }
 
 fn insert(text: &mut Vec<Token>, rng: &mut Rng, block: &[Token]) {
