@@ -29,20 +29,21 @@ const TENDED_A_WEEK: f64 = 0.1;
 const GONE_A_WEEK: f64 = 0.015;
 const MOVED_A_WEEK: f64 = 0.002;
 
-/// How a page changes from week to week.
+/// How a page changes from week to week: 50 % are still, 20 % ticking, 22 % tended, 8 % lively.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Temper {
     /// Never.
     Still,
     /// Only date, counter and session.
     Ticking,
-    /// Few words, seldom.
+    /// 0.2 to 2 % of the words, in one week of ten.
     Tended,
-    /// A passage every week.
+    /// Every week a passage of 5 to 15 % goes and another comes.
     Lively,
 }
 
-/// What a crawler finds at an address it comes back to.
+/// What a crawler finds at an address it comes back to. Each week 1.5 % of the pages left are
+/// gone for good and 0.2 % of the copies left start to redirect.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Visit {
     /// The page as it is now.

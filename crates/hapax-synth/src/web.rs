@@ -65,7 +65,7 @@ pub struct Truth {
     pub copy: u32,
     /// What was done to the original.
     pub kind: EditKind,
-    /// How much was done; [`EditKind`]'s module says in which unit.
+    /// How much was done; [`EditKind`] says in which unit.
     pub amount: f64,
     /// What the family is written in.
     pub language: Language,

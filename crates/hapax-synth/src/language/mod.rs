@@ -150,7 +150,7 @@ impl LanguageMix {
     }
 }
 
-/// The shares of the table above, in percent.
+/// In percent: Latin 64, accented 15, Cyrillic 6, Han 10, Japanese 3, Thai 2.
 impl Default for LanguageMix {
     fn default() -> Self {
         Self { latin: 64, accented: 15, cyrillic: 6, han: 10, japanese: 3, thai: 2 }
