@@ -7,9 +7,10 @@
 //!
 //! How real is it? Frequencies, lengths, overlap of topics and families, and edits are those of
 //! the pages. Left out: the host's frame and the noise (so no false pairs from frames), the
-//! order of words (a moved paragraph is an exact copy), and shingles (features are single words, as in
-//! the bag-of-words SimHash for streams; for shingles make the text). The rarity weight stands for IDF:
-//! it comes from the rank, 1 for the commonest word to 21 for the rarest, about the logarithm of the inverse frequency.
+//! order of words (a moved paragraph is an exact copy), and shingles (features are single
+//! words, as in the bag-of-words SimHash for streams; for shingles make the text). The rarity
+//! weight stands for IDF: it comes from the rank, 1 for the commonest word to 21 for the
+//! rarest, about the logarithm of the inverse frequency.
 
 use crate::rng::mix;
 use crate::web::{Scratch, Web};

@@ -14,9 +14,10 @@
 //!
 //! The shares follow published observations, they were not measured here: half of the lasting
 //! pages do not change in a year and half of the others change by less than 5 % (Ntoulas, Cho
-//! and Olston 2004); what changed before changes again, mostly in trivial ways (Fetterly et al. 2003).
-//! Copies change independently of each other, which is harder for a grouping than reality,
-//! where replicated pages mostly stay alike. Links do not change; on the real web they do.
+//! and Olston 2004); what changed before changes again, mostly in trivial ways (Fetterly et al.
+//! 2003). Copies change independently of each other, which is harder for a grouping than
+//! reality, where replicated pages mostly stay alike. Links do not change; on the real web they
+//! do.
 
 use crate::edit::{self, EditKind};
 use crate::rng::{Purpose, Rng};
