@@ -2,14 +2,15 @@
 //!
 //! A bag holds the distinct words of a page's content, edited as the page is, with a 64-bit
 //! hash and an integer weight each. Truth is that of the page. Making a bag costs a fraction
-//! of making, parsing and segmenting the page, so 10^8 fingerprints with real sums and real
-//! weak bits are a matter of minutes; a shorter [`Length`](crate::Length) makes it faster.
+//! of making, parsing and segmenting the page: 10^8 of them take about twenty minutes of one
+//! core at the default length, in proportion less with a shorter [`Length`](crate::Length).
 //!
 //! How real is it? Frequencies, lengths, overlap of topics and families, and edits are those of
 //! the pages. Left out: the host's frame and the noise (so no false pairs from frames), the
-//! order of words (a moved paragraph is an exact copy), and shingles (features are single words, as in
-//! the bag-of-words SimHash for streams; for shingles make the text). The rarity weight stands for IDF:
-//! it comes from the rank, 1 for the commonest word to 21 for the rarest, about the logarithm of the inverse frequency.
+//! order of words (a moved paragraph is an exact copy), and shingles (features are single
+//! words, as in the bag-of-words SimHash for streams; for shingles make the text). The rarity
+//! weight stands for IDF: it comes from the rank, 1 for the commonest word to 21 for the
+//! rarest, about the logarithm of the inverse frequency.
 
 use crate::rng::mix;
 use crate::web::{Scratch, Web};

@@ -2,11 +2,12 @@
 //!
 //! ```text
 //!   menu of the host            two thirds of its frame, every item a link to no page of the web
-//!   heading                     the first words of the content
-//!   date and counter            the noise a page shows
+//!   heading                     the first words of the original
+//!   date                        on two hosts of three
 //!   paragraphs                  links are set around single words
 //!   thumbnails                  links for which there are too few words: no text
 //!   footer of the host          the last third of its frame
+//!   counter                     on two hosts of three
 //! ```
 //!
 //! Around that: style, script with the session id, comments, entities, three looks.
@@ -22,7 +23,6 @@ use crate::stable_math::log_uniform;
 use crate::web::{Identity, Page, Pen, Scratch, Web};
 use crate::words::Token;
 
-const HEADING_WORDS: usize = 7;
 /// 2026-01-01 in days since 1970.
 const CRAWL_DAY: u64 = 20_454;
 
@@ -48,7 +48,7 @@ impl Web {
         self.push_origin(identity.host, &mut page.url);
         self.push_path(index, identity.host, identity.family.topic, &mut page.url);
         page.title.clear();
-        write_heading(&scratch.text, pen, &mut page.title);
+        write_heading(&scratch.heading, pen, &mut page.title);
         let heading = page.title.len();
         page.title.push_str(" | ");
         self.push_host_name(identity.frame, &mut page.title);
@@ -115,9 +115,12 @@ impl Web {
         html.push_str(middle);
         html.push_str("\n<h1>");
         push_escaped(&page.title[..heading], html);
-        html.push_str("</h1>\n<p class=\"meta\">");
-        noise.write(pen, html);
-        html.push_str("</p>\n");
+        html.push_str("</h1>\n");
+        if host.shows_date {
+            html.push_str("<p class=\"date\">");
+            noise.write_date(pen, html);
+            html.push_str("</p>\n");
+        }
         let anchors =
             Anchors { web: self, frame: identity.frame, skin: host.skin, links: &scratch.links };
         write_paragraphs(&scratch.text, pen, Some(&anchors), html);
@@ -131,7 +134,12 @@ impl Web {
         }
         html.push_str("</p><p>&copy; 2026 ");
         self.push_host_name(identity.frame, html);
-        html.push_str(" &amp; Co</p>");
+        html.push_str(" &amp; Co");
+        if host.shows_counter {
+            html.push_str(" &middot; ");
+            push_decimal(noise.counter, html);
+        }
+        html.push_str("</p>");
         html.push_str(end);
         html.push_str("</body>\n</html>\n");
     }
@@ -238,6 +246,10 @@ fn write_paragraphs(text: &[Token], pen: Pen<'_>, anchors: Option<&Anchors<'_>>,
             out.push(' ');
         }
         if index == next_link {
+            // A phrase without a gap may hold more than one link.
+            if anchor_open {
+                out.push_str("</a>");
+            }
             if let Some(anchors) = anchors {
                 anchors.open(link, out);
             }
@@ -268,16 +280,16 @@ fn write_paragraphs(text: &[Token], pen: Pen<'_>, anchors: Option<&Anchors<'_>>,
     }
 }
 
-fn write_heading(text: &[Token], pen: Pen<'_>, out: &mut String) {
-    for (index, token) in text.iter().take(HEADING_WORDS).enumerate() {
+fn write_heading(heading: &[u32], pen: Pen<'_>, out: &mut String) {
+    for (index, &rank) in heading.iter().enumerate() {
         if index == 0 {
-            pen.speller.spell_capital(token.rank(), out);
+            pen.speller.spell_capital(rank, out);
             continue;
         }
         if pen.language.has_spaces() {
             out.push(' ');
         }
-        pen.speller.spell(token.rank(), out);
+        pen.speller.spell(rank, out);
     }
 }
 
@@ -313,8 +325,8 @@ impl Noise {
         }
     }
 
-    /// The visible part: date and counter.
-    fn write(&self, pen: Pen<'_>, html: &mut String) {
+    /// The date, as the language writes it.
+    fn write_date(&self, pen: Pen<'_>, html: &mut String) {
         let (year, month, day) = civil(self.day);
         let marks = match pen.language.full_stop() {
             "。" => ["年", "月", "日"],
@@ -327,8 +339,6 @@ impl Noise {
             push_decimal(number, html);
             html.push_str(mark);
         }
-        html.push_str(" &middot; ");
-        push_decimal(self.counter, html);
     }
 }
 

@@ -11,8 +11,8 @@
 //!   copy      0   0   1   2   0   0   0   1           copy 0 is the original
 //! ```
 //!
-//! A family has one page with probability 0.80 (the caller may change that), else
-//! 1 + Zipf(2,000, exponent 2.6) pages. The last family of a block is cut to fit.
+//! A family has copies with a probability the caller chooses, and then Zipf(2,000, exponent
+//! 2.6) of them. The last family of a block is cut to fit.
 //!
 //! Memory: one bit a page, made when a block is first asked for and kept. That is the only
 //! thing a web remembers; what it answers does not depend on it.

@@ -1,9 +1,9 @@
 //! A synthetic web with known answers.
 //!
-//! Pages with menus, noise and links, in six made-up languages, of which about a quarter are
-//! copies of another page, edited in ten ways. Every page is a pure function of the options
-//! and its number: any slice can be made again, in any order, on any number of threads, and
-//! what is true about a page is known without looking at another one.
+//! Pages with menus, noise and links, in six made-up languages. 29 % are copies of another
+//! page, edited in ten ways. Every page is a pure function of the options and its number: any
+//! slice can be made again, in any order, on any number of threads, and what is true about a
+//! page is known without looking at another one.
 //!
 //! ```
 //! use hapax_synth::{Web, WebOptions};

@@ -14,9 +14,10 @@
 //!
 //! The shares follow published observations, they were not measured here: half of the lasting
 //! pages do not change in a year and half of the others change by less than 5 % (Ntoulas, Cho
-//! and Olston 2004); what changed before changes again, mostly in trivial ways (Fetterly et al. 2003).
-//! Copies change independently of each other, which is harder for a grouping than reality,
-//! where replicated pages mostly stay alike. Links do not change; on the real web they do.
+//! and Olston 2004); what changed before changes again, mostly in trivial ways (Fetterly et al.
+//! 2003). Copies change independently of each other, which is harder for a grouping than
+//! reality, where replicated pages mostly stay alike. Links do not change; on the real web they
+//! do.
 
 use crate::edit::{self, EditKind};
 use crate::rng::{Purpose, Rng};
@@ -29,20 +30,21 @@ const TENDED_A_WEEK: f64 = 0.1;
 const GONE_A_WEEK: f64 = 0.015;
 const MOVED_A_WEEK: f64 = 0.002;
 
-/// How a page changes from week to week.
+/// How a page changes from week to week: 50 % are still, 20 % ticking, 22 % tended, 8 % lively.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Temper {
     /// Never.
     Still,
     /// Only date, counter and session.
     Ticking,
-    /// Few words, seldom.
+    /// 0.2 to 2 % of the words, in one week of ten.
     Tended,
-    /// A passage every week.
+    /// Every week a passage of 5 to 15 % goes and another comes.
     Lively,
 }
 
-/// What a crawler finds at an address it comes back to.
+/// What a crawler finds at an address it comes back to. Each week 1.5 % of the pages left are
+/// gone for good and 0.2 % of the copies left start to redirect.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Visit {
     /// The page as it is now.

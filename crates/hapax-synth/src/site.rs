@@ -41,6 +41,9 @@ pub(crate) enum Skin {
 #[derive(Clone, Debug)]
 pub(crate) struct Host {
     pub(crate) skin: Skin,
+    /// Which noise its pages show: one or both.
+    pub(crate) shows_date: bool,
+    pub(crate) shows_counter: bool,
     /// Words of the frame that stand before the content, and after it.
     pub(crate) menu_words: u64,
     pub(crate) footer_words: u64,
@@ -79,9 +82,17 @@ impl Sites {
     pub(crate) fn host(&self, host: u64) -> Host {
         let mut rng = Rng::keyed(self.seed, Purpose::Host, host, 0);
         let skin = [Skin::Semantic, Skin::Divisions, Skin::Tables][rng.below(3) as usize];
+        let noise = rng.below(3);
         let words = log_normal(&mut rng, 3.6, 1.1, 3, 2_000);
         let footer_words = words / 3;
-        Host { skin, menu_words: words - footer_words, footer_words, rng }
+        Host {
+            skin,
+            shows_date: noise != 0,
+            shows_counter: noise != 1,
+            menu_words: words - footer_words,
+            footer_words,
+            rng,
+        }
     }
 }
 

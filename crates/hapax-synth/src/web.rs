@@ -35,7 +35,9 @@ const POPULARITY_EXPONENT: f64 = 0.85;
 const STAYS_ON_HOST: f64 = 0.75;
 /// 2026-01-01T00:00:00Z, the start of the crawl; it takes a week.
 const CRAWL_START: u64 = 1_767_225_600;
-pub(crate) const WEEK: u64 = 604_800;
+const WEEK: u64 = 604_800;
+/// The first words of the content are the heading.
+const HEADING_WORDS: usize = 7;
 
 /// A page as a crawler gets it, with what is true about it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -63,7 +65,7 @@ pub struct Truth {
     pub copy: u32,
     /// What was done to the original.
     pub kind: EditKind,
-    /// How much was done; [`EditKind`]'s module says in which unit.
+    /// How much was done; [`EditKind`] says in which unit.
     pub amount: f64,
     /// What the family is written in.
     pub language: Language,
@@ -88,6 +90,7 @@ impl Truth {
 pub struct Scratch {
     pub(crate) text: Vec<Token>,
     pub(crate) spare: Vec<Token>,
+    pub(crate) heading: Vec<u32>,
     pub(crate) links: Vec<u64>,
     pub(crate) ranks: Vec<u32>,
 }
@@ -244,7 +247,7 @@ impl Web {
                 identity.host = self.sites.draw(&mut rng);
             }
             // A mirror keeps the frame of what it mirrors.
-            if kind != EditKind::Exact {
+            if !matches!(kind, EditKind::Exact | EditKind::Refreshed) {
                 identity.frame = identity.host;
             }
         }
@@ -278,7 +281,8 @@ impl Web {
         edit::apply((kind, amount), &self.words, family.topic, &mut rng, text, spare);
     }
 
-    /// Writes the first `most` words of a family's original into `scratch.text`.
+    /// Writes the first `most` words of a family's original into `scratch.text`, and the words
+    /// of its heading, which all copies keep, into `scratch.heading`.
     pub(crate) fn write_original(
         &self,
         number: u64,
@@ -290,6 +294,8 @@ impl Web {
         scratch.text.clear();
         let count = family.words.min(most) as usize;
         self.words.compose(family.topic, count, &mut rng, &mut scratch.text);
+        scratch.heading.clear();
+        scratch.heading.extend(scratch.text.iter().take(HEADING_WORDS).map(|token| token.rank()));
     }
 
     /// The page whose noise and links this one shows: itself, or what it mirrors exactly.

@@ -14,8 +14,8 @@
 //! What this module does not know: spelling, pages, copies. Known weakness: words are drawn
 //! one by one, so repeated n-grams are rarer than in real text.
 
-use crate::rng::{Purpose, Rng, key};
-use crate::zipf::Zipf;
+use crate::rng::{Purpose, Rng, key, mix};
+use crate::zipf::Mixture;
 
 /// Words in the common part of the vocabulary.
 const COMMON: u32 = 5_000;
@@ -77,43 +77,50 @@ impl Token {
 #[derive(Clone, Debug)]
 pub(crate) struct Words {
     seed: u64,
-    common: Zipf,
-    tail: Zipf,
-    topic: Zipf,
-    phrase: Zipf,
+    general: Mixture,
+    topical: Mixture,
+    running: Mixture,
 }
+
+// The laws, numbered so that each mixture is a beginning of the next.
+const COMMON_LAW: u32 = 0;
+const TAIL_LAW: u32 = 1;
+const TOPIC_LAW: u32 = 2;
+const PHRASE_LAW: u32 = 3;
 
 impl Words {
     pub(crate) fn new(seed: u64) -> Self {
+        let (common, all) = (u64::from(COMMON), u64::from(VOCABULARY));
+        let laws = |topic: f64, phrase: f64| {
+            let word = 1.0 - phrase;
+            let general = word * (1.0 - topic);
+            [
+                (general * COMMON_SHARE, 0..common, 0.95),
+                (general * (1.0 - COMMON_SHARE), common..all, 1.6),
+                (word * topic, 0..TOPIC_WORDS, 1.0),
+                (phrase, 0..PHRASES, 0.8),
+            ]
+        };
         Self {
             seed,
-            common: Zipf::new(u64::from(COMMON), 0.95),
-            tail: Zipf::over(u64::from(COMMON)..u64::from(VOCABULARY), 1.6),
-            topic: Zipf::new(TOPIC_WORDS, 1.0),
-            phrase: Zipf::new(PHRASES, 0.8),
+            general: Mixture::new(&laws(0.0, 0.0)[..2]),
+            topical: Mixture::new(&laws(TOPIC_SHARE, 0.0)[..3]),
+            running: Mixture::new(&laws(TOPIC_SHARE, PHRASE_SHARE)),
         }
     }
 
     /// A word of general language.
     #[inline]
     pub(crate) fn general(&self, rng: &mut Rng) -> u32 {
-        if rng.chance(COMMON_SHARE) {
-            self.common.draw(rng) as u32
-        } else {
-            self.tail.draw(rng) as u32
-        }
+        self.general.draw(rng).1 as u32
     }
 
     /// A word of a text about `topic`.
     #[inline]
     pub(crate) fn topical(&self, topic: u64, rng: &mut Rng) -> u32 {
-        if rng.chance(TOPIC_SHARE) {
-            let word = self.topic.draw(rng);
-            let spread = TOPIC_RANKS.end - TOPIC_RANKS.start;
-            let place = key(self.seed, Purpose::Topic, topic, word);
-            (TOPIC_RANKS.start + (((place >> 32) * spread) >> 32)) as u32
-        } else {
-            self.general(rng)
+        match self.topical.draw(rng) {
+            (COMMON_LAW | TAIL_LAW, rank) => rank as u32,
+            (_, word) => topic_word(self.topic_key(topic), word),
         }
     }
 
@@ -121,19 +128,27 @@ impl Words {
     pub(crate) fn compose(&self, topic: u64, count: usize, rng: &mut Rng, out: &mut Vec<Token>) {
         let end = out.len() + count;
         out.reserve(count);
+        let topic = self.topic_key(topic);
         let mut shape = Shape::new();
         while out.len() < end {
-            if rng.chance(PHRASE_SHARE) {
-                let mut phrase = Rng::keyed(self.seed, Purpose::Phrase, self.phrase.draw(rng), 0);
-                for _ in 0..phrase.between(4, 9).min((end - out.len()) as u64) {
-                    let rank = self.general(&mut phrase);
-                    out.push(Token::new(rank, shape.next(rng)));
+            let rank = match self.running.draw(rng) {
+                (PHRASE_LAW, phrase) => {
+                    let mut words = Rng::keyed(self.seed, Purpose::Phrase, phrase, 0);
+                    for _ in 0..words.between(4, 9).min((end - out.len()) as u64) {
+                        let rank = self.general(&mut words);
+                        out.push(Token::new(rank, shape.next(rng)));
+                    }
+                    continue;
                 }
-            } else {
-                let rank = self.topical(topic, rng);
-                out.push(Token::new(rank, shape.next(rng)));
-            }
+                (TOPIC_LAW, word) => topic_word(topic, word),
+                (_, rank) => rank as u32,
+            };
+            out.push(Token::new(rank, shape.next(rng)));
         }
+    }
+
+    fn topic_key(&self, topic: u64) -> u64 {
+        key(self.seed, Purpose::Topic, topic, 0)
     }
 
     /// Appends one of the shared advertisements, cut to `count` words.
@@ -148,6 +163,14 @@ impl Words {
             out.push(Token::new(self.general(&mut own), form));
         }
     }
+}
+
+/// The rank of a topic's word.
+#[inline]
+fn topic_word(topic_key: u64, word: u64) -> u32 {
+    let place = mix(topic_key.wrapping_add(word.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+    let spread = TOPIC_RANKS.end - TOPIC_RANKS.start;
+    (TOPIC_RANKS.start + (((place >> 32) * spread) >> 32)) as u32
 }
 
 /// Where sentences and paragraphs start.

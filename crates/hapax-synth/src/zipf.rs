@@ -1,10 +1,11 @@
-//! Ranks drawn by a bounded Zipf law, in constant time from a small table.
+//! Ranks drawn by bounded Zipf laws, in constant time from a small table.
 //!
-//! Rank `r` has probability proportional to `1 / (r + 1)^s`. Ranks are gathered in
-//! blocks: every rank below 127 is a block of its own, later blocks are a 64th of their first
-//! rank wide. A block is drawn by Walker's alias method, a rank inside it evenly. So a table over
+//! Rank `r` has probability proportional to `1 / (r + 1)^s`. Ranks are gathered in blocks:
+//! every rank below 127 is a block of its own, later blocks are a 64th of their first rank
+//! wide. A block is drawn by Walker's alias method, a rank inside it evenly. So a table over
 //! two million words has about a thousand entries and stays in the first cache, and no
-//! probability is off by more than `s/128` of itself: the slope is exact over any range longer than a block.
+//! probability is off by more than `s/128` of itself: the slope is exact over any range longer
+//! than a block. A [`Mixture`] holds several laws in one table: one draw chooses law and rank.
 //!
 //! Promise: the same table and draws on every platform (see [`crate::stable_math`]).
 //!
@@ -17,15 +18,10 @@ use crate::stable_math::pow;
 
 /// A Zipf law over a range of ranks.
 #[derive(Clone, Debug)]
-pub struct Zipf {
-    /// Chance (of 2^32) that a cell keeps its own block, and the block it yields to.
-    cells: Vec<(u32, u32)>,
-    /// First rank of each block, and the end of the last.
-    starts: Vec<u64>,
-}
+pub struct Zipf(Mixture);
 
 impl Zipf {
-    /// The law over `n` ranks with exponent `s`.
+    /// The law over the ranks `0..n` with exponent `s`.
     ///
     /// # Panics
     ///
@@ -40,36 +36,65 @@ impl Zipf {
     ///
     /// When `ranks` is empty or `s` is negative or above 8.
     pub fn over(ranks: Range<u64>, s: f64) -> Self {
-        let Range { start, end } = ranks;
-        assert!(start < end, "a Zipf law over no ranks");
-        assert!((0.0..=8.0).contains(&s), "a Zipf exponent of {s}, which is not in 0..=8");
-        let mut starts = Vec::new();
-        let mut weights = Vec::new();
-        let mut next = start;
-        while next < end {
-            let width = ((next + 1) >> 6).clamp(1, end - next);
-            // The middle of the block stands for its ranks: second-order exact.
-            let middle = next as f64 + (width as f64 + 1.0) * 0.5;
-            starts.push(next);
-            weights.push(width as f64 * pow(middle, -s));
-            next += width;
-        }
-        starts.push(end);
-        Self { cells: alias(&weights), starts }
+        Self(Mixture::new(&[(1.0, ranks, s)]))
     }
 
     /// Draws a rank.
     #[inline]
     pub fn draw(&self, rng: &mut Rng) -> u64 {
+        self.0.draw(rng).1
+    }
+}
+
+/// Several Zipf laws, each with its share of the draws.
+#[derive(Clone, Debug)]
+pub(crate) struct Mixture {
+    /// Chance (of 2^32) that a cell keeps its own block, and the block it yields to.
+    cells: Vec<(u32, u32)>,
+    blocks: Vec<Block>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Block {
+    first: u64,
+    width: u32,
+    law: u32,
+}
+
+impl Mixture {
+    /// Laws given as share, ranks and exponent. Shares may have any sum.
+    pub(crate) fn new(laws: &[(f64, Range<u64>, f64)]) -> Self {
+        let mut blocks = Vec::new();
+        let mut weights = Vec::new();
+        for (law, (share, ranks, s)) in (0u32..).zip(laws) {
+            assert!(ranks.start < ranks.end, "a Zipf law over no ranks");
+            assert!((0.0..=8.0).contains(s), "a Zipf exponent of {s}, which is not in 0..=8");
+            let of_this_law = weights.len();
+            let mut first = ranks.start;
+            while first < ranks.end {
+                let width = ((first + 1) >> 6).clamp(1, ranks.end - first).min(1 << 31);
+                // The middle of the block stands for its ranks: second-order exact.
+                let middle = first as f64 + (width as f64 + 1.0) * 0.5;
+                blocks.push(Block { first, width: width as u32, law });
+                weights.push(width as f64 * pow(middle, -s));
+                first += width;
+            }
+            let total: f64 = weights[of_this_law..].iter().sum();
+            weights[of_this_law..].iter_mut().for_each(|weight| *weight *= share / total);
+        }
+        Self { cells: alias(&weights), blocks }
+    }
+
+    /// Draws the number of a law and a rank of it. Always takes two numbers: a branch on the
+    /// width of the block would be guessed wrong too often.
+    #[inline]
+    pub(crate) fn draw(&self, rng: &mut Rng) -> (u32, u64) {
         let bits = rng.bits();
         let cell = (((bits >> 32) * self.cells.len() as u64) >> 32) as usize;
         let (keep, other) = self.cells[cell];
         let block = if (bits as u32) < keep { cell } else { other as usize };
-        let start = self.starts[block];
-        match self.starts[block + 1] - start {
-            1 => start,
-            width => start + rng.below(width),
-        }
+        let Block { first, width, law } = self.blocks[block];
+        (law, first + (((rng.bits() >> 32) * u64::from(width)) >> 32))
     }
 }
 
@@ -139,8 +164,8 @@ mod tests {
 
     #[test]
     fn a_table_stays_small() {
-        assert!(Zipf::new(2_000_000, 1.6).cells.len() < 1100);
-        assert!(Zipf::new(8_000_000_000, 0.85).cells.len() < 1700);
+        assert!(Zipf::new(2_000_000, 1.6).0.cells.len() < 1100);
+        assert!(Zipf::new(8_000_000_000, 0.85).0.cells.len() < 1700);
         assert_eq!(Zipf::new(1, 1.0).draw(&mut Rng::new(0)), 0);
     }
 }

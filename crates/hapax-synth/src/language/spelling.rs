@@ -190,7 +190,9 @@ fn syllables(onsets: &str, vowels: &str, codas: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::words::VOCABULARY;
+    use crate::language::{HAN_TOKENS_PER_WORD, JAPANESE_TOKENS_PER_WORD};
+    use crate::rng::Rng;
+    use crate::words::{VOCABULARY, Words};
     use std::collections::BTreeSet;
 
     fn word(speller: &Speller, rank: u32) -> String {
@@ -221,6 +223,23 @@ mod tests {
                 assert!(word.chars().all(|c| !c.is_ascii_punctuation() && !c.is_whitespace()));
             }
             assert!(word(&speller, 3).len() < word(&speller, VOCABULARY - 1).len());
+        }
+    }
+
+    #[test]
+    fn han_and_japanese_words_have_the_stated_number_of_characters() {
+        let (words, mut text) = (Words::new(1), Vec::new());
+        for topic in 0..100 {
+            words.compose(topic, 1_000, &mut Rng::new(topic), &mut text);
+        }
+        for (language, stated) in
+            [(Language::Han, HAN_TOKENS_PER_WORD), (Language::Japanese, JAPANESE_TOKENS_PER_WORD)]
+        {
+            let speller = Speller::new(language);
+            let characters: usize =
+                text.iter().map(|token| word(&speller, token.rank()).chars().count()).sum();
+            let mean = characters as f64 / text.len() as f64;
+            assert!((mean - stated).abs() < 0.02, "{language:?}: {mean} instead of {stated}");
         }
     }
 
