@@ -2,7 +2,7 @@
 //!
 //! The files in `vectors/` are read by the tests of every language binding. A difference
 //! here is either a mistake or a new recipe version; it is never made to fit by rewriting a
-//! vector of a released recipe. `HAPAX_WRITE_VECTORS=1 cargo test -p hapax --test vectors`
+//! vector of a released recipe. `HAPAX_WRITE_VECTORS=1 cargo test -p hapax --test pipeline`
 //! fills in the outputs of cases that have none and leaves all others alone.
 
 use hapax::features::Frequencies;

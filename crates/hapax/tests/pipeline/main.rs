@@ -1,0 +1,9 @@
+//! The way from bytes to bits, seen from outside.
+//!
+//! * `vectors`: golden vectors, the same for every language binding
+//! * `whole_way`: properties of pages, texts and fingerprints that hold for any input
+//! * `memory`: what a page costs besides time
+
+mod memory;
+mod vectors;
+mod whole_way;

@@ -1,0 +1,37 @@
+//! What a page costs in memory once the buffers have grown to its size: nothing per word,
+//! nothing per page.
+
+use allocation_counter::measure;
+use hapax::fingerprint::{Fingerprinter, Recipe};
+use hapax::page::Hints;
+use hapax_synth::{Web, WebOptions};
+
+const HINTS: Hints<'static> = Hints { content_type: Some("text/html; charset=utf-8"), url: None };
+
+#[test]
+fn allocations_do_not_grow_with_the_words_of_a_page() {
+    let mut by = Fingerprinter::new(Recipe::built_in("web-1").unwrap(), None).unwrap();
+    let page = |words: usize| format!("<p>{}", "Every page, once. Größe 北京 ".repeat(words));
+    let (small, large) = (page(10), page(20_000));
+    // The first pass lets the buffers grow.
+    by.page(large.as_bytes(), &HINTS).unwrap();
+    by.page(small.as_bytes(), &HINTS).unwrap();
+    let for_small = measure(|| drop(by.page(small.as_bytes(), &HINTS).unwrap()));
+    let for_large = measure(|| drop(by.page(large.as_bytes(), &HINTS).unwrap()));
+    assert_eq!(for_large.count_total, for_small.count_total, "for 2,000 times as many words");
+}
+
+#[test]
+fn memory_does_not_grow_with_the_number_of_pages() {
+    let web = Web::new(WebOptions::new(7, 400));
+    let pages: Vec<String> = (0..400).map(|i| web.page(i).html).collect();
+    let mut by = Fingerprinter::new(Recipe::built_in("web-1").unwrap(), None).unwrap();
+    let mut all = || {
+        for page in &pages {
+            by.page(page.as_bytes(), &HINTS).unwrap();
+        }
+    };
+    all();
+    let again = measure(all);
+    assert_eq!(again.bytes_current, 0, "bytes kept after 400 more pages");
+}

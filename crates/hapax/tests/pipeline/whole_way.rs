@@ -1,0 +1,136 @@
+//! Properties that hold for any page: no bytes panic, parts equal the whole, and what
+//! should not matter does not.
+
+use hapax::fingerprint::{Fingerprinter, Imprint, Recipe, RecipeError};
+use hapax::page::Hints;
+use proptest::prelude::*;
+
+fn by(recipe: &str) -> Fingerprinter {
+    Fingerprinter::new(Recipe::built_in(recipe).unwrap(), None).unwrap()
+}
+
+fn fingerprint_of(text: &str) -> Imprint {
+    by("web-1").text(text).unwrap()
+}
+
+/// Text in several scripts with marks, signs, addresses and odd white space.
+fn texts() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        4 => "[A-Za-z]{1,9}",
+        4 => " ",
+        1 => "[0-9.,:;'!_-]{1,3}",
+        1 => "[漢字仮名中文北京大学]{1,6}",
+        1 => "[а-яА-Я]{1,8}",
+        1 => "[กขคงจาิี่]{1,5}",
+        1 => Just("https://example.org/a?b=c".to_owned()),
+        1 => "[\u{a0}\u{3000}\u{300}\u{200d}\t\n]",
+    ];
+    proptest::collection::vec(piece, 0..60).prop_map(|v| v.concat())
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_end_in_an_imprint_or_an_error(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+        for content_type in [None, Some("text/html"), Some("text/plain; charset=gbk")] {
+            let _ = by("web-1").page(&bytes, &Hints { content_type, url: None });
+        }
+    }
+
+    #[test]
+    fn any_markup_like_bytes_end_in_an_imprint(
+        pieces in proptest::collection::vec(
+            prop_oneof![
+                "<[a-z]{1,6}[ a-z=\"']{0,8}>?", "</[a-z]{1,6}>", "<!--", "-->", "&[a-z#0-9]{0,6};?",
+                Just("<script>".to_owned()), Just("<svg>".to_owned()), "[a-z ]{1,12}", "\\PC",
+            ],
+            0..50,
+        ),
+    ) {
+        let html = pieces.concat();
+        let imprint = by("web-1").html(&html).unwrap();
+        prop_assert_eq!(imprint.mark.is_some(), imprint.features > 0);
+    }
+
+    #[test]
+    fn a_text_in_parts_has_the_fingerprint_of_the_whole(
+        text in texts(),
+        cuts in proptest::collection::vec(any::<prop::sample::Index>(), 0..6),
+    ) {
+        let places: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+        let mut cuts: Vec<usize> = cuts.iter().map(|i| *i.get(&places)).collect();
+        cuts.extend([0, text.len()]);
+        cuts.sort_unstable();
+        let parts: Vec<&str> = cuts.windows(2).map(|w| &text[w[0]..w[1]]).collect();
+        let mut by = by("web-1");
+        prop_assert_eq!(by.text_parts(parts).unwrap(), by.text(&text).unwrap());
+    }
+
+    #[test]
+    fn white_space_and_markup_do_not_matter(words in proptest::collection::vec("[a-z]{1,8}", 0..30)) {
+        let plain = fingerprint_of(&words.join(" "));
+        prop_assert_eq!(&fingerprint_of(&words.join(" \n\t ")), &plain);
+        let marked = format!("<body><p>{}</p></body>", words.join("</p><!-- x --><p>"));
+        prop_assert_eq!(&by("web-1").html(&marked).unwrap(), &plain);
+    }
+
+    #[test]
+    fn the_order_of_words_does_not_matter_to_a_bag_of_words(
+        words in proptest::collection::vec("[a-z]{1,8}", 1..30),
+    ) {
+        let backwards: Vec<&str> = words.iter().rev().map(String::as_str).collect();
+        let (a, b) = (fingerprint_of(&words.join(" ")), fingerprint_of(&backwards.join(" ")));
+        prop_assert_eq!(a.mark.unwrap().sums, b.mark.unwrap().sums);
+    }
+
+    #[test]
+    fn repeats_do_not_matter_to_a_set_of_shingles(words in proptest::collection::vec("[a-z]{1,3}", 5..20)) {
+        let once = words.join(" ");
+        // Said again after a stop: only the shingles across the seam are new.
+        let mut by = by("zhu-shingles");
+        let thrice = format!("{once} {once} {once}");
+        let twice = format!("{once} {once}");
+        prop_assert_eq!(
+            by.text(&thrice).unwrap().mark.unwrap().sums,
+            by.text(&twice).unwrap().mark.unwrap().sums
+        );
+    }
+
+    #[test]
+    fn case_and_width_do_not_matter(text in texts()) {
+        let a = fingerprint_of(&text);
+        let b = fingerprint_of(&text.to_lowercase());
+        // Lowering may differ from folding (final sigma, dotless i); the texts have neither.
+        prop_assert_eq!(a.mark.map(|m| m.fingerprint), b.mark.map(|m| m.fingerprint));
+    }
+}
+
+#[test]
+fn pages_without_words_have_no_fingerprint() {
+    for page in ["", " \n ", "<p></p>", "<script>x</script>", "— … !"] {
+        let imprint = by("web-1").html(page).unwrap();
+        assert_eq!(imprint.mark, None, "{page:?}");
+        assert!(imprint.too_short);
+        assert_eq!((imprint.words, imprint.features), (0, 0));
+    }
+}
+
+#[test]
+fn short_pages_are_flagged_and_others_are_not() {
+    let nine = "one two three four five six seven eight nine";
+    assert!(fingerprint_of(nine).too_short);
+    assert!(!fingerprint_of(&format!("{nine} ten")).too_short);
+}
+
+#[test]
+fn a_clone_answers_like_its_original() {
+    let mut original = by("web-1");
+    let text = "Every page once, and only once, whatever it is called today.";
+    assert_eq!(original.clone().text(text).unwrap(), original.text(text).unwrap());
+}
+
+#[test]
+fn a_recipe_with_weights_from_a_table_needs_the_table() {
+    let error = Fingerprinter::new(Recipe::built_in("sood-tfidf").unwrap(), None).unwrap_err();
+    assert!(matches!(&error, RecipeError::NeedsTable { recipe } if recipe == "sood-tfidf"));
+    assert!(error.to_string().contains("hapax train"));
+}
