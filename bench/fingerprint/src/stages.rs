@@ -1,0 +1,217 @@
+//! Each stage alone, all together, and on two threads.
+
+use crate::measure::{Bench, table};
+use anyhow::{Result, ensure};
+use hapax::features::{ShingleSize, WordFilter, WordHasher, hash, shingles};
+use hapax::fingerprint::{
+    ContentHash, Fingerprinter, Recipe, Tally, Tie, simhash, sketch::Sketcher,
+};
+use hapax::page::{Hints, Purifier, PurifyOptions};
+use hapax::text::{Segmenter, Unspaced};
+use std::hint::black_box;
+use std::time::Instant;
+
+const HINTS: Hints<'static> = Hints { content_type: Some("text/html; charset=utf-8"), url: None };
+
+/// SimHash over the same tokens, ours and gaoya's, one thread.
+pub(crate) fn accumulation(bench: &Bench<'_>) -> Result<()> {
+    let tokens = tokens(bench)?;
+    let count: usize = tokens.iter().map(Vec::len).sum();
+    let mut hashes = Vec::new();
+    let ours = bench.best(|| {
+        for page in &tokens {
+            hashes.clear();
+            hashes.extend(page.iter().map(|word| hash::word_hash(word, 0)));
+            let mut tally = Tally::default();
+            tally.add_all(&hashes);
+            black_box(simhash::cut(&tally.sums(), Tie::Zero));
+        }
+    });
+    let mut table = table(&["tokens to SimHash", "million tokens/s", "times gaoya"]);
+    let rate = |seconds: f64| format!("{:.1}", count as f64 / seconds / 1e6);
+    match gaoya_seconds(bench, &tokens)? {
+        Some(theirs) => {
+            table.add_row(["hapax".to_owned(), rate(ours), format!("{:.1}", theirs / ours)]);
+            table.add_row(["gaoya 0.2.2".to_owned(), rate(theirs), "1.0".to_owned()]);
+        }
+        None => {
+            table.add_row([
+                "hapax".to_owned(),
+                rate(ours),
+                "not built: --features peers".to_owned(),
+            ]);
+        }
+    }
+    println!("{table}\n");
+    Ok(())
+}
+
+#[cfg(feature = "peers")]
+fn gaoya_seconds(bench: &Bench<'_>, tokens: &[Vec<String>]) -> Result<Option<f64>> {
+    use gaoya::simhash::{SimHash, SimSipHasher64};
+    let theirs = SimHash::<SimSipHasher64, u64, 64>::new(SimSipHasher64::new(1, 2));
+    // Both must do the same work: our sums over their hashes (the signature of one word is its
+    // hash) give their signature, except where a sum is zero, which they may cut the other way.
+    for page in tokens {
+        let mut tally = Tally::default();
+        for word in page {
+            tally.add(theirs.create_signature(std::iter::once(word.as_str())), 1);
+        }
+        let sums = tally.sums();
+        let agree = [Tie::Zero, Tie::One].map(|tie| simhash::cut(&sums, tie).to_bits());
+        let signature = theirs.create_signature(page.iter().map(String::as_str));
+        ensure!(
+            (signature ^ agree[0]) & (signature ^ agree[1]) == 0,
+            "gaoya's signature {signature:016x} is not ours {:016x}",
+            agree[0]
+        );
+    }
+    Ok(Some(bench.best(|| {
+        for page in tokens {
+            black_box(theirs.create_signature(page.iter().map(String::as_str)));
+        }
+    })))
+}
+
+#[cfg(not(feature = "peers"))]
+fn gaoya_seconds(_: &Bench<'_>, _: &[Vec<String>]) -> Result<Option<f64>> {
+    Ok(None)
+}
+
+fn tokens(bench: &Bench<'_>) -> Result<Vec<Vec<String>>> {
+    let mut segmenter = Segmenter::new(Unspaced::Bigrams);
+    texts(bench)?
+        .iter()
+        .map(|text| {
+            let mut words = Vec::new();
+            segmenter.words(text, |word| words.push(word.to_owned()));
+            Ok(words)
+        })
+        .collect()
+}
+
+fn texts(bench: &Bench<'_>) -> Result<Vec<String>> {
+    let mut purifier = Purifier::new(PurifyOptions::default());
+    bench
+        .pages
+        .iter()
+        .map(|page| Ok(purifier.purify(page.as_bytes(), &HINTS)?.text.clone()))
+        .collect()
+}
+
+/// The share of each stage; CPU seconds of the whole.
+pub(crate) fn whole_way(bench: &Bench<'_>) -> Result<f64> {
+    let texts = texts(bench)?;
+    let five = ShingleSize::new(5).unwrap_or(ShingleSize::ONE);
+    let mut hasher = WordHasher::new(Unspaced::Bigrams, WordFilter::default(), 0);
+    let words: Vec<Vec<u64>> = texts
+        .iter()
+        .map(|text| {
+            let mut hashes = Vec::new();
+            hasher.hash_into(text, &mut hashes);
+            hashes
+        })
+        .collect();
+
+    let read = bench.best(|| {
+        for page in bench.pages {
+            let words = page.as_bytes().as_chunks::<8>().0;
+            black_box(words.iter().fold(0, |sum, w| sum ^ u64::from_le_bytes(*w)));
+        }
+    });
+    let mut purifier = Purifier::new(PurifyOptions::default());
+    let purify = bench.best(|| {
+        for page in bench.pages {
+            black_box(purifier.purify(page.as_bytes(), &HINTS).is_ok());
+        }
+    });
+    let mut segmenter = Segmenter::new(Unspaced::Bigrams);
+    let segment = bench.best(|| {
+        for text in &texts {
+            segmenter.words(text, |word| {
+                black_box(word.len());
+            });
+        }
+    });
+    let mut hashes = Vec::new();
+    let segment_and_hash = bench.best(|| {
+        for text in &texts {
+            hashes.clear();
+            hasher.hash_into(text, &mut hashes);
+            black_box(&hashes);
+        }
+    });
+    let accumulate = bench.best(|| {
+        for page in &words {
+            let mut tally = Tally::default();
+            tally.add_all(page);
+            black_box(simhash::cut(&tally.sums(), Tie::Zero));
+        }
+    });
+    let mut sketcher = Sketcher::default();
+    let sketch = bench.best(|| {
+        for page in &words {
+            hashes.clear();
+            shingles(page, five, &mut hashes);
+            black_box(sketcher.sketch(&hashes));
+        }
+    });
+    let content = bench.best(|| {
+        for text in &texts {
+            black_box(ContentHash::of(text));
+        }
+    });
+    let mut by = Fingerprinter::new(Recipe::built_in("web-1")?, None)?;
+    let whole = bench.best(|| {
+        for page in bench.pages {
+            black_box(by.page(page.as_bytes(), &HINTS).is_ok());
+        }
+    });
+
+    let mut table = table(&["stage", "us/page", "MB/s of HTML", "share of the whole"]);
+    for (stage, seconds) in [
+        ("reading the bytes once", read),
+        ("purify", purify),
+        ("segment", segment),
+        ("hash words", (segment_and_hash - segment).max(0.0)),
+        ("accumulate SimHash", accumulate),
+        ("shingles and sketch", sketch),
+        ("content hash", content),
+        ("whole way, bytes to imprint", whole),
+    ] {
+        let share = format!("{:.1} %", 100.0 * seconds / whole);
+        table.add_row([stage.to_owned(), bench.per_page(seconds), bench.speed(seconds), share]);
+    }
+    println!("{table}\n");
+    Ok(whole)
+}
+
+/// Wall time of one thread and of two, on the same pages.
+pub(crate) fn two_threads(bench: &Bench<'_>) -> Result<()> {
+    let by = Fingerprinter::new(Recipe::built_in("web-1")?, None)?;
+    let sum = |pages: &[String]| -> u64 {
+        let mut by = by.clone();
+        pages.iter().fold(0, |sum, page| {
+            let imprint = by.page(page.as_bytes(), &HINTS).ok();
+            let bits = imprint.and_then(|i| i.mark).map_or(0, |m| m.fingerprint.to_bits());
+            sum.rotate_left(1) ^ bits
+        })
+    };
+    let (mut one, mut two) = (f64::INFINITY, f64::INFINITY);
+    let (left, right) = bench.pages.split_at(bench.pages.len() / 2);
+    for _ in 0..bench.rounds.max(1) {
+        let start = Instant::now();
+        let alone = [sum(left), sum(right)];
+        one = one.min(start.elapsed().as_secs_f64());
+        let start = Instant::now();
+        let together = std::thread::scope(|scope| {
+            let other = scope.spawn(|| sum(right));
+            let mine = sum(left);
+            other.join().map(|theirs| [mine, theirs])
+        });
+        two = two.min(start.elapsed().as_secs_f64());
+        ensure!(together.is_ok_and(|sums| sums == alone), "two threads give other fingerprints");
+    }
+    println!("two threads: {:.2} times one (wall time, best of {})\n", one / two, bench.rounds);
+    Ok(())
+}
