@@ -111,7 +111,13 @@ pub(crate) struct Provider {
 impl Provider {
     /// Sees that every need is met, installing what is missing.
     pub(crate) fn provide(&mut self, workspace: &Workspace, needs: &[Need]) -> Result<()> {
-        let missing: Vec<Need> = needs.iter().filter(|n| !n.is_met(workspace)).cloned().collect();
+        // Once there is an environment, what the system's Python has does not count.
+        let environment = workspace.python_environment().join("bin/python3").exists();
+        let is_missing = |need: &&Need| match need.manager {
+            Manager::Python if !environment => true,
+            Manager::Python | Manager::Debian => !need.is_met(workspace),
+        };
+        let missing: Vec<Need> = needs.iter().filter(is_missing).cloned().collect();
         if missing.is_empty() {
             return Ok(());
         }

@@ -45,6 +45,12 @@ const PARTS: &[Part] = &[
     Part { name: "unit", about: "all Rust tests pass, doc tests too", needs: &[], run: unit },
     Part { name: "doc", about: "the documentation builds without a warning", needs: &[], run: doc },
     Part {
+        name: "vectors",
+        about: "a second implementation, in Python, agrees with the golden vectors",
+        needs: &["python:xxhash", "python:blake3", "python:regex"],
+        run: vectors,
+    },
+    Part {
         name: "readme",
         about: "the documentation's examples print what they show",
         needs: &[],
@@ -93,6 +99,17 @@ fn doc(workspace: &Workspace) -> Result<Tally> {
     Ok(Tally::default())
 }
 
+fn vectors(workspace: &Workspace) -> Result<Tally> {
+    let mut tally = Tally::default();
+    let mut command = workspace.command("python3");
+    command.arg("vectors/second_implementation.py");
+    let succeeded = run_watched(&mut command, |line| tally.add(Tally::of_plain(line)))?;
+    if !succeeded || tally.passed == 0 {
+        bail!("the second implementation disagrees");
+    }
+    Ok(tally)
+}
+
 fn readme(workspace: &Workspace) -> Result<Tally> {
     console::run(workspace, console::Mode::Check)
 }
@@ -105,7 +122,7 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
 /// One line per part, for `--list`.
 pub(crate) fn list() -> String {
     PARTS.iter().fold(String::new(), |mut text, part| {
-        let _ = writeln!(text, "{:<8} {}", part.name, part.about);
+        let _ = writeln!(text, "{:<9}{}", part.name, part.about);
         text
     })
 }
@@ -175,6 +192,18 @@ impl Tally {
                 .unwrap_or(0)
         };
         Self { passed: count(" passed"), failed: count(" failed") }
+    }
+
+    /// The plain line `N passed, N failed`; nothing of any other.
+    fn of_plain(line: &str) -> Self {
+        let counts = || {
+            let (passed, failed) = line.trim().split_once(" passed, ")?;
+            Some(Self {
+                passed: passed.parse().ok()?,
+                failed: failed.strip_suffix(" failed")?.parse().ok()?,
+            })
+        };
+        counts().unwrap_or_default()
     }
 
     fn add(&mut self, other: Self) {

@@ -1,4 +1,7 @@
 //! The peers in Python, in a virtual environment under `bench/out`.
+//!
+//! The same pages go to `peers.py`, which answers with its CPU times and the words it found;
+//! a word count far from ours would mean that other work was measured and stops the run.
 
 use crate::measure::{Bench, table};
 use anyhow::{Context, Result, ensure};

@@ -1,4 +1,7 @@
 //! Each stage alone, all together, and on two threads.
+//!
+//! Stages are measured on the real outputs of the stages before them. Two threads must give
+//! the fingerprints of one, and gaoya's signature must be what our sums over its hashes give.
 
 use crate::measure::{Bench, table};
 use anyhow::{Result, ensure};

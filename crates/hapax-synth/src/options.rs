@@ -1,4 +1,7 @@
-//! What a synthetic web should be like. The defaults were calibrated against a real crawl.
+//! What a synthetic web should be like.
+//!
+//! The defaults were calibrated against a real crawl; every share is a probability, and a value
+//! that makes no sense is refused when the web is made.
 
 use crate::edit::EditMix;
 use crate::language::LanguageMix;

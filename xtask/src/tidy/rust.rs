@@ -64,7 +64,7 @@ fn check_header(path: &str, text: &str, found: &mut Vec<Finding>) {
     }
     let said = header.iter().filter(|line| !line.trim().is_empty()).count();
     let lines = text.lines().count();
-    if lines > LONG_FILE_LINES && said < LONG_FILE_HEADER_LINES {
+    if !is_test_file(path) && lines > LONG_FILE_LINES && said < LONG_FILE_HEADER_LINES {
         found.push(Finding::new(
             path,
             1,
