@@ -79,6 +79,9 @@ pub(super) enum Element {
 }
 
 impl Element {
+    /// How many there are.
+    pub(super) const COUNT: usize = Element::Td as usize + 1;
+
     /// The element with this lower-case name.
     pub(super) fn from_name(name: &[u8]) -> Self {
         use Element::*;
@@ -171,6 +174,40 @@ impl Element {
                 | Math
                 | Label
                 | Span
+        )
+    }
+
+    /// Whether a new block of text begins at its tags.
+    pub(super) fn breaks_block(self) -> bool {
+        use Element::*;
+        self.separates()
+            && !matches!(self, Gap | Button | Select | Input | Textarea | RubyParenthesis | Svg)
+    }
+
+    /// Whether it stays open around blocks until its end tag.
+    pub(super) fn is_container(self) -> bool {
+        use Element::*;
+        matches!(
+            self,
+            Block
+                | Nav
+                | Header
+                | Footer
+                | Aside
+                | Form
+                | Main
+                | Article
+                | Section
+                | Dialog
+                | Menu
+                | Figure
+                | Figcaption
+                | Div
+                | Ul
+                | Ol
+                | Table
+                | Td
+                | ListItem
         )
     }
 
