@@ -36,7 +36,7 @@ use memchr::memmem;
 
 use super::attributes::Attributes;
 use super::blocks::{Blocks, Place};
-use super::cursor::{find_end_tag, name_length, regular_attributes};
+use super::cursor::{find_end_tag, read_name, regular_attributes};
 use super::element::Element;
 use super::facts::Facts;
 use super::fold::Fold;
@@ -72,8 +72,8 @@ enum Sink {
 /// The tag being read.
 #[derive(Debug)]
 struct Tag {
-    name: [u8; Tag::MAX_NAME],
-    /// More than `MAX_NAME` means a name too long to be known.
+    name: [u8; Element::MAX_NAME],
+    /// More than `Element::MAX_NAME` means a name too long to be known.
     name_length: usize,
     is_end: bool,
     self_closing: bool,
@@ -82,8 +82,6 @@ struct Tag {
 }
 
 impl Tag {
-    const MAX_NAME: usize = 16;
-
     fn name(&self) -> &[u8] {
         self.name.get(..self.name_length).unwrap_or_default()
     }
@@ -146,7 +144,7 @@ impl<'a> PageEmitter<'a> {
             gathered,
             shortcuts,
             tag: Tag {
-                name: [0; Tag::MAX_NAME],
+                name: [0; Element::MAX_NAME],
                 name_length: 0,
                 is_end: false,
                 self_closing: false,
@@ -176,18 +174,7 @@ impl<'a> PageEmitter<'a> {
     /// its `>` to the tokenizer.
     #[inline]
     fn read_regular_tag(&mut self) -> Option<()> {
-        let name_start = self.at.get() - 1;
-        let length = name_length(&self.input[name_start..])?;
-        let name_end = name_start + length;
-        let mut lower = [0; Tag::MAX_NAME];
-        let element = match lower.get_mut(..length) {
-            None => Element::Inline,
-            Some(lower) => {
-                lower.copy_from_slice(&self.input[name_start..name_end]);
-                lower.make_ascii_lowercase();
-                Element::from_name(lower)
-            }
-        };
+        let (name_end, element) = read_name(self.input, self.at.get() - 1)?;
         let attributes = &mut self.gathered.attributes;
         let wanted = self.gathered.facts.wants_attributes(element)
             || self.gathered.blocks.is_some() && (element.breaks_block() || element == Element::A);
@@ -412,7 +399,7 @@ impl Emitter for PageEmitter<'_> {
                 place.copy_from_slice(piece);
                 self.tag.name_length = end;
             } else {
-                self.tag.name_length = Tag::MAX_NAME + 1;
+                self.tag.name_length = Element::MAX_NAME + 1;
             }
         }
     }
