@@ -16,6 +16,8 @@ use std::convert::Infallible;
 use html5gum::Reader;
 use memchr::{memchr, memchr2, memmem};
 
+use super::element::{Element, PACKED_LENGTH};
+
 /// The tokenizer's view of the page.
 pub(super) struct Cursor<'a> {
     input: &'a [u8],
@@ -70,7 +72,7 @@ impl Reader for Cursor<'_> {
             return Ok(None);
         }
         let found = match *needle {
-            [first, second, b'\0', b'\r'] => memchr2(first, second, rest),
+            [first, second, b'\0', b'\r'] => find_either(first, second, rest),
             [first, b'\0', b'\r'] => memchr(first, rest),
             [b'\0', b'\r'] => None,
             _ => rest.iter().position(|byte| needle.contains(byte)),
@@ -79,6 +81,24 @@ impl Reader for Cursor<'_> {
         self.at.set(at + length);
         Ok(Some(&rest[..length]))
     }
+}
+
+/// `memchr2`, but the next eight bytes are tested in place: between tags it is often enough.
+#[inline(always)]
+fn find_either(first: u8, second: u8, rest: &[u8]) -> Option<usize> {
+    const ONES: u64 = u64::from_le_bytes([1; 8]);
+    if let Some((word, later)) = rest.split_first_chunk::<8>() {
+        let word = u64::from_le_bytes(*word);
+        let is_zero = |x: u64| x.wrapping_sub(ONES) & !x & (ONES << 7);
+        let found =
+            is_zero(word ^ (ONES * u64::from(first))) | is_zero(word ^ (ONES * u64::from(second)));
+        // The lowest flag is exact; those above it may be owed to a borrow.
+        if found != 0 {
+            return Some((found.trailing_zeros() / 8) as usize);
+        }
+        return memchr2(first, second, later).map(|at| at + 8);
+    }
+    rest.iter().position(|&byte| byte == first || byte == second)
 }
 
 /// A tag whose end was found without the tokenizer.
@@ -90,11 +110,51 @@ pub(super) struct RegularTag {
     pub(super) self_closing: bool,
 }
 
-/// The length of the tag name at the start of `tag`, if something follows it.
+/// Reads the tag name that begins at `from`: where it ends, and the element it names. `None`
+/// when the page ends with it.
 #[inline]
-pub(super) fn name_length(tag: &[u8]) -> Option<usize> {
-    tag.iter().position(|&byte| byte <= b' ' && is_space(byte) || byte == b'>' || byte == b'/')
+pub(super) fn read_name(input: &[u8], from: usize) -> Option<(usize, Element)> {
+    let mut packed = 0u64;
+    let mut end = from;
+    loop {
+        let lower = NAME_BYTES[usize::from(*input.get(end)?)];
+        if lower == 0 {
+            break;
+        }
+        packed = packed << 8 | u64::from(lower);
+        end += 1;
+    }
+    let element = if end - from <= PACKED_LENGTH {
+        Element::from_packed(packed)
+    } else {
+        let mut lower = [0; Element::MAX_NAME];
+        match lower.get_mut(..end - from) {
+            None => Element::Inline,
+            Some(lower) => {
+                lower.copy_from_slice(&input[from..end]);
+                lower.make_ascii_lowercase();
+                Element::from_long_name(lower)
+            }
+        }
+    };
+    Some((end, element))
 }
+
+/// Each byte of a tag name in lower case; zero for those that end it.
+const NAME_BYTES: [u8; 256] = {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        table[byte] = match byte as u8 {
+            b'\t' | b'\n' | b'\x0c' | b'\r' | b' ' | b'/' | b'>' => 0,
+            // No name holds one, and zero means something else here.
+            0 => 1,
+            byte => byte.to_ascii_lowercase(),
+        };
+        byte += 1;
+    }
+    table
+};
 
 /// Reads the attributes of a tag up to its `>`, the way most are written: `name`,
 /// `name=word`, `name="..."` or `name='...'`, separated by white space.

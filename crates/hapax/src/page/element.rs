@@ -79,10 +79,31 @@ pub(super) enum Element {
 }
 
 impl Element {
+    /// How many there are.
+    pub(super) const COUNT: usize = Element::Td as usize + 1;
+
+    /// No element has a longer name.
+    pub(super) const MAX_NAME: usize = 16;
+
     /// The element with this lower-case name.
     pub(super) fn from_name(name: &[u8]) -> Self {
-        use Element::*;
-        match name {
+        match pack(name) {
+            Some(packed) => Self::from_packed(packed),
+            None => Self::from_long_name(name),
+        }
+    }
+
+    /// The element whose name of at most eight bytes is packed into a number. One number is
+    /// found among a hundred in a few comparisons.
+    pub(super) fn from_packed(packed: u64) -> Self {
+        macro_rules! look_up {
+            ($($($name:literal)|+ => $element:ident,)+) => {
+                $($(if packed == const { pack_short($name) } {
+                    return Element::$element;
+                })+)+
+            };
+        }
+        look_up! {
             b"a" => A,
             b"p" => Paragraph,
             b"br" | b"hr" | b"rt" | b"img" | b"col" => Gap,
@@ -93,10 +114,7 @@ impl Element {
             b"h1" | b"h2" | b"h3" | b"h4" | b"h5" | b"h6" => Heading,
             b"div" => Div,
             b"span" => Span,
-            b"dd" | b"dl" | b"dt" | b"tr" | b"pre" | b"center" | b"tbody" | b"thead" | b"tfoot"
-            | b"address" | b"caption" | b"colgroup" | b"blockquote" | b"details" | b"fieldset"
-            | b"frameset" | b"hgroup" | b"legend" | b"listing" | b"marquee" | b"search"
-            | b"summary" => Block,
+            b"dd" | b"dl" | b"dt" | b"tr" | b"pre" | b"center" | b"tbody" | b"thead" | b"tfoot" | b"address" | b"caption" | b"colgroup" | b"details" | b"fieldset" | b"frameset" | b"hgroup" | b"legend" | b"listing" | b"marquee" | b"search" | b"summary" => Block,
             b"embed" | b"image" | b"meter" | b"option" | b"optgroup" | b"progress" => Gap,
             b"table" => Table,
             b"html" => Html,
@@ -109,7 +127,6 @@ impl Element {
             b"meta" => Meta,
             b"title" => Title,
             b"textarea" => Textarea,
-            b"plaintext" => Plaintext,
             b"xmp" => Xmp,
             b"script" => Script,
             b"style" => Style,
@@ -124,11 +141,8 @@ impl Element {
             b"audio" => Audio,
             b"canvas" => Canvas,
             b"datalist" => Datalist,
-            b"annotation" => Annotation,
-            b"annotation-xml" => AnnotationXml,
             b"rp" => RubyParenthesis,
             b"math" => Math,
-            b"foreignobject" => ForeignObject,
             b"nav" => Nav,
             b"header" => Header,
             b"footer" => Footer,
@@ -142,10 +156,22 @@ impl Element {
             b"article" => Article,
             b"dialog" => Dialog,
             b"menu" => Menu,
-            b"figcaption" => Figcaption,
             b"figure" => Figure,
             b"section" => Section,
-            _ => Inline,
+        }
+        Element::Inline
+    }
+
+    /// The element with this lower-case name of more than eight bytes.
+    pub(super) fn from_long_name(name: &[u8]) -> Self {
+        match name {
+            b"blockquote" => Self::Block,
+            b"plaintext" => Self::Plaintext,
+            b"annotation" => Self::Annotation,
+            b"annotation-xml" => Self::AnnotationXml,
+            b"foreignobject" => Self::ForeignObject,
+            b"figcaption" => Self::Figcaption,
+            _ => Self::Inline,
         }
     }
 
@@ -171,6 +197,40 @@ impl Element {
                 | Math
                 | Label
                 | Span
+        )
+    }
+
+    /// Whether a new block of text begins at its tags.
+    pub(super) fn breaks_block(self) -> bool {
+        use Element::*;
+        self.separates()
+            && !matches!(self, Gap | Button | Select | Input | Textarea | RubyParenthesis | Svg)
+    }
+
+    /// Whether it stays open around blocks until its end tag.
+    pub(super) fn is_container(self) -> bool {
+        use Element::*;
+        matches!(
+            self,
+            Block
+                | Nav
+                | Header
+                | Footer
+                | Aside
+                | Form
+                | Main
+                | Article
+                | Section
+                | Dialog
+                | Menu
+                | Figure
+                | Figcaption
+                | Div
+                | Ul
+                | Ol
+                | Table
+                | Td
+                | ListItem
         )
     }
 
@@ -240,5 +300,50 @@ impl Element {
                 | Table
                 | Td
         )
+    }
+}
+
+/// Longest name that fits a number.
+pub(super) const PACKED_LENGTH: usize = 8;
+
+/// A name of at most eight bytes as a number, the first byte highest.
+fn pack(name: &[u8]) -> Option<u64> {
+    (name.len() <= PACKED_LENGTH).then(|| pack_short(name))
+}
+
+const fn pack_short(name: &[u8]) -> u64 {
+    assert!(name.len() <= PACKED_LENGTH);
+    let mut packed = 0;
+    let mut at = 0;
+    while at < name.len() {
+        packed = packed << 8 | name[at] as u64;
+        at += 1;
+    }
+    packed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_every_length_are_known_and_others_are_inline() {
+        for (name, element) in [
+            ("a", Element::A),
+            ("p", Element::Paragraph),
+            ("h6", Element::Heading),
+            ("th", Element::Td),
+            ("textarea", Element::Textarea),
+            ("plaintext", Element::Plaintext),
+            ("blockquote", Element::Block),
+            ("annotation-xml", Element::AnnotationXml),
+            ("", Element::Inline),
+            ("h7", Element::Inline),
+            ("divx", Element::Inline),
+            ("textareaa", Element::Inline),
+            ("atextarea", Element::Inline),
+        ] {
+            assert_eq!(Element::from_name(name.as_bytes()), element, "{name}");
+        }
     }
 }

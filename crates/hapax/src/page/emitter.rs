@@ -10,7 +10,8 @@
 //! * contents of `svg`, `template`, `object`, `applet`, `video`, `audio`, `canvas`, `datalist`, `rp`,
 //!   `annotation` and `annotation-xml`.
 //!
-//! Formulas in MathML, text areas, buttons and options are shown, so they stay.
+//! Formulas in MathML are shown, so they stay; so do text areas, buttons and options, unless only
+//! the main content is asked for.
 //!
 //! # What is never closed
 //!
@@ -34,7 +35,8 @@ use html5gum::{Emitter, Error, State};
 use memchr::memmem;
 
 use super::attributes::Attributes;
-use super::cursor::{find_end_tag, name_length, regular_attributes};
+use super::blocks::{Blocks, Place};
+use super::cursor::{find_end_tag, read_name, regular_attributes};
 use super::element::Element;
 use super::facts::Facts;
 use super::fold::Fold;
@@ -55,6 +57,8 @@ pub(super) struct Gathered {
     pub(super) text: Fold,
     pub(super) facts: Facts,
     pub(super) attributes: Attributes,
+    /// Only when main content is asked for.
+    pub(super) blocks: Option<Blocks>,
 }
 
 /// Where runs of text go.
@@ -68,8 +72,8 @@ enum Sink {
 /// The tag being read.
 #[derive(Debug)]
 struct Tag {
-    name: [u8; Tag::MAX_NAME],
-    /// More than `MAX_NAME` means a name too long to be known.
+    name: [u8; Element::MAX_NAME],
+    /// More than `Element::MAX_NAME` means a name too long to be known.
     name_length: usize,
     is_end: bool,
     self_closing: bool,
@@ -78,8 +82,6 @@ struct Tag {
 }
 
 impl Tag {
-    const MAX_NAME: usize = 16;
-
     fn name(&self) -> &[u8] {
         self.name.get(..self.name_length).unwrap_or_default()
     }
@@ -99,6 +101,7 @@ struct Skip {
     foreign_html: usize,
     text_length: usize,
     link_count: usize,
+    place: Option<Place>,
 }
 
 impl Skip {
@@ -141,7 +144,7 @@ impl<'a> PageEmitter<'a> {
             gathered,
             shortcuts,
             tag: Tag {
-                name: [0; Tag::MAX_NAME],
+                name: [0; Element::MAX_NAME],
                 name_length: 0,
                 is_end: false,
                 self_closing: false,
@@ -171,20 +174,11 @@ impl<'a> PageEmitter<'a> {
     /// its `>` to the tokenizer.
     #[inline]
     fn read_regular_tag(&mut self) -> Option<()> {
-        let name_start = self.at.get() - 1;
-        let length = name_length(&self.input[name_start..])?;
-        let name_end = name_start + length;
-        let mut lower = [0; Tag::MAX_NAME];
-        let element = match lower.get_mut(..length) {
-            None => Element::Inline,
-            Some(lower) => {
-                lower.copy_from_slice(&self.input[name_start..name_end]);
-                lower.make_ascii_lowercase();
-                Element::from_name(lower)
-            }
-        };
+        let (name_end, element) = read_name(self.input, self.at.get() - 1)?;
         let attributes = &mut self.gathered.attributes;
-        let regular = if !self.tag.is_end && self.gathered.facts.wants_attributes(element) {
+        let wanted = self.gathered.facts.wants_attributes(element)
+            || self.gathered.blocks.is_some() && (element.breaks_block() || element == Element::A);
+        let regular = if !self.tag.is_end && wanted {
             attributes.clear();
             regular_attributes(self.input, name_end, |name, value| attributes.set(name, value))
         } else {
@@ -225,7 +219,12 @@ impl<'a> PageEmitter<'a> {
         if element == Element::Inline || closes_itself {
             return None;
         }
-        if element.is_skipped() {
+        let Gathered { text, attributes, blocks, .. } = &mut *self.gathered;
+        if let Some(blocks) = blocks {
+            blocks.start_tag(element, attributes, text.len());
+        }
+        let is_control = matches!(element, Element::Button | Element::Select);
+        if element.is_skipped() || (is_control && self.gathered.blocks.is_some()) {
             // An `svg` is foreign from its own tag on, where a slash closes.
             if !(element == Element::Svg && self.tag.self_closing) {
                 self.skip = Some(Skip {
@@ -234,6 +233,7 @@ impl<'a> PageEmitter<'a> {
                     foreign_html: 0,
                     text_length: self.gathered.text.len(),
                     link_count: self.gathered.facts.link_count(),
+                    place: self.gathered.blocks.as_ref().map(Blocks::place),
                 });
             }
             return None;
@@ -250,7 +250,7 @@ impl<'a> PageEmitter<'a> {
         if let Some(name) = element.raw_text_name() {
             return self.start_raw_text(element, name);
         }
-        let Gathered { text, facts, attributes } = &mut *self.gathered;
+        let Gathered { text, facts, attributes, .. } = &mut *self.gathered;
         facts.start_tag(element, attributes, text.bytes());
         None
     }
@@ -262,7 +262,7 @@ impl<'a> PageEmitter<'a> {
             self.gathered.text.separate();
         }
         if matches!(element, Element::A | Element::Area | Element::Frame) {
-            let Gathered { text, facts, attributes } = &mut *self.gathered;
+            let Gathered { text, facts, attributes, .. } = &mut *self.gathered;
             facts.start_tag(element, attributes, text.bytes());
         }
         let name = element.raw_text_name()?;
@@ -293,7 +293,10 @@ impl<'a> PageEmitter<'a> {
                 self.sink = if first { Sink::Title } else { Sink::Nowhere };
                 State::RcData
             }
-            Element::Textarea => State::RcData,
+            Element::Textarea => {
+                self.sink = if self.gathered.blocks.is_some() { Sink::Nowhere } else { Sink::Text };
+                State::RcData
+            }
             Element::Xmp => State::RawText,
             // Only a comment inside a script can make its end tag mean nothing.
             Element::Script if memmem::find(&self.input[from..end], b"<!--").is_some() => {
@@ -339,6 +342,9 @@ impl<'a> PageEmitter<'a> {
         if element.separates() {
             self.gathered.text.separate();
         }
+        if let Some(blocks) = &mut self.gathered.blocks {
+            blocks.end_tag(element, self.gathered.text.len());
+        }
         match element {
             Element::A => self.gathered.facts.end_link(self.gathered.text.bytes()),
             Element::Math => self.math_depth = self.math_depth.saturating_sub(1),
@@ -350,6 +356,9 @@ impl<'a> PageEmitter<'a> {
         if let Some(skip) = self.skip.take() {
             self.gathered.text.truncate(skip.text_length);
             self.gathered.facts.forget_links(skip.link_count);
+            if let (Some(blocks), Some(place)) = (&mut self.gathered.blocks, skip.place) {
+                blocks.return_to(place);
+            }
         }
     }
 }
@@ -390,7 +399,7 @@ impl Emitter for PageEmitter<'_> {
                 place.copy_from_slice(piece);
                 self.tag.name_length = end;
             } else {
-                self.tag.name_length = Tag::MAX_NAME + 1;
+                self.tag.name_length = Element::MAX_NAME + 1;
             }
         }
     }

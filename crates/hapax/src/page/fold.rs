@@ -18,8 +18,9 @@ pub(super) struct Fold {
     full: bool,
 }
 
-/// How many bytes are tested and copied at a time.
-const STEP: usize = 32;
+/// How many bytes are tested and copied at a time, where text is plain.
+const LONG_STEP: usize = 32;
+const SHORT_STEP: usize = 8;
 
 impl Fold {
     pub(super) fn new(max_bytes: usize) -> Self {
@@ -84,59 +85,24 @@ impl Fold {
 
     /// Folding never lengthens a run, so a run that fits needs no further test.
     fn push_unchecked(&mut self, run: &[u8]) {
-        let start = self.bytes.len();
         let mut after_space = matches!(self.bytes.last(), None | Some(b' '));
-        self.bytes.resize(start + run.len(), 0);
+        // Between tags there is often nothing but a line end and indentation.
+        let mut rest = if after_space { run.trim_ascii_start() } else { run };
+        let start = self.bytes.len();
+        self.bytes.resize(start + rest.len(), 0);
         let out = &mut self.bytes[start..];
         let mut written = 0;
-        let mut rest = run;
         while !rest.is_empty() {
-            if let Some((block, tail)) = rest.split_first_chunk::<STEP>()
-                && let Some(folded) = fold_plain_block(block, after_space)
-            {
-                out[written..written + STEP].copy_from_slice(&folded);
-                written += STEP;
-                after_space = folded[STEP - 1] == b' ';
-                rest = tail;
-                continue;
-            }
-            let stop = written + rest.len().min(STEP);
-            while let Some((&byte, tail)) = rest.split_first() {
-                if written >= stop {
-                    break;
-                }
-                match CLASS[usize::from(byte)] {
-                    Class::Copy => {
-                        out[written] = byte;
-                        written += 1;
-                        after_space = false;
-                        rest = tail;
-                    }
-                    Class::Space => {
-                        out[written] = b' ';
-                        written += usize::from(!after_space);
-                        after_space = true;
-                        rest = tail;
-                    }
-                    Class::Drop => rest = tail,
-                    Class::Look => {
-                        let (meaning, length) = look(rest);
-                        match meaning {
-                            Class::Space => {
-                                out[written] = b' ';
-                                written += usize::from(!after_space);
-                                after_space = true;
-                            }
-                            Class::Drop => {}
-                            Class::Copy | Class::Look => {
-                                out[written..written + length].copy_from_slice(&rest[..length]);
-                                written += length;
-                                after_space = false;
-                            }
-                        }
-                        rest = &rest[length..];
-                    }
-                }
+            let plain = copy_plain_block(rest, &mut out[written..], after_space)
+                .or_else(|| copy_plain_word(rest, &mut out[written..], after_space));
+            let (read, wrote) = match plain {
+                Some(step) => (step, step),
+                None => copy_closely(rest, &mut out[written..], after_space),
+            };
+            rest = &rest[read..];
+            written += wrote;
+            if wrote > 0 {
+                after_space = out[written - 1] == b' ';
             }
         }
         self.bytes.truncate(start + written);
@@ -160,23 +126,92 @@ impl Fold {
     }
 }
 
-/// The block with every white space byte as a space, unless it needs a closer look: other
-/// controls, bytes beyond ASCII, or two separators in a row. Written so that the compiler
-/// can use vector instructions: plain loops without early exits.
+/// Copies the first long step with every white space byte as a space, unless they need a
+/// closer look: other controls, bytes beyond ASCII, or two separators in a row. Written so that
+/// the compiler can use vector instructions: plain loops without early exits.
 #[inline]
-fn fold_plain_block(block: &[u8; STEP], after_space: bool) -> Option<[u8; STEP]> {
-    let mut folded = [0; STEP];
+fn copy_plain_block(rest: &[u8], out: &mut [u8], after_space: bool) -> Option<usize> {
+    let block = rest.first_chunk::<LONG_STEP>()?;
+    let mut folded = [0; LONG_STEP];
     let mut unusual = 0;
     for (out, &byte) in folded.iter_mut().zip(block) {
         let low = byte < 0x20;
         *out = if low { b' ' } else { byte };
         unusual |= u8::from(byte >= 0x7f) | u8::from(low & (byte.wrapping_sub(b'\t') > 4));
     }
-    let mut doubled = u8::from(after_space & (folded[0] == b' '));
-    for (&left, &right) in folded[..STEP - 1].iter().zip(&folded[1..]) {
-        doubled |= u8::from(left == b' ') & u8::from(right == b' ');
+    unusual |= u8::from(after_space & (folded[0] == b' '));
+    for (&left, &right) in folded[..LONG_STEP - 1].iter().zip(&folded[1..]) {
+        unusual |= u8::from(left == b' ') & u8::from(right == b' ');
     }
-    (unusual | doubled == 0).then_some(folded)
+    if unusual != 0 {
+        return None;
+    }
+    *out.first_chunk_mut::<LONG_STEP>()? = folded;
+    Some(LONG_STEP)
+}
+
+/// Copies the first short step, unless it holds anything but visible ASCII and single spaces.
+/// All eight bytes are tested in one register.
+#[inline]
+fn copy_plain_word(rest: &[u8], out: &mut [u8], after_space: bool) -> Option<usize> {
+    const ONES: u64 = u64::from_le_bytes([1; SHORT_STEP]);
+    const HIGH: u64 = ONES << 7;
+    let block = rest.first_chunk::<SHORT_STEP>()?;
+    let word = u64::from_le_bytes(*block);
+    // A byte from 0x7f on carries into its high bit, a byte below 0x20 borrows from it.
+    let beyond = ((word & !HIGH) + ONES) | word;
+    let below = word.wrapping_sub(ONES * 0x20) & !word;
+    let other = word ^ (ONES * u64::from(b' '));
+    let spaces = !(((other & !HIGH) + !HIGH) | other) & HIGH;
+    let doubled = spaces & (spaces << 8 | u64::from(after_space) << 7);
+    if (beyond | below) & HIGH | doubled != 0 {
+        return None;
+    }
+    *out.first_chunk_mut::<SHORT_STEP>()? = *block;
+    Some(SHORT_STEP)
+}
+
+/// Copies about a short step one character at a time, or a long one beyond ASCII, where plain
+/// steps are not to be expected soon. Answers how many bytes were read and written.
+fn copy_closely(rest: &[u8], out: &mut [u8], mut after_space: bool) -> (usize, usize) {
+    let near = rest.len().min(SHORT_STEP);
+    let enough = if rest[..near].is_ascii() { near } else { rest.len().min(LONG_STEP) };
+    let (mut read, mut written) = (0, 0);
+    while read < enough {
+        let byte = rest[read];
+        // Nearly every byte is one of these, and which one cannot be predicted.
+        if matches!(byte, b'\t'..=b'\r' | b' '..=b'~') {
+            let is_space = byte <= b' ';
+            out[written] = if is_space { b' ' } else { byte };
+            written += usize::from(!(is_space & after_space));
+            after_space = is_space;
+            read += 1;
+            continue;
+        }
+        let (class, length) = match CLASS[usize::from(byte)] {
+            Class::Look => look(&rest[read..]),
+            class => (class, 1),
+        };
+        match class {
+            Class::Space => {
+                out[written] = b' ';
+                written += usize::from(!after_space);
+                after_space = true;
+            }
+            Class::Drop => {}
+            Class::Copy | Class::Look => {
+                if length == 1 {
+                    out[written] = byte;
+                } else {
+                    out[written..written + length].copy_from_slice(&rest[read..read + length]);
+                }
+                written += length;
+                after_space = false;
+            }
+        }
+        read += length;
+    }
+    (read, written)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

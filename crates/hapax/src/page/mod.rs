@@ -38,13 +38,16 @@
 //! are read.
 
 mod attributes;
+mod blocks;
 mod charset;
+mod content;
 mod cursor;
 mod document;
 mod element;
 mod emitter;
 mod facts;
 mod fold;
+mod marks;
 mod options;
 mod prescan;
 mod sniff;
@@ -60,6 +63,7 @@ pub use document::{EncodingSource, Kind, Link, Page, PageError, Refresh};
 pub use options::{Extent, Hints, Limits, PurifyOptions};
 
 use attributes::Attributes;
+use blocks::Blocks;
 use charset::Charset;
 use cursor::Cursor;
 use emitter::{Gathered, PageEmitter, Syntax};
@@ -85,6 +89,7 @@ impl Purifier {
                 text: Fold::new(limits.max_text_bytes),
                 facts: Facts::new(options.collect_links, limits),
                 attributes: Attributes::new(limits.max_url_bytes),
+                blocks: (options.extent == Extent::MainContent).then(Blocks::new),
             },
             decoded: String::new(),
             page: Page::default(),
@@ -153,6 +158,9 @@ impl Purifier {
         let buffer = std::mem::take(&mut self.page.text).into_bytes();
         self.gathered.text.reset(buffer);
         self.gathered.facts.reset();
+        if let Some(blocks) = &mut self.gathered.blocks {
+            blocks.reset();
+        }
         let mut links = std::mem::take(&mut self.page.links);
         links.clear();
         self.page = Page { links, encoding: "UTF-8", ..Page::default() };
@@ -169,20 +177,26 @@ impl Purifier {
         let input = html.as_bytes();
         let emitter = PageEmitter::new(input, &at, syntax, self.shortcuts, &mut self.gathered);
         let Ok(()) = Tokenizer::new_with_emitter(Cursor::new(input, &at), emitter).finish();
-        let Gathered { text, facts, .. } = &mut self.gathered;
+        let Gathered { text, facts, blocks, .. } = &mut self.gathered;
         facts.finish(hints.url, text.bytes(), &mut self.page);
-        self.finish_text();
+        self.page.truncated |= text.is_full();
+        let mut bytes = text.finish();
+        if let Some(blocks) = blocks {
+            blocks.finish(bytes.len());
+            content::keep_main_content(blocks, &mut bytes, &content::TUNING);
+        }
+        self.finish_text(bytes);
     }
 
     fn read_text(&mut self, text: &str) {
         self.page.kind = Kind::Text;
         self.gathered.text.push(text.as_bytes());
-        self.finish_text();
+        self.page.truncated |= self.gathered.text.is_full();
+        let folded = self.gathered.text.finish();
+        self.finish_text(folded);
     }
 
-    fn finish_text(&mut self) {
-        self.page.truncated |= self.gathered.text.is_full();
-        let mut text = self.gathered.text.finish();
+    fn finish_text(&mut self, mut text: Vec<u8>) {
         urls::remove_urls(&mut text);
         if text.last() == Some(&b' ') {
             text.pop();

@@ -2,6 +2,7 @@
 //! ending with the right text.
 
 use super::super::*;
+use super::main_text_of;
 
 fn text_with_links(html: &str) -> String {
     let options = PurifyOptions { collect_links: true, ..PurifyOptions::default() };
@@ -23,6 +24,10 @@ fn a_million_open_tags_end() {
         "<object>",
         "<font color=red>",
         "<svg><foreignObject>",
+        "<nav class=menu>",
+        "</nav>",
+        "<ul><li class=ad>",
+        "<p class=ad>a",
         "<noscript>",
         "<title>",
         "<textarea>",
@@ -59,6 +64,7 @@ fn a_million_open_tags_end() {
         let html = format!("first {}last", tag.repeat(300_000));
         let text = text_with_links(&html);
         assert!(text.starts_with("first"), "{tag}");
+        assert!(main_text_of(&html).len() <= html.len(), "{tag}");
     }
 }
 

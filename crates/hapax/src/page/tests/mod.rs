@@ -3,6 +3,7 @@
 //! * `markup`: which parts of a page become text.
 //! * `facts`: title, canonical address, refresh, language, links.
 //! * `encodings`: bytes in many encodings through the whole way.
+//! * `main_content`: which blocks are kept when only the main content is asked for.
 //! * `hostile`: pages made to hurt. They pass by ending.
 //! * `properties`: what holds for any bytes.
 //! * `oracle`: the same text as from a tree built by the standard's full algorithm.
@@ -10,11 +11,12 @@
 mod encodings;
 mod facts;
 mod hostile;
+mod main_content;
 mod markup;
 mod oracle;
 mod properties;
 
-use super::{Hints, Page, Purifier, PurifyOptions};
+use super::{Extent, Hints, Page, Purifier, PurifyOptions};
 
 /// The page of decoded HTML under default options.
 fn page_of(html: &str) -> Page {
@@ -31,4 +33,11 @@ fn linked_page(html: &str, url: Option<&str>) -> Page {
     let options = PurifyOptions { collect_links: true, ..PurifyOptions::default() };
     let mut purifier = Purifier::new(options);
     purifier.purify_html(html, &Hints { url, ..Hints::default() }).unwrap().clone()
+}
+
+/// The main content of decoded HTML.
+fn main_text_of(html: &str) -> String {
+    let options = PurifyOptions { extent: Extent::MainContent, ..PurifyOptions::default() };
+    let mut purifier = Purifier::new(options);
+    purifier.purify_html(html, &Hints::default()).unwrap().text.clone()
 }

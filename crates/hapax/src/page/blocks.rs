@@ -1,0 +1,196 @@
+//! The page's text cut into blocks, and which containers each block stands in.
+//!
+//! A block is the text between two block-level tags. What is remembered of the markup is only
+//! what [`content`](super::content) decides by: how much of a block is link text, and the chain
+//! of *marked* containers around it (`<nav>`, `<article>`, `class="sidebar"`, ...). Open containers are a stack of small entries; an end tag without
+//! its start tag is found out by a count, so every tag costs constant time on average.
+//!
+//! # What this module does not know
+//!
+//! Which blocks stay.
+
+use super::attributes::{Attribute, Attributes};
+use super::element::Element;
+use super::marks::{Mark, mark_of};
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Block {
+    /// Where its text is: `start..end`, possibly with a space at the end.
+    pub(super) start: usize,
+    pub(super) end: usize,
+    /// Bytes of it that are the words of links.
+    pub(super) link_bytes: usize,
+    /// The innermost marked container, if any.
+    pub(super) container: Option<u32>,
+}
+
+/// An element that says something about its contents.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Container {
+    /// The next marked container outwards; always earlier in the list.
+    pub(super) parent: Option<u32>,
+    pub(super) mark: Mark,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    element: Element,
+    container: Option<u32>,
+}
+
+/// Gathers the blocks of one page.
+#[derive(Debug)]
+pub(super) struct Blocks {
+    pub(super) blocks: Vec<Block>,
+    pub(super) containers: Vec<Container>,
+    stack: Vec<Open>,
+    /// How often each element is on the stack.
+    open_count: [u32; Element::COUNT],
+    start: usize,
+    link_bytes: usize,
+    link_start: Option<usize>,
+    /// Marks only the block that begins, for elements that are not kept on the stack.
+    own_container: Option<u32>,
+}
+
+/// A place to come back to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    blocks: usize,
+    start: usize,
+    link_bytes: usize,
+}
+
+impl Blocks {
+    pub(super) fn new() -> Self {
+        Self {
+            blocks: Vec::new(),
+            containers: Vec::new(),
+            stack: Vec::new(),
+            open_count: [0; Element::COUNT],
+            start: 0,
+            link_bytes: 0,
+            link_start: None,
+            own_container: None,
+        }
+    }
+
+    /// Forgets the last page, keeping the memory.
+    pub(super) fn reset(&mut self) {
+        self.blocks.clear();
+        self.containers.clear();
+        self.stack.clear();
+        *self = Self {
+            blocks: std::mem::take(&mut self.blocks),
+            containers: std::mem::take(&mut self.containers),
+            stack: std::mem::take(&mut self.stack),
+            ..Self::new()
+        };
+    }
+
+    /// A start tag, when the text so far has `length` bytes.
+    pub(super) fn start_tag(&mut self, element: Element, attributes: &Attributes, length: usize) {
+        if element == Element::A {
+            self.end_link(length);
+            self.link_start = attributes.get(Attribute::Href).map(|_| length);
+            return;
+        }
+        if !element.breaks_block() {
+            return;
+        }
+        self.cut(length);
+        // The end tag of the one before may have been left out.
+        if matches!(element, Element::ListItem | Element::Td)
+            && self.stack.last().is_some_and(|open| open.element == element)
+        {
+            self.pop();
+        }
+        let parent = self.container();
+        let container = match mark_of(element, attributes) {
+            None => parent,
+            Some(mark) => {
+                let index = u32::try_from(self.containers.len()).ok();
+                if index.is_some() {
+                    self.containers.push(Container { parent, mark });
+                }
+                index.or(parent)
+            }
+        };
+        if element.is_container() {
+            self.stack.push(Open { element, container });
+            self.open_count[element as usize] += 1;
+        } else {
+            self.own_container = container;
+        }
+    }
+
+    /// An end tag, when the text so far has `length` bytes.
+    pub(super) fn end_tag(&mut self, element: Element, length: usize) {
+        if element == Element::A {
+            self.end_link(length);
+            return;
+        }
+        if !element.breaks_block() {
+            return;
+        }
+        self.cut(length);
+        if self.open_count[element as usize] > 0 {
+            while self.pop() != Some(element) {}
+        }
+    }
+
+    /// The page ends here, with a trimmed text of `length` bytes.
+    pub(super) fn finish(&mut self, length: usize) {
+        self.cut(length);
+        if let Some(last) = self.blocks.last_mut() {
+            last.end = last.end.min(length);
+        }
+    }
+
+    pub(super) fn place(&self) -> Place {
+        Place { blocks: self.blocks.len(), start: self.start, link_bytes: self.link_bytes }
+    }
+
+    /// Forgets the blocks since `place`: the text after it was dropped.
+    pub(super) fn return_to(&mut self, place: Place) {
+        self.blocks.truncate(place.blocks);
+        self.start = place.start;
+        self.link_bytes = place.link_bytes;
+    }
+
+    fn container(&self) -> Option<u32> {
+        self.stack.last().and_then(|open| open.container)
+    }
+
+    fn pop(&mut self) -> Option<Element> {
+        let element = self.stack.pop()?.element;
+        self.open_count[element as usize] -= 1;
+        Some(element)
+    }
+
+    fn end_link(&mut self, length: usize) {
+        if let Some(start) = self.link_start.take() {
+            self.link_bytes += length.saturating_sub(start);
+        }
+    }
+
+    /// Ends the block that is being read. A link may go on into the next one.
+    fn cut(&mut self, length: usize) {
+        let link_goes_on = self.link_start.is_some();
+        self.end_link(length);
+        if link_goes_on {
+            self.link_start = Some(length);
+        }
+        let container = self.own_container.take().or(self.container());
+        if length > self.start {
+            self.blocks.push(Block {
+                start: self.start,
+                end: length,
+                link_bytes: self.link_bytes,
+                container,
+            });
+        }
+        self.start = length;
+        self.link_bytes = 0;
+    }
+}
