@@ -1,1 +1,33 @@
-fn main() {}
+//! Benchmarks of Hapax. Each asserts its answers before it prints a time, and prints its rivals
+//! beside it when it can run them.
+//!
+//! ```text
+//! cargo run --release -p hapax-bench -- near --pages 10e6 --within 3
+//! cargo run --release -p hapax-bench --features peers -- near --pages 1e6 --within 3
+//! ```
+
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program that prints tables")]
+
+mod measure;
+mod near;
+
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(about = "Benchmarks with asserted answers")]
+struct Arguments {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// Who is near: exact engines on fingerprints with planted near-duplicates
+    Near(near::Arguments),
+}
+
+fn main() -> anyhow::Result<()> {
+    match Arguments::parse().what {
+        What::Near(arguments) => near::run(&arguments),
+    }
+}

@@ -70,13 +70,8 @@ mod tests {
     use super::BitGather;
 
     fn bit_by_bit(value: u64, mask: u64) -> u64 {
-        let mut key = 0;
-        let mut filled = 0;
-        for j in (0..64).filter(|j| (mask >> j) & 1 == 1) {
-            key |= ((value >> j) & 1) << filled;
-            filled += 1;
-        }
-        key
+        let selected = (0..64).filter(|j| (mask >> j) & 1 == 1);
+        selected.enumerate().fold(0, |key, (place, j)| key | (((value >> j) & 1) << place))
     }
 
     proptest! {

@@ -156,7 +156,10 @@ impl<F: FnMut(usize, u32) -> ControlFlow<()>> Work for OneAgainstAll<'_, F> {
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use std::arch::x86_64::_pext_u64;
+    use std::arch::x86_64::{
+        _mm512_cmple_epu32_mask, _mm512_loadu_epi32, _mm512_popcnt_epi32, _mm512_set1_epi32,
+        _mm512_xor_si512, _pext_u64,
+    };
     use std::ops::ControlFlow;
 
     use super::{Lanes, Narrow, Wide, Work};
@@ -195,6 +198,19 @@ mod x86 {
             hit: impl FnMut(usize, u32) -> ControlFlow<()>,
         ) -> ControlFlow<()> {
             Wide.within(stored, query, bound, hit)
+        }
+
+        #[inline(always)]
+        #[expect(unsafe_code, reason = "intrinsics behind detected features")]
+        fn within_16(self, stored: &[u32; 16], query: u32, bound: u32) -> u16 {
+            // SAFETY: needs AVX512F and VPOPCNTDQ. A `WideWithPext` exists only below
+            // `run_avx512`. The load reads the 64 bytes of the array and asks no alignment.
+            unsafe {
+                let words = _mm512_loadu_epi32(stored.as_ptr().cast());
+                let differing = _mm512_xor_si512(words, _mm512_set1_epi32(query as i32));
+                let distances = _mm512_popcnt_epi32(differing);
+                _mm512_cmple_epu32_mask(distances, _mm512_set1_epi32(bound as i32))
+            }
         }
 
         #[inline(always)]

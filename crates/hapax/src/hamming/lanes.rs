@@ -51,6 +51,10 @@ pub trait Lanes: Copy {
         hit: impl FnMut(usize, u32) -> ControlFlow<()>,
     ) -> ControlFlow<()>;
 
+    /// Bit `i` is set when `stored[i]` is within `bound` bits of `query`. No branch depends on the
+    /// data: right for short buckets, whose length the CPU cannot guess.
+    fn within_16(self, stored: &[u32; 16], query: u32, bound: u32) -> u16;
+
     /// The bits of `value` that `gather` selects, packed at the low end.
     fn gather(self, gather: &BitGather, value: u64) -> u64;
 }
@@ -69,6 +73,11 @@ impl Lanes for Narrow {
         hit: impl FnMut(usize, u32) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         one_by_one(stored, 0, query, bound, hit)
+    }
+
+    #[inline(always)]
+    fn within_16(self, stored: &[u32; 16], query: u32, bound: u32) -> u16 {
+        mask_of_16(stored, query, bound)
     }
 
     #[inline(always)]
@@ -107,9 +116,23 @@ impl Lanes for Wide {
     }
 
     #[inline(always)]
+    fn within_16(self, stored: &[u32; 16], query: u32, bound: u32) -> u16 {
+        mask_of_16(stored, query, bound)
+    }
+
+    #[inline(always)]
     fn gather(self, gather: &BitGather, value: u64) -> u64 {
         gather.apply(value)
     }
+}
+
+#[inline(always)]
+fn mask_of_16(stored: &[u32; 16], query: u32, bound: u32) -> u16 {
+    let mut mask = 0;
+    for (i, &word) in stored.iter().enumerate() {
+        mask |= u16::from((word ^ query).count_ones() <= bound) << i;
+    }
+    mask
 }
 
 /// No early exit inside: that is what lets the compiler use vectors.

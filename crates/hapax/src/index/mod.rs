@@ -48,7 +48,7 @@ pub mod tables;
 pub use collection::{BuildError, Collection, Entry};
 pub use near::{Answers, Effort, HammingIndex, Match, Query, SearchError};
 pub use scan::Scan;
-pub use tables::{Design, TableOptions, Tables};
+pub use tables::{Costs, Design, TableOptions, Tables};
 
 #[cfg(test)]
 mod agreement;

@@ -33,6 +33,7 @@ use super::near::{Effort, HammingIndex, Match, Query, SearchError, check_bound};
 use crate::fingerprint::MaxDistance;
 use crate::hamming::Kernel;
 
+pub use self::cost::Costs;
 pub use self::design::{Design, Key};
 
 /// How to build [`Tables`].
@@ -41,13 +42,14 @@ pub struct TableOptions {
     bound: MaxDistance,
     most_tables: usize,
     design: Option<Design>,
+    costs: Option<Costs>,
 }
 
 impl TableOptions {
     /// Tables for everything within `bound`; the design is chosen by predicted cost among those
     /// with at most ten tables.
     pub fn within(bound: MaxDistance) -> Self {
-        Self { bound, most_tables: 10, design: None }
+        Self { bound, most_tables: 10, design: None, costs: None }
     }
 
     /// A different limit to the number of tables. More tables take more memory and, up to a
@@ -63,6 +65,13 @@ impl TableOptions {
     pub fn design(mut self, design: Design) -> Self {
         self.bound = design.bound();
         self.design = Some(design);
+        self
+    }
+
+    /// Choose by what was measured on this machine.
+    #[must_use]
+    pub fn costs(mut self, costs: Costs) -> Self {
+        self.costs = Some(costs);
         self
     }
 }
@@ -101,12 +110,14 @@ impl Tables {
             return Err(BuildError::BoundOutOfRange { asked, most: Design::WIDEST });
         }
         let rows = pages.fingerprints().len();
-        let choose = || cost::cheapest(rows, options.bound, options.most_tables);
+        let costs = options.costs.unwrap_or_else(|| Costs::typical(rows));
+        let choose = || cost::cheapest(rows, options.bound, options.most_tables, costs);
         let design = options.design.unwrap_or_else(choose);
         let mut tables: Vec<Table> = Vec::with_capacity(design.keys().len());
         for &key in design.keys() {
-            let (prefix_bits, _) = cost::prefix_bits(rows, key.mask.count_ones(), key.radius);
-            let mut table = Table::build(pages.fingerprints(), key, prefix_bits);
+            let key_bits = key.mask.count_ones();
+            let (prefix_bits, _) = cost::prefix_bits(rows, key_bits, key.radius, costs);
+            let mut table = Table::build(pages.fingerprints(), key, prefix_bits, asked);
             table.note_earlier(&tables);
             tables.push(table);
         }

@@ -2,20 +2,21 @@
 //!
 //! A probe (one bucket of one table for one query) is a chain of waits for memory: directory,
 //! bucket, and for a likely match the row number, the fingerprint and its ids. One chain cannot
-//! be hurried, but dozens can be walked side by side. So probes are gathered into groups, and
-//! each step is taken for the whole group, asking for the lines of the next step:
+//! be hurried, but dozens can be walked side by side. So probes move through a ring, and with
+//! each new one an older one takes its next step, for which memory was asked in time:
 //!
 //! ```text
-//!   1  compute keys            ask for directory lines
-//!   2  read directory          ask for bucket lines
-//!   3  compare filters         keep likely matches, ask for row numbers
-//!   4  read row numbers        ask for fingerprints and ids
-//!   5  compare whole, report
+//!   probe i            compute the key, ask for its directory line
+//!   probe i - LAG      read the directory, ask for the bucket's lines
+//!   probe i - 2 LAG    compare filters; for likely matches, ask for row numbers
 //! ```
 //!
+//! Likely matches are gathered and finished a few dozen at a time in the same way: read row
+//! numbers and ask for fingerprints and ids, then compare whole and report.
+//!
 //! A batch goes through the tables one after the other for 64 queries at a time, so that a query
-//! answered by an early table costs nothing in the later ones; a single query's probes into all
-//! tables form a group by themselves.
+//! answered by an early table costs little in the later ones; a single query's probes into all
+//! tables fill the ring by themselves.
 //!
 //! A match is reported by the first table that finds it and by no other. Which tables find it
 //! follows from the differing bits alone, so nothing need be remembered.
@@ -23,17 +24,25 @@
 use std::ops::ControlFlow;
 
 use super::design::Flips;
-use super::table::Table;
+use super::table::{Filters, Table, WINDOW};
 use crate::hamming::{Lanes, Work};
 use crate::index::collection::Collection;
 use crate::index::near::{Effort, Match, Query};
 
-/// Probes walked side by side: enough to fill the wait for memory, few enough that what was
-/// asked for is still in the first-level cache when its turn comes.
-const PROBES: usize = 64;
+/// How many probes later a probe takes its next step: enough to fill the wait for memory.
+const LAG: usize = 12;
 
-/// Queries that go through the tables together: one bit each in a word.
+/// Room for the probes on their way; a power of two.
+const RING: usize = 64;
+
+/// Queries that go through one table before the next.
 const TOGETHER: usize = 64;
+
+/// Queries between two times the ring runs empty.
+const CHUNK: usize = 4096;
+
+/// Likely matches finished together.
+const LIKELY: usize = 32;
 
 pub(super) struct Search<'a> {
     pub(super) pages: &'a Collection,
@@ -46,15 +55,15 @@ pub(super) struct Search<'a> {
 /// One bucket to look into.
 #[derive(Clone, Copy, Default)]
 struct Probe {
-    /// Position among the queries that go together.
+    /// Position in the chunk of queries.
     slot: u32,
     table: u32,
     prefix: u32,
     /// Bits in which `prefix` differs from the query's own.
     flips: u32,
-    filter: u32,
     start: u32,
     end: u32,
+    filter: u64,
 }
 
 /// A fingerprint that passed the filter.
@@ -66,16 +75,24 @@ struct Likely {
     row: u32,
 }
 
-/// What the steps of a group share.
-struct Group {
-    probes: [Probe; PROBES],
-    filled: usize,
+/// Probes on their way.
+struct Ring {
+    probes: [Probe; RING],
+    /// Probes that entered; the last one is at `(entered - 1) % RING`.
+    entered: usize,
     likely: Vec<Likely>,
     /// Bit `slot` is set when that query wants no more.
-    done: u64,
+    done: [u64; CHUNK / 64],
     /// Number of the query in slot 0.
     first: usize,
-    effort: Effort,
+    compared: u64,
+}
+
+impl Ring {
+    #[inline(always)]
+    fn is_done(&self, slot: usize) -> bool {
+        (self.done[slot / 64] >> (slot % 64)) & 1 == 1
+    }
 }
 
 impl Work for Search<'_> {
@@ -83,94 +100,148 @@ impl Work for Search<'_> {
 
     #[inline(always)]
     fn run<L: Lanes>(mut self, lanes: L) -> Effort {
-        let mut group = Group {
-            probes: [Probe::default(); PROBES],
-            filled: 0,
+        let mut ring = Ring {
+            probes: [Probe::default(); RING],
+            entered: 0,
             likely: Vec::new(),
-            done: 0,
+            done: [0; CHUNK / 64],
             first: 0,
-            effort: Effort { covered: self.queries.len() as f64, ..Effort::default() },
+            compared: 0,
         };
-        for (number, together) in self.queries.chunks(TOGETHER).enumerate() {
-            group.first = number * TOGETHER;
-            group.done = 0;
-            for (t, table) in self.tables.iter().enumerate() {
-                for (slot, query) in together.iter().enumerate() {
-                    if (group.done >> slot) & 1 == 1 {
-                        continue;
-                    }
-                    let bits = query.fingerprint.to_bits();
-                    let own = lanes.gather(&table.prefix, bits) as u32;
-                    let filter = lanes.gather(&table.filter, bits) as u32;
+        let mut probes = 0;
+        for (number, chunk) in self.queries.chunks(CHUNK).enumerate() {
+            ring.first = number * CHUNK;
+            ring.done = [0; CHUNK / 64];
+            ring.entered = 0;
+            for (part, together) in chunk.chunks(TOGETHER).enumerate() {
+                for (t, table) in self.tables.iter().enumerate() {
                     let radius = table.radius.min(self.bound);
-                    for flips in Flips::within(table.prefix.bits(), radius) {
-                        let prefix = own ^ flips as u32;
-                        table.prefetch_directory(prefix);
-                        group.probes[group.filled] = Probe {
+                    let bits = table.prefix.bits();
+                    for (i, query) in together.iter().enumerate() {
+                        let slot = part * TOGETHER + i;
+                        if ring.is_done(slot) {
+                            continue;
+                        }
+                        let query = query.fingerprint.to_bits();
+                        let own = lanes.gather(&table.prefix, query) as u32;
+                        let probe = Probe {
                             slot: slot as u32,
                             table: t as u32,
-                            prefix,
-                            flips: flips as u32,
-                            filter,
-                            start: 0,
-                            end: 0,
+                            filter: lanes.gather(&table.filter, query),
+                            ..Probe::default()
                         };
-                        group.filled += 1;
-                        if group.filled == PROBES {
-                            self.walk(lanes, &mut group);
+                        for flips in Flips::within(bits, radius) {
+                            let flips = flips as u32;
+                            self.enter(
+                                lanes,
+                                &mut ring,
+                                Probe { prefix: own ^ flips, flips, ..probe },
+                            );
                         }
                     }
                 }
             }
-            self.walk(lanes, &mut group);
+            probes += ring.entered as u64;
+            self.drain(lanes, &mut ring);
         }
-        group.effort
+        Effort { probes, compared: ring.compared, covered: self.queries.len() as f64 }
     }
 }
 
 impl Search<'_> {
-    /// Steps 2 to 5 for the probes gathered.
+    /// A new probe enters, and two older ones take a step.
     #[inline(always)]
-    fn walk<L: Lanes>(&mut self, lanes: L, group: &mut Group) {
-        let probes = &mut group.probes[..group.filled];
-        for probe in probes.iter_mut() {
-            (probe.start, probe.end) = self.tables[probe.table as usize].bucket(probe.prefix);
+    fn enter<L: Lanes>(&mut self, lanes: L, ring: &mut Ring, probe: Probe) {
+        self.tables[probe.table as usize].prefetch_directory(probe.prefix);
+        ring.probes[ring.entered % RING] = probe;
+        ring.entered += 1;
+        if ring.entered > LAG {
+            self.find_bucket(ring, ring.entered - 1 - LAG);
         }
-        let likely = &mut group.likely;
-        for probe in probes.iter() {
-            group.effort.compared += u64::from(probe.end - probe.start);
-            let table = &self.tables[probe.table as usize];
-            let filters = table.filters(probe.start, probe.end);
-            let left = self.bound - probe.flips.count_ones();
-            let _ = lanes.within(filters, probe.filter, left, |position, _| {
-                let differing = filters[position] ^ probe.filter;
-                if !table.told.iter().any(|told| told.finds(probe.flips, differing)) {
-                    let place = probe.start + position as u32;
-                    table.prefetch_row(place);
-                    likely.push(Likely { slot: probe.slot, table: probe.table, place, row: 0 });
-                }
-                ControlFlow::Continue(())
-            });
-        }
-        group.effort.probes += group.filled as u64;
-        group.filled = 0;
-        if !group.likely.is_empty() {
-            self.report(group);
+        if ring.entered > 2 * LAG {
+            self.compare(lanes, ring, ring.entered - 1 - 2 * LAG);
         }
     }
 
-    /// Steps 4 and 5. Matches are rare, so this stays out of the loop above.
+    /// The probes still on their way take their last steps.
     #[inline(never)]
-    fn report(&mut self, group: &mut Group) {
-        for likely in &mut group.likely {
+    fn drain<L: Lanes>(&mut self, lanes: L, ring: &mut Ring) {
+        for number in ring.entered.saturating_sub(LAG)..ring.entered {
+            self.find_bucket(ring, number);
+        }
+        for number in ring.entered.saturating_sub(2 * LAG)..ring.entered {
+            self.compare(lanes, ring, number);
+        }
+        self.report(ring);
+    }
+
+    #[inline(always)]
+    fn find_bucket(&self, ring: &mut Ring, number: usize) {
+        let probe = &mut ring.probes[number % RING];
+        (probe.start, probe.end) = self.tables[probe.table as usize].bucket(probe.prefix);
+    }
+
+    #[inline(always)]
+    fn compare<L: Lanes>(&mut self, lanes: L, ring: &mut Ring, number: usize) {
+        let probe = ring.probes[number % RING];
+        ring.compared += u64::from(probe.end - probe.start);
+        let table = &self.tables[probe.table as usize];
+        let left = self.bound - probe.flips.count_ones();
+        let likely = &mut ring.likely;
+        let mut keep = |position: usize, differing: u64| {
+            if !table.told.iter().any(|told| told.finds(probe.flips, differing)) {
+                let place = probe.start + position as u32;
+                table.prefetch_row(place);
+                likely.push(Likely { slot: probe.slot, table: probe.table, place, row: 0 });
+            }
+            ControlFlow::Continue(())
+        };
+        let (start, end) = (probe.start as usize, probe.end as usize);
+        match &table.filters {
+            Filters::Narrow(filters) => {
+                let filter = probe.filter as u32;
+                let window = filters[start..].first_chunk::<WINDOW>();
+                if let Some(window) = window.filter(|_| end - start <= WINDOW) {
+                    let inside = (1u32 << (end - start)) - 1;
+                    let mut near = u32::from(lanes.within_16(window, filter, left)) & inside;
+                    while near != 0 {
+                        let position = near.trailing_zeros() as usize;
+                        let _ = keep(position, u64::from(window[position] ^ filter));
+                        near &= near - 1;
+                    }
+                } else {
+                    let bucket = &filters[start..end];
+                    let _ = lanes.within(bucket, filter, left, |position, _| {
+                        keep(position, u64::from(bucket[position] ^ filter))
+                    });
+                }
+            }
+            Filters::Wide(filters) => {
+                let bucket = &filters[start..end];
+                let _ = lanes.within(bucket, probe.filter, left, |position, _| {
+                    keep(position, bucket[position] ^ probe.filter)
+                });
+            }
+        }
+        if ring.likely.len() >= LIKELY {
+            self.report(ring);
+        }
+    }
+
+    /// Compares whole and reports. Matches are rare, so this stays out of the loop above.
+    #[inline(never)]
+    fn report(&mut self, ring: &mut Ring) {
+        for likely in &mut ring.likely {
             likely.row = self.tables[likely.table as usize].row(likely.place) as u32;
             self.pages.prefetch(likely.row as usize);
         }
-        for likely in group.likely.drain(..) {
-            if (group.done >> likely.slot) & 1 == 1 {
+        for i in 0..ring.likely.len() {
+            let likely = ring.likely[i];
+            let slot = likely.slot as usize;
+            if ring.is_done(slot) {
                 continue;
             }
-            let number = group.first + likely.slot as usize;
+            let number = ring.first + slot;
             let row = likely.row as usize;
             let query = self.queries[number].fingerprint.to_bits();
             let differing = query ^ self.pages.fingerprints()[row];
@@ -183,7 +254,8 @@ impl Search<'_> {
             }
             let visit = &mut *self.visit;
             let flow = self.pages.ids(row).try_for_each(|id| visit(number, Match { distance, id }));
-            group.done |= u64::from(flow.is_break()) << likely.slot;
+            ring.done[slot / 64] |= u64::from(flow.is_break()) << (slot % 64);
         }
+        ring.likely.clear();
     }
 }

@@ -10,7 +10,8 @@
 //!
 //! The prefix is not stored: the directory says it. The rest is not stored either: 32 bits let
 //! by about one stranger in a million at `k = 3`, and what passes is looked up in the collection
-//! and compared whole. A lookup that finds nothing reads one line of the directory and one or two
+//! and compared whole. (Where the bound is so wide that many strangers would pass, the filter is
+//! all that the prefix leaves, 8 bytes a row.) A lookup that finds nothing reads one line of the directory and one or two
 //! of the filters; only likely matches read more.
 
 use super::design::Key;
@@ -21,14 +22,19 @@ use crate::index::packed::PackedInts;
 /// A share of the fingerprints that sorts in the cache: the first bits of the prefix.
 const PARTITION_BITS: u32 = 8;
 
-/// Bits of a fingerprint compared inside a bucket.
-const FILTER_BITS: u32 = 32;
+/// Bits of a fingerprint compared inside a bucket, usually.
+const NARROW_BITS: u32 = 32;
 
-/// Cache lines of a bucket asked for ahead; the CPU itself follows a longer run.
-const LINES_AHEAD: usize = 4;
+/// Beyond this bound 32 bits let by so many strangers (2.5 in a hundred at 10) that looking at
+/// them costs more than reading wider filters.
+const WIDEST_FOR_NARROW: u32 = 9;
 
-/// Filters in a cache line.
-const PER_LINE: usize = 16;
+/// Narrow filters compared in one go; a column is this much longer than its rows, so that a
+/// window may start at any of them.
+pub(super) const WINDOW: usize = 16;
+
+/// Lines of a long bucket asked for ahead; the CPU itself follows a longer run.
+const LINES_AHEAD: usize = 8;
 
 /// See the module header.
 #[derive(Clone, Debug)]
@@ -39,22 +45,31 @@ pub(super) struct Table {
     /// Earlier tables whose verdict can be told from this table's prefix and filter alone.
     pub(super) told: Vec<Told>,
     directory: Vec<u32>,
-    filters: Vec<u32>,
+    pub(super) filters: Filters,
     rows: PackedInts,
+}
+
+/// The filter of each row, bucket after bucket, and [`WINDOW`] more elements.
+#[derive(Clone, Debug)]
+pub(super) enum Filters {
+    /// 32 bits.
+    Narrow(Vec<u32>),
+    /// Everything but the prefix.
+    Wide(Vec<u64>),
 }
 
 /// An earlier table's prefix, as bits of this table's prefix and filter.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Told {
     in_prefix: u32,
-    in_filter: u32,
+    in_filter: u64,
     radius: u32,
 }
 
 impl Told {
     /// Has the earlier table found a match whose prefix and filter differ like this?
     #[inline(always)]
-    pub(super) fn finds(&self, prefix_flips: u32, filter_flips: u32) -> bool {
+    pub(super) fn finds(&self, prefix_flips: u32, filter_flips: u64) -> bool {
         let flips = (prefix_flips & self.in_prefix).count_ones()
             + (filter_flips & self.in_filter).count_ones();
         flips <= self.radius
@@ -62,18 +77,23 @@ impl Told {
 }
 
 impl Table {
-    /// Sorts `fingerprints` by the top `prefix_bits` bits of `key`.
-    pub(super) fn build(fingerprints: &[u64], key: Key, prefix_bits: u32) -> Self {
+    /// Sorts `fingerprints` by the top `prefix_bits` bits of `key`, to be asked within `bound`.
+    pub(super) fn build(fingerprints: &[u64], key: Key, prefix_bits: u32, bound: u32) -> Self {
         let prefix = BitGather::new(highest(key.mask, prefix_bits));
-        let filter = BitGather::new(highest(!prefix.mask(), FILTER_BITS));
+        let length = fingerprints.len() + WINDOW;
+        let (filter, filters) = if bound <= WIDEST_FOR_NARROW {
+            (highest(!prefix.mask(), NARROW_BITS), Filters::Narrow(filled(length, 0)))
+        } else {
+            (!prefix.mask(), Filters::Wide(filled(length, 0)))
+        };
         let directory = directory(fingerprints, &prefix);
         let mut table = Self {
             prefix,
-            filter,
+            filter: BitGather::new(filter),
             radius: key.radius,
             told: Vec::new(),
             directory,
-            filters: filled(fingerprints.len(), 0),
+            filters,
             rows: PackedInts::zeros(
                 fingerprints.len(),
                 fingerprints.len().saturating_sub(1) as u64,
@@ -90,7 +110,7 @@ impl Table {
         self.told = tellable
             .map(|other| Told {
                 in_prefix: self.prefix.apply(other.prefix.mask()) as u32,
-                in_filter: self.filter.apply(other.prefix.mask()) as u32,
+                in_filter: self.filter.apply(other.prefix.mask()),
                 radius: other.radius,
             })
             .collect();
@@ -104,11 +124,11 @@ impl Table {
         let partitions = (self.directory.len() - 1) >> shift;
         let mut ends: Vec<usize> =
             (0..partitions).map(|part| self.directory[part << shift] as usize).collect();
-        let mut staged = filled(fingerprints.len(), (0u32, 0u32, 0u32));
+        let mut staged = filled(fingerprints.len(), (0u32, 0u32, 0u64));
         for (row, &fingerprint) in fingerprints.iter().enumerate() {
             let prefix = self.prefix.apply(fingerprint) as u32;
             let end = &mut ends[(prefix >> shift) as usize];
-            staged[*end] = (prefix, self.filter.apply(fingerprint) as u32, row as u32);
+            staged[*end] = (prefix, row as u32, self.filter.apply(fingerprint));
             *end += 1;
         }
         let mut free = vec![0u32; 1 << shift];
@@ -116,9 +136,12 @@ impl Table {
         for (part, &end) in ends.iter().enumerate() {
             let first = part << shift;
             free.copy_from_slice(&self.directory[first..first + (1 << shift)]);
-            for &(prefix, filter, row) in &staged[start..end] {
+            for &(prefix, row, filter) in &staged[start..end] {
                 let slot = &mut free[prefix as usize - first];
-                self.filters[*slot as usize] = filter;
+                match &mut self.filters {
+                    Filters::Narrow(filters) => filters[*slot as usize] = filter as u32,
+                    Filters::Wide(filters) => filters[*slot as usize] = filter,
+                }
                 self.rows.put(*slot as usize, u64::from(row));
                 *slot += 1;
             }
@@ -137,20 +160,11 @@ impl Table {
     pub(super) fn bucket(&self, prefix: u32) -> (u32, u32) {
         let start = self.directory[prefix as usize];
         let end = self.directory[prefix as usize + 1];
-        let mut line = start as usize;
-        for _ in 0..LINES_AHEAD {
-            if line >= end as usize {
-                break;
-            }
-            prefetch(&self.filters, line);
-            line = (line | (PER_LINE - 1)) + 1;
+        match &self.filters {
+            Filters::Narrow(filters) => prefetch_range(filters, start as usize, end as usize),
+            Filters::Wide(filters) => prefetch_range(filters, start as usize, end as usize),
         }
         (start, end)
-    }
-
-    #[inline(always)]
-    pub(super) fn filters(&self, start: u32, end: u32) -> &[u32] {
-        &self.filters[start as usize..end as usize]
     }
 
     /// Asks for the line that says which row `place` is.
@@ -167,11 +181,29 @@ impl Table {
 
     /// Heap bytes held.
     pub(super) fn memory_bytes(&self) -> usize {
-        (self.directory.capacity() + self.filters.capacity()) * size_of::<u32>()
+        let filters = match &self.filters {
+            Filters::Narrow(filters) => filters.capacity() * size_of::<u32>(),
+            Filters::Wide(filters) => filters.capacity() * size_of::<u64>(),
+        };
+        self.directory.capacity() * size_of::<u32>()
+            + filters
             + self.rows.memory_bytes()
             + self.told.capacity() * size_of::<Told>()
             + self.prefix.heap_bytes()
             + self.filter.heap_bytes()
+    }
+}
+
+/// Asks for the first and last element's lines, and for some between when there are more.
+#[inline(always)]
+fn prefetch_range<T>(column: &[T], start: usize, end: usize) {
+    let per_line = 64 / size_of::<T>();
+    prefetch(column, start);
+    prefetch(column, end.saturating_sub(1));
+    if end - start > 2 * per_line {
+        for line in 1..LINES_AHEAD {
+            prefetch(column, start + line * per_line);
+        }
     }
 }
 

@@ -1,0 +1,281 @@
+//! Who is near, exactly: our engines, the thesis's baseline and the rivals on the same planted
+//! fingerprints.
+//!
+//! Every engine answers a sample of the queries exactly as the scan does, and all planted
+//! neighbours are found, before anything is printed; FAISS must agree as well.
+
+mod faiss;
+mod manku;
+mod planted;
+#[cfg(feature = "peers")]
+mod rust_peers;
+
+use anyhow::{Context, ensure};
+use hapax::fingerprint::{Fingerprint, MaxDistance};
+use hapax::index::{
+    Answers, Collection, Design, HammingIndex, Match, Query, Scan, TableOptions, Tables,
+};
+use rayon::prelude::*;
+
+use self::manku::SortedTables;
+use self::planted::Planted;
+use crate::measure::{Row, best_cpu, best_wall, cpu, print};
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// How many fingerprints are stored
+    #[arg(long, default_value = "10e6", value_parser = count)]
+    pages: usize,
+    /// The distance, inclusive
+    #[arg(long, default_value_t = 3)]
+    within: u8,
+    /// How many queries our engines answer; a tenth has a planted neighbour
+    #[arg(long, default_value = "1e6", value_parser = count)]
+    queries: usize,
+    /// How many of them the slower engines answer
+    #[arg(long, default_value = "10e3", value_parser = count)]
+    slow_queries: usize,
+    /// How many of them the scan answers, to judge the others
+    #[arg(long, default_value = "200", value_parser = count)]
+    judged: usize,
+    /// Limits to the number of tables; each makes a row
+    #[arg(long, value_delimiter = ',', default_value = "4,10")]
+    tables: Vec<usize>,
+    /// Leave out FAISS
+    #[arg(long)]
+    no_faiss: bool,
+    /// gaoya is run up to so many pages
+    #[arg(long, default_value = "2e6", value_parser = count)]
+    gaoya_most: usize,
+    /// Start of the random numbers
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+/// `10e6` or `10000000`.
+fn count(text: &str) -> Result<usize, String> {
+    let number: f64 = text.parse().map_err(|_| format!("`{text}` is not a number"))?;
+    if number >= 0.0 && number.fract() == 0.0 && number < 1e15 {
+        Ok(number as usize)
+    } else {
+        Err(format!("`{text}` is not a count"))
+    }
+}
+
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    let bound = MaxDistance::new(arguments.within).context("a fingerprint has 64 bits")?;
+    let planted = Planted::new(arguments.seed, arguments.pages, arguments.queries, bound.bits());
+    let queries: Vec<Query> = planted.queries.iter().map(|&q| Query::from(q)).collect();
+    let pages = Collection::new(planted.entries())?;
+    let mut bench =
+        Bench { planted: &planted, queries: &queries, bound, judge: Vec::new(), rows: Vec::new() };
+
+    bench.scan(&pages, arguments.judged)?;
+    if !arguments.no_faiss {
+        bench.faiss(arguments.slow_queries)?;
+    }
+    for &most in &arguments.tables {
+        bench.tables(&pages, TableOptions::within(bound).most_tables(most))?;
+    }
+    if let Ok(ten) = Design::blocks(bound.bits() + 2, bound)
+        && ten.keys().len() <= 32
+    {
+        bench.tables(&pages, TableOptions::within(bound).design(ten))?;
+    }
+    for blocks in [bound.bits() + 1, bound.bits() + 2] {
+        if let Ok(design) = Design::blocks(blocks, bound)
+            && design.keys().len() <= 32
+        {
+            bench.baseline(&design, arguments.slow_queries);
+        }
+    }
+    #[cfg(feature = "peers")]
+    bench.rust_peers(arguments.slow_queries, arguments.gaoya_most)?;
+    #[cfg(not(feature = "peers"))]
+    let _ = arguments.gaoya_most;
+
+    let against = if arguments.no_faiss { "scan" } else { "FAISS" };
+    print(&bench.rows, against);
+    Ok(())
+}
+
+/// What the engines are run on, and the rows so far.
+struct Bench<'a> {
+    planted: &'a Planted,
+    queries: &'a [Query<'a>],
+    bound: MaxDistance,
+    /// The scan's answers to the first queries.
+    judge: Vec<Vec<Match>>,
+    rows: Vec<Row>,
+}
+
+impl Bench<'_> {
+    fn row(&mut self, engine: String, index: &dyn HammingIndex, queries_per_second: f64) {
+        self.rows.push(Row {
+            engine,
+            pages: index.len(),
+            within: self.bound.bits(),
+            recall: 1.0,
+            bytes: Some(index.memory_bytes()),
+            build: None,
+            queries_per_second,
+        });
+    }
+
+    fn scan(&mut self, pages: &Collection, judged: usize) -> anyhow::Result<()> {
+        let scan = Scan::new(pages.clone());
+        let asked = &self.queries[..judged.min(self.queries.len())];
+        let (answers, took) = cpu(|| scan.find_all_batch(asked, self.bound));
+        let answers = answers?;
+        for (query, of) in asked.iter().zip(answers.iter()) {
+            let plainly = plainly(self.planted, query.fingerprint, self.bound);
+            ensure!(of == plainly, "the scan missed what a plain loop finds");
+            self.judge.push(plainly);
+        }
+        let speed = asked.len() as f64 / took.as_secs_f64();
+        self.row("scan".into(), &scan, speed);
+        Ok(())
+    }
+
+    fn tables(&mut self, pages: &Collection, options: TableOptions) -> anyhow::Result<()> {
+        let (index, build) = cpu(|| Tables::build(pages.clone(), options));
+        let index = index?;
+        let name = describe(index.design());
+        let (answers, took) = best_cpu(3, || index.find_all_batch(self.queries, self.bound));
+        self.check(&answers?)?;
+        let all = self.queries.len() as f64;
+        self.row(format!("{name}, all, batch"), &index, all / took.as_secs_f64());
+        if let Some(row) = self.rows.last_mut() {
+            row.build = Some(build);
+        }
+
+        let (first, took) = best_cpu(2, || index.find_first_batch(self.queries, self.bound));
+        for &(query, ..) in &self.planted.truth {
+            let bound = self.bound;
+            let found = first
+                .as_ref()
+                .is_ok_and(|first| first[query].is_some_and(|m| bound.admits(m.distance)));
+            ensure!(found, "find_first missed a planted neighbour");
+        }
+        self.row(format!("{name}, first, batch"), &index, all / took.as_secs_f64());
+
+        let some = &self.queries[..self.queries.len().min(100_000)];
+        let (_, took) = best_cpu(2, || {
+            some.iter().map(|q| index.find_all(q, self.bound).map_or(0, |m| m.len())).sum::<usize>()
+        });
+        let speed = some.len() as f64 / took.as_secs_f64();
+        self.row(format!("{name}, all, one by one"), &index, speed);
+
+        let one = self.wall(&index, 1)?;
+        let two = self.wall(&index, 2)?;
+        self.row(format!("{name}, all, batch, 2 threads (x{:.2})", two / one), &index, two);
+        Ok(())
+    }
+
+    /// Queries a second by the wall clock.
+    fn wall(&self, index: &Tables, threads: usize) -> anyhow::Result<f64> {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
+        let part = self.queries.len().div_ceil(threads * 8).max(1);
+        let took = best_wall(3, || {
+            pool.install(|| {
+                self.queries.par_chunks(part).for_each(|part| {
+                    let answers = index.find_all_batch(part, self.bound);
+                    assert!(answers.is_ok(), "the bound is the one the index was built for");
+                });
+            });
+        });
+        Ok(self.queries.len() as f64 / took.as_secs_f64())
+    }
+
+    fn baseline(&mut self, design: &Design, slow: usize) {
+        let (index, build) = cpu(|| SortedTables::build(&self.planted.stored, design));
+        let asked = &self.planted.queries[..slow.min(self.planted.queries.len())];
+        let (answers, all) =
+            best_cpu(2, || asked.iter().map(|&q| index.find_all(q)).collect::<Vec<_>>());
+        for (found, judged) in answers.iter().zip(&self.judge) {
+            assert_eq!(found, judged, "the baseline and the scan disagree");
+        }
+        let (first, once) =
+            best_cpu(2, || asked.iter().map(|&q| index.find_first(q)).collect::<Vec<_>>());
+        for (found, all) in first.iter().zip(&answers) {
+            assert_eq!(found.is_some(), !all.is_empty(), "the baseline contradicts itself");
+        }
+        for (what, took) in [("all", all), ("first", once)] {
+            self.rows.push(Row {
+                engine: format!("thesis baseline, {} tables, {what}", design.keys().len()),
+                pages: self.planted.stored.len(),
+                within: self.bound.bits(),
+                recall: 1.0,
+                bytes: Some(index.memory_bytes()),
+                build: Some(build),
+                queries_per_second: asked.len() as f64 / took.as_secs_f64(),
+            });
+        }
+    }
+
+    fn faiss(&mut self, slow: usize) -> anyhow::Result<()> {
+        let asked = &self.planted.queries[..slow.min(self.planted.queries.len())];
+        // With four blocks of 16 bits, some block has at most k / 4 flips.
+        let flips = self.bound.bits() / 4;
+        let outcome = faiss::run(&self.planted.stored, asked, self.bound.bits(), flips)?;
+        for (found, judged) in outcome.answers.iter().zip(&self.judge) {
+            ensure!(found == judged, "FAISS and the scan disagree");
+        }
+        let report = outcome.report;
+        self.rows.push(Row {
+            engine: format!("FAISS {} MultiHash(64, 4, 16), nflip {flips}", report.version),
+            pages: self.planted.stored.len(),
+            within: self.bound.bits(),
+            recall: 1.0,
+            bytes: Some(report.bytes as usize),
+            build: Some(std::time::Duration::from_secs_f64(report.build_seconds)),
+            queries_per_second: asked.len() as f64 / report.search_seconds,
+        });
+        // FAISS is right, so its answers judge more queries than the scan had time for.
+        self.judge = outcome.answers;
+        Ok(())
+    }
+
+    #[cfg(feature = "peers")]
+    fn rust_peers(&mut self, slow: usize, gaoya_most: usize) -> anyhow::Result<()> {
+        let asked = &self.planted.queries[..slow.min(self.judge.len())];
+        let counts: Vec<usize> = self.judge.iter().take(asked.len()).map(Vec::len).collect();
+        let stored = &self.planted.stored;
+        let rows = rust_peers::run(stored, asked, &counts, self.bound.bits(), gaoya_most)?;
+        self.rows.extend(rows);
+        Ok(())
+    }
+
+    /// A fast wrong answer is not a result.
+    fn check(&self, answers: &Answers) -> anyhow::Result<()> {
+        for (number, judged) in self.judge.iter().enumerate() {
+            ensure!(answers.of(number) == judged, "query {number} differs from the scan");
+        }
+        for &(query, id, distance) in &self.planted.truth {
+            let found = answers.of(query).contains(&Match { distance, id });
+            ensure!(found, "the planted neighbour of query {query} was not found");
+        }
+        Ok(())
+    }
+}
+
+/// The loop no engine shares code with.
+fn plainly(planted: &Planted, query: Fingerprint, bound: MaxDistance) -> Vec<Match> {
+    let distances = planted.stored.iter().map(|f| f.distance(query)).zip(0..);
+    let near = distances.filter(|&(distance, _)| bound.admits(distance));
+    let mut found: Vec<Match> = near.map(|(distance, id)| Match { distance, id }).collect();
+    found.sort_unstable();
+    found
+}
+
+/// Such as `6 tables of 21+ bits` or `4 tables of 16+ bits, radius 1 1 1 0`.
+fn describe(design: &Design) -> String {
+    let keys = design.keys();
+    let bits = keys.iter().map(|key| key.mask.count_ones()).min().unwrap_or(0);
+    let mut name = format!("{} tables of {bits}+ bits", keys.len());
+    if keys.iter().any(|key| key.radius > 0) {
+        let radii: Vec<String> = keys.iter().map(|key| key.radius.to_string()).collect();
+        name += &format!(", radius {}", radii.join(" "));
+    }
+    name
+}
