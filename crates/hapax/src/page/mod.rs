@@ -1,1 +1,211 @@
-//! (being written)
+//! Bytes of a page into the text a reader sees.
+//!
+//! A [`Purifier`] decides what the bytes are, decodes them, drops what is not shown and folds
+//! the rest into words separated by single spaces. On the way it notes what later stages need:
+//! title, canonical address, refresh, language and out-links.
+//!
+//! ```
+//! use hapax::page::{Hints, Purifier, PurifyOptions};
+//!
+//! let mut purifier = Purifier::new(PurifyOptions::default());
+//! let page = purifier.purify(
+//!     b"<title>Tea</title><p>Green&nbsp;tea <a href=/shop>from <b>our</b> shop</a>, see www.example.org.",
+//!     &Hints::default(),
+//! )?;
+//! assert_eq!(page.text, "Green tea from our shop, see .");
+//! assert_eq!(page.title.as_deref(), Some("Tea"));
+//! # Ok::<(), hapax::page::PageError>(())
+//! ```
+//!
+//! # What it promises
+//!
+//! Any bytes end in a [`Page`] or a [`PageError`], in time linear in their number and memory
+//! bounded by [`Limits`]: no tree is built and nothing recurses. The result depends on bytes, hints
+//! and options only, not on what the purifier read before. An empty page is a page with empty text.
+//!
+//! # Reading order
+//!
+//! [`sniff`] tells markup, text and binary apart. [`charset`] and [`prescan`] find the encoding.
+//! [`emitter`] turns the tokenizer's events into text, with [`cursor`] to read ahead, [`element`]
+//! for what tags mean, [`attributes`] and [`facts`] for what they state. [`fold`] folds white space,
+//! [`urls`] removes addresses from the text.
+//!
+//! # What this module does not know
+//!
+//! Words, languages, style sheets and scripts: what only a style sheet hides is text.
+//!
+//! Source: Khan and Ali 2015, section III.F, for what is removed; the HTML standard for how pages
+//! are read.
+
+mod attributes;
+mod charset;
+mod cursor;
+mod document;
+mod element;
+mod emitter;
+mod facts;
+mod fold;
+mod options;
+mod prescan;
+mod sniff;
+#[cfg(test)]
+mod tests;
+mod urls;
+
+use std::cell::Cell;
+
+use html5gum::Tokenizer;
+
+pub use document::{EncodingSource, Kind, Link, Page, PageError, Refresh};
+pub use options::{Extent, Hints, Limits, PurifyOptions};
+
+use attributes::Attributes;
+use charset::Charset;
+use cursor::Cursor;
+use emitter::{Gathered, PageEmitter, Syntax};
+use facts::Facts;
+use fold::Fold;
+
+/// Turns pages into text, one after another, in buffers that it keeps.
+#[derive(Debug)]
+pub struct Purifier {
+    options: PurifyOptions,
+    gathered: Gathered,
+    decoded: String,
+    page: Page,
+    shortcuts: bool,
+}
+
+impl Purifier {
+    /// A purifier for any number of pages.
+    pub fn new(options: PurifyOptions) -> Self {
+        let limits = &options.limits;
+        Self {
+            gathered: Gathered {
+                text: Fold::new(limits.max_text_bytes),
+                facts: Facts::new(options.collect_links, limits),
+                attributes: Attributes::new(limits.max_url_bytes),
+            },
+            decoded: String::new(),
+            page: Page::default(),
+            shortcuts: true,
+            options,
+        }
+    }
+
+    /// The options it was made with.
+    pub fn options(&self) -> &PurifyOptions {
+        &self.options
+    }
+
+    /// Purifies a page of unknown kind and encoding.
+    ///
+    /// # Errors
+    ///
+    /// [`PageError::Unsupported`] when the bytes are neither markup nor text.
+    pub fn purify(&mut self, bytes: &[u8], hints: &Hints<'_>) -> Result<&Page, PageError> {
+        self.clear();
+        let limit = self.options.limits.max_input_bytes;
+        let cut = bytes.len() > limit;
+        let bytes = &bytes[..bytes.len().min(limit)];
+        let charset = charset::charset_of(bytes, hints.content_type, hints.url);
+        let recognised = sniff::recognise(bytes, hints.content_type, charset.is_utf16())?;
+        self.page.truncated = cut;
+        self.page.encoding = charset.encoding.name();
+        self.page.encoding_source = charset.source;
+
+        let mut decoded = std::mem::take(&mut self.decoded);
+        let text = decode(bytes, &charset, cut, &mut decoded);
+        match recognised.kind {
+            Kind::Html => self.read_markup(text, recognised.syntax, hints),
+            Kind::Text => self.read_text(text),
+        }
+        self.decoded = decoded;
+        Ok(&self.page)
+    }
+
+    /// Purifies HTML that has been decoded already.
+    ///
+    /// # Errors
+    ///
+    /// None today; the signature is that of [`purify`](Self::purify).
+    pub fn purify_html(&mut self, html: &str, hints: &Hints<'_>) -> Result<&Page, PageError> {
+        self.clear();
+        let html = self.within_limit(html);
+        self.read_markup(html, Syntax::Html, hints);
+        Ok(&self.page)
+    }
+
+    /// Purifies plain text: addresses are removed and white space is folded.
+    ///
+    /// # Errors
+    ///
+    /// None today; the signature is that of [`purify`](Self::purify).
+    pub fn purify_text(&mut self, text: &str) -> Result<&Page, PageError> {
+        self.clear();
+        let text = self.within_limit(text);
+        self.read_text(text);
+        Ok(&self.page)
+    }
+
+    /// Forgets the last page, also when the next one is refused.
+    fn clear(&mut self) {
+        let buffer = std::mem::take(&mut self.page.text).into_bytes();
+        self.gathered.text.reset(buffer);
+        self.gathered.facts.reset();
+        let mut links = std::mem::take(&mut self.page.links);
+        links.clear();
+        self.page = Page { links, encoding: "UTF-8", ..Page::default() };
+    }
+
+    fn within_limit<'t>(&mut self, text: &'t str) -> &'t str {
+        let limit = self.options.limits.max_input_bytes;
+        self.page.truncated = text.len() > limit;
+        &text[..text.floor_char_boundary(limit)]
+    }
+
+    fn read_markup(&mut self, html: &str, syntax: Syntax, hints: &Hints<'_>) {
+        let at = Cell::new(0);
+        let input = html.as_bytes();
+        let emitter = PageEmitter::new(input, &at, syntax, self.shortcuts, &mut self.gathered);
+        let Ok(()) = Tokenizer::new_with_emitter(Cursor::new(input, &at), emitter).finish();
+        let Gathered { text, facts, .. } = &mut self.gathered;
+        facts.finish(hints.url, text.bytes(), &mut self.page);
+        self.finish_text();
+    }
+
+    fn read_text(&mut self, text: &str) {
+        self.page.kind = Kind::Text;
+        self.gathered.text.push(text.as_bytes());
+        self.finish_text();
+    }
+
+    fn finish_text(&mut self) {
+        self.page.truncated |= self.gathered.text.is_full();
+        let mut text = self.gathered.text.finish();
+        urls::remove_urls(&mut text);
+        if text.last() == Some(&b' ') {
+            text.pop();
+        }
+        // Only whole characters were copied, so nothing is replaced here.
+        self.page.text = String::from_utf8(text)
+            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+    }
+}
+
+/// The text of `bytes`, in place when it is UTF-8 already, else in `buffer`.
+fn decode<'t>(bytes: &'t [u8], charset: &Charset, cut: bool, buffer: &'t mut String) -> &'t str {
+    let bytes = &bytes[charset.mark_length..];
+    if charset.encoding == encoding_rs::UTF_8 {
+        match str::from_utf8(bytes) {
+            Ok(text) => return text,
+            Err(error) if cut && error.error_len().is_none() => {
+                return str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default();
+            }
+            Err(_) => {}
+        }
+    }
+    buffer.clear();
+    charset::decode_into(bytes, charset.encoding, cut, buffer);
+    buffer
+}

@@ -1,0 +1,144 @@
+//! The few attributes that mean something, of the tag being read.
+//!
+//! Values live in buffers that are kept from tag to tag. The first of two attributes with one
+//! name counts, as in browsers. A value longer than the limit counts as empty.
+
+/// An attribute that some rule looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Attribute {
+    Href,
+    Src,
+    Rel,
+    Content,
+    HttpEquiv,
+    Lang,
+    Class,
+    Id,
+    Role,
+    Hidden,
+    AriaHidden,
+    Style,
+    Itemprop,
+}
+
+const COUNT: usize = Attribute::Itemprop as usize + 1;
+const MAX_NAME: usize = 12;
+
+impl Attribute {
+    /// The attribute with this name, in any case.
+    fn from_name(name: &[u8]) -> Option<Self> {
+        let mut lower = [0; MAX_NAME];
+        let lower = lower.get_mut(..name.len())?;
+        lower.copy_from_slice(name);
+        lower.make_ascii_lowercase();
+        Some(match &*lower {
+            b"href" => Self::Href,
+            b"src" => Self::Src,
+            b"rel" => Self::Rel,
+            b"content" => Self::Content,
+            b"http-equiv" => Self::HttpEquiv,
+            b"lang" | b"xml:lang" => Self::Lang,
+            b"class" => Self::Class,
+            b"id" => Self::Id,
+            b"role" => Self::Role,
+            b"hidden" => Self::Hidden,
+            b"aria-hidden" => Self::AriaHidden,
+            b"style" => Self::Style,
+            b"itemprop" => Self::Itemprop,
+            _ => return None,
+        })
+    }
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Attributes {
+    values: [Vec<u8>; COUNT],
+    present: [bool; COUNT],
+    max_value_bytes: usize,
+    /// The name being spelt by the tokenizer, and where its value goes once it is known.
+    name: Vec<u8>,
+    name_is_open: bool,
+    current: Option<Attribute>,
+}
+
+impl Attributes {
+    pub(super) fn new(max_value_bytes: usize) -> Self {
+        Self { max_value_bytes, ..Self::default() }
+    }
+
+    /// Forgets the attributes of the last tag.
+    pub(super) fn clear(&mut self) {
+        self.present = [false; COUNT];
+        self.name_is_open = false;
+        self.current = None;
+    }
+
+    /// The value of an attribute, if the tag has it.
+    pub(super) fn get(&self, attribute: Attribute) -> Option<&[u8]> {
+        let index = attribute as usize;
+        self.present[index].then_some(self.values[index].as_slice())
+    }
+
+    /// Takes a whole attribute. `false` when the value cannot be taken as it is written.
+    pub(super) fn set(&mut self, name: &[u8], value: &[u8]) -> bool {
+        if let Some(attribute) = Attribute::from_name(name) {
+            if value.iter().any(|byte| matches!(byte, b'&' | b'\0' | b'\r')) {
+                return false;
+            }
+            self.start(attribute);
+            self.push_value(value);
+        }
+        true
+    }
+
+    /// The tokenizer begins another attribute.
+    pub(super) fn open(&mut self) {
+        self.finish();
+        self.name.clear();
+        self.name_is_open = true;
+    }
+
+    pub(super) fn push_name(&mut self, piece: &[u8]) {
+        if self.name.len() <= MAX_NAME {
+            self.name.extend_from_slice(&piece[..piece.len().min(MAX_NAME + 1)]);
+        }
+    }
+
+    pub(super) fn push_value(&mut self, piece: &[u8]) {
+        self.finish_name();
+        if let Some(attribute) = self.current {
+            let value = &mut self.values[attribute as usize];
+            if value.len() + piece.len() <= self.max_value_bytes {
+                value.extend_from_slice(piece);
+            } else {
+                value.clear();
+                self.current = None;
+            }
+        }
+    }
+
+    /// The tag is complete.
+    pub(super) fn finish(&mut self) {
+        self.finish_name();
+        self.current = None;
+    }
+
+    fn finish_name(&mut self) {
+        if self.name_is_open {
+            self.name_is_open = false;
+            self.current = None;
+            if let Some(attribute) = Attribute::from_name(&self.name) {
+                self.start(attribute);
+            }
+        }
+    }
+
+    fn start(&mut self, attribute: Attribute) {
+        let index = attribute as usize;
+        self.current = (!self.present[index]).then_some(attribute);
+        if !self.present[index] {
+            self.present[index] = true;
+            self.values[index].clear();
+        }
+    }
+}

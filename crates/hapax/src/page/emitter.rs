@@ -1,0 +1,467 @@
+//! The tokenizer's events into text and facts, without building a tree.
+//!
+//! # What becomes text
+//!
+//! Everything a browser would show, in the order it is written: text before `<body>` or after
+//! `</body>` counts, because browsers move it into the body. These do not become text:
+//!
+//! * comments, doctypes, attributes (`alt` and `title` too), `<title>`;
+//! * contents of `script`, `style`, `noscript`, `iframe`, `noembed`, `noframes`;
+//! * contents of `svg`, `template`, `object`, `applet`, `video`, `audio`, `canvas`, `datalist`, `rp`,
+//!   `annotation` and `annotation-xml`.
+//!
+//! Formulas in MathML, text areas, buttons and options are shown, so they stay.
+//!
+//! # What is never closed
+//!
+//! A browser loses the rest of the page to some of these; a text extractor should not:
+//!
+//! * An unclosed `svg` ends at the next tag that is HTML only, outside `foreignObject`.
+//! * The others of the last group, unclosed at the end of the page, are read as if their tag
+//!   were not there. The skipped text is kept until then, so this costs no second pass.
+//! * `noscript`, `iframe`, `noembed`, `noframes`, `title`, `textarea` and `xmp` without an end tag
+//!   anywhere after them are read as if their tag were not there.
+//! * An unclosed `script`, `style` or comment takes the rest of the page, as in browsers.
+//!
+//! # What this module does not know
+//!
+//! Encodings, addresses in running text, and which blocks are the main content.
+
+use std::cell::Cell;
+use std::convert::Infallible;
+
+use html5gum::{Emitter, Error, State};
+use memchr::memmem;
+
+use super::attributes::Attributes;
+use super::cursor::{find_end_tag, name_length, regular_attributes};
+use super::element::Element;
+use super::facts::Facts;
+use super::fold::Fold;
+
+/// Which rules the markup is read by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Syntax {
+    Html,
+    /// HTML in which `<br/>`-like tags close any element.
+    Xhtml,
+    /// No element is special, each separates words, and CDATA is text.
+    Xml,
+}
+
+/// What one page is gathered in; kept from page to page for its memory.
+#[derive(Debug)]
+pub(super) struct Gathered {
+    pub(super) text: Fold,
+    pub(super) facts: Facts,
+    pub(super) attributes: Attributes,
+}
+
+/// Where runs of text go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sink {
+    Text,
+    Title,
+    Nowhere,
+}
+
+/// The tag being read.
+#[derive(Debug)]
+struct Tag {
+    name: [u8; Tag::MAX_NAME],
+    /// More than `MAX_NAME` means a name too long to be known.
+    name_length: usize,
+    is_end: bool,
+    self_closing: bool,
+    /// Known already, because the tag was regular.
+    element: Option<Element>,
+}
+
+impl Tag {
+    const MAX_NAME: usize = 16;
+
+    fn name(&self) -> &[u8] {
+        self.name.get(..self.name_length).unwrap_or_default()
+    }
+
+    fn element(&self) -> Element {
+        self.element.unwrap_or_else(|| Element::from_name(self.name()))
+    }
+}
+
+/// A region whose text is dropped if its end is found.
+#[derive(Debug)]
+struct Skip {
+    element: Element,
+    /// Open tags of that element.
+    depth: usize,
+    /// Open `foreignObject` tags inside an `svg`.
+    foreign_html: usize,
+    text_length: usize,
+    link_count: usize,
+}
+
+impl Skip {
+    /// Inside an image, where names mean something else than in HTML.
+    fn is_foreign(&self) -> bool {
+        self.element == Element::Svg && self.foreign_html == 0
+    }
+}
+
+/// Listens to the tokenizer.
+pub(super) struct PageEmitter<'a> {
+    input: &'a [u8],
+    at: &'a Cell<usize>,
+    syntax: Syntax,
+    gathered: &'a mut Gathered,
+    /// Regular tags are read here rather than by the tokenizer. Only tests say no.
+    shortcuts: bool,
+    tag: Tag,
+    /// Name of the raw text element whose end the tokenizer looks for.
+    raw: Option<&'static [u8]>,
+    sink: Sink,
+    skip: Option<Skip>,
+    math_depth: usize,
+    /// Raw text elements that have no end tag in the rest of the page.
+    never_closed: Vec<&'static [u8]>,
+}
+
+impl<'a> PageEmitter<'a> {
+    pub(super) fn new(
+        input: &'a [u8],
+        at: &'a Cell<usize>,
+        syntax: Syntax,
+        shortcuts: bool,
+        gathered: &'a mut Gathered,
+    ) -> Self {
+        Self {
+            input,
+            at,
+            syntax,
+            gathered,
+            shortcuts,
+            tag: Tag {
+                name: [0; Tag::MAX_NAME],
+                name_length: 0,
+                is_end: false,
+                self_closing: false,
+                element: None,
+            },
+            raw: None,
+            sink: Sink::Text,
+            skip: None,
+            math_depth: 0,
+            never_closed: Vec::new(),
+        }
+    }
+
+    #[inline]
+    fn begin_tag(&mut self, is_end: bool) {
+        self.tag.name_length = 0;
+        self.tag.is_end = is_end;
+        self.tag.self_closing = false;
+        self.tag.element = None;
+        let look_ahead = self.raw.is_none() && self.shortcuts;
+        if !(look_ahead && self.read_regular_tag().is_some()) {
+            self.gathered.attributes.clear();
+        }
+    }
+
+    /// Reads the tag whose first letter has just been consumed, if it is regular, and leaves
+    /// its `>` to the tokenizer.
+    #[inline]
+    fn read_regular_tag(&mut self) -> Option<()> {
+        let name_start = self.at.get() - 1;
+        let length = name_length(&self.input[name_start..])?;
+        let name_end = name_start + length;
+        let mut lower = [0; Tag::MAX_NAME];
+        let element = match lower.get_mut(..length) {
+            None => Element::Inline,
+            Some(lower) => {
+                lower.copy_from_slice(&self.input[name_start..name_end]);
+                lower.make_ascii_lowercase();
+                Element::from_name(lower)
+            }
+        };
+        let attributes = &mut self.gathered.attributes;
+        let regular = if !self.tag.is_end && self.gathered.facts.wants_attributes(element) {
+            attributes.clear();
+            regular_attributes(self.input, name_end, |name, value| attributes.set(name, value))
+        } else {
+            regular_attributes(self.input, name_end, |_, _| true)
+        }?;
+        self.tag.element = Some(element);
+        self.tag.self_closing = regular.self_closing;
+        self.at.set(regular.close);
+        Some(())
+    }
+
+    fn start_tag(&mut self, element: Element) -> Option<State> {
+        if self.syntax == Syntax::Xml {
+            self.gathered.text.separate();
+            return None;
+        }
+        let closes_itself = self.tag.self_closing && self.syntax == Syntax::Xhtml;
+        if let Some(skip) = &mut self.skip {
+            let foreign = skip.is_foreign();
+            if foreign && element.breaks_out_of_foreign() {
+                self.drop_skipped();
+            } else {
+                let closes_itself = self.tag.self_closing && (foreign || closes_itself);
+                if closes_itself {
+                } else if element == skip.element {
+                    skip.depth += 1;
+                } else if skip.element == Element::Svg && element == Element::ForeignObject {
+                    skip.foreign_html += 1;
+                } else if !foreign || matches!(element, Element::Script | Element::Style) {
+                    return self.start_inside_skip(element);
+                }
+                return None;
+            }
+        }
+        if element.separates() {
+            self.gathered.text.separate();
+        }
+        if element == Element::Inline || closes_itself {
+            return None;
+        }
+        if element.is_skipped() {
+            // An `svg` is foreign from its own tag on, where a slash closes.
+            if !(element == Element::Svg && self.tag.self_closing) {
+                self.skip = Some(Skip {
+                    element,
+                    depth: 1,
+                    foreign_html: 0,
+                    text_length: self.gathered.text.len(),
+                    link_count: self.gathered.facts.link_count(),
+                });
+            }
+            return None;
+        }
+        match element {
+            Element::Plaintext => {
+                self.raw = Some(b"plaintext");
+                return Some(State::PlainText);
+            }
+            Element::Math => self.math_depth += usize::from(!self.tag.self_closing),
+            _ if element.breaks_out_of_foreign() => self.math_depth = 0,
+            _ => {}
+        }
+        if let Some(name) = element.raw_text_name() {
+            return self.start_raw_text(element, name);
+        }
+        let Gathered { text, facts, attributes } = &mut *self.gathered;
+        facts.start_tag(element, attributes, text.bytes());
+        None
+    }
+
+    /// Inside a skipped region only raw text and links matter, should the region turn out to
+    /// have no end.
+    fn start_inside_skip(&mut self, element: Element) -> Option<State> {
+        if element.separates() {
+            self.gathered.text.separate();
+        }
+        if matches!(element, Element::A | Element::Area | Element::Frame) {
+            let Gathered { text, facts, attributes } = &mut *self.gathered;
+            facts.start_tag(element, attributes, text.bytes());
+        }
+        let name = element.raw_text_name()?;
+        self.start_raw_text(element, name)
+    }
+
+    fn start_raw_text(&mut self, element: Element, name: &'static [u8]) -> Option<State> {
+        let from = self.at.get();
+        let end = if self.never_closed.contains(&name) {
+            None
+        } else {
+            find_end_tag(self.input, from, name)
+        };
+        let Some(end) = end else {
+            if !self.never_closed.contains(&name) {
+                self.never_closed.push(name);
+            }
+            if matches!(element, Element::Script | Element::Style) {
+                self.at.set(self.input.len());
+            }
+            return None;
+        };
+        let state = match element {
+            Element::Title => {
+                let facts = &mut self.gathered.facts;
+                let first = self.skip.is_none() && !facts.has_title;
+                facts.has_title |= first;
+                self.sink = if first { Sink::Title } else { Sink::Nowhere };
+                State::RcData
+            }
+            Element::Textarea => State::RcData,
+            Element::Xmp => State::RawText,
+            // Only a comment inside a script can make its end tag mean nothing.
+            Element::Script if memmem::find(&self.input[from..end], b"<!--").is_some() => {
+                self.sink = Sink::Nowhere;
+                State::ScriptData
+            }
+            _ => {
+                self.at.set(end);
+                return None;
+            }
+        };
+        self.raw = Some(name);
+        Some(state)
+    }
+
+    fn end_tag(&mut self, element: Element) {
+        if self.syntax == Syntax::Xml {
+            self.gathered.text.separate();
+            return;
+        }
+        self.raw = None;
+        self.sink = Sink::Text;
+        if let Some(skip) = &mut self.skip {
+            if element == skip.element {
+                skip.depth -= 1;
+                if skip.depth == 0 {
+                    self.drop_skipped();
+                }
+                return;
+            }
+            if skip.element == Element::Svg && element == Element::ForeignObject {
+                skip.foreign_html = skip.foreign_html.saturating_sub(1);
+                return;
+            }
+            if !(skip.is_foreign() && element.breaks_out_of_foreign()) {
+                if element.separates() {
+                    self.gathered.text.separate();
+                }
+                return;
+            }
+            self.drop_skipped();
+        }
+        if element.separates() {
+            self.gathered.text.separate();
+        }
+        match element {
+            Element::A => self.gathered.facts.end_link(self.gathered.text.bytes()),
+            Element::Math => self.math_depth = self.math_depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+
+    fn drop_skipped(&mut self) {
+        if let Some(skip) = self.skip.take() {
+            self.gathered.text.truncate(skip.text_length);
+            self.gathered.facts.forget_links(skip.link_count);
+        }
+    }
+}
+
+impl Emitter for PageEmitter<'_> {
+    type Token = Infallible;
+
+    #[inline]
+    fn emit_string(&mut self, run: &[u8]) {
+        // After `&` and the like the tokenizer has looked at one byte and hands it over alone.
+        // The first byte of a longer character is given back, to arrive with the others.
+        if let [0x80..=0xff] = run {
+            self.at.set(self.at.get() - 1);
+            return;
+        }
+        match self.sink {
+            Sink::Text => self.gathered.text.push(run),
+            Sink::Title => self.gathered.facts.title.push(run),
+            Sink::Nowhere => {}
+        }
+    }
+
+    #[inline]
+    fn init_start_tag(&mut self) {
+        self.begin_tag(false);
+    }
+
+    #[inline]
+    fn init_end_tag(&mut self) {
+        self.begin_tag(true);
+    }
+
+    #[inline]
+    fn push_tag_name(&mut self, piece: &[u8]) {
+        if self.tag.element.is_none() {
+            let end = self.tag.name_length + piece.len();
+            if let Some(place) = self.tag.name.get_mut(self.tag.name_length..end) {
+                place.copy_from_slice(piece);
+                self.tag.name_length = end;
+            } else {
+                self.tag.name_length = Tag::MAX_NAME + 1;
+            }
+        }
+    }
+
+    #[inline]
+    fn emit_current_tag(&mut self) -> Option<State> {
+        let element = self.tag.element();
+        if self.tag.element.is_none() {
+            self.gathered.attributes.finish();
+        }
+        if self.tag.is_end {
+            self.end_tag(element);
+            None
+        } else {
+            self.start_tag(element)
+        }
+    }
+
+    fn set_self_closing(&mut self) {
+        self.tag.self_closing = true;
+    }
+
+    fn init_attribute(&mut self) {
+        self.gathered.attributes.open();
+    }
+
+    fn push_attribute_name(&mut self, piece: &[u8]) {
+        self.gathered.attributes.push_name(piece);
+    }
+
+    fn init_attribute_value(&mut self) {
+        self.gathered.attributes.push_value(b"");
+    }
+
+    fn push_attribute_value(&mut self, piece: &[u8]) {
+        self.gathered.attributes.push_value(piece);
+    }
+
+    /// Also decides when a `</title>` inside a script is just text, so it must be exact.
+    fn current_is_appropriate_end_tag_token(&mut self) -> bool {
+        self.tag.is_end && self.raw.is_some_and(|name| name == self.tag.name())
+    }
+
+    fn adjusted_current_node_present_but_not_in_html_namespace(&mut self) -> bool {
+        self.syntax == Syntax::Xml
+            || self.math_depth > 0
+            || self.skip.as_ref().is_some_and(Skip::is_foreign)
+    }
+
+    #[inline]
+    fn should_emit_errors(&mut self) -> bool {
+        false
+    }
+
+    #[inline]
+    fn pop_token(&mut self) -> Option<Infallible> {
+        None
+    }
+
+    fn set_last_start_tag(&mut self, _: Option<&[u8]>) {}
+    fn emit_eof(&mut self) {}
+    fn emit_error(&mut self, _: Error) {}
+    fn init_comment(&mut self) {}
+    fn emit_current_comment(&mut self) {}
+    fn emit_current_doctype(&mut self) {}
+    fn set_force_quirks(&mut self) {}
+    fn push_comment(&mut self, _: &[u8]) {}
+    fn push_doctype_name(&mut self, _: &[u8]) {}
+    fn init_doctype(&mut self) {}
+    fn set_doctype_public_identifier(&mut self, _: &[u8]) {}
+    fn set_doctype_system_identifier(&mut self, _: &[u8]) {}
+    fn push_doctype_public_identifier(&mut self, _: &[u8]) {}
+    fn push_doctype_system_identifier(&mut self, _: &[u8]) {}
+}

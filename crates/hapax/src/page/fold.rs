@@ -1,0 +1,305 @@
+//! Runs of text into words separated by single ASCII spaces.
+//!
+//! * Every character with the Unicode property `White_Space` (space, tab, line ends, U+00A0,
+//!   U+2003, U+3000, ...) separates words; any number of them becomes one ASCII space.
+//! * Characters a reader never sees are dropped without separating: the other controls
+//!   (U+0000 among them), the soft hyphen U+00AD and the byte order mark U+FEFF.
+//! * Everything else is copied, U+200B and the joiners included: they carry meaning in some
+//!   scripts.
+//!
+//! The buffer never starts with a space and never holds two in a row; it may end with one
+//! until [`Fold::finish`] trims it.
+
+/// Text being folded into one growing buffer.
+#[derive(Debug)]
+pub(super) struct Fold {
+    bytes: Vec<u8>,
+    max_bytes: usize,
+    full: bool,
+}
+
+/// How many bytes are tested and copied at a time.
+const STEP: usize = 32;
+
+impl Fold {
+    pub(super) fn new(max_bytes: usize) -> Self {
+        Self { bytes: Vec::new(), max_bytes, full: false }
+    }
+
+    /// Starts over in `buffer`, keeping its memory.
+    pub(super) fn reset(&mut self, mut buffer: Vec<u8>) {
+        buffer.clear();
+        self.bytes = buffer;
+        self.full = false;
+    }
+
+    /// Whether text was left out because the limit was reached.
+    pub(super) fn is_full(&self) -> bool {
+        self.full
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Forgets everything after the first `len` bytes.
+    pub(super) fn truncate(&mut self, len: usize) {
+        self.bytes.truncate(len);
+    }
+
+    /// What comes next is another word.
+    #[inline]
+    pub(super) fn separate(&mut self) {
+        if !matches!(self.bytes.last(), None | Some(b' ')) {
+            self.bytes.push(b' ');
+        }
+    }
+
+    /// Appends a run of text. `run` holds whole UTF-8 characters.
+    #[inline]
+    pub(super) fn push(&mut self, run: &[u8]) {
+        if let [byte @ 0x21..=0x7e] = run
+            && self.bytes.len() < self.max_bytes
+        {
+            self.bytes.push(*byte);
+        } else if run.len() <= self.max_bytes.saturating_sub(self.bytes.len()) {
+            self.push_unchecked(run);
+        } else if !self.full {
+            self.push_until_full(run);
+        }
+    }
+
+    /// Takes the folded text out, trimmed.
+    pub(super) fn finish(&mut self) -> Vec<u8> {
+        let mut bytes = std::mem::take(&mut self.bytes);
+        if bytes.last() == Some(&b' ') {
+            bytes.pop();
+        }
+        bytes
+    }
+
+    /// Folding never lengthens a run, so a run that fits needs no further test.
+    fn push_unchecked(&mut self, run: &[u8]) {
+        let start = self.bytes.len();
+        let mut after_space = matches!(self.bytes.last(), None | Some(b' '));
+        self.bytes.resize(start + run.len(), 0);
+        let out = &mut self.bytes[start..];
+        let mut written = 0;
+        let mut rest = run;
+        while !rest.is_empty() {
+            if let Some((block, tail)) = rest.split_first_chunk::<STEP>()
+                && let Some(folded) = fold_plain_block(block, after_space)
+            {
+                out[written..written + STEP].copy_from_slice(&folded);
+                written += STEP;
+                after_space = folded[STEP - 1] == b' ';
+                rest = tail;
+                continue;
+            }
+            let stop = written + rest.len().min(STEP);
+            while let Some((&byte, tail)) = rest.split_first() {
+                if written >= stop {
+                    break;
+                }
+                match CLASS[usize::from(byte)] {
+                    Class::Copy => {
+                        out[written] = byte;
+                        written += 1;
+                        after_space = false;
+                        rest = tail;
+                    }
+                    Class::Space => {
+                        out[written] = b' ';
+                        written += usize::from(!after_space);
+                        after_space = true;
+                        rest = tail;
+                    }
+                    Class::Drop => rest = tail,
+                    Class::Look => {
+                        let (meaning, length) = look(rest);
+                        match meaning {
+                            Class::Space => {
+                                out[written] = b' ';
+                                written += usize::from(!after_space);
+                                after_space = true;
+                            }
+                            Class::Drop => {}
+                            Class::Copy | Class::Look => {
+                                out[written..written + length].copy_from_slice(&rest[..length]);
+                                written += length;
+                                after_space = false;
+                            }
+                        }
+                        rest = &rest[length..];
+                    }
+                }
+            }
+        }
+        self.bytes.truncate(start + written);
+    }
+
+    #[cold]
+    fn push_until_full(&mut self, run: &[u8]) {
+        for character in String::from_utf8_lossy(run).chars() {
+            if character.is_whitespace() {
+                self.separate();
+                continue;
+            }
+            let before = self.bytes.len();
+            self.push_unchecked(character.encode_utf8(&mut [0; 4]).as_bytes());
+            if self.bytes.len() > before.max(self.max_bytes) {
+                self.bytes.truncate(before);
+                self.full = true;
+                return;
+            }
+        }
+    }
+}
+
+/// The block with every white space byte as a space, unless it needs a closer look: other
+/// controls, bytes beyond ASCII, or two separators in a row. Written so that the compiler
+/// can use vector instructions: plain loops without early exits.
+#[inline]
+fn fold_plain_block(block: &[u8; STEP], after_space: bool) -> Option<[u8; STEP]> {
+    let mut folded = [0; STEP];
+    let mut unusual = 0;
+    for (out, &byte) in folded.iter_mut().zip(block) {
+        let low = byte < 0x20;
+        *out = if low { b' ' } else { byte };
+        unusual |= u8::from(byte >= 0x7f) | u8::from(low & (byte.wrapping_sub(b'\t') > 4));
+    }
+    let mut doubled = u8::from(after_space & (folded[0] == b' '));
+    for (&left, &right) in folded[..STEP - 1].iter().zip(&folded[1..]) {
+        doubled |= u8::from(left == b' ') & u8::from(right == b' ');
+    }
+    (unusual | doubled == 0).then_some(folded)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Copy,
+    Space,
+    Drop,
+    /// First byte of a character that may be white space or invisible.
+    Look,
+}
+
+const CLASS: [Class; 256] = {
+    let mut table = [Class::Copy; 256];
+    let mut byte = 0;
+    while byte < 0x20 {
+        table[byte] = Class::Drop;
+        byte += 1;
+    }
+    table[0x7f] = Class::Drop;
+    table[b' ' as usize] = Class::Space;
+    byte = b'\t' as usize;
+    while byte <= b'\r' as usize {
+        table[byte] = Class::Space;
+        byte += 1;
+    }
+    // U+0080..U+00BF, U+1xxx, U+2xxx, U+3xxx and U+Fxxx.
+    table[0xc2] = Class::Look;
+    table[0xe1] = Class::Look;
+    table[0xe2] = Class::Look;
+    table[0xe3] = Class::Look;
+    table[0xef] = Class::Look;
+    table
+};
+
+/// What the character at the start of `rest` is, and how many bytes it has.
+fn look(rest: &[u8]) -> (Class, usize) {
+    match *rest {
+        [0xc2, 0x85 | 0xa0, ..] => (Class::Space, 2),
+        [0xc2, 0x80..=0x9f | 0xad, ..] => (Class::Drop, 2),
+        [0xe1, 0x9a, 0x80, ..] => (Class::Space, 3),
+        [0xe2, 0x80, 0x80..=0x8a | 0xa8 | 0xa9 | 0xaf, ..] => (Class::Space, 3),
+        [0xe2, 0x81, 0x9f, ..] => (Class::Space, 3),
+        [0xe3, 0x80, 0x80, ..] => (Class::Space, 3),
+        [0xef, 0xbb, 0xbf, ..] => (Class::Drop, 3),
+        [0xe1..=0xef, _, _, ..] => (Class::Copy, 3),
+        _ => (Class::Copy, rest.len().min(2)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn folded(runs: &[&str]) -> String {
+        let mut fold = Fold::new(usize::MAX);
+        for run in runs {
+            fold.push(run.as_bytes());
+        }
+        String::from_utf8(fold.finish()).unwrap()
+    }
+
+    /// The rules of the module, one character at a time.
+    fn folded_slowly(text: &str) -> String {
+        let seen: String = text
+            .chars()
+            .filter(|&c| !((c.is_control() && !c.is_whitespace()) || "\u{ad}\u{feff}".contains(c)))
+            .collect();
+        seen.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    /// Text in which separators, invisible characters and multi-byte neighbours of both meet.
+    fn awkward_text() -> impl Strategy<Value = String> {
+        let piece = prop_oneof![
+            4 => "[a-z]{1,9}",
+            3 => "[ \t\n\r\x0b\x0c]{1,3}",
+            2 => prop::sample::select(vec![
+                "\u{a0}", "\u{3000}", "\u{2003}", "\u{1680}", "\u{85}", "\u{2028}", "\u{205f}",
+                "\u{202f}", "\u{ad}", "\u{feff}", "\0", "\u{7f}", "\u{9c}", "é", "あ", "“", "ﬁ",
+                "\u{200b}", "𝒳", "\u{10ffff}", "ሀ",
+            ]).prop_map(str::to_owned),
+            1 => "[a-z ]{30,80}",
+            1 => any::<char>().prop_map(String::from),
+        ];
+        prop::collection::vec(piece, 0..24).prop_map(|pieces| pieces.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn folding_agrees_with_the_rules_character_by_character(text in awkward_text()) {
+            prop_assert_eq!(folded(&[&text]), folded_slowly(&text));
+        }
+
+        #[test]
+        fn the_result_does_not_depend_on_how_the_text_is_cut(
+            text in awkward_text(),
+            at in any::<prop::sample::Index>(),
+        ) {
+            let cuts: Vec<usize> = (0..=text.len()).filter(|&i| text.is_char_boundary(i)).collect();
+            let (left, right) = text.split_at(*at.get(&cuts));
+            prop_assert_eq!(folded(&[left, right]), folded(&[&text]));
+        }
+
+        #[test]
+        fn a_full_buffer_holds_a_prefix_within_its_limit(text in awkward_text(), limit in 0usize..90) {
+            let mut fold = Fold::new(limit);
+            fold.push(text.as_bytes());
+            let full = fold.is_full();
+            let cut = String::from_utf8(fold.finish()).unwrap();
+            let whole = folded_slowly(&text);
+            prop_assert!(cut.len() <= limit);
+            prop_assert!(whole.starts_with(&cut));
+            prop_assert!(full || cut == whole);
+        }
+    }
+
+    #[test]
+    fn invisible_characters_do_not_separate_words() {
+        assert_eq!(folded(&["a\0b co\u{ad}op \u{feff}x\u{7}y"]), "ab coop xy");
+    }
+
+    #[test]
+    fn every_kind_of_white_space_separates_words_once() {
+        assert_eq!(folded(&["\u{3000}a\u{a0}\u{a0} b\r\n\tc\u{2028}d\u{85}"]), "a b c d");
+    }
+}

@@ -1,0 +1,68 @@
+//! What a caller may ask of a [`Purifier`](super::Purifier): how much of the page, which
+//! extras, and how much memory a hostile page may cost.
+//!
+//! Every bound is inclusive. Reaching one is not an error: the rest is left out and
+//! [`Page::truncated`](super::Page::truncated) says so.
+
+/// What is known about a page besides its bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Hints<'a> {
+    /// The value of the HTTP `Content-Type` header, as received.
+    pub content_type: Option<&'a str>,
+    /// Where the page came from. Links are resolved against it, and its top-level domain
+    /// helps to guess an undeclared charset.
+    pub url: Option<&'a str>,
+}
+
+/// How much of a page becomes text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Extent {
+    /// Everything a reader sees in the body.
+    #[default]
+    Body,
+    /// The body without navigation, header, footer, forms and link-dense blocks. Falls back
+    /// to [`Extent::Body`] when nothing would be left.
+    MainContent,
+}
+
+/// How much memory one page may cost.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of input that are read; what follows is ignored. For legacy encodings the
+    /// decoded text is bounded by three times this.
+    pub max_input_bytes: usize,
+    /// Bytes of [`Page::text`](super::Page::text), cut between characters.
+    pub max_text_bytes: usize,
+    /// Links looked at, before repeated ones are folded.
+    pub max_links: usize,
+    /// Bytes of a link's words, cut between characters. Does not count as truncation.
+    pub max_link_text_bytes: usize,
+    /// Bytes of any attribute value and of any resolved address. A longer one is dropped.
+    pub max_url_bytes: usize,
+    /// Bytes of the title, cut between characters. Does not count as truncation.
+    pub max_title_bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_input_bytes: 64 << 20,
+            max_text_bytes: 64 << 20,
+            max_links: 10_000,
+            max_link_text_bytes: 1 << 10,
+            max_url_bytes: 8 << 10,
+            max_title_bytes: 4 << 10,
+        }
+    }
+}
+
+/// What a [`Purifier`](super::Purifier) does with every page it is given.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PurifyOptions {
+    /// Whole body or main content only.
+    pub extent: Extent,
+    /// Whether [`Page::links`](super::Page::links) is filled.
+    pub collect_links: bool,
+    /// Memory bounds.
+    pub limits: Limits,
+}
