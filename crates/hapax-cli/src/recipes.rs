@@ -39,7 +39,7 @@ impl RecipeArguments {
     ///
     /// There is no such recipe, a file cannot be used, or table and recipe do not fit.
     pub(crate) fn fingerprinter(&self) -> Result<Fingerprinter, Failure> {
-        let recipe = named(&self.recipe)?;
+        let recipe = named("--recipe", &self.recipe)?;
         let weights = self.frequencies.as_deref().map(read_table).transpose()?;
         Fingerprinter::new(recipe, weights.map(Arc::new)).map_err(|error| match error {
             RecipeError::NeedsTable { recipe } => Failure::Arguments(format!(
@@ -60,15 +60,15 @@ impl RecipeArguments {
     }
 }
 
-/// The recipe that `--recipe` names: built in, or a file.
+/// The recipe that `argument` names: built in, or a file.
 ///
 /// # Errors
 ///
 /// There is none of that name, or the file cannot be used.
-pub(crate) fn named(given: &str) -> Result<Recipe, Failure> {
+pub(crate) fn named(argument: &str, given: &str) -> Result<Recipe, Failure> {
     if !given.ends_with(".toml") && !given.contains(std::path::is_separator) {
         return Recipe::built_in(given)
-            .map_err(|error| Failure::Arguments(format!("--recipe: {error}")));
+            .map_err(|error| Failure::Arguments(format!("{argument}: {error}")));
     }
     let path = Path::new(given);
     let bytes = read_up_to(path, MAX_RECIPE_BYTES)?;

@@ -45,7 +45,7 @@ enum What {
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let text = match &arguments.what {
         What::List => list()?,
-        What::Show { recipe } => settings(&recipes::named(recipe)?),
+        What::Show { recipe } => settings(&recipes::named("recipe show", recipe)?),
     };
     let mut output = Output::open(None)?;
     output.write(text.as_bytes())?;
@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 fn list() -> Result<String, Failure> {
     let mut text = String::new();
     for name in Recipe::BUILT_IN {
-        let recipe = recipes::named(name)?;
+        let recipe = Recipe::built_in(name).map_err(anyhow::Error::new)?;
         text.push_str(&format!("{name:<14} {}\n", sentence(&recipe)));
     }
     Ok(text)

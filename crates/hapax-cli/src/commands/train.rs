@@ -106,7 +106,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 fn recipe(given: &str) -> Result<Recipe, Failure> {
-    let recipe = recipes::named(given)?;
+    let recipe = recipes::named("--recipe", given)?;
     match recipe.weighting {
         Weighting::TfIdf => Ok(recipe),
         Weighting::Presence | Weighting::Count => Err(Failure::Arguments(format!(
@@ -218,8 +218,8 @@ fn facts(
     let single = frequencies.iter().filter(|&&n| n <= 1).count();
     format!(
         "{}: {}, {:.0} distinct features each on average, {}\n\
-         commonest feature: in {} ({:.1} %); in a single document: {:.1} % of the features of \
-         the first pages\n\
+         of the features of the first pages, the commonest is in {} ({:.1} %) and {:.1} % are in a \
+         single one\n\
          counts are too high by less than {:.2} on average (--width {}; each bit more halves it)",
         readable::path(&arguments.out),
         readable::counted(documents, "document"),

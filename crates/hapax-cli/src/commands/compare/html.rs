@@ -85,7 +85,7 @@ fn numbers(out: &mut String, pair: &Pair) {
         );
         tile(
             format!(
-                "{:.2} <small>± {:.2}</small>",
+                "{:.3} <small>± {:.3}</small>",
                 bits.estimate.jaccard, bits.estimate.standard_error
             ),
             "sketch",
