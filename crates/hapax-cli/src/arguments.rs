@@ -1,0 +1,34 @@
+//! What a user can type. What it means is worked out by each command.
+
+use crate::commands::{compare, fingerprint, recipe, train};
+use clap::{Parser, Subcommand};
+
+/// Finds pages that are almost the same
+///
+/// Results go to standard output or to --out, everything else to standard error. The exit
+/// code is 0 when the work is done, 1 for bad input or a failed run, 2 for bad arguments.
+#[derive(Parser, Debug)]
+#[command(
+    name = "hapax",
+    version,
+    max_term_width = 100,
+    after_help = "\
+Examples:
+  hapax fingerprint crawl/ --out crawl.txt     every page under a folder
+  curl -s URL | hapax fingerprint - --json     one page, everything about it
+  hapax compare old.html new.html              what changed, and how alike they are
+  hapax help fingerprint                       more about a command"
+)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// One variant and one file under `commands` each.
+#[derive(Subcommand, Debug)]
+pub(crate) enum Command {
+    Fingerprint(fingerprint::Arguments),
+    Compare(compare::Arguments),
+    Train(train::Arguments),
+    Recipe(recipe::Arguments),
+}

@@ -1,0 +1,248 @@
+//! A comparison as a web page that needs nothing else.
+//!
+//! One file: style, script and picture are inside, nothing is fetched, and a content security
+//! policy forbids the page to try. Everything that comes from the compared pages or from file
+//! names is escaped; the script is allowed by a nonce made of both pages' content hashes, which
+//! no page can contain.
+
+use super::rows::{Mark, Piece, Row};
+use super::{Pair, Shown, abbreviate, bits_svg, verdict};
+use crate::readable;
+use hapax::fingerprint::Imprint;
+use hapax::fingerprint::explain::BitComparison;
+use hapax::text::Place;
+use std::borrow::Cow;
+
+const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
+/// A longer shared passage is folded to about this many columns.
+const FOLDED: usize = 240;
+/// Folding must be worth a button.
+const WORTH_FOLDING: usize = 120;
+
+/// The page.
+pub(super) fn page(pair: &Pair) -> String {
+    let c = &pair.comparison;
+    let nonce = format!("{}{}", c.left.content, c.right.content);
+    let title = format!("{} and {}", escape(&pair.left.name), escape(&pair.right.name));
+    let mut out = format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
+         style-src 'unsafe-inline'; script-src 'nonce-{nonce}'\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <title>{title} · hapax compare</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n"
+    );
+    out.push_str(&format!("<header>\n<h1>{}</h1>\n", escape(&verdict::sentence(pair))));
+    out.push_str("<div class=\"pages\">\n");
+    page_card(&mut out, "A", &pair.left, &c.left);
+    page_card(&mut out, "B", &pair.right, &c.right);
+    out.push_str("</div>\n</header>\n");
+    numbers(&mut out, pair);
+    if let (Some(bits), Some(left), Some(right)) = (&c.bits, &c.left.mark, &c.right.mark) {
+        fingerprints(&mut out, bits, &bits_svg::picture(left, right), &pair.recipe_id);
+    }
+    texts(&mut out, pair);
+    out.push_str(&format!("<script nonce=\"{nonce}\">\n{SCRIPT}</script>\n</body>\n</html>\n"));
+    out
+}
+
+fn page_card(out: &mut String, letter: &str, shown: &Shown, imprint: &Imprint) {
+    let class = letter.to_ascii_lowercase();
+    let title = match shown.title.as_deref() {
+        Some(title) if !title.is_empty() => {
+            format!("<p class=\"title\" dir=\"auto\">{}</p>", escape(title))
+        }
+        _ => String::new(),
+    };
+    let fingerprint = match &imprint.mark {
+        Some(mark) => format!("fingerprint <code>{}</code>", mark.fingerprint),
+        None => "no fingerprint: the page has no words".to_owned(),
+    };
+    let short = if imprint.too_short { " · too short to judge" } else { "" };
+    out.push_str(&format!(
+        "<div class=\"page {class}\"><p class=\"name\"><b>{letter}</b> {}</p>{title}\
+         <p class=\"facts\">{}{short} · {fingerprint}</p></div>\n",
+        escape(&shown.name),
+        readable::counted(u64::from(imprint.words), "word"),
+    ));
+}
+
+fn numbers(out: &mut String, pair: &Pair) {
+    let c = &pair.comparison;
+    out.push_str("<section class=\"numbers\">\n");
+    let mut tile = |value: String, name: &str, meaning: String| {
+        out.push_str(&format!(
+            "<div><strong>{value}</strong><h3>{name}</h3><p>{meaning}</p></div>\n"
+        ));
+    };
+    let shingle = pair.recipe.sketch_shingle.words();
+    if let Some(bits) = &c.bits {
+        tile(
+            format!("{:.1} %", bits.percent),
+            "fingerprints agree",
+            format!("{} of 64 bits differ. Pages that share much differ in few.", bits.distance),
+        );
+        tile(
+            format!(
+                "{:.3} <small>± {:.3}</small>",
+                bits.estimate.jaccard, bits.estimate.standard_error
+            ),
+            "sketch",
+            "Shared text as estimated from 128 bytes a page, with its standard error.".to_owned(),
+        );
+    }
+    tile(
+        format!("{:.3}", c.jaccard),
+        "Jaccard",
+        format!(
+            "Of all runs of {shingle} words, the part that both have: {} shared, {} only in A, {} \
+             only in B.",
+            readable::count(c.shared as u64),
+            readable::count(c.only_left as u64),
+            readable::count(c.only_right as u64),
+        ),
+    );
+    tile(
+        format!("{:.3}", c.containment),
+        "containment",
+        "How much of the smaller page stands in the other.".to_owned(),
+    );
+    tile(
+        format!("{:.3}", c.cosine),
+        "cosine",
+        "Likeness of the weighted words that the fingerprints are made of.".to_owned(),
+    );
+    out.push_str("</section>\n");
+}
+
+fn fingerprints(out: &mut String, bits: &BitComparison, picture: &str, recipe_id: &str) {
+    out.push_str(&format!(
+        "<section>\n<h2>The 64 bits</h2>\n<figure>{picture}<figcaption>A above, B below. A bar \
+         points up for a 1 and down for a 0; the longer, the stronger. Differing bits have a band: \
+         short bars there mean that little text tipped them. Recipe <code>{}</code>.\
+         </figcaption></figure>\n",
+        escape(recipe_id),
+    ));
+    if !bits.differing.is_empty() {
+        out.push_str(
+            "<details><summary>The differing bits in numbers</summary>\n<table><thead><tr>\
+             <th>bit</th><th>sum in A</th><th>weakness</th><th>sum in B</th><th>weakness</th>\
+             </tr></thead><tbody>\n",
+        );
+        for d in &bits.differing {
+            out.push_str(&format!(
+                "<tr><td>{}</td><td>{:+}</td><td>{}</td><td>{:+}</td><td>{}</td></tr>\n",
+                d.bit, d.left_sum, d.left_rank, d.right_sum, d.right_rank
+            ));
+        }
+        out.push_str(
+            "</tbody></table>\n<p>Weakness 1 is the bit whose sum is nearest to zero, 64 the \
+             surest.</p></details>\n",
+        );
+    }
+    out.push_str("</section>\n");
+}
+
+fn texts(out: &mut String, pair: &Pair) {
+    out.push_str(
+        "<section class=\"texts\">\n<div class=\"bar\"><h2>Side by side</h2>\
+         <ul class=\"legend\"><li><span class=\"only-a\">only in A</span></li>\
+         <li><span class=\"only-b\">only in B</span></li>\
+         <li><span class=\"moved\">in both, elsewhere</span></li></ul>\
+         <div class=\"tools\"><label><input type=\"checkbox\" id=\"all\"> all shared text</label>\
+         <button id=\"previous\">↑</button><button id=\"next\">↓ difference</button></div></div>\n\
+         <div class=\"rows\">\n",
+    );
+    for row in &pair.rows {
+        match row {
+            Row::Same { left, right } => {
+                out.push_str("<div class=\"row same\">");
+                same_cell(out, "a", &pair.left.text, left);
+                same_cell(out, "b", &pair.right.text, right);
+            }
+            Row::Different { left, right } => {
+                out.push_str("<div class=\"row differs\">");
+                differing_cell(out, "a", &pair.left.text, left);
+                differing_cell(out, "b", &pair.right.text, right);
+            }
+        }
+        out.push_str("</div>\n");
+    }
+    out.push_str("</div>\n</section>\n");
+}
+
+fn same_cell(out: &mut String, side: &str, text: &str, place: &Place) {
+    let text = &text[place.clone()];
+    out.push_str(&format!("<div class=\"{side}\" dir=\"auto\">"));
+    let folded = abbreviate::middle(text, FOLDED + WORTH_FOLDING)
+        .and_then(|_| abbreviate::middle(text, FOLDED));
+    match folded {
+        None => out.push_str(&escape(text)),
+        Some(cut) => out.push_str(&format!(
+            "{}<span class=\"middle\">{}</span><button class=\"fold\">… {} …</button>{}",
+            escape(&text[..cut.start]),
+            escape(&text[cut.clone()]),
+            readable::counted(text[cut.clone()].chars().count() as u64, "character"),
+            escape(&text[cut.end..]),
+        )),
+    }
+    out.push_str("</div>");
+}
+
+fn differing_cell(out: &mut String, side: &str, text: &str, pieces: &[Piece]) {
+    let empty = if pieces.is_empty() { " empty" } else { "" };
+    out.push_str(&format!("<div class=\"{side}{empty}\" dir=\"auto\">"));
+    for piece in pieces {
+        let words = escape(&text[piece.place.clone()]);
+        match piece.mark {
+            Mark::Between => out.push_str(&words),
+            Mark::OnlyHere => {
+                out.push_str(&format!("<span class=\"only-{side}\">{words}</span>"));
+            }
+            Mark::Elsewhere(None) => {
+                out.push_str(&format!("<span class=\"moved\">{words}</span>"));
+            }
+            Mark::Elsewhere(Some(stretch)) => out.push_str(&format!(
+                "<span class=\"moved\" tabindex=\"0\" data-stretch=\"{stretch}\">{words}</span>"
+            )),
+        }
+    }
+    out.push_str("</div>");
+}
+
+/// Text as text, in an element or a quoted attribute.
+fn escape(text: &str) -> Cow<'_, str> {
+    let special =
+        |c: char| matches!(c, '&' | '<' | '>' | '"' | '\'') || c.is_control() && !c.is_whitespace();
+    if !text.contains(special) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + text.len() / 8);
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            _ if special(c) => out.push('\u{FFFD}'),
+            _ => out.push(c),
+        }
+    }
+    Cow::Owned(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_in_a_text_is_markup() {
+        assert_eq!(
+            escape("<b a=\"1\" c='2'>&\0"),
+            "&lt;b a=&quot;1&quot; c=&#39;2&#39;&gt;&amp;\u{FFFD}"
+        );
+        assert_eq!(escape("plain\ntext"), "plain\ntext");
+    }
+}

@@ -1,0 +1,150 @@
+//! `hapax compare`: two pages side by side, with the reasons.
+//!
+//! # Reading order
+//!
+//! [`rows`] lays the two texts beside each other, [`abbreviate`] shortens what is the same,
+//! [`verdict`] says in a sentence what the numbers mean. [`terminal`], [`html`] (with [`bits_svg`]) and [`json`] show it.
+
+mod abbreviate;
+mod bits_svg;
+mod html;
+mod json;
+mod rows;
+mod terminal;
+mod verdict;
+
+use crate::failure::Failure;
+use crate::inputs::{Extent, Source};
+use crate::output::{self, Output};
+use crate::progress::say;
+use crate::readable;
+use crate::recipes::RecipeArguments;
+use clap::{Args, ValueEnum};
+use hapax::fingerprint::{Comparison, Recipe, compare};
+use hapax::page::{Hints, Purifier, PurifyOptions};
+use std::path::PathBuf;
+
+/// Compare two pages: how alike they are, what they share and where they differ
+///
+/// Shows the share of agreeing fingerprint bits, the sketch's estimate, the exact similarity
+/// of the texts, the bits that differ, and both texts side by side.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Between the columns: ≠ the pages differ here, ‹ only A has this, › only B has this, ~ both have it, but
+elsewhere. Long shared passages are abbreviated with …; --full shows everything.
+
+Examples:
+  hapax compare old.html new.html
+  hapax compare old.html new.html --html report.html
+  curl -s https://example.org/ | hapax compare saved.html - --json")]
+pub(crate) struct Arguments {
+    /// The first page, A: a file, or `-` for standard input
+    #[arg(value_name = "A")]
+    left: PathBuf,
+
+    /// The second page, B: a file, or `-` for standard input
+    #[arg(value_name = "B")]
+    right: PathBuf,
+
+    #[command(flatten)]
+    recipe: RecipeArguments,
+
+    /// One JSON object, with both texts and the places of shared passages
+    #[arg(long)]
+    json: bool,
+
+    /// Also write a self-contained web page
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+
+    /// Do not abbreviate texts or tables
+    #[arg(long)]
+    full: bool,
+
+    /// Mark differences in colour
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t = Colour::Auto)]
+    color: Colour,
+}
+
+/// When to use colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Colour {
+    /// On a terminal, unless NO_COLOR is set.
+    Auto,
+    /// Even into a pipe.
+    Always,
+    /// Not at all.
+    Never,
+}
+
+/// A page to be shown.
+struct Shown {
+    source: Source,
+    /// What the page is called on the screen.
+    name: String,
+    title: Option<String>,
+    text: String,
+}
+
+/// Two pages and everything known about them.
+struct Pair {
+    left: Shown,
+    right: Shown,
+    recipe: Recipe,
+    recipe_id: String,
+    comparison: Comparison,
+    rows: Vec<rows::Row>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// A page cannot be read, or the result cannot be written.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let [left, right] = [&arguments.left, &arguments.right].map(|p| Source::new(p.clone()));
+    if left == Source::Standard && right == Source::Standard {
+        return Err(Failure::Arguments(
+            "A and B are both `-`: standard input is one page".to_owned(),
+        ));
+    }
+    let mut fingerprinter = arguments.recipe.fingerprinter()?;
+    let recipe = fingerprinter.recipe().clone();
+    let options = PurifyOptions { extent: recipe.extent, ..PurifyOptions::default() };
+    let mut purifier = Purifier::new(options);
+    let [left, right] = [read(&mut purifier, left)?, read(&mut purifier, right)?];
+    let comparison = compare(&mut fingerprinter, &left.text, &right.text);
+    let rows = rows::lay_out(&comparison, &left.text, &right.text);
+    let recipe_id = fingerprinter.recipe_id().to_string();
+    let pair = Pair { left, right, recipe, recipe_id, comparison, rows };
+
+    if let Some(path) = &arguments.html {
+        output::write_file(path, html::page(&pair).as_bytes())?;
+    }
+    let mut output = Output::open(None)?;
+    let text = if arguments.json {
+        json::object(&pair).map_err(anyhow::Error::new)?
+    } else {
+        terminal::text(&pair, &terminal::Screen::new(arguments.color, arguments.full))
+    };
+    output.write(text.as_bytes())?;
+    output.finish()
+}
+
+fn read(purifier: &mut Purifier, source: Source) -> Result<Shown, Failure> {
+    let name = readable::path(source.path());
+    if source != Source::Standard && source.path().is_dir() {
+        return Err(Failure::Run(anyhow::anyhow!("{name} is a folder; compare takes two pages")));
+    }
+    let mut bytes = Vec::new();
+    if source.read(&mut bytes)? == Extent::Beginning {
+        say(&format!(
+            "note: only the first {} of {name} are read",
+            readable::bytes(bytes.len() as u64)
+        ));
+    }
+    let hints = Hints { content_type: source.content_type(), url: None };
+    let page =
+        purifier.purify(&bytes, &hints).map_err(|e| anyhow::Error::new(e).context(name.clone()))?;
+    Ok(Shown { source, name, title: page.title.clone(), text: page.text.clone() })
+}

@@ -1,0 +1,26 @@
+//! What each command does, one file per command.
+//!
+//! A command's `Arguments` are what was typed; its `run` works out what that means before it
+//! touches any page, so that bad arguments cost nothing.
+
+pub(crate) mod compare;
+pub(crate) mod fingerprint;
+pub(crate) mod recipe;
+pub(crate) mod train;
+
+use crate::arguments::Command;
+use crate::failure::Failure;
+
+/// Does what was asked.
+///
+/// # Errors
+///
+/// See [`Failure`].
+pub(crate) fn run(command: Command) -> Result<(), Failure> {
+    match command {
+        Command::Fingerprint(arguments) => fingerprint::run(&arguments),
+        Command::Compare(arguments) => compare::run(&arguments),
+        Command::Train(arguments) => train::run(&arguments),
+        Command::Recipe(arguments) => recipe::run(&arguments),
+    }
+}

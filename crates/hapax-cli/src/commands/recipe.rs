@@ -1,0 +1,144 @@
+//! `hapax recipe`: which recipes there are, and what is in one.
+//!
+//! What `show` prints is a recipe file: under another name it can be changed and used.
+
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::recipes;
+use clap::{Args, Subcommand};
+use hapax::fingerprint::{Recipe, Tie, Weighting};
+use hapax::page::Extent;
+use hapax::text::Unspaced;
+
+/// List the built-in recipes, or show one
+///
+/// A recipe is the whole way from a page's bytes to its fingerprint. Fingerprints of
+/// different recipes cannot be compared.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  hapax recipe list
+  hapax recipe show web-1 > mine.toml     then change its name and what you like
+  hapax fingerprint crawl/ --recipe mine.toml")]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand, Debug)]
+enum What {
+    /// The built-in recipes, the default first
+    List,
+    /// The settings of a recipe, as a recipe file
+    Show {
+        /// Built-in recipe or a .toml file
+        #[arg(value_name = "NAME|FILE.toml")]
+        recipe: String,
+    },
+}
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// There is no such recipe.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let text = match &arguments.what {
+        What::List => list()?,
+        What::Show { recipe } => settings(&recipes::named("recipe show", recipe)?),
+    };
+    let mut output = Output::open(None)?;
+    output.write(text.as_bytes())?;
+    output.finish()
+}
+
+fn list() -> Result<String, Failure> {
+    let mut text = String::new();
+    for name in Recipe::BUILT_IN {
+        let recipe = Recipe::built_in(name).map_err(anyhow::Error::new)?;
+        text.push_str(&format!("{name:<14} {}\n", sentence(&recipe)));
+    }
+    Ok(text)
+}
+
+/// A recipe in a few words.
+fn sentence(recipe: &Recipe) -> String {
+    let features = match recipe.shingle.words() {
+        1 => "words".to_owned(),
+        n => format!("shingles of {n} words"),
+    };
+    let weights = match recipe.weighting {
+        Weighting::Presence => "each counted once",
+        Weighting::Count => "counted as often as they occur",
+        Weighting::TfIdf => "weighed by TF-IDF (needs --frequencies)",
+    };
+    let mut text = format!("{features}, {weights}");
+    if let Some(code) = &recipe.stop_words {
+        text.push_str(&format!(", without stop words ({code})"));
+    }
+    if let Some(name) = &recipe.stemming {
+        text.push_str(&format!(", stemmed ({name})"));
+    }
+    match recipe.extent {
+        Extent::Body => {}
+        Extent::MainContent => text.push_str(", main content only"),
+    }
+    match recipe.tie {
+        Tie::Zero => {}
+        Tie::One => text.push_str(", ties are 1"),
+    }
+    text
+}
+
+fn settings(recipe: &Recipe) -> String {
+    let identity = match recipe.weighting {
+        Weighting::Presence | Weighting::Count => format!("# {}\n", recipe.id(None)),
+        // The table is part of the identity.
+        Weighting::TfIdf => format!("# {} with a table made by `hapax train`\n", recipe.name),
+    };
+    let extent = match recipe.extent {
+        Extent::Body => "body",
+        Extent::MainContent => "main-content",
+    };
+    let unspaced = match recipe.unspaced {
+        Unspaced::Bigrams => "bigrams",
+        Unspaced::Dictionary => "dictionary",
+    };
+    let weight = match recipe.weighting {
+        Weighting::Presence => "presence",
+        Weighting::Count => "count",
+        Weighting::TfIdf => "tf-idf",
+    };
+    let tie = match recipe.tie {
+        Tie::Zero => "zero",
+        Tie::One => "one",
+    };
+    let rename = if Recipe::BUILT_IN.contains(&recipe.name.as_str()) {
+        "  # built in: a file needs another name"
+    } else {
+        ""
+    };
+    format!(
+        "{identity}\
+         name = \"{}\"{rename}\n\
+         extent = \"{extent}\"  # body or main-content\n\
+         unspaced = \"{unspaced}\"  # Chinese, Japanese, Thai ...: bigrams or dictionary\n\
+         min-word-chars = {}\n\
+         stop-words = \"{}\"  # a language code or none\n\
+         stemming = \"{}\"  # an algorithm or none\n\
+         shingle = {}  # words in a feature, 1 to 8\n\
+         weight = \"{weight}\"  # presence, count or tf-idf\n\
+         seed = {}\n\
+         tie = \"{tie}\"  # the bit where the sum is zero: zero or one\n\
+         sketch-shingle = {}  # words in a shingle of the sketch, 1 to 8\n\
+         min-features = {}  # fewer flag a page as too short to judge\n",
+        recipe.name,
+        recipe.min_word_chars,
+        recipe.stop_words.as_deref().unwrap_or("none"),
+        recipe.stemming.as_deref().unwrap_or("none"),
+        recipe.shingle.words(),
+        recipe.seed,
+        recipe.sketch_shingle.words(),
+        recipe.min_features,
+    )
+}

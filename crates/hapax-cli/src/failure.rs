@@ -1,0 +1,57 @@
+//! Why the program stops, and the exit code that says so.
+//!
+//! 0 done, 1 bad input or a failed run, 2 bad arguments. A reader of standard output that
+//! has seen enough and closed the pipe is no failure.
+
+use std::fmt;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// How a command ends when it does not end well.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// What was typed cannot be meant. The text names the argument.
+    Arguments(String),
+    /// The input is bad, or the run failed.
+    Run(anyhow::Error),
+    /// Nobody reads standard output any more.
+    ClosedPipe,
+}
+
+impl Failure {
+    /// What the shell sees.
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::ClosedPipe => ExitCode::SUCCESS,
+            Self::Run(_) => ExitCode::from(1),
+            Self::Arguments(_) => ExitCode::from(2),
+        }
+    }
+
+    /// The operating system said no: what was tried, on which path, and why not.
+    pub(crate) fn io(tried: &str, path: &Path, source: std::io::Error) -> Self {
+        Self::Run(io_error(tried, path, source))
+    }
+}
+
+/// An I/O error with what was tried and the path.
+pub(crate) fn io_error(tried: &str, path: &Path, source: std::io::Error) -> anyhow::Error {
+    anyhow::Error::new(source).context(format!("cannot {tried} {}", crate::readable::path(path)))
+}
+
+impl From<anyhow::Error> for Failure {
+    fn from(error: anyhow::Error) -> Self {
+        Self::Run(error)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Arguments(text) => f.write_str(text),
+            // The whole chain of causes on one line.
+            Self::Run(error) => write!(f, "{error:#}"),
+            Self::ClosedPipe => f.write_str("standard output was closed"),
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Where results go: standard output, or a file that appears when it is complete.
+//!
+//! A file is written under a temporary name in the same folder and renamed at the end, so a
+//! run that fails or is interrupted leaves what was there before. A target that exists and is
+//! no regular file (a pipe, a device) is written to directly; renaming would replace it.
+
+use crate::failure::Failure;
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
+
+/// An open destination. Nothing is promised before [`finish`](Self::finish).
+pub(crate) enum Output {
+    /// Standard output; flushed after every write where a person watches.
+    Standard { to: BufWriter<io::Stdout>, watched: bool },
+    /// A file that does not exist yet under its name.
+    Pending { to: BufWriter<NamedTempFile>, path: PathBuf },
+    /// A pipe or device.
+    Direct { to: BufWriter<File>, path: PathBuf },
+}
+
+impl Output {
+    /// Opens `path`, or standard output.
+    ///
+    /// # Errors
+    ///
+    /// Nothing can be written there.
+    pub(crate) fn open(path: Option<&Path>) -> Result<Self, Failure> {
+        let Some(path) = path else {
+            let to = io::stdout();
+            return Ok(Self::Standard { watched: to.is_terminal(), to: BufWriter::new(to) });
+        };
+        // The file behind a link is replaced, not the link.
+        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        match path.metadata() {
+            Ok(there) if there.is_dir() => {
+                return Err(Failure::Run(anyhow::anyhow!(
+                    "cannot write {}: it is a folder; name a file",
+                    crate::readable::path(&path)
+                )));
+            }
+            Ok(there) if !there.is_file() => {
+                let to = File::options().write(true).open(&path);
+                let to = to.map_err(|e| Failure::io("write", &path, e))?;
+                return Ok(Self::Direct { to: BufWriter::new(to), path });
+            }
+            Ok(_) | Err(_) => {}
+        }
+        let folder = match path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        let temporary = temporary_in(folder).map_err(|e| Failure::io("write", &path, e))?;
+        Ok(Self::Pending { to: BufWriter::new(temporary), path })
+    }
+
+    /// Is a person watching results scroll by?
+    pub(crate) fn on_screen(&self) -> bool {
+        matches!(self, Self::Standard { watched: true, .. })
+    }
+
+    /// Writes all of `bytes`.
+    ///
+    /// # Errors
+    ///
+    /// The disk is full, or nobody reads standard output any more.
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        match self {
+            Self::Standard { to, watched } => {
+                let flushed = |to: &mut BufWriter<_>| if *watched { to.flush() } else { Ok(()) };
+                to.write_all(bytes).and_then(|()| flushed(to)).map_err(standard_output)
+            }
+            Self::Pending { to, path } => {
+                to.write_all(bytes).map_err(|e| Failure::io("write", path, e))
+            }
+            Self::Direct { to, path } => {
+                to.write_all(bytes).map_err(|e| Failure::io("write", path, e))
+            }
+        }
+    }
+
+    /// Brings everything to its place.
+    ///
+    /// # Errors
+    ///
+    /// As for [`write`](Self::write), or the file cannot be renamed.
+    pub(crate) fn finish(self) -> Result<(), Failure> {
+        match self {
+            Self::Standard { mut to, .. } => to.flush().map_err(standard_output),
+            Self::Direct { mut to, path } => to.flush().map_err(|e| Failure::io("write", &path, e)),
+            Self::Pending { to, path } => {
+                let complete = || {
+                    let file = to.into_inner().map_err(io::IntoInnerError::into_error)?;
+                    file.as_file().sync_all()?;
+                    file.persist(&path).map_err(|e| e.error)
+                };
+                complete().map(drop).map_err(|e| Failure::io("write", &path, e))
+            }
+        }
+    }
+}
+
+/// Writes a file in one go, by rename.
+///
+/// # Errors
+///
+/// It cannot be written.
+pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    let mut output = Output::open(Some(path))?;
+    output.write(bytes)?;
+    output.finish()
+}
+
+fn temporary_in(folder: &Path) -> io::Result<NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".hapax-").suffix(".part");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        // As any new file: the user's mask decides, not the private mode of temporary files.
+        builder.permissions(std::fs::Permissions::from_mode(0o666));
+    }
+    builder.tempfile_in(folder)
+}
+
+fn standard_output(error: io::Error) -> Failure {
+    match error.kind() {
+        io::ErrorKind::BrokenPipe => Failure::ClosedPipe,
+        _ => Failure::Run(anyhow::Error::new(error).context("cannot write to standard output")),
+    }
+}

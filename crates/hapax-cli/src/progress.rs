@@ -1,0 +1,138 @@
+//! What is told on standard error: progress on a terminal, notes, and the closing summary.
+//!
+//! A write to standard error that fails is ignored: there is nobody left to tell.
+
+use crate::readable;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::{IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+/// Writes a line to standard error.
+pub(crate) fn say(line: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{line}");
+}
+
+/// The progress of one run over many pages.
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    quiet: bool,
+    started: Instant,
+    read: Read,
+}
+
+/// What a run has read so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Read {
+    /// Pages.
+    pub(crate) pages: u64,
+    /// Their bytes.
+    pub(crate) bytes: u64,
+    /// Pages without a single feature.
+    pub(crate) without_features: u64,
+    /// Pages with fewer features than the recipe asks for.
+    pub(crate) too_short: u64,
+    /// Pages of which only the beginning was read.
+    pub(crate) cut: u64,
+    /// Inputs left out because they are bad.
+    pub(crate) skipped: u64,
+}
+
+impl Progress {
+    /// Starts the clock. The bar appears on a terminal only, and not where results are
+    /// scrolling by; `total` is the number of pages if it is known.
+    pub(crate) fn start(total: Option<u64>, quiet: bool, results_on_screen: bool) -> Self {
+        let visible = !quiet && !results_on_screen && std::io::stderr().is_terminal();
+        let target =
+            if visible { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let template = match total {
+            Some(_) => "{bar:30} {human_pos}/{human_len} pages  {msg}  {eta} left",
+            None => "{spinner} {human_pos} pages  {msg}  {elapsed}",
+        };
+        let style = ProgressStyle::with_template(template)
+            .unwrap_or_else(|_| ProgressStyle::default_spinner());
+        let bar = ProgressBar::with_draw_target(total, target).with_style(style);
+        if visible {
+            bar.enable_steady_tick(Duration::from_millis(200));
+        }
+        Self { bar, quiet, started: Instant::now(), read: Read::default() }
+    }
+
+    /// Counts a page.
+    pub(crate) fn page(&mut self, bytes: u64) {
+        self.read.pages += 1;
+        self.read.bytes += bytes;
+        self.bar.inc(1);
+        if !self.bar.is_hidden() {
+            self.bar.set_message(readable::bytes(self.read.bytes));
+        }
+    }
+
+    /// Names and counts an input that is left out.
+    pub(crate) fn skip(&mut self, why: &anyhow::Error) {
+        self.read.skipped += 1;
+        self.note(&format!("skipped: {why:#}"));
+    }
+
+    /// Tells something that is not an error.
+    pub(crate) fn note(&self, line: &str) {
+        self.bar.suspend(|| say(line));
+    }
+
+    /// What was counted; the caller adds what only it knows.
+    pub(crate) fn read(&mut self) -> &mut Read {
+        &mut self.read
+    }
+
+    /// Takes the bar away and says what was done, unless told to be quiet.
+    pub(crate) fn finish(self, ignored_files: u64) {
+        self.bar.finish_and_clear();
+        if !self.quiet {
+            say(&summary(&self.read, self.started.elapsed(), ignored_files));
+        }
+    }
+}
+
+fn summary(read: &Read, took: Duration, ignored_files: u64) -> String {
+    let seconds = took.as_secs_f64();
+    let mut line = format!(
+        "{}, {} in {seconds:.2} s ({:.1} MB/s); {} without features, {} too short, {} skipped",
+        readable::counted(read.pages, "page"),
+        readable::bytes(read.bytes),
+        read.bytes as f64 / 1e6 / seconds.max(1e-9),
+        readable::count(read.without_features),
+        readable::count(read.too_short),
+        readable::count(read.skipped),
+    );
+    if read.cut > 0 {
+        line.push_str(&format!(", {} read in part", readable::count(read.cut)));
+    }
+    if ignored_files > 0 {
+        line.push_str(&format!(
+            "; {} in folders ignored (--all-files reads them)",
+            readable::counted(ignored_files, "other file"),
+        ));
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_summary_counts_everything() {
+        let read = Read {
+            pages: 1200,
+            bytes: 3_000_000,
+            without_features: 2,
+            too_short: 3,
+            cut: 1,
+            skipped: 4,
+        };
+        assert_eq!(
+            summary(&read, Duration::from_millis(1500), 1),
+            "1,200 pages, 3.0 MB in 1.50 s (2.0 MB/s); 2 without features, 3 too short, \
+             4 skipped, 1 read in part; 1 other file in folders ignored (--all-files reads them)"
+        );
+    }
+}

@@ -1,0 +1,190 @@
+//! Everything that can be wrong with what is read (exit code 1) or typed (exit code 2).
+
+use crate::folder::{ARTICLE, Folder, stderr, stdout};
+
+/// Bytes that are neither HTML nor text.
+const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0";
+
+#[test]
+fn a_missing_file_is_named_before_any_work() {
+    let folder = Folder::new();
+    folder.write("a.html", ARTICLE);
+    let assert = folder.hapax(&["fingerprint", "a.html", "gone.html"]).assert().code(1);
+    assert_eq!(stdout(&assert), "");
+    assert!(stderr(&assert).contains("cannot read gone.html: "), "{}", stderr(&assert));
+}
+
+#[test]
+fn unsupported_content_is_named() {
+    let folder = Folder::new();
+    let told = folder.write("a.html", PNG).refusal(1, &["fingerprint", "a.html"]);
+    assert!(told.contains("a.html: unsupported content: PNG image"), "{told}");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_unreadable_file_or_folder_is_named() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::new();
+    folder.write("site/locked.html", ARTICLE).write("site/shut/a.html", ARTICLE);
+    let forbid = |name: &str, mode| {
+        std::fs::set_permissions(folder.path(name), PermissionsExt::from_mode(mode)).unwrap();
+    };
+    forbid("site/locked.html", 0o000);
+    if std::fs::read(folder.path("site/locked.html")).is_ok() {
+        // The administrator may read everything.
+        return;
+    }
+    let told = folder.refusal(1, &["fingerprint", "site"]);
+    assert!(told.contains("cannot read site/locked.html: Permission denied"), "{told}");
+    forbid("site/locked.html", 0o600);
+    forbid("site/shut", 0o000);
+    let told = folder.refusal(1, &["fingerprint", "site"]);
+    forbid("site/shut", 0o700);
+    assert!(told.contains("cannot list site/shut: Permission denied"), "{told}");
+}
+
+#[test]
+fn a_folder_without_pages_is_named() {
+    let folder = Folder::new();
+    folder.write("site/style.css", "p {}");
+    let told = folder.refusal(1, &["fingerprint", "site"]);
+    assert!(told.contains("folder site holds no pages (.html "), "{told}");
+    assert!(told.contains("--all-files would read its 1 other file"), "{told}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_to_nothing_is_named() {
+    let folder = Folder::new();
+    folder.write("site/a.html", ARTICLE);
+    std::os::unix::fs::symlink("nowhere", folder.path("site/b.html")).unwrap();
+    let told = folder.refusal(1, &["fingerprint", "site"]);
+    assert!(told.contains("site/b.html: link to nothing"), "{told}");
+}
+
+#[test]
+fn nothing_is_left_behind_by_a_failed_run() {
+    let folder = Folder::new();
+    folder.write("a.html", ARTICLE).write("z.html", PNG).write("old.txt", "old");
+    folder.refusal(1, &["fingerprint", "a.html", "z.html", "--out", "new.txt"]);
+    folder.refusal(1, &["fingerprint", "a.html", "z.html", "--out", "old.txt"]);
+    folder.refusal(1, &["train", "a.html", "z.html", "--out", "new.hdf"]);
+    assert_eq!(folder.names(), ["a.html", "old.txt", "z.html"]);
+    assert_eq!(folder.read("old.txt"), b"old");
+}
+
+#[test]
+fn skipping_names_and_counts_what_is_bad() {
+    let folder = Folder::new();
+    folder.write("a.html", ARTICLE).write("b.html", PNG).write("bare/x.css", "");
+    let all = ["fingerprint", "--skip-bad", "gone.html", "a.html", "b.html", "bare"];
+    let assert = folder.hapax(&all).assert().code(0);
+    assert!(stdout(&assert).ends_with("  a.html\n"));
+    assert_eq!(stdout(&assert).lines().count(), 1);
+    let told = stderr(&assert);
+    for named in ["skipped: cannot read gone.html", "skipped: b.html: ", "skipped: folder bare "] {
+        assert!(told.contains(named), "{named} in {told}");
+    }
+    assert!(told.contains("1 page, ") && told.contains("3 skipped"), "{told}");
+}
+
+#[test]
+fn a_place_that_cannot_be_written_is_named_before_any_work() {
+    let folder = Folder::new();
+    folder.write("a.html", ARTICLE).write("site/b.html", ARTICLE);
+    let told = folder.refusal(1, &["fingerprint", "a.html", "--out", "none/x.txt"]);
+    assert!(told.contains("cannot write none/x.txt: "), "{told}");
+    let told = folder.refusal(1, &["fingerprint", "a.html", "--out", "site"]);
+    assert!(told.contains("it is a folder"), "{told}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_device_is_written_to_and_not_replaced() {
+    use std::os::unix::fs::FileTypeExt;
+    let folder = Folder::new();
+    folder.write("a.html", ARTICLE).output(&["fingerprint", "a.html", "--out", "/dev/null"]);
+    assert!(std::fs::metadata("/dev/null").unwrap().file_type().is_char_device());
+}
+
+#[test]
+fn an_unknown_recipe_is_a_bad_argument_that_lists_the_known() {
+    let folder = Folder::new();
+    let told = folder
+        .write("a.html", ARTICLE)
+        .refusal(2, &["fingerprint", "--recipe", "web-99", "a.html"]);
+    assert!(told.contains("--recipe: no recipe is called `web-99`"), "{told}");
+    assert!(told.contains("web-1") && told.contains("sood-tfidf"), "{told}");
+}
+
+#[test]
+fn a_bad_recipe_file_is_bad_input() {
+    let folder = Folder::new();
+    folder.write("a.html", ARTICLE).write("bad.toml", "name = 'x'\nshingel = 3");
+    folder.write("bytes.toml", b"\xff\xfe");
+    for (file, reason) in
+        [("gone.toml", "cannot read"), ("bad.toml", "shingel"), ("bytes.toml", "UTF-8")]
+    {
+        let told = folder.refusal(1, &["fingerprint", "--recipe", file, "a.html"]);
+        assert!(told.contains(file) && told.contains(reason), "{told}");
+    }
+}
+
+#[test]
+fn a_table_must_be_given_exactly_when_it_is_used() {
+    let folder = Folder::new();
+    folder.write("a.html", ARTICLE).output(&["train", "a.html", "--out", "t.hdf"]);
+    let told = folder.refusal(2, &["fingerprint", "--recipe", "sood-tfidf", "a.html"]);
+    assert!(told.contains("--frequencies TABLE"), "{told}");
+    let told = folder.refusal(2, &["fingerprint", "--frequencies", "t.hdf", "a.html"]);
+    assert!(told.contains("--frequencies is of no use to --recipe web-1"), "{told}");
+    let told = folder.refusal(2, &["train", "a.html", "--out", "t", "--recipe", "web-1"]);
+    assert!(told.contains("--recipe web-1 does not weigh by frequency"), "{told}");
+}
+
+#[test]
+fn a_damaged_foreign_or_unfitting_table_is_refused() {
+    let folder = Folder::new();
+    folder.write("a.html", ARTICLE).output(&["train", "a.html", "--out", "good.hdf"]);
+    let mut bytes = folder.read("good.hdf");
+    folder.write("cut.hdf", &bytes[..bytes.len() / 2]);
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    folder.write("flipped.hdf", &bytes).write("foreign.hdf", ARTICLE);
+    folder.write("other.toml", "name = 'other'\nbase = 'sood-tfidf'\nshingle = 2");
+    for (table, recipe, reason) in [
+        ("gone.hdf", "sood-tfidf", "cannot read"),
+        ("cut.hdf", "sood-tfidf", "damaged"),
+        ("flipped.hdf", "sood-tfidf", "checksum"),
+        ("foreign.hdf", "sood-tfidf", "not a document-frequency table"),
+        ("good.hdf", "other.toml", "trained for features"),
+    ] {
+        let arguments = ["fingerprint", "--recipe", recipe, "--frequencies", table, "a.html"];
+        let told = folder.refusal(1, &arguments);
+        assert!(told.contains(table) && told.contains(reason), "{table}: {told}");
+    }
+}
+
+#[test]
+fn bad_arguments_name_the_argument() {
+    let folder = Folder::new();
+    folder.write("a.html", ARTICLE);
+    for (arguments, named) in [
+        (&["fingerprint"][..], "INPUT"),
+        (&["fingerprint", "a.html", "--threads", "0"], "--threads"),
+        (&["fingerprint", "a.html", "--threads", "many"], "--threads"),
+        (&["fingerprint", "a.html", "--thread", "1"], "--thread"),
+        (&["fingerprint", "-", "-"], "`-` is given more than once"),
+        (&["train", "a.html"], "--out"),
+        (&["train", "a.html", "--out", "t", "--width", "9"], "--width"),
+        (&["compare", "a.html"], "<B>"),
+        (&["compare", "-", "-"], "both `-`"),
+        (&["recipe", "show", "x"], "recipe show: no recipe is called `x`"),
+        (&["frobnicate"], "frobnicate"),
+        (&[], "Usage"),
+    ] {
+        let told = folder.refusal(2, arguments);
+        assert!(told.contains(named), "{arguments:?}: {told}");
+    }
+}

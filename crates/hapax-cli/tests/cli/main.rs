@@ -1,0 +1,17 @@
+//! The program as a user meets it: arguments in, exit code, output and files out.
+//!
+//! - [`fingerprint`]: what `hapax fingerprint` prints, and in which order.
+//! - [`bad_input`]: everything that can be wrong with what is read or typed.
+//! - [`compare`]: two pages, on the terminal, as JSON and as a web page.
+//! - [`train`]: frequency tables, and fingerprints made with them.
+//! - [`recipe`]: listing, showing and using recipes.
+//! - [`folder`]: a temporary folder and the program run in it.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
+
+mod bad_input;
+mod compare;
+mod fingerprint;
+mod folder;
+mod recipe;
+mod train;
