@@ -1,7 +1,8 @@
 //! Time and tables.
 //!
 //! One-thread figures are CPU time of the measuring thread: on a machine that others use too,
-//! the wall clock measures them. Figures for several threads can only be wall time.
+//! the wall clock measures them. For several threads both are given: the wall clock is what was
+//! seen, the CPU time what would be seen if each thread had a core of its own.
 
 use std::time::{Duration, Instant};
 
@@ -26,15 +27,11 @@ pub(crate) fn best_cpu<T: PartialEq>(times: u32, mut work: impl FnMut() -> T) ->
     (result, best)
 }
 
-/// Wall time, the quickest of `times` runs.
-pub(crate) fn best_wall(times: u32, mut work: impl FnMut()) -> Duration {
-    let mut best = Duration::MAX;
-    for _ in 0..times {
-        let start = Instant::now();
-        work();
-        best = best.min(start.elapsed());
-    }
-    best
+/// Runs `work` and says how long it took by the clock on the wall.
+pub(crate) fn wall<T>(work: impl FnOnce() -> T) -> (T, Duration) {
+    let start = Instant::now();
+    let result = work();
+    (result, start.elapsed())
 }
 
 /// One line of the report.

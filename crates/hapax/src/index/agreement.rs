@@ -128,6 +128,35 @@ proptest! {
     }
 }
 
+/// Large enough that tables are sorted in partitions and buckets outgrow a window.
+#[test]
+fn a_large_set_is_searched_like_a_small_one() {
+    let mut state = 7u64;
+    let mut random = || {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state ^ (state >> 29)
+    };
+    let crowded = random();
+    let fingerprints: Vec<u64> = (0..30_000)
+        .map(|i| if i % 3 == 0 { crowded ^ (random() & 0xff_0000_00ff) } else { random() })
+        .collect();
+    let entry = |(id, &bits): (u64, &u64)| Entry { fingerprint: Fingerprint::from_bits(bits), id };
+    let entries: Vec<Entry> = (0..).zip(&fingerprints).map(entry).collect();
+    let queries: Vec<Fingerprint> = fingerprints
+        .iter()
+        .step_by(97)
+        .map(|bits| Fingerprint::from_bits(bits ^ (1 << (bits % 61)) ^ (bits & 0x10)))
+        .collect();
+    for k in [0, 3, 6, 12] {
+        let bound = MaxDistance::new(k).unwrap();
+        for options in [TableOptions::within(bound), TableOptions::within(bound).most_tables(3)] {
+            let pages = Collection::new(entries.iter().copied()).unwrap();
+            check(&Tables::build(pages, options).unwrap(), &entries, &queries, bound).unwrap();
+        }
+    }
+}
+
 #[test]
 fn an_empty_set_answers_nothing() {
     let bound = MaxDistance::new(5).unwrap();
