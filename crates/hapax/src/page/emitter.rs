@@ -201,13 +201,14 @@ impl<'a> PageEmitter<'a> {
             if foreign && element.breaks_out_of_foreign() {
                 self.drop_skipped();
             } else {
-                let closes_itself = self.tag.self_closing && (foreign || closes_itself);
-                if closes_itself {
-                } else if element == skip.element {
+                let nests = !(closes_itself || (self.tag.self_closing && foreign));
+                if nests && element == skip.element {
                     skip.depth += 1;
-                } else if skip.element == Element::Svg && element == Element::ForeignObject {
+                } else if nests && skip.element == Element::Svg && element == Element::ForeignObject
+                {
                     skip.foreign_html += 1;
-                } else if !foreign || matches!(element, Element::Script | Element::Style) {
+                } else if nests && (!foreign || matches!(element, Element::Script | Element::Style))
+                {
                     return self.start_inside_skip(element);
                 }
                 return None;

@@ -25,10 +25,11 @@
 //!
 //! # Reading order
 //!
-//! [`sniff`] tells markup, text and binary apart. [`charset`] and [`prescan`] find the encoding.
-//! [`emitter`] turns the tokenizer's events into text, with [`cursor`] to read ahead, [`element`]
-//! for what tags mean, [`attributes`] and [`facts`] for what they state. [`fold`] folds white space,
-//! [`urls`] removes addresses from the text.
+//! `sniff` tells markup, text and binary apart. `charset` and `prescan` find the encoding.
+//! `emitter` turns the tokenizer's events into text, with `cursor` to read ahead, `element` for
+//! what tags mean, `attributes` and `facts` for what they state. `fold` folds white space, `urls`
+//! removes addresses from the text. For the main content, `blocks` cuts the text into blocks,
+//! `marks` reads what is said about them, and `content` decides.
 //!
 //! # What this module does not know
 //!

@@ -31,7 +31,8 @@ pub struct Limits {
     /// Bytes of input that are read; what follows is ignored. For legacy encodings the
     /// decoded text is bounded by three times this.
     pub max_input_bytes: usize,
-    /// Bytes of [`Page::text`](super::Page::text), cut between characters.
+    /// Bytes of [`Page::text`](super::Page::text), cut between characters; counted before
+    /// addresses are removed and the main content is chosen.
     pub max_text_bytes: usize,
     /// Links looked at, before repeated ones are folded.
     pub max_links: usize,
