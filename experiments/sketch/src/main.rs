@@ -39,6 +39,9 @@ struct Arguments {
         value_name = "NAME"
     )]
     sets: Vec<String>,
+    /// Only methods whose name contains this
+    #[arg(long, default_value = "", value_name = "TEXT")]
+    only: String,
     /// Also print bias and error of every size and similarity
     #[arg(long)]
     full: bool,
@@ -58,7 +61,8 @@ fn main() -> Result<()> {
         }
     }
     for &bytes in &arguments.bytes {
-        let methods = method::all(bytes);
+        let mut methods = method::all(bytes);
+        methods.retain(|method| method.name().contains(&arguments.only));
         writeln!(out, "## {bytes} bytes\n")?;
         let cells = synthetic::cells(&methods, arguments.trials);
         tables::synthetic(&mut out, &methods, &cells)?;
@@ -70,5 +74,6 @@ fn main() -> Result<()> {
         }
         tables::time(&mut out, &methods)?;
     }
+    tables::stated_error(&mut out, arguments.trials, &real)?;
     Ok(())
 }
