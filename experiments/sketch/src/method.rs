@@ -261,3 +261,42 @@ fn maximum(f: impl Fn(f64) -> f64, mut low: f64, mut high: f64) -> f64 {
 fn differing(a: &[u64], b: &[u64]) -> u32 {
     a.iter().zip(b).map(|(a, b)| (a ^ b).count_ones()).sum()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::synthetic::pair;
+
+    #[test]
+    fn every_method_fits_its_bytes_and_knows_equal_sets() {
+        for bytes in [64, 128] {
+            for method in all(bytes) {
+                let sketch = method.sketch(&pair(300, 0, 1).0);
+                assert_eq!(sketch.len() * 8, bytes, "{}", method.name());
+                let estimate = method.jaccard(&sketch, &sketch);
+                assert!((estimate - 1.0).abs() < 1e-6, "{}: {estimate}", method.name());
+            }
+        }
+    }
+
+    #[test]
+    fn every_method_comes_near_the_truth_on_the_mean() {
+        // 360 of 400: 360 / 440.
+        let exact = 360.0 / 440.0;
+        for method in all(128) {
+            let estimates = (0..200).map(|trial| {
+                let (a, b) = pair(400, 360, trial);
+                method.jaccard(&method.sketch(&a), &method.sketch(&b))
+            });
+            let mean = estimates.sum::<f64>() / 200.0;
+            assert!((mean - exact).abs() < 0.02, "{}: {mean}", method.name());
+        }
+    }
+
+    #[test]
+    fn small_sets_are_exact_in_a_bottom_k_sketch() {
+        let bottom = BottomK { kept: 32 };
+        let (a, b) = pair(20, 15, 7);
+        assert_eq!(bottom.jaccard(&bottom.sketch(&a), &bottom.sketch(&b)), 15.0 / 25.0);
+    }
+}

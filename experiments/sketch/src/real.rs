@@ -180,3 +180,29 @@ fn jaccard(a: &[u64], b: &[u64]) -> f64 {
     let shared = a.iter().filter(|s| b.binary_search(s).is_ok()).count();
     shared as f64 / (a.len() + b.len() - shared).max(1) as f64
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_what_stands_between_tags_outside_scripts_and_styles() {
+        let html = "<p>One&amp;<b>two</b><script>no()</script><!-- no --><style>no</style>&eacute;";
+        let words: Vec<_> = visible_text(html).split_whitespace().map(str::to_owned).collect();
+        assert_eq!(words, ["One&", "two", "é"]);
+    }
+
+    #[test]
+    fn ideographs_are_words_and_case_does_not_count() {
+        assert_eq!(shingle_set("Ab 北京 cd, ef"), shingle_set("aB-北 京.CD/EF"));
+        assert_eq!(shingle_set("北京 a b c d").len(), 2);
+        assert_eq!(shingle_set("a b").len(), 1);
+        assert_eq!(shingle_set("... !").len(), 0);
+    }
+
+    #[test]
+    fn similarity_is_shared_over_all() {
+        assert_eq!(jaccard(&[1, 2, 3], &[2, 3, 4]), 0.5);
+        assert_eq!(jaccard(&[], &[]), 0.0);
+    }
+}
