@@ -86,15 +86,19 @@ impl std::fmt::Debug for Sketch {
     }
 }
 
+/// A text with this many shingles that still leaves bins empty says little again and again.
+const MANY_SHINGLES: usize = 8 * BINS;
+
 /// Makes sketches. Reuse it: it keeps its bins.
 #[derive(Clone, Debug)]
 pub struct Sketcher {
     bins: Vec<u64>,
+    distinct: Vec<u64>,
 }
 
 impl Default for Sketcher {
     fn default() -> Self {
-        Self { bins: vec![EMPTY; BINS] }
+        Self { bins: vec![EMPTY; BINS], distinct: Vec::new() }
     }
 }
 
@@ -104,13 +108,33 @@ impl Sketcher {
         if shingles.is_empty() {
             return None;
         }
-        minima(shingles, &mut self.bins);
+        let mut set = shingles;
+        if shingles.len() > MANY_SHINGLES && !fills(shingles) {
+            // Rounds go over what is given: over a million repeats of ten shingles, without this.
+            self.distinct.clear();
+            self.distinct.extend_from_slice(shingles);
+            self.distinct.sort_unstable();
+            self.distinct.dedup();
+            set = &self.distinct;
+        }
+        minima(set, &mut self.bins);
         let mut words = [0; BINS / 64];
         for (word, bins) in words.iter_mut().zip(self.bins.as_chunks::<64>().0) {
             *word = bins.iter().enumerate().fold(0, |bits, (i, min)| bits | (min & 1) << i);
         }
         Some(Sketch(words))
     }
+}
+
+/// Does round 0 leave no bin of a sketch empty?
+fn fills(shingles: &[u64]) -> bool {
+    let mut hit = [false; BINS];
+    let mut left = BINS;
+    shingles.iter().any(|shingle| {
+        let bin = &mut hit[(shingle >> (64 - BINS.trailing_zeros())) as usize];
+        left -= usize::from(!std::mem::replace(bin, true));
+        left == 0
+    })
 }
 
 /// Fills `bins` with the minima of a non-empty set; their number `n` must be a power of two
@@ -259,6 +283,13 @@ mod tests {
             let bias = (sum / trials as f64).abs();
             assert!(bias <= 4.0 * stated / (trials as f64).sqrt(), "{size} {shared}: {bias}");
         }
+    }
+
+    #[test]
+    fn a_long_text_that_repeats_itself_has_the_sketch_of_what_it_says() {
+        let said = set(0..10);
+        let again: Vec<u64> = said.iter().copied().cycle().take(3 * MANY_SHINGLES).collect();
+        assert_eq!(sketch(&again), sketch(&said));
     }
 
     #[test]
