@@ -1,4 +1,7 @@
 //! Every engine against the plainest possible judge.
+//!
+//! Inputs are clustered, so that there is something to find; one suite runs over all engines,
+//! all bounds they support, single queries and batches.
 
 use std::ops::ControlFlow;
 
