@@ -41,6 +41,9 @@ const TOGETHER: usize = 64;
 /// Queries between two times the ring runs empty.
 const CHUNK: usize = 4096;
 
+/// Buckets up to this length are compared window by window.
+const SHORT: usize = 8 * WINDOW;
+
 /// Likely matches finished together.
 const LIKELY: usize = 32;
 
@@ -200,14 +203,21 @@ impl Search<'_> {
         match &table.filters {
             Filters::Narrow(filters) => {
                 let filter = probe.filter as u32;
-                let window = filters[start..].first_chunk::<WINDOW>();
-                if let Some(window) = window.filter(|_| end - start <= WINDOW) {
-                    let inside = (1u32 << (end - start)) - 1;
-                    let mut near = u32::from(lanes.within_16(window, filter, left)) & inside;
-                    while near != 0 {
-                        let position = near.trailing_zeros() as usize;
-                        let _ = keep(position, u64::from(window[position] ^ filter));
-                        near &= near - 1;
+                if end - start <= SHORT {
+                    let mut offset = 0;
+                    // The column is longer than its rows, so there is always a whole window.
+                    while let Some(window) = filters[start + offset..].first_chunk::<WINDOW>() {
+                        let inside = (1u32 << (end - start - offset).min(WINDOW)) - 1;
+                        let mut near = u32::from(lanes.within_16(window, filter, left)) & inside;
+                        while near != 0 {
+                            let position = near.trailing_zeros() as usize;
+                            let _ = keep(offset + position, u64::from(window[position] ^ filter));
+                            near &= near - 1;
+                        }
+                        offset += WINDOW;
+                        if start + offset >= end {
+                            break;
+                        }
                     }
                 } else {
                     let bucket = &filters[start..end];
