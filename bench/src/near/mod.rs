@@ -6,7 +6,7 @@
 
 mod faiss;
 mod manku;
-mod planted;
+pub(crate) mod planted;
 #[cfg(feature = "peers")]
 mod rust_peers;
 
