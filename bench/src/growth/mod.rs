@@ -87,9 +87,16 @@ fn measure(
         (format!("tables ({tables})"), index.memory_bytes(), queries.len(), took),
     ] {
         let seconds = took.as_secs_f64() / asked as f64;
-        let name = engine.split(' ').next().unwrap_or_default();
+        // A scan takes as long for any distance: one line is enough.
+        let line = match engine.split_once(' ') {
+            Some((name, _)) => format!("{name}, k = {bound}"),
+            None => engine.clone(),
+        };
+        if points.iter().any(|p: &Point| p.line == line && p.pages == pages) {
+            continue;
+        }
         points.push(Point {
-            line: format!("{name}, k = {bound}"),
+            line,
             pages,
             microseconds: 1e6 * seconds,
             bytes: bytes as f64 / pages as f64,
