@@ -1,10 +1,16 @@
 //! Which segments become one, and making it.
 //!
-//! Tiers: a segment of `n` live entries is in tier `floor(log_fan(n / head))`, everything below
-//! one head in tier 0. When a tier has `fan` segments, all of them become one. So once nothing is
-//! pending there are at most `fan - 1` segments in each of `log_fan(n / head) + 1` tiers, and as
-//! long as heads are frozen full and nothing is removed an entry is rewritten once per tier. A
-//! segment of which half is gone is rewritten alone; that is paid by the removals.
+//! Tiers: a segment of `n` live entries is in tier `floor(log_growth(n / head))`, everything
+//! below one head in tier 0. When a tier has more than `runs` segments, they and all smaller ones
+//! become one. So once nothing is pending there are at most `runs` segments in each of
+//! `log_growth(n / head) + 1` tiers, and, as long as heads are frozen full and nothing is removed,
+//! an entry is rewritten at most `(growth - 1) / runs + 1` times in each. A segment of which half
+//! is gone is rewritten alone; that is paid by the removals.
+//!
+//! One run to a tier, the default, is leveled compaction: a search asks the fewest segments, and
+//! each is much smaller than the next. More runs are tiered compaction: less writing. The time to
+//! search a segment grows roughly with the square root of its size, so with a growth of eight the
+//! small ones together take about half as long as the largest.
 //!
 //! Order does not matter: an id is live in one place only, so any segments can be merged, and
 //! several merges can run at once as long as they share no segment.
@@ -17,8 +23,8 @@
 //!   LiveIndex::commit          marks what was removed meanwhile, exchanges old for new
 //! ```
 //!
-//! Source: tiered compaction, as in O'Neil et al., "The log-structured merge-tree", 1996, and the
-//! engines that came after it.
+//! Source: O'Neil et al., "The log-structured merge-tree", 1996; for the choice between leveling
+//! and tiering, Dayan, Athanassoulis and Idreos, "Monkey", 2017.
 
 use std::sync::Arc;
 
@@ -71,7 +77,7 @@ impl MergeTask {
         // which a stable sort makes use of.
         let mut sources: Vec<(u64, u32, u32)> = Vec::new();
         for (number, slot) in (0u32..).zip(&inputs) {
-            let ids = (0u32..).zip(slot.segment.iter_ids());
+            let ids = (0u32..).zip(slot.segment.ids().iter());
             let live = ids.filter(|&(rank, _)| !slot.removed.contains(rank as usize));
             sources.extend(live.map(|(rank, id)| (id, number, rank)));
         }
@@ -108,16 +114,27 @@ pub(super) fn choose(sizes: &[Size], options: &LiveOptions) -> Option<Vec<usize>
         return Some(vec![number]);
     }
     let tiers = sizes.iter().map(|size| tier(size.live, options)).max()? + 1;
-    (0..tiers).find_map(|wanted| {
-        let mut left = Collection::MOST;
-        let fits = |&(_, size): &(usize, &Size)| {
-            let fits = tier(size.live, options) == wanted && size.live < left;
-            left -= if fits { size.live } else { 0 };
-            fits
-        };
-        let same: Vec<usize> = free().filter(fits).map(|(number, _)| number).collect();
-        (same.len() >= options.fan).then_some(same)
-    })
+    let in_tier = |wanted: u32| free().filter(move |(_, size)| tier(size.live, options) == wanted);
+    let full = (0..tiers).find(|&wanted| in_tier(wanted).count() > options.runs)?;
+    // What lies below is small and comes along. When the result would overfill its own tier, that
+    // tier comes along too: merging it in a second step would write everything again.
+    let mut chosen: Vec<usize> = Vec::new();
+    let mut merged = 0;
+    let mut take = |merged: &mut usize, wanted: u32| {
+        for (number, size) in in_tier(wanted) {
+            if *merged + size.live <= Collection::MOST {
+                *merged += size.live;
+                chosen.push(number);
+            }
+        }
+    };
+    (0..=full).for_each(|wanted| take(&mut merged, wanted));
+    let (mut taken, mut reached) = (full, tier(merged, options));
+    while reached > taken && in_tier(reached).count() >= options.runs {
+        (taken + 1..=reached).for_each(|wanted| take(&mut merged, wanted));
+        (taken, reached) = (reached, tier(merged, options));
+    }
+    (chosen.len() > 1).then_some(chosen)
 }
 
 /// What the choice depends on.
@@ -130,7 +147,7 @@ pub(super) struct Size {
 }
 
 pub(super) fn tier(live: usize, options: &LiveOptions) -> u32 {
-    (live / options.head).max(1).ilog(options.fan)
+    (live / options.head).max(1).ilog(options.growth)
 }
 
 #[cfg(test)]
@@ -144,10 +161,11 @@ mod tests {
         #[test]
         fn segments_stay_few_and_rewriting_is_bounded(
             heads in 1usize..3000,
-            fan in 2usize..9,
+            growth in 2usize..12,
+            runs in 1usize..12,
             head in 1usize..10_000,
         ) {
-            let options = LiveOptions::default().head(head).fan(fan);
+            let options = LiveOptions::default().head(head).growth(growth).runs(runs);
             let mut segments: Vec<usize> = Vec::new();
             let mut written = 0;
             for _ in 0..heads {
@@ -166,8 +184,9 @@ mod tests {
                 }
             }
             let tiers = tier(heads * head, &options) as usize + 1;
-            prop_assert!(segments.len() <= (fan - 1) * tiers);
-            prop_assert!(written <= heads * head * (tiers - 1));
+            prop_assert!(segments.len() <= runs * tiers);
+            let each = (growth - 1).div_ceil(runs) + 1;
+            prop_assert!(written <= heads * head * tiers * each);
             prop_assert_eq!(segments.iter().sum::<usize>(), heads * head);
         }
     }
@@ -178,8 +197,8 @@ mod tests {
         let size = |entries, live, free| Size { entries, live, free };
         assert_eq!(choose(&[size(100, 51, true), size(100, 50, true)], &options), Some(vec![1]));
         assert_eq!(choose(&[size(100, 50, false)], &options), None);
-        let four = [size(9, 9, true), size(9, 9, true), size(9, 9, false), size(9, 9, true)];
-        assert_eq!(choose(&four, &options), None);
+        assert_eq!(choose(&[size(9, 9, true), size(9, 9, false)], &options), None);
+        assert_eq!(choose(&[size(9, 9, true), size(9, 9, true)], &options), Some(vec![0, 1]));
         assert_eq!(choose(&[], &options), None);
     }
 }

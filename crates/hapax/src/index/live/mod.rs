@@ -5,9 +5,9 @@
 //!                │ full
 //!                ▼
 //!              segments      immutable, sorted, each with a bitmap of what is gone
-//!                │ four of a size
+//!                │ too many of a size
 //!                ▼
-//!              merge         four become one: a step the caller drives, on any thread
+//!              merge         several become one: a step the caller drives, on any thread
 //! ```
 //!
 //! Every change makes a new state that shares all it can with the last one, and then exchanges
@@ -136,7 +136,7 @@ impl LiveIndex {
                 return Err(SegmentBuildError::OtherRemovals { entries, of });
             }
             let slot = Slot::new(segment, removed);
-            let kept = slot.segment.iter_ids().enumerate();
+            let kept = slot.segment.ids().iter().enumerate();
             ids.extend(kept.filter(|&(rank, _)| !slot.removed.contains(rank)).map(|(_, id)| id));
             state.live += slot.live();
             state.add_segment(slot);
@@ -256,10 +256,10 @@ impl LiveIndex {
         for input in inputs {
             let same = |slot: &Slot| Arc::ptr_eq(&slot.segment, &input.segment);
             let at = kept.iter().position(same).ok_or(StaleMerge)?;
-            let now = kept.remove(at);
+            let (now, ids) = (kept.remove(at), input.segment.ids());
             for rank in now.removed.since(Some(&input.removed)) {
                 // It was live when the merge began, so the new segment has it.
-                if let Some(rank) = segment.rank_of(input.segment.id_of(rank)) {
+                if let Some(rank) = segment.rank_of(ids.get(rank)) {
                     removed.insert(rank);
                 }
             }

@@ -8,7 +8,8 @@ use crate::index::segment::SegmentEngine;
 pub struct LiveOptions {
     pub(super) bound: MaxDistance,
     pub(super) head: usize,
-    pub(super) fan: usize,
+    pub(super) growth: usize,
+    pub(super) runs: usize,
     pub(super) scan_up_to: usize,
     pub(super) engine: SegmentEngine,
 }
@@ -23,7 +24,14 @@ impl Default for LiveOptions {
 impl LiveOptions {
     /// An index that answers everything within `bound`.
     pub const fn within(bound: MaxDistance) -> Self {
-        Self { bound, head: 8192, fan: 4, scan_up_to: 1 << 16, engine: SegmentEngine::Tables(10) }
+        Self {
+            bound,
+            head: 8192,
+            growth: 8,
+            runs: 1,
+            scan_up_to: 8192,
+            engine: SegmentEngine::Tables(10),
+        }
     }
 
     /// How many entries the mutable part takes before it becomes a segment. Every search scans
@@ -34,15 +42,23 @@ impl LiveOptions {
         self
     }
 
-    /// How many segments of like size are merged into one. A small number means fewer segments
-    /// to search and more merging. At least 2; 4 unless said.
+    /// How many times larger each tier of segments is than the one before. A small number means
+    /// less rewriting within a tier and more tiers. At least 2; 8 unless said.
     #[must_use]
-    pub const fn fan(mut self, segments: usize) -> Self {
-        self.fan = if segments < 2 { 2 } else { segments };
+    pub const fn growth(mut self, times: usize) -> Self {
+        self.growth = if times < 2 { 2 } else { times };
         self
     }
 
-    /// Segments of at most so many entries are scanned; 65536 unless said.
+    /// How many segments a tier may have before they are merged. More mean less merging and
+    /// slower searches. At least 1; 1 unless said.
+    #[must_use]
+    pub const fn runs(mut self, segments: usize) -> Self {
+        self.runs = if segments == 0 { 1 } else { segments };
+        self
+    }
+
+    /// Segments of at most so many entries are scanned; 8192 unless said.
     #[must_use]
     pub const fn scan_up_to(mut self, entries: usize) -> Self {
         self.scan_up_to = entries;

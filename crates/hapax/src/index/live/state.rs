@@ -60,15 +60,15 @@ impl State {
 
     /// Removes an id from the segments. Whether it was there.
     pub(super) fn remove_from_segments(&mut self, id: u64) -> bool {
-        let found = self.segments.iter().position(|slot| slot.find(id).is_some());
-        let Some(number) = found else {
+        let mut slots = self.segments.iter().enumerate();
+        let Some((number, rank)) =
+            slots.find_map(|(number, slot)| slot.find(id).map(|rank| (number, rank)))
+        else {
             return false;
         };
         let segments = Arc::make_mut(&mut self.segments);
         let slot = &mut segments[number];
-        if let Some(rank) = slot.segment.rank_of(id) {
-            Arc::make_mut(&mut slot.removed).insert(rank);
-        }
+        Arc::make_mut(&mut slot.removed).insert(rank);
         if slot.live() == 0 {
             segments.remove(number);
         }
@@ -132,11 +132,12 @@ impl HammingIndex for Snapshot {
             };
             let (removed, segment) = (&slot.removed, &slot.segment);
             let none_gone = removed.count() == 0;
+            let ids = segment.ids();
             let of = |number: usize| numbers.get(number).copied().unwrap_or(number);
             let spent = segment.visit_ranks(asked, bound, &mut |number, m| {
                 let rank = m.id as usize;
                 if none_gone || !removed.contains(rank) {
-                    open.visit(of(number), Match { id: segment.id_of(rank), ..m })
+                    open.visit(of(number), Match { id: ids.get(rank), ..m })
                 } else {
                     ControlFlow::Continue(())
                 }

@@ -119,7 +119,8 @@ proptest! {
         k in 0u8..=6,
         narrower in 0u8..=6,
         head in 1usize..20,
-        fan in 2usize..5,
+        growth in 2usize..5,
+        runs in 1usize..4,
         scan_up_to in 0usize..60,
         engine in 0usize..3,
     ) {
@@ -131,7 +132,7 @@ proptest! {
             SegmentEngine::Sorted(Encoding::Compressed),
         ][engine];
         let options = LiveOptions::within(bound)
-            .head(head).fan(fan).scan_up_to(scan_up_to).engine(engine);
+            .head(head).growth(growth).runs(runs).scan_up_to(scan_up_to).engine(engine);
         let mut index = LiveIndex::new(options).unwrap();
         let mut model = Model::new();
         let mut kept: Vec<(Snapshot, Model)> = Vec::new();
@@ -168,9 +169,9 @@ proptest! {
                 Step::Drop => drop(planned.pop()),
                 Step::Snapshot => kept.push((index.snapshot(), model.clone())),
                 Step::Reopen => {
-                    let mapped = model.len() % 2 == 0;
+                    let mapped = model.len().is_multiple_of(2);
                     let encoding =
-                        if head % 2 == 0 { Encoding::Plain } else { Encoding::Compressed };
+                        if head.is_multiple_of(2) { Encoding::Plain } else { Encoding::Compressed };
                     index = reopened(&index, encoding, mapped);
                     merged.clear();
                     planned.clear();
@@ -187,7 +188,7 @@ proptest! {
         let last = index.snapshot();
         agrees(&last, &model, &queries, bound)?;
         let tiers = merge::tier(model.len(), index.options()) as usize + 1;
-        prop_assert!(last.segments().len() <= (fan - 1) * tiers);
+        prop_assert!(last.segments().len() <= runs * tiers);
         prop_assert!(last.segments().all(|(s, gone)| gone.count() * 2 < s.len()));
     }
 }
@@ -213,7 +214,7 @@ fn change(number: u64) -> (u64, Option<Fingerprint>) {
 fn searches_beside_inserts_and_merges_see_some_moment_whole() {
     const CHANGES: u64 = 6000;
     let bound = MaxDistance::new(3).unwrap();
-    let options = LiveOptions::within(bound).head(64).fan(3).scan_up_to(300);
+    let options = LiveOptions::within(bound).head(64).growth(3).runs(2).scan_up_to(300);
     let index = LiveIndex::new(options.engine(SegmentEngine::Tables(4))).unwrap();
     // A snapshot taken between reading these two saw at least `done` and at most `begun` changes.
     let (begun, done) = (AtomicU64::new(0), AtomicU64::new(0));

@@ -66,7 +66,7 @@ impl<'a> PackedColumn<'a> {
     pub(super) fn padding_is_zero(&self, count: usize) -> bool {
         let bits = count * self.width as usize;
         let whole = bits.div_ceil(8);
-        let last = bits % 8 == 0 || self.bytes[bits / 8] >> (bits % 8) == 0;
+        let last = bits.is_multiple_of(8) || self.bytes[bits / 8] >> (bits % 8) == 0;
         last && self.bytes[whole..].iter().all(|&byte| byte == 0)
     }
 }

@@ -37,23 +37,31 @@ pub(super) struct Shape {
 }
 
 impl Shape {
+    /// `floor(log2((largest + 1) / count))`, written so that nothing overflows.
     pub(super) fn low_bits(self) -> u32 {
-        match self.count {
-            0 => 0,
-            count => ((u128::from(self.largest) + 1) / u128::from(count)).max(1).ilog2().min(63),
-        }
+        let Some(last) = self.count.checked_sub(1) else {
+            return 0;
+        };
+        let (each, more) = (self.largest / self.count, self.largest % self.count);
+        each.saturating_add(u64::from(more == last)).max(1).ilog2()
     }
 
     fn zeros(self) -> u64 {
         if self.count == 0 { 0 } else { (self.largest >> self.low_bits()).saturating_add(1) }
     }
 
+    /// Bytes taken by the low bits, the unary code, the samples of ones and those of zeros; or
+    /// nothing when that is beyond a file.
+    fn parts(self) -> Option<[u64; 4]> {
+        let zeros = self.zeros();
+        let unary = self.count.checked_add(zeros)?.div_ceil(64).checked_mul(8)?;
+        let low = packed_bytes(self.count, self.low_bits())?;
+        Some([low, unary, self.count.div_ceil(SAMPLE) * 8, zeros.div_ceil(SAMPLE) * 8])
+    }
+
     /// Bytes taken, or nothing when that is beyond a file.
     pub(super) fn bytes(self) -> Option<u64> {
-        let low = packed_bytes(self.count, self.low_bits())?;
-        let unary = self.count.checked_add(self.zeros())?.div_ceil(64).checked_mul(8)?;
-        let samples = 8 * (self.count.div_ceil(SAMPLE) + self.zeros().div_ceil(SAMPLE));
-        low.checked_add(unary)?.checked_add(samples)
+        self.parts()?.into_iter().try_fold(0u64, u64::checked_add)
     }
 }
 
@@ -90,8 +98,9 @@ pub(super) fn encode(out: &mut Vec<u8>, shape: Shape, numbers: impl Iterator<Ite
 
 /// A sequence laid over bytes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Monotone<'a> {
+pub(crate) struct Monotone<'a> {
     shape: Shape,
+    zero_count: u64,
     low_bits: u32,
     low: PackedColumn<'a>,
     unary: &'a [u8],
@@ -102,17 +111,18 @@ pub(super) struct Monotone<'a> {
 impl<'a> Monotone<'a> {
     /// Over exactly as many bytes as the shape says; anything else is refused.
     pub(super) fn new(bytes: &'a [u8], shape: Shape) -> Option<Self> {
-        if shape.bytes()? != bytes.len() as u64 {
-            return None;
-        }
+        let mut rest = bytes;
+        let mut take = |bytes: u64| {
+            let (part, after) = rest.split_at_checked(usize::try_from(bytes).ok()?)?;
+            rest = after;
+            Some(part)
+        };
+        let [low, unary, ones, zeros] = shape.parts()?;
+        let (low, unary, ones, zeros) = (take(low)?, take(unary)?, take(ones)?, take(zeros)?);
         let low_bits = shape.low_bits();
-        let low_bytes = packed_bytes(shape.count, low_bits)? as usize;
-        let unary_bytes = (shape.count + shape.zeros()).div_ceil(64) as usize * 8;
-        let (low, rest) = bytes.split_at_checked(low_bytes)?;
-        let (unary, rest) = rest.split_at_checked(unary_bytes)?;
-        let (ones, zeros) = rest.split_at_checked(shape.count.div_ceil(SAMPLE) as usize * 8)?;
         let low = PackedColumn::new(low, low_bits);
-        Some(Self { shape, low_bits, low, unary, ones, zeros })
+        let zero_count = shape.zeros();
+        rest.is_empty().then_some(Self { shape, zero_count, low_bits, low, unary, ones, zeros })
     }
 
     pub(super) fn len(&self) -> usize {
@@ -125,7 +135,7 @@ impl<'a> Monotone<'a> {
 
     /// Is this what [`encode`] writes for some ascending numbers that end with the largest?
     pub(super) fn check(&self) -> bool {
-        let bits = self.shape.count + self.shape.zeros();
+        let bits = self.shape.count + self.zero_count;
         let (mut ones, mut zeros) = (0u64, 0u64);
         let mut before = 0;
         for at in 0..self.unary.len() / 8 {
@@ -169,7 +179,7 @@ impl<'a> Monotone<'a> {
     }
 
     /// Number `index`, which must be below the length.
-    pub(super) fn get(&self, index: usize) -> u64 {
+    pub(crate) fn get(&self, index: usize) -> u64 {
         let high = self.place_of_one(index) - index;
         ((high as u64) << self.low_bits) | self.low.get(index)
     }
@@ -198,7 +208,7 @@ impl<'a> Monotone<'a> {
     pub(super) fn below_high(&self, high: u64) -> usize {
         if high == 0 {
             0
-        } else if high >= self.shape.zeros() {
+        } else if high >= self.zero_count {
             self.len()
         } else {
             self.place_of_zero(high as usize - 1) - (high as usize - 1)
@@ -231,7 +241,7 @@ impl<'a> Monotone<'a> {
     }
 
     /// All numbers in order.
-    pub(super) fn iter(self) -> impl Iterator<Item = u64> + Clone + use<'a> {
+    pub(crate) fn iter(self) -> impl Iterator<Item = u64> + Clone + use<'a> {
         let (mut at, mut word, mut index) = (0, 0u64, 0);
         std::iter::from_fn(move || {
             if index == self.len() {

@@ -219,14 +219,12 @@ impl Segment {
         self.ids().find(id)
     }
 
-    /// The id with this rank.
-    pub(crate) fn id_of(&self, rank: usize) -> u64 {
-        self.ids().get(rank)
-    }
-
     /// The ids in the order of their ranks.
-    pub(crate) fn iter_ids(&self) -> impl Iterator<Item = u64> + '_ {
-        self.ids().iter()
+    pub(crate) fn ids(&self) -> Monotone<'_> {
+        match &self.body {
+            Body::Scan(_, ids) | Body::Tables(_, ids) => ids.view(),
+            Body::Bytes { bytes, layout, kernel, .. } => lay(bytes, layout, *kernel).ids(),
+        }
     }
 
     /// Calls `each(fingerprint, rank)` for every entry, in that order.
@@ -257,13 +255,6 @@ impl Segment {
             Body::Bytes { bytes, layout, kernel, .. } => {
                 Ok(lay(bytes, layout, *kernel).visit_ranks(queries, bound, visit))
             }
-        }
-    }
-
-    fn ids(&self) -> Monotone<'_> {
-        match &self.body {
-            Body::Scan(_, ids) | Body::Tables(_, ids) => ids.view(),
-            Body::Bytes { bytes, layout, kernel, .. } => lay(bytes, layout, *kernel).ids(),
         }
     }
 }

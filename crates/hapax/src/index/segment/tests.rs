@@ -115,7 +115,7 @@ proptest! {
             prop_assert_eq!(mapped.to_bytes(&recipe(), encoding).unwrap(), bytes);
             for (rank, entry) in entries.iter().enumerate() {
                 prop_assert_eq!(mapped.rank_of(entry.id), Some(rank));
-                prop_assert_eq!(mapped.id_of(rank), entry.id);
+                prop_assert_eq!(mapped.ids().get(rank), entry.id);
             }
         }
     }

@@ -306,6 +306,7 @@ impl Plain<'_> {
 
 impl SortedArray for Plain<'_> {
     const ENTRY: f64 = 0.3;
+    const SCANNED: f64 = 0.1;
 
     fn rows(&self) -> usize {
         self.rows.len() / 8
@@ -345,6 +346,7 @@ impl SortedArray for Plain<'_> {
 /// The unary half of Elias-Fano is the directory.
 impl SortedArray for Monotone<'_> {
     const ENTRY: f64 = 2.0;
+    const SCANNED: f64 = 0.15;
 
     fn rows(&self) -> usize {
         self.len()
