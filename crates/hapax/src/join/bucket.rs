@@ -8,8 +8,6 @@
 //!
 //! What this module does not know: where the part came from, and threads.
 
-use std::ops::ControlFlow;
-
 use super::plan::{Plan, Stage};
 use super::record::{Id, Pair, Record};
 use crate::hamming::lanes::Word;
@@ -18,8 +16,11 @@ use crate::hamming::{BitGather, Kernel, Lanes, Work};
 /// Words compared with many others while they stay in the first-level cache.
 const TILE: usize = 4096;
 
-/// Slices handed to the kernel are a multiple of this long, so that none has a slow tail; what
-/// they show beyond the bucket is ignored.
+/// Words of a bucket that are compared with the others together.
+const GROUP: usize = 8;
+
+/// Stored words are read so many at a time; what they show beyond the
+/// tile is ignored.
 const STEP: usize = 16;
 
 /// How to look for pairs in the parts of one stage.
@@ -165,10 +166,12 @@ fn number_buckets<L: Lanes, I: Id>(lanes: L, key: &Key, scratch: &mut Scratch<I>
     ends.clear();
     ends.resize((1 << key.bucket.bits()) + 1, 0);
     bucket_of.clear();
-    bucket_of.extend(fingerprints.iter().map(|&f| lanes.gather(&key.bucket, f) as u16));
-    for &bucket in bucket_of.iter() {
+    let ends = &mut ends[..];
+    bucket_of.extend(fingerprints.iter().map(|&fingerprint| {
+        let bucket = lanes.gather(&key.bucket, fingerprint) as u16;
         ends[bucket as usize] += 1;
-    }
+        bucket
+    }));
     let mut start = 0;
     for end in ends.iter_mut() {
         let count = *end;
@@ -189,7 +192,8 @@ fn place<W: Word + Default>(
 ) {
     let len = fingerprints.len();
     order.resize(len.max(order.len()), 0);
-    words.resize((len + STEP).max(words.len()), W::default());
+    words.resize((len + GROUP + STEP).max(words.len()), W::default());
+    let (order, words) = (&mut order[..len], &mut words[..len]);
     for ((number, &fingerprint), &bucket) in (0u32..).zip(fingerprints).zip(bucket_of) {
         let place = &mut ends[bucket as usize];
         words[*place as usize] = word(fingerprint);
@@ -199,9 +203,12 @@ fn place<W: Word + Default>(
 }
 
 /// Compares each bucket with itself.
+///
+/// Queries go in groups: a vector of stored words is read once for all of the group, and the loop
+/// over them, whose end the CPU cannot foresee, ends once.
 #[inline(always)]
 fn compare<L: Lanes, W: Word>(
-    lanes: L,
+    _compiled_for: L,
     words: &[W],
     order: &[u32],
     ends: &[u32],
@@ -213,20 +220,90 @@ fn compare<L: Lanes, W: Word>(
         let end = end as usize;
         for tile in (start..end).step_by(TILE) {
             let tile_end = end.min(tile + TILE);
-            for query in start..tile_end {
-                let first = tile.max(query + 1);
-                let steps = (tile_end - first).next_multiple_of(STEP);
-                let stored = &words[first..first + steps];
-                let _ = lanes.within(stored, words[query], bound, |position, _| {
-                    if first + position < tile_end {
-                        let (a, b) = (order[query], order[first + position]);
-                        hit(a.min(b), a.max(b));
+            let mut report = |query: usize, stored: usize| {
+                if query < stored && stored < tile_end {
+                    let (a, b) = (order[query], order[stored]);
+                    hit(a.min(b), a.max(b));
+                }
+            };
+            for query in (start..tile_end).step_by(GROUP) {
+                let (group, after) = words[query..].split_at(GROUP);
+                let Some(group) = group.first_chunk::<GROUP>() else { continue };
+                if query >= tile && any_inside(group, bound) {
+                    near_inside(group, bound, |a, b| report(query + a, query + b));
+                }
+                let first = tile.max(query + GROUP);
+                let skipped = first - query - GROUP;
+                let steps = tile_end.saturating_sub(first).div_ceil(STEP);
+                let (stored, _) = after[skipped..].as_chunks::<STEP>();
+                for (number, stored) in stored[..steps].iter().enumerate() {
+                    if any_across(group, stored, bound) {
+                        let first = first + number * STEP;
+                        near_across(group, stored, bound, |a, b| report(query + a, first + b));
                     }
-                    ControlFlow::Continue(())
-                });
+                }
             }
         }
         start = end;
+    }
+}
+
+/// Is any word of the group near another of it? Rows are compared whole, so that it can be done
+/// in vectors: a word's distance to itself is passed over by counting.
+#[inline(always)]
+fn any_inside<W: Word>(group: &[W; GROUP], bound: u32) -> bool {
+    let mut near = 0;
+    for &query in group {
+        for &stored in group {
+            near += u32::from((query ^ stored).ones() <= bound);
+        }
+    }
+    near > GROUP as u32
+}
+
+/// Is any word of the group near any of the stored ones?
+#[inline(always)]
+fn any_across<W: Word>(group: &[W; GROUP], stored: &[W; STEP], bound: u32) -> bool {
+    let mut least = [u32::MAX; STEP];
+    for &query in group {
+        for (least, &word) in least.iter_mut().zip(stored) {
+            *least = (*least).min((query ^ word).ones());
+        }
+    }
+    let mut any = false;
+    for least in least {
+        any |= least <= bound;
+    }
+    any
+}
+
+#[inline(always)]
+fn near_inside<W: Word>(group: &[W; GROUP], bound: u32, mut near: impl FnMut(usize, usize)) {
+    for (a, &query) in group.iter().enumerate() {
+        for (b, &stored) in group.iter().enumerate().skip(a + 1) {
+            if (query ^ stored).ones() <= bound {
+                near(a, b);
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn near_across<W: Word>(
+    group: &[W; GROUP],
+    stored: &[W; STEP],
+    bound: u32,
+    mut near: impl FnMut(usize, usize),
+) {
+    for (a, &query) in group.iter().enumerate() {
+        let mut hits = 0u32;
+        for (b, &word) in stored.iter().enumerate() {
+            hits |= u32::from((query ^ word).ones() <= bound) << b;
+        }
+        while hits != 0 {
+            near(a, hits.trailing_zeros() as usize);
+            hits &= hits - 1;
+        }
     }
 }
 

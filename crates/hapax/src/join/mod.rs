@@ -15,6 +15,9 @@ mod bucket;
 mod collapse;
 mod parts;
 
+#[cfg(test)]
+mod agreement;
+
 pub use executor::{Executor, OneThread};
 pub use joined::Joined;
 pub use pairs::{PairOptions, pairs};
