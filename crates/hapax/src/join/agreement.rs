@@ -130,6 +130,38 @@ proptest! {
     }
 
     #[test]
+    fn a_spilled_join_gives_the_same_edges_in_the_same_order(
+        fingerprints in clustered(400),
+        order in any::<u64>(),
+        k in 0u8..=8,
+        more_blocks in 0u32..4,
+        memory in 500usize..30_000,
+        chunk in 1usize..300,
+        part in 1usize..60,
+        threads in 1usize..4,
+    ) {
+        let options = PairOptions::within(MaxDistance::new(k).unwrap()).unwrap();
+        let mut records = numbered(&fingerprints);
+        let plain = pairs(records.clone(), &options, &OneThread);
+        records.sort_by_key(|record| u64::from(record.id).wrapping_mul(order | 1) >> 7);
+        let options = options.blocks(u32::from(k) + more_blocks).sizes(chunk, part);
+        let executor = Unruly(threads);
+        let mut spill = MemorySpill::default();
+        let mut edges = Vec::new();
+        let mut join = SpilledPairs::of_any_size(options, memory, &mut spill, &executor);
+        for record in records {
+            join.push(record).unwrap();
+        }
+        join.finish(|edge| {
+            edges.push(edge);
+            Ok(())
+        })
+        .unwrap();
+        prop_assert_eq!(edges, plain.edges().collect::<Vec<_>>());
+        prop_assert_eq!(spill.partitions(), 0, "everything is given up");
+    }
+
+    #[test]
     fn edges_connect_everybody_who_is_near(fingerprints in clustered(120), k in 0u8..=5) {
         let bound = MaxDistance::new(k).unwrap();
         let options = PairOptions::within(bound).unwrap();
@@ -205,4 +237,53 @@ fn nothing_and_one_have_no_pairs() {
 fn a_bound_beyond_sixteen_bits_is_refused() {
     let refused = PairOptions::within(MaxDistance::new(17).unwrap()).unwrap_err();
     assert!(matches!(refused, JoinError::BoundOutOfRange { asked: 17, most: 16 }));
+}
+
+#[test]
+fn a_spilled_join_of_a_larger_set_agrees() {
+    let planted = hapax_synth::planted(9, 100_000, 0.3, 4);
+    let options = PairOptions::within(MaxDistance::new(4).unwrap()).unwrap();
+    let records = numbered(&planted.fingerprints);
+    let plain: Vec<Pair<u32>> = pairs(records.clone(), &options, &OneThread).edges().collect();
+    for memory in [200_000, 1_000_000, 100_000_000] {
+        let mut join =
+            SpilledPairs::of_any_size(options.clone(), memory, MemorySpill::default(), &OneThread);
+        records.iter().try_for_each(|&record| join.push(record)).unwrap();
+        let mut edges = Vec::new();
+        join.finish(|edge| {
+            edges.push(edge);
+            Ok(())
+        })
+        .unwrap();
+        assert!(edges == plain, "in {memory} bytes");
+    }
+}
+
+#[test]
+fn a_failing_storage_or_sink_ends_the_join_with_its_error() {
+    struct Full;
+    impl Spill for Full {
+        fn append(&mut self, _: u32, _: &[u8]) -> std::io::Result<()> {
+            Err(std::io::ErrorKind::StorageFull.into())
+        }
+        fn read(&mut self, _: u32, _: u64, _: &mut [u8]) -> std::io::Result<()> {
+            Err(std::io::ErrorKind::UnexpectedEof.into())
+        }
+        fn forget(&mut self, _: u32) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let options = PairOptions::within(MaxDistance::new(3).unwrap()).unwrap();
+    let mut join = SpilledPairs::of_any_size(options.clone(), 1000, Full, &OneThread);
+    let failed = numbered(&[5; 1000]).into_iter().try_for_each(|record| join.push(record));
+    assert!(matches!(failed, Err(JoinError::Spill { .. })));
+
+    let spill = MemorySpill::default();
+    let mut join = SpilledPairs::of_any_size(options.clone(), 1000, spill, &OneThread);
+    numbered(&[5; 1000]).into_iter().try_for_each(|record| join.push(record)).unwrap();
+    let failed = join.finish(|_| Err(JoinError::Sink { source: "no more room".into() }));
+    assert!(matches!(failed, Err(JoinError::Sink { .. })));
+
+    let small = SpilledPairs::<u32, _, _>::new(options, 1000, Full, &OneThread);
+    assert!(matches!(small.err(), Some(JoinError::MemoryTooSmall { given: 1000, .. })));
 }

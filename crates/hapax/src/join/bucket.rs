@@ -44,8 +44,8 @@ pub(super) struct Scratch<I> {
     fingerprints: Vec<u64>,
     ids: Vec<I>,
     /// Records below this come from one side, the others from another, and only pairs across
-    /// are asked for. 0: all pairs.
-    border: usize,
+    /// are asked for.
+    border: Option<usize>,
     bucket_of: Vec<u16>,
     ends: Vec<u32>,
     order: Vec<u32>,
@@ -58,7 +58,7 @@ impl<I: Id> Scratch<I> {
         Self {
             fingerprints: Vec::new(),
             ids: Vec::new(),
-            border: 0,
+            border: None,
             bucket_of: Vec::new(),
             ends: Vec::new(),
             order: Vec::new(),
@@ -71,7 +71,7 @@ impl<I: Id> Scratch<I> {
     pub(super) fn clear(&mut self) {
         self.fingerprints.clear();
         self.ids.clear();
-        self.border = 0;
+        self.border = None;
     }
 
     /// Adds records to the part.
@@ -82,13 +82,7 @@ impl<I: Id> Scratch<I> {
 
     /// From here on only pairs of a record added before with one added after are asked for.
     pub(super) fn set_border(&mut self) {
-        self.border = self.ids.len();
-    }
-
-    /// Heap bytes that a part of `records` records takes.
-    pub(super) fn bytes(records: usize, half_words: bool) -> usize {
-        let word = if half_words { size_of::<u32>() } else { size_of::<u64>() };
-        records * (size_of::<u64>() + size_of::<I>() + size_of::<u16>() + size_of::<u32>() + word)
+        self.border = Some(self.ids.len());
     }
 }
 
@@ -133,8 +127,8 @@ impl<I: Id> Work for FindPairs<'_, I> {
             let Scratch { fingerprints, ids, border, bucket_of, ends, order, halves, wholes } =
                 &mut *scratch;
             let hit = |a: u32, b: u32| {
-                let across = *border == 0 || (a as usize) < *border && b as usize >= *border;
                 let (a, b) = (a as usize, b as usize);
+                let across = border.is_none_or(|border| a < border && border <= b);
                 let flips = fingerprints[a] ^ fingerprints[b];
                 let distance = flips.count_ones();
                 if distance > finder.bound

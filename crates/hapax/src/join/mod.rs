@@ -10,10 +10,13 @@ pub mod joined;
 pub mod pairs;
 pub mod plan;
 pub mod record;
+pub mod spill;
+pub mod spilled;
 
 mod bucket;
 mod collapse;
 mod parts;
+mod sorter;
 
 #[cfg(test)]
 mod agreement;
@@ -23,6 +26,8 @@ pub use joined::Joined;
 pub use pairs::{PairOptions, pairs};
 pub use plan::Plan;
 pub use record::{Id, Pair, Record};
+pub use spill::{MemorySpill, Spill};
+pub use spilled::SpilledPairs;
 
 /// Why a join was refused or failed.
 #[derive(Debug, thiserror::Error)]
@@ -35,5 +40,25 @@ pub enum JoinError {
         asked: u32,
         /// The widest bound possible.
         most: u32,
+    },
+    /// The memory allowed would not even hold the buffers.
+    #[error("{given} bytes of memory are not enough for a join: {least} is the least")]
+    MemoryTooSmall {
+        /// The bytes allowed.
+        given: usize,
+        /// The bytes needed.
+        least: usize,
+    },
+    /// The temporary storage failed.
+    #[error("the temporary storage of a join failed")]
+    Spill {
+        /// What it said.
+        source: std::io::Error,
+    },
+    /// Whoever takes the results could not.
+    #[error("the results of a join could not be passed on")]
+    Sink {
+        /// What it said.
+        source: Box<dyn std::error::Error + Send + Sync>,
     },
 }

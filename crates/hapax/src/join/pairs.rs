@@ -101,7 +101,7 @@ pub fn pairs<I: Id>(
             let finder = Finder::new(&plan, stage, options.kernel);
             let in_order = number == 0;
             let runs = arrange(&chunks, &mut area, stage, in_order, executor);
-            found.extend(find(&runs, stage, &finder, options, executor));
+            found.extend(find(&runs, None, stage, &finder, options, executor));
         }
     }
     drop(area);
@@ -141,7 +141,7 @@ fn collapse<'a, I: Id>(
 }
 
 /// The chunks in the order of the stage's bits, moved to `area` unless they are so already.
-fn arrange<'a, I: Id>(
+pub(super) fn arrange<'a, I: Id>(
     chunks: &[&'a [Record<I>]],
     area: &'a mut [Record<I>],
     stage: &Stage,
@@ -157,9 +157,11 @@ fn arrange<'a, I: Id>(
     executor.map(tasks, |(chunk, target)| partition(chunk, digit, target))
 }
 
-/// The pairs of a stage, one list for each task.
-fn find<I: Id>(
+/// The pairs of a stage, one list for each task. With a border, only pairs of a record in the
+/// chunks before it with a record in those from it on.
+pub(super) fn find<I: Id>(
     runs: &[Runs<'_, I>],
+    border: Option<usize>,
     stage: &Stage,
     finder: &Finder<'_>,
     options: &PairOptions,
@@ -171,7 +173,10 @@ fn find<I: Id>(
         let mut found = Vec::new();
         for part in range {
             scratch.clear();
-            for run in runs {
+            for (number, run) in runs.iter().enumerate() {
+                if border == Some(number) {
+                    scratch.set_border();
+                }
                 scratch.extend(run.part(part));
             }
             finder.find(&mut scratch, &mut found);

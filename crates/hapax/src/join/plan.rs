@@ -43,7 +43,7 @@ const BUCKET: usize = 16;
 const MOST_INNER_BITS: u32 = 12;
 
 /// Bits of a part number: more streams than this are written slowly.
-const MOST_OUTER_BITS: u32 = 11;
+pub(super) const MOST_OUTER_BITS: u32 = 11;
 
 /// More keys than this are never the cheapest.
 const MOST_KEYS: u64 = 1024;
@@ -192,7 +192,7 @@ fn choices(blocks: &[u64], taken: usize) -> Vec<u64> {
 }
 
 /// The `count` highest set bits of `mask`, or all of them.
-fn highest(mask: u64, count: u32) -> u64 {
+pub(super) fn highest(mask: u64, count: u32) -> u64 {
     let mut left = mask;
     while left.count_ones() > count {
         left &= left - 1;

@@ -39,6 +39,20 @@ impl From<std::io::Error> for JoinError {
     }
 }
 
+impl<S: Spill + ?Sized> Spill for &mut S {
+    fn append(&mut self, partition: u32, bytes: &[u8]) -> std::io::Result<()> {
+        (**self).append(partition, bytes)
+    }
+
+    fn read(&mut self, partition: u32, offset: u64, bytes: &mut [u8]) -> std::io::Result<()> {
+        (**self).read(partition, offset, bytes)
+    }
+
+    fn forget(&mut self, partition: u32) -> std::io::Result<()> {
+        (**self).forget(partition)
+    }
+}
+
 /// Partitions held in memory: for tests and for trying things out.
 #[derive(Clone, Debug, Default)]
 pub struct MemorySpill {
@@ -60,7 +74,8 @@ impl Spill for MemorySpill {
 
     fn read(&mut self, partition: u32, offset: u64, bytes: &mut [u8]) -> std::io::Result<()> {
         let all = self.partitions.get(&partition).map_or(&[][..], Vec::as_slice);
-        let there = usize::try_from(offset).ok().and_then(|start| all.get(start..)?.get(..bytes.len()));
+        let there =
+            usize::try_from(offset).ok().and_then(|start| all.get(start..)?.get(..bytes.len()));
         bytes.copy_from_slice(there.ok_or(std::io::ErrorKind::UnexpectedEof)?);
         Ok(())
     }
