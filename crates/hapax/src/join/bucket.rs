@@ -17,11 +17,11 @@ use crate::hamming::{BitGather, Kernel, Lanes, Work};
 const TILE: usize = 4096;
 
 /// Words of a bucket that are compared with the others together.
-const GROUP: usize = 8;
+pub(super) const GROUP: usize = 8;
 
 /// Stored words are read so many at a time; what they show beyond the
 /// tile is ignored.
-const STEP: usize = 16;
+pub(super) const STEP: usize = 16;
 
 /// How to look for pairs in the parts of one stage.
 pub(super) struct Finder<'a> {
@@ -86,6 +86,47 @@ impl<I: Id> Scratch<I> {
     }
 }
 
+impl Scratch<u32> {
+    /// The part in buckets, 32 bits of each record.
+    #[inline(always)]
+    pub(super) fn halves_in_buckets<L: Lanes>(
+        &mut self,
+        lanes: L,
+        bucket: &BitGather,
+        word: impl Fn(u64) -> u32,
+    ) -> Placed<'_, u32> {
+        number_buckets(lanes, bucket, self);
+        let Self { fingerprints, ids, bucket_of, ends, order, halves, .. } = self;
+        place(fingerprints, bucket_of, ends, order, halves, word);
+        Placed { words: halves, order, ends, fingerprints, ids }
+    }
+
+    /// The part in buckets, each record whole.
+    #[inline(always)]
+    pub(super) fn wholes_in_buckets<L: Lanes>(
+        &mut self,
+        lanes: L,
+        bucket: &BitGather,
+    ) -> Placed<'_, u64> {
+        number_buckets(lanes, bucket, self);
+        let Self { fingerprints, ids, bucket_of, ends, order, wholes, .. } = self;
+        place(fingerprints, bucket_of, ends, order, wholes, |fingerprint| fingerprint);
+        Placed { words: wholes, order, ends, fingerprints, ids }
+    }
+}
+
+/// A part in buckets.
+pub(super) struct Placed<'a, W> {
+    /// Bucket after bucket, and then at least a group more.
+    pub(super) words: &'a [W],
+    /// Which record of the part each word belongs to.
+    pub(super) order: &'a [u32],
+    /// Where each bucket ends.
+    pub(super) ends: &'a [u32],
+    pub(super) fingerprints: &'a [u64],
+    pub(super) ids: &'a [u32],
+}
+
 impl<'a> Finder<'a> {
     pub(super) fn new(plan: &Plan, stage: &'a Stage, kernel: Kernel) -> Self {
         let key = |&inner: &u64| Key {
@@ -123,7 +164,7 @@ impl<I: Id> Work for FindPairs<'_, I> {
     fn run<L: Lanes>(self, lanes: L) {
         let Self { finder, scratch, found } = self;
         for (number, key) in finder.keys.iter().enumerate() {
-            number_buckets(lanes, key, scratch);
+            number_buckets(lanes, &key.bucket, scratch);
             let Scratch { fingerprints, ids, border, bucket_of, ends, order, halves, wholes } =
                 &mut *scratch;
             let hit = |a: u32, b: u32| {
@@ -155,14 +196,14 @@ impl<I: Id> Work for FindPairs<'_, I> {
 
 /// Says which bucket each record goes to, and where each bucket ends up starting.
 #[inline(always)]
-fn number_buckets<L: Lanes, I: Id>(lanes: L, key: &Key, scratch: &mut Scratch<I>) {
+fn number_buckets<L: Lanes, I: Id>(lanes: L, bits: &BitGather, scratch: &mut Scratch<I>) {
     let Scratch { fingerprints, bucket_of, ends, .. } = scratch;
     ends.clear();
-    ends.resize((1 << key.bucket.bits()) + 1, 0);
+    ends.resize((1 << bits.bits()) + 1, 0);
     bucket_of.clear();
     let ends = &mut ends[..];
     bucket_of.extend(fingerprints.iter().map(|&fingerprint| {
-        let bucket = lanes.gather(&key.bucket, fingerprint) as u16;
+        let bucket = lanes.gather(bits, fingerprint) as u16;
         ends[bucket as usize] += 1;
         bucket
     }));
@@ -257,7 +298,7 @@ fn any_inside<W: Word>(group: &[W; GROUP], bound: u32) -> bool {
 
 /// Is any word of the group near any of the stored ones?
 #[inline(always)]
-fn any_across<W: Word>(group: &[W; GROUP], stored: &[W; STEP], bound: u32) -> bool {
+pub(super) fn any_across<W: Word>(group: &[W; GROUP], stored: &[W; STEP], bound: u32) -> bool {
     let mut least = [u32::MAX; STEP];
     for &query in group {
         for (least, &word) in least.iter_mut().zip(stored) {
@@ -283,7 +324,7 @@ fn near_inside<W: Word>(group: &[W; GROUP], bound: u32, mut near: impl FnMut(usi
 }
 
 #[inline(always)]
-fn near_across<W: Word>(
+pub(super) fn near_across<W: Word>(
     group: &[W; GROUP],
     stored: &[W; STEP],
     bound: u32,
@@ -302,7 +343,7 @@ fn near_across<W: Word>(
 }
 
 /// The 32 lowest set bits of `mask`, or all of them.
-fn lowest_32(mask: u64) -> u64 {
+pub(super) fn lowest_32(mask: u64) -> u64 {
     let mut left = mask;
     while left.count_ones() > 32 {
         left &= !(1 << (63 - left.leading_zeros()));

@@ -109,17 +109,17 @@ pub fn pairs<I: Id>(
 }
 
 /// The chunks of distinct records, ascending, and the twins of each chunk.
-type Collapsed<'a, I> = (Vec<&'a [Record<I>]>, Vec<Vec<Pair<I>>>);
+pub(super) type Collapsed<'a, I> = (Vec<&'a [Record<I>]>, Vec<Vec<Pair<I>>>);
 
 /// Sorts and collapses the records where they are, with `area` as the space to partition into.
-fn collapse<'a, I: Id>(
+pub(super) fn collapse<'a, I: Id>(
     records: &'a mut [Record<I>],
     area: &mut [Record<I>],
     options: &PairOptions,
     executor: &impl Executor,
 ) -> Collapsed<'a, I> {
     let fixed = (records.len() / options.part).max(1).next_power_of_two().ilog2().min(11);
-    let digit = Digit::of(((1 << fixed) - 1) << (64 - fixed) % 64);
+    let digit = Digit::of(((1 << fixed) - 1) << ((64 - fixed) % 64));
     let tasks = records.chunks(options.chunk).zip(area.chunks_mut(options.chunk)).collect();
     let runs = executor.map(tasks, |(chunk, target)| partition(chunk, digit, target));
     let ranges = ranges(&runs, digit.values(), options.chunk);

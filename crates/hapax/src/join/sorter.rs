@@ -80,8 +80,8 @@ impl<T: Stored + Ord + Send> Sorter<T> {
     ) -> Result<(), JoinError> {
         if self.is_in_memory() {
             self.buffer.sort_unstable();
-            let things = self.buffer.into_iter();
-            return things.map(|thing| each(thing, numbers, spill)).collect();
+            let mut things = self.buffer.into_iter();
+            return things.try_for_each(|thing| each(thing, numbers, spill));
         }
         self.write(numbers, spill, executor)?;
         drop(std::mem::take(&mut self.buffer));
