@@ -9,6 +9,7 @@
 //! [`page`] turns HTML into the text a reader sees. [`text`] turns text into words.
 //! [`features`] turns words into weighted hashes. [`fingerprint`] turns those into bits,
 //! under a named recipe. [`hamming`] measures distances and [`index`] finds who is near.
+//! [`join`] finds all near pairs of a whole set, and a batch's matches in a file.
 //!
 //! # What this crate does not know
 //!
@@ -18,5 +19,6 @@ pub mod features;
 pub mod fingerprint;
 pub mod hamming;
 pub mod index;
+pub mod join;
 pub mod page;
 pub mod text;
