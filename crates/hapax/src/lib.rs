@@ -10,6 +10,7 @@
 //! [`features`] turns words into weighted hashes. [`fingerprint`] turns those into bits,
 //! under a named recipe. [`hamming`] measures distances and [`index`] finds who is near.
 //! [`join`] finds all near pairs of a whole set, and a batch's matches in a file.
+//! [`group`] makes groups of pages that match and says which copy stays.
 //!
 //! # What this crate does not know
 //!
@@ -17,6 +18,7 @@
 
 pub mod features;
 pub mod fingerprint;
+pub mod group;
 pub mod hamming;
 pub mod index;
 pub mod join;
