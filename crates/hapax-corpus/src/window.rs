@@ -1,0 +1,301 @@
+//! A piece of the unpacked stream, large enough for what is being looked for and no larger.
+//!
+//! Readers ask for more until a record or a line is complete, then cut off what is complete as a
+//! [`Chunk`] that can go to another thread. Memory is what the reader asks for, plus one read.
+//!
+//! A checksum is at the end of a member, so bytes are given out only when their member has ended
+//! well, or, in a member that is much longer than a record, when so much has followed them that
+//! damage in them would have shown: the decoder loses its way within a few kilobytes.
+//!
+//! Damage does not hide what came before it: the window says that no more can be had, the reader
+//! takes what is complete, and only then asks what was wrong and where to go on.
+
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::document::{FileId, Place};
+use crate::error::{At, Error};
+use crate::options::Limits;
+use crate::unpack::{Damage, Mark, Packing, Unpack};
+
+/// How much one step asks the decoder for.
+const STEP: usize = 256 << 10;
+/// How much of a member must follow bytes before they are trusted without its checksum.
+const HOLD: usize = 1 << 20;
+
+pub(crate) struct Window {
+    unpack: Unpack,
+    pub(crate) data: Vec<u8>,
+    /// Position in the stream of `data[0]`.
+    base: u64,
+    marks: Vec<Mark>,
+    state: State,
+    packing: Packing,
+    unpacked_limit: u64,
+    batch: usize,
+    spare: Spare,
+}
+
+enum State {
+    Open,
+    Damaged(Damage),
+    Ended,
+}
+
+/// Bytes cut from the stream with what is needed to say where they were.
+#[derive(Debug)]
+pub(crate) struct Chunk {
+    pub(crate) data: Vec<u8>,
+    base: u64,
+    marks: Vec<Mark>,
+    packing: Packing,
+    spare: Spare,
+}
+
+/// Buffers that chunks are done with. Memory that was used before costs nothing; memory fresh from
+/// the system costs a fault a page, which is as much as unpacking gzip into it.
+type Spare = Arc<Mutex<Vec<Vec<u8>>>>;
+
+/// How many buffers wait to be used again, and how large they may be.
+const SPARE_BUFFERS: usize = 16;
+const SPARE_BYTES: usize = 8 << 20;
+
+impl Drop for Chunk {
+    fn drop(&mut self) {
+        if self.data.capacity() > SPARE_BYTES {
+            return;
+        }
+        let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
+        if spare.len() < SPARE_BUFFERS {
+            let mut data = std::mem::take(&mut self.data);
+            data.clear();
+            spare.push(data);
+        }
+    }
+}
+
+impl Window {
+    pub(crate) fn new(unpack: Unpack, packing: Packing, limits: &Limits) -> Self {
+        let base = unpack.stream();
+        Self {
+            unpack,
+            data: Vec::new(),
+            base,
+            marks: Vec::new(),
+            state: State::Open,
+            packing,
+            unpacked_limit: limits.unpacked,
+            batch: limits.batch.max(1),
+            spare: Spare::default(),
+        }
+    }
+
+    /// A window over bytes that are in memory already, for reading one record again.
+    pub(crate) fn chunk_of(data: Vec<u8>, place: Place, packing: Packing) -> Chunk {
+        let marks = vec![Mark { stream: 0, file: place.member }];
+        Chunk { data, base: place.within, marks, packing, spare: Spare::default() }
+    }
+
+    /// Reads on. False when nothing more can be had: the stream ended, or is damaged here.
+    pub(crate) fn more(&mut self) -> bool {
+        if !self.is_open() {
+            return false;
+        }
+        let room = STEP.min(self.batch.max(4096));
+        let result = self.unpack.read(&mut self.data, room);
+        self.marks.extend(self.unpack.take_marks());
+        match result {
+            Ok(0) => self.state = State::Ended,
+            Ok(_) if self.unpack.stream() > self.unpacked_limit => {
+                let what =
+                    format!("unpacks to more than limits.unpacked = {} bytes", self.unpacked_limit);
+                self.state = State::Damaged(Damage {
+                    member: self.member_at(self.data.len()),
+                    cause: io::Error::other(what),
+                    fatal: true,
+                });
+            }
+            Ok(_) => return true,
+            Err(damage) => self.state = State::Damaged(damage),
+        }
+        false
+    }
+
+    /// How many of the bytes may be given out.
+    pub(crate) fn sound(&self) -> usize {
+        let all = self.data.len();
+        if self.ended() || !matches!(self.packing, Packing::Gzip | Packing::Zstd) {
+            return all;
+        }
+        let member = self.marks.last().map_or(0, |mark| mark.stream);
+        let cut_off = matches!(&self.state, State::Damaged(damage)
+            if damage.cause.kind() == io::ErrorKind::UnexpectedEof);
+        let end = self.base + all as u64;
+        if cut_off && end.saturating_sub(member) > HOLD as u64 {
+            // What precedes a cut is as good as the rest of a long member. A short one that seems
+            // to be cut off may as well be damaged and have swallowed its neighbours.
+            return all;
+        }
+        let checked = usize::try_from(member.saturating_sub(self.base)).unwrap_or(all).min(all);
+        checked.max(all.saturating_sub(HOLD))
+    }
+
+    /// More may be had.
+    pub(crate) fn is_open(&self) -> bool {
+        matches!(self.state, State::Open)
+    }
+
+    /// The stream is over, and not because of damage.
+    pub(crate) fn ended(&self) -> bool {
+        matches!(self.state, State::Ended)
+    }
+
+    /// What stopped [`more`](Self::more), and whether the file can be followed further: then the
+    /// window is empty and stands at the start of the next sound member.
+    pub(crate) fn recover(&mut self, path: &str) -> Option<Error> {
+        let damage = match std::mem::replace(&mut self.state, State::Ended) {
+            State::Damaged(damage) => damage,
+            other => {
+                self.state = other;
+                return None;
+            }
+        };
+        let at = match self.packing {
+            Packing::Plain => At::Byte(damage.member),
+            _ => At::Member { offset: damage.member, within: 0 },
+        };
+        let error = if damage.fatal && damage.cause.kind() != io::ErrorKind::Other {
+            Error::Io { action: "read", path: path.to_owned(), source: damage.cause }
+        } else {
+            Error::Damaged { path: path.to_owned(), at, what: damage.cause.to_string() }
+        };
+        self.data.clear();
+        self.base = self.unpack.stream();
+        if !damage.fatal && self.next_sound_member() {
+            self.state = State::Open;
+        }
+        Some(error)
+    }
+
+    /// A member's first bytes also occur by chance; one that gives nothing was never a member.
+    fn next_sound_member(&mut self) -> bool {
+        while matches!(self.unpack.resynchronise(), Ok(true)) {
+            let result = self.unpack.read(&mut self.data, STEP);
+            self.marks.extend(self.unpack.take_marks());
+            match result {
+                Ok(0) => return false,
+                Ok(_) => return true,
+                Err(damage) if damage.fatal => return false,
+                Err(_) => {}
+            }
+        }
+        false
+    }
+
+    /// Cuts off the first `length` bytes.
+    pub(crate) fn cut(&mut self, length: usize) -> Chunk {
+        let mut next = self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let next = next.get_or_insert_default();
+        next.extend_from_slice(&self.data[length..]);
+        let mut data = std::mem::replace(&mut self.data, std::mem::take(next));
+        data.truncate(length);
+        let marks = self.marks.clone();
+        let (base, packing, spare) = (self.base, self.packing, Arc::clone(&self.spare));
+        let chunk = Chunk { data, base, marks, packing, spare };
+        self.forget(length);
+        chunk
+    }
+
+    /// Drops the first `length` bytes.
+    pub(crate) fn drop_front(&mut self, length: usize) {
+        self.data.drain(..length);
+        self.forget(length);
+    }
+
+    fn forget(&mut self, length: usize) {
+        self.base += length as u64;
+        let current = self.marks.partition_point(|mark| mark.stream <= self.base);
+        self.marks.drain(..current.saturating_sub(1));
+    }
+
+    /// Passes over `count` bytes; false when the stream stops before.
+    pub(crate) fn discard(&mut self, mut count: u64) -> bool {
+        loop {
+            let here = usize::try_from(count).unwrap_or(usize::MAX).min(self.data.len());
+            self.drop_front(here);
+            count -= here as u64;
+            if count == 0 {
+                return true;
+            }
+            if !self.more() {
+                return false;
+            }
+        }
+    }
+
+    /// Where `data[index]` is.
+    pub(crate) fn at(&self, index: usize) -> At {
+        let (member, within) = address(&self.marks, self.base + index as u64);
+        at(self.packing, member, within)
+    }
+
+    /// Does a member begin at `data[index]`?
+    pub(crate) fn member_begins(&self, index: usize) -> bool {
+        let stream = self.base + index as u64;
+        self.marks.iter().any(|mark| mark.stream == stream)
+    }
+
+    /// The first position behind `data[index]` where a member begins.
+    pub(crate) fn member_after(&self, index: usize) -> Option<usize> {
+        let stream = self.base + index as u64;
+        let next = self.marks.iter().find(|mark| mark.stream > stream)?;
+        usize::try_from(next.stream - self.base).ok().filter(|at| *at < self.data.len())
+    }
+
+    /// How far into the file the window has read, as far as the packing shows it.
+    pub(crate) fn offset(&self) -> u64 {
+        self.unpack.offset()
+    }
+
+    fn member_at(&self, index: usize) -> u64 {
+        address(&self.marks, self.base + index as u64).0
+    }
+}
+
+/// A plain file has no members: what lies before something is all of the file.
+pub(crate) fn at(packing: Packing, member: u64, within: u64) -> At {
+    match packing {
+        Packing::Plain => At::Byte(within),
+        _ => At::Member { offset: member, within },
+    }
+}
+
+impl Chunk {
+    /// Where something is, for an error.
+    pub(crate) fn at(&self, place: Place) -> At {
+        at(self.packing, place.member, place.within)
+    }
+
+    /// The place of `length` bytes from `start`.
+    pub(crate) fn place(&self, file: FileId, number: u64, start: usize, length: usize) -> Place {
+        let (member, within) = address(&self.marks, self.base + start as u64);
+        Place { file, number, member, within, length: u32::try_from(length).unwrap_or(u32::MAX) }
+    }
+
+    /// Offset and length in the file of the member that holds exactly `start..end`.
+    pub(crate) fn own_member(&self, start: usize, end: usize) -> Option<(u64, u64)> {
+        let (start, end) = (self.base + start as u64, self.base + end as u64);
+        let first = self.marks.iter().rposition(|mark| mark.stream == start)?;
+        let next = self.marks.get(first + 1)?;
+        (next.stream == end).then(|| (self.marks[first].file, next.file - self.marks[first].file))
+    }
+}
+
+/// The member a stream position lies in, and how far into it.
+fn address(marks: &[Mark], stream: u64) -> (u64, u64) {
+    let after = marks.partition_point(|mark| mark.stream <= stream);
+    match after.checked_sub(1).map(|last| marks[last]) {
+        Some(mark) => (mark.file, stream - mark.stream),
+        None => (0, stream),
+    }
+}
