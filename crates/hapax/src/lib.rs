@@ -9,6 +9,7 @@
 //! [`page`] turns HTML into the text a reader sees. [`text`] turns text into words.
 //! [`features`] turns words into weighted hashes. [`fingerprint`] turns those into bits,
 //! under a named recipe. [`hamming`] measures distances and [`index`] finds who is near.
+//! [`group`] makes groups of pages that match and says which copy stays.
 //!
 //! # What this crate does not know
 //!
@@ -16,6 +17,7 @@
 
 pub mod features;
 pub mod fingerprint;
+pub mod group;
 pub mod hamming;
 pub mod index;
 pub mod page;

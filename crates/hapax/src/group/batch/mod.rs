@@ -1,0 +1,271 @@
+//! All pages at once: confirmed pairs in, winner-verified groups out.
+//!
+//! Pages with equal content are one node, and so is a page with everything that redirects to
+//! it. Nodes joined by pairs form a *family* (a connected component). A family is not a group:
+//! its ends may have nothing in common. Its best page takes every node it matches itself as
+//! its group, a *star*; what is left regroups among itself in the same way:
+//!
+//! ```text
+//!   rank          1 --- 4 --- 2 --- 5 --- 3        a family of five in a chain
+//!   stars        (1)--- 4    (2)--- 5    (3)       1 takes 4; 2 takes 5; 3 is alone
+//! ```
+//!
+//! Going through the nodes once, best first, gives the same stars as that recursion: a node
+//! that no better winner has taken is the best of what is left around it. Each pair is looked
+//! at once, from its better end.
+//!
+//! # What it promises
+//!
+//! - Every page is a winner, or matches its winner directly, has its content, or redirects to
+//!   a page that does. No page is removed for being like a page that is like the winner.
+//! - Winners beat all members of their group, and no two winners match each other.
+//! - The answer depends on the set of pages and pairs, not on their order, as long as no two
+//!   pages share both address and id. Groups are numbered by the position of their winners.
+//! - Time O(pages log pages + pairs), memory linear in both: a chain or star of a million
+//!   pages and a million identical ones cost no more than ordinary ones.
+//!
+//! # What it does not know
+//!
+//! How pairs were found and confirmed. A pair that is missing is not a match.
+//!
+//! Source: Zhu et al. 2012, sections 5 and 5.2 (verification against the winner, repair).
+//! Taken further: every group is repaired, not only those with many failing members.
+
+mod nodes;
+mod ranking;
+mod stars;
+mod union_find;
+
+use super::facts::PageFacts;
+use super::reason::{DecidedBy, Reason};
+use super::rules::Rules;
+use super::scope::ScopeKey;
+use crate::fingerprint::ContentHash;
+pub use union_find::UnionFind;
+
+/// Two pages that were found alike and confirmed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NearPair {
+    /// Position of one page.
+    pub a: u32,
+    /// Position of the other.
+    pub b: u32,
+    /// Bits in which the fingerprints differ.
+    pub distance: u8,
+    /// The similarity that confirmed the pair, `0.0..=1.0`.
+    pub similarity: f32,
+}
+
+/// Pages and what is known between them; pages are named by their position in `pages`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BatchInput<'a> {
+    /// One entry a page.
+    pub pages: &'a [PageFacts<'a>],
+    /// The content of each page, `None` for an empty page, which is nobody's duplicate.
+    /// Or no entries at all: then only pairs count.
+    pub contents: &'a [Option<ContentHash>],
+    /// The scope of each page, or no entries when all may be compared. Pairs and equal
+    /// contents across scopes are ignored.
+    pub scopes: &'a [ScopeKey],
+    /// `(from, to)`: the first page redirects to the second. Such a page has no content of its
+    /// own; pairs with it are ignored, and it shares the fate of the last page of the chain.
+    pub redirects: &'a [(u32, u32)],
+    /// Confirmed pairs in any order and direction; repeats and loops do no harm.
+    pub pairs: &'a [NearPair],
+}
+
+/// Why pages could not be grouped.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BatchError {
+    /// More pages than positions.
+    #[error("{found} pages are more than the {max} that can be grouped at once", max = u32::MAX - 1)]
+    TooManyPages {
+        /// How many there are.
+        found: usize,
+    },
+    /// More pairs than can be counted.
+    #[error("{found} pairs are more than the {max} that can be grouped at once", max = u32::MAX)]
+    TooManyPairs {
+        /// How many there are.
+        found: usize,
+    },
+    /// A list that goes with the pages has another length.
+    #[error("{found} {what} for {pages} pages: give one for each page, or none")]
+    Lengths {
+        /// Which list.
+        what: &'static str,
+        /// Its length.
+        found: usize,
+        /// How many pages there are.
+        pages: usize,
+    },
+    /// A pair or a redirect names a page that is not there.
+    #[error("{what} names page {page}, but there are only {pages} pages")]
+    NoSuchPage {
+        /// `a pair` or `a redirect`.
+        what: &'static str,
+        /// The position named.
+        page: u32,
+        /// How many pages there are.
+        pages: usize,
+    },
+    /// A page redirects to two different pages.
+    #[error("page {page} redirects both to page {first} and to page {second}")]
+    TwoRedirects {
+        /// The page.
+        page: u32,
+        /// The lower of two targets.
+        first: u32,
+        /// Another one.
+        second: u32,
+    },
+}
+
+/// What becomes of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Outcome {
+    /// The winner of its group; stays.
+    Kept,
+    /// Has the winner's content; removable.
+    Exact,
+    /// Matches the winner; removable.
+    Near,
+    /// Redirects, at last, to the winner or to a removable page of its group; removable.
+    Redirect,
+}
+
+impl Outcome {
+    /// May the page go?
+    pub const fn removable(self) -> bool {
+        !matches!(self, Self::Kept)
+    }
+}
+
+/// Where a page ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Placement {
+    /// Index into [`Grouping::stars`].
+    pub star: u32,
+    /// Stays or goes.
+    pub outcome: Outcome,
+    /// Bits between the page and the winner.
+    pub distance: u8,
+    /// Similarity with the winner, `0.0..=1.0`.
+    pub similarity: f32,
+    /// What decided for the winner; `None` for the winner itself.
+    pub decided: Option<DecidedBy>,
+}
+
+/// A group: a winner and the pages that match it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Star {
+    /// Position of the page that stays.
+    pub winner: u32,
+    /// Pages, the winner included.
+    pub size: u32,
+    /// The largest distance between the winner and a page.
+    pub radius: u8,
+    /// No two pages of the group are farther apart: the sum of the two largest distances.
+    pub diameter: u8,
+    /// Index into [`Grouping::families`] when the pages are *related* to those of other groups.
+    pub family: Option<u32>,
+    first: u32,
+}
+
+/// Several groups that a chain of pairs connects. Plain transitive closure would have removed
+/// all of their pages but one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Family {
+    /// The group of the family's best page: the one the others hang on.
+    pub head: u32,
+    /// How many groups it fell into.
+    pub stars: u32,
+    /// Pages in all of them.
+    pub pages: u32,
+    /// Pages that do not match the head's winner.
+    pub failing: u32,
+}
+
+impl Family {
+    /// The share of pages, the best one aside, that do not match it, `0.0..=1.0`.
+    pub fn failing_share(&self) -> f64 {
+        f64::from(self.failing) / f64::from((self.pages - 1).max(1))
+    }
+}
+
+/// The groups of a batch.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Grouping {
+    placements: Vec<Placement>,
+    stars: Vec<Star>,
+    families: Vec<Family>,
+    members: Vec<u32>,
+}
+
+impl Grouping {
+    /// Groups the pages.
+    ///
+    /// # Errors
+    ///
+    /// Lists that do not fit together; see [`BatchError`].
+    pub fn of(rules: &Rules, input: &BatchInput<'_>) -> Result<Self, BatchError> {
+        check(input)?;
+        let nodes = nodes::Nodes::collapse(input)?;
+        Ok(stars::build(rules, input, &nodes))
+    }
+
+    /// Where each page ended, by position.
+    pub fn placements(&self) -> &[Placement] {
+        &self.placements
+    }
+
+    /// All groups, by the position of their winners.
+    pub fn stars(&self) -> &[Star] {
+        &self.stars
+    }
+
+    /// Families of two or more groups, by their heads.
+    pub fn families(&self) -> &[Family] {
+        &self.families
+    }
+
+    /// The pages of a group: the winner, then the others, best first.
+    pub fn members(&self, star: &Star) -> &[u32] {
+        let first = star.first as usize;
+        &self.members[first..first + star.size as usize]
+    }
+
+    /// The position of the page that stays instead of this one; its own for a winner.
+    pub fn winner(&self, page: u32) -> u32 {
+        self.stars[self.placements[page as usize].star as usize].winner
+    }
+
+    /// Why the page may go, in words; `None` when it stays.
+    pub fn reason(&self, rules: &Rules, pages: &[PageFacts<'_>], page: u32) -> Option<Reason> {
+        let by = self.placements[page as usize].decided?;
+        let winner = &pages[self.winner(page) as usize];
+        Some(Reason::new(rules, by, winner, &pages[page as usize]))
+    }
+}
+
+fn check(input: &BatchInput<'_>) -> Result<(), BatchError> {
+    let pages = input.pages.len();
+    if pages >= u32::MAX as usize {
+        return Err(BatchError::TooManyPages { found: pages });
+    }
+    if u32::try_from(input.pairs.len()).is_err() {
+        return Err(BatchError::TooManyPairs { found: input.pairs.len() });
+    }
+    for (what, found) in [("contents", input.contents.len()), ("scopes", input.scopes.len())] {
+        if found != 0 && found != pages {
+            return Err(BatchError::Lengths { what, found, pages });
+        }
+    }
+    let pairs = input.pairs.iter().map(|pair| ("a pair", pair.a.max(pair.b)));
+    let redirects = input.redirects.iter().map(|&(from, to)| ("a redirect", from.max(to)));
+    match pairs.chain(redirects).find(|&(_, page)| page as usize >= pages) {
+        Some((what, page)) => Err(BatchError::NoSuchPage { what, page, pages }),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,136 @@
+//! Many pages in order of preference.
+//!
+//! The order of [`Rules::order`], redirecting pages last. Comparing two pages at a time would
+//! fetch their addresses from memory for every comparison; instead the pages are sorted
+//! column by column: by the first number that tells any of them apart, then every run of
+//! equal pages by the second, and so on, then by eight bytes of the address at a time. Runs
+//! stay in order of position until a column parts them, so memory is read forwards.
+
+use super::BatchInput;
+use super::nodes::Nodes;
+use crate::group::facts::PageFacts;
+use crate::group::reason::DecidedBy;
+use crate::group::rules::{Rules, tie_break};
+
+/// Bytes of an address in one column.
+const CHUNK: usize = 8;
+
+/// What the rules say about some of the pages: a row of numbers for each, less is better.
+pub(super) struct Costs {
+    /// Where the row of a page is, by position; anything for pages without one.
+    row: Vec<u32>,
+    /// Rows of whether it redirects, then a number a rule.
+    numbers: Vec<u64>,
+    width: usize,
+    /// Columns in which the rows are not all alike.
+    telling: Vec<usize>,
+}
+
+impl Costs {
+    /// Rows for `pages`, which are positions in increasing order.
+    pub(super) fn of(rules: &Rules, input: &BatchInput<'_>, nodes: &Nodes, pages: &[u32]) -> Self {
+        let width = 1 + rules.list().len();
+        let mut row = vec![0; input.pages.len()];
+        let mut numbers = Vec::with_capacity(pages.len() * width);
+        for (i, &page) in (0u32..).zip(pages) {
+            row[page as usize] = i;
+            numbers.push(u64::from(nodes.redirects[page as usize]));
+            let facts = &input.pages[page as usize];
+            numbers.extend(rules.list().iter().map(|rule| rule.cost(facts)));
+        }
+        let differ = |&column: &usize| {
+            let mut values = numbers.iter().skip(column).step_by(width);
+            let first = values.next();
+            values.any(|value| Some(value) != first)
+        };
+        let telling = (0..width).filter(differ).collect();
+        Self { row, numbers, width, telling }
+    }
+
+    fn at(&self, page: u32) -> &[u64] {
+        let from = self.row[page as usize] as usize * self.width;
+        &self.numbers[from..from + self.width]
+    }
+
+    /// What tells a winner from a page that does not redirect.
+    pub(super) fn decided(&self, input: &BatchInput<'_>, winner: u32, loser: u32) -> DecidedBy {
+        let (a, b) = (self.at(winner), self.at(loser));
+        match self.telling.iter().find(|&&column| a[column] != b[column]) {
+            Some(0) => DecidedBy::Redirect,
+            Some(&column) => DecidedBy::Rule((column - 1) as u8),
+            None => tie_break(&input.pages[winner as usize], &input.pages[loser as usize]).1,
+        }
+    }
+
+    /// Sorts pages that have rows, winners first. Pages equal in address and id keep the
+    /// order of their positions.
+    pub(super) fn sort(&self, input: &BatchInput<'_>, pages: &mut [u32]) {
+        let facts = |page: u32| &input.pages[page as usize];
+        let mut keyed: Vec<(u64, u32)> = Vec::new();
+        let mut runs = vec![(0, pages.len(), Column::Number(0))];
+        while let Some((from, to, column)) = runs.pop() {
+            let run = &mut pages[from..to];
+            let after_chunks = |done: usize| {
+                let longer = run.iter().any(|&page| facts(page).url.len() > done * CHUNK);
+                if longer { Column::Chunk(done) } else { Column::Length }
+            };
+            // A column that is asked for may not exist; then the one after it is meant.
+            let column = match column {
+                Column::Number(i) if i >= self.telling.len() => after_chunks(0),
+                Column::Chunk(i) => after_chunks(i),
+                Column::Number(_) | Column::Length | Column::Id => column,
+            };
+            let next = match column {
+                Column::Number(i) => Some(Column::Number(i + 1)),
+                Column::Chunk(i) => Some(Column::Chunk(i + 1)),
+                Column::Length => Some(Column::Id),
+                Column::Id => None,
+            };
+            keyed.clear();
+            keyed.extend(run.iter().map(|&page| (self.key(facts(page), page, column), page)));
+            if keyed.iter().any(|&(key, _)| key != keyed[0].0) {
+                keyed.sort_unstable();
+                for (place, &(_, page)) in run.iter_mut().zip(&keyed) {
+                    *place = page;
+                }
+            }
+            let mut start = from;
+            for equal in keyed.chunk_by(|a, b| a.0 == b.0) {
+                if let Some(next) = next
+                    && equal.len() > 1
+                {
+                    runs.push((start, start + equal.len(), next));
+                }
+                start += equal.len();
+            }
+        }
+    }
+
+    fn key(&self, facts: &PageFacts<'_>, page: u32, column: Column) -> u64 {
+        match column {
+            Column::Number(i) => self.at(page)[self.telling[i]],
+            Column::Chunk(i) => chunk(&facts.url, i),
+            Column::Length => facts.url.len() as u64,
+            Column::Id => facts.id,
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Column {
+    /// A place in `telling`.
+    Number(usize),
+    /// Bytes of the address, zeros beyond its end.
+    Chunk(usize),
+    /// Tells an address from the same address followed by zeros.
+    Length,
+    Id,
+}
+
+fn chunk(url: &str, i: usize) -> u64 {
+    let rest = url.as_bytes().get(i * CHUNK..).unwrap_or_default();
+    let mut bytes = [0; CHUNK];
+    let n = rest.len().min(CHUNK);
+    bytes[..n].copy_from_slice(&rest[..n]);
+    u64::from_be_bytes(bytes)
+}

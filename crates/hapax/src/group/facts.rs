@@ -1,0 +1,179 @@
+//! What is known of a page when copies compete: the input of the winner rules.
+//!
+//! Everything here is a property of one page, never of a pair: that is what makes the order
+//! of pages total, and the winner independent of who arrived first.
+//!
+//! # What this module does not know
+//!
+//! Contents. Whether two pages are alike was decided before they compete. Addresses are only
+//! taken apart, not resolved: `HTTP://Example.org` and `http://example.org/` are two addresses.
+
+use std::borrow::Cow;
+
+/// What the rules may look at. Unknown facts lose against known ones.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PageFacts<'a> {
+    /// The page's address, or whatever names the document.
+    pub url: Cow<'a, str>,
+    /// Decides between pages with equal addresses, lower first. Must not come from the
+    /// order of arrival if the result is not to depend on it.
+    pub id: u64,
+    /// PageRank, clicks, anything of which more is better. NaN counts as unknown.
+    pub score: Option<f64>,
+    /// When the page was fetched, seconds since 1970.
+    pub fetched: Option<u64>,
+    /// Words of text.
+    pub words: u32,
+    /// The address in the page's own `rel=canonical`, absolute.
+    pub canonical: Option<Cow<'a, str>>,
+    /// Does some other page name this one as canonical? See [`note_canonicals`].
+    pub named_canonical: bool,
+}
+
+/// What canonical links say about a page, best last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CanonicalStanding {
+    /// It says that another address is canonical.
+    Elsewhere,
+    /// Nobody says anything.
+    Silent,
+    /// It names itself.
+    Itself,
+    /// Another page names it, and it does not disagree.
+    Named,
+}
+
+impl PageFacts<'_> {
+    /// Facts of a page of which only the address is known.
+    pub fn at(url: &str) -> PageFacts<'_> {
+        PageFacts { url: Cow::Borrowed(url), ..PageFacts::default() }
+    }
+
+    /// Where canonical links leave this page.
+    pub fn canonical_standing(&self) -> CanonicalStanding {
+        match &self.canonical {
+            Some(other) if without_fragment(other) != without_fragment(&self.url) => {
+                CanonicalStanding::Elsewhere
+            }
+            _ if self.named_canonical => CanonicalStanding::Named,
+            Some(_) => CanonicalStanding::Itself,
+            None => CanonicalStanding::Silent,
+        }
+    }
+
+    /// Was it fetched over TLS?
+    pub fn is_https(&self) -> bool {
+        self.url.get(..8).is_some_and(|start| start.eq_ignore_ascii_case("https://"))
+    }
+
+    /// The host as written in the address, without user and port; empty when there is none.
+    pub fn host(&self) -> &str {
+        host(&self.url)
+    }
+
+    /// Does the address look made by a program: a query, a session, a script's ending?
+    pub fn is_dynamic(&self) -> bool {
+        const SCRIPTS: [&str; 8] =
+            [".php", ".asp", ".aspx", ".jsp", ".jspx", ".cgi", ".cfm", ".do"];
+        let url = without_fragment(&self.url);
+        if url.contains(['?', ';']) || url.contains("/cgi-bin/") {
+            return true;
+        }
+        let last = url.rsplit('/').next().unwrap_or(url);
+        let ends = |ending: &&str| {
+            last.len() > ending.len()
+                && last.as_bytes()[last.len() - ending.len()..]
+                    .eq_ignore_ascii_case(ending.as_bytes())
+        };
+        // The last part of `http://site.do` is a host, not a script.
+        !url.ends_with(self.host()) && SCRIPTS.iter().any(ends)
+    }
+
+    /// The score, unless it is unknown.
+    pub(super) fn known_score(&self) -> Option<f64> {
+        self.score.filter(|score| !score.is_nan())
+    }
+}
+
+/// Sets [`named_canonical`](PageFacts::named_canonical) of every page that another page of the
+/// slice names as its canonical address, and clears it for all others.
+pub fn note_canonicals(pages: &mut [PageFacts<'_>]) {
+    let mut named: Vec<&str> = pages
+        .iter()
+        .filter(|page| page.canonical_standing() == CanonicalStanding::Elsewhere)
+        .filter_map(|page| page.canonical.as_deref().map(without_fragment))
+        .collect();
+    named.sort_unstable();
+    named.dedup();
+    let flags: Vec<bool> = pages
+        .iter()
+        .map(|page| named.binary_search(&without_fragment(&page.url)).is_ok())
+        .collect();
+    for (page, flag) in pages.iter_mut().zip(flags) {
+        page.named_canonical = flag;
+    }
+}
+
+/// The host of an address; empty when it has none.
+pub(super) fn host(url: &str) -> &str {
+    let Some((_, rest)) = url.split_once("://") else { return "" };
+    let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or(rest);
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    if host.starts_with('[') {
+        // An IPv6 address: its colons do not start a port.
+        return host.find(']').map_or(host, |end| &host[..=end]);
+    }
+    host.split(':').next().unwrap_or(host).trim_end_matches('.')
+}
+
+fn without_fragment(url: &str) -> &str {
+    url.split_once('#').map_or(url, |(before, _)| before)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_are_found_in_any_address() {
+        for (url, expected) in [
+            ("https://example.org/a/b", "example.org"),
+            ("http://user:pw@Example.org:8080/?q=1", "Example.org"),
+            ("https://[2001:db8::1]:443/", "[2001:db8::1]"),
+            ("https://example.org.", "example.org"),
+            ("doc-17", ""),
+            ("", ""),
+        ] {
+            assert_eq!(host(url), expected, "{url}");
+        }
+    }
+
+    #[test]
+    fn dynamic_addresses_are_told_from_static_ones() {
+        for dynamic in [
+            "http://a.org/x?id=3",
+            "http://a.org/index.PHP",
+            "http://a.org/cgi-bin/show",
+            "http://a.org/x;jsessionid=1",
+        ] {
+            assert!(PageFacts::at(dynamic).is_dynamic(), "{dynamic}");
+        }
+        for still in ["http://a.org/", "http://a.org/x.html", "http://site.do", "http://a.org/#?"] {
+            assert!(!PageFacts::at(still).is_dynamic(), "{still}");
+        }
+    }
+
+    #[test]
+    fn canonical_links_give_pages_a_standing() {
+        let mut pages = [
+            PageFacts { canonical: Some("http://a/2".into()), ..PageFacts::at("http://a/1") },
+            PageFacts::at("http://a/2"),
+            PageFacts { canonical: Some("http://a/3#top".into()), ..PageFacts::at("http://a/3") },
+            PageFacts::at("http://a/4"),
+        ];
+        note_canonicals(&mut pages);
+        let standing: Vec<_> = pages.iter().map(PageFacts::canonical_standing).collect();
+        use CanonicalStanding::*;
+        assert_eq!(standing, [Elsewhere, Named, Itself, Silent]);
+    }
+}

@@ -1,0 +1,37 @@
+//! Duplicate groups and their winners: which copy stays, which may go, and why.
+//!
+//! ```text
+//!   pages that match       one batch at once            one page after another
+//!   in a chain             stars around winners         a group with a winner
+//!
+//!   A -- B -- C -- D       (A) -- B    (C) -- D         (A) -- B    C, D related
+//! ```
+//!
+//! Likeness is not transitive: A matches B and B matches C, yet A and C may share little.
+//! So a page is *removable* only if it matches the winner of its group itself.
+//!
+//! # Reading order
+//!
+//! [`facts`] is what is known of a page and [`rules`] the order in which copies are preferred;
+//! [`reason`] puts a decision into words. [`scope`] restricts who is compared. [`batch`]
+//! groups all pages at once from their confirmed pairs.
+//!
+//! # What this module does not know
+//!
+//! Contents and how they are compared: pairs come in confirmed. Files, clocks and threads.
+//!
+//! Source: Zhu et al. 2012, sections 3 and 5.
+
+pub mod batch;
+pub mod facts;
+pub mod reason;
+pub mod rules;
+pub mod scope;
+#[cfg(test)]
+mod tests;
+
+pub use batch::{BatchError, BatchInput, Family, Grouping, NearPair, Outcome, Placement, Star};
+pub use facts::{PageFacts, note_canonicals};
+pub use reason::{DecidedBy, Reason};
+pub use rules::{ParseRulesError, Rule, Rules};
+pub use scope::{ParseScopeError, Scope, ScopeFacts, ScopeKey};

@@ -1,0 +1,130 @@
+//! Why one copy stayed and the other did not, in words.
+//!
+//! A decision is remembered in a byte ([`DecidedBy`]); the sentence is made when somebody
+//! reads it, from the facts of the two pages.
+
+use super::facts::{CanonicalStanding, PageFacts};
+use super::rules::{Rule, Rules, is_below};
+use std::fmt;
+
+/// What told a winner from a loser.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DecidedBy {
+    /// The rule at this place of the list.
+    Rule(u8),
+    /// All rules found them equal; the address comes first in byte order.
+    Url,
+    /// The addresses are equal too.
+    Id,
+    /// No competition: the loser only redirects.
+    Redirect,
+}
+
+impl DecidedBy {
+    /// The name of the rule: as the user wrote it, or `url`, `id`, `redirect`.
+    pub fn name(self, rules: &Rules) -> &'static str {
+        match self {
+            Self::Rule(i) => rules.list().get(usize::from(i)).map_or("unknown rule", Rule::name),
+            Self::Url => "url",
+            Self::Id => "id",
+            Self::Redirect => "redirect",
+        }
+    }
+}
+
+/// The rule that decided and what it saw.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reason {
+    /// Name of the rule, or `url`, `id`, `redirect`.
+    pub rule: &'static str,
+    /// For people, such as `shorter URL (23 < 41 characters)`.
+    pub text: String,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.rule, self.text)
+    }
+}
+
+impl Reason {
+    /// The sentence for a decision between these two.
+    pub fn new(
+        rules: &Rules,
+        by: DecidedBy,
+        winner: &PageFacts<'_>,
+        loser: &PageFacts<'_>,
+    ) -> Self {
+        let text = match by {
+            DecidedBy::Rule(i) => match rules.list().get(usize::from(i)) {
+                Some(rule) => sentence(rule, winner, loser),
+                None => "decided under another list of rules".into(),
+            },
+            DecidedBy::Url => "equal by every rule, and its URL is first in order".into(),
+            DecidedBy::Id => format!("equal by every rule and URL, lower id ({})", winner.id),
+            DecidedBy::Redirect => "the other one redirects".into(),
+        };
+        Self { rule: by.name(rules), text }
+    }
+}
+
+fn sentence(rule: &Rule, winner: &PageFacts<'_>, loser: &PageFacts<'_>) -> String {
+    match rule {
+        Rule::Score => match (winner.known_score(), loser.known_score()) {
+            (Some(a), Some(b)) => format!("higher score ({a} > {b})"),
+            (a, _) => format!("has a score ({})", a.unwrap_or(f64::NAN)),
+        },
+        Rule::PreferHost(names) => preferred("host", names, winner, loser),
+        Rule::PreferTld(names) => preferred("top-level domain", names, winner, loser),
+        Rule::AvoidHost(names) => avoided("host", names, loser),
+        Rule::AvoidTld(names) => avoided("top-level domain", names, loser),
+        Rule::Https => "https over http".into(),
+        Rule::Canonical => match (winner.canonical_standing(), loser.canonical_standing()) {
+            (_, CanonicalStanding::Elsewhere)
+                if loser.canonical.as_deref() == Some(&*winner.url) =>
+            {
+                "the other one names it as canonical".into()
+            }
+            (CanonicalStanding::Named, _) => "named canonical by another page".into(),
+            (CanonicalStanding::Itself, _) => "names itself as canonical".into(),
+            (CanonicalStanding::Silent | CanonicalStanding::Elsewhere, _) => {
+                "the other one names another page as canonical".into()
+            }
+        },
+        Rule::Static => "static URL over a dynamic one".into(),
+        Rule::ShortestUrl => format!(
+            "shorter URL ({} < {} characters)",
+            winner.url.chars().count(),
+            loser.url.chars().count()
+        ),
+        Rule::Earliest => by_time("earlier", '<', winner, loser),
+        Rule::Latest => by_time("later", '>', winner, loser),
+        Rule::Longest => format!("longer text ({} > {} words)", winner.words, loser.words),
+        Rule::Shortest => format!("shorter text ({} < {} words)", winner.words, loser.words),
+    }
+}
+
+fn preferred(
+    what: &str,
+    names: &[String],
+    winner: &PageFacts<'_>,
+    loser: &PageFacts<'_>,
+) -> String {
+    let listed = |page: &PageFacts<'_>| names.iter().find(|name| is_below(page.host(), name));
+    match (listed(winner), listed(loser)) {
+        (Some(a), Some(b)) => format!("preferred {what} ({a} before {b})"),
+        (a, _) => format!("preferred {what} ({})", a.map_or("", String::as_str)),
+    }
+}
+
+fn avoided(what: &str, names: &[String], loser: &PageFacts<'_>) -> String {
+    let name = names.iter().find(|name| is_below(loser.host(), name));
+    format!("the other one is on an avoided {what} ({})", name.map_or("", String::as_str))
+}
+
+fn by_time(word: &str, sign: char, winner: &PageFacts<'_>, loser: &PageFacts<'_>) -> String {
+    match (winner.fetched, loser.fetched) {
+        (Some(a), Some(b)) => format!("fetched {word} ({a} {sign} {b})"),
+        (a, _) => format!("known time of fetching ({})", a.unwrap_or_default()),
+    }
+}

@@ -1,0 +1,335 @@
+//! Which copy stays: an ordered list of rules that the user writes.
+//!
+//! ```
+//! use hapax::group::{PageFacts, Rules};
+//!
+//! let rules: Rules = "score, prefer-tld:uk, https, shortest-url".parse()?;
+//! let long = PageFacts::at("https://example.org/tea/index.html");
+//! let short = PageFacts::at("https://example.org/tea/");
+//! let reason = rules.reason(&short, &long);
+//! assert!(rules.better(&short, &long));
+//! assert_eq!(reason.to_string(), "shortest-url: shorter URL (24 < 34 characters)");
+//! # Ok::<(), hapax::group::ParseRulesError>(())
+//! ```
+//!
+//! | rule | prefers |
+//! |---|---|
+//! | `score` | the higher score |
+//! | `prefer-host:A\|B` | a host of the list (or below one), the first listed most |
+//! | `avoid-host:A\|B` | a host that is not listed nor below a listed one |
+//! | `prefer-tld:uk\|org`, `avoid-tld:..` | the same for the ends of host names |
+//! | `https` | https over anything else |
+//! | `canonical` | named canonical by others, then by itself, then silent, then pointing elsewhere |
+//! | `static` | an address without query, session or script ending |
+//! | `shortest-url` | the shorter address, in characters |
+//! | `earliest`, `latest` | the time of fetching |
+//! | `longest`, `shortest` | the length of the text, in words |
+//!
+//! # What it promises
+//!
+//! A total order: each rule maps a page to a number, the first rule whose numbers differ
+//! decides, then the address in byte order, then the id. So the best of a set depends on the
+//! set alone. An unknown score or time is worse than any known one, in both directions.
+//!
+//! Source: Zhu et al. 2012, section 5, for what the rules look at.
+
+use super::facts::PageFacts;
+use super::reason::{DecidedBy, Reason};
+use std::cmp::Ordering;
+use std::fmt;
+use std::str::FromStr;
+
+/// One rule of a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Rule {
+    /// `score`
+    Score,
+    /// `prefer-host:A|B`
+    PreferHost(Vec<String>),
+    /// `avoid-host:A|B`
+    AvoidHost(Vec<String>),
+    /// `prefer-tld:A|B`
+    PreferTld(Vec<String>),
+    /// `avoid-tld:A|B`
+    AvoidTld(Vec<String>),
+    /// `https`
+    Https,
+    /// `canonical`
+    Canonical,
+    /// `static`
+    Static,
+    /// `shortest-url`
+    ShortestUrl,
+    /// `earliest`
+    Earliest,
+    /// `latest`
+    Latest,
+    /// `longest`
+    Longest,
+    /// `shortest`
+    Shortest,
+}
+
+/// Every rule as the user writes it.
+pub const KNOWN_RULES: &str = "score, prefer-host:A|B, avoid-host:A|B, prefer-tld:A|B, \
+     avoid-tld:A|B, https, canonical, static, shortest-url, earliest, latest, longest, shortest";
+
+/// The default list.
+pub const DEFAULT_RULES: &str = "score, https, canonical, static, shortest-url, earliest";
+
+/// The longest list: a decision remembers its rule in a byte.
+pub const MAX_RULES: usize = 200;
+
+/// Why a text is not a list of rules.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ParseRulesError {
+    /// No such rule.
+    #[error("no winner rule is called `{word}`; the rules are {KNOWN_RULES}")]
+    Unknown {
+        /// The word, as given.
+        word: String,
+    },
+    /// A rule that needs a list has none, or has an empty name in it.
+    #[error("winner rule `{word}` needs names: write {rule}:first|second")]
+    NeedsNames {
+        /// The word, as given.
+        word: String,
+        /// The rule's name.
+        rule: &'static str,
+    },
+    /// A rule that takes no list has one.
+    #[error("winner rule `{word}` takes nothing after the colon: write {rule}")]
+    NeedsNothing {
+        /// The word, as given.
+        word: String,
+        /// The rule's name.
+        rule: &'static str,
+    },
+    /// The same rule twice: the second can never decide.
+    #[error("winner rule `{word}` is written twice")]
+    Twice {
+        /// The word, as given.
+        word: String,
+    },
+    /// More rules than a list may have.
+    #[error("{found} winner rules are more than the {MAX_RULES} a list may have")]
+    TooMany {
+        /// How many were given.
+        found: usize,
+    },
+}
+
+/// An ordered list of rules; empty means that only the address decides.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rules {
+    list: Vec<Rule>,
+}
+
+impl Default for Rules {
+    /// [`DEFAULT_RULES`].
+    fn default() -> Self {
+        use Rule::{Canonical, Earliest, Https, Score, ShortestUrl, Static};
+        Self { list: vec![Score, Https, Canonical, Static, ShortestUrl, Earliest] }
+    }
+}
+
+impl Rules {
+    /// The rules, most important first.
+    pub fn list(&self) -> &[Rule] {
+        &self.list
+    }
+
+    /// Does `a` win over `b`?
+    pub fn better(&self, a: &PageFacts<'_>, b: &PageFacts<'_>) -> bool {
+        self.order(a, b).0 == Ordering::Less
+    }
+
+    /// Winners first, and what decided. Equal only when address and id are equal too.
+    pub fn order(&self, a: &PageFacts<'_>, b: &PageFacts<'_>) -> (Ordering, DecidedBy) {
+        for (i, rule) in self.list.iter().enumerate() {
+            let order = rule.cost(a).cmp(&rule.cost(b));
+            if order.is_ne() {
+                // At most MAX_RULES.
+                return (order, DecidedBy::Rule(i as u8));
+            }
+        }
+        tie_break(a, b)
+    }
+
+    /// Why `winner` stays and `loser` does not, with the values that decided.
+    ///
+    /// Call it with the winner first; the text is about the first rule that tells them apart.
+    pub fn reason(&self, winner: &PageFacts<'_>, loser: &PageFacts<'_>) -> Reason {
+        let (_, by) = self.order(winner, loser);
+        Reason::new(self, by, winner, loser)
+    }
+}
+
+/// The order of pages that all rules find equal.
+pub(super) fn tie_break(a: &PageFacts<'_>, b: &PageFacts<'_>) -> (Ordering, DecidedBy) {
+    match a.url.as_bytes().cmp(b.url.as_bytes()) {
+        Ordering::Equal => (a.id.cmp(&b.id), DecidedBy::Id),
+        order => (order, DecidedBy::Url),
+    }
+}
+
+/// Unknown facts come last.
+const UNKNOWN: u64 = u64::MAX;
+
+impl Rule {
+    /// The page's number under this rule, less is better.
+    pub(super) fn cost(&self, page: &PageFacts<'_>) -> u64 {
+        match self {
+            Self::Score => page.known_score().map_or(UNKNOWN, |score| !ordered_bits(score)),
+            Self::PreferHost(names) | Self::PreferTld(names) => {
+                let host = page.host();
+                names.iter().position(|name| is_below(host, name)).unwrap_or(names.len()) as u64
+            }
+            Self::AvoidHost(names) | Self::AvoidTld(names) => {
+                let host = page.host();
+                u64::from(names.iter().any(|name| is_below(host, name)))
+            }
+            Self::Https => u64::from(!page.is_https()),
+            Self::Canonical => 3 - page.canonical_standing() as u64,
+            Self::Static => u64::from(page.is_dynamic()),
+            Self::ShortestUrl => page.url.chars().count() as u64,
+            Self::Earliest => page.fetched.map_or(UNKNOWN, |time| time.min(UNKNOWN - 1)),
+            Self::Latest => page.fetched.map_or(UNKNOWN, |time| (UNKNOWN - 1).saturating_sub(time)),
+            Self::Longest => u64::from(u32::MAX - page.words),
+            Self::Shortest => u64::from(page.words),
+        }
+    }
+
+    /// The rule's name, without its list.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Score => "score",
+            Self::PreferHost(_) => "prefer-host",
+            Self::AvoidHost(_) => "avoid-host",
+            Self::PreferTld(_) => "prefer-tld",
+            Self::AvoidTld(_) => "avoid-tld",
+            Self::Https => "https",
+            Self::Canonical => "canonical",
+            Self::Static => "static",
+            Self::ShortestUrl => "shortest-url",
+            Self::Earliest => "earliest",
+            Self::Latest => "latest",
+            Self::Longest => "longest",
+            Self::Shortest => "shortest",
+        }
+    }
+
+    fn names(&self) -> Option<&[String]> {
+        match self {
+            Self::PreferHost(names)
+            | Self::AvoidHost(names)
+            | Self::PreferTld(names)
+            | Self::AvoidTld(names) => Some(names),
+            Self::Score
+            | Self::Https
+            | Self::Canonical
+            | Self::Static
+            | Self::ShortestUrl
+            | Self::Earliest
+            | Self::Latest
+            | Self::Longest
+            | Self::Shortest => None,
+        }
+    }
+}
+
+/// Is the host this name or a name below it? `www.example.org` is below `example.org` and `org`.
+pub(super) fn is_below(host: &str, name: &str) -> bool {
+    let (host, name) = (host.as_bytes(), name.as_bytes());
+    let Some(rest) = host.len().checked_sub(name.len()) else { return false };
+    host[rest..].eq_ignore_ascii_case(name) && (rest == 0 || host[rest - 1] == b'.')
+}
+
+/// Bits that sort like the number; both zeros are one.
+fn ordered_bits(value: f64) -> u64 {
+    let bits = (value + 0.0).to_bits();
+    if bits >> 63 == 0 { bits | 1 << 63 } else { !bits }
+}
+
+impl FromStr for Rules {
+    type Err = ParseRulesError;
+
+    /// Rules separated by commas, most important first; no rule at all is an empty list.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let words: Vec<&str> = text.split(',').map(str::trim).collect();
+        if words == [""] {
+            return Ok(Self { list: Vec::new() });
+        }
+        if words.len() > MAX_RULES {
+            return Err(ParseRulesError::TooMany { found: words.len() });
+        }
+        let mut list = Vec::with_capacity(words.len());
+        for word in words {
+            let rule: Rule = word.parse()?;
+            if list.contains(&rule) {
+                return Err(ParseRulesError::Twice { word: word.into() });
+            }
+            list.push(rule);
+        }
+        Ok(Self { list })
+    }
+}
+
+impl FromStr for Rule {
+    type Err = ParseRulesError;
+
+    fn from_str(word: &str) -> Result<Self, Self::Err> {
+        let (name, given) = match word.split_once(':') {
+            Some((name, list)) => (name.trim(), Some(list)),
+            None => (word, None),
+        };
+        let names = given.map_or_else(Vec::new, |list| {
+            let clean = |name: &str| name.trim().trim_start_matches('.').to_ascii_lowercase();
+            list.split('|').map(clean).collect()
+        });
+        let rule = match name {
+            "score" => Self::Score,
+            "prefer-host" => Self::PreferHost(names),
+            "avoid-host" => Self::AvoidHost(names),
+            "prefer-tld" => Self::PreferTld(names),
+            "avoid-tld" => Self::AvoidTld(names),
+            "https" => Self::Https,
+            "canonical" => Self::Canonical,
+            "static" => Self::Static,
+            "shortest-url" => Self::ShortestUrl,
+            "earliest" => Self::Earliest,
+            "latest" => Self::Latest,
+            "longest" => Self::Longest,
+            "shortest" => Self::Shortest,
+            _ => return Err(ParseRulesError::Unknown { word: word.into() }),
+        };
+        match rule.names() {
+            Some(names) if names.is_empty() || names.iter().any(String::is_empty) => {
+                Err(ParseRulesError::NeedsNames { word: word.into(), rule: rule.name() })
+            }
+            None if given.is_some() => {
+                Err(ParseRulesError::NeedsNothing { word: word.into(), rule: rule.name() })
+            }
+            Some(_) | None => Ok(rule),
+        }
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())?;
+        self.names().map_or(Ok(()), |names| write!(f, ":{}", names.join("|")))
+    }
+}
+
+/// As the user writes it.
+impl fmt::Display for Rules {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, rule) in self.list.iter().enumerate() {
+            let separator = if i == 0 { "" } else { ", " };
+            write!(f, "{separator}{rule}")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,167 @@
+//! Whom a page may be compared with at all.
+//!
+//! A scope cuts the collection into parts that never share a group by content: one per host,
+//! domain, language or category. Redirects are not comparisons and cross scopes freely.
+//!
+//! # What this module does not know
+//!
+//! The public suffix list. The *domain* of a host is its last two labels, or three where the
+//! last is a two-letter country and the one before it is a customary second level (`co`,
+//! `com`, `org`, `net`, `gov`, `edu`, `ac`, ...). A caller who needs the list gives its own
+//! domain as a field.
+//!
+//! Source: Khan and Ali 2015, future work A.
+
+use super::facts::host;
+use std::fmt;
+use std::str::FromStr;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Pages are compared only with pages of the same key.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ScopeKey(pub u64);
+
+impl ScopeKey {
+    /// The one key when nothing restricts comparison.
+    pub const ALL: Self = Self(0);
+
+    fn of(name: &str) -> Self {
+        // Zero is the key of everything.
+        Self(xxh3_64(name.to_ascii_lowercase().as_bytes()).max(1))
+    }
+}
+
+/// How the collection is cut.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Scope {
+    /// `none`: every page with every page.
+    #[default]
+    None,
+    /// `host`: pages of one host.
+    Host,
+    /// `domain`: pages of one domain.
+    Domain,
+    /// `language`: pages of one language.
+    Language,
+    /// `field:NAME`: pages with the same value of a field that the caller gives.
+    Field(String),
+}
+
+/// What a scope may look at.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ScopeFacts<'a> {
+    /// The page's address.
+    pub url: &'a str,
+    /// The page's language; empty when unknown.
+    pub language: &'a str,
+    /// The value of the field named by [`Scope::Field`]; empty when it has none.
+    pub field: &'a str,
+}
+
+impl Scope {
+    /// The part of the collection that a page belongs to. Pages without the property share
+    /// one part of their own.
+    pub fn key(&self, facts: &ScopeFacts<'_>) -> ScopeKey {
+        match self {
+            Self::None => ScopeKey::ALL,
+            Self::Host => ScopeKey::of(host(facts.url)),
+            Self::Domain => ScopeKey::of(domain(host(facts.url))),
+            Self::Language => ScopeKey::of(facts.language),
+            Self::Field(_) => ScopeKey::of(facts.field),
+        }
+    }
+}
+
+/// The part of a host name that one owner registers, by the module's rule of thumb.
+pub fn domain(host: &str) -> &str {
+    const SECOND_LEVELS: [&str; 12] =
+        ["co", "com", "org", "net", "gov", "edu", "ac", "or", "ne", "go", "gob", "gouv"];
+    if host.starts_with('[') || host.bytes().all(|b| b.is_ascii_digit() || b == b'.') {
+        return host;
+    }
+    let mut starts = host.rmatch_indices('.').map(|(dot, _)| dot + 1);
+    let (Some(last), Some(second)) = (starts.next(), starts.next()) else { return host };
+    let label = &host[second..last - 1];
+    let country = host.len() - last == 2;
+    if country && SECOND_LEVELS.iter().any(|known| label.eq_ignore_ascii_case(known)) {
+        return &host[starts.next().unwrap_or(0)..];
+    }
+    &host[second..]
+}
+
+/// Why a text is not a scope.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no scope is called `{given}`; the scopes are none, host, domain, language, field:NAME")]
+pub struct ParseScopeError {
+    /// What was given.
+    pub given: String,
+}
+
+impl FromStr for Scope {
+    type Err = ParseScopeError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.trim() {
+            "none" => Ok(Self::None),
+            "host" => Ok(Self::Host),
+            "domain" => Ok(Self::Domain),
+            "language" => Ok(Self::Language),
+            other => match other.strip_prefix("field:").map(str::trim) {
+                Some(name) if !name.is_empty() => Ok(Self::Field(name.into())),
+                Some(_) | None => Err(ParseScopeError { given: text.into() }),
+            },
+        }
+    }
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => f.write_str("none"),
+            Self::Host => f.write_str("host"),
+            Self::Domain => f.write_str("domain"),
+            Self::Language => f.write_str("language"),
+            Self::Field(name) => write!(f, "field:{name}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn domains_are_what_one_owner_registers() {
+        for (host, expected) in [
+            ("www.example.org", "example.org"),
+            ("example.org", "example.org"),
+            ("a.b.example.co.uk", "example.co.uk"),
+            ("co.uk", "co.uk"),
+            ("news.bbc.de", "bbc.de"),
+            ("127.0.0.1", "127.0.0.1"),
+            ("localhost", "localhost"),
+            ("", ""),
+        ] {
+            assert_eq!(domain(host), expected, "{host}");
+        }
+    }
+
+    #[test]
+    fn scopes_are_read_and_written_alike() {
+        for text in ["none", "host", "domain", "language", "field:topic"] {
+            assert_eq!(text.parse::<Scope>().unwrap().to_string(), text);
+        }
+        assert!("field:".parse::<Scope>().is_err());
+        assert!("site".parse::<Scope>().unwrap_err().to_string().contains("`site`"));
+    }
+
+    #[test]
+    fn keys_follow_the_scope() {
+        let at = |url| ScopeFacts { url, language: "en", field: "" };
+        let (a, b) = (at("http://www.a.org/x"), at("https://A.org/y"));
+        assert_eq!(Scope::Domain.key(&a), Scope::Domain.key(&b));
+        assert_ne!(Scope::Host.key(&a), Scope::Host.key(&b));
+        assert_eq!(Scope::Language.key(&a), Scope::Language.key(&b));
+        assert_eq!(Scope::None.key(&a), ScopeKey::ALL);
+    }
+}

@@ -1,0 +1,4 @@
+//! Groups judged by slow and obvious versions of themselves.
+
+mod batch;
+mod rules;
