@@ -1,0 +1,129 @@
+//! A piece of a corpus that one thread decodes.
+//!
+//! The thread that reads a file cuts it into batches of whole, undecoded records; whoever holds a
+//! batch decodes it. A batch borrows nothing, so it can be sent anywhere.
+//!
+//! Damage is part of the sequence: it is reported behind the records that precede it, so the
+//! first error of a run is the same for any number of threads.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::document::{Document, Entry, FileId};
+use crate::error::Error;
+use crate::options::{FieldTable, Format, ReadOptions};
+use crate::read::lines::Lines;
+use crate::read::parquet::RowGroup;
+use crate::read::records::Records;
+use crate::read::{archive, json, pages};
+use crate::source::Files;
+
+/// Records of one file, or several files of one document each.
+pub struct Batch {
+    pub(crate) context: Context,
+    pub(crate) payload: Payload,
+    /// What is wrong behind the records.
+    pub(crate) bad: Option<Error>,
+    /// Which part of the source it belongs to.
+    pub part: usize,
+    /// Which batch of its part, from 0.
+    pub index: usize,
+    /// How many bytes of the input were read for it; 0 where the packing does not show it.
+    pub input_bytes: u64,
+}
+
+/// What every decoder needs to know.
+#[derive(Clone)]
+pub(crate) struct Context {
+    pub(crate) options: Arc<ReadOptions>,
+    pub(crate) table: Arc<FieldTable>,
+    pub(crate) file: FileId,
+    pub(crate) name: Arc<str>,
+}
+
+pub(crate) enum Payload {
+    Json(Lines),
+    Text(Lines),
+    Records(Records),
+    /// All rows, or one of them.
+    Rows(RowGroup, Option<u64>),
+    /// Files still to be opened, all of this format or each of what its name says.
+    Pages(Arc<Files>, Range<u32>, Option<Format>),
+    /// A file that turned out to be one document.
+    Page(Option<Box<Entry<'static>>>),
+    Nothing,
+}
+
+impl Context {
+    pub(crate) fn path(&self) -> String {
+        self.name.to_string()
+    }
+
+    /// For documents that have neither an id nor a URL.
+    pub(crate) fn fallback_id(&self, number: u64) -> String {
+        format!("{}:{number}", self.name)
+    }
+}
+
+impl Batch {
+    /// Decodes the batch, in order. Without [`skip_bad`](ReadOptions::skip_bad) the first error
+    /// ends it; with it errors are [`Entry::Bad`] and nothing is `Err`.
+    ///
+    /// What lies behind the records, damage or a file that could not be opened, is handed over
+    /// by the first call only.
+    pub fn entries(&mut self) -> impl Iterator<Item = Result<Entry<'_>, Error>> {
+        let bad = self.bad.take();
+        let page = match &mut self.payload {
+            Payload::Page(page) => page.take().map(|page| Ok(*page)),
+            _ => None,
+        };
+        let (context, payload) = (&self.context, &self.payload);
+        let decoded: Box<dyn Iterator<Item = Result<Entry<'_>, Error>> + '_> = match payload {
+            Payload::Json(lines) => Box::new(lines.entries(context, json::entry)),
+            Payload::Text(lines) => Box::new(lines.entries(context, pages::line)),
+            Payload::Records(records) => Box::new(
+                records.frames.iter().map(move |frame| archive::entry(context, records, frame)),
+            ),
+            Payload::Rows(group, only_row) => Box::new(group.entries(context, *only_row)),
+            Payload::Pages(files, ids, format) => {
+                Box::new(pages::entries(files, context, ids.clone(), *format))
+            }
+            Payload::Page(_) | Payload::Nothing => Box::new(std::iter::empty()),
+        };
+        let skip_bad = context.options.skip_bad;
+        let mut stopped = false;
+        decoded.chain(page).chain(bad.map(Err)).map_while(move |entry| {
+            if stopped {
+                return None;
+            }
+            match entry {
+                Err(error) if skip_bad => Some(Ok(Entry::Bad(error))),
+                other => {
+                    stopped = other.is_err();
+                    Some(other)
+                }
+            }
+        })
+    }
+
+    /// Only the documents; without [`skip_bad`](ReadOptions::skip_bad) ended by the first error.
+    pub fn documents(&mut self) -> impl Iterator<Item = Result<Document<'_>, Error>> {
+        self.entries().filter_map(|entry| match entry {
+            Ok(Entry::Document(document)) => Some(Ok(document)),
+            Ok(Entry::Fact(_) | Entry::Passed { .. } | Entry::Bad(_)) => None,
+            Err(error) => Some(Err(error)),
+        })
+    }
+
+    /// Where reading stopped for good, if it did: behind this batch comes no other of its part.
+    pub fn has_failed(&self) -> bool {
+        self.bad.is_some() && !self.context.options.skip_bad
+    }
+}
+
+impl fmt::Debug for Batch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "batch {} of part {} ({})", self.index, self.part, self.context.name)
+    }
+}

@@ -1,0 +1,165 @@
+//! What can be wrong with a corpus, said so that it can be put right.
+//!
+//! Every error names the file, the place inside it, what was expected there, and what can be done.
+//! Nothing read from outside panics; it becomes one of these values. `skip_bad` in
+//! [`ReadOptions`](crate::ReadOptions) turns the errors that belong to one record into entries
+//! that can be counted.
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+
+use crate::options::Format;
+
+/// Where inside a file something happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum At {
+    /// Nowhere in particular.
+    File,
+    /// So many bytes from the start of the file.
+    Byte(u64),
+    /// Inside a compressed member (gzip) or frame (Zstandard).
+    Member {
+        /// Where the member begins, in bytes of the file.
+        offset: u64,
+        /// How many unpacked bytes into the member.
+        within: u64,
+    },
+    /// A line, counted from 1.
+    Line(u64),
+    /// A row, counted from 1.
+    Row(u64),
+}
+
+impl fmt::Display for At {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File => write!(f, "the whole file"),
+            Self::Byte(offset) => write!(f, "byte {offset}"),
+            Self::Member { offset, within: 0 } => write!(f, "member at byte {offset}"),
+            Self::Member { offset, within } => {
+                write!(f, "member at byte {offset}, {within} unpacked bytes into it")
+            }
+            Self::Line(line) => write!(f, "line {line}"),
+            Self::Row(row) => write!(f, "row {row}"),
+        }
+    }
+}
+
+/// Why a corpus could not be read or written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The operating system said no.
+    #[error("cannot {action} {path}")]
+    Io {
+        /// What was tried: "open", "read", ...
+        action: &'static str,
+        /// The file or folder.
+        path: String,
+        /// What the system answered.
+        source: io::Error,
+    },
+    /// A glob or a folder stands for no file at all.
+    #[error("{pattern} {what}")]
+    NoInput {
+        /// As the caller wrote it.
+        pattern: String,
+        /// "matches no file", "holds no file that can be read", ...
+        what: &'static str,
+    },
+    /// The caller named a format and the file has another.
+    #[error("{path} is not {expected}: it looks like {found}; name that format, or none to have it guessed")]
+    WrongFormat {
+        /// The file.
+        path: String,
+        /// What the caller asked for.
+        expected: Format,
+        /// What its first bytes look like.
+        found: String,
+    },
+    /// The format cannot be read in this way.
+    #[error("{path}: {what}")]
+    Unsupported {
+        /// The file.
+        path: String,
+        /// What cannot be done, and what can be done instead.
+        what: String,
+    },
+    /// The bytes contradict the format.
+    #[error("{path}, {at}: {what}; `skip_bad` counts and passes it")]
+    Damaged {
+        /// The file.
+        path: String,
+        /// Where.
+        at: At,
+        /// What was expected and what was there.
+        what: String,
+    },
+    /// Something is longer than the caller is ready to hold in memory.
+    #[error("{path}, {at}: {part} of more than {limit} bytes; raise limits.{knob} if it is meant to be so long")]
+    TooLong {
+        /// The file.
+        path: String,
+        /// Where it begins.
+        at: At,
+        /// What is too long: "a line", "a record", ...
+        part: &'static str,
+        /// The longest that is read, inclusive.
+        limit: u64,
+        /// The field of [`Limits`](crate::Limits) that holds the bound.
+        knob: &'static str,
+    },
+    /// A line is not a JSON object.
+    #[error("{path}, line {line}, column {column}: {message}; `skip_bad` counts and passes it")]
+    Json {
+        /// The file.
+        path: String,
+        /// From 1.
+        line: u64,
+        /// From 1.
+        column: usize,
+        /// What the parser expected.
+        message: String,
+    },
+    /// A record has none of the fields, or a file none of the columns, a document is made from.
+    #[error("{path}, {at}: no {wanted}; there are: {found}")]
+    Missing {
+        /// The file.
+        path: String,
+        /// The line or row, or the whole file.
+        at: At,
+        /// The names that were looked for.
+        wanted: String,
+        /// The names that are there.
+        found: String,
+    },
+    /// A field holds another kind of value than a document needs there.
+    #[error("{path}, {at}: {field} is {found}, not {expected}")]
+    WrongType {
+        /// The file.
+        path: String,
+        /// The line, row or whole file.
+        at: At,
+        /// The field or column.
+        field: String,
+        /// What it holds.
+        found: String,
+        /// What it should hold.
+        expected: &'static str,
+    },
+    /// A document cannot go into this output.
+    #[error("{path}: {what}")]
+    Output {
+        /// The output file.
+        path: String,
+        /// Why, and what to do.
+        what: String,
+    },
+}
+
+impl Error {
+    pub(crate) fn io(action: &'static str, path: impl AsRef<Path>, source: io::Error) -> Self {
+        Self::Io { action, path: path.as_ref().display().to_string(), source }
+    }
+}

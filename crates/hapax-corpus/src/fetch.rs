@@ -1,0 +1,140 @@
+//! Reads one document again, by its place.
+//!
+//! A plain file is read from the record's own offset, and an archive from the record's own gzip
+//! member. A stream that is packed as a whole has to be unpacked up to the record, which costs
+//! time but no memory.
+
+use crate::batch::{Batch, Payload};
+use crate::document::{Document, Entry, Place};
+use crate::error::{At, Error};
+use crate::options::Format;
+use crate::read::lines::Lines;
+use crate::read::parquet::Table;
+use crate::read::records::{RecordReader, Style};
+use crate::sniff;
+use crate::source::Source;
+use crate::unpack::{Packing, Unpack};
+use crate::window::Window;
+
+impl Source {
+    /// The document that was read from `place`, or an error when there is none any more.
+    pub fn read_at(&self, place: Place) -> Result<Document<'static>, Error> {
+        let mut batch = self.batch_at(place)?;
+        let gone = || Error::Damaged {
+            path: batch_name(self, place),
+            at: At::Member { offset: place.member, within: place.within },
+            what: "there is no document here; the file has changed since it was read".to_owned(),
+        };
+        // With `skip_bad` an error would be an entry; here it is the answer.
+        let entry = batch.entries().next().ok_or_else(gone)?;
+        match entry? {
+            Entry::Document(document) => Ok(document.into_owned()),
+            Entry::Bad(error) => Err(error),
+            Entry::Fact(_) | Entry::Passed { .. } => Err(gone()),
+        }
+    }
+
+    /// A batch that holds that record alone.
+    fn batch_at(&self, place: Place) -> Result<Batch, Error> {
+        let context = self.context(place.file);
+        let limits = &self.options.limits;
+        let cannot_read = |cause| Error::io("read", &*context.name, cause);
+        if self.files.path(place.file).is_none() {
+            return Err(Error::Unsupported {
+                path: context.path(),
+                what: "cannot be gone back in; save it to a file first".to_owned(),
+            });
+        }
+        let mut opened = self.files.open(place.file)?;
+        let packing = opened.packing;
+        let batch = |payload| Batch {
+            context: context.clone(),
+            payload,
+            bad: None,
+            part: 0,
+            index: 0,
+            input_bytes: 0,
+        };
+        // What else a file is can only be seen at its start.
+        let format = match self.options.format.or_else(|| self.files.page_format(place.file)) {
+            Some(format) => format,
+            None => self.format_at_start(place)?,
+        };
+        match format {
+            Format::Parquet => {
+                let file = std::fs::File::open(&*context.name).map_err(cannot_read)?;
+                let table = Table::open(&context.name, &file, &self.options)?;
+                let group = table.groups().find(|group| place.number <= group.last());
+                let group = group.ok_or_else(|| Error::Damaged {
+                    path: context.path(),
+                    at: At::Row(place.number),
+                    what: "the file has fewer rows than when it was read".to_owned(),
+                })?;
+                return Ok(batch(Payload::Rows(group, Some(place.number))));
+            }
+            Format::Html | Format::Text => {
+                let ids = place.file.0..place.file.0 + 1;
+                return Ok(batch(Payload::Pages(self.files.clone(), ids, Some(format))));
+            }
+            Format::Warc | Format::Arc | Format::Jsonl | Format::Lines => {}
+        }
+        let (start, within) = match packing {
+            Packing::Plain => (place.within, 0),
+            _ => (place.member, place.within),
+        };
+        if start > 0 {
+            opened.input.seek(start).map_err(cannot_read)?;
+        }
+        let unpack = Unpack::new(opened.input, packing).map_err(cannot_read)?;
+        let mut window = Window::new(unpack, packing, limits);
+        let length = place.length as usize;
+        if !window.discard(within) {
+            return Err(self.stops_early(&mut window, place));
+        }
+        if matches!(format, Format::Warc | Format::Arc) {
+            let style = if format == Format::Warc { Style::Warc } else { Style::Arc };
+            let mut just_one = limits.clone();
+            just_one.batch = 1;
+            let mut reader = RecordReader::new(window, style, context.path(), &just_one, false)
+                .numbered_from(place.number);
+            let Some(mut records) = reader.next_batch() else {
+                return Ok(batch(Payload::Nothing));
+            };
+            if let Some(error) = records.bad.take() {
+                return Err(error);
+            }
+            return Ok(batch(Payload::Records(records)));
+        }
+        while window.data.len() < length && window.more() {}
+        if window.data.len() < length {
+            return Err(self.stops_early(&mut window, place));
+        }
+        window.data.truncate(length);
+        let chunk = Window::chunk_of(std::mem::take(&mut window.data), place);
+        let lines = Lines { chunk, first: place.number, bad: None };
+        Ok(batch(if format == Format::Jsonl { Payload::Json(lines) } else { Payload::Text(lines) }))
+    }
+
+    fn format_at_start(&self, place: Place) -> Result<Format, Error> {
+        let name = self.files.name(place.file);
+        let cannot_read = |cause| Error::io("read", &name, cause);
+        let mut window =
+            self.files.open(place.file)?.window(&self.options.limits).map_err(cannot_read)?;
+        while window.data.len() < 1024 && window.more() {}
+        let path = self.files.path(place.file).unwrap_or("".as_ref());
+        Ok(sniff::format_of(&window.data[..window.data.len().min(4096)], path))
+    }
+
+    fn stops_early(&self, window: &mut Window, place: Place) -> Error {
+        let path = batch_name(self, place);
+        window.recover(&path).unwrap_or_else(|| Error::Damaged {
+            path,
+            at: At::Member { offset: place.member, within: place.within },
+            what: "the file is shorter than when it was read".to_owned(),
+        })
+    }
+}
+
+fn batch_name(source: &Source, place: Place) -> String {
+    source.files.name(place.file)
+}

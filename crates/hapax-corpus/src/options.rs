@@ -1,0 +1,269 @@
+//! How a corpus is read: which format, which fields, and how much of it may be in memory.
+//!
+//! Everything has a default that suits most corpora. The limits are there because archives come
+//! from strangers: a line without end, a record that claims to be a terabyte and a gzip member
+//! that unpacks to one must be an error after a bounded amount of work.
+
+use std::fmt;
+
+/// A format that documents are stored in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// WARC 1.0 or 1.1, and WET, which is WARC with conversion records.
+    Warc,
+    /// The Internet Archive's older ARC, version 1.
+    Arc,
+    /// One JSON object a line.
+    Jsonl,
+    /// Apache Parquet.
+    Parquet,
+    /// The whole file is one page.
+    Html,
+    /// The whole file is one text.
+    Text,
+    /// Every line is a text.
+    Lines,
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Warc => "a WARC file",
+            Self::Arc => "an ARC file",
+            Self::Jsonl => "JSONL",
+            Self::Parquet => "a Parquet file",
+            Self::Html => "an HTML page",
+            Self::Text => "a text",
+            Self::Lines => "a text with a document a line",
+        })
+    }
+}
+
+/// What a document's id is made of when its archive has both.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WarcId {
+    /// `WARC-Target-URI`: the same page crawled twice has one id.
+    #[default]
+    Url,
+    /// `WARC-Record-ID`: every record has its own.
+    Record,
+}
+
+/// Options for [`Source::open`](crate::Source::open).
+#[derive(Clone, Debug, Default)]
+pub struct ReadOptions {
+    /// `None`: by the first bytes, and where they do not tell, by the name.
+    pub format: Option<Format>,
+    /// Fields of JSONL objects and columns of Parquet files.
+    pub fields: Fields,
+    /// What WARC documents are called.
+    pub warc_id: WarcId,
+    /// HTTP responses with a status of 400 or more are documents too. By default only 2xx are.
+    pub keep_error_pages: bool,
+    /// Read only the columns of a Parquet file that make documents. Faster, but then the originals
+    /// cannot be written again and no other field can be asked for.
+    pub only_known_columns: bool,
+    /// Count and pass what is damaged instead of stopping at the first.
+    pub skip_bad: bool,
+    /// How much may be in memory.
+    pub limits: Limits,
+}
+
+/// The longest things that are read, in bytes, inclusive.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// The header of a WARC, ARC or HTTP record. Default 1 MiB.
+    pub header: usize,
+    /// A WARC or ARC record, a Parquet value, or a file that is one document. Default 256 MiB;
+    /// never above 4 GiB - 1.
+    pub record: usize,
+    /// A line of JSONL or text. Default 256 MiB.
+    pub line: usize,
+    /// An HTTP body after its chunks and content encodings are undone. Default 256 MiB.
+    pub body: usize,
+    /// What one file unpacks to. Default 16 TiB.
+    pub unpacked: u64,
+    /// What is passed over, in one go, to find the end of something too long. A file in which more
+    /// would have to be passed is given up. Default 4 GiB.
+    pub passed: u64,
+    /// How many bytes of records are handed out at a time. Default 1 MiB; one record is never
+    /// cut, so a batch may be longer.
+    pub batch: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            header: 1 << 20,
+            record: 256 << 20,
+            line: 256 << 20,
+            body: 256 << 20,
+            unpacked: 16 << 40,
+            passed: 4 << 30,
+            batch: 1 << 20,
+        }
+    }
+}
+
+impl Limits {
+    /// Lengths are kept in 32 bits beside every document.
+    pub(crate) fn record(&self) -> usize {
+        self.record.min(u32::MAX as usize)
+    }
+
+    pub(crate) fn line(&self) -> usize {
+        self.line.min(u32::MAX as usize)
+    }
+}
+
+/// Which fields of a JSON object, or columns of a table, make a document.
+///
+/// A field left `None` is looked for under the names of [`Role::usual_names`], first name first.
+/// As soon as `html` or `text` is given, no other name is tried for the body. When both are there,
+/// HTML wins.
+#[derive(Clone, Debug, Default)]
+pub struct Fields {
+    /// What the document is called; where it is missing, the URL; where that is missing too, the
+    /// file and the line.
+    pub id: Option<String>,
+    /// Where the document comes from.
+    pub url: Option<String>,
+    /// The page as HTML.
+    pub html: Option<String>,
+    /// The page as text.
+    pub text: Option<String>,
+    /// How much the document is worth: larger is better.
+    pub score: Option<String>,
+    /// When it was fetched.
+    pub fetched: Option<String>,
+    /// Its language.
+    pub language: Option<String>,
+}
+
+/// What a field is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// The document's name.
+    Id,
+    /// Its address.
+    Url,
+    /// The page.
+    Html,
+    /// The text.
+    Text,
+    /// Its worth.
+    Score,
+    /// When it was fetched.
+    Fetched,
+    /// Its language.
+    Language,
+}
+
+impl Role {
+    /// All of them, in a fixed order.
+    pub const ALL: [Self; 7] = [
+        Self::Id,
+        Self::Url,
+        Self::Html,
+        Self::Text,
+        Self::Score,
+        Self::Fetched,
+        Self::Language,
+    ];
+
+    /// The names tried when the caller gives none; the first that is there is taken.
+    pub const fn usual_names(self) -> &'static [&'static str] {
+        match self {
+            Self::Id => &["id", "_id", "doc_id", "docid", "document_id", "uuid"],
+            Self::Url => &["url", "uri", "source_url", "target_uri", "link"],
+            Self::Html => &["html", "raw_html", "page_html"],
+            Self::Text => &["text", "content", "raw_content", "body"],
+            Self::Score => &["score", "pagerank", "page_rank"],
+            Self::Fetched => {
+                &["fetched", "fetched_at", "fetch_time", "crawl_date", "warc_date", "timestamp", "date"]
+            }
+            Self::Language => &["language", "lang"],
+        }
+    }
+}
+
+/// Names and what they are for.
+pub(crate) type FieldTable = Vec<(Box<str>, Vec<(Role, usize)>)>;
+
+impl Fields {
+    fn given(&self, role: Role) -> Option<&str> {
+        match role {
+            Role::Id => self.id.as_deref(),
+            Role::Url => self.url.as_deref(),
+            Role::Html => self.html.as_deref(),
+            Role::Text => self.text.as_deref(),
+            Role::Score => self.score.as_deref(),
+            Role::Fetched => self.fetched.as_deref(),
+            Role::Language => self.language.as_deref(),
+        }
+    }
+
+    /// The names tried for a role, best first.
+    pub(crate) fn names(&self, role: Role) -> impl Iterator<Item = &str> {
+        let given = self.given(role);
+        let body_is_given = matches!(role, Role::Html | Role::Text)
+            && (self.html.is_some() || self.text.is_some());
+        let usual =
+            if given.is_some() || body_is_given { &[][..] } else { role.usual_names() };
+        given.into_iter().chain(usual.iter().copied())
+    }
+
+    /// Every name that is looked for, with the roles it has and how far down their lists it is.
+    pub(crate) fn table(&self) -> FieldTable {
+        let mut table: FieldTable = Vec::new();
+        for role in Role::ALL {
+            for (rank, name) in self.names(role).enumerate() {
+                match table.iter_mut().find(|(known, _)| **known == *name) {
+                    Some((_, roles)) => roles.push((role, rank)),
+                    None => table.push((name.into(), vec![(role, rank)])),
+                }
+            }
+        }
+        table
+    }
+
+    /// "text or html field (html, text, ...)", for errors.
+    pub(crate) fn body_names(&self) -> String {
+        let names: Vec<&str> = self.names(Role::Html).chain(self.names(Role::Text)).collect();
+        format!("field for the page or text ({})", names.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn roles(fields: &Fields, name: &str) -> Vec<(Role, usize)> {
+        let table = fields.table();
+        table.into_iter().find(|(known, _)| **known == *name).map(|it| it.1).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_given_name_silences_the_usual_ones() {
+        let fields = Fields { text: Some("article".into()), ..Fields::default() };
+        assert_eq!(roles(&fields, "article"), [(Role::Text, 0)]);
+        assert_eq!(roles(&fields, "html"), []);
+        assert_eq!(roles(&fields, "text"), []);
+        assert_eq!(roles(&fields, "url"), [(Role::Url, 0)]);
+    }
+
+    #[test]
+    fn one_field_may_have_two_roles() {
+        let fields = Fields { id: Some("url".into()), ..Fields::default() };
+        assert_eq!(roles(&fields, "url"), [(Role::Id, 0), (Role::Url, 0)]);
+    }
+
+    #[test]
+    fn no_usual_name_has_two_roles() {
+        let mut names: Vec<_> = Role::ALL.iter().flat_map(|role| role.usual_names()).collect();
+        let before = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), before);
+    }
+}

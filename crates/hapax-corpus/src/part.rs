@@ -1,0 +1,175 @@
+//! One part of a source, read from its first byte to its last.
+//!
+//! Opening is left to the first batch, so that a part costs nothing before its turn comes. A file
+//! that cannot be opened, or is not what the caller said it is, gives one batch with that error.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::batch::{Batch, Context, Payload};
+use crate::document::FileId;
+use crate::error::Error;
+use crate::options::Format;
+use crate::read::lines::LineReader;
+use crate::read::pages;
+use crate::read::parquet::{RowGroup, Table};
+use crate::read::records::{RecordReader, Style};
+use crate::sniff;
+use crate::source::{Files, Source};
+use crate::unpack::Packing;
+use crate::window::Window;
+
+/// An iterator over the batches of a part; see [`Source::part`].
+pub struct Part {
+    part: usize,
+    index: usize,
+    files: Arc<Files>,
+    context: Context,
+    state: State,
+    /// How far into the file the last batch went.
+    offset: u64,
+}
+
+enum State {
+    Unopened,
+    Pages(Range<u32>),
+    Json(LineReader),
+    Text(LineReader),
+    Records(RecordReader),
+    Rows(Box<dyn Iterator<Item = RowGroup> + Send>),
+    /// A file that is one document.
+    Whole(Window, Format),
+    Done,
+}
+
+impl Part {
+    pub(crate) fn new(source: &Source, part: usize, ids: Range<u32>, pages: bool) -> Self {
+        let context = source.context(FileId(ids.start));
+        let state = if pages { State::Pages(ids) } else { State::Unopened };
+        Self { part, index: 0, files: Arc::clone(&source.files), context, state, offset: 0 }
+    }
+
+    fn open(&self) -> Result<State, Error> {
+        let context = &self.context;
+        let options = &context.options;
+        let opened = self.files.open(context.file)?;
+        let packing = opened.packing;
+        let mut window =
+            opened.window(&options.limits).map_err(|cause| Error::io("read", &*context.name, cause))?;
+        // Enough to see past a byte order mark, blank lines and an XML declaration.
+        while window.data.len() < 1024 && window.more() {}
+        let first = &window.data[..window.data.len().min(4096)];
+        let name = self.files.path(context.file).unwrap_or("".as_ref());
+        let format = match options.format {
+            Some(format) if sniff::fits(first, format) => format,
+            Some(expected) => {
+                // A damaged start explains itself better than a guess.
+                if let (true, Some(error)) = (first.is_empty(), window.recover(&context.name)) {
+                    return Err(error);
+                }
+                let found = sniff::describe(&window.data, packing);
+                return Err(Error::WrongFormat { path: context.path(), expected, found });
+            }
+            None => sniff::format_of(first, name),
+        };
+        let lines = |window| {
+            LineReader::new(window, context.path(), &options.limits, options.skip_bad)
+        };
+        let records = |window, style| {
+            RecordReader::new(window, style, context.path(), &options.limits, options.skip_bad)
+        };
+        Ok(match format {
+            Format::Jsonl => State::Json(lines(window)),
+            Format::Lines => State::Text(lines(window)),
+            Format::Warc => State::Records(records(window, Style::Warc)),
+            Format::Arc => State::Records(records(window, Style::Arc)),
+            Format::Html | Format::Text => State::Whole(window, format),
+            Format::Parquet => State::Rows(Box::new(self.table(packing)?.groups())),
+        })
+    }
+
+    fn table(&self, packing: Packing) -> Result<Table, Error> {
+        let context = &self.context;
+        if packing != Packing::Plain {
+            return Err(Error::Unsupported {
+                path: context.path(),
+                what: format!("Parquet inside {packing} cannot be read; unpack it first"),
+            });
+        }
+        let Some(path) = self.files.path(context.file) else {
+            return Err(Error::Unsupported {
+                path: context.path(),
+                what: "Parquet cannot be read from a stream; save it to a file first".to_owned(),
+            });
+        };
+        let file = std::fs::File::open(path).map_err(|cause| Error::io("open", path, cause))?;
+        Table::open(&context.name, &file, &context.options)
+    }
+
+    fn batch(&mut self, payload: Payload, bad: Option<Error>, offset: u64) -> Batch {
+        let index = self.index;
+        self.index += 1;
+        let input_bytes = offset.saturating_sub(self.offset);
+        self.offset = self.offset.max(offset);
+        if bad.is_some() && !self.context.options.skip_bad {
+            self.state = State::Done;
+        }
+        let (context, part) = (self.context.clone(), self.part);
+        Batch { context, payload, bad, part, index, input_bytes }
+    }
+}
+
+impl Iterator for Part {
+    type Item = Batch;
+
+    fn next(&mut self) -> Option<Batch> {
+        if matches!(self.state, State::Unopened) {
+            match self.open() {
+                Ok(state) => self.state = state,
+                Err(error) => {
+                    self.state = State::Done;
+                    return Some(self.batch(Payload::Nothing, Some(error), 0));
+                }
+            }
+        }
+        let (payload, bad, offset) = match &mut self.state {
+            State::Unopened | State::Done => return None,
+            State::Json(reader) => {
+                let mut lines = reader.next_batch()?;
+                let bad = lines.bad.take();
+                (Payload::Json(lines), bad, reader.offset())
+            }
+            State::Text(reader) => {
+                let mut lines = reader.next_batch()?;
+                let bad = lines.bad.take();
+                (Payload::Text(lines), bad, reader.offset())
+            }
+            State::Records(reader) => {
+                let mut records = reader.next_batch()?;
+                let bad = records.bad.take();
+                (Payload::Records(records), bad, reader.offset())
+            }
+            State::Rows(groups) => {
+                let group = groups.next()?;
+                let offset = self.offset + group.packed_bytes();
+                (Payload::Rows(group, None), None, offset)
+            }
+            State::Pages(ids) => {
+                let ids = ids.clone();
+                self.state = State::Done;
+                (Payload::Pages(Arc::clone(&self.files), ids, None), None, 0)
+            }
+            State::Whole(window, format) => {
+                let (context, format) = (&self.context, *format);
+                let page = pages::whole(context, &context.name, context.file, window, format);
+                let offset = window.offset();
+                self.state = State::Done;
+                match page {
+                    Ok(page) => (Payload::Page(Some(Box::new(page))), None, offset),
+                    Err(error) => (Payload::Nothing, Some(error), offset),
+                }
+            }
+        };
+        Some(self.batch(payload, bad, offset))
+    }
+}

@@ -1,0 +1,200 @@
+//! Many threads over a corpus, results in the order of the corpus.
+//!
+//! Every thread takes the next batch of the first part it can get hold of, decodes it and works on
+//! it; the calling thread receives the results in order. Several parts are read at the same time,
+//! so that unpacking is shared out as well.
+//!
+//! ```text
+//!   part 0   [0][1][2][3][4]......      read by whoever is free, one at a time
+//!   part 1   [0][1][2]............      read ahead, while few results wait
+//!   results   0.0 0.1 0.2 ...           handed over in this order
+//! ```
+//!
+//! Results that arrive early wait, and when too many wait only the first part is read on. So
+//! memory holds one batch a thread, and [`AHEAD`] results a thread.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::num::NonZero;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use crate::batch::Batch;
+use crate::part::Part;
+use crate::source::Source;
+
+/// How many results may wait for earlier ones, for each thread.
+pub const AHEAD: usize = 64;
+
+impl Source {
+    /// Applies `work` to every batch on `threads` threads and hands the results to `receive`, on
+    /// this thread and in the order of the corpus. The first error of `receive` stops everything
+    /// and is returned.
+    ///
+    /// The answer does not depend on the number of threads.
+    pub fn in_order<R: Send, E>(
+        &self,
+        threads: NonZero<usize>,
+        work: impl Fn(Batch) -> R + Sync,
+        mut receive: impl FnMut(R) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let desk = Desk {
+            source: self,
+            state: Mutex::new(State {
+                lanes: VecDeque::new(),
+                next_part: 0,
+                current: (0, 0),
+                results: BTreeMap::new(),
+                stopped: false,
+            }),
+            changed: Condvar::new(),
+            threads: threads.get(),
+        };
+        thread::scope(|scope| {
+            for _ in 0..threads.get() {
+                scope.spawn(|| desk.serve(&work));
+            }
+            // Whatever ends this thread, the others must not wait for it.
+            let _stop = StopOnDrop(&desk);
+            while let Some(result) = desk.next_result() {
+                receive(result)?;
+            }
+            Ok(())
+        })
+    }
+}
+
+struct Desk<'s, R> {
+    source: &'s Source,
+    state: Mutex<State<R>>,
+    changed: Condvar,
+    threads: usize,
+}
+
+struct State<R> {
+    /// The parts that are open, in order; the first is the one results are wanted from.
+    lanes: VecDeque<Lane>,
+    next_part: usize,
+    /// The part and batch whose result is wanted next.
+    current: (usize, usize),
+    results: BTreeMap<(usize, usize), R>,
+    stopped: bool,
+}
+
+struct Lane {
+    part: usize,
+    /// Absent while a thread reads.
+    reader: Option<Part>,
+    batches: usize,
+    finished: bool,
+}
+
+struct StopOnDrop<'d, 's, R>(&'d Desk<'s, R>);
+
+impl<R> Drop for StopOnDrop<'_, '_, R> {
+    fn drop(&mut self) {
+        self.0.lock().stopped = true;
+        self.0.changed.notify_all();
+    }
+}
+
+impl<R> Desk<'_, R> {
+    fn lock(&self) -> MutexGuard<'_, State<R>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'g>(&self, state: MutexGuard<'g, State<R>>) -> MutexGuard<'g, State<R>> {
+        self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn serve(&self, work: &impl Fn(Batch) -> R) {
+        let stop_on_panic = StopOnDrop(self);
+        while let Some((part, mut reader)) = self.take_reader() {
+            let batch = reader.next();
+            let index = self.give_back(part, reader, batch.is_some());
+            if let Some(batch) = batch {
+                let result = work(batch);
+                self.lock().results.insert((part, index), result);
+                self.changed.notify_all();
+            }
+        }
+        // Only a panic may stop the others; being done may not.
+        std::mem::forget(stop_on_panic);
+    }
+
+    /// A part to read the next batch from; `None` when there is nothing left to read.
+    fn take_reader(&self) -> Option<(usize, Part)> {
+        let mut state = self.lock();
+        loop {
+            if state.stopped {
+                return None;
+            }
+            let room = state.results.len() < AHEAD * self.threads;
+            let wanted = !state.results.contains_key(&state.current);
+            let current = state.current.0;
+            let free = state.lanes.iter_mut().find(|lane| {
+                let allowed = room || (wanted && lane.part == current);
+                allowed && !lane.finished && lane.reader.is_some()
+            });
+            if let Some(lane) = free
+                && let Some(reader) = lane.reader.take()
+            {
+                return Some((lane.part, reader));
+            }
+            let part = state.next_part;
+            let unfinished = state.lanes.iter().filter(|lane| !lane.finished).count();
+            let open_another = unfinished < self.threads && (room || part == current);
+            if part < self.source.parts() && open_another {
+                state.next_part += 1;
+                state.lanes.push_back(Lane { part, reader: None, batches: 0, finished: false });
+                return Some((part, self.source.part(part)));
+            }
+            if part >= self.source.parts() && unfinished == 0 {
+                return None;
+            }
+            state = self.wait(state);
+        }
+    }
+
+    /// The index of the batch that was read.
+    fn give_back(&self, part: usize, reader: Part, more: bool) -> usize {
+        let mut state = self.lock();
+        let mut index = 0;
+        if let Some(lane) = state.lanes.iter_mut().find(|lane| lane.part == part) {
+            index = lane.batches;
+            lane.batches += usize::from(more);
+            lane.finished = !more;
+            lane.reader = Some(reader);
+        }
+        drop(state);
+        self.changed.notify_all();
+        index
+    }
+
+    /// Waits for the next result in order; `None` when the corpus is done or a thread died.
+    fn next_result(&self) -> Option<R> {
+        let mut state = self.lock();
+        loop {
+            let current = state.current;
+            if let Some(result) = state.results.remove(&current) {
+                state.current.1 += 1;
+                drop(state);
+                self.changed.notify_all();
+                return Some(result);
+            }
+            if state.stopped || current.0 >= self.source.parts() {
+                return None;
+            }
+            let over = state
+                .lanes
+                .front()
+                .is_some_and(|lane| lane.finished && lane.batches == current.1);
+            if over {
+                state.lanes.pop_front();
+                state.current = (current.0 + 1, 0);
+                self.changed.notify_all();
+            } else {
+                state = self.wait(state);
+            }
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! Rows of a Parquet file to documents.
+//!
+//! A row group is a piece of work: it is read and unpacked by whoever decodes the batch, a few
+//! megabytes of rows at a time. Columns are found by name once per file. Text may be in string or
+//! binary columns, plain or dictionary-encoded; bytes that are not declared as characters are
+//! handed on as bytes.
+//!
+//! The types of arrow and parquet do not leave this crate.
+
+use std::borrow::Cow;
+use std::fs::File;
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_schema::{DataType, SchemaRef};
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
+    ParquetRecordBatchReaderBuilder, RowSelection, RowSelector,
+};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+
+use super::cell::Cell;
+use crate::batch::Context;
+use crate::document::{Body, Content, Document, Entry, FileId, Kind, Place};
+use crate::error::{At, Error};
+use crate::options::{ReadOptions, Role};
+use crate::original::Original;
+use crate::timestamp::Timestamp;
+
+/// About how many bytes of rows are decoded at a time.
+const ROWS_BYTES: u64 = 4 << 20;
+const MOST_ROWS: u64 = 4096;
+
+/// One row of a table with all its columns.
+#[derive(Clone, Debug)]
+pub struct Row {
+    pub(crate) rows: RecordBatch,
+    pub(crate) row: usize,
+    /// Key and value pairs of the file, which readers of other programs depend on.
+    pub(crate) metadata: Arc<Vec<KeyValue>>,
+}
+
+impl Row {
+    pub(crate) fn field(&self, name: &str) -> Option<String> {
+        Cell::of(self.rows.column_by_name(name)?, self.row).into_text()
+    }
+}
+
+/// A Parquet file whose columns have been found.
+#[derive(Clone)]
+pub(crate) struct Table {
+    path: Arc<str>,
+    footer: ArrowReaderMetadata,
+    /// For each role, the position of its column among those that are read.
+    columns: [Option<usize>; Role::ALL.len()],
+    /// Positions of the columns that are read; `None` for all.
+    only: Option<Vec<usize>>,
+    metadata: Arc<Vec<KeyValue>>,
+}
+
+/// A row group, yet to be read.
+pub(crate) struct RowGroup {
+    table: Table,
+    group: usize,
+    /// Number of its first row, from 1.
+    first: u64,
+}
+
+impl Table {
+    pub(crate) fn open(path: &str, file: &File, options: &ReadOptions) -> Result<Self, Error> {
+        let footer = ArrowReaderMetadata::load(file, ArrowReaderOptions::new())
+            .map_err(|error| damaged(path, At::File, &error))?;
+        let schema = footer.schema();
+        let mut columns = Role::ALL.map(|role| {
+            options.fields.names(role).find_map(|name| schema.index_of(name).ok())
+        });
+        let body = columns[Role::Html as usize].or(columns[Role::Text as usize]);
+        let Some(body) = body else {
+            let names: Vec<&str> =
+                schema.fields().iter().map(|field| field.name().as_str()).collect();
+            return Err(Error::Missing {
+                path: path.to_owned(),
+                at: At::File,
+                wanted: options.fields.body_names().replace("field", "column"),
+                found: names.join(", "),
+            });
+        };
+        let field = schema.field(body);
+        if !is_text(field.data_type()) {
+            return Err(Error::WrongType {
+                path: path.to_owned(),
+                at: At::File,
+                field: format!("column {}", field.name()),
+                found: field.data_type().to_string(),
+                expected: "text or bytes",
+            });
+        }
+        let only = options.only_known_columns.then(|| {
+            let mut wanted: Vec<usize> = columns.iter().flatten().copied().collect();
+            wanted.sort_unstable();
+            wanted.dedup();
+            for column in columns.iter_mut().flatten() {
+                *column = wanted.partition_point(|known| known < column);
+            }
+            wanted
+        });
+        let pairs = footer.metadata().file_metadata().key_value_metadata();
+        // The encoded schema is written anew by every writer.
+        let kept = pairs.into_iter().flatten().filter(|pair| pair.key != "ARROW:schema");
+        let metadata = Arc::new(kept.cloned().collect());
+        Ok(Self { path: path.into(), footer, columns, only, metadata })
+    }
+
+    /// The row groups in order.
+    pub(crate) fn groups(self) -> impl Iterator<Item = RowGroup> {
+        let mut first = 1;
+        (0..self.footer.metadata().num_row_groups()).map(move |group| {
+            let rows = self.footer.metadata().row_group(group).num_rows();
+            let item = RowGroup { table: self.clone(), group, first };
+            first += u64::try_from(rows).unwrap_or(0);
+            item
+        })
+    }
+}
+
+impl RowGroup {
+    /// How many bytes of the file it takes.
+    pub(crate) fn packed_bytes(&self) -> u64 {
+        let group = self.table.footer.metadata().row_group(self.group);
+        u64::try_from(group.compressed_size()).unwrap_or(0)
+    }
+
+    /// The number of the last row, or of the one before the first when there is none.
+    pub(crate) fn last(&self) -> u64 {
+        let rows = self.table.footer.metadata().row_group(self.group).num_rows();
+        self.first + u64::try_from(rows).unwrap_or(0) - 1
+    }
+
+    fn reader(&self, only_row: Option<u64>) -> Result<ParquetRecordBatchReader, Error> {
+        let path = &*self.table.path;
+        let file = File::open(path).map_err(|cause| Error::io("open", path, cause))?;
+        let footer = self.table.footer.clone();
+        let group = footer.metadata().row_group(self.group);
+        let bytes = u64::try_from(group.total_byte_size()).unwrap_or(0).max(1);
+        let rows = u64::try_from(group.num_rows()).unwrap_or(0);
+        let at_a_time = (rows.saturating_mul(ROWS_BYTES) / bytes).clamp(1, MOST_ROWS);
+        let mut builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, footer)
+            .with_row_groups(vec![self.group])
+            .with_batch_size(at_a_time as usize);
+        if let Some(only) = &self.table.only {
+            let mask = ProjectionMask::roots(builder.parquet_schema(), only.iter().copied());
+            builder = builder.with_projection(mask);
+        }
+        if let Some(row) = only_row {
+            let before = (row - self.first) as usize;
+            let selectors = vec![RowSelector::skip(before), RowSelector::select(1)];
+            builder = builder.with_row_selection(RowSelection::from(selectors));
+        }
+        builder.build().map_err(|error| damaged(path, At::Row(self.first), &error))
+    }
+
+    /// All rows, or the one with this number.
+    pub(crate) fn entries<'a>(
+        &'a self,
+        context: &'a Context,
+        only_row: Option<u64>,
+    ) -> impl Iterator<Item = Result<Entry<'a>, Error>> + 'a {
+        let (mut reader, mut failed) = match self.reader(only_row) {
+            Ok(reader) => (Some(reader), None),
+            Err(error) => (None, Some(error)),
+        };
+        let mut number = only_row.unwrap_or(self.first);
+        let mut rows: Option<RecordBatch> = None;
+        let mut row = 0;
+        std::iter::from_fn(move || {
+            loop {
+                if let Some(error) = failed.take() {
+                    return Some(Err(error));
+                }
+                if let Some(current) = rows.as_ref().filter(|it| row < it.num_rows()) {
+                    let entry = self.document(context, current, row, number);
+                    row += 1;
+                    number += 1;
+                    return Some(entry.map(Entry::Document));
+                }
+                match reader.as_mut()?.next()? {
+                    Ok(next) => (rows, row) = (Some(next), 0),
+                    Err(error) => {
+                        reader = None;
+                        let at = At::Row(number);
+                        let what = error.to_string();
+                        failed =
+                            Some(Error::Damaged { path: self.table.path.to_string(), at, what });
+                    }
+                }
+            }
+        })
+    }
+
+    fn document(
+        &self,
+        context: &Context,
+        rows: &RecordBatch,
+        row: usize,
+        number: u64,
+    ) -> Result<Document<'static>, Error> {
+        let cell = |role: Role| match self.table.columns[role as usize] {
+            Some(column) => Cell::of(rows.column(column), row),
+            None => Cell::Null,
+        };
+        let (kind, content) = match (cell(Role::Html), cell(Role::Text)) {
+            (Cell::Str(html), _) => (Kind::Html, Content::Str(Cow::Owned(html))),
+            (Cell::Bytes(html), _) => (Kind::Html, Content::Bytes(Cow::Owned(html))),
+            (_, Cell::Str(text)) => (Kind::Text, Content::Str(Cow::Owned(text))),
+            (_, Cell::Bytes(text)) => (Kind::Text, Content::Bytes(Cow::Owned(text))),
+            _ => {
+                return Err(Error::Damaged {
+                    path: context.path(),
+                    at: At::Row(number),
+                    what: "the page or text is null".to_owned(),
+                });
+            }
+        };
+        let limit = context.options.limits.record() as u64;
+        if content.as_bytes().len() as u64 > limit {
+            return Err(Error::TooLong {
+                path: context.path(),
+                at: At::Row(number),
+                part: "a value",
+                limit,
+                knob: "record",
+            });
+        }
+        let url = cell(Role::Url).into_text();
+        let id = cell(Role::Id).into_text().or_else(|| url.clone());
+        let original = if self.table.only.is_some() {
+            Original::Nothing
+        } else {
+            let metadata = Arc::clone(&self.table.metadata);
+            Original::Row(Row { rows: rows.clone(), row, metadata })
+        };
+        Ok(Document {
+            id: Cow::Owned(id.unwrap_or_else(|| context.fallback_id(number))),
+            url: url.map(Cow::Owned),
+            body: Body { kind, content },
+            content_type: None,
+            score: cell(Role::Score).into_number().filter(|score| !score.is_nan()),
+            fetched: fetched(cell(Role::Fetched)),
+            language: cell(Role::Language).into_text().map(Cow::Owned),
+            place: place(context.file, number),
+            original,
+        })
+    }
+}
+
+fn fetched(cell: Cell) -> Option<Timestamp> {
+    match cell {
+        Cell::Seconds(seconds) => Some(Timestamp::from_seconds(seconds)),
+        Cell::Whole(number) => Some(Timestamp::from_number(number)),
+        Cell::Number(number) => Some(Timestamp::from_number(number as i64)),
+        Cell::Str(text) => Timestamp::parse(&text),
+        Cell::Null | Cell::Bytes(_) | Cell::Other => None,
+    }
+}
+
+fn place(file: FileId, number: u64) -> Place {
+    Place { file, number, member: 0, within: 0, length: 0 }
+}
+
+fn is_text(kind: &DataType) -> bool {
+    match kind {
+        DataType::Utf8
+        | DataType::LargeUtf8
+        | DataType::Utf8View
+        | DataType::Binary
+        | DataType::LargeBinary
+        | DataType::BinaryView => true,
+        DataType::Dictionary(_, values) => is_text(values),
+        _ => false,
+    }
+}
+
+fn damaged(path: &str, at: At, error: &ParquetError) -> Error {
+    Error::Damaged { path: path.to_owned(), at, what: error.to_string() }
+}
+
+/// The columns a file has, for writers.
+pub(crate) fn schema(row: &Row) -> SchemaRef {
+    row.rows.schema()
+}

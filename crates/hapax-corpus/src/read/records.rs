@@ -1,0 +1,310 @@
+//! Finds the records of a WARC or ARC file: where each begins, its header, its block.
+//!
+//! ```text
+//!   header               empty line   block (as long as the header says)   newlines
+//!   WARC/1.0 CRLF ...    CRLF         ...                                  CRLF CRLF
+//!   http://a/ 1.2.3.4 20080619093439 text/html 612 LF   ...                LF
+//! ```
+//!
+//! Lines may end in LF alone, and any number of newlines may stand between records. A record is
+//! given out only when the byte behind it has been seen or the file has ended, because only then
+//! is it known whether a gzip member ends there too.
+//!
+//! After damage the search goes on at the next gzip member, or at the next line that looks like
+//! the start of a record. Everything that is asked for more than once is asked of a longer window
+//! each time, so that no input makes it loop.
+//!
+//! Does not know what records mean; see [`archive`](super::archive). Formats: ISO 28500:2017
+//! (WARC 1.1), and the Internet Archive's "Arc File Format" of 1996.
+
+use crate::error::{At, Error};
+use crate::options::Limits;
+use crate::window::{Chunk, Window};
+
+use super::arc::ArcLine;
+use super::headers::{Headers, header_length, split_line};
+
+/// Which of the two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Style {
+    Warc,
+    Arc,
+}
+
+/// A record inside a chunk.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Frame {
+    pub(crate) start: usize,
+    /// Length of the header with its empty line.
+    pub(crate) header: usize,
+    /// Length of the block.
+    pub(crate) block: usize,
+    /// Behind the newlines that follow the block.
+    pub(crate) end: usize,
+    /// Which record of the file, from 1.
+    pub(crate) number: u64,
+}
+
+/// A run of records, and what stopped it.
+#[derive(Debug)]
+pub(crate) struct Records {
+    pub(crate) style: Style,
+    pub(crate) chunk: Chunk,
+    pub(crate) frames: Vec<Frame>,
+    /// What is wrong behind the last frame.
+    pub(crate) bad: Option<Error>,
+}
+
+pub(crate) struct RecordReader {
+    window: Window,
+    style: Style,
+    path: String,
+    limits: Limits,
+    number: u64,
+    skip: Skip,
+    skip_bad: bool,
+}
+
+/// What has to be passed over before the next record.
+#[derive(Clone, Copy)]
+enum Skip {
+    Nothing,
+    Bytes(u64),
+    /// To the next record that begins so many bytes from here or later.
+    ToRecord { from: usize },
+    TheRest,
+}
+
+/// What stands at a position of the window.
+enum Look {
+    Record(Frame),
+    /// More bytes are needed to tell.
+    More,
+    Bad(Error, Skip),
+}
+
+impl RecordReader {
+    pub(crate) fn new(
+        window: Window,
+        style: Style,
+        path: String,
+        limits: &Limits,
+        skip_bad: bool,
+    ) -> Self {
+        let limits = limits.clone();
+        Self { window, style, path, limits, number: 0, skip: Skip::Nothing, skip_bad }
+    }
+
+    /// Starts in the middle of a file: the next record has this number.
+    pub(crate) fn numbered_from(mut self, number: u64) -> Self {
+        self.number = number.saturating_sub(1);
+        self
+    }
+
+    pub(crate) fn offset(&self) -> u64 {
+        self.window.offset()
+    }
+
+    /// The next records, about [`Limits::batch`] bytes of them; `None` at the end of the file.
+    pub(crate) fn next_batch(&mut self) -> Option<Records> {
+        if let Err(error) = self.pass_over()? {
+            return Some(self.finish(Vec::new(), 0, Some(error)));
+        }
+        let mut frames = Vec::new();
+        let mut at = 0;
+        while at < self.limits.batch.max(1) {
+            at += newlines(&self.window.data[at..]);
+            match self.look(at) {
+                Look::Record(frame) => {
+                    at = frame.end;
+                    self.number = frame.number;
+                    frames.push(frame);
+                }
+                Look::More if self.window.more() => {}
+                Look::More if self.window.ended() && at == self.window.data.len() => break,
+                Look::More => return Some(self.cut_off(frames, at)),
+                Look::Bad(error, skip) => {
+                    self.skip = skip;
+                    return Some(self.finish(frames, at, Some(error)));
+                }
+            }
+        }
+        (!frames.is_empty()).then(|| self.finish(frames, at, None))
+    }
+
+    fn finish(&mut self, frames: Vec<Frame>, length: usize, bad: Option<Error>) -> Records {
+        if bad.is_some() && !self.skip_bad {
+            self.skip = Skip::TheRest;
+        }
+        Records { style: self.style, chunk: self.window.cut(length), frames, bad }
+    }
+
+    /// The stream stops inside the record at `at`: by damage, or because the file was cut off, or
+    /// because the record claims to be longer than it is and others follow it.
+    fn cut_off(&mut self, frames: Vec<Frame>, at: usize) -> Records {
+        let (place, unfinished) = (self.window.at(at), self.window.data.len() - at);
+        let mut records = self.finish(frames, at, None);
+        let from_damage = self.window.recover(&self.path);
+        self.skip = match (&from_damage, self.skip_bad) {
+            (_, false) => Skip::TheRest,
+            (Some(_), true) => Skip::ToRecord { from: 0 },
+            (None, true) => Skip::ToRecord { from: 1 },
+        };
+        records.bad = Some(from_damage.unwrap_or_else(|| {
+            let what = format!("the file ends {unfinished} bytes into a record: it was cut off");
+            self.damaged(place, what)
+        }));
+        records
+    }
+
+    fn look(&self, at: usize) -> Look {
+        let data = &self.window.data[at..];
+        let (header, block) = match self.header(at, data) {
+            Ok(Some(found)) => found,
+            Ok(None) => return Look::More,
+            Err(error) => return Look::Bad(error, Skip::ToRecord { from: 1 }),
+        };
+        if block > self.limits.record() as u64 {
+            let limit = self.limits.record() as u64;
+            let error = self.too_long(self.window.at(at), "a record", limit, "record");
+            return Look::Bad(error, Skip::Bytes(block.saturating_add(header as u64)));
+        }
+        let block = block as usize;
+        let Some(after) = data.get(header + block..) else { return Look::More };
+        let end = at + header + block + newlines(after);
+        let whole = end < self.window.data.len()
+            || self.window.ended()
+            || self.window.member_begins(end);
+        if !whole {
+            return Look::More;
+        }
+        Look::Record(Frame { start: at, header, block, end, number: self.number + 1 })
+    }
+
+    /// Length of the header and of the block it announces; `None` when more must be read.
+    fn header(&self, at: usize, data: &[u8]) -> Result<Option<(usize, u64)>, Error> {
+        let visible = &data[..data.len().min(self.limits.header)];
+        let found = match self.style {
+            Style::Warc => {
+                let start = &data[..data.len().min(5)];
+                if start != &b"WARC/"[..start.len()] {
+                    return Err(self.expected(at, "a record that begins with WARC/", data));
+                }
+                header_length(visible)
+            }
+            Style::Arc => memchr::memchr(b'\n', visible).map(|newline| newline + 1),
+        };
+        let Some(length) = found else {
+            if visible.len() < self.limits.header {
+                return Ok(None);
+            }
+            let limit = self.limits.header as u64;
+            return Err(self.too_long(self.window.at(at), "a header", limit, "header"));
+        };
+        let header = &data[..length];
+        let block = match self.style {
+            Style::Warc => Headers::after_first_line(header)
+                .get("Content-Length")
+                .and_then(|value| value.parse().ok())
+                .ok_or_else(|| {
+                    let what = "the record has no Content-Length that is a number".to_owned();
+                    self.damaged(self.window.at(at), what)
+                })?,
+            Style::Arc => ArcLine::parse(split_line(header).0)
+                .ok_or_else(|| {
+                    self.expected(at, "a line of URL, address, date, type and length", data)
+                })?
+                .length,
+        };
+        Ok(Some((length, block)))
+    }
+
+    /// Gets over what could not be read. `None` at the end of the file.
+    fn pass_over(&mut self) -> Option<Result<(), Error>> {
+        match std::mem::replace(&mut self.skip, Skip::Nothing) {
+            Skip::Nothing => Some(Ok(())),
+            Skip::TheRest => {
+                self.skip = Skip::TheRest;
+                None
+            }
+            Skip::Bytes(count) if count > self.limits.passed => Some(Err(self.give_up())),
+            Skip::Bytes(count) => {
+                self.skip = Skip::ToRecord { from: 0 };
+                if self.window.discard(count) {
+                    return self.pass_over();
+                }
+                self.window.recover(&self.path).map(Err)
+            }
+            Skip::ToRecord { from } => self.to_record(from),
+        }
+    }
+
+    fn to_record(&mut self, mut from: usize) -> Option<Result<(), Error>> {
+        let mut passed = 0;
+        loop {
+            if let Some(found) = self.next_start(from) {
+                self.window.drop_front(found);
+                return Some(Ok(()));
+            }
+            // Keep the last line: the start of a record may be half read.
+            let data = &self.window.data;
+            let line = memchr::memrchr(b'\n', data).unwrap_or(0);
+            let keep = if data.len() - line > self.limits.header { data.len() } else { line };
+            if keep > 0 {
+                passed += keep as u64;
+                self.window.drop_front(keep);
+                from = 1;
+            }
+            if passed > self.limits.passed {
+                return Some(Err(self.give_up()));
+            }
+            if !self.window.more() {
+                let error = self.window.recover(&self.path)?;
+                self.skip = Skip::ToRecord { from: 0 };
+                return Some(Err(error));
+            }
+        }
+    }
+
+    /// The next line of the window, at `from` or later, that looks like the start of a record.
+    fn next_start(&self, from: usize) -> Option<usize> {
+        let data = &self.window.data;
+        let mut at = from;
+        loop {
+            let rest = data.get(at..).filter(|rest| !rest.is_empty())?;
+            let line_begins = at == 0 || data[at - 1] == b'\n' || self.window.member_begins(at);
+            let looks_right = match self.style {
+                Style::Warc => matches!(rest, [b'W', b'A', b'R', b'C', b'/', b'0'..=b'9', ..]),
+                Style::Arc => memchr::memchr(b'\n', rest)
+                    .is_some_and(|end| ArcLine::parse(split_line(&rest[..=end]).0).is_some()),
+            };
+            if line_begins && looks_right {
+                return Some(at);
+            }
+            at += memchr::memchr(b'\n', rest)? + 1;
+        }
+    }
+
+    fn give_up(&mut self) -> Error {
+        self.skip = Skip::TheRest;
+        let limit = self.limits.passed;
+        self.too_long(self.window.at(0), "something to be passed over", limit, "passed")
+    }
+
+    fn expected(&self, at: usize, expected: &str, found: &[u8]) -> Error {
+        let found = found[..found.len().min(24)].escape_ascii();
+        self.damaged(self.window.at(at), format!("expected {expected}, found \"{found}\""))
+    }
+
+    fn damaged(&self, at: At, what: String) -> Error {
+        Error::Damaged { path: self.path.clone(), at, what }
+    }
+
+    fn too_long(&self, at: At, part: &'static str, limit: u64, knob: &'static str) -> Error {
+        Error::TooLong { path: self.path.clone(), at, part, limit, knob }
+    }
+}
+
+fn newlines(bytes: &[u8]) -> usize {
+    bytes.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count()
+}

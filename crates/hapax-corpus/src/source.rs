@@ -1,0 +1,208 @@
+//! A corpus as the caller named it, ready to be read.
+//!
+//! ```text
+//!   inputs  ──►  files  ──►  parts  ──►  batches  ──►  entries
+//!              in order    one thread   any thread    in order
+//! ```
+//!
+//! A part is a file, or a run of small files that are one document each. Parts are independent:
+//! several threads can each read one. The order of the corpus is the order of (part, batch,
+//! entry), whoever read what when.
+//!
+//! Memory is one batch for each thread that decodes and one window for each part that is open,
+//! both bounded by [`Limits`](crate::Limits), plus the list of files.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::batch::Context;
+use crate::document::FileId;
+use crate::error::Error;
+use crate::inputs;
+use crate::options::{FieldTable, Format, Limits, ReadOptions};
+use crate::part::Part;
+use crate::unpack::{Input, Packing, Unpack};
+use crate::window::Window;
+
+/// How many small files make a batch.
+const PAGES: u32 = 64;
+
+/// A corpus: files in order, and how to read them.
+pub struct Source {
+    pub(crate) files: Arc<Files>,
+    pub(crate) options: Arc<ReadOptions>,
+    pub(crate) table: Arc<FieldTable>,
+    parts: Vec<Range<u32>>,
+}
+
+/// The files of a source.
+pub(crate) struct Files {
+    files: Vec<Entry>,
+}
+
+struct Entry {
+    at: Location,
+    /// Each is one document of this format, and need not be looked at before it is decoded.
+    page: Option<Format>,
+}
+
+type Stream = Box<dyn Read + Send>;
+
+enum Location {
+    Path(PathBuf),
+    /// Can be read once.
+    Stream(String, Mutex<Option<Stream>>),
+}
+
+/// An open file at its first byte, with what it is packed with.
+pub(crate) struct Opened {
+    pub(crate) input: Input,
+    pub(crate) packing: Packing,
+}
+
+impl Opened {
+    pub(crate) fn window(self, limits: &Limits) -> io::Result<Window> {
+        Ok(Window::new(Unpack::new(self.input, self.packing)?, self.packing, limits))
+    }
+}
+
+impl Source {
+    /// Finds the files; see [`inputs`] for what an input may be. Nothing is read yet except the
+    /// names in folders and lists.
+    pub fn open<S: AsRef<str>>(inputs: &[S], options: ReadOptions) -> Result<Self, Error> {
+        // A folder's pages are found by their names, so that a million need not be opened twice.
+        let whole = |promised: Option<Format>| match options.format {
+            None => promised.filter(|it| matches!(it, Format::Html | Format::Text)),
+            Some(format @ (Format::Html | Format::Text)) => Some(format),
+            Some(_) => None,
+        };
+        let files = inputs::expand(inputs)?
+            .into_iter()
+            .map(|input| match input {
+                inputs::Input::File(path) => Entry { at: Location::Path(path), page: None },
+                inputs::Input::Found(path, promised) => {
+                    Entry { at: Location::Path(path), page: whole(promised) }
+                }
+                inputs::Input::Stdin => stream("standard input", Box::new(io::stdin())),
+            })
+            .collect();
+        Ok(Self::new(files, options))
+    }
+
+    /// Reads a stream under a name of the caller's choice.
+    pub fn from_reader(
+        name: &str,
+        reader: impl Read + Send + 'static,
+        options: ReadOptions,
+    ) -> Self {
+        Self::new(vec![stream(name, Box::new(reader))], options)
+    }
+
+    fn new(files: Vec<Entry>, options: ReadOptions) -> Self {
+        let mut parts: Vec<Range<u32>> = Vec::new();
+        let mut last_is_pages = false;
+        for (id, file) in (0..).zip(&files) {
+            let joins = last_is_pages && file.page.is_some();
+            match parts.last_mut() {
+                Some(last) if joins && last.len() < PAGES as usize => last.end = id + 1,
+                _ => parts.push(id..id + 1),
+            }
+            last_is_pages = file.page.is_some();
+        }
+        let table = Arc::new(options.fields.table());
+        Self { files: Arc::new(Files { files }), options: Arc::new(options), table, parts }
+    }
+
+    /// The names of the files, in order: [`FileId`] 0 is the first.
+    pub fn files(&self) -> impl ExactSizeIterator<Item = String> {
+        (0..self.files.files.len()).map(|id| self.files.name(FileId(id as u32)))
+    }
+
+    /// How many parts can be read independently.
+    pub fn parts(&self) -> usize {
+        self.parts.len()
+    }
+
+    /// One of the parts, from 0. Its batches come in order.
+    ///
+    /// # Panics
+    ///
+    /// When there are not so many parts.
+    pub fn part(&self, part: usize) -> Part {
+        let ids = self.parts[part].clone();
+        let pages = self.files.files[ids.start as usize].page.is_some();
+        Part::new(self, part, ids, pages)
+    }
+
+    /// All batches of all parts, in order.
+    pub fn batches(&self) -> impl Iterator<Item = crate::Batch> {
+        (0..self.parts()).flat_map(|part| self.part(part))
+    }
+
+    /// The size of all files together, for a progress bar; `None` when one is a stream.
+    pub fn input_bytes(&self) -> Option<u64> {
+        self.files.files.iter().try_fold(0, |sum, file| match &file.at {
+            Location::Path(path) => Some(sum + fs::metadata(path).map_or(0, |it| it.len())),
+            Location::Stream(..) => None,
+        })
+    }
+
+    pub(crate) fn context(&self, file: FileId) -> Context {
+        Context {
+            options: Arc::clone(&self.options),
+            table: Arc::clone(&self.table),
+            file,
+            name: self.files.name(file).into(),
+        }
+    }
+}
+
+impl Files {
+    pub(crate) fn name(&self, id: FileId) -> String {
+        match &self.files[id.0 as usize].at {
+            Location::Path(path) => path.display().to_string(),
+            Location::Stream(name, _) => name.clone(),
+        }
+    }
+
+    pub(crate) fn path(&self, id: FileId) -> Option<&Path> {
+        match &self.files.get(id.0 as usize)?.at {
+            Location::Path(path) => Some(path),
+            Location::Stream(..) => None,
+        }
+    }
+
+    pub(crate) fn page_format(&self, id: FileId) -> Option<Format> {
+        self.files[id.0 as usize].page
+    }
+
+    pub(crate) fn open(&self, id: FileId) -> Result<Opened, Error> {
+        let mut input = match &self.files[id.0 as usize].at {
+            Location::Path(path) => {
+                let cannot = |cause| Error::io("open", path, cause);
+                let file = File::open(path).map_err(cannot)?;
+                if file.metadata().map_err(cannot)?.is_dir() {
+                    return Err(cannot(io::Error::from(io::ErrorKind::IsADirectory)));
+                }
+                Input::file(file)
+            }
+            Location::Stream(name, reader) => {
+                let mut reader = reader.lock().unwrap_or_else(PoisonError::into_inner);
+                Input::stream(reader.take().ok_or_else(|| Error::Unsupported {
+                    path: name.clone(),
+                    what: "can be read only once; save it to a file first".to_owned(),
+                })?)
+            }
+        };
+        let first = input.peek(8).map_err(|cause| Error::io("read", self.name(id), cause))?;
+        let packing = Packing::of(first);
+        Ok(Opened { input, packing })
+    }
+}
+
+fn stream(name: &str, reader: Stream) -> Entry {
+    Entry { at: Location::Stream(name.to_owned(), Mutex::new(Some(reader))), page: None }
+}

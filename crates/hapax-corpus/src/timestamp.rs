@@ -1,0 +1,187 @@
+//! A moment in whole seconds, and the ways archives write one.
+//!
+//! Understood: RFC 3339 as WARC uses it (`2024-03-01T12:00:00Z`, with a fraction or an offset), a
+//! date alone, a space instead of the `T`, the fourteen digits of ARC files (`20080619093439`),
+//! and seconds or milliseconds since 1970. Anything else is no moment at all rather than an error,
+//! because real archives hold `WARC-Date: null`. Fractions of a second are dropped.
+//!
+//! Days are counted with the usual 400-year-cycle arithmetic of the Gregorian calendar.
+
+use std::fmt;
+
+/// Seconds since the start of 1970, UTC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(i64);
+
+/// Numbers above this are milliseconds: in seconds it is the year 5138.
+const LARGEST_SECONDS: i64 = 100_000_000_000;
+
+impl Timestamp {
+    /// From seconds since 1970.
+    pub const fn from_seconds(seconds: i64) -> Self {
+        Self(seconds)
+    }
+
+    /// Seconds since 1970.
+    pub const fn seconds(self) -> i64 {
+        self.0
+    }
+
+    /// From a number of seconds, or of milliseconds when it is too large for that.
+    pub const fn from_number(number: i64) -> Self {
+        if number.unsigned_abs() > LARGEST_SECONDS.unsigned_abs() {
+            Self(number.div_euclid(1000))
+        } else {
+            Self(number)
+        }
+    }
+
+    /// Reads any of the forms the module names; `None` for everything else.
+    pub fn parse(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let bytes = text.as_bytes();
+        if bytes.len() == 14 && bytes.iter().all(u8::is_ascii_digit) {
+            return civil(
+                digits(&bytes[0..4])?,
+                digits(&bytes[4..6])?,
+                digits(&bytes[6..8])?,
+                [digits(&bytes[8..10])?, digits(&bytes[10..12])?, digits(&bytes[12..14])?],
+            );
+        }
+        if let Ok(number) = text.parse::<i64>() {
+            return Some(Self::from_number(number));
+        }
+        if bytes.len() < 10 || bytes[4] != b'-' || bytes[7] != b'-' {
+            return None;
+        }
+        let (year, month, day) =
+            (digits(&bytes[0..4])?, digits(&bytes[5..7])?, digits(&bytes[8..10])?);
+        if bytes.len() == 10 {
+            return civil(year, month, day, [0; 3]);
+        }
+        if bytes.len() < 16 || !matches!(bytes[10], b'T' | b't' | b' ') || bytes[13] != b':' {
+            return None;
+        }
+        let mut rest = &bytes[16..];
+        let mut second = 0;
+        if let [b':', tens, ones, after @ ..] = rest {
+            second = digits(&[*tens, *ones])?;
+            rest = after;
+        }
+        if let [b'.', after @ ..] = rest {
+            let fraction = after.iter().take_while(|byte| byte.is_ascii_digit()).count();
+            rest = &after[fraction..];
+        }
+        let clock = [digits(&bytes[11..13])?, digits(&bytes[14..16])?, second];
+        let local = civil(year, month, day, clock)?;
+        Some(Self(local.0 - offset(rest)?))
+    }
+}
+
+/// As WARC writes it: `2024-03-01T12:00:00Z`.
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (days, clock) = (self.0.div_euclid(86_400), self.0.rem_euclid(86_400));
+        let (year, month, day) = date(days);
+        let (hour, minute, second) = (clock / 3600, clock / 60 % 60, clock % 60);
+        write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+    }
+}
+
+fn digits(bytes: &[u8]) -> Option<i64> {
+    bytes.iter().try_fold(0, |number, byte| {
+        byte.is_ascii_digit().then(|| number * 10 + i64::from(byte - b'0'))
+    })
+}
+
+/// Seconds east of Greenwich.
+fn offset(zone: &[u8]) -> Option<i64> {
+    match zone {
+        [] | [b'Z' | b'z'] | b" UTC" => Some(0),
+        [sign @ (b'+' | b'-'), hours @ ..] => {
+            let seconds = match hours {
+                [a, b, b':', c, d] | [a, b, c, d] => {
+                    digits(&[*a, *b])? * 3600 + digits(&[*c, *d])? * 60
+                }
+                [a, b] => digits(&[*a, *b])? * 3600,
+                _ => return None,
+            };
+            Some(if *sign == b'-' { -seconds } else { seconds })
+        }
+        _ => None,
+    }
+}
+
+fn civil(year: i64, month: i64, day: i64, clock: [i64; 3]) -> Option<Timestamp> {
+    let [hour, minute, second] = clock;
+    // A second of 60 is a leap second: it counts as the first of the next minute.
+    let legal = (1..=12).contains(&month)
+        && (1..=31).contains(&day)
+        && (0..=23).contains(&hour)
+        && (0..=59).contains(&minute)
+        && (0..=60).contains(&second);
+    if !legal {
+        return None;
+    }
+    // Years begin in March here, so that the leap day is the last one.
+    let year = if month <= 2 { year - 1 } else { year };
+    let (era, year_of_era) = (year.div_euclid(400), year.rem_euclid(400));
+    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+    let days = era * 146_097 + day_of_era - 719_468;
+    Some(Timestamp(days * 86_400 + hour * 3600 + minute * 60 + second))
+}
+
+fn date(days: i64) -> (i64, i64, i64) {
+    let days = days + 719_468;
+    let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let day_of_year = day - (365 * year + year / 4 - year / 100);
+    let march_month = (5 * day_of_year + 2) / 153;
+    let day_of_month = day_of_year - (153 * march_month + 2) / 5 + 1;
+    let month = if march_month < 10 { march_month + 3 } else { march_month - 9 };
+    (year + era * 400 + i64::from(month <= 2), month, day_of_month)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn every_form_of_one_moment_is_the_same_moment() {
+        let expected = Some(Timestamp::from_seconds(1_213_868_079));
+        for form in [
+            "2008-06-19T09:34:39Z",
+            "2008-06-19T09:34:39.123456Z",
+            "2008-06-19 09:34:39",
+            "2008-06-19T11:34:39+02:00",
+            "20080619093439",
+            "1213868079",
+            "1213868079123",
+        ] {
+            assert_eq!(Timestamp::parse(form), expected, "{form}");
+        }
+        assert_eq!(Timestamp::parse("2008-06-19"), Timestamp::parse("2008-06-19T00:00Z"));
+    }
+
+    #[test]
+    fn what_is_no_date_is_none() {
+        for form in ["null", "", "2008-13-01", "2008-06-19T25:00:00Z", "yesterday", "２０08-06-19"] {
+            assert_eq!(Timestamp::parse(form), None, "{form}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn printing_and_parsing_agree(seconds in -62_135_596_800i64..253_402_300_799) {
+            let moment = Timestamp::from_seconds(seconds);
+            prop_assert_eq!(Timestamp::parse(&moment.to_string()), Some(moment));
+        }
+
+        #[test]
+        fn parsing_never_panics(text in ".{0,40}") {
+            let _ = Timestamp::parse(&text);
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! One gzip member at a time, knowing where each begins and ends.
+//!
+//! Archives put every record into a member of its own, so a member's offset is a record's address.
+//! General decoders hide the borders between members; this one stops at each.
+//!
+//! Format: RFC 1952. The deflate part (RFC 1951) and the checksum are flate2's.
+
+use std::io;
+
+use flate2::{Crc, Decompress, FlushDecompress, Status};
+
+use super::input::Input;
+
+/// The longest header that is read: names and comments inside are of no use here.
+const LONGEST_HEADER: usize = 64 << 10;
+
+pub(crate) struct Gzip {
+    inflate: Decompress,
+    crc: Crc,
+    inside: bool,
+}
+
+/// What a call to [`Gzip::read`] ended with.
+pub(crate) enum Step {
+    /// So many bytes were appended, perhaps none yet.
+    Wrote(usize),
+    /// The member is over and its checksum is right; so many bytes were appended.
+    MemberEnd(usize),
+    /// Nothing follows.
+    FileEnd,
+}
+
+impl Gzip {
+    pub(crate) fn new() -> Self {
+        Self { inflate: Decompress::new(false), crc: Crc::new(), inside: false }
+    }
+
+    /// Forgets a half-read member.
+    pub(crate) fn reset(&mut self) {
+        self.inside = false;
+    }
+
+    /// Appends to `out` within its spare capacity. An error of kind `InvalidData` or
+    /// `UnexpectedEof` is the file's fault, any other the system's.
+    pub(crate) fn read(&mut self, input: &mut Input, out: &mut Vec<u8>) -> io::Result<Step> {
+        if !self.inside {
+            if input.available()?.is_empty() {
+                return Ok(Step::FileEnd);
+            }
+            if only_zeros_follow(input)? {
+                return Ok(Step::FileEnd);
+            }
+            // Most headers are the fixed ten bytes; only then is it worth looking further.
+            let plain = matches!(input.peek(10)?, [_, _, _, flags, ..] if flags & 0x1e == 0);
+            let length = header_length(input.peek(if plain { 10 } else { LONGEST_HEADER })?)?;
+            input.consume(length);
+            self.inflate.reset(false);
+            self.crc.reset();
+            self.inside = true;
+        }
+        let before = out.len();
+        let packed = input.available()?;
+        let nothing_follows = packed.is_empty();
+        let read_before = self.inflate.total_in();
+        let status = self
+            .inflate
+            .decompress_vec(packed, out, FlushDecompress::None)
+            .map_err(|_| invalid("the deflate data is not valid"))?;
+        input.consume((self.inflate.total_in() - read_before) as usize);
+        self.crc.update(&out[before..]);
+        let wrote = out.len() - before;
+        match status {
+            Status::StreamEnd => {
+                self.inside = false;
+                self.trailer(input)?;
+                Ok(Step::MemberEnd(wrote))
+            }
+            Status::Ok | Status::BufError if nothing_follows && wrote == 0 => {
+                Err(truncated("the file ends inside a gzip member"))
+            }
+            Status::Ok | Status::BufError => Ok(Step::Wrote(wrote)),
+        }
+    }
+
+    fn trailer(&self, input: &mut Input) -> io::Result<()> {
+        let bytes = input.peek(8)?;
+        let Some((trailer, _)) = bytes.split_first_chunk::<8>() else {
+            return Err(truncated("the file ends inside the checksum of a gzip member"));
+        };
+        let word = |at: usize| {
+            u32::from_le_bytes([trailer[at], trailer[at + 1], trailer[at + 2], trailer[at + 3]])
+        };
+        let (stored, length) = (word(0), word(4));
+        input.consume(8);
+        if stored != self.crc.sum() {
+            let found = self.crc.sum();
+            return Err(invalid(&format!(
+                "checksum {found:08x} instead of the stored {stored:08x} for a gzip member"
+            )));
+        }
+        if length != self.crc.amount() {
+            return Err(invalid("a gzip member's stored length is wrong"));
+        }
+        Ok(())
+    }
+}
+
+/// Could a member begin with these bytes?
+pub(crate) fn begins(bytes: &[u8]) -> bool {
+    matches!(bytes, [0x1f, 0x8b, 8, flags, ..] if flags & 0xe0 == 0)
+}
+
+/// Tapes and some writers fill the last block with zeros.
+fn only_zeros_follow(input: &mut Input) -> io::Result<bool> {
+    if input.available()?.first() != Some(&0) {
+        return Ok(false);
+    }
+    loop {
+        let bytes = input.available()?;
+        if bytes.is_empty() {
+            return Ok(true);
+        }
+        let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
+        let all = zeros == bytes.len();
+        input.consume(zeros);
+        if !all {
+            return Ok(false);
+        }
+    }
+}
+
+fn header_length(bytes: &[u8]) -> io::Result<usize> {
+    if !begins(bytes) {
+        return Err(if bytes.len() < 10 && bytes.first() == Some(&0x1f) {
+            truncated("the file ends inside the header of a gzip member")
+        } else {
+            invalid("expected a gzip member (1f 8b 08)")
+        });
+    }
+    let end = || truncated("the header of a gzip member has no end");
+    let flags = bytes[3];
+    let mut at = 10;
+    if flags & 4 != 0 {
+        let field = bytes.get(at..at + 2).ok_or_else(end)?;
+        at += 2 + usize::from(u16::from_le_bytes([field[0], field[1]]));
+    }
+    // A file name, then a comment, each ended by a zero.
+    for flag in [8, 16] {
+        if flags & flag != 0 {
+            let rest = bytes.get(at..).ok_or_else(end)?;
+            at += memchr::memchr(0, rest).ok_or_else(end)? + 1;
+        }
+    }
+    if flags & 2 != 0 {
+        at += 2;
+    }
+    if at > bytes.len() { Err(end()) } else { Ok(at) }
+}
+
+fn invalid(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what)
+}
+
+fn truncated(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::UnexpectedEof, what)
+}

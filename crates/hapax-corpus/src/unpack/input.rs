@@ -1,0 +1,117 @@
+//! The bytes of one file as they lie on disk, in order, with their offset.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+
+/// How much is asked of the system at a time.
+const BUFFER: usize = 256 << 10;
+
+/// A buffered reader that knows where in the file it is, and can go back where the file can.
+pub(crate) struct Input {
+    from: From,
+    buffer: Vec<u8>,
+    start: usize,
+    end: usize,
+    /// Offset in the file of `buffer[end]`.
+    read: u64,
+}
+
+enum From {
+    File(File),
+    Stream(Box<dyn Read + Send>),
+}
+
+impl Input {
+    pub(crate) fn file(file: File) -> Self {
+        Self::new(From::File(file))
+    }
+
+    pub(crate) fn stream(stream: Box<dyn Read + Send>) -> Self {
+        Self::new(From::Stream(stream))
+    }
+
+    fn new(from: From) -> Self {
+        Self { from, buffer: vec![0; BUFFER], start: 0, end: 0, read: 0 }
+    }
+
+    /// Offset of the next byte that [`available`](Self::available) will show.
+    pub(crate) fn offset(&self) -> u64 {
+        self.read - (self.end - self.start) as u64
+    }
+
+    /// At least one byte, or none at the end of the file.
+    pub(crate) fn available(&mut self) -> io::Result<&[u8]> {
+        if self.start == self.end {
+            self.start = 0;
+            self.end = 0;
+            self.more()?;
+        }
+        Ok(&self.buffer[self.start..self.end])
+    }
+
+    /// At least `count` bytes, fewer only at the end of the file. `count` is small.
+    pub(crate) fn peek(&mut self, count: usize) -> io::Result<&[u8]> {
+        debug_assert!(count <= BUFFER, "only a header's worth can be looked at");
+        if self.buffer.len() - self.start < count {
+            self.buffer.copy_within(self.start..self.end, 0);
+            self.end -= self.start;
+            self.start = 0;
+        }
+        while self.end - self.start < count && self.more()? > 0 {}
+        Ok(&self.buffer[self.start..self.end])
+    }
+
+    pub(crate) fn consume(&mut self, count: usize) {
+        self.start = (self.start + count).min(self.end);
+    }
+
+    /// Continues at `offset` if the file can be gone back in.
+    pub(crate) fn seek(&mut self, offset: u64) -> io::Result<bool> {
+        match &mut self.from {
+            From::File(file) => {
+                file.seek(SeekFrom::Start(offset))?;
+                (self.start, self.end, self.read) = (0, 0, offset);
+                Ok(true)
+            }
+            From::Stream(_) => Ok(false),
+        }
+    }
+
+    fn more(&mut self) -> io::Result<usize> {
+        let room = &mut self.buffer[self.end..];
+        let got = loop {
+            let result = match &mut self.from {
+                From::File(file) => file.read(room),
+                From::Stream(stream) => stream.read(room),
+            };
+            match result {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                other => break other?,
+            }
+        };
+        self.end += got;
+        self.read += got as u64;
+        Ok(got)
+    }
+}
+
+/// For the decoders that pull.
+impl Read for Input {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.available()?;
+        let count = bytes.len().min(out.len());
+        out[..count].copy_from_slice(&bytes[..count]);
+        self.consume(count);
+        Ok(count)
+    }
+}
+
+impl io::BufRead for Input {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.available()
+    }
+
+    fn consume(&mut self, count: usize) {
+        Self::consume(self, count);
+    }
+}

@@ -1,0 +1,299 @@
+//! Files to bytes, whatever they are packed with.
+//!
+//! The packing is known by the first bytes, never by the name. A gzip member and a Zstandard
+//! frame each begin at an offset of the file, and both are found again after damage; bzip2 and xz
+//! are one stream from the start of the file to its end.
+//!
+//! ```text
+//!   file offsets      0         731              2 104        2 900
+//!   members           [ gzip    ][ gzip          ][ gzip      ]
+//!   unpacked stream   [ 0..1 800 ][ 1 800..6 144 ][ 6 144.. ]
+//!   marks             (0, 0)     (1 800, 731)    (6 144, 2 104)
+//! ```
+//!
+//! A mark says at which position of the unpacked stream which member began, so that a record's
+//! position can be turned into an address.
+//!
+//! Does not know what the bytes mean.
+
+mod gzip;
+mod input;
+
+use std::fmt;
+use std::io::{self, Read};
+
+use zstd::stream::raw::{Decoder as ZstdFrame, Operation, OutBuffer};
+use zstd::zstd_safe::InBuffer;
+
+use gzip::{Gzip, Step};
+pub(crate) use input::Input;
+
+/// What xz may use; its largest ordinary preset needs 64 MiB.
+const XZ_MEMORY_KIB: u32 = 256 << 10;
+
+/// What a file is packed with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Packing {
+    /// Nothing.
+    Plain,
+    /// gzip, of one member or many.
+    Gzip,
+    /// Zstandard, of one frame or many.
+    Zstd,
+    /// bzip2.
+    Bzip2,
+    /// xz.
+    Xz,
+}
+
+impl Packing {
+    /// By the first bytes of a file.
+    pub fn of(first_bytes: &[u8]) -> Self {
+        match first_bytes {
+            bytes if gzip::begins(bytes) => Self::Gzip,
+            bytes if zstd_begins(bytes) => Self::Zstd,
+            [b'B', b'Z', b'h', b'1'..=b'9', 0x31 | 0x17, ..] => Self::Bzip2,
+            [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Self::Xz,
+            _ => Self::Plain,
+        }
+    }
+}
+
+impl fmt::Display for Packing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Plain => "plain",
+            Self::Gzip => "gzip",
+            Self::Zstd => "Zstandard",
+            Self::Bzip2 => "bzip2",
+            Self::Xz => "xz",
+        })
+    }
+}
+
+/// The beginning of a member: where in the unpacked stream, and where in the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Mark {
+    pub(crate) stream: u64,
+    pub(crate) file: u64,
+}
+
+/// Packed data that cannot be unpacked, or a file that cannot be read.
+#[derive(Debug)]
+pub(crate) struct Damage {
+    /// The member, or the plain file's offset.
+    pub(crate) member: u64,
+    pub(crate) cause: io::Error,
+    /// The system's fault: looking further is useless.
+    pub(crate) fatal: bool,
+}
+
+/// The unpacked bytes of one file.
+pub(crate) struct Unpack {
+    codec: Codec,
+    marks: Vec<Mark>,
+    stream: u64,
+    member: u64,
+}
+
+enum Codec {
+    Plain(Input),
+    Gzip(Input, Box<Gzip>),
+    Zstd(Input, ZstdFrame<'static>, Frame),
+    Stream(Box<dyn Read + Send>),
+}
+
+#[derive(PartialEq, Eq)]
+enum Frame {
+    Between,
+    Inside,
+}
+
+impl Unpack {
+    /// `input` stands at the file's start, or at the start of a member.
+    pub(crate) fn new(input: Input, packing: Packing) -> io::Result<Self> {
+        let member = input.offset();
+        let codec = match packing {
+            Packing::Plain => Codec::Plain(input),
+            Packing::Gzip => Codec::Gzip(input, Box::new(Gzip::new())),
+            Packing::Zstd => Codec::Zstd(input, ZstdFrame::new()?, Frame::Between),
+            Packing::Bzip2 => {
+                Codec::Stream(Box::new(bzip2::bufread::MultiBzDecoder::new(input)))
+            }
+            Packing::Xz => Codec::Stream(Box::new(lzma_rust2::XzReader::new_mem_limit(
+                input,
+                true,
+                XZ_MEMORY_KIB,
+            ))),
+        };
+        // In a plain file the stream is the file, so their positions are the same.
+        let (first, stream) = match packing {
+            Packing::Plain => (Mark { stream: 0, file: 0 }, member),
+            _ => (Mark { stream: 0, file: member }, 0),
+        };
+        Ok(Self { codec, marks: vec![first], stream, member })
+    }
+
+    /// The members begun since this was last asked, and the first one.
+    pub(crate) fn take_marks(&mut self) -> impl Iterator<Item = Mark> {
+        self.marks.drain(..)
+    }
+
+    /// Appends at least one byte and at most `room` to `out`; 0 at the end of the file.
+    pub(crate) fn read(&mut self, out: &mut Vec<u8>, room: usize) -> Result<usize, Damage> {
+        out.reserve(room);
+        loop {
+            let (wrote, member_ended) = match self.step(out, room) {
+                Ok(Some(step)) => step,
+                Ok(None) => return Ok(0),
+                Err(cause) => return Err(self.damage(cause)),
+            };
+            self.stream += wrote as u64;
+            if member_ended {
+                self.member = self.offset();
+                self.marks.push(Mark { stream: self.stream, file: self.member });
+            }
+            if wrote > 0 {
+                return Ok(wrote);
+            }
+        }
+    }
+
+    /// One call of a decoder: how much it wrote and whether a member ended; `None` at the end.
+    fn step(&mut self, out: &mut Vec<u8>, room: usize) -> io::Result<Option<(usize, bool)>> {
+        match &mut self.codec {
+            Codec::Plain(input) => {
+                let bytes = input.available()?;
+                let count = bytes.len().min(room);
+                out.extend_from_slice(&bytes[..count]);
+                input.consume(count);
+                Ok((count > 0).then_some((count, false)))
+            }
+            Codec::Gzip(input, gzip) => Ok(match gzip.read(input, out)? {
+                Step::Wrote(count) => Some((count, false)),
+                Step::MemberEnd(count) => Some((count, true)),
+                Step::FileEnd => None,
+            }),
+            Codec::Zstd(input, decoder, frame) => zstd_step(input, decoder, frame, out),
+            Codec::Stream(reader) => {
+                let start = out.len();
+                out.resize(start + room, 0);
+                let got = reader.read(&mut out[start..]);
+                out.truncate(start + *got.as_ref().unwrap_or(&0));
+                got.map(|count| (count > 0).then_some((count, false)))
+            }
+        }
+    }
+
+    /// After damage: goes to the next member. False when there is none, or no way to find it.
+    pub(crate) fn resynchronise(&mut self) -> io::Result<bool> {
+        let bad = self.member;
+        let (input, begins): (&mut Input, fn(&[u8]) -> bool) = match &mut self.codec {
+            Codec::Plain(_) | Codec::Stream(_) => return Ok(false),
+            Codec::Gzip(input, gzip) => {
+                gzip.reset();
+                (input, gzip::begins)
+            }
+            Codec::Zstd(input, decoder, frame) => {
+                decoder.reinit()?;
+                *frame = Frame::Between;
+                (input, zstd_begins)
+            }
+        };
+        // A broken member may have swallowed the start of the next: look from just behind its own.
+        if input.offset() > bad {
+            input.seek(bad + 1)?;
+        }
+        loop {
+            let bytes = input.peek(LOOK)?;
+            if bytes.len() < 4 {
+                return Ok(false);
+            }
+            let last = bytes.len() - 4;
+            match (0..=last).find(|at| begins(&bytes[*at..])) {
+                Some(0) if input.offset() == bad => input.consume(1),
+                Some(at) => {
+                    input.consume(at);
+                    self.member = self.offset();
+                    self.marks.push(Mark { stream: self.stream, file: self.member });
+                    return Ok(true);
+                }
+                None => input.consume(last + 1),
+            }
+        }
+    }
+
+    /// Position in the unpacked stream.
+    pub(crate) fn stream(&self) -> u64 {
+        self.stream
+    }
+
+    /// How far into the file.
+    pub(crate) fn offset(&self) -> u64 {
+        match &self.codec {
+            Codec::Plain(input) | Codec::Gzip(input, _) | Codec::Zstd(input, ..) => input.offset(),
+            Codec::Stream(_) => 0,
+        }
+    }
+
+    fn damage(&self, cause: io::Error) -> Damage {
+        let fatal = !matches!(
+            cause.kind(),
+            io::ErrorKind::InvalidData
+                | io::ErrorKind::InvalidInput
+                | io::ErrorKind::UnexpectedEof
+                | io::ErrorKind::Other
+                | io::ErrorKind::OutOfMemory
+        );
+        let member = match &self.codec {
+            Codec::Plain(input) => input.offset(),
+            _ => self.member,
+        };
+        Damage { member, cause, fatal }
+    }
+}
+
+/// How far ahead one look for a member's first bytes goes.
+const LOOK: usize = 64 << 10;
+
+/// A frame of data, or one to be skipped.
+fn zstd_begins(bytes: &[u8]) -> bool {
+    matches!(bytes, [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])
+}
+
+fn zstd_step(
+    input: &mut Input,
+    decoder: &mut ZstdFrame<'static>,
+    frame: &mut Frame,
+    out: &mut Vec<u8>,
+) -> io::Result<Option<(usize, bool)>> {
+    if *frame == Frame::Between {
+        if input.available()?.is_empty() {
+            return Ok(None);
+        }
+        decoder.reinit()?;
+        *frame = Frame::Inside;
+    }
+    let start = out.len();
+    let packed = input.available()?;
+    let nothing_follows = packed.is_empty();
+    let mut from = InBuffer::around(packed);
+    let mut to = OutBuffer::around_pos(out, start);
+    let remaining = decoder
+        .run(&mut from, &mut to)
+        .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+    let consumed = from.pos();
+    let wrote = to.pos() - start;
+    input.consume(consumed);
+    if remaining == 0 {
+        *frame = Frame::Between;
+        return Ok(Some((wrote, true)));
+    }
+    if nothing_follows && wrote == 0 {
+        return Err(io::Error::new(
+            io::ErrorKind::UnexpectedEof,
+            "the file ends inside a Zstandard frame",
+        ));
+    }
+    Ok(Some((wrote, false)))
+}
