@@ -10,6 +10,7 @@
 //! [`features`] turns words into weighted hashes. [`fingerprint`] turns those into bits,
 //! under a named recipe. [`hamming`] measures distances and [`index`] finds who is near.
 //! [`group`] makes groups of pages that match and says which copy stays.
+//! [`join`] finds all near pairs of a whole set, and a batch's matches in a file.
 //!
 //! # What this crate does not know
 //!
@@ -20,5 +21,6 @@ pub mod fingerprint;
 pub mod group;
 pub mod hamming;
 pub mod index;
+pub mod join;
 pub mod page;
 pub mod text;

@@ -1,0 +1,105 @@
+//! What a join of a set with itself found.
+//!
+//! Pairs of distinct fingerprints, each fingerprint standing for all documents that have it
+//! by the smallest of their ids, and the twins: the further ids of each. A page copied a
+//! million times is a million twins, not half a million million pairs; as *edges*, each twin
+//! hangs on its class's smallest id like a star.
+
+use super::executor::Executor;
+use super::record::{Id, Pair};
+
+/// Pairs sorted by one thread at a time.
+const TOGETHER: usize = 1 << 17;
+
+/// The result of [`pairs`](super::pairs()).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Joined<I> {
+    pairs: Vec<Pair<I>>,
+    twins: Vec<Pair<I>>,
+}
+
+impl<I: Id> Joined<I> {
+    /// Orders what the tasks found.
+    pub(super) fn new(
+        pairs: Vec<Vec<Pair<I>>>,
+        twins: Vec<Vec<Pair<I>>>,
+        executor: &impl Executor,
+    ) -> Self {
+        Self { pairs: in_order(pairs, executor), twins: in_order(twins, executor) }
+    }
+
+    /// Pairs of documents with distinct fingerprints, each the smallest id of its fingerprint;
+    /// ordered by smaller id, then larger.
+    pub fn pairs(&self) -> &[Pair<I>] {
+        &self.pairs
+    }
+
+    /// For each document that shares its fingerprint with one of a smaller id: the smallest such
+    /// id and its own, ordered. The distance is 0.
+    pub fn twins(&self) -> &[Pair<I>] {
+        &self.twins
+    }
+
+    /// The classes of documents with the same fingerprint, two at least: the smallest id, and
+    /// the twins of the class.
+    pub fn classes(&self) -> impl Iterator<Item = (I, &[Pair<I>])> {
+        self.twins.chunk_by(|one, other| one.a == other.a).map(|class| (class[0].a, class))
+    }
+
+    /// Pairs and twins together in one order: enough to connect all that belongs together.
+    pub fn edges(&self) -> impl Iterator<Item = Pair<I>> {
+        let (mut pairs, mut twins) = (self.pairs.iter().peekable(), self.twins.iter().peekable());
+        std::iter::from_fn(move || {
+            let twin_first = match (pairs.peek(), twins.peek()) {
+                (Some(pair), Some(twin)) => twin < pair,
+                (None, _) => true,
+                (_, None) => false,
+            };
+            if twin_first { twins.next().copied() } else { pairs.next().copied() }
+        })
+    }
+
+    /// Keeps the pairs that `keep` confirms. It is asked about each once, in order; twins are
+    /// not asked about.
+    pub fn confirm(&mut self, mut keep: impl FnMut(&Pair<I>) -> bool) {
+        self.pairs.retain(|pair| keep(pair));
+    }
+
+    /// As [`confirm`](Self::confirm) for a judge that many threads may ask at once.
+    pub fn confirm_on(&mut self, executor: &impl Executor, keep: impl Fn(&Pair<I>) -> bool + Sync) {
+        let each = self.pairs.len().div_ceil(64 * executor.width().max(1)).max(1);
+        let verdicts = executor.map(self.pairs.chunks(each).collect(), |pairs: &[Pair<I>]| {
+            pairs.iter().map(&keep).collect::<Vec<bool>>()
+        });
+        let mut verdicts = verdicts.into_iter().flatten();
+        self.pairs.retain(|_| verdicts.next().unwrap_or(false));
+    }
+}
+
+/// Everything in one sorted list: dealt out by the smaller id, then sorted piece by piece.
+fn in_order<I: Id>(lists: Vec<Vec<Pair<I>>>, executor: &impl Executor) -> Vec<Pair<I>> {
+    let total: usize = lists.iter().map(Vec::len).sum();
+    let largest = lists.iter().flatten().map(|pair| pair.a.widen()).max().unwrap_or(0);
+    let id_bits = u64::BITS - largest.leading_zeros();
+    let bits = (total / TOGETHER).max(1).next_power_of_two().ilog2().min(10).min(id_bits);
+    let piece_of = |pair: &Pair<I>| (pair.a.widen() >> (id_bits - bits)) as usize;
+    let mut starts = vec![0usize; (1 << bits) + 1];
+    for pair in lists.iter().flatten() {
+        starts[piece_of(pair) + 1] += 1;
+    }
+    let lengths = starts[1..].to_vec();
+    for piece in 1..starts.len() {
+        starts[piece] += starts[piece - 1];
+    }
+    let nothing = Pair { a: I::default(), b: I::default(), distance: 0 };
+    let mut all = vec![nothing; total];
+    for list in lists {
+        for pair in list {
+            let place = &mut starts[piece_of(&pair)];
+            all[*place] = pair;
+            *place += 1;
+        }
+    }
+    executor.map(super::parts::split_by(&mut all, lengths), |piece| piece.sort_unstable());
+    all
+}

@@ -1,0 +1,166 @@
+//! A set cut into parts by a few of its bits.
+//!
+//! The set lives in chunks, and each chunk is partitioned by itself: a part is one short run in
+//! every chunk, read one after the other. That keeps the writing inside a cache-sized area, lets
+//! chunks be partitioned side by side with no shared output, and makes the order of records
+//! inside a part depend on the input alone.
+//!
+//! ```text
+//!   chunk 0   | part 0 | part 1 |   part 2   |
+//!   chunk 1   |  part 0  | part 1 | part 2 |
+//!   part 1    =  chunk 0's run 1, then chunk 1's run 1
+//! ```
+
+use std::ops::Range;
+
+use super::record::{Id, Record};
+
+/// Records in a chunk: 3 MB of them, so that writing to the parts stays in the cache.
+pub(super) const CHUNK: usize = 1 << 18;
+
+/// Records in a part that is handled inside the second-level cache with all its scratch.
+pub(super) const PART: usize = 1 << 15;
+
+/// A run of neighbouring bits, as a number.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Digit {
+    shift: u32,
+    bits: u32,
+}
+
+impl Digit {
+    /// The bits of `mask`, which must be neighbours.
+    pub(super) fn of(mask: u64) -> Self {
+        let bits = mask.count_ones();
+        let shift = if mask == 0 { 0 } else { mask.trailing_zeros() };
+        debug_assert!(mask >> shift == (1u64 << bits) - 1, "{mask:x} is not one run");
+        Self { shift, bits }
+    }
+
+    /// How many values it has.
+    pub(super) fn values(self) -> usize {
+        1 << self.bits
+    }
+
+    /// Its value in `fingerprint`.
+    #[inline(always)]
+    pub(super) fn get(self, fingerprint: u64) -> usize {
+        (fingerprint >> self.shift) as usize & (self.values() - 1)
+    }
+}
+
+/// A chunk in the order of a digit.
+pub(super) struct Runs<'a, I> {
+    pub(super) records: &'a [Record<I>],
+    /// Part `p` is `records[ends[p]..ends[p + 1]]`.
+    pub(super) ends: Vec<u32>,
+}
+
+impl<I: Id> Runs<'_, I> {
+    /// The records of one part.
+    pub(super) fn part(&self, part: usize) -> &[Record<I>] {
+        &self.records[self.ends[part] as usize..self.ends[part + 1] as usize]
+    }
+}
+
+/// Finds the runs of a chunk that is in the order of the digit already.
+pub(super) fn runs_of_sorted<I: Id>(records: &[Record<I>], digit: Digit) -> Runs<'_, I> {
+    Runs { records, ends: starts(records, digit) }
+}
+
+/// Copies `records` to `target` in the order of the digit; equal digits keep their order.
+pub(super) fn partition<'a, I: Id>(
+    records: &[Record<I>],
+    digit: Digit,
+    target: &'a mut [Record<I>],
+) -> Runs<'a, I> {
+    let target = &mut target[..records.len()];
+    let ends = starts(records, digit);
+    let mut next = ends.clone();
+    for &record in records {
+        let place = &mut next[digit.get(record.fingerprint)];
+        target[*place as usize] = record;
+        *place += 1;
+    }
+    Runs { records: target, ends }
+}
+
+/// Where each value's run starts, and the end of the last.
+fn starts<I: Id>(records: &[Record<I>], digit: Digit) -> Vec<u32> {
+    let mut starts = vec![0u32; digit.values() + 1];
+    for record in records {
+        starts[digit.get(record.fingerprint) + 1] += 1;
+    }
+    for value in 0..digit.values() {
+        starts[value + 1] += starts[value];
+    }
+    starts
+}
+
+/// Ranges of parts with about `wanted` records each: the tasks of a stage.
+///
+/// No range is empty of parts; together they are all parts, in order.
+pub(super) fn ranges<I: Id>(
+    runs: &[Runs<'_, I>],
+    parts: usize,
+    wanted: usize,
+) -> Vec<Range<usize>> {
+    let mut ranges = Vec::new();
+    let mut start = 0;
+    let mut records = 0;
+    for part in 0..parts {
+        records += runs.iter().map(|run| run.part(part).len()).sum::<usize>();
+        if records >= wanted || part + 1 == parts {
+            ranges.push(start..part + 1);
+            start = part + 1;
+            records = 0;
+        }
+    }
+    ranges
+}
+
+/// Cuts `slice` into pieces of the given lengths, which must not add up to more than it has.
+pub(super) fn split_by<'a, T>(
+    slice: &'a mut [T],
+    lengths: impl IntoIterator<Item = usize>,
+) -> Vec<&'a mut [T]> {
+    let mut left = slice;
+    let mut pieces = Vec::new();
+    for length in lengths {
+        let (piece, rest) = left.split_at_mut(length);
+        pieces.push(piece);
+        left = rest;
+    }
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_partition_is_a_stable_sort_by_the_digit(
+            fingerprints in vec(0u64..5000, 0..300),
+            shift in 0u32..10,
+            bits in 0u32..6,
+        ) {
+            let records: Vec<Record<u32>> =
+                fingerprints.iter().zip(0..).map(|(&fingerprint, id)| Record { fingerprint, id }).collect();
+            let digit = Digit::of(((1 << bits) - 1) << shift);
+            let mut sorted = records.clone();
+            sorted.sort_by_key(|record| digit.get(record.fingerprint));
+            let mut target = records.clone();
+            let runs = partition(&records, digit, &mut target);
+            prop_assert_eq!(runs.records, &sorted[..]);
+            let again = runs_of_sorted(&sorted, digit);
+            prop_assert_eq!(&runs.ends, &again.ends);
+            for part in 0..digit.values() {
+                prop_assert!(runs.part(part).iter().all(|r| digit.get(r.fingerprint) == part));
+            }
+        }
+    }
+}
