@@ -152,7 +152,11 @@ def main():
 
 def sketch(shingles):
     """Section 6."""
-    round_of = lambda s, r: scramble((s + r * 0x9E3779B97F4A7C15) & MASK)
+
+    def round_of(s, r):
+        product = s * (scramble(r) | 1) & MASK
+        return product ^ (product >> 32)
+
     shift, low = 64 - BINS.bit_length() + 1, (1 << 48) - 1
     bins = [None] * BINS
     for r in range(BINS):
