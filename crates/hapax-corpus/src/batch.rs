@@ -115,11 +115,6 @@ impl Batch {
             Err(error) => Some(Err(error)),
         })
     }
-
-    /// Where reading stopped for good, if it did: behind this batch comes no other of its part.
-    pub fn has_failed(&self) -> bool {
-        self.bad.is_some() && !self.context.options.skip_bad
-    }
 }
 
 impl fmt::Debug for Batch {

@@ -122,11 +122,12 @@ pub enum Reason {
     Continuation,
     /// An empty line of a JSONL or text file.
     Blank,
+    /// A row or object whose page or text is null.
+    NoBody,
 }
 
 /// What one record of a corpus turns out to be.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "almost every entry is a document")]
 pub enum Entry<'a> {
     /// A document.
     Document(Document<'a>),

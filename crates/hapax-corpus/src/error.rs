@@ -69,7 +69,9 @@ pub enum Error {
         what: &'static str,
     },
     /// The caller named a format and the file has another.
-    #[error("{path} is not {expected}: it looks like {found}; name that format, or none to have it guessed")]
+    #[error(
+        "{path} is not {expected}: it looks like {found}; name that format, or none to have it guessed"
+    )]
     WrongFormat {
         /// The file.
         path: String,
@@ -97,7 +99,9 @@ pub enum Error {
         what: String,
     },
     /// Something is longer than the caller is ready to hold in memory.
-    #[error("{path}, {at}: {part} of more than {limit} bytes; raise limits.{knob} if it is meant to be so long")]
+    #[error(
+        "{path}, {at}: {part} of more than {limit} bytes; raise limits.{knob} if it is meant to be so long"
+    )]
     TooLong {
         /// The file.
         path: String,

@@ -8,6 +8,7 @@ use crate::batch::{Batch, Payload};
 use crate::document::{Document, Entry, Place};
 use crate::error::{At, Error};
 use crate::options::Format;
+use crate::part::look_at_start;
 use crate::read::lines::Lines;
 use crate::read::parquet::Table;
 use crate::read::records::{RecordReader, Style};
@@ -22,7 +23,7 @@ impl Source {
         let mut batch = self.batch_at(place)?;
         let gone = || Error::Damaged {
             path: batch_name(self, place),
-            at: At::Member { offset: place.member, within: place.within },
+            at: At::Row(place.number),
             what: "there is no document here; the file has changed since it was read".to_owned(),
         };
         // With `skip_bad` an error would be an entry; here it is the answer.
@@ -110,7 +111,7 @@ impl Source {
             return Err(self.stops_early(&mut window, place));
         }
         window.data.truncate(length);
-        let chunk = Window::chunk_of(std::mem::take(&mut window.data), place);
+        let chunk = Window::chunk_of(std::mem::take(&mut window.data), place, packing);
         let lines = Lines { chunk, first: place.number, bad: None };
         Ok(batch(if format == Format::Jsonl { Payload::Json(lines) } else { Payload::Text(lines) }))
     }
@@ -120,7 +121,7 @@ impl Source {
         let cannot_read = |cause| Error::io("read", &name, cause);
         let mut window =
             self.files.open(place.file)?.window(&self.options.limits).map_err(cannot_read)?;
-        while window.data.len() < 1024 && window.more() {}
+        look_at_start(&mut window);
         let path = self.files.path(place.file).unwrap_or("".as_ref());
         Ok(sniff::format_of(&window.data[..window.data.len().min(4096)], path))
     }
@@ -129,7 +130,7 @@ impl Source {
         let path = batch_name(self, place);
         window.recover(&path).unwrap_or_else(|| Error::Damaged {
             path,
-            at: At::Member { offset: place.member, within: place.within },
+            at: window.at(0),
             what: "the file is shorter than when it was read".to_owned(),
         })
     }

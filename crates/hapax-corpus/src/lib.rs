@@ -53,6 +53,7 @@ mod source;
 mod timestamp;
 mod unpack;
 mod window;
+pub mod write;
 
 pub use batch::Batch;
 pub use document::{Body, Content, Document, Entry, Fact, FileId, Kind, Place, Reason};
@@ -65,3 +66,4 @@ pub use read::parquet::Row;
 pub use source::Source;
 pub use timestamp::Timestamp;
 pub use unpack::Packing;
+pub use write::Writer;

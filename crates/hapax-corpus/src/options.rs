@@ -161,15 +161,8 @@ pub enum Role {
 
 impl Role {
     /// All of them, in a fixed order.
-    pub const ALL: [Self; 7] = [
-        Self::Id,
-        Self::Url,
-        Self::Html,
-        Self::Text,
-        Self::Score,
-        Self::Fetched,
-        Self::Language,
-    ];
+    pub const ALL: [Self; 7] =
+        [Self::Id, Self::Url, Self::Html, Self::Text, Self::Score, Self::Fetched, Self::Language];
 
     /// The names tried when the caller gives none; the first that is there is taken.
     pub const fn usual_names(self) -> &'static [&'static str] {
@@ -179,9 +172,15 @@ impl Role {
             Self::Html => &["html", "raw_html", "page_html"],
             Self::Text => &["text", "content", "raw_content", "body"],
             Self::Score => &["score", "pagerank", "page_rank"],
-            Self::Fetched => {
-                &["fetched", "fetched_at", "fetch_time", "crawl_date", "warc_date", "timestamp", "date"]
-            }
+            Self::Fetched => &[
+                "fetched",
+                "fetched_at",
+                "fetch_time",
+                "crawl_date",
+                "warc_date",
+                "timestamp",
+                "date",
+            ],
             Self::Language => &["language", "lang"],
         }
     }
@@ -206,10 +205,9 @@ impl Fields {
     /// The names tried for a role, best first.
     pub(crate) fn names(&self, role: Role) -> impl Iterator<Item = &str> {
         let given = self.given(role);
-        let body_is_given = matches!(role, Role::Html | Role::Text)
-            && (self.html.is_some() || self.text.is_some());
-        let usual =
-            if given.is_some() || body_is_given { &[][..] } else { role.usual_names() };
+        let body_is_given =
+            matches!(role, Role::Html | Role::Text) && (self.html.is_some() || self.text.is_some());
+        let usual = if given.is_some() || body_is_given { &[][..] } else { role.usual_names() };
         given.into_iter().chain(usual.iter().copied())
     }
 

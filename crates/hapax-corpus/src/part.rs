@@ -49,43 +49,52 @@ impl Part {
         Self { part, index: 0, files: Arc::clone(&source.files), context, state, offset: 0 }
     }
 
-    fn open(&self) -> Result<State, Error> {
+    /// The file at its first record, and the damage that had to be passed to get there.
+    fn open(&self) -> Result<(State, Option<Error>), Error> {
         let context = &self.context;
         let options = &context.options;
         let opened = self.files.open(context.file)?;
         let packing = opened.packing;
-        let mut window =
-            opened.window(&options.limits).map_err(|cause| Error::io("read", &*context.name, cause))?;
-        // Enough to see past a byte order mark, blank lines and an XML declaration.
-        while window.data.len() < 1024 && window.more() {}
+        let mut window = opened
+            .window(&options.limits)
+            .map_err(|cause| Error::io("read", &*context.name, cause))?;
+        look_at_start(&mut window);
+        let mut damage = None;
+        if window.sound() == 0 {
+            damage = window.recover(&context.name);
+            look_at_start(&mut window);
+        }
+        if let Some(error) = damage.take_if(|_| !options.skip_bad || window.data.is_empty()) {
+            return Err(error);
+        }
         let first = &window.data[..window.data.len().min(4096)];
         let name = self.files.path(context.file).unwrap_or("".as_ref());
         let format = match options.format {
             Some(format) if sniff::fits(first, format) => format,
             Some(expected) => {
-                // A damaged start explains itself better than a guess.
-                if let (true, Some(error)) = (first.is_empty(), window.recover(&context.name)) {
-                    return Err(error);
-                }
                 let found = sniff::describe(&window.data, packing);
                 return Err(Error::WrongFormat { path: context.path(), expected, found });
             }
             None => sniff::format_of(first, name),
         };
-        let lines = |window| {
-            LineReader::new(window, context.path(), &options.limits, options.skip_bad)
-        };
+        let lines =
+            |window| LineReader::new(window, context.path(), &options.limits, options.skip_bad);
         let records = |window, style| {
             RecordReader::new(window, style, context.path(), &options.limits, options.skip_bad)
         };
-        Ok(match format {
+        let state = match format {
             Format::Jsonl => State::Json(lines(window)),
             Format::Lines => State::Text(lines(window)),
             Format::Warc => State::Records(records(window, Style::Warc)),
             Format::Arc => State::Records(records(window, Style::Arc)),
-            Format::Html | Format::Text => State::Whole(window, format),
+            Format::Html | Format::Text => match damage {
+                // Half a document is none.
+                Some(error) => return Err(error),
+                None => State::Whole(window, format),
+            },
             Format::Parquet => State::Rows(Box::new(self.table(packing)?.groups())),
-        })
+        };
+        Ok((state, damage))
     }
 
     fn table(&self, packing: Packing) -> Result<Table, Error> {
@@ -119,13 +128,25 @@ impl Part {
     }
 }
 
+/// Reads enough to see past a byte order mark, blank lines and an XML declaration, and until the
+/// bytes can be trusted: a damaged first member must not decide what the file is.
+pub(crate) fn look_at_start(window: &mut Window) {
+    const ENOUGH: usize = 1024;
+    while window.sound() < ENOUGH && window.more() {}
+}
+
 impl Iterator for Part {
     type Item = Batch;
 
     fn next(&mut self) -> Option<Batch> {
         if matches!(self.state, State::Unopened) {
             match self.open() {
-                Ok(state) => self.state = state,
+                Ok((state, damage)) => {
+                    self.state = state;
+                    if damage.is_some() {
+                        return Some(self.batch(Payload::Nothing, damage, 0));
+                    }
+                }
                 Err(error) => {
                     self.state = State::Done;
                     return Some(self.batch(Payload::Nothing, Some(error), 0));

@@ -184,10 +184,8 @@ impl<R> Desk<'_, R> {
             if state.stopped || current.0 >= self.source.parts() {
                 return None;
             }
-            let over = state
-                .lanes
-                .front()
-                .is_some_and(|lane| lane.finished && lane.batches == current.1);
+            let over =
+                state.lanes.front().is_some_and(|lane| lane.finished && lane.batches == current.1);
             if over {
                 state.lanes.pop_front();
                 state.current = (current.0 + 1, 0);

@@ -70,8 +70,9 @@ impl Opened {
 }
 
 impl Source {
-    /// Finds the files; see [`inputs`] for what an input may be. Nothing is read yet except the
-    /// names in folders and lists.
+    /// Finds the files: `-` is standard input, `@names.txt` a list of inputs, a folder all readable
+    /// files below it in order of their names, `crawl/*.warc.gz` a glob, anything else a file.
+    /// Nothing is read yet except folders and lists.
     pub fn open<S: AsRef<str>>(inputs: &[S], options: ReadOptions) -> Result<Self, Error> {
         // A folder's pages are found by their names, so that a million need not be opened twice.
         let whole = |promised: Option<Format>| match options.format {

@@ -167,7 +167,8 @@ mod tests {
 
     #[test]
     fn what_is_no_date_is_none() {
-        for form in ["null", "", "2008-13-01", "2008-06-19T25:00:00Z", "yesterday", "２０08-06-19"] {
+        for form in ["null", "", "2008-13-01", "2008-06-19T25:00:00Z", "yesterday", "２０08-06-19"]
+        {
             assert_eq!(Timestamp::parse(form), None, "{form}");
         }
     }

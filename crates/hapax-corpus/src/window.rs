@@ -3,10 +3,15 @@
 //! Readers ask for more until a record or a line is complete, then cut off what is complete as a
 //! [`Chunk`] that can go to another thread. Memory is what the reader asks for, plus one read.
 //!
+//! A checksum is at the end of a member, so bytes are given out only when their member has ended
+//! well, or, in a member that is much longer than a record, when so much has followed them that
+//! damage in them would have shown: the decoder loses its way within a few kilobytes.
+//!
 //! Damage does not hide what came before it: the window says that no more can be had, the reader
 //! takes what is complete, and only then asks what was wrong and where to go on.
 
 use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::document::{FileId, Place};
 use crate::error::{At, Error};
@@ -15,6 +20,8 @@ use crate::unpack::{Damage, Mark, Packing, Unpack};
 
 /// How much one step asks the decoder for.
 const STEP: usize = 256 << 10;
+/// How much of a member must follow bytes before they are trusted without its checksum.
+const HOLD: usize = 1 << 20;
 
 pub(crate) struct Window {
     unpack: Unpack,
@@ -26,6 +33,7 @@ pub(crate) struct Window {
     packing: Packing,
     unpacked_limit: u64,
     batch: usize,
+    spare: Spare,
 }
 
 enum State {
@@ -40,6 +48,30 @@ pub(crate) struct Chunk {
     pub(crate) data: Vec<u8>,
     base: u64,
     marks: Vec<Mark>,
+    packing: Packing,
+    spare: Spare,
+}
+
+/// Buffers that chunks are done with. Memory that was used before costs nothing; memory fresh from
+/// the system costs a fault a page, which is as much as unpacking gzip into it.
+type Spare = Arc<Mutex<Vec<Vec<u8>>>>;
+
+/// How many buffers wait to be used again, and how large they may be.
+const SPARE_BUFFERS: usize = 16;
+const SPARE_BYTES: usize = 8 << 20;
+
+impl Drop for Chunk {
+    fn drop(&mut self) {
+        if self.data.capacity() > SPARE_BYTES {
+            return;
+        }
+        let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
+        if spare.len() < SPARE_BUFFERS {
+            let mut data = std::mem::take(&mut self.data);
+            data.clear();
+            spare.push(data);
+        }
+    }
 }
 
 impl Window {
@@ -54,18 +86,19 @@ impl Window {
             packing,
             unpacked_limit: limits.unpacked,
             batch: limits.batch.max(1),
+            spare: Spare::default(),
         }
     }
 
     /// A window over bytes that are in memory already, for reading one record again.
-    pub(crate) fn chunk_of(data: Vec<u8>, place: Place) -> Chunk {
-        let mark = Mark { stream: 0, file: place.member };
-        Chunk { data, base: place.within, marks: vec![mark] }
+    pub(crate) fn chunk_of(data: Vec<u8>, place: Place, packing: Packing) -> Chunk {
+        let marks = vec![Mark { stream: 0, file: place.member }];
+        Chunk { data, base: place.within, marks, packing, spare: Spare::default() }
     }
 
     /// Reads on. False when nothing more can be had: the stream ended, or is damaged here.
     pub(crate) fn more(&mut self) -> bool {
-        if !matches!(self.state, State::Open) {
+        if !self.is_open() {
             return false;
         }
         let room = STEP.min(self.batch.max(4096));
@@ -74,10 +107,8 @@ impl Window {
         match result {
             Ok(0) => self.state = State::Ended,
             Ok(_) if self.unpack.stream() > self.unpacked_limit => {
-                let what = format!(
-                    "unpacks to more than limits.unpacked = {} bytes",
-                    self.unpacked_limit
-                );
+                let what =
+                    format!("unpacks to more than limits.unpacked = {} bytes", self.unpacked_limit);
                 self.state = State::Damaged(Damage {
                     member: self.member_at(self.data.len()),
                     cause: io::Error::other(what),
@@ -88,6 +119,30 @@ impl Window {
             Err(damage) => self.state = State::Damaged(damage),
         }
         false
+    }
+
+    /// How many of the bytes may be given out.
+    pub(crate) fn sound(&self) -> usize {
+        let all = self.data.len();
+        if self.ended() || !matches!(self.packing, Packing::Gzip | Packing::Zstd) {
+            return all;
+        }
+        let member = self.marks.last().map_or(0, |mark| mark.stream);
+        let cut_off = matches!(&self.state, State::Damaged(damage)
+            if damage.cause.kind() == io::ErrorKind::UnexpectedEof);
+        let end = self.base + all as u64;
+        if cut_off && end.saturating_sub(member) > HOLD as u64 {
+            // What precedes a cut is as good as the rest of a long member. A short one that seems
+            // to be cut off may as well be damaged and have swallowed its neighbours.
+            return all;
+        }
+        let checked = usize::try_from(member.saturating_sub(self.base)).unwrap_or(all).min(all);
+        checked.max(all.saturating_sub(HOLD))
+    }
+
+    /// More may be had.
+    pub(crate) fn is_open(&self) -> bool {
+        matches!(self.state, State::Open)
     }
 
     /// The stream is over, and not because of damage.
@@ -139,13 +194,16 @@ impl Window {
 
     /// Cuts off the first `length` bytes.
     pub(crate) fn cut(&mut self, length: usize) -> Chunk {
-        let rest = &self.data[length..];
-        let mut next = Vec::with_capacity(rest.len() + self.batch + STEP);
-        next.extend_from_slice(rest);
-        let data = std::mem::replace(&mut self.data, next);
-        let chunk = Chunk { data, base: self.base, marks: self.marks.clone() };
+        let mut next = self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let next = next.get_or_insert_default();
+        next.extend_from_slice(&self.data[length..]);
+        let mut data = std::mem::replace(&mut self.data, std::mem::take(next));
+        data.truncate(length);
+        let marks = self.marks.clone();
+        let (base, packing, spare) = (self.base, self.packing, Arc::clone(&self.spare));
+        let chunk = Chunk { data, base, marks, packing, spare };
         self.forget(length);
-        Chunk { data: truncated(chunk.data, length), ..chunk }
+        chunk
     }
 
     /// Drops the first `length` bytes.
@@ -178,16 +236,20 @@ impl Window {
     /// Where `data[index]` is.
     pub(crate) fn at(&self, index: usize) -> At {
         let (member, within) = address(&self.marks, self.base + index as u64);
-        match self.packing {
-            Packing::Plain => At::Byte(within),
-            _ => At::Member { offset: member, within },
-        }
+        at(self.packing, member, within)
     }
 
     /// Does a member begin at `data[index]`?
     pub(crate) fn member_begins(&self, index: usize) -> bool {
         let stream = self.base + index as u64;
         self.marks.iter().any(|mark| mark.stream == stream)
+    }
+
+    /// The first position behind `data[index]` where a member begins.
+    pub(crate) fn member_after(&self, index: usize) -> Option<usize> {
+        let stream = self.base + index as u64;
+        let next = self.marks.iter().find(|mark| mark.stream > stream)?;
+        usize::try_from(next.stream - self.base).ok().filter(|at| *at < self.data.len())
     }
 
     /// How far into the file the window has read, as far as the packing shows it.
@@ -200,7 +262,20 @@ impl Window {
     }
 }
 
+/// A plain file has no members: what lies before something is all of the file.
+pub(crate) fn at(packing: Packing, member: u64, within: u64) -> At {
+    match packing {
+        Packing::Plain => At::Byte(within),
+        _ => At::Member { offset: member, within },
+    }
+}
+
 impl Chunk {
+    /// Where something is, for an error.
+    pub(crate) fn at(&self, place: Place) -> At {
+        at(self.packing, place.member, place.within)
+    }
+
     /// The place of `length` bytes from `start`.
     pub(crate) fn place(&self, file: FileId, number: u64, start: usize, length: usize) -> Place {
         let (member, within) = address(&self.marks, self.base + start as u64);
@@ -223,9 +298,4 @@ fn address(marks: &[Mark], stream: u64) -> (u64, u64) {
         Some(mark) => (mark.file, stream - mark.stream),
         None => (0, stream),
     }
-}
-
-fn truncated(mut data: Vec<u8>, length: usize) -> Vec<u8> {
-    data.truncate(length);
-    data
 }

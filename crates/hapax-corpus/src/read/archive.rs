@@ -40,7 +40,8 @@ pub(crate) fn entry<'a>(
     let place = chunk.place(context.file, frame.number, frame.start, length);
     let bytes = &chunk.data[frame.start..frame.start + length];
     let packed = chunk.own_member(frame.start, frame.end);
-    let record = Record { context, place, bytes, header: frame.header, packed };
+    let record =
+        Record { context, place, bytes, header: frame.header, packed, at: chunk.at(place) };
     match records.style {
         Style::Warc => record.warc(),
         Style::Arc => record.arc(),
@@ -53,6 +54,7 @@ struct Record<'a, 'c> {
     bytes: &'a [u8],
     header: usize,
     packed: Option<(u64, u64)>,
+    at: At,
 }
 
 /// What the archive's own header says about a document.
@@ -113,12 +115,13 @@ impl<'a> Record<'a, '_> {
             return Ok(Entry::Fact(fact));
         }
         let good = (200..300).contains(&response.status);
-        if !good && !(options.keep_error_pages && response.status >= 400) {
+        let wanted = good || (options.keep_error_pages && response.status >= 400);
+        if !wanted {
             return Ok(self.passed(Reason::Status(response.status)));
         }
         let body = response.decoded_body(options.limits.body).map_err(|_| Error::TooLong {
             path: self.context.path(),
-            at: At::Member { offset: self.place.member, within: self.place.within },
+            at: self.at,
             part: "a body",
             limit: options.limits.body as u64,
             knob: "body",

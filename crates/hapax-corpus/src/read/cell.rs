@@ -1,12 +1,12 @@
 //! One value of an Arrow column, whatever its type.
 
+use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     Date32Type, Date64Type, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
     Int64Type, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
     TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
-use arrow_array::Array;
 use arrow_schema::{DataType, TimeUnit};
 
 /// A value that fits into a field of a document.

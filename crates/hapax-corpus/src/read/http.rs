@@ -98,11 +98,7 @@ fn chunk_size(bytes: &[u8]) -> Option<(usize, &[u8])> {
     Some((usize::from_str_radix(digits, 16).ok()?, &bytes[end + 1..]))
 }
 
-fn undo<'a>(
-    coding: &str,
-    body: Cow<'a, [u8]>,
-    limit: usize,
-) -> Result<Cow<'a, [u8]>, BodyTooLong> {
+fn undo<'a>(coding: &str, body: Cow<'a, [u8]>, limit: usize) -> Result<Cow<'a, [u8]>, BodyTooLong> {
     let bytes: &[u8] = &body;
     let decoded = match coding.to_ascii_lowercase().as_str() {
         "gzip" | "x-gzip" if bytes.starts_with(&[0x1f, 0x8b]) => {
@@ -151,8 +147,7 @@ mod tests {
     }
 
     fn gzip(bytes: &[u8]) -> Vec<u8> {
-        let mut encoder =
-            flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
         encoder.write_all(bytes).unwrap();
         encoder.finish().unwrap()
     }

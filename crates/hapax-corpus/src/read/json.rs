@@ -15,7 +15,7 @@ use serde::Deserializer;
 use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, Visitor};
 
 use crate::batch::Context;
-use crate::document::{Body, Document, Entry, Kind};
+use crate::document::{Body, Document, Entry, Kind, Reason};
 use crate::error::{At, Error};
 use crate::options::{FieldTable, Role};
 use crate::original::Original;
@@ -36,6 +36,9 @@ pub(crate) fn entry<'a>(context: &'a Context, line: Line<'a>) -> Result<Entry<'a
         .deserialize_map(Object(&context.table))
         .and_then(|picked| parser.end().map(|()| picked))
         .map_err(|error| json_error(context, line.place.number, &error))?;
+    if picked.is_null() {
+        return Ok(Entry::Passed { reason: Reason::NoBody, place: line.place });
+    }
     picked.into_document(context, &line, text).map(Entry::Document)
 }
 
@@ -43,7 +46,7 @@ fn json_error(context: &Context, line: u64, error: &serde_json::Error) -> Error 
     let message = error.to_string();
     // serde_json ends its messages with a place that counts lines inside the line.
     let message = message.split(" at line ").next().unwrap_or(&message).to_owned();
-    Error::Json { path: context.path(), line, column: error.column(), message }
+    Error::Json { path: context.path(), line, column: error.column().max(1), message }
 }
 
 /// A value that fits into a field of a document.
@@ -61,6 +64,8 @@ enum Value<'a> {
 #[derive(Default)]
 struct Picked<'a> {
     values: [(Value<'a>, usize); Role::ALL.len()],
+    /// A field for the body was there, and null.
+    null_body: bool,
 }
 
 impl<'a> Picked<'a> {
@@ -69,6 +74,11 @@ impl<'a> Picked<'a> {
         if matches!(slot.0, Value::Absent) || rank <= slot.1 {
             *slot = (value, rank);
         }
+    }
+
+    fn is_null(&self) -> bool {
+        let absent = |role: Role| matches!(self.values[role as usize].0, Value::Absent);
+        self.null_body && absent(Role::Html) && absent(Role::Text)
     }
 
     fn take(&mut self, role: Role) -> Value<'a> {
@@ -154,13 +164,11 @@ impl<'de> Visitor<'de> for Object<'_> {
                 continue;
             };
             let roles = &self.0[index].1;
-            let body = |role| matches!(role, Role::Html | Role::Text);
-            let value = if roles.iter().any(|(role, _)| body(*role)) {
-                map.next_value_seed(AnyStr)?
-            } else {
-                map.next_value_seed(Scalar)?
-            };
+            let body = roles.iter().any(|(role, _)| matches!(role, Role::Html | Role::Text));
+            let value =
+                if body { map.next_value_seed(AnyStr)? } else { map.next_value_seed(Scalar)? };
             if matches!(value, Value::Absent) {
+                picked.null_body |= body;
                 continue;
             }
             let (&(last, rank), others) = match roles.split_last() {
@@ -236,11 +244,18 @@ impl<'de> Visitor<'de> for AnyStr {
     }
 
     fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Self::Value, E> {
-        Ok(Value::Str(Cow::Owned(String::from_utf8_lossy(bytes).into_owned())))
+        Ok(Value::Str(Cow::Owned(match String::from_utf8(bytes.to_vec()) {
+            Ok(text) => text,
+            Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
+        })))
     }
 
     fn visit_borrowed_bytes<E>(self, bytes: &'de [u8]) -> Result<Self::Value, E> {
-        Ok(Value::Str(String::from_utf8_lossy(bytes)))
+        // The check alone is several times faster than the repair.
+        Ok(Value::Str(match std::str::from_utf8(bytes) {
+            Ok(text) => Cow::Borrowed(text),
+            Err(_) => String::from_utf8_lossy(bytes),
+        }))
     }
 }
 

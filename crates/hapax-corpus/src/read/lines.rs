@@ -60,7 +60,7 @@ impl LineReader {
                 return None;
             }
             Skip::ToNewline => {
-                if let Err(error) = self.to_newline()? {
+                if let Err(error) = self.pass_line()? {
                     return Some(self.finish(0, Some(error)));
                 }
             }
@@ -68,7 +68,7 @@ impl LineReader {
         let mut searched = 0;
         let mut last = None;
         loop {
-            let data = &self.window.data;
+            let data = &self.window.data[..self.window.sound()];
             if let Some(newline) = memchr::memrchr(b'\n', &data[searched..]) {
                 last = Some(searched + newline + 1);
             }
@@ -112,7 +112,7 @@ impl LineReader {
     }
 
     /// To the line after the one that is too long. `None` when the file ends with it.
-    fn to_newline(&mut self) -> Option<Result<(), Error>> {
+    fn pass_line(&mut self) -> Option<Result<(), Error>> {
         let mut passed = 0;
         loop {
             let data = &self.window.data;

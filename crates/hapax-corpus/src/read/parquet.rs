@@ -9,10 +9,11 @@
 
 use std::borrow::Cow;
 use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use arrow_schema::{DataType, SchemaRef};
+use arrow_schema::DataType;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
@@ -23,7 +24,7 @@ use parquet::file::metadata::KeyValue;
 
 use super::cell::Cell;
 use crate::batch::Context;
-use crate::document::{Body, Content, Document, Entry, FileId, Kind, Place};
+use crate::document::{Body, Content, Document, Entry, FileId, Kind, Place, Reason};
 use crate::error::{At, Error};
 use crate::options::{ReadOptions, Role};
 use crate::original::Original;
@@ -70,12 +71,14 @@ pub(crate) struct RowGroup {
 
 impl Table {
     pub(crate) fn open(path: &str, file: &File, options: &ReadOptions) -> Result<Self, Error> {
-        let footer = ArrowReaderMetadata::load(file, ArrowReaderOptions::new())
-            .map_err(|error| damaged(path, At::File, &error))?;
+        let footer = guarded(path, At::File, || {
+            ArrowReaderMetadata::load(file, ArrowReaderOptions::new())
+                .map_err(|error| damaged(path, At::File, &error))
+        })?;
+        check_footer(path, file, &footer)?;
         let schema = footer.schema();
-        let mut columns = Role::ALL.map(|role| {
-            options.fields.names(role).find_map(|name| schema.index_of(name).ok())
-        });
+        let mut columns = Role::ALL
+            .map(|role| options.fields.names(role).find_map(|name| schema.index_of(name).ok()));
         let body = columns[Role::Html as usize].or(columns[Role::Text as usize]);
         let Some(body) = body else {
             let names: Vec<&str> =
@@ -158,7 +161,8 @@ impl RowGroup {
             let selectors = vec![RowSelector::skip(before), RowSelector::select(1)];
             builder = builder.with_row_selection(RowSelection::from(selectors));
         }
-        builder.build().map_err(|error| damaged(path, At::Row(self.first), &error))
+        let at = At::Row(self.first);
+        guarded(path, at, || builder.build().map_err(|error| damaged(path, at, &error)))
     }
 
     /// All rows, or the one with this number.
@@ -180,32 +184,34 @@ impl RowGroup {
                     return Some(Err(error));
                 }
                 if let Some(current) = rows.as_ref().filter(|it| row < it.num_rows()) {
-                    let entry = self.document(context, current, row, number);
+                    let entry = self.entry(context, current, row, number);
                     row += 1;
                     number += 1;
-                    return Some(entry.map(Entry::Document));
+                    return Some(entry);
                 }
-                match reader.as_mut()?.next()? {
-                    Ok(next) => (rows, row) = (Some(next), 0),
-                    Err(error) => {
-                        reader = None;
-                        let at = At::Row(number);
+                let (path, at) = (&*self.table.path, At::Row(number));
+                let current = reader.as_mut()?;
+                let next = guarded(path, at, || {
+                    current.next().transpose().map_err(|error| {
                         let what = error.to_string();
-                        failed =
-                            Some(Error::Damaged { path: self.table.path.to_string(), at, what });
-                    }
+                        Error::Damaged { path: path.to_owned(), at, what }
+                    })
+                });
+                match next {
+                    Ok(next) => (rows, row) = (Some(next?), 0),
+                    Err(error) => (reader, failed) = (None, Some(error)),
                 }
             }
         })
     }
 
-    fn document(
+    fn entry(
         &self,
         context: &Context,
         rows: &RecordBatch,
         row: usize,
         number: u64,
-    ) -> Result<Document<'static>, Error> {
+    ) -> Result<Entry<'static>, Error> {
         let cell = |role: Role| match self.table.columns[role as usize] {
             Some(column) => Cell::of(rows.column(column), row),
             None => Cell::Null,
@@ -216,11 +222,8 @@ impl RowGroup {
             (_, Cell::Str(text)) => (Kind::Text, Content::Str(Cow::Owned(text))),
             (_, Cell::Bytes(text)) => (Kind::Text, Content::Bytes(Cow::Owned(text))),
             _ => {
-                return Err(Error::Damaged {
-                    path: context.path(),
-                    at: At::Row(number),
-                    what: "the page or text is null".to_owned(),
-                });
+                let place = place(context.file, number);
+                return Ok(Entry::Passed { reason: Reason::NoBody, place });
             }
         };
         let limit = context.options.limits.record() as u64;
@@ -241,7 +244,7 @@ impl RowGroup {
             let metadata = Arc::clone(&self.table.metadata);
             Original::Row(Row { rows: rows.clone(), row, metadata })
         };
-        Ok(Document {
+        Ok(Entry::Document(Document {
             id: Cow::Owned(id.unwrap_or_else(|| context.fallback_id(number))),
             url: url.map(Cow::Owned),
             body: Body { kind, content },
@@ -251,7 +254,7 @@ impl RowGroup {
             language: cell(Role::Language).into_text().map(Cow::Owned),
             place: place(context.file, number),
             original,
-        })
+        }))
     }
 }
 
@@ -282,11 +285,34 @@ fn is_text(kind: &DataType) -> bool {
     }
 }
 
-fn damaged(path: &str, at: At, error: &ParquetError) -> Error {
-    Error::Damaged { path: path.to_owned(), at, what: error.to_string() }
+/// Sizes and places that the library takes on trust.
+fn check_footer(path: &str, file: &File, footer: &ArrowReaderMetadata) -> Result<(), Error> {
+    let length = file.metadata().map_err(|cause| Error::io("read", path, cause))?.len();
+    let columns = footer.metadata().row_groups().iter().flat_map(|group| group.columns());
+    for column in columns {
+        let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
+        let inside = u64::try_from(start)
+            .ok()
+            .zip(u64::try_from(column.compressed_size()).ok())
+            .and_then(|(start, size)| start.checked_add(size))
+            .is_some_and(|end| end <= length);
+        if !inside {
+            let what = format!("the footer puts column {} outside the file", column.column_path());
+            return Err(Error::Damaged { path: path.to_owned(), at: At::File, what });
+        }
+    }
+    Ok(())
 }
 
-/// The columns a file has, for writers.
-pub(crate) fn schema(row: &Row) -> SchemaRef {
-    row.rows.schema()
+/// The library panics on some damaged files; here that is an error like any other.
+fn guarded<T>(path: &str, at: At, read: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+    // What a panic leaves half done is dropped with the reader.
+    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| {
+        let what = "the Parquet reader gave up on damaged data".to_owned();
+        Err(Error::Damaged { path: path.to_owned(), at, what })
+    })
+}
+
+fn damaged(path: &str, at: At, error: &ParquetError) -> Error {
+    Error::Damaged { path: path.to_owned(), at, what: error.to_string() }
 }

@@ -8,7 +8,7 @@
 //!
 //! Lines may end in LF alone, and any number of newlines may stand between records. A record is
 //! given out only when the byte behind it has been seen or the file has ended, because only then
-//! is it known whether a gzip member ends there too.
+//! is it known whether a gzip member ends there too, and only when the window trusts it.
 //!
 //! After damage the search goes on at the next gzip member, or at the next line that looks like
 //! the start of a record. Everything that is asked for more than once is asked of a longer window
@@ -71,7 +71,9 @@ enum Skip {
     Nothing,
     Bytes(u64),
     /// To the next record that begins so many bytes from here or later.
-    ToRecord { from: usize },
+    ToRecord {
+        from: usize,
+    },
     TheRest,
 }
 
@@ -120,7 +122,10 @@ impl RecordReader {
                     self.number = frame.number;
                     frames.push(frame);
                 }
-                Look::More if self.window.more() => {}
+                // The end of the stream is news too: it completes the last record.
+                Look::More if self.window.is_open() => {
+                    self.window.more();
+                }
                 Look::More if self.window.ended() && at == self.window.data.len() => break,
                 Look::More => return Some(self.cut_off(frames, at)),
                 Look::Bad(error, skip) => {
@@ -172,10 +177,10 @@ impl RecordReader {
         let block = block as usize;
         let Some(after) = data.get(header + block..) else { return Look::More };
         let end = at + header + block + newlines(after);
-        let whole = end < self.window.data.len()
-            || self.window.ended()
+        let seen_behind = end < self.window.data.len()
+            || !self.window.is_open()
             || self.window.member_begins(end);
-        if !whole {
+        if end > self.window.sound() || !seen_behind {
             return Look::More;
         }
         Look::Record(Frame { start: at, header, block, end, number: self.number + 1 })
@@ -210,11 +215,13 @@ impl RecordReader {
                     let what = "the record has no Content-Length that is a number".to_owned();
                     self.damaged(self.window.at(at), what)
                 })?,
-            Style::Arc => ArcLine::parse(split_line(header).0)
-                .ok_or_else(|| {
-                    self.expected(at, "a line of URL, address, date, type and length", data)
-                })?
-                .length,
+            Style::Arc => {
+                ArcLine::parse(split_line(header).0)
+                    .ok_or_else(|| {
+                        self.expected(at, "a line of URL, address, date, type and length", data)
+                    })?
+                    .length
+            }
         };
         Ok(Some((length, block)))
     }
@@ -235,11 +242,11 @@ impl RecordReader {
                 }
                 self.window.recover(&self.path).map(Err)
             }
-            Skip::ToRecord { from } => self.to_record(from),
+            Skip::ToRecord { from } => self.find_record(from),
         }
     }
 
-    fn to_record(&mut self, mut from: usize) -> Option<Result<(), Error>> {
+    fn find_record(&mut self, mut from: usize) -> Option<Result<(), Error>> {
         let mut passed = 0;
         loop {
             if let Some(found) = self.next_start(from) {
@@ -266,7 +273,7 @@ impl RecordReader {
         }
     }
 
-    /// The next line of the window, at `from` or later, that looks like the start of a record.
+    /// The next line or member, at `from` or later, that looks like the start of a record.
     fn next_start(&self, from: usize) -> Option<usize> {
         let data = &self.window.data;
         let mut at = from;
@@ -281,7 +288,9 @@ impl RecordReader {
             if line_begins && looks_right {
                 return Some(at);
             }
-            at += memchr::memchr(b'\n', rest)? + 1;
+            let line = memchr::memchr(b'\n', rest).map(|newline| at + newline + 1);
+            let member = self.window.member_after(at);
+            at = line.into_iter().chain(member).min()?;
         }
     }
 

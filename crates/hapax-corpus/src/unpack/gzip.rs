@@ -18,6 +18,9 @@ pub(crate) struct Gzip {
     inflate: Decompress,
     crc: Crc,
     inside: bool,
+    /// The decoder wants memory that has been written before. Clearing the room at the end of a
+    /// long buffer again for every short member costs more than copying out of this.
+    unpacked: Box<[u8]>,
 }
 
 /// What a call to [`Gzip::read`] ended with.
@@ -32,7 +35,12 @@ pub(crate) enum Step {
 
 impl Gzip {
     pub(crate) fn new() -> Self {
-        Self { inflate: Decompress::new(false), crc: Crc::new(), inside: false }
+        Self {
+            inflate: Decompress::new(false),
+            crc: Crc::new(),
+            inside: false,
+            unpacked: vec![0; 64 << 10].into(),
+        }
     }
 
     /// Forgets a half-read member.
@@ -40,7 +48,7 @@ impl Gzip {
         self.inside = false;
     }
 
-    /// Appends to `out` within its spare capacity. An error of kind `InvalidData` or
+    /// Appends to `out`. An error of kind `InvalidData` or
     /// `UnexpectedEof` is the file's fault, any other the system's.
     pub(crate) fn read(&mut self, input: &mut Input, out: &mut Vec<u8>) -> io::Result<Step> {
         if !self.inside {
@@ -58,17 +66,18 @@ impl Gzip {
             self.crc.reset();
             self.inside = true;
         }
-        let before = out.len();
         let packed = input.available()?;
         let nothing_follows = packed.is_empty();
-        let read_before = self.inflate.total_in();
+        let (read_before, wrote_before) = (self.inflate.total_in(), self.inflate.total_out());
         let status = self
             .inflate
-            .decompress_vec(packed, out, FlushDecompress::None)
+            .decompress(packed, &mut self.unpacked, FlushDecompress::None)
             .map_err(|_| invalid("the deflate data is not valid"))?;
         input.consume((self.inflate.total_in() - read_before) as usize);
-        self.crc.update(&out[before..]);
-        let wrote = out.len() - before;
+        let wrote = (self.inflate.total_out() - wrote_before) as usize;
+        let unpacked = &self.unpacked[..wrote];
+        self.crc.update(unpacked);
+        out.extend_from_slice(unpacked);
         match status {
             Status::StreamEnd => {
                 self.inside = false;

@@ -117,9 +117,7 @@ impl Unpack {
             Packing::Plain => Codec::Plain(input),
             Packing::Gzip => Codec::Gzip(input, Box::new(Gzip::new())),
             Packing::Zstd => Codec::Zstd(input, ZstdFrame::new()?, Frame::Between),
-            Packing::Bzip2 => {
-                Codec::Stream(Box::new(bzip2::bufread::MultiBzDecoder::new(input)))
-            }
+            Packing::Bzip2 => Codec::Stream(Box::new(bzip2::bufread::MultiBzDecoder::new(input))),
             Packing::Xz => Codec::Stream(Box::new(lzma_rust2::XzReader::new_mem_limit(
                 input,
                 true,

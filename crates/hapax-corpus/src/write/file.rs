@@ -1,0 +1,172 @@
+//! A file that appears under its name only when it is complete.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use flate2::write::GzEncoder;
+
+use crate::error::Error;
+use crate::unpack::Packing;
+
+const BUFFER: usize = 256 << 10;
+/// The level most archives use: zlib's default.
+const GZIP_LEVEL: u32 = 6;
+const ZSTD_LEVEL: i32 = 3;
+
+/// A hidden file beside its target, renamed when finished and removed when dropped before.
+#[derive(Debug)]
+pub(crate) struct PendingFile {
+    target: PathBuf,
+    hidden: PathBuf,
+    file: Option<BufWriter<File>>,
+}
+
+impl PendingFile {
+    pub(crate) fn create(target: &Path) -> Result<Self, Error> {
+        let name = target.file_name().ok_or_else(|| Error::Output {
+            path: target.display().to_string(),
+            what: "is not the name of a file".to_owned(),
+        })?;
+        let mut hidden_name = std::ffi::OsString::from(".");
+        hidden_name.push(name);
+        hidden_name.push(".partial");
+        let hidden = target.with_file_name(hidden_name);
+        let file = File::create(&hidden).map_err(|cause| Error::io("create", &hidden, cause))?;
+        let file = Some(BufWriter::with_capacity(BUFFER, file));
+        Ok(Self { target: target.to_owned(), hidden, file })
+    }
+
+    /// The name it will have, for errors.
+    pub(crate) fn name(&self) -> String {
+        self.target.display().to_string()
+    }
+
+    pub(crate) fn error(&self, cause: io::Error) -> Error {
+        Error::io("write", &self.target, cause)
+    }
+
+    /// Syncs and renames; the size of the file.
+    pub(crate) fn finish(mut self) -> Result<u64, Error> {
+        let written = self.complete();
+        let bytes = written.map_err(|cause| self.error(cause))?;
+        fs::rename(&self.hidden, &self.target)
+            .map_err(|cause| Error::io("rename a finished file to", &self.target, cause))?;
+        // The rename is on disk when the folder is. Not every system can sync a folder.
+        let folder = self.target.parent().filter(|it| !it.as_os_str().is_empty());
+        if let Ok(folder) = File::open(folder.unwrap_or(Path::new("."))) {
+            let _ = folder.sync_all();
+        }
+        Ok(bytes)
+    }
+
+    fn complete(&mut self) -> io::Result<u64> {
+        let Some(file) = self.file.take() else { return Err(io::ErrorKind::BrokenPipe.into()) };
+        match file.into_inner() {
+            Ok(file) => {
+                file.sync_all()?;
+                Ok(file.metadata()?.len())
+            }
+            Err(error) => Err(error.into_error()),
+        }
+    }
+}
+
+impl Write for PendingFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.file {
+            Some(file) => file.write(bytes),
+            None => Err(io::ErrorKind::BrokenPipe.into()),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.as_mut().map_or(Ok(()), BufWriter::flush)
+    }
+}
+
+impl Drop for PendingFile {
+    fn drop(&mut self) {
+        // After a rename there is nothing under this name any more.
+        drop(self.file.take());
+        let _ = fs::remove_file(&self.hidden);
+    }
+}
+
+/// A pending file, packed as its name says.
+pub(crate) enum PackedFile {
+    Plain(PendingFile),
+    Gzip(GzEncoder<PendingFile>),
+    Zstd(zstd::stream::write::Encoder<'static, PendingFile>),
+}
+
+impl PackedFile {
+    pub(crate) fn create(target: &Path) -> Result<Self, Error> {
+        let file = PendingFile::create(target)?;
+        match packing_by_name(target) {
+            Packing::Gzip => Ok(Self::Gzip(GzEncoder::new(file, gzip_level()))),
+            Packing::Zstd => {
+                let mut encoder = zstd::stream::write::Encoder::new(file, ZSTD_LEVEL)
+                    .map_err(|cause| Error::io("write", target, cause))?;
+                encoder
+                    .include_checksum(true)
+                    .map_err(|cause| Error::io("write", target, cause))?;
+                Ok(Self::Zstd(encoder))
+            }
+            Packing::Plain | Packing::Bzip2 | Packing::Xz => Ok(Self::Plain(file)),
+        }
+    }
+
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        let result = match self {
+            Self::Plain(file) => file.write_all(bytes),
+            Self::Gzip(encoder) => encoder.write_all(bytes),
+            Self::Zstd(encoder) => encoder.write_all(bytes),
+        };
+        result.map_err(|cause| self.pending().error(cause))
+    }
+
+    fn pending(&self) -> &PendingFile {
+        match self {
+            Self::Plain(file) => file,
+            Self::Gzip(encoder) => encoder.get_ref(),
+            Self::Zstd(encoder) => encoder.get_ref(),
+        }
+    }
+
+    pub(crate) fn finish(self) -> Result<u64, Error> {
+        let name = self.pending().target.clone();
+        let file = match self {
+            Self::Plain(file) => Ok(file),
+            Self::Gzip(encoder) => encoder.finish(),
+            Self::Zstd(encoder) => encoder.finish(),
+        };
+        file.map_err(|cause| Error::io("write", name, cause))?.finish()
+    }
+}
+
+/// What a name ends in; bzip2 and xz are read but not written.
+pub(crate) fn packing_by_name(path: &Path) -> Packing {
+    match path.extension().and_then(|ending| ending.to_str()) {
+        Some("gz") => Packing::Gzip,
+        Some("zst") => Packing::Zstd,
+        _ => Packing::Plain,
+    }
+}
+
+pub(crate) fn gzip_level() -> flate2::Compression {
+    flate2::Compression::new(GZIP_LEVEL)
+}
+
+/// One member or frame that holds exactly these bytes.
+pub(crate) fn pack(packing: Packing, bytes: &[u8]) -> io::Result<Vec<u8>> {
+    match packing {
+        Packing::Gzip => {
+            let mut encoder = GzEncoder::new(Vec::new(), gzip_level());
+            encoder.write_all(bytes)?;
+            encoder.finish()
+        }
+        Packing::Zstd => zstd::bulk::compress(bytes, ZSTD_LEVEL),
+        Packing::Plain | Packing::Bzip2 | Packing::Xz => Ok(bytes.to_vec()),
+    }
+}

@@ -1,0 +1,121 @@
+//! One JSON object a line.
+//!
+//! A line that was read from JSONL goes out unchanged. Any other document becomes an object of
+//! `id`, `url`, `html` or `text`, `content_type`, `fetched`, `score` and `language`; what a document
+//! does not have is left out. What is neither page nor text is a `text` of null with the bytes in
+//! `base64`, which readers pass over.
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::file::PackedFile;
+use super::{Writer, Written, characters};
+use crate::document::{Document, Kind};
+use crate::error::Error;
+use crate::original::Original;
+
+/// Writes JSONL, packed when the name ends in `.gz` or `.zst`.
+pub struct JsonlWriter {
+    file: PackedFile,
+    written: Written,
+    line: Vec<u8>,
+}
+
+#[derive(Serialize)]
+struct Object<'d> {
+    id: &'d str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    url: Option<&'d str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    html: Option<Cow<'d, str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<Option<Cow<'d, str>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    base64: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content_type: Option<&'d str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fetched: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    score: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    language: Option<&'d str>,
+}
+
+impl JsonlWriter {
+    /// The file appears under this name when it is finished.
+    pub fn create(path: &Path) -> Result<Self, Error> {
+        let file = PackedFile::create(path)?;
+        Ok(Self { file, written: Written::default(), line: Vec::new() })
+    }
+}
+
+impl Writer for JsonlWriter {
+    fn write(&mut self, document: &Document<'_>) -> Result<(), Error> {
+        self.line.clear();
+        if let Original::Json(line) = &document.original {
+            self.line.extend_from_slice(line.as_bytes());
+        } else {
+            serde_json::to_writer(&mut self.line, &object(document)).map_err(|error| {
+                Error::Output { path: document.id.to_string(), what: error.to_string() }
+            })?;
+        }
+        self.line.push(b'\n');
+        self.file.write(&self.line)?;
+        self.written.documents += 1;
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Result<Written, Error> {
+        let bytes = self.file.finish()?;
+        Ok(Written { bytes, ..self.written })
+    }
+}
+
+fn object<'d>(document: &'d Document<'_>) -> Object<'d> {
+    let kind = document.body.kind;
+    let text = |wanted| (kind == wanted).then(|| characters::of(document));
+    Object {
+        id: &document.id,
+        url: document.url.as_deref(),
+        html: text(Kind::Html),
+        text: (kind != Kind::Html).then(|| text(Kind::Text)),
+        base64: (kind == Kind::Other).then(|| base64(document.body.content.as_bytes())),
+        content_type: document.content_type.as_deref(),
+        fetched: document.fetched.map(|it| it.to_string()),
+        score: document.score,
+        language: document.language.as_deref(),
+    }
+}
+
+/// RFC 4648, with padding.
+fn base64(bytes: &[u8]) -> String {
+    const SIGNS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for group in bytes.chunks(3) {
+        let byte = |at: usize| u32::from(group.get(at).copied().unwrap_or(0));
+        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for sign in 0..4 {
+            let wanted = sign <= group.len();
+            let index = bits >> (18 - 6 * sign) & 63;
+            text.push(if wanted { char::from(SIGNS[index as usize]) } else { '=' });
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::base64;
+
+    #[test]
+    fn base64_is_that_of_the_rfc() {
+        let pairs =
+            [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg==")];
+        for (plain, encoded) in pairs {
+            assert_eq!(base64(plain.as_bytes()), encoded);
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! A WARC file of the records that were kept.
+//!
+//! A record that was read from WARC goes out byte for byte. Where input and output are packed
+//! alike and the record has a gzip member or Zstandard frame of its own, that member is copied
+//! without being unpacked. Otherwise every record becomes a member of its own.
+//!
+//! Documents of other formats become WARC 1.1 records: ARC a `response`, the rest a `resource`.
+//! Their record ids are made from their content and place, so that they are the same in every run.
+//!
+//! Records about records (warcinfo, request, metadata) are not carried over. Format: ISO 28500:2017.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use super::file::{PendingFile, pack, packing_by_name};
+use super::{Kept, Writer, Written, revisit};
+use crate::document::{Content, Document, FileId, Kind};
+use crate::error::Error;
+use crate::original::{Archived, Original};
+use crate::source::{Files, Source};
+use crate::unpack::Packing;
+
+/// Writes WARC.
+pub struct WarcWriter {
+    file: PendingFile,
+    packing: Packing,
+    input: Option<Arc<Files>>,
+    /// The input that was copied from last.
+    open: Option<(FileId, File)>,
+    written: Written,
+}
+
+impl WarcWriter {
+    /// The file appears under this name when it is finished. Packed members are copied from the
+    /// files of `source`, from which the documents must come; without it they are packed anew.
+    pub fn create(path: &Path, source: Option<&Source>) -> Result<Self, Error> {
+        Ok(Self {
+            file: PendingFile::create(path)?,
+            packing: packing_by_name(path),
+            input: source.map(|source| Arc::clone(&source.files)),
+            open: None,
+            written: Written::default(),
+        })
+    }
+
+    fn put(&mut self, record: &[u8]) -> Result<(), Error> {
+        let packed = pack(self.packing, record).map_err(|cause| self.file.error(cause))?;
+        self.file.write_all(&packed).map_err(|cause| self.file.error(cause))
+    }
+
+    /// True when the record's own member could be copied.
+    fn copy_member(&mut self, file: FileId, record: &Archived<'_>) -> Result<bool, Error> {
+        let Some((offset, length)) = record.packed else { return Ok(false) };
+        let Some(path) = self.input.as_ref().and_then(|files| files.path(file)) else {
+            return Ok(false);
+        };
+        let cannot_read = |cause: io::Error| Error::io("read", path, cause);
+        if self.open.as_ref().is_none_or(|(open, _)| *open != file) {
+            self.open = Some((file, File::open(path).map_err(cannot_read)?));
+        }
+        let Some((_, input)) = &mut self.open else { return Ok(false) };
+        input.seek(SeekFrom::Start(offset)).map_err(cannot_read)?;
+        let mut member = Vec::new();
+        Read::by_ref(input).take(length).read_to_end(&mut member).map_err(cannot_read)?;
+        if member.len() as u64 != length || Packing::of(&member) != self.packing {
+            return Ok(false);
+        }
+        self.file.write_all(&member).map_err(|cause| self.file.error(cause))?;
+        Ok(true)
+    }
+}
+
+impl Writer for WarcWriter {
+    fn write(&mut self, document: &Document<'_>) -> Result<(), Error> {
+        match &document.original {
+            Original::Warc(record) => {
+                if !self.copy_member(document.place.file, record)? {
+                    let mut bytes = record.bytes.to_vec();
+                    bytes.extend_from_slice(b"\r\n\r\n");
+                    self.put(&bytes)?;
+                }
+            }
+            Original::Arc(record) => {
+                let kind = "application/http; msgtype=response";
+                self.put(&new_record("response", document, kind, record.block()))?;
+            }
+            Original::Nothing | Original::Json(_) | Original::Row(_) => {
+                let kind = content_type(document);
+                let body = document.body.content.as_bytes();
+                self.put(&new_record("resource", document, &kind, body))?;
+            }
+        }
+        self.written.documents += 1;
+        Ok(())
+    }
+
+    fn write_removed(&mut self, removed: &Document<'_>, kept: &Kept<'_>) -> Result<(), Error> {
+        self.put(&revisit::record(removed, kept))?;
+        self.written.removed += 1;
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Result<Written, Error> {
+        let bytes = self.file.finish()?;
+        Ok(Written { bytes, ..self.written })
+    }
+}
+
+fn content_type(document: &Document<'_>) -> String {
+    let charset = match document.body.content {
+        Content::Str(_) => "; charset=utf-8",
+        Content::Bytes(_) => "",
+    };
+    match (&document.content_type, document.body.kind) {
+        (Some(stated), _) => one_line(stated),
+        (None, Kind::Html) => format!("text/html{charset}"),
+        (None, Kind::Text) => format!("text/plain{charset}"),
+        (None, Kind::Other) => "application/octet-stream".to_owned(),
+    }
+}
+
+fn new_record(kind: &str, document: &Document<'_>, content_type: &str, block: &[u8]) -> Vec<u8> {
+    let mut record = Vec::with_capacity(block.len() + 512);
+    header(&mut record, kind, document);
+    line(&mut record, "Content-Type", content_type);
+    end(&mut record, block);
+    record
+}
+
+/// The lines that every record begins with.
+pub(super) fn header(record: &mut Vec<u8>, kind: &str, document: &Document<'_>) {
+    record.extend_from_slice(b"WARC/1.1\r\n");
+    line(record, "WARC-Type", kind);
+    line(record, "WARC-Record-ID", &format!("<{}>", record_id(kind, document)));
+    line(record, "WARC-Target-URI", &target(document));
+    // The date is mandatory; one that nobody knows is the beginning of time.
+    let date = document.fetched.map_or("1970-01-01T00:00:00Z".to_owned(), |it| it.to_string());
+    line(record, "WARC-Date", &date);
+}
+
+pub(super) fn line(record: &mut Vec<u8>, name: &str, value: &str) {
+    record.extend_from_slice(name.as_bytes());
+    record.extend_from_slice(b": ");
+    record.extend_from_slice(value.as_bytes());
+    record.extend_from_slice(b"\r\n");
+}
+
+pub(super) fn end(record: &mut Vec<u8>, block: &[u8]) {
+    line(record, "Content-Length", &block.len().to_string());
+    record.extend_from_slice(b"\r\n");
+    record.extend_from_slice(block);
+    record.extend_from_slice(b"\r\n\r\n");
+}
+
+/// The address, or a made-up one where there is none.
+fn target(document: &Document<'_>) -> String {
+    match &document.url {
+        Some(url) => one_line(url),
+        None => format!("urn:hapax:document:{}", one_line(&document.id)),
+    }
+}
+
+/// Nothing that comes from a document may end a header line or begin another.
+pub(super) fn one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for sign in text.chars() {
+        if sign.is_control() {
+            line.push_str(&format!("%{:02X}", sign as u32));
+        } else {
+            line.push(sign);
+        }
+    }
+    line
+}
+
+/// A UUID of version 8 (RFC 9562) from what the record is about.
+fn record_id(kind: &str, document: &Document<'_>) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for part in [kind.as_bytes(), document.id.as_bytes(), document.body.content.as_bytes()] {
+        hasher.update(&(part.len() as u64).to_le_bytes());
+        hasher.update(part);
+    }
+    let place = &document.place;
+    for number in [u64::from(place.file.0), place.number] {
+        hasher.update(&number.to_le_bytes());
+    }
+    let mut bytes = [0; 16];
+    bytes.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
+    bytes[6] = bytes[6] & 0x0f | 0x80;
+    bytes[8] = bytes[8] & 0x3f | 0x80;
+    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let fields = [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]];
+    format!("urn:uuid:{}", fields.join("-"))
+}
