@@ -1,11 +1,16 @@
 //! How fast are the joins, measured in sorts?
 //!
 //! `pairs` joins a set with itself and compares with `sort_unstable` of the same numbers in the
-//! same run. Answers are asserted before a time is printed.
+//! same run; `match` streams a file past a batch and compares with the thesis's baseline. Answers
+//! are asserted before a time is printed.
 #![expect(clippy::print_stdout, reason = "it is what a benchmark is for")]
 
 mod clock;
+mod files;
+mod manku;
+mod matching;
 mod pairs;
+mod spilled;
 mod threads;
 
 use clap::{Parser, Subcommand};
@@ -21,12 +26,15 @@ struct Arguments {
 enum Figure {
     /// All pairs within a bound, in memory
     Pairs(pairs::Arguments),
+    /// A batch of queries against a file of sorted chunks
+    Match(matching::Arguments),
 }
 
 fn main() -> anyhow::Result<()> {
     println!("load average {}", clock::load());
     match Arguments::parse().figure {
         Figure::Pairs(arguments) => pairs::run(&arguments),
+        Figure::Match(arguments) => matching::run(&arguments),
     }
 }
 

@@ -28,9 +28,9 @@ pub(crate) struct Arguments {
     /// Runs, of which the fastest counts
     #[arg(long, default_value_t = 2)]
     runs: usize,
-    /// Measure two threads too
+    /// Megabytes for a join out of core, to be measured too
     #[arg(long)]
-    two: bool,
+    memory: Option<usize>,
 }
 
 const SEED: u64 = 42;
@@ -94,8 +94,9 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         "peak         {:.1} bytes a fingerprint, records and result included",
         peak as f64 / arguments.count as f64
     );
-    if arguments.two {
-        two_threads(&fingerprints, &options, &joined, best)?;
+    two_threads(&fingerprints, &options, &joined, best)?;
+    if let Some(megabytes) = arguments.memory {
+        crate::spilled::run(fingerprints, joined, &options, megabytes, best)?;
     }
     println!("load average {}", clock::load());
     Ok(())
@@ -113,8 +114,9 @@ fn two_threads(
     ensure!(found == *expected, "two threads find something else");
     let path = spent.cpu + threads.take_path();
     println!(
-        "two threads  {:.3} s critical path, {:.3} s wall: {:.2} times one (CPU), {:.2} (wall)",
+        "two threads  {:.3} s with a CPU each, {:.3} s of it on one; {:.3} s wall: {:.2} times one (CPU), {:.2} (wall)",
         path.as_secs_f64(),
+        spent.cpu.as_secs_f64(),
         spent.wall.as_secs_f64(),
         one.cpu.as_secs_f64() / path.as_secs_f64(),
         one.wall.as_secs_f64() / spent.wall.as_secs_f64()

@@ -8,8 +8,6 @@
 //!
 //! What this module does not know: where the part came from, and threads.
 
-use std::ops::ControlFlow;
-
 use super::plan::{Plan, Stage};
 use super::record::{Id, Pair, Record};
 use crate::hamming::lanes::Word;
@@ -18,9 +16,12 @@ use crate::hamming::{BitGather, Kernel, Lanes, Work};
 /// Words compared with many others while they stay in the first-level cache.
 const TILE: usize = 4096;
 
-/// Slices handed to the kernel are a multiple of this long, so that none has a slow tail; what
-/// they show beyond the bucket is ignored.
-const STEP: usize = 16;
+/// Words of a bucket that are compared with the others together.
+pub(super) const GROUP: usize = 8;
+
+/// Stored words are read so many at a time; what they show beyond the
+/// tile is ignored.
+pub(super) const STEP: usize = 16;
 
 /// How to look for pairs in the parts of one stage.
 pub(super) struct Finder<'a> {
@@ -43,8 +44,8 @@ pub(super) struct Scratch<I> {
     fingerprints: Vec<u64>,
     ids: Vec<I>,
     /// Records below this come from one side, the others from another, and only pairs across
-    /// are asked for. 0: all pairs.
-    border: usize,
+    /// are asked for.
+    border: Option<usize>,
     bucket_of: Vec<u16>,
     ends: Vec<u32>,
     order: Vec<u32>,
@@ -57,7 +58,7 @@ impl<I: Id> Scratch<I> {
         Self {
             fingerprints: Vec::new(),
             ids: Vec::new(),
-            border: 0,
+            border: None,
             bucket_of: Vec::new(),
             ends: Vec::new(),
             order: Vec::new(),
@@ -70,7 +71,7 @@ impl<I: Id> Scratch<I> {
     pub(super) fn clear(&mut self) {
         self.fingerprints.clear();
         self.ids.clear();
-        self.border = 0;
+        self.border = None;
     }
 
     /// Adds records to the part.
@@ -81,14 +82,49 @@ impl<I: Id> Scratch<I> {
 
     /// From here on only pairs of a record added before with one added after are asked for.
     pub(super) fn set_border(&mut self) {
-        self.border = self.ids.len();
+        self.border = Some(self.ids.len());
+    }
+}
+
+impl Scratch<u32> {
+    /// The part in buckets, 32 bits of each record.
+    #[inline(always)]
+    pub(super) fn halves_in_buckets<L: Lanes>(
+        &mut self,
+        lanes: L,
+        bucket: &BitGather,
+        word: impl Fn(u64) -> u32,
+    ) -> Placed<'_, u32> {
+        number_buckets(lanes, bucket, self);
+        let Self { fingerprints, ids, bucket_of, ends, order, halves, .. } = self;
+        place(fingerprints, bucket_of, ends, order, halves, word);
+        Placed { words: halves, order, ends, fingerprints, ids }
     }
 
-    /// Heap bytes that a part of `records` records takes.
-    pub(super) fn bytes(records: usize, half_words: bool) -> usize {
-        let word = if half_words { size_of::<u32>() } else { size_of::<u64>() };
-        records * (size_of::<u64>() + size_of::<I>() + size_of::<u16>() + size_of::<u32>() + word)
+    /// The part in buckets, each record whole.
+    #[inline(always)]
+    pub(super) fn wholes_in_buckets<L: Lanes>(
+        &mut self,
+        lanes: L,
+        bucket: &BitGather,
+    ) -> Placed<'_, u64> {
+        number_buckets(lanes, bucket, self);
+        let Self { fingerprints, ids, bucket_of, ends, order, wholes, .. } = self;
+        place(fingerprints, bucket_of, ends, order, wholes, |fingerprint| fingerprint);
+        Placed { words: wholes, order, ends, fingerprints, ids }
     }
+}
+
+/// A part in buckets.
+pub(super) struct Placed<'a, W> {
+    /// Bucket after bucket, and then at least a group more.
+    pub(super) words: &'a [W],
+    /// Which record of the part each word belongs to.
+    pub(super) order: &'a [u32],
+    /// Where each bucket ends.
+    pub(super) ends: &'a [u32],
+    pub(super) fingerprints: &'a [u64],
+    pub(super) ids: &'a [u32],
 }
 
 impl<'a> Finder<'a> {
@@ -128,12 +164,12 @@ impl<I: Id> Work for FindPairs<'_, I> {
     fn run<L: Lanes>(self, lanes: L) {
         let Self { finder, scratch, found } = self;
         for (number, key) in finder.keys.iter().enumerate() {
-            number_buckets(lanes, key, scratch);
+            number_buckets(lanes, &key.bucket, scratch);
             let Scratch { fingerprints, ids, border, bucket_of, ends, order, halves, wholes } =
                 &mut *scratch;
             let hit = |a: u32, b: u32| {
-                let across = *border == 0 || (a as usize) < *border && b as usize >= *border;
                 let (a, b) = (a as usize, b as usize);
+                let across = border.is_none_or(|border| a < border && border <= b);
                 let flips = fingerprints[a] ^ fingerprints[b];
                 let distance = flips.count_ones();
                 if distance > finder.bound
@@ -160,15 +196,17 @@ impl<I: Id> Work for FindPairs<'_, I> {
 
 /// Says which bucket each record goes to, and where each bucket ends up starting.
 #[inline(always)]
-fn number_buckets<L: Lanes, I: Id>(lanes: L, key: &Key, scratch: &mut Scratch<I>) {
+fn number_buckets<L: Lanes, I: Id>(lanes: L, bits: &BitGather, scratch: &mut Scratch<I>) {
     let Scratch { fingerprints, bucket_of, ends, .. } = scratch;
     ends.clear();
-    ends.resize((1 << key.bucket.bits()) + 1, 0);
+    ends.resize((1 << bits.bits()) + 1, 0);
     bucket_of.clear();
-    bucket_of.extend(fingerprints.iter().map(|&f| lanes.gather(&key.bucket, f) as u16));
-    for &bucket in bucket_of.iter() {
+    let ends = &mut ends[..];
+    bucket_of.extend(fingerprints.iter().map(|&fingerprint| {
+        let bucket = lanes.gather(bits, fingerprint) as u16;
         ends[bucket as usize] += 1;
-    }
+        bucket
+    }));
     let mut start = 0;
     for end in ends.iter_mut() {
         let count = *end;
@@ -189,7 +227,8 @@ fn place<W: Word + Default>(
 ) {
     let len = fingerprints.len();
     order.resize(len.max(order.len()), 0);
-    words.resize((len + STEP).max(words.len()), W::default());
+    words.resize((len + GROUP + STEP).max(words.len()), W::default());
+    let (order, words) = (&mut order[..len], &mut words[..len]);
     for ((number, &fingerprint), &bucket) in (0u32..).zip(fingerprints).zip(bucket_of) {
         let place = &mut ends[bucket as usize];
         words[*place as usize] = word(fingerprint);
@@ -199,9 +238,12 @@ fn place<W: Word + Default>(
 }
 
 /// Compares each bucket with itself.
+///
+/// Queries go in groups: a vector of stored words is read once for all of the group, and the loop
+/// over them, whose end the CPU cannot foresee, ends once.
 #[inline(always)]
 fn compare<L: Lanes, W: Word>(
-    lanes: L,
+    _compiled_for: L,
     words: &[W],
     order: &[u32],
     ends: &[u32],
@@ -213,25 +255,95 @@ fn compare<L: Lanes, W: Word>(
         let end = end as usize;
         for tile in (start..end).step_by(TILE) {
             let tile_end = end.min(tile + TILE);
-            for query in start..tile_end {
-                let first = tile.max(query + 1);
-                let steps = (tile_end - first).next_multiple_of(STEP);
-                let stored = &words[first..first + steps];
-                let _ = lanes.within(stored, words[query], bound, |position, _| {
-                    if first + position < tile_end {
-                        let (a, b) = (order[query], order[first + position]);
-                        hit(a.min(b), a.max(b));
+            let mut report = |query: usize, stored: usize| {
+                if query < stored && stored < tile_end {
+                    let (a, b) = (order[query], order[stored]);
+                    hit(a.min(b), a.max(b));
+                }
+            };
+            for query in (start..tile_end).step_by(GROUP) {
+                let (group, after) = words[query..].split_at(GROUP);
+                let Some(group) = group.first_chunk::<GROUP>() else { continue };
+                if query >= tile && any_inside(group, bound) {
+                    near_inside(group, bound, |a, b| report(query + a, query + b));
+                }
+                let first = tile.max(query + GROUP);
+                let skipped = first - query - GROUP;
+                let steps = tile_end.saturating_sub(first).div_ceil(STEP);
+                let (stored, _) = after[skipped..].as_chunks::<STEP>();
+                for (number, stored) in stored[..steps].iter().enumerate() {
+                    if any_across(group, stored, bound) {
+                        let first = first + number * STEP;
+                        near_across(group, stored, bound, |a, b| report(query + a, first + b));
                     }
-                    ControlFlow::Continue(())
-                });
+                }
             }
         }
         start = end;
     }
 }
 
+/// Is any word of the group near another of it? Rows are compared whole, so that it can be done
+/// in vectors: a word's distance to itself is passed over by counting.
+#[inline(always)]
+fn any_inside<W: Word>(group: &[W; GROUP], bound: u32) -> bool {
+    let mut near = 0;
+    for &query in group {
+        for &stored in group {
+            near += u32::from((query ^ stored).ones() <= bound);
+        }
+    }
+    near > GROUP as u32
+}
+
+/// Is any word of the group near any of the stored ones?
+#[inline(always)]
+pub(super) fn any_across<W: Word>(group: &[W; GROUP], stored: &[W; STEP], bound: u32) -> bool {
+    let mut least = [u32::MAX; STEP];
+    for &query in group {
+        for (least, &word) in least.iter_mut().zip(stored) {
+            *least = (*least).min((query ^ word).ones());
+        }
+    }
+    let mut any = false;
+    for least in least {
+        any |= least <= bound;
+    }
+    any
+}
+
+#[inline(always)]
+fn near_inside<W: Word>(group: &[W; GROUP], bound: u32, mut near: impl FnMut(usize, usize)) {
+    for (a, &query) in group.iter().enumerate() {
+        for (b, &stored) in group.iter().enumerate().skip(a + 1) {
+            if (query ^ stored).ones() <= bound {
+                near(a, b);
+            }
+        }
+    }
+}
+
+#[inline(always)]
+pub(super) fn near_across<W: Word>(
+    group: &[W; GROUP],
+    stored: &[W; STEP],
+    bound: u32,
+    mut near: impl FnMut(usize, usize),
+) {
+    for (a, &query) in group.iter().enumerate() {
+        let mut hits = 0u32;
+        for (b, &word) in stored.iter().enumerate() {
+            hits |= u32::from((query ^ word).ones() <= bound) << b;
+        }
+        while hits != 0 {
+            near(a, hits.trailing_zeros() as usize);
+            hits &= hits - 1;
+        }
+    }
+}
+
 /// The 32 lowest set bits of `mask`, or all of them.
-fn lowest_32(mask: u64) -> u64 {
+pub(super) fn lowest_32(mask: u64) -> u64 {
     let mut left = mask;
     while left.count_ones() > 32 {
         left &= !(1 << (63 - left.leading_zeros()));

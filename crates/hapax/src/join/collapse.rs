@@ -10,10 +10,10 @@ use super::parts::{Digit, Runs, partition};
 use super::record::{Id, Pair, Record};
 
 /// Records that a comparison sort handles best.
-const FEW: usize = 4;
+const FEW: usize = 2;
 
-/// More counters than this leave the first-level cache.
-const MOST_BITS: u32 = 12;
+/// More counters than this leave the second-level cache.
+const MOST_BITS: u32 = 14;
 
 /// Space to sort a part in, kept from part to part.
 pub(super) struct Collapse<I> {
@@ -49,7 +49,15 @@ impl<I: Id> Collapse<I> {
         }
         let ends = partition(&self.gathered, digit, &mut self.sorted).ends;
         for bucket in ends.windows(2) {
-            self.sorted[bucket[0] as usize..bucket[1] as usize].sort_unstable();
+            match &mut self.sorted[bucket[0] as usize..bucket[1] as usize] {
+                [] | [_] => {}
+                [one, other] => {
+                    if one > other {
+                        std::mem::swap(one, other);
+                    }
+                }
+                more => more.sort_unstable(),
+            }
         }
         distinct_of(&self.sorted[..self.gathered.len()], distinct, twins)
     }

@@ -100,6 +100,8 @@ fn in_order<I: Id>(lists: Vec<Vec<Pair<I>>>, executor: &impl Executor) -> Vec<Pa
             *place += 1;
         }
     }
-    executor.map(super::parts::split_by(&mut all, lengths), |piece| piece.sort_unstable());
+    executor.map(super::parts::split_by(&mut all, lengths), |piece| {
+        piece.sort_unstable_by_key(|pair| I::both(pair.a, pair.b));
+    });
     all
 }

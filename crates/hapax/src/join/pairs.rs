@@ -101,7 +101,7 @@ pub fn pairs<I: Id>(
             let finder = Finder::new(&plan, stage, options.kernel);
             let in_order = number == 0;
             let runs = arrange(&chunks, &mut area, stage, in_order, executor);
-            found.extend(find(&runs, stage, &finder, options, executor));
+            found.extend(find(&runs, None, stage, &finder, options, executor));
         }
     }
     drop(area);
@@ -109,17 +109,17 @@ pub fn pairs<I: Id>(
 }
 
 /// The chunks of distinct records, ascending, and the twins of each chunk.
-type Collapsed<'a, I> = (Vec<&'a [Record<I>]>, Vec<Vec<Pair<I>>>);
+pub(super) type Collapsed<'a, I> = (Vec<&'a [Record<I>]>, Vec<Vec<Pair<I>>>);
 
 /// Sorts and collapses the records where they are, with `area` as the space to partition into.
-fn collapse<'a, I: Id>(
+pub(super) fn collapse<'a, I: Id>(
     records: &'a mut [Record<I>],
     area: &mut [Record<I>],
     options: &PairOptions,
     executor: &impl Executor,
 ) -> Collapsed<'a, I> {
     let fixed = (records.len() / options.part).max(1).next_power_of_two().ilog2().min(11);
-    let digit = Digit::of(((1 << fixed) - 1) << (64 - fixed) % 64);
+    let digit = Digit::of(((1 << fixed) - 1) << ((64 - fixed) % 64));
     let tasks = records.chunks(options.chunk).zip(area.chunks_mut(options.chunk)).collect();
     let runs = executor.map(tasks, |(chunk, target)| partition(chunk, digit, target));
     let ranges = ranges(&runs, digit.values(), options.chunk);
@@ -141,7 +141,7 @@ fn collapse<'a, I: Id>(
 }
 
 /// The chunks in the order of the stage's bits, moved to `area` unless they are so already.
-fn arrange<'a, I: Id>(
+pub(super) fn arrange<'a, I: Id>(
     chunks: &[&'a [Record<I>]],
     area: &'a mut [Record<I>],
     stage: &Stage,
@@ -157,9 +157,11 @@ fn arrange<'a, I: Id>(
     executor.map(tasks, |(chunk, target)| partition(chunk, digit, target))
 }
 
-/// The pairs of a stage, one list for each task.
-fn find<I: Id>(
+/// The pairs of a stage, one list for each task. With a border, only pairs of a record in the
+/// chunks before it with a record in those from it on.
+pub(super) fn find<I: Id>(
     runs: &[Runs<'_, I>],
+    border: Option<usize>,
     stage: &Stage,
     finder: &Finder<'_>,
     options: &PairOptions,
@@ -171,7 +173,10 @@ fn find<I: Id>(
         let mut found = Vec::new();
         for part in range {
             scratch.clear();
-            for run in runs {
+            for (number, run) in runs.iter().enumerate() {
+                if border == Some(number) {
+                    scratch.set_border();
+                }
                 scratch.extend(run.part(part));
             }
             finder.find(&mut scratch, &mut found);

@@ -120,10 +120,10 @@ pub(super) fn ranges<I: Id>(
 }
 
 /// Cuts `slice` into pieces of the given lengths, which must not add up to more than it has.
-pub(super) fn split_by<'a, T>(
-    slice: &'a mut [T],
+pub(super) fn split_by<T>(
+    slice: &mut [T],
     lengths: impl IntoIterator<Item = usize>,
-) -> Vec<&'a mut [T]> {
+) -> Vec<&mut [T]> {
     let mut left = slice;
     let mut pieces = Vec::new();
     for length in lengths {

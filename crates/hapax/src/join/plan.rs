@@ -43,19 +43,19 @@ const BUCKET: usize = 16;
 const MOST_INNER_BITS: u32 = 12;
 
 /// Bits of a part number: more streams than this are written slowly.
-const MOST_OUTER_BITS: u32 = 11;
+pub(super) const MOST_OUTER_BITS: u32 = 11;
 
 /// More keys than this are never the cheapest.
 const MOST_KEYS: u64 = 1024;
 
 /// Nanoseconds to move a record through main memory to its part and back into the cache.
-const MOVE: f64 = 9.0;
+const MOVE: f64 = 6.5;
 
-/// Nanoseconds to put a record into its bucket, in the cache.
-const PLACE: f64 = 3.0;
+/// Nanoseconds to put a record into its bucket, in the cache, and to begin comparing it.
+const PLACE: f64 = 8.0;
 
-/// Nanoseconds to compare a record with its bucket, beside the time for each word.
-const QUERY: f64 = 2.0;
+/// Words a record is compared with at least, however small its bucket: one vector and a group.
+const LEAST_WORDS: f64 = 24.0;
 
 /// How a join goes about it: see the module header.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -149,7 +149,7 @@ impl Plan {
         let stage = |stage: &Stage| {
             let key = |inner: &u64| {
                 let bits = (stage.outer | inner).count_ones();
-                PLACE + QUERY + rows / 2.0 / (1u64 << bits) as f64 * each
+                PLACE + (LEAST_WORDS + rows / 2.0 / (1u64 << bits) as f64) * each
             };
             MOVE + stage.inner.iter().map(key).sum::<f64>()
         };
@@ -161,7 +161,7 @@ impl Plan {
 fn word_nanoseconds(kernel: Kernel) -> f64 {
     match kernel.name() {
         "avx512" => 0.045,
-        "avx2" | "neon" => 0.14,
+        "avx2" | "neon" => 0.19,
         _ => 0.5,
     }
 }
@@ -192,7 +192,7 @@ fn choices(blocks: &[u64], taken: usize) -> Vec<u64> {
 }
 
 /// The `count` highest set bits of `mask`, or all of them.
-fn highest(mask: u64, count: u32) -> u64 {
+pub(super) fn highest(mask: u64, count: u32) -> u64 {
     let mut left = mask;
     while left.count_ones() > count {
         left &= left - 1;

@@ -13,6 +13,12 @@ pub trait Id: Copy + Ord + Default + Debug + Send + Sync + sealed::Sealed + 'sta
     /// Bytes it takes when spilled.
     const BYTES: usize;
 
+    /// Two ids as one number.
+    type Both: Ord;
+
+    /// Ordered like the ids, the first before the second.
+    fn both(first: Self, second: Self) -> Self::Both;
+
     /// As the wider of the two.
     fn widen(self) -> u64;
 
@@ -30,9 +36,16 @@ mod sealed {
 }
 
 macro_rules! id {
-    ($number:ty) => {
+    ($number:ty, $both:ty) => {
         impl Id for $number {
             const BYTES: usize = size_of::<Self>();
+
+            type Both = $both;
+
+            #[inline(always)]
+            fn both(first: Self, second: Self) -> $both {
+                <$both>::from(first) << Self::BITS | <$both>::from(second)
+            }
 
             #[inline(always)]
             fn widen(self) -> u64 {
@@ -54,8 +67,8 @@ macro_rules! id {
     };
 }
 
-id!(u32);
-id!(u64);
+id!(u32, u64);
+id!(u64, u128);
 
 /// A fingerprint and its id. Ordered by fingerprint, then id.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,0 +1,212 @@
+//! Both methods against comparing everything.
+
+use std::collections::BTreeMap;
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use super::*;
+use crate::fingerprint::MaxDistance;
+use crate::hamming::Kernel;
+use crate::join::PairOptions;
+use crate::join::agreement::{Unruly, clustered};
+
+struct Pieces<'a>(std::slice::Iter<'a, Vec<u64>>);
+
+impl Chunks for Pieces<'_> {
+    fn next_chunk(&mut self, fingerprints: &mut Vec<u64>) -> Result<bool, JoinError> {
+        fingerprints.clear();
+        Ok(self.0.next().map(|chunk| fingerprints.extend(chunk)).is_some())
+    }
+}
+
+/// All flips of at most `most` of the leading bits, the same for every query.
+struct Everywhere(u32, Vec<u64>);
+
+impl Everywhere {
+    fn new(bits: u32, most: u32) -> Self {
+        let flips = (0..1u64 << bits).filter(|flip| flip.count_ones() <= most);
+        Self(bits, flips.map(|flip| flip << (64 - bits)).collect())
+    }
+}
+
+impl Flips for Everywhere {
+    fn leading_bits(&self) -> u32 {
+        self.0
+    }
+
+    fn of(&self, _: usize) -> &[u64] {
+        &self.1
+    }
+}
+
+/// Queries and sorted chunks around the same centres.
+fn case() -> impl Strategy<Value = (Vec<u64>, Vec<Vec<u64>>)> {
+    (clustered(300), vec(0usize..300, 0..4)).prop_map(|(mut all, mut cuts)| {
+        let stored = all.split_off(all.len() / 3);
+        cuts.push(0);
+        cuts.push(300);
+        cuts.sort_unstable();
+        let chunks = cuts.windows(2).map(|ends| {
+            let range = ends[0].min(stored.len())..ends[1].min(stored.len());
+            let mut chunk = stored[range].to_vec();
+            chunk.sort_unstable();
+            chunk
+        });
+        (all, chunks.collect())
+    })
+}
+
+/// The hits of each chunk, for every query by itself.
+fn plainly(queries: &[u64], chunks: &[Vec<u64>], bound: MaxDistance) -> Vec<Vec<Hit>> {
+    let mut base = 0;
+    chunks
+        .iter()
+        .map(|chunk| {
+            let mut hits = Vec::new();
+            for (query, &wanted) in (0u32..).zip(queries) {
+                let mut index = 0;
+                for run in chunk.chunk_by(|a, b| a == b) {
+                    let distance = (run[0] ^ wanted).count_ones();
+                    if bound.admits(distance) {
+                        let (position, copies) = (base + index, run.len() as u32);
+                        hits.push(Hit { query, position, copies, distance: distance as u8 });
+                    }
+                    index += run.len() as u64;
+                }
+            }
+            base += chunk.len() as u64;
+            hits
+        })
+        .collect()
+}
+
+fn first_of_each(queries: &[u64]) -> BTreeMap<u64, u32> {
+    queries.iter().enumerate().rev().map(|(number, &query)| (query, number as u32)).collect()
+}
+
+proptest! {
+    #[test]
+    fn tables_over_the_batch_find_exactly_what_is_there(
+        (queries, chunks) in case(),
+        k in 0u8..=16,
+        more_blocks in 0u32..4,
+        chunk in 1usize..200,
+        part in 1usize..60,
+        threads in 1usize..4,
+    ) {
+        let bound = MaxDistance::new(k).unwrap();
+        let firsts = first_of_each(&queries);
+        let stands_for_itself = |hit: &Hit| firsts[&queries[hit.query as usize]] == hit.query;
+        let expected: Vec<Hit> =
+            plainly(&queries, &chunks, bound).concat().into_iter().filter(stands_for_itself).collect();
+        for kernel in Kernel::available() {
+            let options = PairOptions::within(bound).unwrap().kernel(kernel);
+            let options = options.blocks(u32::from(k) + more_blocks).sizes(chunk, part);
+            let batch = Batch::new(&queries, options, &Unruly(threads)).unwrap();
+            prop_assert_eq!(batch.twins().len(), queries.len() - firsts.len());
+            let mut hits = Vec::new();
+            let mut source = Pieces(chunks.iter());
+            let streamed = batch.stream(Wanted::All, &mut source, &Unruly(threads), |hit| {
+                hits.push(hit);
+                Ok(())
+            }).unwrap();
+            prop_assert_eq!(&hits, &expected);
+            prop_assert_eq!(streamed.hits as usize, hits.len());
+        }
+    }
+
+    #[test]
+    fn find_first_gives_the_nearest_of_the_first_chunk_and_stops(
+        (queries, chunks) in case(),
+        k in 0u8..=10,
+        threads in 1usize..4,
+    ) {
+        let bound = MaxDistance::new(k).unwrap();
+        let firsts = first_of_each(&queries);
+        let mut expected = Vec::new();
+        let mut answered = std::collections::BTreeSet::<u32>::new();
+        let mut read = 0;
+        for hits in plainly(&queries, &chunks, bound) {
+            if answered.len() == firsts.len() {
+                break;
+            }
+            read += 1;
+            let mut nearest = BTreeMap::<u32, Hit>::new();
+            for hit in hits {
+                if firsts[&queries[hit.query as usize]] != hit.query || answered.contains(&hit.query) {
+                    continue;
+                }
+                let best = nearest.entry(hit.query).or_insert(hit);
+                if (hit.distance, hit.position) < (best.distance, best.position) {
+                    *best = hit;
+                }
+            }
+            answered.extend(nearest.keys());
+            expected.extend(nearest.into_values());
+        }
+        let batch =
+            Batch::new(&queries, PairOptions::within(bound).unwrap(), &Unruly(threads)).unwrap();
+        let mut hits = Vec::new();
+        let mut source = Pieces(chunks.iter());
+        let streamed = batch.stream(Wanted::First, &mut source, &Unruly(threads), |hit| {
+            hits.push(hit);
+            Ok(())
+        }).unwrap();
+        prop_assert_eq!(hits, expected);
+        prop_assert_eq!(streamed.chunks, read);
+    }
+
+    #[test]
+    fn probing_everywhere_finds_exactly_what_is_there(
+        (queries, chunks) in case(),
+        k in 0u8..=8,
+        bits in 1u32..=10,
+        threads in 1usize..4,
+    ) {
+        let bound = MaxDistance::new(k).unwrap();
+        let expected = plainly(&queries, &chunks, bound).concat();
+        let flips = Everywhere::new(bits, u32::from(k));
+        let mut hits = Vec::new();
+        let mut source = Pieces(chunks.iter());
+        let executor = Unruly(threads);
+        probe(&queries, &flips, bound, Wanted::All, &mut source, &executor, |hit| {
+            hits.push(hit);
+            Ok(())
+        })
+        .unwrap();
+        prop_assert_eq!(&hits, &expected);
+
+        let mut source = Pieces(chunks.iter());
+        let mut first = Vec::new();
+        probe(&queries, &flips, bound, Wanted::First, &mut source, &executor, |hit| {
+            first.push(hit);
+            Ok(())
+        })
+        .unwrap();
+        prop_assert!(first.iter().all(|hit| expected.contains(hit)));
+        let mut answered: Vec<u32> = first.iter().map(|hit| hit.query).collect();
+        answered.sort_unstable();
+        let mut answerable: Vec<u32> = expected.iter().map(|hit| hit.query).collect();
+        answerable.sort_unstable();
+        answerable.dedup();
+        prop_assert_eq!(answered, answerable, "each once");
+    }
+}
+
+#[test]
+fn a_chunk_out_of_order_is_refused() {
+    let chunks = [vec![1, 2, 3], vec![5, 4]];
+    let options = PairOptions::within(MaxDistance::new(3).unwrap()).unwrap();
+    let batch = Batch::new(&[1], options, &Unruly(1)).unwrap();
+    let refused =
+        batch.stream(Wanted::All, &mut Pieces(chunks.iter()), &Unruly(1), |_| Ok(())).unwrap_err();
+    assert!(matches!(refused, JoinError::ChunkNotSorted { chunk: 1 }));
+}
+
+#[test]
+fn copies_are_counted_to_the_end_of_their_run() {
+    let stored = [1, 1, 1, 1, 1, 2, 3, 3];
+    let counted: Vec<u32> = [0, 3, 5, 6].map(|index| copies_at(&stored, index)).to_vec();
+    assert_eq!(counted, [5, 2, 1, 2]);
+}

@@ -1,0 +1,108 @@
+//! A batch of queries against a file larger than memory.
+//!
+//! The batch stays in memory, the file streams by once, chunk by chunk. Two methods, both of
+//! Sood's chapters V.B and VI:
+//!
+//! * [`exact`]: tables over the batch, stored fingerprints look for queries. Everything within the
+//!   bound is found. Both sides are bucketed by the same keys and compared bucket by bucket.
+//! * [`probe`]: queries look for stored fingerprints in the chunk itself, in the buckets that a
+//!   few likely flips of their leading bits lead to; the flips are prepared once for the batch.
+//!   How much is found depends on the flips given.
+//!
+//! # What this module promises
+//!
+//! Hits come chunk after chunk, ordered by query, then position: the same for any executor.
+//! Find-first gives each query one hit, of the first chunk that has any, drops the query from
+//! then on, and reads no further when all queries are answered.
+//!
+//! # What this module does not know
+//!
+//! Files. A chunk comes from [`Chunks`], whose implementor checks its bytes, and reads ahead on a
+//! thread of its own if reading is to overlap with searching. Identical queries are searched for
+//! once, under the smallest of their numbers, and identical stored fingerprints are one hit.
+
+pub mod exact;
+pub mod probe;
+
+pub use exact::Batch;
+pub use probe::{Flips, probe};
+
+use super::JoinError;
+
+/// Where the stored fingerprints come from.
+pub trait Chunks {
+    /// Replaces what is in `fingerprints` by the next chunk, ascending; `false` when there is
+    /// none. Positions count on through all chunks.
+    ///
+    /// # Errors
+    ///
+    /// [`JoinError::Source`] when it cannot be read.
+    fn next_chunk(&mut self, fingerprints: &mut Vec<u64>) -> Result<bool, JoinError>;
+}
+
+/// How much is wanted of each query.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// Everything.
+    All,
+    /// One hit, if there is any.
+    First,
+}
+
+/// Stored fingerprints within the bound of a query. Ordered by query, then position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Hit {
+    /// The smallest number of a query with this fingerprint.
+    pub query: u32,
+    /// Where the stored fingerprint stands, counted through all chunks.
+    pub position: u64,
+    /// How many identical ones stand there one after the other.
+    pub copies: u32,
+    /// In how many bits they differ from the query.
+    pub distance: u8,
+}
+
+/// What a search did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Streamed {
+    /// Chunks read.
+    pub chunks: usize,
+    /// Fingerprints in them.
+    pub stored: u64,
+    /// Hits given.
+    pub hits: u64,
+}
+
+/// Reads the next chunk and sees that it is in order.
+fn next_chunk(
+    chunks: &mut impl Chunks,
+    into: &mut Vec<u64>,
+    streamed: &mut Streamed,
+) -> Result<bool, JoinError> {
+    if !chunks.next_chunk(into)? {
+        return Ok(false);
+    }
+    if u32::try_from(into.len()).is_err() {
+        return Err(JoinError::ChunkTooLarge { chunk: streamed.chunks, given: into.len() });
+    }
+    if !into.is_sorted() {
+        return Err(JoinError::ChunkNotSorted { chunk: streamed.chunks });
+    }
+    streamed.chunks += 1;
+    streamed.stored += into.len() as u64;
+    Ok(true)
+}
+
+/// How many identical fingerprints start at `index`.
+fn copies_at(stored: &[u64], index: usize) -> u32 {
+    let same = stored[index];
+    let mut step = 1;
+    while stored.get(index + step) == Some(&same) {
+        step *= 2;
+    }
+    let end = stored.len().min(index + step);
+    stored[index..end].partition_point(|&other| other == same) as u32
+}
+
+#[cfg(test)]
+mod agreement;
