@@ -6,7 +6,9 @@
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a measurement prints")]
 
 use hapax::fingerprint::ContentHash;
-use hapax::group::{BatchInput, Grouping, NearPair, PageFacts, Rules};
+use hapax::group::live::{Content, Likeness, Matching, MemoryState, Near, PageId, World};
+use hapax::group::{BatchInput, Grouping, LiveGroups, LiveOptions, NearPair, PageFacts, Rules};
+use std::convert::Infallible;
 use std::time::Instant;
 
 const PAGES: u32 = 1_000_000;
@@ -78,4 +80,90 @@ fn a_million_pages_against_sorting_their_pairs() {
         .flat_map(|i| [pair(3 * i, 3 * i + 1), pair(3 * i + 1, 3 * i + 2), pair(3 * i, 3 * i + 2)])
         .collect();
     assert_eq!(measure("triples", &names, &[], &triples), PAGES as usize / 3 + 1);
+}
+
+/// Pages in clusters of equal content; the index is a list a cluster.
+struct Clusters {
+    cluster_of: Vec<u32>,
+    pages_of: Vec<Vec<PageId>>,
+    names: Vec<String>,
+}
+
+impl Clusters {
+    fn new(clusters: u32) -> Self {
+        let names = (0..PAGES).map(|i| format!("https://example.org/{:08x}", scatter(i)));
+        let pages_of = vec![Vec::new(); clusters as usize];
+        Self { cluster_of: Vec::new(), pages_of, names: names.collect() }
+    }
+
+    fn add(&mut self) -> PageId {
+        let page = self.cluster_of.len() as u32;
+        let cluster = scatter(page) % self.pages_of.len() as u32;
+        self.cluster_of.push(cluster);
+        self.pages_of[cluster as usize].push(PageId(page));
+        PageId(page)
+    }
+}
+
+impl World for Clusters {
+    type Error = Infallible;
+
+    fn facts(&self, page: PageId) -> Result<PageFacts<'_>, Infallible> {
+        let fetched = Some(u64::from(page.0));
+        Ok(PageFacts { fetched, ..PageFacts::at(&self.names[page.0 as usize]) })
+    }
+
+    fn compare(&self, a: PageId, b: PageId) -> Result<Likeness, Infallible> {
+        let same = self.cluster_of[a.0 as usize] == self.cluster_of[b.0 as usize];
+        Ok(if same {
+            Likeness { distance: 0, similarity: 1.0, matching: Matching::Exact }
+        } else {
+            Likeness { distance: 32, similarity: 0.0, matching: Matching::No }
+        })
+    }
+
+    fn near(&self, page: PageId, limit: usize) -> Result<Vec<Near>, Infallible> {
+        let likeness = Likeness { distance: 0, similarity: 1.0, matching: Matching::Exact };
+        let cluster = &self.pages_of[self.cluster_of[page.0 as usize] as usize];
+        Ok(cluster.iter().take(limit).map(|&page| Near { page, likeness }).collect())
+    }
+}
+
+#[test]
+#[ignore = "a measurement, not a test"]
+fn a_million_pages_one_after_another() {
+    for (name, clusters, rules) in [
+        ("groups of three", PAGES / 3, "shortest-url, earliest"),
+        ("one group, first wins", 1, "earliest"),
+        ("one group, last wins", 1, "latest"),
+    ] {
+        let mut world = Clusters::new(clusters);
+        let options = LiveOptions::default();
+        let mut groups = LiveGroups::new(MemoryState::default(), rules.parse().unwrap(), options);
+        let start = Instant::now();
+        for _ in 0..PAGES {
+            let page = world.add();
+            groups.seen(&world, page, Content::Changed).unwrap();
+            groups.state_mut().forget_events(u64::MAX);
+        }
+        let seen = start.elapsed().as_secs_f64();
+        let bytes = groups.state().bytes() as f64 / f64::from(PAGES);
+        let start = Instant::now();
+        for page in (0..PAGES).map(PageId) {
+            groups.seen(&world, page, Content::Same).unwrap();
+            groups.state_mut().forget_events(u64::MAX);
+            if clusters == 1 && page.0 == 1000 {
+                break;
+            }
+        }
+        let again = start.elapsed().as_secs_f64();
+        let oldest: Vec<PageId> = (0..PAGES / 2).map(PageId).collect();
+        let start = Instant::now();
+        groups.gone(&world, &oldest).unwrap();
+        let gone = start.elapsed().as_secs_f64();
+        assert_eq!(groups.state().pages(), PAGES / 2);
+        println!(
+            "{name:22} seen {seen:.2} s, {bytes:.1} bytes a page, again {again:.2} s, half gone {gone:.2} s"
+        );
+    }
 }

@@ -1,10 +1,9 @@
 //! Duplicate groups and their winners: which copy stays, which may go, and why.
 //!
 //! ```text
-//!   pages that match       one batch at once            one page after another
-//!   in a chain             stars around winners         a group with a winner
+//!   pages that match in a chain      groups, the winner first
 //!
-//!   A -- B -- C -- D       (A) -- B    (C) -- D         (A) -- B    C, D related
+//!   A -- B -- C -- D                 (A) -- B     (C) -- D
 //! ```
 //!
 //! Likeness is not transitive: A matches B and B matches C, yet A and C may share little.
@@ -14,7 +13,8 @@
 //!
 //! [`facts`] is what is known of a page and [`rules`] the order in which copies are preferred;
 //! [`reason`] puts a decision into words. [`scope`] restricts who is compared. [`batch`]
-//! groups all pages at once from their confirmed pairs.
+//! groups all pages at once from their confirmed pairs, [`live`] keeps groups while pages come,
+//! change and go.
 //!
 //! # What this module does not know
 //!
@@ -24,6 +24,7 @@
 
 pub mod batch;
 pub mod facts;
+pub mod live;
 pub mod reason;
 pub mod rules;
 pub mod scope;
@@ -32,6 +33,7 @@ mod tests;
 
 pub use batch::{BatchError, BatchInput, Family, Grouping, NearPair, Outcome, Placement, Star};
 pub use facts::{PageFacts, note_canonicals};
+pub use live::{LiveError, LiveGroups, LiveOptions};
 pub use reason::{DecidedBy, Reason};
 pub use rules::{ParseRulesError, Rule, Rules};
 pub use scope::{ParseScopeError, Scope, ScopeFacts, ScopeKey};

@@ -1,0 +1,81 @@
+//! The same groups, another choice of copies: winners under named lists of rules.
+//!
+//! A collection for another market prefers other hosts, and so keeps other copies of the same
+//! pages. Nothing is stored for it: a list is applied to the groups when it is asked.
+//!
+//! Source: Zhu et al. 2012, section 5.
+
+use super::record::{Bare, GroupId, PageId, PageRecord};
+use super::state::collect;
+use super::{GroupState, LiveGroups, LiveResult, World};
+use crate::group::reason::DecidedBy;
+use crate::group::rules::Rules;
+
+/// What becomes of a page in a market.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Fate {
+    /// It is its group's winner there.
+    Kept,
+    /// It does not match that winner, and stays too.
+    Related,
+    /// It matches that winner.
+    Removed,
+}
+
+/// A page in a market.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MarketRow {
+    /// The page.
+    pub page: PageId,
+    /// Its group.
+    pub group: GroupId,
+    /// The group's winner in this market.
+    pub winner: PageId,
+    /// Stays or goes.
+    pub fate: Fate,
+    /// What decided for the winner; `None` for the winner itself.
+    pub decided: Option<DecidedBy>,
+}
+
+impl<S: GroupState> LiveGroups<S> {
+    /// The pages of a group under a list of rules: the winner first, then the others in
+    /// increasing order. Pages that redirect, are awaited or run in a cycle are left out.
+    ///
+    /// # Errors
+    ///
+    /// See [`LiveError`](super::LiveError).
+    pub fn market<W>(
+        &self,
+        world: &W,
+        group: GroupId,
+        rules: &Rules,
+    ) -> LiveResult<Vec<MarketRow>, S>
+    where
+        W: World<Error = S::Error>,
+    {
+        let mut members = collect(usize::MAX, |visit| self.state().members(group, visit))?;
+        members.sort_unstable();
+        let mut pages = Vec::with_capacity(members.len());
+        for page in members {
+            match self.state().page(page)? {
+                Some(PageRecord::Content { .. } | PageRecord::Bare { why: Bare::Empty, .. }) => {
+                    pages.push((page, world.facts(page)?))
+                }
+                Some(PageRecord::Bare { .. } | PageRecord::Redirects { .. }) | None => {}
+            }
+        }
+        let best = pages.iter().min_by(|a, b| rules.order(&a.1, &b.1).0);
+        let Some((winner, best)) = best else { return Ok(Vec::new()) };
+        let winner = *winner;
+        let kept = MarketRow { page: winner, group, winner, fate: Fate::Kept, decided: None };
+        let mut rows = vec![kept];
+        for (page, facts) in pages.iter().filter(|(page, _)| *page != winner) {
+            let same_scope = world.scope(*page)? == world.scope(winner)?;
+            let matches = same_scope && world.compare(*page, winner)?.matches();
+            let fate = if matches { Fate::Removed } else { Fate::Related };
+            let decided = Some(rules.order(best, facts).1);
+            rows.push(MarketRow { page: *page, fate, decided, ..kept });
+        }
+        Ok(rows)
+    }
+}

@@ -1,0 +1,389 @@
+//! Live groups: pages come, change, redirect and die, and the groups follow at once.
+//!
+//! Every known page is in exactly one group; a group has one winner, the copy that stays.
+//!
+//! ```text
+//!   page seen ──► known, and still like its winner? ── yes ──► stays          tier 1
+//!                                │ no
+//!                                ▼
+//!                 like any other page? (the index)                            tier 2
+//!                  no │            │ yes
+//!                     ▼            ▼
+//!               founds a group   joins or moves; groups it connects merge
+//! ```
+//!
+//! # What it promises
+//!
+//! - Groups grow transitively, but a page is *removable* only if it matches the winner itself;
+//!   otherwise its verdict is [`Kind::Related`]. A group knows how many members fail that test
+//!   and a bound on its diameter. Above [`LiveOptions::repair_share`] it is repaired: its
+//!   members regroup among themselves as stars, as in [`batch`](super::batch). Two groups are
+//!   not merged when that would only have to be repaired; if their winners match all the same,
+//!   the worse one moves over.
+//! - The winner of a group is its best member by the rules, whatever the order of arrival.
+//!   With a repair share of 1, pages that are only added form the same groups and winners in
+//!   any order; with a smaller share the groups may differ with the order, the winners of equal
+//!   groups not.
+//! - Pages that redirect are where the end of their chain is, and move with it. Cycles are
+//!   found; their pages share a group without content. Redirects cross scopes.
+//! - State is linear in pages; nothing is kept of pairs. Every change is an event, in one order.
+//! - An operation costs a handful of comparisons and at most one index search, plus the
+//!   smaller group when two merge, the group when its winner leaves, and a search for each
+//!   resulting group when a large one is repaired.
+//!
+//! # Reading order
+//!
+//! [`record`] is what is kept and [`state`] where, [`memory`] in memory; [`world`] is what must
+//! be told about pages. This file has the operations. `membership` joins, leaves and merges,
+//! `election` finds winners, `redirects` follows chains, `repair` mends groups. [`verdict`] is
+//! the answer, [`market`] asks for winners under other rules.
+//!
+//! # What this module does not know
+//!
+//! Contents, indexes, disks and time.
+//!
+//! Source: Zhu et al. 2012, section 5.1 (two tiers, cases 1 to 3) and 5.2 (verification with
+//! the winner, repair). Left aside: their groups are spread over machines.
+
+mod election;
+pub mod market;
+mod membership;
+pub mod memory;
+pub mod record;
+mod redirects;
+mod repair;
+pub mod state;
+pub mod verdict;
+pub mod world;
+
+use super::facts::PageFacts;
+use super::rules::Rules;
+pub use market::{Fate, MarketRow};
+pub use memory::MemoryState;
+pub use record::{Bare, Change, Check, Event, GroupId, GroupRecord, PageId, PageRecord};
+pub use state::GroupState;
+use std::collections::BTreeSet;
+pub use verdict::{Kind, Tier, Verdict};
+pub use world::{Likeness, Matching, Near, World};
+
+/// How groups behave.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LiveOptions {
+    /// A group is repaired when more than this share of its members, the winner aside, do not
+    /// match the winner, `0.0..=1.0`. At 1 groups are plain transitive closures, at 0 stars.
+    pub repair_share: f64,
+    /// Groups up to this size are compared with a new winner at once, so that all they state
+    /// is exact; larger ones as their members are asked about.
+    pub verify_at_once: u32,
+    /// How many matches tier 2 looks at, the nearest. A page with more copies than this does
+    /// not connect their group with others.
+    pub max_matches: usize,
+}
+
+impl Default for LiveOptions {
+    /// Small groups are stars; a group of hundreds bears some strangers before it is mended.
+    fn default() -> Self {
+        Self { repair_share: 0.1, verify_at_once: 64, max_matches: 256 }
+    }
+}
+
+/// What was found at a page's address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// Words, new or other than before.
+    Changed,
+    /// The same words as before; facts may have changed.
+    Same,
+    /// A page without words.
+    Empty,
+}
+
+/// Why an operation failed.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LiveError<E> {
+    /// The state or the keeper of the pages failed.
+    #[error(transparent)]
+    Outside(#[from] E),
+    /// The records contradict each other. Nothing was decided on them.
+    #[error("group records are inconsistent: page {page} {what}; check and repair the store")]
+    Broken {
+        /// Where it was noticed.
+        page: PageId,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+}
+
+/// Duplicate groups over a state.
+#[derive(Clone, Debug)]
+pub struct LiveGroups<S> {
+    state: S,
+    rules: Rules,
+    options: LiveOptions,
+}
+
+/// The result of an operation on groups whose state is `S`.
+pub type LiveResult<T, S> = Result<T, LiveError<<S as GroupState>::Error>>;
+
+impl<S: GroupState> LiveGroups<S> {
+    /// Groups over what the state remembers, which was made under the same rules; see
+    /// [`set_rules`](Self::set_rules) for others.
+    pub const fn new(state: S, rules: Rules, options: LiveOptions) -> Self {
+        Self { state, rules, options }
+    }
+
+    /// What is remembered.
+    pub const fn state(&self) -> &S {
+        &self.state
+    }
+
+    /// For the keeper of the state: to commit it, or to forget events.
+    pub const fn state_mut(&mut self) -> &mut S {
+        &mut self.state
+    }
+
+    /// The rules that choose winners.
+    pub const fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    fn with<'a, W>(&'a mut self, world: &'a W) -> Operation<'a, S, W>
+    where
+        W: World<Error = S::Error>,
+    {
+        Operation { state: &mut self.state, world, rules: &self.rules, options: self.options }
+    }
+
+    /// A page was seen: cases 1 and 2 of the paper.
+    ///
+    /// # Errors
+    ///
+    /// See [`LiveError`]; a state that can undo should.
+    pub fn seen<W>(&mut self, world: &W, page: PageId, content: Content) -> LiveResult<Verdict, S>
+    where
+        W: World<Error = S::Error>,
+    {
+        let mut operation = self.with(world);
+        let (tier, found) = match content {
+            Content::Changed => operation.seen(page)?,
+            Content::Same if operation.has_content(page)? => {
+                operation.facts_changed(&[page])?;
+                (Tier::Winner, Vec::new())
+            }
+            Content::Same => operation.seen(page)?,
+            Content::Empty => {
+                operation.make_bare(page, Bare::Empty)?;
+                (Tier::None, Vec::new())
+            }
+        };
+        operation.verdict(page, tier, found)
+    }
+
+    /// A page was found to redirect: case 3 of the paper. Every page that redirects to it goes
+    /// with it. The target may be unknown: it is then awaited.
+    ///
+    /// # Errors
+    ///
+    /// See [`LiveError`].
+    pub fn redirects<W>(&mut self, world: &W, page: PageId, to: PageId) -> LiveResult<Verdict, S>
+    where
+        W: World<Error = S::Error>,
+    {
+        let mut operation = self.with(world);
+        operation.redirect(page, to)?;
+        operation.verdict(page, Tier::None, Vec::new())
+    }
+
+    /// Pages that exist no more leave their groups. Unknown pages are passed over. Winners are
+    /// chosen once a group, however many of its pages go.
+    ///
+    /// # Errors
+    ///
+    /// See [`LiveError`].
+    pub fn gone<W>(&mut self, world: &W, pages: &[PageId]) -> LiveResult<(), S>
+    where
+        W: World<Error = S::Error>,
+    {
+        self.with(world).gone(pages)
+    }
+
+    /// Scores or other facts of these pages changed, their contents did not.
+    ///
+    /// # Errors
+    ///
+    /// See [`LiveError`].
+    pub fn facts_changed<W>(&mut self, world: &W, pages: &[PageId]) -> LiveResult<(), S>
+    where
+        W: World<Error = S::Error>,
+    {
+        self.with(world).facts_changed(pages)
+    }
+
+    /// Other rules: every group chooses its winner again.
+    ///
+    /// # Errors
+    ///
+    /// See [`LiveError`].
+    pub fn set_rules<W>(&mut self, world: &W, rules: Rules) -> LiveResult<(), S>
+    where
+        W: World<Error = S::Error>,
+    {
+        self.rules = rules;
+        self.with(world).elect_everywhere()
+    }
+
+    /// How a known page stands; `None` if it is unknown. Compares the page with its winner if
+    /// that has not been done, which may end in a repair.
+    ///
+    /// # Errors
+    ///
+    /// See [`LiveError`].
+    pub fn verdict<W>(&mut self, world: &W, page: PageId) -> LiveResult<Option<Verdict>, S>
+    where
+        W: World<Error = S::Error>,
+    {
+        if self.state.page(page)?.is_none() {
+            return Ok(None);
+        }
+        let mut operation = self.with(world);
+        operation.check_now(page)?;
+        operation.verdict(page, Tier::None, Vec::new()).map(Some)
+    }
+
+    /// Compares every member of a group with its winner, tightens its diameter, and repairs it
+    /// if too many fail.
+    ///
+    /// # Errors
+    ///
+    /// See [`LiveError`].
+    pub fn verify<W>(&mut self, world: &W, group: GroupId) -> LiveResult<(), S>
+    where
+        W: World<Error = S::Error>,
+    {
+        let mut operation = self.with(world);
+        if operation.state.group(group)?.is_some() {
+            operation.verify(group)?;
+            operation.repair_if_failing(group)?;
+        }
+        Ok(())
+    }
+
+    /// What would be said of a page that is not recorded: its facts, and the pages that the
+    /// index finds like it. Nothing changes.
+    ///
+    /// # Errors
+    ///
+    /// See [`LiveError`].
+    pub fn check<W>(
+        &mut self,
+        world: &W,
+        facts: &PageFacts<'_>,
+        found: Vec<Near>,
+    ) -> LiveResult<Verdict, S>
+    where
+        W: World<Error = S::Error>,
+    {
+        self.with(world).foresee(facts, found)
+    }
+
+    /// The group of a page, and the page where its redirects end, itself if it has none.
+    /// `None` if the page is unknown.
+    ///
+    /// # Errors
+    ///
+    /// See [`LiveError`].
+    pub fn place(&self, page: PageId) -> LiveResult<Option<(GroupId, PageId)>, S> {
+        redirects::place(&self.state, page)
+    }
+
+    /// All pages of a group, those that redirect to its members included, in increasing order.
+    ///
+    /// # Errors
+    ///
+    /// See [`LiveError`].
+    pub fn pages(&self, group: GroupId) -> LiveResult<Vec<PageId>, S> {
+        redirects::pages(&self.state, group)
+    }
+}
+
+/// One operation: everything it needs, borrowed while it lasts.
+struct Operation<'a, S, W> {
+    state: &'a mut S,
+    world: &'a W,
+    rules: &'a Rules,
+    options: LiveOptions,
+}
+
+impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
+    fn has_content(&self, page: PageId) -> LiveResult<bool, S> {
+        Ok(matches!(self.state.page(page)?, Some(PageRecord::Content { .. })))
+    }
+
+    /// Tier 1 if that is enough, else tier 2. The page has content and the world knows it.
+    fn seen(&mut self, page: PageId) -> LiveResult<(Tier, Vec<Near>), S> {
+        if let Some(PageRecord::Content { group, .. }) = self.state.page(page)?
+            && self.still_belongs(page, group)?
+        {
+            self.settle(group)?;
+            return Ok((Tier::Winner, Vec::new()));
+        }
+        let found = self.near(page)?;
+        self.place_by_content(page, &found)?;
+        Ok((Tier::Index, found))
+    }
+
+    /// Tier 2, asked and freed of what does not count.
+    fn near(&self, page: PageId) -> LiveResult<Vec<Near>, S> {
+        let scope = self.world.scope(page)?;
+        let mut found = self.world.near(page, self.options.max_matches)?;
+        let mut kept = Vec::with_capacity(found.len());
+        for near in found.drain(..) {
+            let counts = near.page != page
+                && near.likeness.matches()
+                && self.has_content(near.page)?
+                && self.world.scope(near.page)? == scope;
+            if counts {
+                kept.push(near);
+            }
+        }
+        Ok(kept)
+    }
+
+    /// Contents of different scopes never match.
+    fn compare(&self, a: PageId, b: PageId) -> LiveResult<Likeness, S> {
+        let likeness = self.world.compare(a, b)?;
+        if likeness.matches() && self.world.scope(a)? != self.world.scope(b)? {
+            return Ok(Likeness { matching: Matching::No, ..likeness });
+        }
+        Ok(likeness)
+    }
+
+    fn better(&self, a: PageId, b: PageId) -> LiveResult<bool, S> {
+        Ok(self.rules.better(&self.world.facts(a)?, &self.world.facts(b)?))
+    }
+
+    fn group(&self, group: GroupId, page: PageId) -> LiveResult<GroupRecord, S> {
+        let broken = LiveError::Broken { page, what: "is in a group that does not exist" };
+        self.state.group(group)?.ok_or(broken)
+    }
+
+    fn members(&self, group: GroupId, limit: usize) -> LiveResult<Vec<PageId>, S> {
+        Ok(state::collect(limit, |visit| self.state.members(group, visit))?)
+    }
+
+    fn gone(&mut self, pages: &[PageId]) -> LiveResult<(), S> {
+        let mut headless = BTreeSet::new();
+        for &page in pages {
+            headless.extend(self.remove(page)?);
+        }
+        // All choose before any is mended: mending looks at other groups' winners.
+        for &group in &headless {
+            self.elect(group)?;
+        }
+        for group in headless {
+            self.settle(group)?;
+        }
+        Ok(())
+    }
+}

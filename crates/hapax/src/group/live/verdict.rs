@@ -1,0 +1,223 @@
+//! What is said about a page: new, exact, near or related, to which winner, and why.
+
+use super::record::{Bare, GroupId, PageId, PageRecord};
+use super::redirects::place;
+use super::{GroupState, Likeness, LiveError, LiveResult, Matching, Near, Operation, World};
+use crate::group::facts::PageFacts;
+use crate::group::reason::{DecidedBy, Reason};
+
+/// How a page stands to the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// Like no other page.
+    New,
+    /// The content of another page of its group: of the winner, unless it is the winner.
+    Exact,
+    /// Nearly that content, and confirmed.
+    Near,
+    /// Like some page, but not like the winner of that page's group: not removable.
+    Related,
+    /// It redirects.
+    Redirect,
+    /// It redirects in a cycle, or to one: there is no content.
+    Cycle,
+    /// It has no words.
+    Empty,
+    /// It was never seen or is gone, but pages redirect to it.
+    Awaited,
+}
+
+/// Which tier answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Tier {
+    /// Nothing was compared to decide where the page belongs.
+    None,
+    /// Tier 1: it stayed with its group.
+    Winner,
+    /// Tier 2: the index was searched.
+    Index,
+}
+
+/// The answer about a page.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Verdict {
+    /// How it stands.
+    pub kind: Kind,
+    /// Its group; `None` only for a page that is not recorded and would found one.
+    pub group: Option<GroupId>,
+    /// The copy that stays: the page itself when it is kept, and then `None` only for a page
+    /// that is not recorded.
+    pub winner: Option<PageId>,
+    /// Is this page the one that stays?
+    pub is_winner: bool,
+    /// How alike it is to the winner, or if it is the winner, to the member nearest to it.
+    pub likeness: Option<Likeness>,
+    /// What the index found, when it was searched.
+    pub matches: Vec<Near>,
+    /// Why the winner stays rather than this page; for a winner, rather than the member
+    /// nearest to it.
+    pub reason: Option<Reason>,
+    /// Which tier answered.
+    pub tier: Tier,
+}
+
+impl Verdict {
+    /// May the page be dropped, because the winner stands for it?
+    pub const fn removable(&self) -> bool {
+        !self.is_winner && matches!(self.kind, Kind::Exact | Kind::Near | Kind::Redirect)
+    }
+}
+
+/// How many members a winner is compared with to find the nearest.
+const SAMPLE: usize = 16;
+
+impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
+    /// The verdict on a known page as things stand.
+    pub(super) fn verdict(
+        &self,
+        page: PageId,
+        tier: Tier,
+        matches: Vec<Near>,
+    ) -> LiveResult<Verdict, S> {
+        let unknown = LiveError::Broken { page, what: "has no record" };
+        let (group, end) = place(self.state, page)?.ok_or(unknown)?;
+        let winner = self.group(group, page)?.winner;
+        let mut verdict = Verdict {
+            kind: Kind::New,
+            group: Some(group),
+            winner: Some(winner),
+            is_winner: winner == page,
+            likeness: None,
+            matches,
+            reason: None,
+            tier,
+        };
+        let end_record = self.state.page(end)?;
+        verdict.kind = match end_record {
+            Some(PageRecord::Bare { why: Bare::Loop { .. }, .. }) => Kind::Cycle,
+            _ if end != page => Kind::Redirect,
+            Some(PageRecord::Bare { why: Bare::Empty, .. }) => Kind::Empty,
+            Some(PageRecord::Bare { why: Bare::Awaited, .. }) => Kind::Awaited,
+            Some(PageRecord::Content { .. } | PageRecord::Redirects { .. }) | None => {
+                return self.content_verdict(page, group, verdict);
+            }
+        };
+        if end != page && !verdict.is_winner {
+            let rule = DecidedBy::Redirect.name(self.rules);
+            verdict.reason = Some(Reason { rule, text: format!("it redirects to page {end}") });
+        }
+        Ok(verdict)
+    }
+
+    fn content_verdict(
+        &self,
+        page: PageId,
+        group: GroupId,
+        mut verdict: Verdict,
+    ) -> LiveResult<Verdict, S> {
+        let other = match verdict.winner {
+            Some(winner) if winner != page => Some((winner, self.compare(page, winner)?)),
+            _ => self.nearest(page, group, &verdict.matches)?,
+        };
+        let Some((other, likeness)) = other else {
+            verdict.kind = if verdict.matches.is_empty() { Kind::New } else { Kind::Related };
+            return Ok(verdict);
+        };
+        verdict.kind = kind_of(&likeness);
+        verdict.likeness = Some(likeness);
+        let (own, its) = (self.world.facts(page)?, self.world.facts(other)?);
+        verdict.reason = Some(if verdict.is_winner {
+            self.rules.reason(&own, &its)
+        } else {
+            self.rules.reason(&its, &own)
+        });
+        Ok(verdict)
+    }
+
+    /// The member most like the winner: among the matches, or a few members.
+    fn nearest(
+        &self,
+        page: PageId,
+        group: GroupId,
+        matches: &[Near],
+    ) -> LiveResult<Option<(PageId, Likeness)>, S> {
+        let mut candidates = Vec::new();
+        for near in matches {
+            if matches!(self.state.page(near.page)?, Some(PageRecord::Content { group: its, .. }) if its == group)
+            {
+                candidates.push((near.page, near.likeness));
+            }
+        }
+        if candidates.is_empty() {
+            for other in self.members(group, SAMPLE)? {
+                if other != page {
+                    candidates.push((other, self.compare(page, other)?));
+                }
+            }
+        }
+        Ok(candidates.into_iter().min_by(|a, b| {
+            let by_similarity = b.1.similarity.total_cmp(&a.1.similarity);
+            (!a.1.matches(), a.1.distance)
+                .cmp(&(!b.1.matches(), b.1.distance))
+                .then(by_similarity)
+                .then(a.0.cmp(&b.0))
+        }))
+    }
+
+    /// The verdict on a page that is not recorded.
+    pub(super) fn foresee(
+        &self,
+        facts: &PageFacts<'_>,
+        found: Vec<Near>,
+    ) -> LiveResult<Verdict, S> {
+        // The group whose winner is matched, the best such winner; else any match's group.
+        let mut best: Option<(bool, PageFacts<'_>, GroupId, PageId, Near)> = None;
+        for &near in found.iter().filter(|near| near.likeness.matches()) {
+            let Some(PageRecord::Content { group, .. }) = self.state.page(near.page)? else {
+                continue;
+            };
+            let winner = self.group(group, near.page)?.winner;
+            let chained = near.page != winner;
+            let its = self.world.facts(winner)?;
+            let precedes = best.as_ref().is_none_or(|(chain, other, ..)| {
+                (chained, self.rules.order(&its, other).0) < (*chain, std::cmp::Ordering::Equal)
+            });
+            if precedes {
+                best = Some((chained, its, group, winner, near));
+            }
+        }
+        let Some((chained, its, group, winner, near)) = best else {
+            return Ok(Verdict {
+                kind: Kind::New,
+                group: None,
+                winner: None,
+                is_winner: true,
+                likeness: None,
+                matches: found,
+                reason: None,
+                tier: Tier::Index,
+            });
+        };
+        let is_winner = self.rules.better(facts, &its);
+        let reason =
+            if is_winner { self.rules.reason(facts, &its) } else { self.rules.reason(&its, facts) };
+        Ok(Verdict {
+            kind: if chained { Kind::Related } else { kind_of(&near.likeness) },
+            group: Some(group),
+            winner: (!is_winner).then_some(winner),
+            is_winner,
+            likeness: Some(near.likeness),
+            matches: found,
+            reason: Some(reason),
+            tier: Tier::Index,
+        })
+    }
+}
+
+fn kind_of(likeness: &Likeness) -> Kind {
+    match likeness.matching {
+        Matching::Exact => Kind::Exact,
+        Matching::Near => Kind::Near,
+        Matching::No => Kind::Related,
+    }
+}

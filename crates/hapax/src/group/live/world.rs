@@ -1,0 +1,89 @@
+//! What the groups ask of whoever keeps the pages.
+//!
+//! Contents stay outside: the keeper compares them and searches its index. It must know a
+//! page's new content and facts before it tells the groups about them.
+
+use super::record::PageId;
+use crate::group::facts::PageFacts;
+use crate::group::scope::ScopeKey;
+
+/// How alike two contents are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Likeness {
+    /// Bits in which the fingerprints differ, `0..=64`, whether they match or not.
+    pub distance: u8,
+    /// `0.0..=1.0`.
+    pub similarity: f32,
+    /// The confirmed answer.
+    pub matching: Matching,
+}
+
+/// Is one a duplicate of the other?
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Matching {
+    /// No.
+    No,
+    /// Nearly the same, and confirmed.
+    Near,
+    /// Equal content.
+    Exact,
+}
+
+impl Likeness {
+    /// Do they match, exactly or nearly?
+    pub const fn matches(&self) -> bool {
+        !matches!(self.matching, Matching::No)
+    }
+}
+
+/// A page found by the index, and how alike it is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Near {
+    /// The page found.
+    pub page: PageId,
+    /// How alike.
+    pub likeness: Likeness,
+}
+
+/// The pages behind the groups.
+///
+/// Only pages with content are compared; the groups never ask about others, and pass over
+/// them in answers.
+pub trait World {
+    /// What can go wrong; the same as the state's.
+    type Error;
+
+    /// What the winner rules look at.
+    ///
+    /// # Errors
+    ///
+    /// The page cannot be read.
+    fn facts(&self, page: PageId) -> Result<PageFacts<'_>, Self::Error>;
+
+    /// How alike the present contents of two pages are. Symmetric, and the distance obeys the
+    /// triangle inequality.
+    ///
+    /// # Errors
+    ///
+    /// A page cannot be read.
+    fn compare(&self, a: PageId, b: PageId) -> Result<Likeness, Self::Error>;
+
+    /// Tier 2: the pages whose present content matches this one's, confirmed, all of them or
+    /// the nearest `limit`. The page itself may be among them. What an index of limited recall
+    /// misses is not a match here.
+    ///
+    /// # Errors
+    ///
+    /// The index cannot be searched.
+    fn near(&self, page: PageId, limit: usize) -> Result<Vec<Near>, Self::Error>;
+
+    /// The part of the collection that the page is compared with.
+    ///
+    /// # Errors
+    ///
+    /// The page cannot be read.
+    fn scope(&self, page: PageId) -> Result<ScopeKey, Self::Error> {
+        let _ = page;
+        Ok(ScopeKey::ALL)
+    }
+}
