@@ -8,6 +8,7 @@
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program that prints tables")]
 
+mod growth;
 mod measure;
 mod near;
 
@@ -24,10 +25,13 @@ struct Arguments {
 enum What {
     /// Who is near: exact engines on fingerprints with planted near-duplicates
     Near(near::Arguments),
+    /// How time and memory grow with the number of pages, as a table and a plot
+    Growth(growth::Arguments),
 }
 
 fn main() -> anyhow::Result<()> {
     match Arguments::parse().what {
         What::Near(arguments) => near::run(&arguments),
+        What::Growth(arguments) => growth::run(&arguments),
     }
 }

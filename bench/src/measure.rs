@@ -47,7 +47,6 @@ pub(crate) struct Row {
 
 /// Prints rows, each beside the ratio of its speed to the row called `against`.
 pub(crate) fn print(rows: &[Row], against: &str) {
-    let base = rows.iter().find(|row| row.engine.starts_with(against));
     let ratio = format!("x {against}");
     let mut table = Table::new();
     table.load_style(comfy_table::presets::ASCII_MARKDOWN);
@@ -69,6 +68,10 @@ pub(crate) fn print(rows: &[Row], against: &str) {
     }
     for row in rows {
         let speed = row.queries_per_second;
+        // A peer answers beside us: on as many pages and within the same bound.
+        let base = rows.iter().find(|base| {
+            base.engine.starts_with(against) && (base.pages, base.within) == (row.pages, row.within)
+        });
         table.add_row([
             row.engine.clone(),
             row.pages.to_string(),

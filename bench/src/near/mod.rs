@@ -6,7 +6,7 @@
 
 mod faiss;
 mod manku;
-mod planted;
+pub(crate) mod planted;
 #[cfg(feature = "peers")]
 mod rust_peers;
 
@@ -175,7 +175,7 @@ impl Bench<'_> {
     /// The batch in parts, on a pool of so many threads.
     fn threads(&self, index: &Tables, threads: usize) -> anyhow::Result<Throughput> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
-        let part = self.queries.len().div_ceil(threads * 8).max(1);
+        let part = self.queries.len().div_ceil(8).max(1);
         let mut best = Throughput { wall: 0.0, cpu: 0.0 };
         for _ in 0..3 {
             let (spent, took) = wall(|| {

@@ -11,6 +11,8 @@
 //! under a named recipe. [`hamming`] measures distances and [`index`] finds who is near.
 //! [`group`] makes groups of pages that match and says which copy stays.
 //! [`join`] finds all near pairs of a whole set, and a batch's matches in a file.
+//! [`join`] finds all near pairs of a whole set, and a batch's matches in a file.
+//! [`group`] makes groups of pages that match and says which copy stays.
 //!
 //! # What this crate does not know
 //!

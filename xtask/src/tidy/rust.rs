@@ -16,7 +16,7 @@ pub(crate) const MAX_PRODUCTION_LINES: usize = 500;
 /// Most lines of a file that holds only tests or benchmarks.
 pub(crate) const MAX_TEST_LINES: usize = 800;
 /// A file longer than this owes its reader more than a sentence.
-pub(crate) const LONG_FILE_LINES: usize = 60;
+pub(crate) const LONG_FILE_LINES: usize = 150;
 /// Lines of header that a long file has at least.
 pub(crate) const LONG_FILE_HEADER_LINES: usize = 3;
 /// Words that make a header line say something.

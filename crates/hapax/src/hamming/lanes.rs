@@ -3,8 +3,8 @@
 //! Equivalent one-liner, for all of them:
 //! `stored.iter().enumerate().filter(|(_, s)| (*s ^ query).count_ones() <= bound)`.
 //!
-//! [`Narrow`] is that loop: one word at a time, which is the fastest way where only the scalar
-//! population count exists. [`Wide`] first asks of 64 words (then of 16) whether *any* is near,
+//! `Narrow` is that loop: one word at a time, which is the fastest way where only the scalar
+//! population count exists. `Wide` first asks of 64 words (then of 16) whether *any* is near,
 //! a loop without branches that the compiler turns into vector code, and looks closer only if
 //! so. Matches are rare, so the second look costs nothing.
 //!

@@ -1,4 +1,7 @@
 //! Every engine against the plainest possible judge.
+//!
+//! Inputs are clustered, so that there is something to find; one suite runs over all engines,
+//! all bounds they support, single queries and batches.
 
 use std::ops::ControlFlow;
 
@@ -131,12 +134,7 @@ proptest! {
 /// Large enough that tables are sorted in partitions and buckets outgrow a window.
 #[test]
 fn a_large_set_is_searched_like_a_small_one() {
-    let mut state = 7u64;
-    let mut random = || {
-        state =
-            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        state ^ (state >> 29)
-    };
+    let mut random = generator();
     let crowded = random();
     let fingerprints: Vec<u64> = (0..30_000)
         .map(|i| if i % 3 == 0 { crowded ^ (random() & 0xff_0000_00ff) } else { random() })
@@ -154,6 +152,44 @@ fn a_large_set_is_searched_like_a_small_one() {
             let pages = Collection::new(entries.iter().copied()).unwrap();
             check(&Tables::build(pages, options).unwrap(), &entries, &queries, bound).unwrap();
         }
+    }
+}
+
+/// Large batches are put in order first; parts of them are not.
+#[test]
+fn a_large_batch_is_answered_like_its_parts() {
+    let mut random = generator();
+    let fingerprints: Vec<u64> = (0..600_000).map(|_| random()).collect();
+    let entry = |(id, &bits): (u64, &u64)| Entry { fingerprint: Fingerprint::from_bits(bits), id };
+    let pages = Collection::new((0..).zip(&fingerprints).map(entry)).unwrap();
+    let queries: Vec<Query> = fingerprints
+        .iter()
+        .take(70_000)
+        .map(|bits| Fingerprint::from_bits(bits ^ (1 << (bits % 64)) ^ (1 << (bits % 63))).into())
+        .collect();
+    for k in [3, 6] {
+        let bound = MaxDistance::new(k).unwrap();
+        let index = Tables::build(pages.clone(), TableOptions::within(bound)).unwrap();
+        let whole = index.find_all_batch(&queries, bound).unwrap();
+        let first = index.find_first_batch(&queries, bound).unwrap();
+        assert!(whole.total() >= queries.len());
+        for (number, part) in queries.chunks(1000).enumerate() {
+            let part = index.find_all_batch(part, bound).unwrap();
+            for (query, matches) in part.iter().enumerate() {
+                let query = number * 1000 + query;
+                assert_eq!(whole.of(query), matches);
+                assert!(matches.contains(&first[query].unwrap()));
+            }
+        }
+    }
+}
+
+/// Random numbers, the same each time.
+fn generator() -> impl FnMut() -> u64 {
+    let mut state = 7u64;
+    move || {
+        state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        state ^ (state >> 29)
     }
 }
 

@@ -1,4 +1,7 @@
 //! What is said about a page: new, exact, near or related, to which winner, and why.
+//!
+//! A verdict looks at the state and changes nothing. What it says of a page holds for the moment it
+//! was asked; only a page that matches the winner itself is called removable.
 
 use super::record::{Bare, GroupId, PageId, PageRecord};
 use super::redirects::place;

@@ -21,7 +21,7 @@
 //! group `i` a tolerance `t[i]`, such that the sum of `t[i] + 1` is `k + 1`: then some group has
 //! at most its tolerance of flips, for otherwise there were `k + 1`. Cut that group into `m`
 //! blocks and take `c` of them as a key, in all ways: the `c` blocks with the fewest flips have
-//! at most the radius computed by [`fewest_flips`].
+//! at most the radius computed by `fewest_flips`.
 //!
 //! One group, `c = m - k`: the tables of Manku, Jain and Das Sarma (2007), and with five blocks
 //! those of the Stream article (13, 13, 13, 13, 12). Groups of one block: multi-index hashing

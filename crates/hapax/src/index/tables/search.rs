@@ -16,7 +16,9 @@
 //!
 //! A batch goes through the tables one after the other for 64 queries at a time, so that a query
 //! answered by an early table costs little in the later ones; a single query's probes into all
-//! tables fill the ring by themselves.
+//! tables fill the ring by themselves. A large batch on a large set goes through each table as a
+//! whole, brought into the rough order of the table first: then neighbours in the batch look at
+//! the same small part of the table, which stays in the cache.
 //!
 //! A match is reported by the first table that finds it and by no other. Which tables find it
 //! follows from the differing bits alone, so nothing need be remembered.
@@ -35,11 +37,27 @@ const LAG: usize = 12;
 /// Room for the probes on their way; a power of two.
 const RING: usize = 64;
 
-/// Queries that go through one table before the next.
+/// Queries that go through one table before the next, in a small batch.
 const TOGETHER: usize = 64;
 
-/// Queries between two times the ring runs empty.
-const CHUNK: usize = 4096;
+/// Queries that go through one table before the next, in a large batch. Ordering them takes 32
+/// bytes each.
+const CHUNK: usize = 1 << 20;
+
+/// Batches from this size on are ordered ...
+const LARGE_BATCH: usize = 1 << 16;
+
+/// ... if the set is so large that its tables do not stay in the cache anyway.
+const LARGE_SET: usize = 1 << 19;
+
+/// Rows of a table that stay in a core's own cache: the size of a part in the rough order.
+const ROWS_OF_A_PART: usize = 1 << 15;
+
+/// The most parts: writing to more places at a time than this is slow.
+const MOST_PARTS_BITS: u32 = 10;
+
+/// Buckets up to this length are compared window by window.
+const SHORT: usize = 8 * WINDOW;
 
 /// Likely matches finished together.
 const LIKELY: usize = 32;
@@ -52,10 +70,17 @@ pub(super) struct Search<'a> {
     pub(super) visit: &'a mut dyn FnMut(usize, Match) -> ControlFlow<()>,
 }
 
+/// A query, as the tables see it.
+#[derive(Clone, Copy, Default)]
+struct Asked {
+    bits: u64,
+    /// Position in the chunk of queries.
+    slot: u32,
+}
+
 /// One bucket to look into.
 #[derive(Clone, Copy, Default)]
 struct Probe {
-    /// Position in the chunk of queries.
     slot: u32,
     table: u32,
     prefix: u32,
@@ -82,7 +107,7 @@ struct Ring {
     entered: usize,
     likely: Vec<Likely>,
     /// Bit `slot` is set when that query wants no more.
-    done: [u64; CHUNK / 64],
+    done: Vec<u64>,
     /// Number of the query in slot 0.
     first: usize,
     compared: u64,
@@ -104,41 +129,33 @@ impl Work for Search<'_> {
             probes: [Probe::default(); RING],
             entered: 0,
             likely: Vec::new(),
-            done: [0; CHUNK / 64],
+            done: Vec::new(),
             first: 0,
             compared: 0,
         };
+        let rows = self.pages.fingerprints().len();
+        let ordered = self.queries.len() >= LARGE_BATCH && rows >= LARGE_SET;
+        let together = if ordered { CHUNK } else { TOGETHER };
+        let parts_bits = (rows / ROWS_OF_A_PART).max(1).ilog2().min(MOST_PARTS_BITS);
+        let (mut asked, mut in_order) = (Vec::new(), Vec::new());
         let mut probes = 0;
         for (number, chunk) in self.queries.chunks(CHUNK).enumerate() {
             ring.first = number * CHUNK;
-            ring.done = [0; CHUNK / 64];
+            ring.done.clear();
+            ring.done.resize(chunk.len().div_ceil(64), 0);
             ring.entered = 0;
-            for (part, together) in chunk.chunks(TOGETHER).enumerate() {
+            for (part, queries) in chunk.chunks(together).enumerate() {
+                let slots = (part * together) as u32..;
+                let queries = queries.iter().zip(slots);
+                asked.clear();
+                asked
+                    .extend(queries.map(|(q, slot)| Asked { bits: q.fingerprint.to_bits(), slot }));
                 for (t, table) in self.tables.iter().enumerate() {
-                    let radius = table.radius.min(self.bound);
-                    let bits = table.prefix.bits();
-                    for (i, query) in together.iter().enumerate() {
-                        let slot = part * TOGETHER + i;
-                        if ring.is_done(slot) {
-                            continue;
-                        }
-                        let query = query.fingerprint.to_bits();
-                        let own = lanes.gather(&table.prefix, query) as u32;
-                        let probe = Probe {
-                            slot: slot as u32,
-                            table: t as u32,
-                            filter: lanes.gather(&table.filter, query),
-                            ..Probe::default()
-                        };
-                        for flips in Flips::within(bits, radius) {
-                            let flips = flips as u32;
-                            self.enter(
-                                lanes,
-                                &mut ring,
-                                Probe { prefix: own ^ flips, flips, ..probe },
-                            );
-                        }
+                    if ordered {
+                        order(lanes, table, parts_bits, &asked, &mut in_order);
                     }
+                    let asked = if ordered { &in_order } else { &asked };
+                    self.ask(lanes, &mut ring, t as u32, asked);
                 }
             }
             probes += ring.entered as u64;
@@ -148,7 +165,52 @@ impl Work for Search<'_> {
     }
 }
 
+/// Counting sort of queries by the first bits of their prefix in `table`.
+#[inline(always)]
+fn order<L: Lanes>(
+    lanes: L,
+    table: &Table,
+    parts_bits: u32,
+    asked: &[Asked],
+    in_order: &mut Vec<Asked>,
+) {
+    let shift = table.prefix.bits().saturating_sub(parts_bits);
+    let part = |asked: &Asked| (lanes.gather(&table.prefix, asked.bits) >> shift) as usize;
+    let mut ends = [0usize; (1 << MOST_PARTS_BITS) + 1];
+    for query in asked {
+        ends[part(query) + 1] += 1;
+    }
+    for i in 1..ends.len() {
+        ends[i] += ends[i - 1];
+    }
+    in_order.resize(asked.len(), Asked::default());
+    for query in asked {
+        let end = &mut ends[part(query)];
+        in_order[*end] = *query;
+        *end += 1;
+    }
+}
+
 impl Search<'_> {
+    /// All probes of these queries into one table.
+    #[inline(always)]
+    fn ask<L: Lanes>(&mut self, lanes: L, ring: &mut Ring, t: u32, asked: &[Asked]) {
+        let table = &self.tables[t as usize];
+        let radius = table.radius.min(self.bound);
+        for query in asked {
+            if ring.is_done(query.slot as usize) {
+                continue;
+            }
+            let own = lanes.gather(&table.prefix, query.bits) as u32;
+            let filter = lanes.gather(&table.filter, query.bits);
+            let probe = Probe { slot: query.slot, table: t, filter, ..Probe::default() };
+            for flips in Flips::within(table.prefix.bits(), radius) {
+                let flips = flips as u32;
+                self.enter(lanes, ring, Probe { prefix: own ^ flips, flips, ..probe });
+            }
+        }
+    }
+
     /// A new probe enters, and two older ones take a step.
     #[inline(always)]
     fn enter<L: Lanes>(&mut self, lanes: L, ring: &mut Ring, probe: Probe) {
@@ -164,7 +226,7 @@ impl Search<'_> {
     }
 
     /// The probes still on their way take their last steps.
-    #[inline(never)]
+    #[inline(always)]
     fn drain<L: Lanes>(&mut self, lanes: L, ring: &mut Ring) {
         for number in ring.entered.saturating_sub(LAG)..ring.entered {
             self.find_bucket(ring, number);
@@ -200,14 +262,21 @@ impl Search<'_> {
         match &table.filters {
             Filters::Narrow(filters) => {
                 let filter = probe.filter as u32;
-                let window = filters[start..].first_chunk::<WINDOW>();
-                if let Some(window) = window.filter(|_| end - start <= WINDOW) {
-                    let inside = (1u32 << (end - start)) - 1;
-                    let mut near = u32::from(lanes.within_16(window, filter, left)) & inside;
-                    while near != 0 {
-                        let position = near.trailing_zeros() as usize;
-                        let _ = keep(position, u64::from(window[position] ^ filter));
-                        near &= near - 1;
+                if end - start <= SHORT {
+                    let mut offset = 0;
+                    // The column is longer than its rows, so there is always a whole window.
+                    while let Some(window) = filters[start + offset..].first_chunk::<WINDOW>() {
+                        let inside = (1u32 << (end - start - offset).min(WINDOW)) - 1;
+                        let mut near = u32::from(lanes.within_16(window, filter, left)) & inside;
+                        while near != 0 {
+                            let position = near.trailing_zeros() as usize;
+                            let _ = keep(offset + position, u64::from(window[position] ^ filter));
+                            near &= near - 1;
+                        }
+                        offset += WINDOW;
+                        if start + offset >= end {
+                            break;
+                        }
                     }
                 } else {
                     let bucket = &filters[start..end];

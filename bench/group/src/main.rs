@@ -1,7 +1,7 @@
 //! What grouping a million pages costs, next to sorting the same pairs.
 //!
 //! Ratios are printed, answers asserted; nothing fails for being slow:
-//! `cargo test --release -p hapax --test group_cost -- --ignored --nocapture`.
+//! `cargo run --release -p hapax-bench-group`.
 
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a measurement prints")]
 
@@ -53,8 +53,6 @@ fn measure(
     stars
 }
 
-#[test]
-#[ignore = "a measurement, not a test"]
 fn a_million_pages_against_sorting_their_pairs() {
     let names: Vec<String> =
         (0..PAGES).map(|i| format!("https://example.org/{:08x}/{i}", scatter(i))).collect();
@@ -129,8 +127,6 @@ impl World for Clusters {
     }
 }
 
-#[test]
-#[ignore = "a measurement, not a test"]
 fn a_million_pages_one_after_another() {
     for (name, clusters, rules) in [
         ("groups of three", PAGES / 3, "shortest-url, earliest"),
@@ -166,4 +162,9 @@ fn a_million_pages_one_after_another() {
             "{name:22} seen {seen:.2} s, {bytes:.1} bytes a page, again {again:.2} s, half gone {gone:.2} s"
         );
     }
+}
+
+fn main() {
+    a_million_pages_against_sorting_their_pairs();
+    a_million_pages_one_after_another();
 }

@@ -1,0 +1,131 @@
+//! Two charts in one self-contained SVG: time per query and bytes per page against pages.
+//!
+//! Both axes of the time chart are logarithmic, so that a straight line is a power law; the
+//! bytes have a linear axis from zero. Lines are labelled at their right ends.
+
+use std::fmt::Write;
+
+/// One measured point of a line.
+pub(crate) struct Point {
+    pub(crate) line: String,
+    pub(crate) pages: usize,
+    pub(crate) microseconds: f64,
+    pub(crate) bytes: f64,
+}
+
+const WIDTH: f64 = 860.0;
+const CHART: f64 = 330.0;
+const LEFT: f64 = 70.0;
+const RIGHT: f64 = 130.0;
+const TOP: f64 = 46.0;
+const COLOURS: [&str; 6] = ["#8a4b08", "#1f6feb", "#b3261e", "#0b7a5b", "#6f42c1", "#57606a"];
+
+/// The picture.
+pub(crate) fn draw(points: &[Point]) -> String {
+    let mut lines: Vec<&str> = points.iter().map(|p| p.line.as_str()).collect();
+    lines.sort_unstable();
+    lines.dedup();
+    let mut svg = format!(
+        "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {WIDTH} {}' font-family='sans-serif' \
+         font-size='13'><rect width='100%' height='100%' fill='white'/>",
+        2.0 * (CHART + TOP + 50.0)
+    );
+    let time = |p: &Point| p.microseconds.max(1e-3).log10();
+    chart(&mut svg, 0.0, "microseconds per query (one thread)", points, &lines, time, true);
+    let bytes = |p: &Point| p.bytes;
+    chart(&mut svg, CHART + TOP + 50.0, "bytes per page", points, &lines, bytes, false);
+    svg.push_str("</svg>\n");
+    svg
+}
+
+fn chart(
+    svg: &mut String,
+    down: f64,
+    title: &str,
+    points: &[Point],
+    lines: &[&str],
+    value: impl Fn(&Point) -> f64,
+    logarithmic: bool,
+) {
+    let powers = |p: &Point| (p.pages as f64).log2();
+    let fold = |f: fn(f64, f64) -> f64, start, of: &dyn Fn(&Point) -> f64| {
+        points.iter().map(of).fold(start, f)
+    };
+    let (x0, x1) = (fold(f64::min, 99.0, &powers), fold(f64::max, 0.0, &powers).max(1.0));
+    let high = fold(f64::max, f64::MIN, &|p| value(p));
+    let (y0, y1) = if logarithmic {
+        (fold(f64::min, f64::MAX, &|p| value(p)).floor(), high.ceil())
+    } else {
+        (0.0, high * 1.1)
+    };
+    let x = |v: f64| LEFT + (v - x0) / (x1 - x0).max(1.0) * (WIDTH - LEFT - RIGHT);
+    let y = |v: f64| down + TOP + CHART - (v - y0) / (y1 - y0).max(1e-9) * CHART;
+    // Writing to a String cannot fail.
+    let _ = write!(svg, "<text x='{LEFT}' y='{}' font-weight='bold'>{title}</text>", down + 26.0);
+    for power in x0 as u32..=x1 as u32 {
+        let at = x(f64::from(power));
+        let base = down + TOP + CHART;
+        let _ = write!(
+            svg,
+            "<line x1='{at:.1}' x2='{at:.1}' y1='{}' y2='{base}' stroke='#e5e5e5'/>\
+             <text x='{at:.1}' y='{}' text-anchor='middle'>2<tspan dy='-5' font-size='10'>{power}\
+             </tspan></text>",
+            down + TOP,
+            base + 18.0
+        );
+    }
+    let step = if logarithmic { 1.0 } else { nice_step(y1) };
+    let mut mark = y0;
+    while mark <= y1 + 1e-9 {
+        let shown =
+            if logarithmic { format!("{}", 10f64.powf(mark)) } else { format!("{mark:.0}") };
+        let _ = write!(
+            svg,
+            "<line x1='{LEFT}' x2='{}' y1='{y:.1}' y2='{y:.1}' stroke='#e5e5e5'/>\
+             <text x='{}' y='{:.1}' text-anchor='end'>{shown}</text>",
+            WIDTH - RIGHT,
+            LEFT - 8.0,
+            y(mark) + 4.0,
+            y = y(mark)
+        );
+        mark += step;
+    }
+    for (number, line) in lines.iter().enumerate() {
+        let colour = COLOURS[number % COLOURS.len()];
+        let here: Vec<&Point> = points.iter().filter(|p| p.line == *line).collect();
+        let path: Vec<String> =
+            here.iter().map(|p| format!("{:.1},{:.1}", x(powers(p)), y(value(p)))).collect();
+        let _ = write!(
+            svg,
+            "<polyline points='{}' fill='none' stroke='{colour}' stroke-width='2'/>",
+            path.join(" ")
+        );
+        for p in &here {
+            let _ = write!(
+                svg,
+                "<circle cx='{:.1}' cy='{:.1}' r='3' fill='{colour}'><title>{line}, 2^{}: {:.2} us, \
+                 {:.1} bytes</title></circle>",
+                x(powers(p)),
+                y(value(p)),
+                powers(p),
+                p.microseconds,
+                p.bytes
+            );
+        }
+        if let Some(last) = here.last() {
+            let _ = write!(
+                svg,
+                "<text x='{}' y='{:.1}' fill='{colour}'>{line}</text>",
+                WIDTH - RIGHT + 8.0,
+                y(value(last)) + 4.0
+            );
+        }
+    }
+}
+
+/// About five marks up to `most`.
+fn nice_step(most: f64) -> f64 {
+    let rough = (most / 5.0).max(1e-9);
+    let scale = 10f64.powf(rough.log10().floor());
+    [1.0, 2.0, 5.0, 10.0].map(|n| n * scale).into_iter().find(|s| *s >= rough).unwrap_or(scale)
+}
