@@ -155,8 +155,14 @@ impl<'p> Batch<'p> {
             false => ScopeKey::ALL,
         });
         let scopes = scopes.collect();
-        let mut batch =
-            Self { addresses, company, facts: Vec::new(), contents: Vec::new(), scopes, redirects: Vec::new() };
+        let mut batch = Self {
+            addresses,
+            company,
+            facts: Vec::new(),
+            contents: Vec::new(),
+            scopes,
+            redirects: Vec::new(),
+        };
         for (number, address) in (0..).zip(&batch.addresses) {
             let url = std::borrow::Cow::Owned(address.url.clone());
             facts.push(PageFacts { url, ..PageFacts::default() });

@@ -30,8 +30,11 @@ mod error;
 mod exact;
 mod facts;
 mod imprint;
+mod inputs;
+mod job;
 mod near;
 mod options;
+mod outputs;
 mod pages;
 pub mod read;
 mod strings;
@@ -41,10 +44,12 @@ mod watch;
 pub use addresses::Address;
 pub use decide::{Decision, Effort, Group, Verdict, decide};
 pub use error::Error;
+pub use job::{Finished, Run, dedup, dry_run};
 pub use options::{
     DEFAULT_MIN_SIMILARITY, DEFAULT_WITHIN, KeptFormat, MinSimilarity, Options, ParseFormatError,
     ParseSimilarityError,
 };
+pub use outputs::{Settings, Summary};
 pub use pages::{NewPage, Pages, Standing};
 pub use read::{Corpus, ReadCounts};
 pub use watch::{Stage, Watch};

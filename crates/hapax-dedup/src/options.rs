@@ -32,6 +32,8 @@ pub struct Options {
     pub threads: NonZero<usize>,
     /// What kept documents are written as; `None` for what they were read from.
     pub format: Option<KeptFormat>,
+    /// In WARC, put a revisit record where a document was removed.
+    pub revisits: bool,
 }
 
 impl Options {
@@ -46,6 +48,7 @@ impl Options {
             scope: Scope::None,
             threads: std::thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN),
             format: None,
+            revisits: false,
         }
     }
 }

@@ -3,6 +3,7 @@
 //! Threads decode, purify and fingerprint batches; the results are taken in the order of the
 //! corpus, so nothing depends on how many threads there are. A thread holds one batch.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
@@ -10,6 +11,7 @@ use hapax_corpus::{Batch, Entry, Fact, Original, Reason, Source};
 
 use crate::error::Error;
 use crate::imprint::Imprinter;
+use crate::inputs::StreamName;
 use crate::options::{KeptFormat, Options};
 use crate::pages::{NewPage, Pages};
 use crate::watch::Watch;
@@ -59,7 +61,12 @@ impl Corpus {
 /// # Errors
 ///
 /// The first bad record in the order of the corpus, unless bad records are skipped.
-pub fn read(source: &Source, options: &Options, watch: &mut dyn Watch) -> Result<Corpus, Error> {
+pub(crate) fn read(
+    source: &Source,
+    names: &StreamName,
+    options: &Options,
+    watch: &mut dyn Watch,
+) -> Result<Corpus, Error> {
     let idle: Mutex<Vec<Imprinter>> = Mutex::new(Vec::new());
     let lock = || idle.lock().unwrap_or_else(PoisonError::into_inner);
     let mut corpus = Corpus::default();
@@ -69,7 +76,7 @@ pub fn read(source: &Source, options: &Options, watch: &mut dyn Watch) -> Result
             let ready = lock().pop();
             let mut imprinter =
                 ready.unwrap_or_else(|| Imprinter::new(&options.fingerprinter, &options.scope));
-            let decoded = Decoded::of(batch, &mut imprinter);
+            let decoded = Decoded::of(batch, names, &mut imprinter);
             lock().push(imprinter);
             decoded
         },
@@ -120,7 +127,7 @@ struct Decoded {
 }
 
 impl Decoded {
-    fn of(mut batch: Batch, imprinter: &mut Imprinter) -> Self {
+    fn of(mut batch: Batch, names: &StreamName, imprinter: &mut Imprinter) -> Self {
         let mut decoded = Self { input_bytes: batch.input_bytes, ..Self::default() };
         for entry in batch.entries() {
             match entry {
@@ -131,7 +138,11 @@ impl Decoded {
                         Original::Row(_) => decoded.rows += 1,
                         Original::Nothing | Original::Json(_) => {}
                     }
-                    decoded.pages.push(imprinter.page(&document));
+                    let mut page = imprinter.page(&document);
+                    if let Cow::Owned(id) = names.clean(&page.id) {
+                        page.id = id;
+                    }
+                    decoded.pages.push(page);
                 }
                 Ok(Entry::Fact(fact)) => decoded.facts.push(fact),
                 Ok(Entry::Passed { reason, .. }) => *decoded.passed.entry(reason).or_default() += 1,

@@ -7,10 +7,8 @@ use hapax_corpus::Error;
 pub enum Stage {
     /// Documents are read and fingerprinted.
     Reading,
-    /// Pairs are searched and confirmed.
-    Pairing,
-    /// Groups are made and winners chosen.
-    Grouping,
+    /// Pairs are searched and confirmed, groups made and winners chosen.
+    Deciding,
     /// Kept documents, tables and the report are written.
     Writing,
 }

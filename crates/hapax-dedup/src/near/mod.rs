@@ -66,7 +66,8 @@ pub(crate) fn find(
         let Led { leaders, members, strangers } = crowd::thin_out(scope, pages, judge, table);
         near.members.extend(members);
         near.strangers += strangers;
-        let record = |&page: &u32| Record { fingerprint: pages.fingerprint(page).to_bits(), id: page };
+        let record =
+            |&page: &u32| Record { fingerprint: pages.fingerprint(page).to_bits(), id: page };
         let joined = pairs(leaders.iter().map(record).collect(), &options, executor);
         near.candidates += joined.pairs().len() as u64;
         near.pairs.extend(confirm(&joined, judge, executor));
