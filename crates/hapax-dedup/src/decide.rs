@@ -43,6 +43,7 @@ pub struct Decision<'p> {
     company: Vec<u32>,
     facts: Vec<PageFacts<'p>>,
     grouping: Grouping,
+    refused: Vec<NearPair>,
     effort: Effort,
 }
 
@@ -126,7 +127,16 @@ pub fn decide<'p>(
         strangers: near.strangers,
     };
     let Batch { addresses, company, facts, .. } = batch;
-    Ok(Decision { pages, rules, addresses, company, facts, grouping, effort })
+    Ok(Decision {
+        pages,
+        rules,
+        addresses,
+        company,
+        facts,
+        grouping,
+        refused: near.refused,
+        effort,
+    })
 }
 
 /// Pages in company, numbered for grouping.
@@ -310,6 +320,13 @@ impl<'p> Decision<'p> {
             return Some(Reason { rule: "order", text });
         }
         self.grouping.reason(self.rules, &self.facts, place)
+    }
+
+    /// Pairs that were proposed and nearly confirmed, the most similar first; their pages ended
+    /// in different groups.
+    pub fn nearly_alike(&self) -> impl Iterator<Item = &NearPair> {
+        let winner = |page| self.verdict(page).winner;
+        self.refused.iter().filter(move |pair| winner(pair.a) != winner(pair.b))
     }
 
     /// Groups of two documents or more, by the position of their winners. Addresses that lead to a

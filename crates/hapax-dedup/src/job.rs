@@ -10,13 +10,15 @@ use crate::decide::{Decision, decide};
 use crate::error::Error;
 use crate::inputs::{self, STANDARD_INPUT, StreamName};
 use crate::options::Options;
-use crate::outputs::{self, GROUPS, LAST, OutFolder, REMOVED, Summary, kept_name};
+use crate::outputs::{GROUPS, LAST, OutFolder, REMOVED, Summary, Writing, kept_name};
 use crate::pages::Pages;
 use crate::read::{Corpus, read};
+use crate::report::{self, Examples};
 use crate::threads::Threads;
 use crate::watch::{Stage, Watch};
 
 const RUN: &str = "run.json";
+const REPORT: &str = "report.html";
 
 /// What a job did.
 #[derive(Clone, Debug)]
@@ -70,13 +72,23 @@ pub fn dedup(
     let format = options.format.unwrap_or_else(|| corpus.natural_format());
     let summary = Summary::of(&corpus, &decision, options, format, inputs);
     let kept = kept_name(format);
-    let see = &mut |_: u32, _: &hapax_corpus::Document<'_>| {};
-    outputs::write(&source, &names, &decision, &folder, &kept, options.revisits, watch, see)?;
+    let mut examples = Examples::choose(&decision, &options.fingerprinter);
+    let work = Writing {
+        source: &source,
+        names: &names,
+        decision: &decision,
+        folder: &folder,
+        kept: &kept,
+        revisits: options.revisits,
+    };
+    work.write(watch, &mut |page, document| examples.see(page, document))?;
+    let report = report::page(&summary, &decision, &examples, &options.fingerprinter);
+    folder.make(REPORT, report.as_bytes())?;
     folder.make(LAST, &json(&summary))?;
     run.writing_seconds = clock.lap();
     run.peak_memory = peak_memory();
     folder.make(RUN, &json(&run))?;
-    let files = folder.publish(&[&kept, GROUPS, REMOVED, RUN, LAST])?;
+    let files = folder.publish(&[&kept, GROUPS, REMOVED, REPORT, RUN, LAST])?;
     Ok(Finished { summary, run, files })
 }
 

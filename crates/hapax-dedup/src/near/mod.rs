@@ -29,7 +29,7 @@ use hapax::group::NearPair;
 use hapax::join::{Executor, Joined, PairOptions, Record, pairs};
 
 pub(crate) use crowd::{Led, Member, lead};
-pub(crate) use judge::Judge;
+pub(crate) use judge::{Judge, Opinion};
 
 use crate::error::Error;
 use crate::facts::FactTable;
@@ -42,6 +42,8 @@ pub(crate) struct Near {
     pub(crate) pairs: Vec<NearPair>,
     /// Pages that only their leader was asked about.
     pub(crate) members: Vec<Member>,
+    /// The most similar of the proposed pairs that were not confirmed, most similar first.
+    pub(crate) refused: Vec<NearPair>,
     /// Pairs that the fingerprints proposed.
     pub(crate) candidates: u64,
     /// Pages that share a fingerprint with many others and a text with none: they are left alone.
@@ -70,13 +72,32 @@ pub(crate) fn find(
             |&page: &u32| Record { fingerprint: pages.fingerprint(page).to_bits(), id: page };
         let joined = pairs(leaders.iter().map(record).collect(), &options, executor);
         near.candidates += joined.pairs().len() as u64;
-        near.pairs.extend(confirm(&joined, judge, executor));
+        for (confirmed, refused) in confirm(&joined, judge, executor) {
+            near.pairs.extend(confirmed);
+            near.refused.extend(refused);
+        }
+        keep_most_similar(&mut near.refused);
     }
     Ok(near)
 }
 
+/// How many refused pairs are remembered.
+const REFUSED: usize = 64;
+
+fn keep_most_similar(pairs: &mut Vec<NearPair>) {
+    pairs.sort_unstable_by(|one, other| {
+        let by_similarity = other.similarity.total_cmp(&one.similarity);
+        by_similarity.then((one.a, one.b).cmp(&(other.a, other.b)))
+    });
+    pairs.truncate(REFUSED);
+}
+
 /// Asks the judge about every candidate, and about those that share a candidate's fingerprint.
-fn confirm(joined: &Joined<u32>, judge: &Judge<'_>, executor: &impl Executor) -> Vec<NearPair> {
+fn confirm(
+    joined: &Joined<u32>,
+    judge: &Judge<'_>,
+    executor: &impl Executor,
+) -> Vec<(Vec<NearPair>, Vec<NearPair>)> {
     let twins = joined.twins();
     let class = |first: u32| {
         let from = twins.partition_point(|twin| twin.a < first);
@@ -84,14 +105,20 @@ fn confirm(joined: &Joined<u32>, judge: &Judge<'_>, executor: &impl Executor) ->
         std::iter::once(first).chain(others.map(|twin| twin.b))
     };
     let tasks = joined.pairs().chunks(TOGETHER).collect();
-    let confirmed = executor.map(tasks, |candidates: &[_]| {
-        let mut confirmed = Vec::new();
+    executor.map(tasks, |candidates: &[_]| {
+        let (mut confirmed, mut refused) = (Vec::new(), Vec::new());
         for pair in candidates {
-            for a in class(pair.a) {
-                confirmed.extend(class(pair.b).filter_map(|b| judge.confirm(a, b)));
+            for (a, b) in class(pair.a).flat_map(|a| class(pair.b).map(move |b| (a, b))) {
+                match judge.opinion(a, b) {
+                    Opinion::Alike(pair) => confirmed.push(pair),
+                    Opinion::NotAlike(pair) => refused.push(pair),
+                    Opinion::Far => {}
+                }
+            }
+            if refused.len() > 2 * REFUSED {
+                keep_most_similar(&mut refused);
             }
         }
-        confirmed
-    });
-    confirmed.into_iter().flatten().collect()
+        (confirmed, refused)
+    })
 }
