@@ -1,6 +1,6 @@
 //! What a user can type. What it means is worked out by each command.
 
-use crate::commands::{compare, fingerprint, recipe, train};
+use crate::commands::{compare, dedup, fingerprint, recipe, train};
 use clap::{Parser, Subcommand};
 
 /// Finds pages that are almost the same
@@ -14,6 +14,7 @@ use clap::{Parser, Subcommand};
     max_term_width = 100,
     after_help = "\
 Examples:
+  hapax dedup crawl/*.warc.gz --out clean      every page once: kept, groups, report
   hapax fingerprint crawl/ --out crawl.txt     every page under a folder
   curl -s URL | hapax fingerprint - --json     one page, everything about it
   hapax compare old.html new.html              what changed, and how alike they are
@@ -27,6 +28,7 @@ pub(crate) struct Arguments {
 /// One variant and one file under `commands` each.
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
+    Dedup(Box<dedup::Arguments>),
     Fingerprint(fingerprint::Arguments),
     Compare(compare::Arguments),
     Train(train::Arguments),

@@ -67,6 +67,23 @@ impl Progress {
         }
     }
 
+    /// Counts pages without their bytes.
+    pub(crate) fn pages(&mut self, pages: u64) {
+        self.read.pages += pages;
+        self.bar.inc(pages);
+    }
+
+    /// Begins another step: counts from the start again.
+    pub(crate) fn step(&mut self, name: &'static str) {
+        self.bar.set_position(0);
+        self.bar.set_message(name);
+    }
+
+    /// Takes the bar away and says nothing.
+    pub(crate) fn clear(&self) {
+        self.bar.finish_and_clear();
+    }
+
     /// Names and counts an input that is left out.
     pub(crate) fn skip(&mut self, why: &anyhow::Error) {
         self.read.skipped += 1;

@@ -10,6 +10,7 @@ use clap::Args;
 use hapax::features::{Frequencies, FrequencyWeights};
 use hapax::fingerprint::recipe::DEFAULT_RECIPE;
 use hapax::fingerprint::{Fingerprinter, Recipe, RecipeError};
+use hapax::page::Extent;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -39,7 +40,20 @@ impl RecipeArguments {
     ///
     /// There is no such recipe, a file cannot be used, or table and recipe do not fit.
     pub(crate) fn fingerprinter(&self) -> Result<Fingerprinter, Failure> {
-        let recipe = named("--recipe", &self.recipe)?;
+        self.fingerprinter_of(false)
+    }
+
+    /// The same, or its variant that looks at the main content only.
+    ///
+    /// # Errors
+    ///
+    /// As above.
+    pub(crate) fn fingerprinter_of(&self, main_content: bool) -> Result<Fingerprinter, Failure> {
+        let mut recipe = named("--recipe", &self.recipe)?;
+        if main_content && recipe.extent != Extent::MainContent {
+            recipe.extent = Extent::MainContent;
+            recipe.name.push_str("-main");
+        }
         let weights = self.frequencies.as_deref().map(read_table).transpose()?;
         Fingerprinter::new(recipe, weights.map(Arc::new)).map_err(|error| match error {
             RecipeError::NeedsTable { recipe } => Failure::Arguments(format!(

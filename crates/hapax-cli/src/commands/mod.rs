@@ -4,6 +4,7 @@
 //! touches any page, so that bad arguments cost nothing.
 
 pub(crate) mod compare;
+pub(crate) mod dedup;
 pub(crate) mod fingerprint;
 pub(crate) mod recipe;
 pub(crate) mod train;
@@ -18,6 +19,7 @@ use crate::failure::Failure;
 /// See [`Failure`].
 pub(crate) fn run(command: Command) -> Result<(), Failure> {
     match command {
+        Command::Dedup(arguments) => dedup::run(&arguments),
         Command::Fingerprint(arguments) => fingerprint::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Train(arguments) => train::run(&arguments),

@@ -5,7 +5,8 @@
 //! [`bits`] holds the values: [`Fingerprint`], [`MaxDistance`], [`BitSums`]. [`simhash`]
 //! makes them, [`sketch`] makes the small set summary that confirms a pair, [`content`] the
 //! hash that exact duplicates share. [`recipe`] names the whole way from bytes to bits and
-//! [`fingerprinter`] runs it. [`explain`] says why two pages are alike.
+//! [`fingerprinter`] runs it. [`explain`] says why two pages are alike,
+//! [`side_by_side`] lays their texts beside each other.
 //!
 //! # What this module does not know
 //!
@@ -17,6 +18,7 @@ pub mod explain;
 pub mod fingerprinter;
 pub mod recipe;
 mod recipe_file;
+pub mod side_by_side;
 pub mod simhash;
 pub mod sketch;
 

@@ -5,20 +5,14 @@
 //! names is escaped; the script is allowed by a nonce made of both pages' content hashes, which
 //! no page can contain.
 
-use super::rows::{Mark, Piece, Row};
-use super::{Pair, Shown, abbreviate, bits_svg, verdict};
+use super::{Pair, Shown, bits_svg, verdict};
 use crate::readable;
 use hapax::fingerprint::Imprint;
 use hapax::fingerprint::explain::BitComparison;
-use hapax::text::Place;
-use std::borrow::Cow;
+use hapax_dedup::html::{BASE_STYLE, escape, row};
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
-/// A longer shared passage is folded to about this many columns.
-const FOLDED: usize = 240;
-/// Folding must be worth a button.
-const WORTH_FOLDING: usize = 120;
 
 /// The page.
 pub(super) fn page(pair: &Pair) -> String {
@@ -31,7 +25,7 @@ pub(super) fn page(pair: &Pair) -> String {
          style-src 'unsafe-inline'; script-src 'nonce-{nonce}'\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <title>{title} · hapax compare</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n"
+         <title>{title} · hapax compare</title>\n<style>\n{BASE_STYLE}{STYLE}</style>\n</head>\n<body>\n"
     );
     out.push_str(&format!("<header>\n<h1>{}</h1>\n", escape(&verdict::sentence(pair))));
     out.push_str("<div class=\"pages\">\n");
@@ -154,95 +148,8 @@ fn texts(out: &mut String, pair: &Pair) {
          <button id=\"previous\">↑</button><button id=\"next\">↓ difference</button></div></div>\n\
          <div class=\"rows\">\n",
     );
-    for row in &pair.rows {
-        match row {
-            Row::Same { left, right } => {
-                out.push_str("<div class=\"row same\">");
-                same_cell(out, "a", &pair.left.text, left);
-                same_cell(out, "b", &pair.right.text, right);
-            }
-            Row::Different { left, right } => {
-                out.push_str("<div class=\"row differs\">");
-                differing_cell(out, "a", &pair.left.text, left);
-                differing_cell(out, "b", &pair.right.text, right);
-            }
-        }
-        out.push_str("</div>\n");
+    for laid in &pair.rows {
+        row(out, laid, &pair.left.text, &pair.right.text);
     }
     out.push_str("</div>\n</section>\n");
-}
-
-fn same_cell(out: &mut String, side: &str, text: &str, place: &Place) {
-    let text = &text[place.clone()];
-    out.push_str(&format!("<div class=\"{side}\" dir=\"auto\">"));
-    let folded = abbreviate::middle(text, FOLDED + WORTH_FOLDING)
-        .and_then(|_| abbreviate::middle(text, FOLDED));
-    match folded {
-        None => out.push_str(&escape(text)),
-        Some(cut) => out.push_str(&format!(
-            "{}<span class=\"middle\">{}</span><button class=\"fold\">… {} …</button>{}",
-            escape(&text[..cut.start]),
-            escape(&text[cut.clone()]),
-            readable::counted(text[cut.clone()].chars().count() as u64, "character"),
-            escape(&text[cut.end..]),
-        )),
-    }
-    out.push_str("</div>");
-}
-
-fn differing_cell(out: &mut String, side: &str, text: &str, pieces: &[Piece]) {
-    let empty = if pieces.is_empty() { " empty" } else { "" };
-    out.push_str(&format!("<div class=\"{side}{empty}\" dir=\"auto\">"));
-    for piece in pieces {
-        let words = escape(&text[piece.place.clone()]);
-        match piece.mark {
-            Mark::Between => out.push_str(&words),
-            Mark::OnlyHere => {
-                out.push_str(&format!("<span class=\"only-{side}\">{words}</span>"));
-            }
-            Mark::Elsewhere(None) => {
-                out.push_str(&format!("<span class=\"moved\">{words}</span>"));
-            }
-            Mark::Elsewhere(Some(stretch)) => out.push_str(&format!(
-                "<span class=\"moved\" tabindex=\"0\" data-stretch=\"{stretch}\">{words}</span>"
-            )),
-        }
-    }
-    out.push_str("</div>");
-}
-
-/// Text as text, in an element or a quoted attribute.
-fn escape(text: &str) -> Cow<'_, str> {
-    let special =
-        |c: char| matches!(c, '&' | '<' | '>' | '"' | '\'') || c.is_control() && !c.is_whitespace();
-    if !text.contains(special) {
-        return Cow::Borrowed(text);
-    }
-    let mut out = String::with_capacity(text.len() + text.len() / 8);
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            _ if special(c) => out.push('\u{FFFD}'),
-            _ => out.push(c),
-        }
-    }
-    Cow::Owned(out)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn nothing_in_a_text_is_markup() {
-        assert_eq!(
-            escape("<b a=\"1\" c='2'>&\0"),
-            "&lt;b a=&quot;1&quot; c=&#39;2&#39;&gt;&amp;\u{FFFD}"
-        );
-        assert_eq!(escape("plain\ntext"), "plain\ntext");
-    }
 }

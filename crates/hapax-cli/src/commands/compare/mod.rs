@@ -2,14 +2,12 @@
 //!
 //! # Reading order
 //!
-//! [`rows`] lays the two texts beside each other, [`abbreviate`] shortens what is the same,
-//! [`verdict`] says in a sentence what the numbers mean. [`terminal`], [`html`] (with [`bits_svg`]) and [`json`] show it.
+//! [`abbreviate`] shortens what is the same on both sides, [`verdict`] says in a sentence what the numbers mean. [`terminal`], [`html`] (with [`bits_svg`]) and [`json`] show it.
 
 mod abbreviate;
 mod bits_svg;
 mod html;
 mod json;
-mod rows;
 mod terminal;
 mod verdict;
 
@@ -20,6 +18,7 @@ use crate::progress::say;
 use crate::readable;
 use crate::recipes::RecipeArguments;
 use clap::{Args, ValueEnum};
+use hapax::fingerprint::side_by_side::{self, Row};
 use hapax::fingerprint::{Comparison, Recipe, compare};
 use hapax::page::{Hints, Purifier, PurifyOptions};
 use std::path::PathBuf;
@@ -93,7 +92,7 @@ struct Pair {
     recipe: Recipe,
     recipe_id: String,
     comparison: Comparison,
-    rows: Vec<rows::Row>,
+    rows: Vec<Row>,
 }
 
 /// Runs the command.
@@ -114,7 +113,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut purifier = Purifier::new(options);
     let [left, right] = [read(&mut purifier, left)?, read(&mut purifier, right)?];
     let comparison = compare(&mut fingerprinter, &left.text, &right.text);
-    let rows = rows::lay_out(&comparison, &left.text, &right.text);
+    let rows = side_by_side::lay_out(&comparison, &left.text, &right.text);
     let recipe_id = fingerprinter.recipe_id().to_string();
     let pair = Pair { left, right, recipe, recipe_id, comparison, rows };
 

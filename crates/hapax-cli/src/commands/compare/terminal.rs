@@ -5,11 +5,11 @@
 //! terminal that could steer it.
 
 use super::abbreviate::{columns_of, middle};
-use super::rows::{Mark, Piece, Row};
 use super::{Colour, Pair, Shown, verdict};
 use crate::readable;
 use comfy_table::{CellAlignment, Table, presets};
 use hapax::fingerprint::Imprint;
+use hapax::fingerprint::side_by_side::{Mark, Piece, Row};
 use std::io::IsTerminal;
 
 /// Lines of a cell and rows of a table before the rest is abbreviated.

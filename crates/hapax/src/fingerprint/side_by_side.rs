@@ -1,6 +1,6 @@
 //! Two texts laid side by side: rows of what is the same and what differs.
 //!
-//! The engine says where each shared shingle first stands in both texts. Shingles that follow
+//! A [`Comparison`] says where each shared shingle first stands in both texts. Shingles that follow
 //! each other in both make a *stretch*. The heaviest chain of stretches that come in the same
 //! order in both texts anchors the rows; what lies between two anchors differs. A stretch
 //! that is not in the chain has been moved: its two places are shown where they are and
@@ -8,31 +8,42 @@
 //!
 //! # What this module does not know
 //!
-//! Which similarity the pages have. It arranges what the engine found, for showing.
+//! Which similarity the pages have. It arranges what [`explain`](super::explain) found, for showing.
 
-use hapax::fingerprint::Comparison;
-use hapax::fingerprint::explain::Passage;
-use hapax::text::Place;
+use super::explain::{Comparison, Passage};
+use crate::text::Place;
 
 /// One row of the two columns.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Row {
+pub enum Row {
     /// The same words on both sides.
-    Same { left: Place, right: Place },
+    Same {
+        /// Where in the left text.
+        left: Place,
+        /// Where in the right text.
+        right: Place,
+    },
     /// What one side has here and the other has not.
-    Different { left: Vec<Piece>, right: Vec<Piece> },
+    Different {
+        /// Of the left text.
+        left: Vec<Piece>,
+        /// Of the right text.
+        right: Vec<Piece>,
+    },
 }
 
 /// A part of one side of a differing row.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Piece {
-    pub(super) place: Place,
-    pub(super) mark: Mark,
+pub struct Piece {
+    /// Where it stands.
+    pub place: Place,
+    /// Whether the other text has it.
+    pub mark: Mark,
 }
 
 /// How a piece relates to the other text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mark {
+pub enum Mark {
     /// Not words: punctuation, or words the recipe leaves out.
     Between,
     /// The other text does not have it.
@@ -45,7 +56,7 @@ pub(super) enum Mark {
 const STILL_OPEN: usize = 8;
 
 /// The rows for two texts.
-pub(super) fn lay_out(comparison: &Comparison, left: &str, right: &str) -> Vec<Row> {
+pub fn lay_out(comparison: &Comparison, left: &str, right: &str) -> Vec<Row> {
     if comparison.same_text {
         return vec![Row::Same { left: 0..left.len(), right: 0..right.len() }];
     }
@@ -288,7 +299,7 @@ fn push_same(rows: &mut Vec<Row>, l: Place, r: Place) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hapax::fingerprint::{Fingerprinter, Recipe, compare};
+    use crate::fingerprint::{Fingerprinter, Recipe, compare};
     use proptest::prelude::*;
 
     /// Rows as `same`, `left | right`, with moved pieces in brackets.

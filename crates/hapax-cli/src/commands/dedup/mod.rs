@@ -1,0 +1,254 @@
+//! `hapax dedup`: a corpus in, a clean corpus out.
+//!
+//! The job is the crate `hapax-dedup`; here arguments become its options, its progress a bar, and
+//! its numbers a few lines.
+
+mod told;
+
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::progress::{Progress, say};
+use crate::readable;
+use crate::recipes::RecipeArguments;
+use clap::Args;
+use hapax::fingerprint::MaxDistance;
+use hapax::group::rules::DEFAULT_RULES;
+use hapax::group::{Rules, Scope};
+use hapax_corpus::{Fields, ReadOptions};
+use hapax_dedup::{
+    DEFAULT_MIN_SIMILARITY, DEFAULT_WITHIN, Finished, KeptFormat, MinSimilarity, Options, Stage,
+    Watch,
+};
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+/// Clean a corpus: exact and near duplicates go, the best copy of each stays
+///
+/// Reads WARC, WET, ARC, JSONL, Parquet, folders of HTML and text, and text with a document a
+/// line; plain or packed with gzip, zstd, bzip2 or xz. Writes the documents that stay, who was
+/// removed for whose sake and why, and a report to look at.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+The output folder holds, all of it or nothing:
+  kept.*            documents that stay, as they were read (kept.warc.gz, kept.parquet, kept.jsonl)
+  groups.parquet    every document: its group, its winner, distance, similarity, and what decided
+  removed.parquet   the same for documents that went
+  report.html       the same to look at, with examples side by side
+  summary.json      the numbers; run.json what the run took
+
+Winner rules for --keep, most important first:
+  score, prefer-host:A|B, avoid-host:A|B, prefer-tld:A|B, avoid-tld:A|B, https, canonical, static,
+  shortest-url, earliest, latest, longest, shortest
+
+Examples:
+  hapax dedup crawl/*.warc.gz --out clean
+  hapax dedup pages.jsonl.zst --text-field article --keep \"score, longest\" --out clean
+  hapax dedup site/ --scope host --min-similarity 0.9 --out clean
+  hapax dedup @files.txt --dry-run")]
+pub(crate) struct Arguments {
+    /// Files, folders, globs, @lists of files, or `-` for standard input
+    #[arg(required = true, value_name = "INPUT")]
+    inputs: Vec<String>,
+
+    /// The folder for results; it must be new or empty
+    #[arg(long, value_name = "DIR", required_unless_present = "dry_run")]
+    out: Option<PathBuf>,
+
+    /// Say what would happen and write nothing
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Bits in which fingerprints of near-duplicates may differ, 0 to 16
+    #[arg(long, value_name = "K", default_value_t = u32::from(DEFAULT_WITHIN), value_parser = clap::value_parser!(u32).range(0..=16))]
+    within: u32,
+
+    /// How alike their texts must be: shared part of all runs of 5 words, 0 to 1
+    ///
+    /// Estimated from sketches with a standard error of 0.02 at 0.8; the estimate must reach the
+    /// bound.
+    #[arg(long, value_name = "J", default_value_t = DEFAULT_MIN_SIMILARITY, value_parser = similarity)]
+    min_similarity: f64,
+
+    /// Which copy stays: rules, most important first
+    #[arg(long, value_name = "RULES", default_value = DEFAULT_RULES)]
+    keep: Rules,
+
+    /// Compare only within: none, host, domain, language, field:NAME
+    #[arg(long, value_name = "SCOPE", default_value_t = Scope::None)]
+    scope: Scope,
+
+    #[command(flatten)]
+    recipe: RecipeArguments,
+
+    /// Judge pages by their main content, without navigation, header and footer
+    #[arg(long)]
+    main_content: bool,
+
+    /// Write kept documents as jsonl, jsonl.gz, jsonl.zst, parquet, warc, warc.gz or warc.zst
+    /// [default: as they were read]
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<KeptFormat>,
+
+    /// In WARC output, put a revisit record where a document was removed
+    #[arg(long)]
+    revisits: bool,
+
+    #[command(flatten)]
+    fields: FieldArguments,
+
+    /// Count and leave out damaged records, instead of stopping at the first
+    #[arg(long)]
+    skip_bad: bool,
+
+    /// Take answers with an HTTP error status for documents, too
+    #[arg(long)]
+    error_pages: bool,
+
+    /// Number of threads [default: all cores]
+    #[arg(long, value_name = "N", value_parser = crate::inputs::threads)]
+    threads: Option<NonZeroUsize>,
+
+    /// Write the summary to standard output, as JSON
+    #[arg(long)]
+    json: bool,
+
+    /// No progress and no summary; errors are still told
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// Which fields of JSON objects, or columns of tables, make a document.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Fields of JSONL and columns of Parquet")]
+struct FieldArguments {
+    /// What the document is called [default: id, or the URL, or file and line]
+    #[arg(long, value_name = "NAME")]
+    id_field: Option<String>,
+
+    /// Where it comes from [default: url, uri, ...]
+    #[arg(long, value_name = "NAME")]
+    url_field: Option<String>,
+
+    /// The page as HTML [default: html, raw_html, ...]
+    #[arg(long, value_name = "NAME")]
+    html_field: Option<String>,
+
+    /// The page as text [default: text, content, ...]
+    #[arg(long, value_name = "NAME")]
+    text_field: Option<String>,
+
+    /// How much it is worth, for the rule `score` [default: score, pagerank, ...]
+    #[arg(long, value_name = "NAME")]
+    score_field: Option<String>,
+
+    /// When it was fetched, for the rules `earliest` and `latest` [default: fetched, date, ...]
+    #[arg(long, value_name = "NAME")]
+    fetched_field: Option<String>,
+
+    /// Its language, for --scope language [default: language, lang]
+    #[arg(long, value_name = "NAME")]
+    language_field: Option<String>,
+}
+
+fn similarity(text: &str) -> Result<f64, String> {
+    text.parse::<MinSimilarity>().map(MinSimilarity::jaccard).map_err(|error| error.to_string())
+}
+
+impl Arguments {
+    fn options(&self) -> Result<Options, Failure> {
+        let fingerprinter = self.recipe.fingerprinter_of(self.main_content)?;
+        let mut options = Options::new(fingerprinter);
+        let fields = &self.fields;
+        options.read = ReadOptions {
+            fields: Fields {
+                id: fields.id_field.clone(),
+                url: fields.url_field.clone(),
+                html: fields.html_field.clone(),
+                text: fields.text_field.clone(),
+                score: fields.score_field.clone(),
+                fetched: fields.fetched_field.clone(),
+                language: fields.language_field.clone(),
+            },
+            keep_error_pages: self.error_pages,
+            skip_bad: self.skip_bad,
+            ..ReadOptions::default()
+        };
+        if let Some(within) = u8::try_from(self.within).ok().and_then(MaxDistance::new) {
+            options.within = within;
+        }
+        if let Some(least) = MinSimilarity::new(self.min_similarity) {
+            options.min_similarity = least;
+        }
+        options.keep = self.keep.clone();
+        options.scope = self.scope.clone();
+        options.format = self.format;
+        options.revisits = self.revisits;
+        if let Some(threads) = self.threads {
+            options.threads = threads;
+        }
+        Ok(options)
+    }
+}
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// An input is bad and bad input is not skipped, or results cannot be written.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let options = arguments.options()?;
+    let mut shown = Shown { progress: Progress::start(None, arguments.quiet, false) };
+    let finished = match &arguments.out {
+        Some(out) if !arguments.dry_run => {
+            hapax_dedup::dedup(&arguments.inputs, out, &options, &mut shown)
+        }
+        _ => hapax_dedup::dry_run(&arguments.inputs, &options, &mut shown),
+    };
+    shown.progress.clear();
+    let finished = finished.map_err(anyhow::Error::new)?;
+    tell(arguments, &finished)
+}
+
+fn tell(arguments: &Arguments, finished: &Finished) -> Result<(), Failure> {
+    if arguments.json {
+        let mut output = Output::open(None)?;
+        let text = serde_json::to_string_pretty(&finished.summary).map_err(anyhow::Error::new)?;
+        output.write(text.as_bytes())?;
+        output.write(b"\n")?;
+        output.finish()?;
+    }
+    if arguments.quiet {
+        return Ok(());
+    }
+    let text = told::text(finished);
+    if arguments.dry_run && !arguments.json {
+        let mut output = Output::open(None)?;
+        output.write(text.as_bytes())?;
+        return output.finish();
+    }
+    say(text.trim_end());
+    Ok(())
+}
+
+/// The job's progress on the terminal.
+struct Shown {
+    progress: Progress,
+}
+
+impl Watch for Shown {
+    fn stage(&mut self, stage: Stage) {
+        self.progress.step(match stage {
+            Stage::Reading => "reading",
+            Stage::Deciding => "finding duplicates",
+            Stage::Writing => "writing",
+        });
+    }
+
+    fn progress(&mut self, documents: u64, _input_bytes: u64) {
+        self.progress.pages(documents);
+    }
+
+    fn skipped(&mut self, why: &hapax_corpus::Error) {
+        self.progress.note(&format!("skipped: {}", readable::harmless(&why.to_string())));
+    }
+}

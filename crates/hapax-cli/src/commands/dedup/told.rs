@@ -1,0 +1,65 @@
+//! What a job did, in a few lines.
+
+use crate::readable::{bytes, count, counted};
+use hapax_dedup::{Finished, Summary};
+
+/// The lines.
+pub(super) fn text(finished: &Finished) -> String {
+    let (summary, run) = (&finished.summary, &finished.run);
+    let mut text = format!(
+        "{} read ({}) · {} kept · {} removed: {} exact, {} near-duplicates, in {}\n",
+        counted(summary.documents, "document"),
+        bytes(summary.body_bytes),
+        count(summary.kept),
+        count(summary.removed()),
+        count(summary.exact),
+        count(summary.near),
+        counted(summary.groups, "group"),
+    );
+    for line in notes(summary) {
+        text.push_str(&line);
+        text.push('\n');
+    }
+    let seconds = run.reading_seconds + run.deciding_seconds + run.writing_seconds;
+    text.push_str(&format!(
+        "{seconds:.2} s ({:.0} documents/s, {:.1} MB/s): {:.2} reading, {:.2} deciding, {:.2} writing; \
+         {:.0} bytes of memory a document{}\n",
+        summary.documents as f64 / seconds.max(1e-9),
+        summary.body_bytes as f64 / 1e6 / seconds.max(1e-9),
+        run.reading_seconds,
+        run.deciding_seconds,
+        run.writing_seconds,
+        run.bytes_per_document,
+        run.peak_memory.map_or_else(String::new, |peak| format!(", {} at most", bytes(peak))),
+    ));
+    for file in &finished.files {
+        text.push_str(&format!("{}\n", crate::readable::path(file)));
+    }
+    text
+}
+
+fn notes(summary: &Summary) -> Vec<String> {
+    let noted =
+        |n: u64, noun: &str, what: &str| (n > 0).then(|| format!("{} {what}", counted(n, noun)));
+    [
+        noted(summary.too_short, "document", "too short to judge: only exact copies were removed"),
+        noted(summary.without_words + summary.empty, "document", "without words"),
+        noted(
+            summary.not_text,
+            "document",
+            "neither HTML nor text: only exact copies were removed",
+        ),
+        noted(summary.redirects, "address", "redirecting to a document").map(plural_addresses),
+        noted(summary.revisits, "address", "with the content of a document").map(plural_addresses),
+        noted(summary.error_pages, "answer", "with an error status passed"),
+        noted(summary.skipped_bad, "damaged record", "skipped"),
+        noted(summary.strangers, "document", "not compared: too many share their fingerprint"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn plural_addresses(line: String) -> String {
+    line.replacen("addresss", "addresses", 1)
+}

@@ -1,0 +1,357 @@
+//! Which documents stay, which go, and for whose sake.
+//!
+//! ```text
+//!   pages --exact--> representatives --near--> pairs, members
+//!   pairs --group--> winners --members asked about the winner--> more pairs --group--> decision
+//! ```
+//!
+//! Grouping is done twice when there are members (see [`near`](crate::near)): a member was compared with
+//! its leader only, and if the leader does not stay, the member must match the page that
+//! does. One that does not looks for another winner near its leader, and if there is none, the
+//! likes of it choose among themselves.
+//!
+//! # What it promises
+//!
+//! What [`hapax::group::batch`] promises: no document goes for being like one that is like the one
+//! that stays. The decision depends on the pages and their order alone.
+
+use std::collections::BTreeMap;
+
+use hapax::group::{
+    BatchInput, Grouping, NearPair, Outcome, PageFacts, Placement, Reason, Rules, Star,
+};
+use hapax::group::{DecidedBy, ScopeKey};
+use hapax::join::Executor;
+use hapax_corpus::Fact;
+
+use crate::addresses::{Address, resolve};
+use crate::error::Error;
+use crate::exact;
+use crate::facts::FactTable;
+use crate::near::{self, Judge, Member, lead};
+use crate::options::Options;
+use crate::pages::Pages;
+
+/// What becomes of every document.
+#[derive(Debug)]
+pub struct Decision<'p> {
+    pages: &'p Pages,
+    rules: &'p Rules,
+    addresses: Vec<Address>,
+    /// Positions of pages that have something to do with another one, ascending. Addresses are
+    /// counted on behind the pages.
+    company: Vec<u32>,
+    facts: Vec<PageFacts<'p>>,
+    grouping: Grouping,
+    refused: Vec<NearPair>,
+    effort: Effort,
+}
+
+/// How the decision was come by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Effort {
+    /// Pairs that the fingerprints proposed.
+    pub candidates: u64,
+    /// Pairs of sketches that were compared.
+    pub compared: u64,
+    /// Pairs that were confirmed.
+    pub confirmed: u64,
+    /// Pages in crowds: compared with their leaders only.
+    pub crowded: u64,
+    /// Pages that share a fingerprint with many others and a text with none.
+    pub strangers: u64,
+}
+
+/// What becomes of one document.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Verdict {
+    /// Stays or goes.
+    pub outcome: Outcome,
+    /// The position of the document that stays instead; its own when it stays.
+    pub winner: u32,
+    /// Bits between the two.
+    pub distance: u8,
+    /// Estimated similarity of the two.
+    pub similarity: f32,
+}
+
+/// The document that stays and those that go for its sake.
+#[derive(Clone, Debug)]
+pub struct Group<'d, 'p> {
+    decision: &'d Decision<'p>,
+    star: &'d Star,
+}
+
+/// Decides on all pages.
+///
+/// # Errors
+///
+/// The bound is too wide, or there are more pairs than can be grouped.
+pub fn decide<'p>(
+    pages: &'p Pages,
+    facts: &[Fact],
+    options: &'p Options,
+    executor: &impl Executor,
+) -> Result<Decision<'p>, Error> {
+    let rules = &options.keep;
+    let table = FactTable::new(pages, rules);
+    let judge = Judge::new(pages, options.within, options.min_similarity);
+    let classes = exact::classes(pages, &table);
+    let representatives = &classes.representatives;
+    let near = near::find(representatives, pages, &judge, &table, options.within, executor)?;
+    let addresses = resolve(facts, pages);
+
+    let mut company = classes.copies;
+    company.extend(near.pairs.iter().flat_map(|pair| [pair.a, pair.b]));
+    company.extend(near.members.iter().flat_map(|member| [member.page, member.leader]));
+    let all = pages.len() as u32;
+    for (number, address) in (0..).zip(&addresses) {
+        company.extend([address.document, all + number]);
+    }
+    company.sort_unstable();
+    company.dedup();
+
+    let mut batch = Batch::new(pages, &table, company, addresses);
+    let mut pairs = near.pairs;
+    let mut grouping = batch.group(rules, &pairs)?;
+    if !near.members.is_empty() {
+        let more = attach(&near.members, &pairs, &batch, &grouping, &judge, &table);
+        pairs.extend(more);
+        grouping = batch.group(rules, &pairs)?;
+    }
+    let effort = Effort {
+        candidates: near.candidates,
+        compared: judge.compared(),
+        confirmed: pairs.len() as u64,
+        crowded: near.members.len() as u64,
+        strangers: near.strangers,
+    };
+    let Batch { addresses, company, facts, .. } = batch;
+    Ok(Decision {
+        pages,
+        rules,
+        addresses,
+        company,
+        facts,
+        grouping,
+        refused: near.refused,
+        effort,
+    })
+}
+
+/// Pages in company, numbered for grouping.
+struct Batch<'p> {
+    addresses: Vec<Address>,
+    company: Vec<u32>,
+    facts: Vec<PageFacts<'p>>,
+    contents: Vec<Option<hapax::fingerprint::ContentHash>>,
+    scopes: Vec<ScopeKey>,
+    redirects: Vec<(u32, u32)>,
+}
+
+impl<'p> Batch<'p> {
+    fn new(
+        pages: &'p Pages,
+        table: &FactTable<'p>,
+        company: Vec<u32>,
+        addresses: Vec<Address>,
+    ) -> Self {
+        let all = pages.len() as u32;
+        let documents = company.iter().take_while(|&&page| page < all);
+        let mut facts: Vec<PageFacts<'p>> = documents.clone().map(|&page| table.of(page)).collect();
+        let mut contents: Vec<_> = documents.clone().map(|&page| pages.content(page)).collect();
+        let scopes = company.iter().map(|&page| match page < all {
+            true => pages.scope(page),
+            false => ScopeKey::ALL,
+        });
+        let scopes = scopes.collect();
+        let mut batch = Self {
+            addresses,
+            company,
+            facts: Vec::new(),
+            contents: Vec::new(),
+            scopes,
+            redirects: Vec::new(),
+        };
+        for (number, address) in (0..).zip(&batch.addresses) {
+            let url = std::borrow::Cow::Owned(address.url.clone());
+            facts.push(PageFacts { url, ..PageFacts::default() });
+            contents.push(None);
+            let place = |page| batch.place(page).unwrap_or_default();
+            batch.redirects.push((place(all + number), place(address.document)));
+        }
+        (batch.facts, batch.contents) = (facts, contents);
+        batch
+    }
+
+    /// The number of a page in company.
+    fn place(&self, page: u32) -> Option<u32> {
+        self.company.binary_search(&page).ok().map(|place| place as u32)
+    }
+
+    fn group(&mut self, rules: &Rules, pairs: &[NearPair]) -> Result<Grouping, Error> {
+        let numbered: Vec<NearPair> = pairs
+            .iter()
+            .filter_map(|pair| {
+                Some(NearPair { a: self.place(pair.a)?, b: self.place(pair.b)?, ..*pair })
+            })
+            .collect();
+        Ok(Grouping::of(
+            rules,
+            &BatchInput {
+                pages: &self.facts,
+                contents: &self.contents,
+                scopes: &self.scopes,
+                redirects: &self.redirects,
+                pairs: &numbered,
+            },
+        )?)
+    }
+
+    /// Who stays instead of a page.
+    fn winner(&self, grouping: &Grouping, page: u32) -> u32 {
+        match self.place(page) {
+            Some(place) => self.company[grouping.winner(place) as usize],
+            None => page,
+        }
+    }
+}
+
+/// How often those that match no winner choose among themselves.
+const ROUNDS: usize = 16;
+
+/// A pair for every member: with the winner of its leader's group, with another winner its leader
+/// matches, or with one of those that were left over like it.
+fn attach(
+    members: &[Member],
+    pairs: &[NearPair],
+    batch: &Batch<'_>,
+    grouping: &Grouping,
+    judge: &Judge<'_>,
+    table: &FactTable<'_>,
+) -> Vec<NearPair> {
+    let leader_of: BTreeMap<u32, u32> = members.iter().map(|it| (it.page, it.leader)).collect();
+    let root = |mut page: u32| {
+        while let Some(&leader) = leader_of.get(&page) {
+            page = leader;
+        }
+        page
+    };
+    let mut neighbours: Vec<(u32, u32)> =
+        pairs.iter().flat_map(|pair| [(pair.a, pair.b), (pair.b, pair.a)]).collect();
+    neighbours.sort_unstable();
+
+    let mut attached = Vec::with_capacity(members.len());
+    let mut left: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    for member in members {
+        let root = root(member.leader);
+        let winner = batch.winner(grouping, root);
+        if winner == member.leader {
+            let Member { page, leader, distance, similarity } = *member;
+            attached.push(NearPair { a: leader, b: page, distance, similarity });
+            continue;
+        }
+        let from = neighbours.partition_point(|(page, _)| *page < root);
+        let others = neighbours[from..].iter().take_while(|(page, _)| *page == root);
+        let winners =
+            others.map(|(_, other)| *other).filter(|&it| batch.winner(grouping, it) == it);
+        let mut winners = std::iter::once(winner).chain(winners.take(ROUNDS));
+        match winners.find_map(|winner| judge.confirm(winner, member.page)) {
+            Some(pair) => attached.push(pair),
+            None => left.entry(root).or_default().push(member.page),
+        }
+    }
+    for alike in left.into_values() {
+        let chosen = lead(alike, 2, ROUNDS, judge, table);
+        attached.extend(chosen.members.iter().map(|member| NearPair {
+            a: member.leader,
+            b: member.page,
+            distance: member.distance,
+            similarity: member.similarity,
+        }));
+    }
+    attached
+}
+
+impl<'p> Decision<'p> {
+    /// The documents it is about.
+    pub fn pages(&self) -> &'p Pages {
+        self.pages
+    }
+
+    /// The rules by which winners were chosen.
+    pub fn rules(&self) -> &'p Rules {
+        self.rules
+    }
+
+    /// Addresses that lead to documents.
+    pub fn addresses(&self) -> &[Address] {
+        &self.addresses
+    }
+
+    /// How it was come by.
+    pub fn effort(&self) -> Effort {
+        self.effort
+    }
+
+    fn placement(&self, page: u32) -> Option<(u32, &Placement)> {
+        let place = self.company.binary_search(&page).ok()? as u32;
+        Some((place, &self.grouping.placements()[place as usize]))
+    }
+
+    /// What becomes of a document.
+    pub fn verdict(&self, page: u32) -> Verdict {
+        match self.placement(page) {
+            None => Verdict { outcome: Outcome::Kept, winner: page, distance: 0, similarity: 1.0 },
+            Some((place, placement)) => Verdict {
+                outcome: placement.outcome,
+                winner: self.company[self.grouping.winner(place) as usize],
+                distance: placement.distance,
+                similarity: placement.similarity,
+            },
+        }
+    }
+
+    /// Why a document goes and its winner stays; `None` when it stays.
+    pub fn reason(&self, page: u32) -> Option<Reason> {
+        let (place, placement) = self.placement(page)?;
+        if placement.decided == Some(DecidedBy::Id) {
+            let text = "equal by every rule and URL, and first in the corpus".to_owned();
+            return Some(Reason { rule: "order", text });
+        }
+        self.grouping.reason(self.rules, &self.facts, place)
+    }
+
+    /// Pairs that were proposed and nearly confirmed, the most similar first; their pages ended
+    /// in different groups.
+    pub fn nearly_alike(&self) -> impl Iterator<Item = &NearPair> {
+        let winner = |page| self.verdict(page).winner;
+        self.refused.iter().filter(move |pair| winner(pair.a) != winner(pair.b))
+    }
+
+    /// Groups of two documents or more, by the position of their winners. Addresses that lead to a
+    /// document do not count.
+    pub fn groups(&self) -> impl Iterator<Item = Group<'_, 'p>> {
+        let all = self.grouping.stars().iter().filter(|star| star.size > 1);
+        all.map(|star| Group { decision: self, star }).filter(|group| group.documents().count() > 1)
+    }
+
+    /// Chains of matching pages that plain transitive closure would have made one group.
+    pub fn families(&self) -> &[hapax::group::Family] {
+        self.grouping.families()
+    }
+}
+
+impl Group<'_, '_> {
+    /// The document that stays.
+    pub fn winner(&self) -> u32 {
+        self.decision.company[self.star.winner as usize]
+    }
+
+    /// Its documents: the winner, then the others, best first.
+    pub fn documents(&self) -> impl Iterator<Item = u32> {
+        let members = self.decision.grouping.members(self.star).iter();
+        let all = self.decision.pages.len() as u32;
+        members.map(|&place| self.decision.company[place as usize]).filter(move |&page| page < all)
+    }
+}

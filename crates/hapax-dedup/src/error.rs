@@ -1,0 +1,98 @@
+//! Why a corpus could not be cleaned.
+//!
+//! Whatever is said here, nothing appeared in the output folder.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What went wrong, where, and what can be done.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// An input is bad, or documents could not be written.
+    #[error(transparent)]
+    Corpus(#[from] hapax_corpus::Error),
+    /// The operating system said no.
+    #[error("cannot {action} {path}")]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// On which file or folder.
+        path: PathBuf,
+        /// What the system answered.
+        source: io::Error,
+    },
+    /// Something is there already.
+    #[error("{path} is not empty (it holds {found}); name a new folder, or empty this one first")]
+    NotEmpty {
+        /// The folder.
+        path: PathBuf,
+        /// Something in it.
+        found: String,
+    },
+    /// A file where a folder should be.
+    #[error("{path} is a file; name a folder")]
+    NotAFolder {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Two documents have one name and different texts.
+    #[error(
+        "two documents have the id {id:?} and different contents: {first} and {second}; name \
+         another field as the id, or none to have files and lines as ids"
+    )]
+    DuplicateId {
+        /// The name.
+        id: String,
+        /// File and record of the first.
+        first: String,
+        /// File and record of the second.
+        second: String,
+    },
+    /// More documents than can be numbered.
+    #[error("more than {most} documents cannot be cleaned in one job")]
+    TooMany {
+        /// How many can.
+        most: usize,
+    },
+    /// The corpus holds no document.
+    #[error("there is no document in {inputs}")]
+    NoDocuments {
+        /// What was given.
+        inputs: String,
+    },
+    /// The inputs are not what they were when they were first read.
+    #[error("{path} has changed while it was read; nothing was written, start again")]
+    Changed {
+        /// The file.
+        path: String,
+    },
+    /// The bound is too wide for a join.
+    #[error(transparent)]
+    Join(#[from] hapax::join::JoinError),
+    /// Pages could not be grouped.
+    #[error(transparent)]
+    Group(#[from] hapax::group::BatchError),
+    /// A table could not be written.
+    #[error("cannot write {path}: {reason}")]
+    Table {
+        /// The file.
+        path: PathBuf,
+        /// What the library said.
+        reason: String,
+    },
+    /// Threads could not be started.
+    #[error("cannot start {threads} threads: {reason}")]
+    Threads {
+        /// How many.
+        threads: usize,
+        /// What the system answered.
+        reason: String,
+    },
+}
+
+impl Error {
+    pub(crate) fn io(action: &'static str, path: impl AsRef<Path>, source: io::Error) -> Self {
+        Self::Io { action, path: path.as_ref().to_owned(), source }
+    }
+}

@@ -1,0 +1,53 @@
+//! Pages as the winner rules see them.
+
+use hapax::group::facts::CanonicalStanding;
+use hapax::group::{PageFacts, Rules};
+
+use crate::pages::Pages;
+
+/// The facts of every page, made when they are asked for.
+pub(crate) struct FactTable<'p> {
+    pages: &'p Pages,
+    rules: &'p Rules,
+    /// Addresses that some page names as canonical instead of its own, sorted.
+    named: Vec<&'p str>,
+}
+
+impl<'p> FactTable<'p> {
+    pub(crate) fn new(pages: &'p Pages, rules: &'p Rules) -> Self {
+        let elsewhere =
+            |page| pages.facts(page).canonical_standing() == CanonicalStanding::Elsewhere;
+        let mut named: Vec<&str> = pages
+            .canonicals()
+            .filter(|(page, _)| elsewhere(*page))
+            .map(|(_, address)| without_fragment(address))
+            .collect();
+        named.sort_unstable();
+        named.dedup();
+        Self { pages, rules, named }
+    }
+
+    pub(crate) fn of(&self, page: u32) -> PageFacts<'p> {
+        let facts = self.pages.facts(page);
+        let named_canonical = self.named.binary_search(&without_fragment(&facts.url)).is_ok();
+        PageFacts { named_canonical, ..facts }
+    }
+
+    /// The page that wins over all others; `None` of none.
+    pub(crate) fn best(&self, pages: impl IntoIterator<Item = u32>) -> Option<u32> {
+        let mut pages = pages.into_iter();
+        let first = pages.next()?;
+        let mut best = (first, self.of(first));
+        for page in pages {
+            let facts = self.of(page);
+            if self.rules.better(&facts, &best.1) {
+                best = (page, facts);
+            }
+        }
+        Some(best.0)
+    }
+}
+
+fn without_fragment(url: &str) -> &str {
+    url.split_once('#').map_or(url, |(before, _)| before)
+}

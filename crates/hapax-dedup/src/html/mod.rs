@@ -1,0 +1,145 @@
+//! Pieces of self-contained pages: escaping, and two texts side by side.
+//!
+//! Everything that comes from documents goes through [`escape`]. [`BASE_STYLE`] has the colours, by day
+//! and by night, and the style of rows.
+
+use std::borrow::Cow;
+
+use hapax::fingerprint::side_by_side::{Mark, Piece, Row};
+use hapax::text::Place;
+
+/// Colours, type, and rows of two texts.
+pub const BASE_STYLE: &str = include_str!("base.css");
+
+/// A longer shared passage is folded to about this many characters.
+const FOLDED: usize = 240;
+/// Folding must be worth a button.
+const WORTH_FOLDING: usize = 120;
+
+/// Text as text, in an element or a quoted attribute.
+pub fn escape(text: &str) -> Cow<'_, str> {
+    let special =
+        |c: char| matches!(c, '&' | '<' | '>' | '"' | '\'') || c.is_control() && !c.is_whitespace();
+    if !text.contains(special) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + text.len() / 8);
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            _ if special(c) => out.push('\u{FFFD}'),
+            _ => out.push(c),
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// One row of two texts side by side.
+pub fn row(out: &mut String, row: &Row, left_text: &str, right_text: &str) {
+    match row {
+        Row::Same { left, right } => {
+            out.push_str("<div class=\"row same\">");
+            same_cell(out, "a", left_text, left);
+            same_cell(out, "b", right_text, right);
+        }
+        Row::Different { left, right } => {
+            out.push_str("<div class=\"row differs\">");
+            differing_cell(out, "a", left_text, left);
+            differing_cell(out, "b", right_text, right);
+        }
+    }
+    out.push_str("</div>\n");
+}
+
+fn same_cell(out: &mut String, side: &str, text: &str, place: &Place) {
+    let text = &text[place.clone()];
+    out.push_str(&format!("<div class=\"{side}\" dir=\"auto\">"));
+    match middle(text) {
+        None => out.push_str(&escape(text)),
+        Some((cut, characters)) => out.push_str(&format!(
+            "{}<span class=\"middle\">{}</span><button class=\"fold\">… {} characters …</button>{}",
+            escape(&text[..cut.start]),
+            escape(&text[cut.clone()]),
+            grouped(characters as u64),
+            escape(&text[cut.end..]),
+        )),
+    }
+    out.push_str("</div>");
+}
+
+fn differing_cell(out: &mut String, side: &str, text: &str, pieces: &[Piece]) {
+    let empty = if pieces.is_empty() { " empty" } else { "" };
+    out.push_str(&format!("<div class=\"{side}{empty}\" dir=\"auto\">"));
+    for piece in pieces {
+        let words = escape(&text[piece.place.clone()]);
+        match piece.mark {
+            Mark::Between => out.push_str(&words),
+            Mark::OnlyHere => {
+                out.push_str(&format!("<span class=\"only-{side}\">{words}</span>"));
+            }
+            Mark::Elsewhere(None) => {
+                out.push_str(&format!("<span class=\"moved\">{words}</span>"));
+            }
+            Mark::Elsewhere(Some(stretch)) => out.push_str(&format!(
+                "<span class=\"moved\" tabindex=\"0\" data-stretch=\"{stretch}\">{words}</span>"
+            )),
+        }
+    }
+    out.push_str("</div>");
+}
+
+/// The middle of a long text that can be folded away, cut at spaces where there are any, and
+/// how many characters it has.
+fn middle(text: &str) -> Option<(Place, usize)> {
+    let characters = text.chars().count();
+    if characters <= FOLDED + WORTH_FOLDING {
+        return None;
+    }
+    let after = |count: usize| text.char_indices().nth(count).map_or(text.len(), |(at, _)| at);
+    let (head, tail) = (after(FOLDED / 2), after(characters - FOLDED / 2));
+    let start = text[..head].rfind(' ').unwrap_or(head);
+    let end = text[tail..].find(' ').map_or(tail, |space| tail + space + 1);
+    Some((start..end, text[start..end].chars().count()))
+}
+
+/// `1234567` as `1,234,567`.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_in_a_text_is_markup() {
+        assert_eq!(
+            escape("<b a=\"1\" c='2'>&\0"),
+            "&lt;b a=&quot;1&quot; c=&#39;2&#39;&gt;&amp;\u{FFFD}"
+        );
+        assert_eq!(escape("plain\ntext"), "plain\ntext");
+    }
+
+    #[test]
+    fn only_long_texts_are_folded_and_their_ends_remain() {
+        assert_eq!(middle(&"word ".repeat(72)), None);
+        for text in ["word ".repeat(100), "東京大阪".repeat(100)] {
+            let (cut, characters) = middle(&text).unwrap();
+            assert_eq!(characters, text[cut.clone()].chars().count());
+            let left = text.chars().count() - characters;
+            assert!((200..=FOLDED).contains(&left), "{left}");
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! The job from beginning to end.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use hapax_corpus::Source;
+use serde::Serialize;
+
+use crate::decide::{Decision, decide};
+use crate::error::Error;
+use crate::inputs::{self, STANDARD_INPUT, StreamName};
+use crate::options::Options;
+use crate::outputs::{GROUPS, LAST, OutFolder, REMOVED, Summary, Writing, kept_name};
+use crate::pages::Pages;
+use crate::read::{Corpus, read};
+use crate::report::{self, Examples};
+use crate::threads::Threads;
+use crate::watch::{Stage, Watch};
+
+const RUN: &str = "run.json";
+const REPORT: &str = "report.html";
+
+/// What a job did.
+#[derive(Clone, Debug)]
+pub struct Finished {
+    /// In numbers.
+    pub summary: Summary,
+    /// What it took.
+    pub run: Run,
+    /// The files that were made.
+    pub files: Vec<PathBuf>,
+}
+
+/// What a run took; `run.json`. Differs from run to run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Run {
+    /// Threads.
+    pub threads: usize,
+    /// Seconds to read and fingerprint.
+    pub reading_seconds: f64,
+    /// Seconds to find pairs and groups.
+    pub deciding_seconds: f64,
+    /// Seconds to read again and write; 0 for a dry run.
+    pub writing_seconds: f64,
+    /// Bytes of memory for each document between the two readings.
+    pub bytes_per_document: f64,
+    /// The most memory the process had, in bytes; `None` where the system does not say.
+    pub peak_memory: Option<u64>,
+    /// The version of the program.
+    pub version: &'static str,
+}
+
+/// Cleans a corpus into a new or empty folder.
+///
+/// # Errors
+///
+/// See [`Error`]. Nothing appears in the folder then.
+pub fn dedup(
+    inputs: &[String],
+    out: &Path,
+    options: &Options,
+    watch: &mut dyn Watch,
+) -> Result<Finished, Error> {
+    let folder = OutFolder::open(out)?;
+    let (source, names) = inputs::open(inputs, &options.read, || folder.making(STANDARD_INPUT))?;
+    let mut clock = Clock::start();
+    let (corpus, mut run) = read_all(&source, &names, inputs, options, watch, &mut clock)?;
+    let decision = decide_all(&corpus, options, watch)?;
+    run.deciding_seconds = clock.lap();
+
+    watch.stage(Stage::Writing);
+    let format = options.format.unwrap_or_else(|| corpus.natural_format());
+    let summary = Summary::of(&corpus, &decision, options, format, inputs);
+    let kept = kept_name(format);
+    let mut examples = Examples::choose(&decision, &options.fingerprinter);
+    let work = Writing {
+        source: &source,
+        names: &names,
+        decision: &decision,
+        folder: &folder,
+        kept: &kept,
+        revisits: options.revisits,
+    };
+    work.write(watch, &mut |page, document| examples.see(page, document))?;
+    let report = report::page(&summary, &decision, &examples, &options.fingerprinter);
+    folder.make(REPORT, report.as_bytes())?;
+    folder.make(LAST, &json(&summary))?;
+    run.writing_seconds = clock.lap();
+    run.peak_memory = peak_memory();
+    folder.make(RUN, &json(&run))?;
+    let files = folder.publish(&[&kept, GROUPS, REMOVED, REPORT, RUN, LAST])?;
+    Ok(Finished { summary, run, files })
+}
+
+/// Says what [`dedup`] would do, and writes nothing.
+///
+/// # Errors
+///
+/// An input is bad.
+pub fn dry_run(
+    inputs: &[String],
+    options: &Options,
+    watch: &mut dyn Watch,
+) -> Result<Finished, Error> {
+    let source = Source::open(inputs, options.read.clone())?;
+    let names = StreamName::default();
+    let mut clock = Clock::start();
+    let (corpus, mut run) = read_all(&source, &names, inputs, options, watch, &mut clock)?;
+    let decision = decide_all(&corpus, options, watch)?;
+    run.deciding_seconds = clock.lap();
+    run.peak_memory = peak_memory();
+    let format = options.format.unwrap_or_else(|| corpus.natural_format());
+    let summary = Summary::of(&corpus, &decision, options, format, inputs);
+    Ok(Finished { summary, run, files: Vec::new() })
+}
+
+fn read_all(
+    source: &Source,
+    names: &StreamName,
+    inputs: &[String],
+    options: &Options,
+    watch: &mut dyn Watch,
+    clock: &mut Clock,
+) -> Result<(Corpus, Run), Error> {
+    watch.stage(Stage::Reading);
+    let corpus = read(source, names, options, watch)?;
+    if corpus.pages.is_empty() {
+        return Err(Error::NoDocuments { inputs: inputs.join(", ") });
+    }
+    check_ids(source, names, &corpus.pages)?;
+    let run = Run {
+        threads: options.threads.get(),
+        reading_seconds: clock.lap(),
+        bytes_per_document: corpus.pages.bytes() as f64 / corpus.pages.len() as f64,
+        version: env!("CARGO_PKG_VERSION"),
+        ..Run::default()
+    };
+    Ok((corpus, run))
+}
+
+fn decide_all<'p>(
+    corpus: &'p Corpus,
+    options: &'p Options,
+    watch: &mut dyn Watch,
+) -> Result<Decision<'p>, Error> {
+    watch.stage(Stage::Deciding);
+    let count = options.threads.get();
+    let threads = Threads::new(count)
+        .map_err(|e| Error::Threads { threads: count, reason: e.to_string() })?;
+    decide(&corpus.pages, &corpus.facts, options, &threads)
+}
+
+/// One id, one content: otherwise nobody knows which of the two was removed. An address that was
+/// crawled twice may have changed and is no mistake.
+fn check_ids(source: &Source, names: &StreamName, pages: &Pages) -> Result<(), Error> {
+    let mut order: Vec<u32> =
+        (0..pages.len() as u32).filter(|&page| !pages.is_named_by_url(page)).collect();
+    order.sort_unstable_by_key(|&page| (pages.id(page), page));
+    let twice = order.windows(2).find(|two| {
+        pages.id(two[0]) == pages.id(two[1]) && pages.content(two[0]) != pages.content(two[1])
+    });
+    let Some(&[first, second]) = twice else { return Ok(()) };
+    let [first, second] = [first, second].map(|page| place_of(source, names, page));
+    let id = twice.map_or("", |two| pages.id(two[0])).to_owned();
+    Err(Error::DuplicateId { id, first: first?, second: second? })
+}
+
+/// Where a document lies. Counts through the corpus, which is slow; only errors need it.
+fn place_of(source: &Source, names: &StreamName, page: u32) -> Result<String, Error> {
+    let mut left = page;
+    for mut batch in source.batches() {
+        for document in batch.documents() {
+            let document = document?;
+            if left == 0 {
+                let place = document.place;
+                let file = source.files().nth(place.file.0 as usize).unwrap_or_default();
+                return Ok(format!("{}, record {}", names.clean(&file), place.number));
+            }
+            left -= 1;
+        }
+    }
+    Ok(format!("document {page}"))
+}
+
+fn json(value: &impl Serialize) -> Vec<u8> {
+    // Maps with string or number keys and finite numbers always have a JSON form.
+    let mut bytes = serde_json::to_vec_pretty(value).unwrap_or_default();
+    bytes.push(b'\n');
+    bytes
+}
+
+struct Clock(Instant);
+
+impl Clock {
+    fn start() -> Self {
+        Self(Instant::now())
+    }
+
+    /// Seconds since the last lap, to a thousandth.
+    fn lap(&mut self) -> f64 {
+        let seconds = self.0.elapsed().as_secs_f64();
+        self.0 = Instant::now();
+        (seconds * 1000.0).round() / 1000.0
+    }
+}
+
+/// The most memory this process has had at a time.
+fn peak_memory() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kilobytes: u64 = line.trim().strip_suffix(" kB")?.trim().parse().ok()?;
+    Some(kilobytes * 1024)
+}

@@ -1,0 +1,57 @@
+//! Cleans a corpus: documents in, kept documents, groups and a report out.
+//!
+//! ```text
+//!   inputs --read--> pages --decide--> decision --read again, write--> OUT/
+//!            imprints        exact, near,          kept.*  groups.parquet  removed.parquet
+//!            on all cores    groups, winners       summary.json  report.html
+//! ```
+//!
+//! # Reading order
+//!
+//! [`read`](mod@read) makes [`Pages`]; [`decide`](mod@decide) says what becomes of them, with `exact` and `near` for
+//! finding copies and `addresses` for redirects. [`Options`] is what a caller can ask.
+//!
+//! # What it promises
+//!
+//! - The same input and options give the same output bytes for any number of threads.
+//! - Memory grows by [`Pages::bytes`] and by what documents in groups cost, never by their text.
+//! - Time is linear in pages, also when one page comes a million times or a template differs in one
+//!   number; sorting aside.
+//! - Outputs appear when all are complete, or not at all.
+//!
+//! # What this crate does not know
+//!
+//! Arguments, terminals, clocks. How documents are stored is known to `hapax-corpus`, what is alike to
+//! `hapax`.
+
+mod addresses;
+pub mod decide;
+mod error;
+mod exact;
+mod facts;
+pub mod html;
+mod imprint;
+mod inputs;
+mod job;
+mod near;
+mod options;
+mod outputs;
+mod pages;
+pub mod read;
+mod report;
+mod strings;
+mod threads;
+mod watch;
+
+pub use addresses::Address;
+pub use decide::{Decision, Effort, Group, Verdict, decide};
+pub use error::Error;
+pub use job::{Finished, Run, dedup, dry_run};
+pub use options::{
+    DEFAULT_MIN_SIMILARITY, DEFAULT_WITHIN, KeptFormat, MinSimilarity, Options, ParseFormatError,
+    ParseSimilarityError,
+};
+pub use outputs::{Settings, Summary};
+pub use pages::{NewPage, Pages, Standing};
+pub use read::{Corpus, ReadCounts};
+pub use watch::{Stage, Watch};

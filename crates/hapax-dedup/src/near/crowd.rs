@@ -1,0 +1,146 @@
+//! Crowds: many pages that are nearly one, led by their best.
+//!
+//! Pages meet by a key: first by the whole fingerprint, then, where 64 or more come together, by
+//! 16 bits of the sketch, eight times with other bits. Two pages of similarity J agree in such
+//! a key with probability ((1 + J) / 2)^16, which is 0.19 at J = 0.8 and 0.85 at 0.98, so of a crowd
+//! hardly anything is left after eight turns. Those who meet by a key choose the best page as
+//! leader; who matches it becomes its member, and the others choose again, a few times.
+//!
+//! # What it promises
+//!
+//! Every member matches its leader, and the leader wins over it. The work is bounded by the number
+//! of pages times a constant: [`TURNS`] keys, [`ROUNDS`] leaders each.
+
+use crate::facts::FactTable;
+use crate::near::Judge;
+use crate::pages::Pages;
+
+/// As many that meet by a part of the sketch are a crowd.
+pub(crate) const CROWD: usize = 64;
+/// How many parts of the sketch are tried.
+const TURNS: usize = 8;
+/// How often those who meet by a part of the sketch choose a leader.
+const ROUNDS: usize = 4;
+/// How often those who share a fingerprint choose a leader.
+const TWIN_ROUNDS: usize = 16;
+
+/// A page that is represented by another one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Member {
+    /// The page.
+    pub(crate) page: u32,
+    /// The page it was confirmed with; may be a member itself.
+    pub(crate) leader: u32,
+    pub(crate) distance: u8,
+    pub(crate) similarity: f32,
+}
+
+/// Pages split into those that lead and those that are led.
+#[derive(Debug, Default)]
+pub(crate) struct Led {
+    pub(crate) leaders: Vec<u32>,
+    pub(crate) members: Vec<Member>,
+    /// Pages that were still without a leader after the last round.
+    pub(crate) strangers: u64,
+}
+
+/// Takes crowds out of a set of pages of one scope.
+pub(super) fn thin_out(
+    set: &[u32],
+    pages: &Pages,
+    judge: &Judge<'_>,
+    table: &FactTable<'_>,
+) -> Led {
+    let mut led = Led::default();
+    let twins = meet(set.to_vec(), |page| pages.fingerprint(page).to_bits(), 2);
+    led.leaders = twins.others;
+    for crowd in twins.crowds {
+        let found = lead(crowd, 2, TWIN_ROUNDS, judge, table);
+        led.leaders.extend(found.leaders);
+        led.members.extend(found.members);
+        led.strangers += found.rest.len() as u64;
+    }
+    for turn in 0..TURNS {
+        if led.leaders.len() < CROWD {
+            break;
+        }
+        let met = meet(led.leaders, |page| sketch_part(pages, page, turn), CROWD);
+        led.leaders = met.others;
+        for crowd in met.crowds {
+            let found = lead(crowd, CROWD, ROUNDS, judge, table);
+            led.leaders.extend(found.leaders);
+            led.leaders.extend(found.rest);
+            led.members.extend(found.members);
+        }
+    }
+    led
+}
+
+/// Sixteen of the sketch's 1,024 bits; turns take them far apart.
+fn sketch_part(pages: &Pages, page: u32, turn: usize) -> u64 {
+    let bytes = pages.sketch(page).to_bytes();
+    let at = turn * bytes.len() / TURNS;
+    u64::from(bytes[at]) | u64::from(bytes[at + 1]) << 8
+}
+
+struct Met {
+    crowds: Vec<Vec<u32>>,
+    others: Vec<u32>,
+}
+
+/// Puts together who has the same key, `least` at least.
+fn meet(set: Vec<u32>, key: impl Fn(u32) -> u64, least: usize) -> Met {
+    let mut keyed: Vec<(u64, u32)> = set.into_iter().map(|page| (key(page), page)).collect();
+    keyed.sort_unstable();
+    let mut met = Met { crowds: Vec::new(), others: Vec::new() };
+    for same in keyed.chunk_by(|a, b| a.0 == b.0) {
+        let pages = same.iter().map(|&(_, page)| page);
+        if same.len() < least {
+            met.others.extend(pages);
+        } else {
+            met.crowds.push(pages.collect());
+        }
+    }
+    met
+}
+
+/// What came of choosing leaders.
+pub(crate) struct Chosen {
+    pub(crate) leaders: Vec<u32>,
+    pub(crate) members: Vec<Member>,
+    /// Who matches no leader, when rounds are over or fewer than `least` are left.
+    pub(crate) rest: Vec<u32>,
+}
+
+/// Chooses the best as leader and takes out who matches it, up to `rounds` times. A last page
+/// that is left alone leads itself.
+pub(crate) fn lead(
+    crowd: Vec<u32>,
+    least: usize,
+    rounds: usize,
+    judge: &Judge<'_>,
+    table: &FactTable<'_>,
+) -> Chosen {
+    let mut chosen = Chosen { leaders: Vec::new(), members: Vec::new(), rest: crowd };
+    for _ in 0..rounds {
+        if chosen.rest.len() < least {
+            break;
+        }
+        let Some(leader) = table.best(chosen.rest.iter().copied()) else { break };
+        chosen.leaders.push(leader);
+        let members = &mut chosen.members;
+        chosen.rest.retain(|&page| {
+            if page == leader {
+                return false;
+            }
+            let Some(pair) = judge.confirm(leader, page) else { return true };
+            let (distance, similarity) = (pair.distance, pair.similarity);
+            members.push(Member { page, leader, distance, similarity });
+            false
+        });
+    }
+    if chosen.rest.len() == 1 {
+        chosen.leaders.append(&mut chosen.rest);
+    }
+    chosen
+}

@@ -1,0 +1,62 @@
+//! Are these two pages near-duplicates?
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use hapax::fingerprint::MaxDistance;
+use hapax::group::NearPair;
+
+use crate::options::MinSimilarity;
+use crate::pages::Pages;
+
+/// What is thought of a pair.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Opinion {
+    /// Near and confirmed.
+    Alike(NearPair),
+    /// Near, but the sketches do not confirm it.
+    NotAlike(NearPair),
+    /// Not near.
+    Far,
+}
+
+/// Decides on pairs, and counts how often it was asked.
+#[derive(Debug)]
+pub(crate) struct Judge<'p> {
+    pages: &'p Pages,
+    within: MaxDistance,
+    least: MinSimilarity,
+    compared: AtomicU64,
+}
+
+impl<'p> Judge<'p> {
+    pub(crate) fn new(pages: &'p Pages, within: MaxDistance, least: MinSimilarity) -> Self {
+        Self { pages, within, least, compared: AtomicU64::new(0) }
+    }
+
+    /// The pair, if the fingerprints are near and the sketches confirm it. Both pages must be
+    /// [`Judged`](crate::Standing::Judged).
+    pub(crate) fn confirm(&self, a: u32, b: u32) -> Option<NearPair> {
+        match self.opinion(a, b) {
+            Opinion::Alike(pair) => Some(pair),
+            Opinion::NotAlike(_) | Opinion::Far => None,
+        }
+    }
+
+    /// What fingerprints and sketches say.
+    pub(crate) fn opinion(&self, a: u32, b: u32) -> Opinion {
+        self.compared.fetch_add(1, Ordering::Relaxed);
+        let distance = self.pages.fingerprint(a).distance(self.pages.fingerprint(b));
+        if !self.within.admits(distance) {
+            return Opinion::Far;
+        }
+        let estimate = self.pages.sketch(a).estimate(self.pages.sketch(b));
+        let similarity = estimate.jaccard as f32;
+        let pair = NearPair { a, b, distance: distance as u8, similarity };
+        if self.least.admits(&estimate) { Opinion::Alike(pair) } else { Opinion::NotAlike(pair) }
+    }
+
+    /// How many pairs were looked at so far.
+    pub(crate) fn compared(&self) -> u64 {
+        self.compared.load(Ordering::Relaxed)
+    }
+}

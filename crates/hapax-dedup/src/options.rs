@@ -1,0 +1,188 @@
+//! What a caller can ask of a job.
+
+use std::fmt;
+use std::num::NonZero;
+use std::str::FromStr;
+
+use hapax::fingerprint::{Estimate, Fingerprinter, MaxDistance};
+use hapax::group::{Rules, Scope};
+use hapax_corpus::ReadOptions;
+
+/// The distance within which pages are proposed, unless the caller says otherwise.
+pub const DEFAULT_WITHIN: u8 = 6;
+/// The similarity from which a proposed pair is confirmed, unless the caller says otherwise.
+pub const DEFAULT_MIN_SIMILARITY: f64 = 0.8;
+
+/// How a corpus is cleaned.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// How the inputs are read.
+    pub read: ReadOptions,
+    /// The recipe, ready to run.
+    pub fingerprinter: Fingerprinter,
+    /// How many bits two fingerprints may differ in and be proposed as a pair.
+    pub within: MaxDistance,
+    /// How alike the texts of a pair must be.
+    pub min_similarity: MinSimilarity,
+    /// Which copy stays.
+    pub keep: Rules,
+    /// Who is compared with whom.
+    pub scope: Scope,
+    /// How many threads read, purify and compare.
+    pub threads: NonZero<usize>,
+    /// What kept documents are written as; `None` for what they were read from.
+    pub format: Option<KeptFormat>,
+    /// In WARC, put a revisit record where a document was removed.
+    pub revisits: bool,
+}
+
+impl Options {
+    /// Everything as it is unless the caller says otherwise.
+    pub fn new(fingerprinter: Fingerprinter) -> Self {
+        Self {
+            read: ReadOptions::default(),
+            fingerprinter,
+            within: const { MaxDistance::new(DEFAULT_WITHIN).expect("at most 64") },
+            min_similarity: const { MinSimilarity(DEFAULT_MIN_SIMILARITY) },
+            keep: Rules::default(),
+            scope: Scope::None,
+            threads: std::thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN),
+            format: None,
+            revisits: false,
+        }
+    }
+}
+
+/// The least Jaccard similarity of two pages' sets of shingles, inclusive.
+///
+/// It is asked of the sketches' estimate, whose standard error is 0.02 at 0.8 and less above. The
+/// estimate is taken as it is: of pairs exactly at the bound half are confirmed, of pairs two
+/// standard errors above it 98 in 100, of pairs two below it 2 in 100. Who would rather keep a
+/// duplicate than lose a page sets the bound higher.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub struct MinSimilarity(f64);
+
+impl MinSimilarity {
+    /// `None` unless it is in `0.0..=1.0`.
+    pub fn new(jaccard: f64) -> Option<Self> {
+        (0.0..=1.0).contains(&jaccard).then_some(Self(jaccard))
+    }
+
+    /// Is a pair with this estimate alike enough?
+    pub fn admits(self, estimate: &Estimate) -> bool {
+        estimate.jaccard >= self.0
+    }
+
+    /// The bound.
+    pub const fn jaccard(self) -> f64 {
+        self.0
+    }
+}
+
+impl fmt::Display for MinSimilarity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl FromStr for MinSimilarity {
+    type Err = ParseSimilarityError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        text.parse().ok().and_then(Self::new).ok_or(ParseSimilarityError)
+    }
+}
+
+/// Why a text is not a similarity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a similarity is a number from 0 to 1")]
+pub struct ParseSimilarityError;
+
+/// A format that kept documents can be written in; also the ending of their file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeptFormat {
+    /// One JSON object a line.
+    Jsonl,
+    /// The same, packed with gzip.
+    JsonlGzip,
+    /// The same, packed with Zstandard.
+    JsonlZstd,
+    /// Apache Parquet.
+    Parquet,
+    /// WARC.
+    Warc,
+    /// WARC, every record a gzip member.
+    WarcGzip,
+    /// WARC, every record a Zstandard frame.
+    WarcZstd,
+}
+
+impl KeptFormat {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Jsonl,
+        Self::JsonlGzip,
+        Self::JsonlZstd,
+        Self::Parquet,
+        Self::Warc,
+        Self::WarcGzip,
+        Self::WarcZstd,
+    ];
+
+    /// As the user writes it and as the file ends.
+    pub const fn ending(self) -> &'static str {
+        match self {
+            Self::Jsonl => "jsonl",
+            Self::JsonlGzip => "jsonl.gz",
+            Self::JsonlZstd => "jsonl.zst",
+            Self::Parquet => "parquet",
+            Self::Warc => "warc",
+            Self::WarcGzip => "warc.gz",
+            Self::WarcZstd => "warc.zst",
+        }
+    }
+}
+
+impl FromStr for KeptFormat {
+    type Err = ParseFormatError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let known = Self::ALL.into_iter().find(|format| format.ending() == text);
+        known.ok_or_else(|| ParseFormatError { given: text.to_owned() })
+    }
+}
+
+/// Why a text is not a format.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "nothing can be written as `{given}`; the formats are {}",
+    KeptFormat::ALL.map(KeptFormat::ending).join(", ")
+)]
+pub struct ParseFormatError {
+    /// What was given.
+    pub given: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_are_inclusive_and_between_nothing_and_everything() {
+        let bound = MinSimilarity::new(0.8).unwrap();
+        let at = |jaccard| Estimate { jaccard, standard_error: 0.02 };
+        assert!(bound.admits(&at(0.8)) && !bound.admits(&at(0.79)));
+        assert_eq!("1".parse::<MinSimilarity>().unwrap().jaccard(), 1.0);
+        for bad in ["1.01", "-0.1", "NaN", "", "80%"] {
+            assert!(bad.parse::<MinSimilarity>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn formats_are_read_as_they_are_written() {
+        for format in KeptFormat::ALL {
+            assert_eq!(format.ending().parse(), Ok(format));
+        }
+        assert!("csv".parse::<KeptFormat>().unwrap_err().to_string().contains("warc.gz"));
+    }
+}

@@ -1,0 +1,196 @@
+//! `summary.json`: what was read, what stays, what goes, under which settings.
+//!
+//! Nothing in it depends on the time, the machine or the number of threads; `run.json` has what
+//! does.
+
+use std::collections::BTreeMap;
+
+use hapax::group::Outcome;
+use serde::Serialize;
+
+use crate::decide::Decision;
+use crate::options::{KeptFormat, Options};
+use crate::pages::Standing;
+use crate::read::{Corpus, ReadCounts};
+
+/// The whole job in numbers.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// Documents that were read.
+    pub documents: u64,
+    /// Bytes of their bodies.
+    pub body_bytes: u64,
+    /// Documents that stay.
+    pub kept: u64,
+    /// Documents that go because another has the same text.
+    pub exact: u64,
+    /// Documents that go because another has nearly the same text.
+    pub near: u64,
+    /// Groups of two documents or more.
+    pub groups: u64,
+    /// Documents in the largest of them.
+    pub largest_group: u64,
+    /// Groups whose documents match some of another group, but not its winner.
+    pub related_groups: u64,
+    /// Groups by the number of their documents.
+    pub group_sizes: BTreeMap<u64, u64>,
+    /// Near-duplicates by the bits between them and their winner.
+    pub distances: BTreeMap<u8, u64>,
+    /// Near-duplicates by similarity with their winner, in hundredths, rounded down.
+    pub similarities: BTreeMap<u8, u64>,
+    /// What decided for winners.
+    pub decided_by: BTreeMap<&'static str, u64>,
+    /// Documents with so little text that only exact copies of them are found.
+    pub too_short: u64,
+    /// Documents with text but without words.
+    pub without_words: u64,
+    /// Documents without any text. They stay.
+    pub empty: u64,
+    /// Documents that are neither HTML nor text.
+    pub not_text: u64,
+    /// Addresses that redirect to a document.
+    pub redirects: u64,
+    /// Addresses that were found to have a document's content.
+    pub revisits: u64,
+    /// Records that are no documents.
+    pub passed_records: u64,
+    /// Of these, how many for being an answer with an error status.
+    pub error_pages: u64,
+    /// Damaged records that were skipped.
+    pub skipped_bad: u64,
+    /// Pairs that the fingerprints proposed.
+    pub candidate_pairs: u64,
+    /// Pairs whose sketches were compared.
+    pub compared_pairs: u64,
+    /// Pairs that were confirmed.
+    pub confirmed_pairs: u64,
+    /// Documents in crowds of nearly equal ones.
+    pub crowded: u64,
+    /// Documents that share a fingerprint with many others and a text with none.
+    pub strangers: u64,
+    /// What was asked for.
+    pub settings: Settings,
+}
+
+/// What was asked for.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Settings {
+    /// Name and digest of the recipe.
+    pub recipe: String,
+    /// Bits.
+    pub within: u32,
+    /// Jaccard similarity of shingles.
+    pub min_similarity: f64,
+    /// Words in a shingle.
+    pub shingle: usize,
+    /// The winner rules.
+    pub keep: String,
+    /// Who was compared with whom.
+    pub scope: String,
+    /// The name of the file with the kept documents.
+    pub kept: String,
+    /// The inputs as they were given.
+    pub inputs: Vec<String>,
+}
+
+impl Summary {
+    /// Counts.
+    pub fn of(
+        corpus: &Corpus,
+        decision: &Decision<'_>,
+        options: &Options,
+        format: KeptFormat,
+        inputs: &[String],
+    ) -> Self {
+        let pages = &corpus.pages;
+        let ReadCounts { body_bytes, passed, error_pages, bad, .. } = corpus.counts;
+        let effort = decision.effort();
+        let standing = |wanted: Standing| {
+            (0..pages.len() as u32).filter(|&page| pages.standing(page) == wanted).count() as u64
+        };
+        let revisits = decision.addresses().iter().filter(|it| it.revisit).count() as u64;
+        let mut summary = Self {
+            documents: pages.len() as u64,
+            body_bytes,
+            kept: 0,
+            exact: 0,
+            near: 0,
+            groups: 0,
+            largest_group: 0,
+            related_groups: decision.families().iter().map(|it| u64::from(it.stars)).sum(),
+            group_sizes: BTreeMap::new(),
+            distances: BTreeMap::new(),
+            similarities: BTreeMap::new(),
+            decided_by: BTreeMap::new(),
+            too_short: standing(Standing::TooShort),
+            without_words: standing(Standing::NoWords),
+            empty: standing(Standing::Empty),
+            not_text: standing(Standing::NotText),
+            redirects: decision.addresses().len() as u64 - revisits,
+            revisits,
+            passed_records: passed,
+            error_pages,
+            skipped_bad: bad,
+            candidate_pairs: effort.candidates,
+            compared_pairs: effort.compared,
+            confirmed_pairs: effort.confirmed,
+            crowded: effort.crowded,
+            strangers: effort.strangers,
+            settings: Settings::of(options, format, inputs),
+        };
+        for group in decision.groups() {
+            let size = group.documents().count() as u64;
+            summary.groups += 1;
+            summary.largest_group = summary.largest_group.max(size);
+            *summary.group_sizes.entry(size).or_default() += 1;
+            for page in group.documents().skip(1) {
+                summary.count_removed(decision, page);
+            }
+        }
+        summary.kept = summary.documents - summary.exact - summary.near;
+        summary
+    }
+
+    fn count_removed(&mut self, decision: &Decision<'_>, page: u32) {
+        let verdict = decision.verdict(page);
+        match verdict.outcome {
+            // Documents never redirect: only addresses without one do.
+            Outcome::Kept | Outcome::Redirect => return,
+            Outcome::Exact => self.exact += 1,
+            Outcome::Near => {
+                self.near += 1;
+                *self.distances.entry(verdict.distance).or_default() += 1;
+                let hundredths = (f64::from(verdict.similarity) * 100.0).floor() as u8;
+                *self.similarities.entry(hundredths).or_default() += 1;
+            }
+        }
+        if let Some(reason) = decision.reason(page) {
+            *self.decided_by.entry(reason.rule).or_default() += 1;
+        }
+    }
+
+    /// Documents that go.
+    pub fn removed(&self) -> u64 {
+        self.exact + self.near
+    }
+}
+
+impl Settings {
+    fn of(options: &Options, format: KeptFormat, inputs: &[String]) -> Self {
+        Self {
+            recipe: options.fingerprinter.recipe_id().to_string(),
+            within: options.within.bits(),
+            min_similarity: options.min_similarity.jaccard(),
+            shingle: options.fingerprinter.recipe().sketch_shingle.words(),
+            keep: options.keep.to_string(),
+            scope: options.scope.to_string(),
+            kept: kept_name(format),
+            inputs: inputs.to_vec(),
+        }
+    }
+}
+
+/// The name of the file with the kept documents.
+pub(crate) fn kept_name(format: KeptFormat) -> String {
+    format!("kept.{}", format.ending())
+}

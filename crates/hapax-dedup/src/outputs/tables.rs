@@ -1,0 +1,157 @@
+//! `groups.parquet` and `removed.parquet`: a row for every document.
+//!
+//! | column | holds |
+//! |---|---|
+//! | `document` | the document's id |
+//! | `url` | its address, null without one |
+//! | `group` | number of the winner in the corpus, from 0: equal within a group |
+//! | `winner` | id of the document that stays |
+//! | `outcome` | `kept`, `exact`, `near`; `redirect`, `revisit` for addresses without a document |
+//! | `distance` | bits between it and the winner; null for the winner and for addresses |
+//! | `similarity` | estimated similarity with the winner, 0 to 1; null as above |
+//! | `rule`, `reason` | what decided for the winner, null for the winner |
+//! | `file`, `record` | where it was read: the file, and the line, row or record from 1 |
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow_array::builder::{Float32Builder, StringBuilder, UInt8Builder, UInt64Builder};
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::file::properties::WriterProperties;
+
+use crate::error::Error;
+
+/// Rows that wait to be written together.
+const TOGETHER: usize = 8192;
+
+/// One row.
+#[derive(Clone, Debug)]
+pub(crate) struct Row<'a> {
+    pub(crate) document: &'a str,
+    pub(crate) url: Option<&'a str>,
+    pub(crate) group: u64,
+    pub(crate) winner: &'a str,
+    pub(crate) outcome: &'static str,
+    pub(crate) distance: Option<u8>,
+    pub(crate) similarity: Option<f32>,
+    pub(crate) rule: Option<&'static str>,
+    pub(crate) reason: Option<&'a str>,
+    pub(crate) file: &'a str,
+    pub(crate) record: u64,
+}
+
+/// Writes rows.
+pub(crate) struct Table {
+    path: PathBuf,
+    writer: ArrowWriter<File>,
+    schema: SchemaRef,
+    columns: Columns,
+    waiting: usize,
+}
+
+#[derive(Default)]
+struct Columns {
+    document: StringBuilder,
+    url: StringBuilder,
+    group: UInt64Builder,
+    winner: StringBuilder,
+    outcome: StringBuilder,
+    distance: UInt8Builder,
+    similarity: Float32Builder,
+    rule: StringBuilder,
+    reason: StringBuilder,
+    file: StringBuilder,
+    record: UInt64Builder,
+}
+
+impl Table {
+    pub(crate) fn create(path: &Path) -> Result<Self, Error> {
+        let file = File::create(path).map_err(|e| Error::io("create", path, e))?;
+        let schema = schema();
+        let failed = |error: &dyn std::fmt::Display| failure(path, error);
+        let level = ZstdLevel::try_new(3).map_err(|e| failed(&e))?;
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::ZSTD(level))
+            .set_created_by(concat!("hapax-dedup ", env!("CARGO_PKG_VERSION")).to_owned())
+            .build();
+        let writer = ArrowWriter::try_new(file, Arc::clone(&schema), Some(properties));
+        let writer = writer.map_err(|e| failed(&e))?;
+        Ok(Self { path: path.to_owned(), writer, schema, columns: Columns::default(), waiting: 0 })
+    }
+
+    pub(crate) fn push(&mut self, row: &Row<'_>) -> Result<(), Error> {
+        self.columns.push(row);
+        self.waiting += 1;
+        if self.waiting >= TOGETHER { self.flush() } else { Ok(()) }
+    }
+
+    fn flush(&mut self) -> Result<(), Error> {
+        self.waiting = 0;
+        let rows = RecordBatch::try_new(Arc::clone(&self.schema), self.columns.finish());
+        let rows = rows.map_err(|e| failure(&self.path, &e))?;
+        self.writer.write(&rows).map_err(|e| failure(&self.path, &e))
+    }
+
+    pub(crate) fn finish(mut self) -> Result<(), Error> {
+        self.flush()?;
+        let file = self.writer.into_inner().map_err(|e| failure(&self.path, &e))?;
+        file.sync_all().map_err(|e| Error::io("write", &self.path, e))
+    }
+}
+
+fn failure(path: &Path, reason: &dyn std::fmt::Display) -> Error {
+    Error::Table { path: path.to_owned(), reason: reason.to_string() }
+}
+
+fn schema() -> SchemaRef {
+    let text = |name: &str, nullable| Field::new(name, DataType::Utf8, nullable);
+    Arc::new(Schema::new(vec![
+        text("document", false),
+        text("url", true),
+        Field::new("group", DataType::UInt64, false),
+        text("winner", false),
+        text("outcome", false),
+        Field::new("distance", DataType::UInt8, true),
+        Field::new("similarity", DataType::Float32, true),
+        text("rule", true),
+        text("reason", true),
+        text("file", false),
+        Field::new("record", DataType::UInt64, false),
+    ]))
+}
+
+impl Columns {
+    fn push(&mut self, row: &Row<'_>) {
+        self.document.append_value(row.document);
+        self.url.append_option(row.url);
+        self.group.append_value(row.group);
+        self.winner.append_value(row.winner);
+        self.outcome.append_value(row.outcome);
+        self.distance.append_option(row.distance);
+        self.similarity.append_option(row.similarity);
+        self.rule.append_option(row.rule);
+        self.reason.append_option(row.reason);
+        self.file.append_value(row.file);
+        self.record.append_value(row.record);
+    }
+
+    fn finish(&mut self) -> Vec<ArrayRef> {
+        vec![
+            Arc::new(self.document.finish()),
+            Arc::new(self.url.finish()),
+            Arc::new(self.group.finish()),
+            Arc::new(self.winner.finish()),
+            Arc::new(self.outcome.finish()),
+            Arc::new(self.distance.finish()),
+            Arc::new(self.similarity.finish()),
+            Arc::new(self.rule.finish()),
+            Arc::new(self.reason.finish()),
+            Arc::new(self.file.finish()),
+            Arc::new(self.record.finish()),
+        ]
+    }
+}

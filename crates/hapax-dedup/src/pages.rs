@@ -1,0 +1,280 @@
+//! What is remembered of every page, and no more.
+//!
+//! The pages themselves are read again when the kept ones are written. Between the two
+//! readings a page is a content hash, a fingerprint, a sketch and the facts that winner rules
+//! look at: 189 bytes and its names, in columns. [`Pages::bytes`] counts them.
+//!
+//! # What this module does not know
+//!
+//! Who is like whom.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use hapax::fingerprint::{ContentHash, Fingerprint, Sketch};
+use hapax::group::{PageFacts, ScopeKey};
+
+use crate::strings::Strings;
+
+/// How far a page can be judged by its text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Standing {
+    /// Has words enough to be somebody's near-duplicate.
+    Judged = 0,
+    /// Has fewer words than the recipe asks for; only an exact copy can replace it.
+    TooShort = 1,
+    /// Has text but no words; only an exact copy can replace it.
+    NoWords = 2,
+    /// Has no text at all; nothing can replace it.
+    Empty = 3,
+    /// Neither HTML nor text; only an exact copy, byte for byte, can replace it.
+    NotText = 4,
+}
+
+impl Standing {
+    /// All of them.
+    pub const ALL: [Self; 5] =
+        [Self::Judged, Self::TooShort, Self::NoWords, Self::Empty, Self::NotText];
+}
+
+/// One page on its way into [`Pages`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewPage {
+    /// The document's name.
+    pub id: String,
+    /// Its address; empty when it has none.
+    pub url: String,
+    /// What its `rel=canonical` says, if it says anything.
+    pub canonical: Option<String>,
+    /// Equal exactly for equal texts.
+    pub content: ContentHash,
+    /// How far it can be judged.
+    pub standing: Standing,
+    /// Zero without words.
+    pub fingerprint: Fingerprint,
+    /// All zeros without words.
+    pub sketch: Sketch,
+    /// Larger is better.
+    pub score: Option<f64>,
+    /// Seconds since 1970.
+    pub fetched: Option<i64>,
+    /// Words of text.
+    pub words: u32,
+    /// With whom it may be compared.
+    pub scope: ScopeKey,
+}
+
+/// All pages of a corpus, by position from 0, in the order of the corpus.
+#[derive(Clone, Debug, Default)]
+pub struct Pages {
+    /// Empty where the address is the id.
+    ids: Strings,
+    urls: Strings,
+    contents: Vec<ContentHash>,
+    fingerprints: Vec<Fingerprint>,
+    sketches: Vec<Sketch>,
+    standings: Vec<Standing>,
+    /// NaN is unknown.
+    scores: Vec<f64>,
+    /// The least number is unknown.
+    fetched: Vec<i64>,
+    words: Vec<u32>,
+    /// Empty as long as all pages are in one scope.
+    scopes: Vec<ScopeKey>,
+    /// Only of pages that name one.
+    canonicals: BTreeMap<u32, Box<str>>,
+}
+
+const UNKNOWN_TIME: i64 = i64::MIN;
+
+impl Pages {
+    /// Positions are 32 bits and one of them is reserved.
+    pub const MOST: usize = u32::MAX as usize - 1;
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.contents.len()
+    }
+
+    /// Is there none?
+    pub fn is_empty(&self) -> bool {
+        self.contents.is_empty()
+    }
+
+    /// Adds a page behind the others.
+    pub fn push(&mut self, page: &NewPage) {
+        let position = self.len() as u32;
+        self.ids.push(if page.id == page.url { "" } else { &page.id });
+        self.urls.push(&page.url);
+        self.contents.push(page.content);
+        self.fingerprints.push(page.fingerprint);
+        self.sketches.push(page.sketch);
+        self.standings.push(page.standing);
+        self.scores.push(page.score.unwrap_or(f64::NAN));
+        self.fetched.push(page.fetched.unwrap_or(UNKNOWN_TIME));
+        self.words.push(page.words);
+        if page.scope != ScopeKey::ALL || !self.scopes.is_empty() {
+            self.scopes.resize(position as usize, ScopeKey::ALL);
+            self.scopes.push(page.scope);
+        }
+        if let Some(canonical) = &page.canonical {
+            self.canonicals.insert(position, canonical.as_str().into());
+        }
+    }
+
+    /// The document's name.
+    pub fn id(&self, page: u32) -> &str {
+        match self.ids.get(page as usize) {
+            "" => self.url(page),
+            id => id,
+        }
+    }
+
+    /// Is the page known by its address alone? The same address may come twice.
+    pub fn is_named_by_url(&self, page: u32) -> bool {
+        self.ids.get(page as usize).is_empty()
+    }
+
+    /// Its address; empty when it has none.
+    pub fn url(&self, page: u32) -> &str {
+        self.urls.get(page as usize)
+    }
+
+    /// Its address, or its name when it has none.
+    pub fn address(&self, page: u32) -> &str {
+        match self.url(page) {
+            "" => self.id(page),
+            url => url,
+        }
+    }
+
+    /// What exact copies share; `None` for a page without text, which has no copies.
+    pub fn content(&self, page: u32) -> Option<ContentHash> {
+        (self.standing(page) != Standing::Empty).then(|| self.contents[page as usize])
+    }
+
+    /// How far it can be judged.
+    pub fn standing(&self, page: u32) -> Standing {
+        self.standings[page as usize]
+    }
+
+    /// The 64 bits; meaningless unless it is [`Standing::Judged`].
+    pub fn fingerprint(&self, page: u32) -> Fingerprint {
+        self.fingerprints[page as usize]
+    }
+
+    /// The sketch; meaningless unless it is [`Standing::Judged`].
+    pub fn sketch(&self, page: u32) -> &Sketch {
+        &self.sketches[page as usize]
+    }
+
+    /// With whom it may be compared.
+    pub fn scope(&self, page: u32) -> ScopeKey {
+        self.scopes.get(page as usize).copied().unwrap_or(ScopeKey::ALL)
+    }
+
+    /// Words of text.
+    pub fn words(&self, page: u32) -> u32 {
+        self.words[page as usize]
+    }
+
+    /// The pages that name a canonical address, with that address.
+    pub fn canonicals(&self) -> impl Iterator<Item = (u32, &str)> {
+        self.canonicals.iter().map(|(page, canonical)| (*page, &**canonical))
+    }
+
+    /// What the winner rules look at. Whether others name the page as canonical is not known
+    /// here.
+    pub fn facts(&self, page: u32) -> PageFacts<'_> {
+        let (score, fetched) = (self.scores[page as usize], self.fetched[page as usize]);
+        PageFacts {
+            url: Cow::Borrowed(self.address(page)),
+            id: u64::from(page),
+            score: (!score.is_nan()).then_some(score),
+            fetched: u64::try_from(fetched).ok(),
+            words: self.words[page as usize],
+            canonical: self.canonicals.get(&page).map(|it| Cow::Borrowed(&**it)),
+            named_canonical: false,
+        }
+    }
+
+    /// The page as it came in.
+    pub fn get(&self, page: u32) -> NewPage {
+        let (score, fetched) = (self.scores[page as usize], self.fetched[page as usize]);
+        NewPage {
+            id: self.id(page).to_owned(),
+            url: self.url(page).to_owned(),
+            canonical: self.canonicals.get(&page).map(|it| it.to_string()),
+            content: self.contents[page as usize],
+            standing: self.standing(page),
+            fingerprint: self.fingerprint(page),
+            sketch: *self.sketch(page),
+            score: (!score.is_nan()).then_some(score),
+            fetched: (fetched != UNKNOWN_TIME).then_some(fetched),
+            words: self.words(page),
+            scope: self.scope(page),
+        }
+    }
+
+    /// What all of this takes up in memory.
+    pub fn bytes(&self) -> usize {
+        let canonicals: usize =
+            self.canonicals.values().map(|it| it.len() + size_of::<(u32, Box<str>)>()).sum();
+        self.ids.bytes()
+            + self.urls.bytes()
+            + size_of_val(&self.contents[..])
+            + size_of_val(&self.fingerprints[..])
+            + size_of_val(&self.sketches[..])
+            + size_of_val(&self.standings[..])
+            + size_of_val(&self.scores[..])
+            + size_of_val(&self.fetched[..])
+            + size_of_val(&self.words[..])
+            + size_of_val(&self.scopes[..])
+            + canonicals
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page(id: &str, url: &str) -> NewPage {
+        NewPage {
+            id: id.to_owned(),
+            url: url.to_owned(),
+            canonical: None,
+            content: ContentHash::of(id),
+            standing: Standing::Judged,
+            fingerprint: Fingerprint::from_bits(7),
+            sketch: Sketch::from_bytes(&[3; 128]),
+            score: None,
+            fetched: Some(-5),
+            words: 12,
+            scope: ScopeKey::ALL,
+        }
+    }
+
+    #[test]
+    fn a_page_comes_back_as_it_went_in() {
+        let mut pages = Pages::default();
+        let given = [
+            page("http://a.test/", "http://a.test/"),
+            NewPage { scope: ScopeKey(9), score: Some(0.5), ..page("seventeen", "http://b.test/") },
+            NewPage { canonical: Some("http://c.test/".to_owned()), ..page("eighteen", "") },
+        ];
+        given.iter().for_each(|page| pages.push(page));
+        for (position, page) in (0..).zip(&given) {
+            assert_eq!(&pages.get(position), page);
+        }
+        assert!(pages.is_named_by_url(0) && !pages.is_named_by_url(1));
+        assert_eq!(pages.address(2), "eighteen");
+    }
+
+    #[test]
+    fn a_page_takes_189_bytes_and_its_names() {
+        let mut pages = Pages::default();
+        pages.push(&page("http://a.test/", "http://a.test/"));
+        assert_eq!(pages.bytes(), 189 + "http://a.test/".len());
+    }
+}

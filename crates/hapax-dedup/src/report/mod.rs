@@ -1,0 +1,331 @@
+//! `report.html`: what was found, to look at.
+//!
+//! One file that fetches nothing: style, script and pictures are inside, and a content security
+//! policy forbids the page to try. Everything that comes from documents is escaped; the script is
+//! allowed by a nonce made of the documents' content hashes, which no document can contain.
+//!
+//! # Reading order
+//!
+//! [`page`] puts the sections together; `charts` draws, `origins` counts hosts, `groups` lists the largest
+//! groups, `examples` shows pairs side by side.
+
+mod charts;
+mod examples;
+mod groups;
+mod origins;
+
+use std::borrow::Cow;
+
+use hapax::fingerprint::Fingerprinter;
+
+use charts::{Bar, columns, percent};
+pub(crate) use examples::Examples;
+
+use crate::decide::Decision;
+use crate::html::{BASE_STYLE, escape, grouped};
+use crate::outputs::Summary;
+
+const STYLE: &str = include_str!("report.css");
+const SCRIPT: &str = include_str!("report.js");
+/// Hosts that are shown.
+const MOST_ORIGINS: usize = 20;
+
+/// The page.
+pub(crate) fn page(
+    summary: &Summary,
+    decision: &Decision<'_>,
+    examples: &Examples,
+    fingerprinter: &Fingerprinter,
+) -> String {
+    let nonce = nonce(decision);
+    let title = headline(summary);
+    let mut out = format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
+         style-src 'unsafe-inline'; script-src 'nonce-{nonce}'\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <meta name=\"referrer\" content=\"no-referrer\">\n\
+         <title>{title} · hapax dedup</title>\n<style>\n{BASE_STYLE}{STYLE}</style>\n</head>\n<body>\n"
+    );
+    out.push_str(&format!("<header>\n<h1>{title}</h1>\n"));
+    totals(&mut out, summary);
+    out.push_str("</header>\n");
+    if summary.removed() > 0 {
+        charts_section(&mut out, summary);
+        origins_section(&mut out, decision);
+        groups::section(&mut out, decision);
+    }
+    out.push_str(&examples.html(decision, fingerprinter));
+    settings(&mut out, summary);
+    out.push_str(&format!("<script nonce=\"{nonce}\">\n{SCRIPT}</script>\n</body>\n</html>\n"));
+    out
+}
+
+fn nonce(decision: &Decision<'_>) -> String {
+    let pages = decision.pages();
+    let mut hasher = blake3::Hasher::new_derive_key("hapax-dedup: nonce of a report");
+    for page in 0..pages.len() as u32 {
+        if let Some(content) = pages.content(page) {
+            hasher.update(&content.to_bytes());
+        }
+    }
+    hasher.finalize().to_hex()[..32].to_owned()
+}
+
+fn headline(summary: &Summary) -> String {
+    let documents = grouped(summary.documents);
+    match summary.removed() {
+        0 => format!("None of {documents} documents is a duplicate"),
+        removed => format!(
+            "{} of {documents} documents {} ({})",
+            grouped(removed),
+            if removed == 1 { "is a duplicate" } else { "are duplicates" },
+            percent(removed, summary.documents)
+        ),
+    }
+}
+
+fn totals(out: &mut String, summary: &Summary) {
+    let all = summary.documents;
+    let parts = [
+        ("kept", summary.kept, "kept"),
+        ("exact", summary.exact, "removed, exact copies"),
+        ("near", summary.near, "removed, near-duplicates"),
+    ];
+    out.push_str(&split(&parts.map(|(class, count, _)| (class, count))));
+    out.push_str("<ul class=\"key\">");
+    for (class, count, name) in parts {
+        out.push_str(&format!(
+            "<li><i class=\"{class}\"></i><b>{}</b> {name} ({})</li>",
+            grouped(count),
+            percent(count, all)
+        ));
+    }
+    out.push_str("</ul>\n<div class=\"tiles\">\n");
+    let mut tile = |value: u64, about: String| {
+        out.push_str(&format!("<div><strong>{}</strong><p>{about}</p></div>\n", grouped(value)));
+    };
+    tile(all, format!("documents read, {} MB", grouped(summary.body_bytes.div_ceil(1_000_000))));
+    tile(summary.groups, "groups of two documents or more".to_owned());
+    tile(summary.largest_group, "documents in the largest group".to_owned());
+    for (value, about) in [
+        (summary.related_groups, "groups related by a chain, which were not merged"),
+        (summary.too_short, "documents too short to judge: exact copies only"),
+        (summary.without_words + summary.empty, "documents without words"),
+        (summary.not_text, "documents neither HTML nor text: exact copies only"),
+        (summary.redirects + summary.revisits, "addresses that lead to a document"),
+        (summary.error_pages, "answers with an error status, passed over"),
+        (summary.skipped_bad, "damaged records skipped"),
+        (summary.strangers, "documents not compared: too many share their fingerprint"),
+    ] {
+        if value > 0 {
+            tile(value, about.to_owned());
+        }
+    }
+    out.push_str("</div>\n");
+}
+
+/// Parts of a whole as a bar.
+fn split(parts: &[(&str, u64)]) -> String {
+    let all: u64 = parts.iter().map(|(_, count)| count).sum();
+    let mut out = "<div class=\"split\">".to_owned();
+    for (class, count) in parts.iter().filter(|(_, count)| *count > 0) {
+        let share = 100.0 * *count as f64 / all.max(1) as f64;
+        out.push_str(&format!(
+            "<div class=\"{class}\" style=\"flex:{share:.3}\" title=\"{}\"></div>",
+            grouped(*count)
+        ));
+    }
+    out.push_str("</div>");
+    out
+}
+
+fn charts_section(out: &mut String, summary: &Summary) {
+    out.push_str("<section class=\"charts\">\n");
+    let mut figure = |title: &str, chart: String, caption: &str| {
+        out.push_str(&format!(
+            "<figure><h3>{title}</h3>{chart}<figcaption>{caption}</figcaption></figure>\n"
+        ));
+    };
+    if summary.near > 0 {
+        figure(
+            "Similarity of near-duplicates with the copy that stays",
+            columns(&similarity_bars(summary), "near", "near-duplicates by similarity"),
+            &format!(
+                "Estimated share of runs of {} words that both have; at least {} was asked.",
+                summary.settings.shingle, summary.settings.min_similarity
+            ),
+        );
+        figure(
+            "Distance of near-duplicates from the copy that stays",
+            columns(&distance_bars(summary), "near", "near-duplicates by distance"),
+            "Differing bits of 64. If the last bars are still high, a wider --within would find more.",
+        );
+    }
+    figure(
+        "Groups by size",
+        columns(&size_bars(summary), "groups", "groups by number of documents"),
+        "Documents in a group, the one that stays included.",
+    );
+    figure(
+        "What decided which copy stays",
+        columns(&reason_bars(summary), "groups", "removed documents by deciding rule"),
+        &format!(
+            "Removed documents by the first rule that told them from the winner: {}, then the \
+                  URL in order.",
+            escape(&summary.settings.keep)
+        ),
+    );
+    out.push_str("</section>\n");
+}
+
+fn similarity_bars(summary: &Summary) -> Vec<Bar> {
+    let least = summary.similarities.keys().next().copied().unwrap_or(0);
+    let bound = (summary.settings.min_similarity * 100.0).floor() as u8;
+    let lowest = least.min(bound);
+    let step = match 100 - lowest {
+        0..=22 => 1,
+        23..=44 => 2,
+        _ => 5,
+    };
+    let lowest = lowest / step * step;
+    let mut bars = Vec::new();
+    let mut from = lowest;
+    while from < 100 {
+        let to = from + step;
+        let value = summary.similarities.range(from..to).map(|(_, count)| count).sum();
+        let label = format!("{:.2}", f64::from(from) / 100.0);
+        let told = format!("{label} to below {:.2}: {}", f64::from(to) / 100.0, documents(value));
+        bars.push(Bar { label, value, told });
+        from = to;
+    }
+    let same = summary.similarities.get(&100).copied().unwrap_or(0);
+    let told = format!("the same words in all sampled places: {}", documents(same));
+    bars.push(Bar { label: "1".to_owned(), value: same, told });
+    bars
+}
+
+fn distance_bars(summary: &Summary) -> Vec<Bar> {
+    (0..=summary.settings.within as u8)
+        .map(|distance| {
+            let value = summary.distances.get(&distance).copied().unwrap_or(0);
+            let told = format!("{}: {}", examples::bits(distance), documents(value));
+            Bar { label: distance.to_string(), value, told }
+        })
+        .collect()
+}
+
+fn size_bars(summary: &Summary) -> Vec<Bar> {
+    const LIMITS: [u64; 12] = [2, 3, 4, 5, 10, 20, 50, 100, 1_000, 10_000, 100_000, u64::MAX];
+    let mut bars = Vec::new();
+    let mut from = 2;
+    for to in LIMITS {
+        let value: u64 = summary.group_sizes.range(from..=to).map(|(_, count)| count).sum();
+        let label = match to {
+            _ if from == to => grouped(to),
+            u64::MAX => format!("> {}", grouped(from - 1)),
+            _ => format!("{}–{}", grouped(from), grouped(to)),
+        };
+        let told = format!("{} groups of {label} documents", grouped(value));
+        bars.push(Bar { label, value, told });
+        from = to.saturating_add(1);
+        if from > summary.largest_group.max(5) {
+            break;
+        }
+    }
+    bars
+}
+
+fn reason_bars(summary: &Summary) -> Vec<Bar> {
+    let mut bars: Vec<Bar> = summary
+        .decided_by
+        .iter()
+        .map(|(rule, count)| Bar {
+            label: (*rule).to_owned(),
+            value: *count,
+            told: format!("{rule}: {}", documents(*count)),
+        })
+        .collect();
+    bars.sort_by(|a, b| b.value.cmp(&a.value).then_with(|| a.label.cmp(&b.label)));
+    bars
+}
+
+fn documents(count: u64) -> String {
+    format!("{} document{}", grouped(count), if count == 1 { "" } else { "s" })
+}
+
+fn origins_section(out: &mut String, decision: &Decision<'_>) {
+    let origins = origins::origins(decision);
+    if origins.len() < 2 {
+        return;
+    }
+    out.push_str(
+        "<section>\n<h2>Where they come from</h2>\n<div class=\"scroll card\"><table><thead><tr>\
+         <th class=\"text\">host or folder</th><th>documents</th><th>kept</th><th>exact</th>\
+         <th>near</th><th class=\"share\"></th></tr></thead><tbody>\n",
+    );
+    for origin in origins.iter().take(MOST_ORIGINS) {
+        let kept = origin.documents - origin.removed();
+        let name = if origin.name.is_empty() { "(none)" } else { &origin.name };
+        out.push_str(&format!(
+            "<tr><td class=\"text\">{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>\
+             <td class=\"share\">{}</td></tr>\n",
+            escape(name),
+            grouped(origin.documents),
+            grouped(kept),
+            grouped(origin.exact),
+            grouped(origin.near),
+            split(&[("kept", kept), ("exact", origin.exact), ("near", origin.near)]),
+        ));
+    }
+    out.push_str("</tbody></table></div>\n");
+    if let Some(rest) = origins.get(MOST_ORIGINS..).filter(|rest| !rest.is_empty()) {
+        let removed: u64 = rest.iter().map(origins::Origin::removed).sum();
+        out.push_str(&format!(
+            "<p class=\"facts\">and {} more, with {} removed.</p>\n",
+            grouped(rest.len() as u64),
+            documents(removed)
+        ));
+    }
+    out.push_str("</section>\n");
+}
+
+fn settings(out: &mut String, summary: &Summary) {
+    let set = &summary.settings;
+    out.push_str("<section>\n<h2>How it was made</h2>\n<dl class=\"card\">");
+    let mut line = |name: &str, value: Cow<'_, str>| {
+        out.push_str(&format!("<dt>{name}</dt><dd>{value}</dd>"));
+    };
+    line("inputs", Cow::Owned(escape(&set.inputs.join(", ")).into_owned()));
+    line("recipe", Cow::Owned(format!("<code>{}</code>", escape(&set.recipe))));
+    line("within", Cow::Owned(format!("{} bits of 64", set.within)));
+    line("min-similarity", Cow::Owned(set.min_similarity.to_string()));
+    line("keep", escape(&set.keep));
+    line("scope", escape(&set.scope));
+    line(
+        "pairs",
+        Cow::Owned(format!(
+            "{} proposed by fingerprints, {} compared by sketch, {} confirmed",
+            grouped(summary.candidate_pairs),
+            grouped(summary.compared_pairs),
+            grouped(summary.confirmed_pairs)
+        )),
+    );
+    line("kept documents", escape(&set.kept));
+    line("all documents", Cow::Borrowed("groups.parquet, removed.parquet, summary.json"));
+    out.push_str("</dl>\n</section>\n");
+}
+
+/// An address as a link, a name as a name.
+fn address(address: &str) -> String {
+    let web = ["http://", "https://"].iter().any(|scheme| {
+        address.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+    });
+    let shown = escape(address);
+    if web {
+        format!("<a href=\"{shown}\" rel=\"noreferrer\">{shown}</a>")
+    } else {
+        shown.into_owned()
+    }
+}

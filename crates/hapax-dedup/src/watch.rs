@@ -1,0 +1,36 @@
+//! What a job tells while it runs.
+
+use hapax_corpus::Error;
+
+/// The steps of a job, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Documents are read and fingerprinted.
+    Reading,
+    /// Pairs are searched and confirmed, groups made and winners chosen.
+    Deciding,
+    /// Kept documents, tables and the report are written.
+    Writing,
+}
+
+/// Is told how a job goes on. Every method may do nothing.
+pub trait Watch {
+    /// A step begins.
+    fn stage(&mut self, stage: Stage) {
+        let _ = stage;
+    }
+
+    /// So many documents, and bytes of input files, more have been read (or, when writing, read
+    /// again).
+    fn progress(&mut self, documents: u64, input_bytes: u64) {
+        let _ = (documents, input_bytes);
+    }
+
+    /// Something damaged was passed.
+    fn skipped(&mut self, why: &Error) {
+        let _ = why;
+    }
+}
+
+/// Tells nobody.
+impl Watch for () {}
