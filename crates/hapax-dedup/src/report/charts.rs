@@ -28,8 +28,9 @@ pub(super) fn columns(bars: &[Bar], class: &str, description: &str) -> String {
     let floor = HEIGHT - BOTTOM;
     let every = bars.len().div_ceil(LABELLED).max(1);
     let mut out = format!(
-        "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{}\">",
-        escape(description)
+        "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{}\"{}>",
+        escape(description),
+        if bars.len() > LABELLED { " class=\"many\"" } else { "" },
     );
     for (i, bar) in bars.iter().enumerate() {
         let middle = (i as f64 + 0.5) * step;

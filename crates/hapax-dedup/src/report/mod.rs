@@ -106,7 +106,7 @@ fn totals(out: &mut String, summary: &Summary) {
     let mut tile = |value: u64, about: String| {
         out.push_str(&format!("<div><strong>{}</strong><p>{about}</p></div>\n", grouped(value)));
     };
-    tile(all, format!("documents read, {} MB", grouped(summary.body_bytes.div_ceil(1_000_000))));
+    tile(all, format!("documents read, {}", megabytes(summary.body_bytes)));
     tile(summary.groups, "groups of two documents or more".to_owned());
     tile(summary.largest_group, "documents in the largest group".to_owned());
     for (value, about) in [
@@ -124,6 +124,15 @@ fn totals(out: &mut String, summary: &Summary) {
         }
     }
     out.push_str("</div>\n");
+}
+
+fn megabytes(bytes: u64) -> String {
+    let megabytes = bytes as f64 / 1e6;
+    if megabytes < 100.0 {
+        format!("{megabytes:.1} MB")
+    } else {
+        format!("{} MB", grouped(bytes / 1_000_000))
+    }
 }
 
 /// Parts of a whole as a bar.

@@ -1,0 +1,164 @@
+//! The same pages from every format, and what is written of them.
+
+use std::collections::BTreeMap;
+
+use hapax_corpus::write::create;
+use hapax_corpus::{ReadOptions, Source};
+use hapax_dedup::KeptFormat;
+
+use crate::folder::{Folder, quoted, sample};
+
+/// The sample as JSONL, with addresses that sort like the paths.
+fn as_jsonl(folder: &Folder) -> String {
+    let source = Source::open(&[sample().display().to_string()], ReadOptions::default()).unwrap();
+    let path = folder.path("pages.jsonl");
+    let mut writer = create(&path, None).unwrap();
+    for mut batch in source.batches() {
+        for document in batch.documents() {
+            let mut document = document.unwrap();
+            let relative = document.id.strip_prefix(sample().to_str().unwrap()).unwrap();
+            let url = format!("https://docs.test{}", relative.replace('\\', "/"));
+            document.url = Some(url.clone().into());
+            document.id = url.into();
+            writer.write(&document).unwrap();
+        }
+    }
+    writer.finish().unwrap();
+    path.display().to_string()
+}
+
+fn convert(folder: &Folder, from: &str, name: &str) -> String {
+    let source = Source::open(&[from], ReadOptions::default()).unwrap();
+    let path = folder.path(name);
+    let mut writer = create(&path, None).unwrap();
+    for mut batch in source.batches() {
+        for document in batch.documents() {
+            let mut document = document.unwrap();
+            document.original = hapax_corpus::Original::Nothing;
+            writer.write(&document).unwrap();
+        }
+    }
+    writer.finish().unwrap();
+    path.display().to_string()
+}
+
+/// Every document's winner and outcome, by the part of their names behind the sample's folder.
+fn decisions(folder: &Folder, out: &str) -> BTreeMap<String, (String, String)> {
+    let short = |name: &str| {
+        let name = name.strip_prefix("https://docs.test/").unwrap_or(name);
+        name.rsplit_once("examples/docs/").map_or(name, |(_, rest)| rest).to_owned()
+    };
+    let rows = folder.table(&format!("{out}/groups.parquet"));
+    rows.into_iter().map(|(id, row)| (short(&id), (short(&row.winner), row.outcome))).collect()
+}
+
+#[test]
+fn every_format_gives_the_same_decisions() {
+    let folder = Folder::new();
+    let lines = as_jsonl(&folder);
+    let inputs = [
+        ("folder", sample().display().to_string(), "kept.jsonl"),
+        ("jsonl", lines.clone(), "kept.jsonl"),
+        ("jsonl-packed", convert(&folder, &lines, "pages.jsonl.zst"), "kept.jsonl"),
+        ("parquet", convert(&folder, &lines, "pages.parquet"), "kept.parquet"),
+        ("warc", convert(&folder, &lines, "pages.warc.gz"), "kept.warc.gz"),
+    ];
+    let mut first: Option<BTreeMap<String, (String, String)>> = None;
+    for (out, input, kept) in &inputs {
+        folder.dedup(&[input], out, |_| {}).unwrap();
+        assert!(folder.names(out).contains(&(*kept).to_owned()), "{:?}", folder.names(out));
+        let decisions = decisions(&folder, out);
+        assert_eq!(decisions.len(), 165);
+        let expected = first.get_or_insert_with(|| decisions.clone());
+        for (document, decision) in &*expected {
+            assert_eq!(decisions.get(document), Some(decision), "{document} in {out}");
+        }
+    }
+}
+
+#[test]
+fn what_was_kept_has_no_duplicates_left() {
+    let folder = Folder::new();
+    let lines = as_jsonl(&folder);
+    for format in KeptFormat::ALL {
+        let (once, twice) =
+            (format!("once-{}", format.ending()), format!("twice-{}", format.ending()));
+        let set = |options: &mut hapax_dedup::Options| options.format = Some(format);
+        let first = folder.dedup(&[&lines], &once, set).unwrap().summary;
+        let kept = folder.path(&once).join(format!("kept.{}", format.ending()));
+        let second = folder.dedup(&[kept.to_str().unwrap()], &twice, |_| {}).unwrap().summary;
+        assert_eq!(second.documents, first.kept, "{format:?}");
+        assert_eq!(second.removed(), 0, "{format:?}");
+    }
+}
+
+#[test]
+fn lines_of_jsonl_go_out_as_they_came() {
+    let folder = Folder::new();
+    let text = crate::folder::words(40, 1);
+    let lines = [
+        format!("{{ \"id\": 1,  \"extra\": [1, 2], \"text\": {} }}", quoted(&text)),
+        format!("{{\"id\": 2, \"text\": {}}}", quoted(&text)),
+        "{\"id\": 3, \"text\": \"\"}".to_owned(),
+    ];
+    let input = folder.write("pages.jsonl", lines.join("\n"));
+    let summary = folder.dedup(&[&input], "out", |_| {}).unwrap().summary;
+    assert_eq!((summary.kept, summary.exact, summary.empty), (2, 1, 1));
+    let kept = String::from_utf8(folder.read("out/kept.jsonl")).unwrap();
+    assert_eq!(kept, format!("{}\n{}\n", lines[0], lines[2]));
+}
+
+#[test]
+fn rules_decide_which_copy_stays_and_say_so() {
+    let folder = Folder::new();
+    let text = crate::folder::words(40, 1);
+    let line = |url: &str, score: f64| {
+        format!("{{\"url\": \"{url}\", \"score\": {score}, \"text\": {}}}\n", quoted(&text))
+    };
+    let lines = [
+        line("http://a.test/", 1.0),
+        line("https://long.test/page", 1.0),
+        line("http://b.test/", 3.0),
+    ];
+    let input = folder.write("pages.jsonl", lines.concat());
+    for (keep, winner, reason) in [
+        ("score, https", "http://b.test/", "higher score (3 > 1)"),
+        ("https", "https://long.test/page", "https over http"),
+        ("shortest-url", "http://a.test/", "equal by every rule, and its URL is first in order"),
+    ] {
+        folder
+            .dedup(&[&input], winner.trim_end_matches('/').rsplit('/').next().unwrap(), |options| {
+                options.keep = keep.parse().unwrap();
+            })
+            .unwrap();
+        let out = winner.trim_end_matches('/').rsplit('/').next().unwrap();
+        let groups = folder.table(&format!("{out}/groups.parquet"));
+        assert!(groups.values().all(|row| row.winner == winner), "{keep}: {groups:?}");
+        let reasons: Vec<_> = groups.values().filter_map(|row| row.reason.as_deref()).collect();
+        assert!(reasons.contains(&reason), "{keep}: {reasons:?}");
+    }
+}
+
+#[test]
+fn pages_of_different_scopes_are_not_compared() {
+    let folder = Folder::new();
+    let text = crate::folder::words(40, 1);
+    let line = |url: &str, lang: &str| {
+        format!("{{\"url\": \"{url}\", \"lang\": \"{lang}\", \"text\": {}}}\n", quoted(&text))
+    };
+    let lines = [
+        line("http://a.test/1", "en"),
+        line("http://a.test/2", "de"),
+        line("http://www.a.test/3", "en-GB"),
+        line("http://b.test/4", "en"),
+    ];
+    let input = folder.write("pages.jsonl", lines.concat());
+    for (scope, kept) in
+        [("none", 1), ("host", 3), ("domain", 2), ("language", 2), ("field:lang", 3)]
+    {
+        let out = scope.replace(':', "-");
+        let set = |options: &mut hapax_dedup::Options| options.scope = scope.parse().unwrap();
+        let summary = folder.dedup(&[&input], &out, set).unwrap().summary;
+        assert_eq!(summary.kept, kept, "{scope}");
+    }
+}

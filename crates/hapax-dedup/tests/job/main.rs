@@ -1,0 +1,15 @@
+//! The job as a caller meets it: inputs in, an output folder out.
+//!
+//! - [`sample`]: the bundled sample against what is known about it.
+//! - [`formats`]: the same pages from every format, and what is written.
+//! - [`crowds`]: repeated pages and templates cost linear work.
+//! - [`bad_input`]: nothing half-written, whatever is wrong.
+//! - [`folder`]: a temporary folder, jobs run in it, and their tables.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
+
+mod bad_input;
+mod crowds;
+mod folder;
+mod formats;
+mod sample;
