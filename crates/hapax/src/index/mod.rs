@@ -21,12 +21,15 @@
 //! |---|---|---|
 //! | [`Scan`] | compare with everything, many words at a time | exact |
 //! | [`Tables`] | bits that must agree name a bucket; look only there | exact |
+//! | [`LiveIndex`](live::LiveIndex) | a mutable head and immutable segments, each with an engine | exact |
+//! | [`SegmentView`](segment::SegmentView) | one sorted array, searched in the bytes of a file | exact |
 //!
 //! # Reading order
 //!
 //! [`near`] is the interface: queries, matches, batches. [`collection`] keeps fingerprints and
 //! ids; [`packed`] is how it keeps them small. [`scan`] is the judge of all others.
-//! [`tables`] is the exact engine for large sets.
+//! [`tables`] is the exact engine for large sets. [`live`] takes inserts and removals while it
+//! answers; [`segment`] is its immutable part, in memory or in a file.
 //!
 //! # What this module promises
 //!
@@ -40,9 +43,11 @@
 //! Text, documents and disks. An entry is an id and a fingerprint.
 
 pub mod collection;
+pub mod live;
 pub mod near;
 pub mod packed;
 pub mod scan;
+pub mod segment;
 pub mod tables;
 
 pub use collection::{BuildError, Collection, Entry};

@@ -1,0 +1,79 @@
+//! How a live index is kept.
+
+use crate::fingerprint::MaxDistance;
+use crate::index::segment::SegmentEngine;
+
+/// Settings of a [`LiveIndex`](super::LiveIndex).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LiveOptions {
+    pub(super) bound: MaxDistance,
+    pub(super) head: usize,
+    pub(super) growth: usize,
+    pub(super) runs: usize,
+    pub(super) scan_up_to: usize,
+    pub(super) engine: SegmentEngine,
+}
+
+impl Default for LiveOptions {
+    /// Within 6 bits, which is what good answers need.
+    fn default() -> Self {
+        const { Self::within(MaxDistance::new(6).unwrap()) }
+    }
+}
+
+impl LiveOptions {
+    /// An index that answers everything within `bound`.
+    pub const fn within(bound: MaxDistance) -> Self {
+        Self {
+            bound,
+            head: 8192,
+            growth: 8,
+            runs: 1,
+            scan_up_to: 8192,
+            engine: SegmentEngine::Tables(10),
+        }
+    }
+
+    /// How many entries the mutable part takes before it becomes a segment. Every search scans
+    /// it. At least 1; 8192 unless said.
+    #[must_use]
+    pub const fn head(mut self, entries: usize) -> Self {
+        self.head = if entries == 0 { 1 } else { entries };
+        self
+    }
+
+    /// How many times larger each tier of segments is than the one before. A small number means
+    /// less rewriting within a tier and more tiers. At least 2; 8 unless said.
+    #[must_use]
+    pub const fn growth(mut self, times: usize) -> Self {
+        self.growth = if times < 2 { 2 } else { times };
+        self
+    }
+
+    /// How many segments a tier may have before they are merged. More mean less merging and
+    /// slower searches. At least 1; 1 unless said.
+    #[must_use]
+    pub const fn runs(mut self, segments: usize) -> Self {
+        self.runs = if segments == 0 { 1 } else { segments };
+        self
+    }
+
+    /// Segments of at most so many entries are scanned; 8192 unless said.
+    #[must_use]
+    pub const fn scan_up_to(mut self, entries: usize) -> Self {
+        self.scan_up_to = entries;
+        self
+    }
+
+    /// How larger segments are searched; at most ten tables unless said.
+    #[must_use]
+    pub const fn engine(mut self, engine: SegmentEngine) -> Self {
+        self.engine = engine;
+        self
+    }
+
+    /// The engine of a segment of so many entries.
+    pub(super) fn engine_for(&self, entries: usize) -> SegmentEngine {
+        if entries <= self.scan_up_to { SegmentEngine::Scan } else { self.engine }
+    }
+}

@@ -1,0 +1,56 @@
+//! Entries that never change: the immutable part of a live index, in memory or in a file.
+//!
+//! A segment is a set of entries sorted by fingerprint, each distinct fingerprint once, each id
+//! once. It is made from entries, by a merge, or from the bytes of a file, and is searched by an
+//! engine of the caller's choice; the bytes can be searched where they lie:
+//!
+//! ```
+//! use hapax::fingerprint::{Fingerprint, MaxDistance, RecipeId};
+//! use hapax::index::segment::{Encoding, Segment, SegmentEngine, SegmentView};
+//! use hapax::index::{Entry, HammingIndex};
+//!
+//! let recipe: RecipeId = "web-1:0123456789abcdef".parse()?;
+//! let page = |id, bits| Entry { fingerprint: Fingerprint::from_bits(bits), id };
+//! let three = MaxDistance::new(3).unwrap();
+//! let segment = Segment::build(vec![page(7, 0xff00), page(9, 0xff01)], SegmentEngine::Scan, three)?;
+//!
+//! let bytes = segment.to_bytes(&recipe, Encoding::Plain)?;
+//! let view = SegmentView::open(&bytes)?;
+//! view.must_be(&recipe)?;
+//! let found = view.find_all(&Fingerprint::from_bits(0xff00).into(), three)?;
+//! assert_eq!(found.iter().map(|m| (m.distance, m.id)).collect::<Vec<_>>(), [(0, 7), (1, 9)]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Reading order
+//!
+//! `owned` is the segment and its engines. `view` is a segment over borrowed bytes and
+//! `sorted` its search; `format` says where everything lies, `writer` puts it there. `removed`
+//! tells which entries of a segment are gone. `monotone` (Elias-Fano) and `bits` are how numbers
+//! become bytes. `docs/format.md` specifies them.
+//!
+//! # What this module promises
+//!
+//! Any bytes give an error or a segment, never a panic; a flipped bit or a lost tail gives an
+//! error. Equal entries give equal bytes on every machine.
+//!
+//! # What this module does not know
+//!
+//! Files: whoever owns them reads or maps them and hands over the bytes.
+
+mod bits;
+mod format;
+mod monotone;
+mod owned;
+mod removed;
+mod sorted;
+mod view;
+mod writer;
+
+pub use format::{Encoding, SegmentError};
+pub use owned::{Segment, SegmentBuildError, SegmentEngine, SharedBytes};
+pub use removed::Removed;
+pub use view::SegmentView;
+
+#[cfg(test)]
+mod tests;
