@@ -62,7 +62,8 @@ pub(crate) struct InputArguments {
     pub(crate) quiet: bool,
 }
 
-fn threads(text: &str) -> Result<NonZeroUsize, String> {
+/// A number of threads as `--threads` takes it.
+pub(crate) fn threads(text: &str) -> Result<NonZeroUsize, String> {
     match text.parse::<NonZeroUsize>() {
         Ok(n) if n.get() <= 1024 => Ok(n),
         _ => Err("a number of threads is 1 to 1024".to_owned()),

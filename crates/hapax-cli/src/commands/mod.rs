@@ -1,10 +1,12 @@
-//! What each command does, one file per command.
+//! What each command does, one file or folder per command.
 //!
 //! A command's `Arguments` are what was typed; its `run` works out what that means before it
 //! touches any page, so that bad arguments cost nothing.
 
 pub(crate) mod compare;
 pub(crate) mod fingerprint;
+pub(crate) mod near;
+pub(crate) mod plan;
 pub(crate) mod recipe;
 pub(crate) mod train;
 
@@ -20,6 +22,8 @@ pub(crate) fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::Fingerprint(arguments) => fingerprint::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
+        Command::Near(arguments) => near::run(&arguments),
+        Command::Plan(arguments) => plan::run(&arguments),
         Command::Train(arguments) => train::run(&arguments),
         Command::Recipe(arguments) => recipe::run(&arguments),
     }

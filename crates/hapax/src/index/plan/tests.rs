@@ -10,9 +10,9 @@ use crate::index::{Collection, Effort, Entry, HammingIndex, Query, Scan, TableOp
 /// compared in every table that holds it, which no prediction counts ...
 const FACTOR: f64 = 1.2;
 
-/// ... and within this one when the first ends a query: in a batch, later tables are asked
-/// before an earlier one's answer is in.
-const FACTOR_FIRST: f64 = 1.6;
+/// ... and within this one when the first ends a query: how soon a batch learns of an answer
+/// depends on the answers of its other queries.
+const FACTOR_FIRST: f64 = 2.0;
 
 fn within(bits: u32) -> MaxDistance {
     MaxDistance::new(bits as u8).unwrap()
