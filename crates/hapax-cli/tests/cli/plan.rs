@@ -62,7 +62,7 @@ fn too_little_memory_shows_the_candidates_and_says_how_much_is_needed() {
     assert!(stdout(&assert).contains("scan"), "{}", stdout(&assert));
     let told = stderr(&assert);
     assert!(told.contains("no index of 8000000000 pages fits into 64.0 GB"), "{told}");
-    assert!(told.contains("the smallest (scan) needs "), "{told}");
+    assert!(told.contains("the smallest (sorted, compressed) needs "), "{told}");
     let assert = folder.hapax(&[&arguments[..], &["--json"]].concat()).assert().code(1);
     let document: Value = serde_json::from_str(&stdout(&assert)).unwrap();
     assert_eq!(document["chosen"], Value::Null);

@@ -8,6 +8,7 @@ use super::index_file::{names, stated, view};
 use super::names::Names;
 use super::records::{Form, Record, Records, read, read_all};
 use crate::commands::plan::bound;
+use crate::commands::plan::quantity::bytes;
 use crate::failure::Failure;
 use crate::inputs::threads;
 use crate::output::Output;
@@ -53,6 +54,10 @@ pub(super) struct Arguments {
     /// Some match of each query, which need not be the nearest, instead of all
     #[arg(long)]
     first: bool,
+
+    /// How much memory an engine may take beside the file: 2GB, 512MiB [default: no limit]
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    memory: Option<u64>,
 
     /// QUERIES are 8 bytes each, little-endian
     #[arg(long)]
@@ -140,11 +145,12 @@ fn tables(
 ) -> Result<(Option<Tables>, String), Failure> {
     let machine = Machine::typical();
     let mut request = Request::new(view.len() as u64, arguments.within).queries(queries as u64);
+    request.memory = arguments.memory;
     if arguments.first {
         request = request.first();
     }
     let in_place = || Ok((None, "searched the file as it is".to_owned()));
-    // An empty index has no plan and no matches.
+    // An empty index has no plan and no matches; and the file as it is takes no further memory.
     let Ok(plan) = plan(&request, &machine) else { return in_place() };
     let Engine::Tables(design) = &plan.choice().engine else { return in_place() };
     let mut entries = Vec::with_capacity(view.len());

@@ -33,7 +33,6 @@ struct MachineRecord {
     scanned_ns: f64,
     heap_step_ns: f64,
     permuted_ns: f64,
-    collected_ns: f64,
     placed_ns: f64,
 }
 
@@ -96,7 +95,6 @@ pub(super) fn document(
             scanned_ns: machine.scanned,
             heap_step_ns: machine.heap_step,
             permuted_ns: machine.permuted,
-            collected_ns: machine.collected,
             placed_ns: machine.placed,
         },
         candidates: candidates.iter().map(candidate).collect(),

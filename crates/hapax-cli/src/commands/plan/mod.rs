@@ -3,7 +3,7 @@
 //! The engine predicts; this file asks it, lends it a clock and shows the result.
 
 mod json;
-mod quantity;
+pub(crate) mod quantity;
 
 use crate::failure::Failure;
 use crate::output::Output;

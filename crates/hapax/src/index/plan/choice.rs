@@ -6,6 +6,7 @@
 //! What this module does not know: how anything was predicted.
 
 use super::{Candidate, Engine, Plan, PlanError, Request};
+use crate::index::segment::Encoding;
 
 pub(super) fn choose(request: &Request, candidates: Vec<Candidate>) -> Result<Plan, PlanError> {
     let ours = || candidates.iter().enumerate().filter(|(_, c)| !c.engine.is_reference());
@@ -61,7 +62,7 @@ fn reason(request: &Request, choice: &Candidate, fastest: &Candidate) -> String 
         )),
         None => text.push_str("; nothing faster is known"),
     }
-    if let (Some(queries), Engine::Scan) = (request.queries, &choice.engine) {
+    if let (Some(queries), Engine::Scan | Engine::Sorted(_)) = (request.queries, &choice.engine) {
         text.push_str(&format!("; for {queries} queries no other index is worth building"));
     }
     if choice.parts > 1 {
@@ -73,6 +74,8 @@ fn reason(request: &Request, choice: &Candidate, fastest: &Candidate) -> String 
 fn describe(engine: &Engine) -> String {
     match engine {
         Engine::Scan => "a scan".to_owned(),
+        Engine::Sorted(Encoding::Plain) => "one sorted array".to_owned(),
+        Engine::Sorted(Encoding::Compressed) => "one compressed sorted array".to_owned(),
         Engine::Tables(design) => match design.keys().len() {
             1 => "1 table".to_owned(),
             tables => format!("{tables} tables"),

@@ -3,21 +3,22 @@
 //! | engine | time per query | bytes |
 //! |---|---|---|
 //! | scan | `n * scanned` | fingerprint and id |
+//! | sorted | `probes(p, k) * (probe + n / 2^p * entry)` | see `sorted` |
 //! | tables | sum over tables of `probes * (probe + n / 2^p * entry)` | scan, and the tables |
 //! | weak bits | `(p + K) log2(K + k) * c1 + K * (probe + n / 2^p * entry)` | see below |
 //!
-//! The first two are computed by the very functions that lay out and choose tables. The last is
+//! Scan and tables are computed by the very functions that lay out and choose tables. The last is
 //! Sood's 6.16 with the directory read counted, and 6.21; its bytes are 6.17 in narrower columns:
-//! `64 - p` bits of each fingerprint in whole bytes, an id as wide as the largest, and `2^p`
-//! positions of four bytes.
+//! of each fingerprint the `64 - p` bits that the directory does not say (32 of them in a column
+//! of their own), an id as wide as the largest, and `2^p` positions of four bytes.
 //!
 //! What this module does not know: how candidates are compared.
 
 use super::weak_bits::{Curve, WEAK_BITS_WIDEST};
-use super::{Candidate, Engine, Machine, Mode, PlanError, Recall, Request, reference};
-use crate::fingerprint::Fingerprint;
+use super::{Candidate, Engine, Machine, Mode, PlanError, Recall, Request, reference, sorted};
 use crate::index::collection::Collection;
 use crate::index::packed::PackedInts;
+use crate::index::segment::Encoding;
 use crate::index::tables::Design;
 use crate::index::tables::cost::{TableForecast, cheapest, forecast};
 
@@ -25,9 +26,9 @@ use crate::index::tables::cost::{TableForecast, cheapest, forecast};
 const TABLE_LIMITS: [usize; 13] = [1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32];
 
 /// Fingerprints per bucket of a weak-bit table, as powers of two.
-const WEAK_BUCKETS: [u32; 3] = [0, 2, 4];
+const WEAK_BUCKETS: [u32; 5] = [0, 2, 4, 6, 8];
 
-/// Positions in a weak-bit directory are four bytes, and so are prefixes.
+/// Positions in a weak-bit directory are four bytes, and so are prefixes and filters.
 const MOST_WEAK_PREFIX_BITS: u32 = 32;
 
 /// Flip patterns that stand for all when the mean over them is taken.
@@ -46,6 +47,7 @@ pub fn candidates(request: &Request, machine: &Machine) -> Result<Vec<Candidate>
     let parts = request.pages.div_ceil(Collection::MOST as u64);
     let spread = Spread { request, machine, parts, rows: request.pages.div_ceil(parts) };
     let mut found = vec![spread.scan()];
+    found.extend([Encoding::Plain, Encoding::Compressed].map(|encoding| spread.sorted(encoding)));
     if request.bound.bits() <= Design::WIDEST {
         found.extend(undominated(spread.tables()));
     }
@@ -117,6 +119,15 @@ impl Spread<'_> {
         self.candidate(Engine::Scan, 1.0, &cost)
     }
 
+    fn sorted(&self, encoding: Encoding) -> Candidate {
+        let Request { bound, mode, pages, .. } = *self.request;
+        let (probes, compared, nanoseconds) =
+            sorted::forecast(self.rows, bound.bits(), encoding, mode, self.machine);
+        let bytes = sorted::bytes(self.rows, pages - 1, encoding);
+        let cost = Cost { bytes, probes, compared, nanoseconds, build: 0.0 };
+        self.candidate(Engine::Sorted(encoding), 1.0, &cost)
+    }
+
     fn tables(&self) -> Vec<Candidate> {
         // At most `Collection::MOST`, which is a `usize`.
         let rows = self.rows as usize;
@@ -139,8 +150,7 @@ impl Spread<'_> {
                 probes,
                 compared,
                 nanoseconds,
-                build: rows as f64
-                    * (self.machine.collected + tables.len() as f64 * self.machine.placed),
+                build: rows as f64 * tables.len() as f64 * self.machine.placed,
             };
             self.candidate(Engine::Tables(design), 1.0, &cost)
         };
@@ -164,9 +174,14 @@ impl Spread<'_> {
         let bound = f64::from(self.request.bound.bits());
         let ordering = (f64::from(prefix_bits) + probes) * (probes + bound).max(1.0).log2();
         let costs = self.machine.costs(self.rows as usize);
-        let stored = u64::from((Fingerprint::BITS - prefix_bits).div_ceil(8));
+        let tail_bits = MOST_WEAK_PREFIX_BITS - prefix_bits;
+        let tails = match tail_bits {
+            0 => 0,
+            _ => PackedInts::predicted_bytes(self.rows, (1u64 << tail_bits) - 1),
+        };
         let cost = Cost {
-            bytes: self.rows * stored
+            bytes: self.rows * size_of::<u32>() as u64
+                + tails
                 + PackedInts::predicted_bytes(self.rows, self.request.pages - 1)
                 + ((1u64 << prefix_bits) + 1) * size_of::<u32>() as u64,
             probes,
@@ -174,7 +189,7 @@ impl Spread<'_> {
             nanoseconds: ordering * self.machine.heap_step
                 + probes * costs.probe
                 + compared * costs.entry,
-            build: self.rows as f64 * (self.machine.collected + self.machine.placed),
+            build: self.rows as f64 * self.machine.placed,
         };
         let recall = self.request.recall.share();
         self.candidate(Engine::WeakBits { prefix_bits, probes: limit }, recall, &cost)

@@ -40,8 +40,6 @@ pub struct Machine {
     pub heap_step: f64,
     /// Permuting a fingerprint: `f c1` of 6.10.
     pub permuted: f64,
-    /// Sorting a fingerprint into a collection.
-    pub collected: f64,
     /// Sorting a fingerprint into a table.
     pub placed: f64,
 }
@@ -65,7 +63,6 @@ impl Machine {
             scanned: 0.12,
             heap_step: 3.0,
             permuted: 15.0,
-            collected: 80.0,
             placed: 25.0,
         }
     }
@@ -88,8 +85,7 @@ impl Machine {
     pub fn calibrate(clock: &mut dyn FnMut() -> u64) -> Self {
         let typical = Self::typical();
         let mut timed = Timed { clock };
-        let (small, _) = timed.collection(1 << 15);
-        let (large, collected) = timed.collection(1 << 22);
+        let (small, large) = (collection(1 << 15), collection(1 << 22));
 
         let buckets_of_128 = timed.per_probe(&small, Design::blocks(8, within(7)), 1 << 12).0;
         let buckets_of_4 = timed.per_probe(&small, Design::blocks(4, within(3)), 1 << 13).0;
@@ -110,7 +106,6 @@ impl Machine {
             scanned: believed(timed.per_scanned(small), typical.scanned),
             heap_step: typical.heap_step * pace,
             permuted: typical.permuted * pace,
-            collected: believed(collected, typical.collected),
             placed: believed(placed, typical.placed),
         }
     }
@@ -134,13 +129,6 @@ impl Timed<'_> {
         let start = (self.clock)();
         let done = work();
         (done, (self.clock)().saturating_sub(start) as f64)
-    }
-
-    /// So many evenly spread fingerprints, and nanoseconds for each.
-    fn collection(&mut self, rows: u64) -> (Collection, f64) {
-        let entries = (0..rows).map(|id| Entry { fingerprint: scattered(id), id });
-        let (pages, took) = self.nanoseconds(|| Collection::new(entries));
-        (pages.expect("four million fit"), took / rows as f64)
     }
 
     /// Nanoseconds for a probe, the best of three runs; and for placing a row in a table.
@@ -188,6 +176,12 @@ impl Timed<'_> {
         }
         best
     }
+}
+
+/// So many evenly spread fingerprints.
+fn collection(rows: u64) -> Collection {
+    let entries = (0..rows).map(|id| Entry { fingerprint: scattered(id), id });
+    Collection::new(entries).expect("four million fit")
 }
 
 /// Evenly spread, and different for different numbers: odd factors and shifts lose nothing.

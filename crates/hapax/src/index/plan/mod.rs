@@ -19,7 +19,7 @@
 //!
 //! # Reading order
 //!
-//! `engines` predicts each engine; `weak_bits` how many buckets the weak-bit search needs for a
+//! `engines` predicts each engine, `sorted` one of them; `weak_bits` how many buckets the weak-bit search needs for a
 //! recall; `reference` is the method the others are compared with. `machine` holds the constants
 //! of a machine and measures them. `choice` takes the best and says why.
 //!
@@ -44,12 +44,14 @@ mod choice;
 mod engines;
 mod machine;
 mod reference;
+mod sorted;
 mod weak_bits;
 
 pub use engines::candidates;
 pub use machine::Machine;
 pub use weak_bits::WEAK_BITS_WIDEST;
 
+use super::segment::Encoding;
 use super::tables::Design;
 use crate::fingerprint::MaxDistance;
 
@@ -147,6 +149,8 @@ pub enum Mode {
 pub enum Engine {
     /// [`Scan`](super::Scan).
     Scan,
+    /// A segment searched where it lies ([`SegmentView`](super::segment::SegmentView)).
+    Sorted(Encoding),
     /// [`Tables`](super::Tables) of this design, built with [`Machine::costs`].
     Tables(Design),
     /// One table sorted by its leading bits, and the likeliest flips of them.
@@ -171,6 +175,8 @@ impl Engine {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Scan => "scan",
+            Self::Sorted(Encoding::Plain) => "sorted",
+            Self::Sorted(Encoding::Compressed) => "sorted, compressed",
             Self::Tables(_) => "tables",
             Self::WeakBits { .. } => "weak bits",
             Self::SortedTables { .. } => "sorted tables",
@@ -180,7 +186,7 @@ impl Engine {
     /// How many tables of all fingerprints there are, beside the fingerprints themselves.
     pub fn tables(&self) -> u64 {
         match self {
-            Self::Scan => 0,
+            Self::Scan | Self::Sorted(_) => 0,
             Self::Tables(design) => design.keys().len() as u64,
             Self::WeakBits { .. } => 1,
             Self::SortedTables { blocks, taken } => super::tables::design::choose(*blocks, *taken),
@@ -191,7 +197,7 @@ impl Engine {
     pub fn is_reference(&self) -> bool {
         match self {
             Self::SortedTables { .. } => true,
-            Self::Scan | Self::Tables(_) | Self::WeakBits { .. } => false,
+            Self::Scan | Self::Sorted(_) | Self::Tables(_) | Self::WeakBits { .. } => false,
         }
     }
 }
@@ -217,7 +223,8 @@ pub struct Candidate {
     pub compared: f64,
     /// Time for a query in a batch, on one thread.
     pub nanoseconds_per_query: f64,
-    /// Time to build it from the fingerprints, on one thread.
+    /// Time to build it on one thread, once the fingerprints are in order: that much every
+    /// engine needs.
     pub build_nanoseconds: f64,
     /// Does it fit into the memory asked for?
     pub fits: bool,
