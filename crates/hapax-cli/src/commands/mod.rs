@@ -1,4 +1,4 @@
-//! What each command does, one file per command.
+//! What each command does, one file or folder per command.
 //!
 //! A command's `Arguments` are what was typed; its `run` works out what that means before it
 //! touches any page, so that bad arguments cost nothing.
@@ -6,6 +6,8 @@
 pub(crate) mod compare;
 pub(crate) mod dedup;
 pub(crate) mod fingerprint;
+pub(crate) mod near;
+pub(crate) mod plan;
 pub(crate) mod recipe;
 pub(crate) mod train;
 
@@ -22,6 +24,8 @@ pub(crate) fn run(command: Command) -> Result<(), Failure> {
         Command::Dedup(arguments) => dedup::run(&arguments),
         Command::Fingerprint(arguments) => fingerprint::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
+        Command::Near(arguments) => near::run(&arguments),
+        Command::Plan(arguments) => plan::run(&arguments),
         Command::Train(arguments) => train::run(&arguments),
         Command::Recipe(arguments) => recipe::run(&arguments),
     }

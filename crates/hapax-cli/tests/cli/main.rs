@@ -5,6 +5,8 @@
 //! - [`compare`]: two pages, on the terminal, as JSON and as a web page.
 //! - [`train`]: frequency tables, and fingerprints made with them.
 //! - [`recipe`]: listing, showing and using recipes.
+//! - [`near`]: an index of fingerprints, built, searched and described.
+//! - [`plan`]: what an index would take.
 //! - [`folder`]: a temporary folder and the program run in it.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
@@ -13,5 +15,7 @@ mod bad_input;
 mod compare;
 mod fingerprint;
 mod folder;
+mod near;
+mod plan;
 mod recipe;
 mod train;

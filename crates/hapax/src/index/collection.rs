@@ -180,6 +180,11 @@ impl Collection {
         }
     }
 
+    /// Heap bytes that so many distinct fingerprints with one id up to `largest_id` each take.
+    pub(super) fn predicted_bytes(rows: u64, largest_id: u64) -> u64 {
+        rows * size_of::<u64>() as u64 + PackedInts::predicted_bytes(rows, largest_id)
+    }
+
     /// Heap bytes held.
     pub fn memory_bytes(&self) -> usize {
         let shared = self.shared.as_ref().map_or(0, |shared| {

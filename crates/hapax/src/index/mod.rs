@@ -29,7 +29,8 @@
 //! [`near`] is the interface: queries, matches, batches. [`collection`] keeps fingerprints and
 //! ids; [`packed`] is how it keeps them small. [`scan`] is the judge of all others.
 //! [`tables`] is the exact engine for large sets. [`live`] takes inserts and removals while it
-//! answers; [`segment`] is its immutable part, in memory or in a file.
+//! answers; [`segment`] is its immutable part, in memory or in a file. [`plan`] says which engine
+//! to take for how many pages.
 //!
 //! # What this module promises
 //!
@@ -46,6 +47,7 @@ pub mod collection;
 pub mod live;
 pub mod near;
 pub mod packed;
+pub mod plan;
 pub mod scan;
 pub mod segment;
 pub mod tables;
