@@ -21,12 +21,14 @@
 //! |---|---|---|
 //! | [`Scan`] | compare with everything, many words at a time | exact |
 //! | [`Tables`] | bits that must agree name a bucket; look only there | exact |
+//! | [`WeakBits`] | flip the bits likeliest to differ; one table | as asked |
 //!
 //! # Reading order
 //!
 //! [`near`] is the interface: queries, matches, batches. [`collection`] keeps fingerprints and
 //! ids; [`packed`] is how it keeps them small. [`scan`] is the judge of all others.
-//! [`tables`] is the exact engine for large sets.
+//! [`tables`] is the exact engine for large sets, [`weak`] the one for little memory and for
+//! documents whose sums are known.
 //!
 //! # What this module promises
 //!
@@ -44,11 +46,13 @@ pub mod near;
 pub mod packed;
 pub mod scan;
 pub mod tables;
+pub mod weak;
 
 pub use collection::{BuildError, Collection, Entry};
 pub use near::{Answers, Effort, HammingIndex, Match, Query, SearchError};
 pub use scan::Scan;
 pub use tables::{Costs, Design, TableOptions, Tables};
+pub use weak::{Aim, Calibration, Recall, Shape, WeakBits, WeakOptions};
 
 #[cfg(test)]
 mod agreement;
