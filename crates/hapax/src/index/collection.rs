@@ -185,6 +185,12 @@ impl Collection {
         rows * size_of::<u64>() as u64 + PackedInts::predicted_bytes(rows, largest_id)
     }
 
+    /// The ids alone, for an engine that keeps the fingerprints in its own way. Rows keep their
+    /// numbers.
+    pub(super) fn without_fingerprints(self) -> Self {
+        Self { fingerprints: Vec::new(), ..self }
+    }
+
     /// Heap bytes held.
     pub fn memory_bytes(&self) -> usize {
         let shared = self.shared.as_ref().map_or(0, |shared| {
