@@ -56,7 +56,8 @@ fn settings() -> Settings {
     Settings::new(Recipe::built_in("web-1").unwrap().id(None))
 }
 
-type Rows = Vec<(&'static str, Vec<(Vec<u8>, Vec<u8>)>)>;
+type Row = (Vec<u8>, Vec<u8>);
+type Rows = Vec<(&'static str, Vec<Row>)>;
 
 /// Every row of a repository's file as bytes, table by table.
 fn rows(folder: &Path) -> Rows {
@@ -91,7 +92,7 @@ fn rows(folder: &Path) -> Rows {
 /// Puts all rows in as many commits as the repository made. Addresses come in the order in
 /// which pages came, everything else in the order of its keys.
 fn raw(folder: &Path, rows: &Rows, commits: usize) -> f64 {
-    let mut ordered: Vec<(&str, Vec<&(Vec<u8>, Vec<u8>)>)> =
+    let mut ordered: Vec<(&str, Vec<&Row>)> =
         rows.iter().map(|(name, rows)| (*name, rows.iter().collect())).collect();
     for (name, rows) in &mut ordered {
         if *name == "urls" {

@@ -139,7 +139,8 @@ impl<'t, 'r> Session<'t, 'r> {
     }
 
     fn observe(&mut self, seen: &Observation) -> Outcome<Decision> {
-        let (id, old) = self.page_at(&seen.url)?;
+        let (id, known) = self.page_at(&seen.url)?;
+        let old = known.clone().unwrap_or_else(PageData::blank);
         let facts = ScopeFacts { url: &seen.url, language: &seen.language, field: &seen.field };
         let mut new = PageData {
             content: seen.content,
@@ -161,20 +162,27 @@ impl<'t, 'r> Session<'t, 'r> {
             (Some(_), true) => Content::Same,
             (Some(_), false) => Content::Changed,
         };
-        self.put_page(id, &old, &new)?;
+        self.put_page(id, known.as_ref(), &new)?;
         let verdict = self.groups.seen(&world!(self), id, content).map_err(of_groups)?;
         self.decision(id, verdict)
     }
 
     fn redirect(&mut self, from: &str, to: &str, fetched: Option<u64>) -> Outcome<Decision> {
-        let (page, old) = self.page_at(from)?;
-        let (target, _) = self.page_at(to)?;
-        let mut new = old.clone().without_content();
+        let (page, known) = self.page_at(from)?;
+        let had_content = known.as_ref().is_some_and(|old| old.contents.is_some());
+        let mut new = known.clone().unwrap_or_else(PageData::blank).without_content();
         new.fetched = fetched.or(new.fetched);
-        if old.contents.is_some() {
+        if had_content {
             new.changed = fetched.or(new.changed);
         }
-        self.put_page(page, &old, &new)?;
+        self.put_page(page, known.as_ref(), &new)?;
+        let target = match self.page_at(to)? {
+            (target, Some(_)) => target,
+            (target, None) => {
+                self.put_page(target, None, &PageData::blank())?;
+                target
+            }
+        };
         let verdict = self.groups.redirects(&world!(self), page, target).map_err(of_groups)?;
         self.decision(page, verdict)
     }
@@ -209,7 +217,7 @@ impl<'t, 'r> Session<'t, 'r> {
             if self.groups.state().page(page)?.is_some() {
                 let old = page_data(&self.pages, page)?;
                 let new = PageData { scope: old.scope, ..PageData::blank() };
-                self.put_page(page, &old, &new)?;
+                self.put_page(page, Some(&old), &new)?;
             }
         }
         Ok(there.len() as u64)
@@ -219,7 +227,7 @@ impl<'t, 'r> Session<'t, 'r> {
         let Some(page) = self.urls.get(url)?.map(|row| PageId(row.value())) else { return Ok(0) };
         let old = page_data(&self.pages, page)?;
         let new = PageData { score, ..old.clone() };
-        self.put_page(page, &old, &new)?;
+        self.put_page(page, Some(&old), &new)?;
         self.groups.facts_changed(&world!(self), &[page]).map_err(of_groups)?;
         Ok(1)
     }
@@ -255,32 +263,29 @@ impl<'t, 'r> Session<'t, 'r> {
         Ok(up_to + 1 - first)
     }
 
-    /// The page at an address; a new one gets a number and a blank record.
-    fn page_at(&mut self, url: &str) -> Outcome<(PageId, PageData)> {
+    /// The page at an address; a new one gets a number, and its record from the caller.
+    fn page_at(&mut self, url: &str) -> Outcome<(PageId, Option<PageData>)> {
         if let Some(row) = self.urls.get(url)? {
             let page = PageId(row.value());
             drop(row);
-            return Ok((page, page_data(&self.pages, page)?));
+            return Ok((page, Some(page_data(&self.pages, page)?)));
         }
         let counters = &mut self.groups.state_mut().counters;
         let number = u32::try_from(counters.next_page).map_err(|_| Fault::Full("pages"))?;
         counters.next_page += 1;
         self.urls.insert(url, number)?;
         self.names.insert(number, url)?;
-        let blank = PageData::blank();
-        codec::write_page(PageId(number), &blank, &mut self.record);
-        self.pages.insert(number, self.record.as_slice())?;
-        Ok((PageId(number), blank))
+        Ok((PageId(number), None))
     }
 
     /// Writes a record, and keeps the index in step.
-    fn put_page(&mut self, page: PageId, old: &PageData, new: &PageData) -> Outcome<()> {
-        if new != old {
+    fn put_page(&mut self, page: PageId, old: Option<&PageData>, new: &PageData) -> Outcome<()> {
+        if Some(new) != old {
             codec::write_page(page, new, &mut self.record);
             self.pages.insert(page.0, self.record.as_slice())?;
         }
         let bits = |data: &PageData| data.contents.as_ref().map(|contents| contents.fingerprint);
-        let (was, is) = (bits(old), bits(new));
+        let (was, is) = (old.and_then(bits), bits(new));
         if was == is {
             return Ok(());
         }
@@ -298,7 +303,7 @@ impl<'t, 'r> Session<'t, 'r> {
                 continue;
             };
             let old = page_data(&self.pages, page)?;
-            self.put_page(page, &old, &PageData::blank())?;
+            self.put_page(page, Some(&old), &PageData::blank())?;
             self.pages.remove(page.0)?;
             self.urls.remove(url.as_str())?;
             let last = self.groups.state().counters.last_event;

@@ -8,6 +8,8 @@
 //! | `faults` | files that are not what they should be |
 //! | `killed` | a process that ends at any moment |
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 mod faults;
 mod killed;
 mod line;
