@@ -1,0 +1,17 @@
+//! The repository from outside.
+//!
+//! | module | what belongs there |
+//! |---|---|
+//! | `line` | pages on a line, of which only neighbours match |
+//! | `model` | any operations, against the groups in memory |
+//! | `operations` | one behaviour at a time |
+//! | `faults` | files that are not what they should be |
+//! | `killed` | a process that ends at any moment |
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod faults;
+mod killed;
+mod line;
+mod model;
+mod operations;
