@@ -96,7 +96,7 @@ impl Names {
         // No more than the bytes there are, so it is a `usize`.
         let count = count as usize;
         let ends = (0..count).map(|number| word_at(body, number * 8));
-        if !ends.clone().is_sorted() || ends.last().unwrap_or(0) != text {
+        if !ends.clone().is_sorted() || ends.max().unwrap_or(0) != text {
             return Err("the names are not what a writer writes; build the index again".to_owned());
         }
         Ok(Self { bytes, count })

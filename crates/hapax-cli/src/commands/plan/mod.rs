@@ -1,6 +1,8 @@
 //! `hapax plan`: which index, how large, how fast, before anything is built.
 //!
 //! The engine predicts; this file asks it, lends it a clock and shows the result.
+//!
+//! Numbers come from the engine's planner; this file reads arguments and prints.
 
 mod json;
 pub(crate) mod quantity;

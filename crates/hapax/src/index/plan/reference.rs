@@ -13,7 +13,7 @@
 //! The bytes are the thesis's own: no ids, and none of the other structures. What this module
 //! does not know: that such tables are an engine. They are in the benchmarks, not here.
 
-use super::{Candidate, Engine, Machine, Request};
+use super::{Candidate, Engine, Machine, Mode, Request};
 use crate::fingerprint::Fingerprint;
 use crate::index::tables::design::choose;
 
@@ -32,13 +32,14 @@ fn candidate(request: &Request, machine: &Machine, taken: u32) -> Candidate {
     let key_bits = f64::from(Fingerprint::BITS * taken) / f64::from(blocks);
     let bucket = pages / key_bits.exp2();
     let steps = key_bits.min(pages.log2());
-    let table = machine.permuted + steps * machine.bisected(request.pages) + bucket * machine.entry;
+    let table =
+        machine.permuted + steps * machine.bisected(request.pages) + bucket * machine.one_by_one();
     let bytes = u128::from(tables) * u128::from(request.pages) * u128::from(Fingerprint::BITS / 8);
     let total_bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
     // 6.9: a search for the first match ends somewhere between the first table and the last.
     let searched = match request.mode {
-        super::Mode::All => tables as f64,
-        super::Mode::First => (tables as f64 + 1.0) / 2.0,
+        Mode::All => tables as f64,
+        Mode::First => (tables as f64 + 1.0) / 2.0,
     };
     Candidate {
         engine: Engine::SortedTables { blocks, taken },
