@@ -11,7 +11,8 @@
 //! right. It is written when a repository is closed, and appears by renaming.
 
 use crate::tables::Counters;
-use hapax::fingerprint::RecipeId;
+use hapax::fingerprint::{MaxDistance, RecipeId};
+use hapax::index::HammingIndex;
 use hapax::index::live::{LiveIndex, LiveOptions};
 use hapax::index::segment::{Encoding, Removed, Segment, SegmentEngine, SegmentView};
 use std::fs;
@@ -22,8 +23,12 @@ pub(crate) const FILE: &str = "index.hpx";
 const MAGIC: &[u8; 8] = b"HPXLIVE1";
 const HEADER: usize = 24;
 /// The engine of a large segment.
-pub(crate) const ENGINE: SegmentEngine = SegmentEngine::Tables(10);
+pub(crate) const ENGINE: SegmentEngine = SegmentEngine::Tables(4);
 const SCANNED: usize = 8192;
+
+pub(crate) fn options(within: MaxDistance) -> LiveOptions {
+    LiveOptions::within(within).engine(ENGINE).scan_up_to(SCANNED)
+}
 
 pub(crate) fn engine_for(entries: usize) -> SegmentEngine {
     if entries <= SCANNED { SegmentEngine::Scan } else { ENGINE }
@@ -33,7 +38,7 @@ pub(crate) fn engine_for(entries: usize) -> SegmentEngine {
 pub(crate) fn load(
     folder: &Path,
     options: &LiveOptions,
-    within: hapax::fingerprint::MaxDistance,
+    within: MaxDistance,
     recipe: &RecipeId,
     counters: &Counters,
 ) -> Result<LiveIndex, String> {
@@ -52,10 +57,7 @@ pub(crate) fn load(
     }
     let view = SegmentView::open(body).map_err(|error| named(&error))?;
     view.must_be(recipe).map_err(|error| named(&error))?;
-    let entries = {
-        use hapax::index::HammingIndex;
-        view.len()
-    };
+    let entries = view.len();
     let segment =
         Segment::load(&view, engine_for(entries), within).map_err(|error| named(&error))?;
     let removed = Removed::none(entries);
@@ -79,10 +81,7 @@ pub(crate) fn save(
     let segment = match snapshot.segments().next() {
         Some((segment, _)) => &**segment,
         None => {
-            let built = Segment::build(Vec::new(), SegmentEngine::Scan, {
-                use hapax::index::HammingIndex;
-                index.snapshot().widest()
-            });
+            let built = Segment::build(Vec::new(), SegmentEngine::Scan, index.snapshot().widest());
             empty = built.map_err(|error| error.to_string())?;
             &empty
         }

@@ -14,7 +14,7 @@ use crate::view::{EventInfo, GroupInfo, Stats, View};
 use hapax::fingerprint::RecipeId;
 use hapax::group::Rules;
 use hapax::index::Entry;
-use hapax::index::live::{LiveIndex, LiveOptions};
+use hapax::index::live::LiveIndex;
 use hapax::index::segment::{Removed, Segment};
 use redb::backends::FileBackend;
 use redb::{Database, ReadableDatabase, ReadableTable};
@@ -117,7 +117,7 @@ impl Repository {
             let (ours, theirs) = (ours.clone(), settings.recipe);
             return Err(StoreError::OtherRecipe { folder: folder.to_owned(), ours, theirs });
         }
-        let options = LiveOptions::within(settings.within);
+        let options = index_file::options(settings.within);
         let loaded =
             index_file::load(folder, &options, settings.within, &settings.recipe, &counters);
         let (index, origin) = match loaded {
@@ -500,7 +500,7 @@ fn rebuild(db: &Database, settings: &Settings) -> Outcome<LiveIndex> {
     let count = entries.len();
     let engine = index_file::engine_for(count);
     let segment = Segment::build(entries, engine, settings.within).map_err(of_segment)?;
-    let options = LiveOptions::within(settings.within);
+    let options = index_file::options(settings.within);
     LiveIndex::from_segments(options, [(segment, Removed::none(count))]).map_err(of_segment)
 }
 

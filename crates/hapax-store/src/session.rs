@@ -65,6 +65,8 @@ pub(crate) struct Session<'t, 'r> {
     settings: Settings,
     policy: Policy,
     record: Vec<u8>,
+    /// The page that was written last, which an operation asks about most.
+    recent: Option<(PageId, PageData)>,
 }
 
 /// The pages as a session sees them.
@@ -75,6 +77,7 @@ macro_rules! world {
             names: &$session.names,
             index: $session.index.snapshot(),
             policy: $session.policy,
+            recent: $session.recent.as_ref(),
         }
     };
 }
@@ -94,6 +97,7 @@ impl<'t, 'r> Session<'t, 'r> {
             sources: transaction.open_table(tables::SOURCES)?,
             events: transaction.open_table(tables::EVENTS)?,
             counters,
+            touched: Default::default(),
             cleared: Vec::new(),
         };
         Ok(Self {
@@ -108,14 +112,16 @@ impl<'t, 'r> Session<'t, 'r> {
             policy: Policy::of(settings),
             settings: settings.clone(),
             record: Vec::new(),
+            recent: None,
         })
     }
 
     /// Writes what was counted. The settings may have changed, too.
     pub(crate) fn finish(mut self) -> Outcome<(Counters, Settings)> {
-        let counters = &mut self.groups.state_mut().counters;
-        counters.commits += 1;
-        let counters = *counters;
+        let state = self.groups.state_mut();
+        state.flush()?;
+        state.counters.commits += 1;
+        let counters = state.counters;
         counters.write(&mut self.transaction.open_table(tables::COUNTERS)?)?;
         Ok((counters, self.settings))
     }
@@ -284,6 +290,7 @@ impl<'t, 'r> Session<'t, 'r> {
             codec::write_page(page, new, &mut self.record);
             self.pages.insert(page.0, self.record.as_slice())?;
         }
+        self.recent = Some((page, new.clone()));
         let bits = |data: &PageData| data.contents.as_ref().map(|contents| contents.fingerprint);
         let (was, is) = (old.and_then(bits), bits(new));
         if was == is {
@@ -305,6 +312,7 @@ impl<'t, 'r> Session<'t, 'r> {
             let old = page_data(&self.pages, page)?;
             self.put_page(page, Some(&old), &PageData::blank())?;
             self.pages.remove(page.0)?;
+            self.recent = None;
             self.urls.remove(url.as_str())?;
             let last = self.groups.state().counters.last_event;
             self.former.insert(page.0, (last, url.as_str()))?;

@@ -1,6 +1,9 @@
 //! The groups' records in tables: [`GroupState`] while writing and while reading.
 //!
 //! Members and sources are visited in increasing order.
+//!
+//! An operation reads and writes the same few places and groups many times. A session keeps what
+//! it has touched of both in memory, and writes it once, in the order of the keys, at its end.
 
 use crate::codec::{self, ChangeBytes, GroupBytes, PlaceBytes};
 use crate::error::{Fault, Outcome};
@@ -8,6 +11,7 @@ use crate::tables::{Counters, pair, pairs_of};
 use hapax::group::live::state::Visit;
 use hapax::group::live::{Change, GroupId, GroupRecord, GroupState, PageId, PageRecord};
 use redb::{ReadOnlyTable, ReadableTable, Table};
+use std::collections::BTreeMap;
 
 /// In a transaction that writes.
 pub(crate) struct WriteState<'t> {
@@ -17,8 +21,36 @@ pub(crate) struct WriteState<'t> {
     pub(crate) sources: Table<'t, u64, ()>,
     pub(crate) events: Table<'t, u64, &'static ChangeBytes>,
     pub(crate) counters: Counters,
+    pub(crate) touched: Touched,
     /// Pages that lost their record, and may have got another since.
     pub(crate) cleared: Vec<PageId>,
+}
+
+/// Records that the tables do not have yet; `None` for those that are to be removed.
+#[derive(Default)]
+pub(crate) struct Touched {
+    places: BTreeMap<PageId, Option<PageRecord>>,
+    groups: BTreeMap<GroupId, Option<GroupRecord>>,
+}
+
+impl WriteState<'_> {
+    /// Writes what was touched.
+    pub(crate) fn flush(&mut self) -> Outcome<()> {
+        let Touched { places, groups } = std::mem::take(&mut self.touched);
+        for (page, record) in places {
+            match record {
+                Some(record) => _ = self.places.insert(page.0, &codec::write_place(record))?,
+                None => _ = self.places.remove(page.0)?,
+            }
+        }
+        for (group, record) in groups {
+            match record {
+                Some(record) => _ = self.groups.insert(group.0, &codec::write_group(&record))?,
+                None => _ = self.groups.remove(group.0)?,
+            }
+        }
+        Ok(())
+    }
 }
 
 /// In a snapshot.
@@ -72,11 +104,14 @@ impl GroupState for WriteState<'_> {
     type Error = Fault;
 
     fn page(&self, page: PageId) -> Outcome<Option<PageRecord>> {
-        place(&self.places, page)
+        match self.touched.places.get(&page) {
+            Some(record) => Ok(*record),
+            None => place(&self.places, page),
+        }
     }
 
     fn put_page(&mut self, page: PageId, new: Option<PageRecord>) -> Outcome<()> {
-        let old = place(&self.places, page)?;
+        let old = self.page(page)?;
         if old == new {
             return Ok(());
         }
@@ -97,31 +132,22 @@ impl GroupState for WriteState<'_> {
                 list.insert(key, ())?;
             }
         }
-        match new {
-            Some(record) => {
-                self.places.insert(page.0, &codec::write_place(record))?;
-            }
-            None => {
-                self.places.remove(page.0)?;
-                self.cleared.push(page);
-            }
+        self.touched.places.insert(page, new);
+        if new.is_none() {
+            self.cleared.push(page);
         }
         Ok(())
     }
 
     fn group(&self, number: GroupId) -> Outcome<Option<GroupRecord>> {
-        group(&self.groups, number)
+        match self.touched.groups.get(&number) {
+            Some(record) => Ok(*record),
+            None => group(&self.groups, number),
+        }
     }
 
     fn put_group(&mut self, group: GroupId, record: Option<GroupRecord>) -> Outcome<()> {
-        match record {
-            Some(record) => {
-                self.groups.insert(group.0, &codec::write_group(&record))?;
-            }
-            None => {
-                self.groups.remove(group.0)?;
-            }
-        }
+        self.touched.groups.insert(group, record);
         Ok(())
     }
 
@@ -140,7 +166,28 @@ impl GroupState for WriteState<'_> {
     }
 
     fn groups(&self, visit: Visit<'_, GroupId>) -> Outcome<()> {
-        visit_groups(&self.groups, visit)
+        let mut touched = self.touched.groups.iter().peekable();
+        let mut stored = self.groups.iter()?;
+        let mut next = stored.next().transpose()?;
+        loop {
+            // The lower number of both; what was touched overrules what is stored.
+            let stored_number = next.as_ref().map(|(number, _)| GroupId(number.value()));
+            let (number, there) = match (touched.peek(), stored_number) {
+                (None, None) => return Ok(()),
+                (Some(&(&number, record)), stored) if stored.is_none_or(|s| number <= s) => {
+                    (number, record.is_some())
+                }
+                (_, Some(number)) => (number, true),
+                (Some(_), None) => return Ok(()),
+            };
+            touched.next_if(|entry| *entry.0 == number);
+            if stored_number == Some(number) {
+                next = stored.next().transpose()?;
+            }
+            if there && visit(number).is_break() {
+                return Ok(());
+            }
+        }
     }
 
     fn append(&mut self, change: Change) -> Outcome<()> {

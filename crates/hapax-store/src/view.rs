@@ -113,7 +113,8 @@ impl View {
             None => None,
         };
         let policy = Policy::of(&self.settings);
-        let world = Pages { pages: &pages, names: &names, index: self.index.clone(), policy };
+        let world =
+            Pages { pages: &pages, names: &names, index: self.index.clone(), policy, recent: None };
         let scope = ScopeFacts { url: &seen.url, language: &seen.language, field: &seen.field };
         let scope = self.settings.scope.key(&scope);
         let limit = self.settings.groups.max_matches;

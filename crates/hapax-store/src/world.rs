@@ -58,6 +58,8 @@ pub(crate) struct Pages<'a, P, N> {
     pub(crate) names: &'a N,
     pub(crate) index: Snapshot,
     pub(crate) policy: Policy,
+    /// A page whose record need not be read.
+    pub(crate) recent: Option<&'a (PageId, PageData)>,
 }
 
 pub(crate) fn page_data(
@@ -82,10 +84,17 @@ where
     P: ReadableTable<u32, &'static [u8]>,
     N: ReadableTable<u32, &'static str>,
 {
+    fn data(&self, page: PageId) -> Outcome<Cow<'_, PageData>> {
+        match self.recent {
+            Some((recent, data)) if *recent == page => Ok(Cow::Borrowed(data)),
+            _ => page_data(self.pages, page).map(Cow::Owned),
+        }
+    }
+
     fn comparable(&self, page: PageId) -> Outcome<(ContentHash, Contents)> {
-        let data = page_data(self.pages, page)?;
-        match data.contents {
-            Some(contents) => Ok((data.content, contents)),
+        let data = self.data(page)?;
+        match &data.contents {
+            Some(contents) => Ok((data.content, contents.clone())),
             None => Err(Fault::Damaged(format!("page {page} has no content to compare"))),
         }
     }
@@ -132,7 +141,7 @@ where
     type Error = Fault;
 
     fn facts(&self, page: PageId) -> Outcome<PageFacts<'_>> {
-        let data = page_data(self.pages, page)?;
+        let data = self.data(page)?;
         Ok(PageFacts {
             url: Cow::Owned(name(self.names, page)?),
             // Addresses are unique; a number would tell who came first.
@@ -140,7 +149,7 @@ where
             score: data.score,
             fetched: data.fetched,
             words: data.words,
-            canonical: data.canonical.map(Cow::Owned),
+            canonical: data.canonical.clone().map(Cow::Owned),
             named_canonical: data.named_canonical,
         })
     }
@@ -151,7 +160,7 @@ where
     }
 
     fn near(&self, page: PageId, limit: usize) -> Outcome<Vec<Near>> {
-        let data = page_data(self.pages, page)?;
+        let data = self.data(page)?;
         match &data.contents {
             Some(contents) => {
                 self.near_content(&data.content, contents, data.scope, Some(page), limit)
@@ -161,6 +170,6 @@ where
     }
 
     fn scope(&self, page: PageId) -> Outcome<ScopeKey> {
-        Ok(page_data(self.pages, page)?.scope)
+        Ok(self.data(page)?.scope)
     }
 }
