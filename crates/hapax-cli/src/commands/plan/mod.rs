@@ -1,6 +1,9 @@
 //! `hapax plan`: which index, how large, how fast, before anything is built.
 //!
-//! The engine predicts; this file asks it, lends it a clock and shows the result.
+//! The engine predicts; this file asks it, lends it a clock and shows the result. When nothing
+//! fits into memory the candidates are shown all the same, and the error says what is needed.
+//!
+//! What this file does not know: how anything is predicted.
 
 mod json;
 pub(crate) mod quantity;
