@@ -1,6 +1,6 @@
 //! What a user can type. What it means is worked out by each command.
 
-use crate::commands::{compare, dedup, fingerprint, recipe, train};
+use crate::commands::{compare, dedup, fingerprint, groups, pairs, recipe, train};
 use clap::{Parser, Subcommand};
 
 /// Finds pages that are almost the same
@@ -30,6 +30,8 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     Dedup(Box<dedup::Arguments>),
     Fingerprint(fingerprint::Arguments),
+    Pairs(pairs::Arguments),
+    Groups(groups::Arguments),
     Compare(compare::Arguments),
     Train(train::Arguments),
     Recipe(recipe::Arguments),

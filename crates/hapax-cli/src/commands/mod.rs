@@ -6,7 +6,10 @@
 pub(crate) mod compare;
 pub(crate) mod dedup;
 pub(crate) mod fingerprint;
+pub(crate) mod groups;
+pub(crate) mod pairs;
 pub(crate) mod recipe;
+pub(crate) mod stage_input;
 pub(crate) mod train;
 
 use crate::arguments::Command;
@@ -21,6 +24,8 @@ pub(crate) fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::Dedup(arguments) => dedup::run(&arguments),
         Command::Fingerprint(arguments) => fingerprint::run(&arguments),
+        Command::Pairs(arguments) => pairs::run(&arguments),
+        Command::Groups(arguments) => groups::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Train(arguments) => train::run(&arguments),
         Command::Recipe(arguments) => recipe::run(&arguments),

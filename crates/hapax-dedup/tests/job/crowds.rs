@@ -54,8 +54,9 @@ fn crowds_do_not_swallow_pages_that_are_alike_in_fingerprint_only() {
     // Two templates of the same words in another order: equal fingerprints, no common passage.
     let ordered: Vec<String> = (0..120).map(|i| format!("w{i}")).collect();
     let (one, two): (Vec<_>, Vec<_>) = (ordered.clone(), ordered.into_iter().rev().collect());
-    let template =
-        |i: usize| format!("{} {i}", if i % 2 == 0 { one.join(" ") } else { two.join(" ") });
+    let template = |i: usize| {
+        format!("{} {i}", if i.is_multiple_of(2) { one.join(" ") } else { two.join(" ") })
+    };
     let summary = clean(template, 2_000);
     assert_eq!(summary.kept, 2, "{summary:?}");
 }
