@@ -1,4 +1,7 @@
 //! A batch against a file of sorted chunks, beside the thesis's baseline.
+//!
+//! The baseline of the thesis runs beside it on a sample and is scaled; its hits there must be ours.
+//! Answers are checked against what was planted and against a scan before a time is printed.
 
 use std::ops::ControlFlow;
 use std::time::Duration;

@@ -1,4 +1,7 @@
 //! One segment in every engine and encoding: bytes, opening, searching.
+//!
+//! Opening is timed with the bytes in memory: it is the checking that costs, not the disk. Rates
+//! are queries by CPU time of this thread, in batches.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -25,13 +25,13 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 64)]
     insert_batch: usize,
     /// How many times larger each tier of segments is than the one before
-    #[arg(long, default_value_t = 8)]
+    #[arg(long, default_value_t = 12)]
     growth: usize,
     /// Segments in a tier
     #[arg(long, default_value_t = 1)]
     runs: usize,
     /// Entries of the mutable part
-    #[arg(long, default_value_t = 8192)]
+    #[arg(long, default_value_t = 16384)]
     head: usize,
     /// Segments of at most so many entries are scanned
     #[arg(long, default_value_t = 8192)]

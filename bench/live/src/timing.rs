@@ -1,4 +1,7 @@
 //! Clocks and numbers for people.
+//!
+//! A rate by the clock on the wall depends on who else wants the CPU; one by CPU time does not, and
+//! is what ratios are taken of.
 
 use std::time::{Duration, Instant};
 

@@ -1,6 +1,6 @@
 //! What a user can type. What it means is worked out by each command.
 
-use crate::commands::{compare, dedup, fingerprint, groups, pairs, recipe, train};
+use crate::commands::{compare, dedup, fingerprint, groups, near, pairs, plan, recipe, train};
 use clap::{Parser, Subcommand};
 
 /// Finds pages that are almost the same
@@ -18,6 +18,8 @@ Examples:
   hapax fingerprint crawl/ --out crawl.txt     every page under a folder
   curl -s URL | hapax fingerprint - --json     one page, everything about it
   hapax compare old.html new.html              what changed, and how alike they are
+  hapax near find new.txt --index crawl.seg    which stored fingerprints are near these
+  hapax plan --pages 8e9 --within 3            which index that many pages need
   hapax help fingerprint                       more about a command"
 )]
 pub(crate) struct Arguments {
@@ -33,6 +35,8 @@ pub(crate) enum Command {
     Pairs(pairs::Arguments),
     Groups(groups::Arguments),
     Compare(compare::Arguments),
+    Near(near::Arguments),
+    Plan(plan::Arguments),
     Train(train::Arguments),
     Recipe(recipe::Arguments),
 }

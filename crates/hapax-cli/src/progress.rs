@@ -1,6 +1,8 @@
 //! What is told on standard error: progress on a terminal, notes, and the closing summary.
 //!
 //! A write to standard error that fails is ignored: there is nobody left to tell.
+//!
+//! Does not know what is being done, only how much of it.
 
 use crate::readable;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};

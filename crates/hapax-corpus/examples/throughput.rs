@@ -2,6 +2,9 @@
 //!
 //! `cargo run --release -p hapax-corpus --example throughput -- FILE...` prints, for each file,
 //! MB of unpacked bytes a second for both, best of three, and the ratio. `.gz` and `.zst` only.
+//! The time is that of this thread on the processor where the system tells it (Linux), so that
+//! other work on the machine does not count; elsewhere it is the clock's. The system counts in
+//! steps, so a file should unpack to 50 MB or more.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -15,13 +18,24 @@ fn best(run: impl Fn() -> Outcome) -> Result<((u64, u64), f64), Box<dyn std::err
     let mut fastest = f64::MAX;
     let mut answer = (0, 0);
     for round in 0..3 {
-        let start = Instant::now();
+        let (start, worked) = (Instant::now(), processor_seconds());
         let found = run()?;
-        fastest = fastest.min(start.elapsed().as_secs_f64());
+        let seconds = match (worked, processor_seconds()) {
+            (Some(before), Some(after)) => after - before,
+            _ => start.elapsed().as_secs_f64(),
+        };
+        fastest = fastest.min(seconds);
         assert!(round == 0 || found == answer, "the same file gives the same answer");
         answer = found;
     }
     Ok((answer, fastest))
+}
+
+/// How long this thread has been running on a processor.
+fn processor_seconds() -> Option<f64> {
+    let statistics = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    let nanoseconds: f64 = statistics.split(' ').next()?.parse().ok()?;
+    Some(nanoseconds / 1e9)
 }
 
 fn unpack(path: &str) -> Outcome {

@@ -1,4 +1,4 @@
-//! What each command does, one file per command.
+//! What each command does, one file or folder per command.
 //!
 //! A command's `Arguments` are what was typed; its `run` works out what that means before it
 //! touches any page, so that bad arguments cost nothing.
@@ -7,7 +7,9 @@ pub(crate) mod compare;
 pub(crate) mod dedup;
 pub(crate) mod fingerprint;
 pub(crate) mod groups;
+pub(crate) mod near;
 pub(crate) mod pairs;
+pub(crate) mod plan;
 pub(crate) mod recipe;
 pub(crate) mod stage_input;
 pub(crate) mod train;
@@ -27,6 +29,8 @@ pub(crate) fn run(command: Command) -> Result<(), Failure> {
         Command::Pairs(arguments) => pairs::run(&arguments),
         Command::Groups(arguments) => groups::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
+        Command::Near(arguments) => near::run(&arguments),
+        Command::Plan(arguments) => plan::run(&arguments),
         Command::Train(arguments) => train::run(&arguments),
         Command::Recipe(arguments) => recipe::run(&arguments),
     }

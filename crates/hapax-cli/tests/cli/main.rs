@@ -6,6 +6,8 @@
 //! - [`dedup`]: corpora cleaned, and the stages one by one.
 //! - [`train`]: frequency tables, and fingerprints made with them.
 //! - [`recipe`]: listing, showing and using recipes.
+//! - [`near`]: an index of fingerprints, built, searched and described.
+//! - [`plan`]: what an index would take.
 //! - [`folder`]: a temporary folder and the program run in it.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
@@ -15,5 +17,7 @@ mod compare;
 mod dedup;
 mod fingerprint;
 mod folder;
+mod near;
+mod plan;
 mod recipe;
 mod train;

@@ -1,4 +1,7 @@
 //! A file that appears under its name only when it is complete.
+//!
+//! Nothing is seen under the final name before everything is written and on the disk; a failure
+//! leaves what was there before.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};

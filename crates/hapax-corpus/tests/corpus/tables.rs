@@ -1,4 +1,4 @@
-//! Parquet in.
+//! Parquet in and out: columns by name, damaged footers, schemas that are kept.
 
 use std::fs::File;
 use std::path::Path;

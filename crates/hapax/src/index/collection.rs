@@ -180,6 +180,17 @@ impl Collection {
         }
     }
 
+    /// Heap bytes that so many distinct fingerprints with one id up to `largest_id` each take.
+    pub(super) fn predicted_bytes(rows: u64, largest_id: u64) -> u64 {
+        rows * size_of::<u64>() as u64 + PackedInts::predicted_bytes(rows, largest_id)
+    }
+
+    /// The ids alone, for an engine that keeps the fingerprints in its own way. Rows keep their
+    /// numbers.
+    pub(super) fn without_fingerprints(self) -> Self {
+        Self { fingerprints: Vec::new(), ..self }
+    }
+
     /// Heap bytes held.
     pub fn memory_bytes(&self) -> usize {
         let shared = self.shared.as_ref().map_or(0, |shared| {

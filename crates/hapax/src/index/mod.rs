@@ -23,13 +23,16 @@
 //! | [`Tables`] | bits that must agree name a bucket; look only there | exact |
 //! | [`LiveIndex`](live::LiveIndex) | a mutable head and immutable segments, each with an engine | exact |
 //! | [`SegmentView`](segment::SegmentView) | one sorted array, searched in the bytes of a file | exact |
+//! | [`WeakBits`] | flip the bits likeliest to differ; one table | as asked |
 //!
 //! # Reading order
 //!
 //! [`near`] is the interface: queries, matches, batches. [`collection`] keeps fingerprints and
 //! ids; [`packed`] is how it keeps them small. [`scan`] is the judge of all others.
 //! [`tables`] is the exact engine for large sets. [`live`] takes inserts and removals while it
-//! answers; [`segment`] is its immutable part, in memory or in a file.
+//! answers; [`segment`] is its immutable part, in memory or in a file. [`plan`] says which engine
+//! to take for how many pages. [`weak`] is the engine for little memory and for documents whose
+//! sums are known.
 //!
 //! # What this module promises
 //!
@@ -46,14 +49,17 @@ pub mod collection;
 pub mod live;
 pub mod near;
 pub mod packed;
+pub mod plan;
 pub mod scan;
 pub mod segment;
 pub mod tables;
+pub mod weak;
 
 pub use collection::{BuildError, Collection, Entry};
 pub use near::{Answers, Effort, HammingIndex, Match, Query, SearchError};
 pub use scan::Scan;
 pub use tables::{Costs, Design, TableOptions, Tables};
+pub use weak::{Aim, Calibration, Recall, Shape, WeakBits, WeakOptions};
 
 #[cfg(test)]
 mod agreement;

@@ -17,9 +17,15 @@ pub struct PackedInts {
 impl PackedInts {
     /// `len` zeros, each wide enough for `largest`.
     pub fn zeros(len: usize, largest: u64) -> Self {
-        let width = (u64::BITS - largest.leading_zeros()).max(1);
+        let width = width(largest);
         let words = (len * width as usize).div_ceil(64) + 1;
         Self { words: filled(words, 0), width, len }
+    }
+
+    /// Heap bytes that `len` values up to `largest` will take.
+    pub(super) fn predicted_bytes(len: u64, largest: u64) -> u64 {
+        let bits = u128::from(len) * u128::from(width(largest));
+        (bits.div_ceil(64) as u64 + 1) * size_of::<u64>() as u64
     }
 
     /// How many values there are.
@@ -69,6 +75,11 @@ impl PackedInts {
     fn mask(&self) -> u64 {
         u64::MAX >> (64 - self.width)
     }
+}
+
+/// Bits that the values up to `largest` need.
+fn width(largest: u64) -> u32 {
+    (u64::BITS - largest.leading_zeros()).max(1)
 }
 
 impl FromIterator<u64> for PackedInts {

@@ -19,7 +19,7 @@
 //!
 //! Only the stages move the set through main memory, and there are `k + 1` of them whatever
 //! `m` is. A larger `m` makes buckets smaller and keys more numerous; `m = k + 1` has one key a
-//! stage. Of the bits of a key, as many are used as give buckets of [`BUCKET`]; a pair belongs to
+//! stage. Of the bits of a key, as many are used as give small buckets; a pair belongs to
 //! the first key on whose *used* bits it agrees, and is reported there only. `m = k` stands for
 //! no key at all: everything is compared with everything.
 //!

@@ -3,7 +3,7 @@
 //! Joins are bound by memory traffic, so a record with a 32-bit id takes 12 bytes and not 16.
 //! Ids are `u32` or `u64`; whoever has other names numbers them.
 //!
-//! [`Stored`] is how records and pairs pass through a [`Spill`](super::Spill): little-endian
+//! `Stored` is how records and pairs pass through a [`Spill`](super::Spill): little-endian
 //! bytes of a fixed length. That form lives as long as one join and is no file format.
 
 use std::fmt::Debug;

@@ -1,4 +1,7 @@
 //! How a live index is kept.
+//!
+//! Each setting trades the time of a search against the work of writing or memory; none changes an
+//! answer. Settings outside their range are moved into it, so that every value is usable.
 
 use crate::fingerprint::MaxDistance;
 use crate::index::segment::SegmentEngine;
@@ -26,8 +29,8 @@ impl LiveOptions {
     pub const fn within(bound: MaxDistance) -> Self {
         Self {
             bound,
-            head: 8192,
-            growth: 8,
+            head: 16384,
+            growth: 12,
             runs: 1,
             scan_up_to: 8192,
             engine: SegmentEngine::Tables(10),
@@ -35,7 +38,7 @@ impl LiveOptions {
     }
 
     /// How many entries the mutable part takes before it becomes a segment. Every search scans
-    /// it. At least 1; 8192 unless said.
+    /// it. At least 1; 16384 unless said.
     #[must_use]
     pub const fn head(mut self, entries: usize) -> Self {
         self.head = if entries == 0 { 1 } else { entries };
@@ -43,7 +46,7 @@ impl LiveOptions {
     }
 
     /// How many times larger each tier of segments is than the one before. A small number means
-    /// less rewriting within a tier and more tiers. At least 2; 8 unless said.
+    /// less rewriting within a tier and more tiers. At least 2; 12 unless said.
     #[must_use]
     pub const fn growth(mut self, times: usize) -> Self {
         self.growth = if times < 2 { 2 } else { times };

@@ -1,4 +1,7 @@
 //! A live index against a map, through any interleaving, on one thread and on several.
+//!
+//! The judge is an ordered map from id to fingerprint, copied for every snapshot and scanned for
+//! every query. Ids and centres are few, so that replacing, removing and matching happen often.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;

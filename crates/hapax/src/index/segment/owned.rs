@@ -133,7 +133,7 @@ impl Segment {
                 let bytes = write(&ranked, ids.iter().copied(), largest_id, "", encoding)
                     .expect("no name is short enough");
                 let layout = Layout::read(&bytes).expect("just written");
-                let heap = bytes.capacity();
+                let heap = bytes.capacity() + size_of::<Vec<u8>>() + 2 * size_of::<usize>();
                 let kernel = Kernel::best();
                 Body::Bytes { bytes: Arc::new(bytes), layout: Box::new(layout), kernel, heap }
             }
@@ -147,13 +147,15 @@ impl Segment {
     ///
     /// As [`SegmentView::open`].
     pub fn map(bytes: SharedBytes) -> Result<Self, SegmentError> {
-        let view = SegmentView::open((*bytes).as_ref())?;
+        let layout = Layout::read((*bytes).as_ref())?;
+        let kernel = Kernel::best();
+        let view = SegmentView::lay((*bytes).as_ref(), &layout, kernel)?;
+        view.check()?;
         let ids = view.ids();
         let entries = ids.len();
         let ends = if entries == 0 { (0, 0) } else { (ids.get(0), ids.get(entries - 1)) };
         let (smallest_id, largest_id) = ends;
-        let layout = Box::new(Layout::read((*bytes).as_ref())?);
-        let body = Body::Bytes { bytes, layout, kernel: Kernel::best(), heap: 0 };
+        let body = Body::Bytes { bytes, layout: Box::new(layout), kernel, heap: 0 };
         Ok(Self { body, entries, smallest_id, largest_id })
     }
 

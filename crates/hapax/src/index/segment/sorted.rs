@@ -14,9 +14,6 @@ use std::ops::{ControlFlow, Range};
 use crate::hamming::{Lanes, Work};
 use crate::index::near::{Effort, Query};
 
-/// Nanoseconds to look up a bucket.
-const PROBE: f64 = 12.0;
-
 /// Fingerprints decoded at once: 4 KiB.
 const TILE: usize = 512;
 
@@ -28,6 +25,9 @@ const AHEAD: usize = 32;
 
 /// Fingerprints in ascending order, wherever they are.
 pub(super) trait SortedArray {
+    /// Nanoseconds to look up a bucket. These three decide only how a search goes about it.
+    const PROBE: f64;
+
     /// Nanoseconds to decode and compare one fingerprint of a bucket.
     const ENTRY: f64;
 
@@ -176,7 +176,7 @@ fn cheapest_prefix<A: SortedArray>(array: &A, bound: u32) -> u32 {
             of_weight *= f64::from(bits - weight + 1) / f64::from(weight);
             probes += of_weight;
         }
-        let cost = probes * (PROBE + rows / (1u64 << bits) as f64 * A::ENTRY);
+        let cost = probes * (A::PROBE + rows / (1u64 << bits) as f64 * A::ENTRY);
         if cost < best.0 {
             best = (cost, bits);
         }

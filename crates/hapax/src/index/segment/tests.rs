@@ -1,4 +1,7 @@
 //! Segments against plain lists, and their bytes against damage.
+//!
+//! Damage comes in two kinds: accidents, which checksums must find, and wrong content under right
+//! checksums, which must be an error or a well-formed segment that can be searched.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -238,4 +241,28 @@ fn a_popular_fingerprint_is_one_row() {
         std::ops::ControlFlow::Continue(())
     });
     assert_eq!((calls, effort.unwrap().compared), (100_000, 1));
+}
+
+/// The worked example of `docs/format.md`.
+#[test]
+fn the_example_in_the_format_document_is_what_is_written() {
+    let entry = |bits, id| Entry { fingerprint: Fingerprint::from_bits(bits), id };
+    let entries = vec![entry(0xff00, 7), entry(0xff01, 9), entry(0xff00, 12)];
+    let bound = MaxDistance::new(3).unwrap();
+    let segment = Segment::build(entries, SegmentEngine::Scan, bound).unwrap();
+    let recipe: RecipeId = "web-1:0123456789abcdef".parse().unwrap();
+    let document = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/format.md");
+    let document = std::fs::read_to_string(document).unwrap();
+    let identity = |bytes: &[u8]| SegmentView::open(bytes).unwrap().identity();
+    let plain = segment.to_bytes(&recipe, Encoding::Plain).unwrap();
+    let compressed = segment.to_bytes(&recipe, Encoding::Compressed).unwrap();
+    let mut removed = Removed::none(3);
+    removed.insert(1);
+    for bytes in [&plain, &compressed, &removed.to_bytes(identity(&plain))] {
+        for (row, bytes) in bytes.chunks(16).enumerate() {
+            let hex: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            let line = format!("{:04x}  {}", row * 16, hex.join(" "));
+            assert!(document.lines().any(|l| l.trim_end() == line), "missing: {line}");
+        }
+    }
 }

@@ -206,7 +206,7 @@ impl<'a> SegmentView<'a> {
     }
 
     /// Is every column what a writer writes? Checksums tell damage; this tells the rest.
-    fn check(&self) -> Result<(), SegmentError> {
+    pub(super) fn check(&self) -> Result<(), SegmentError> {
         let wrong = |part| Err(SegmentError::Content { part });
         let strictly =
             |sequence: Monotone<'_>| sequence.check() && sequence.iter().is_sorted_by(|a, b| a < b);
@@ -305,6 +305,7 @@ impl Plain<'_> {
 }
 
 impl SortedArray for Plain<'_> {
+    const PROBE: f64 = 12.0;
     const ENTRY: f64 = 0.3;
     const SCANNED: f64 = 0.1;
 
@@ -345,6 +346,7 @@ impl SortedArray for Plain<'_> {
 
 /// The unary half of Elias-Fano is the directory.
 impl SortedArray for Monotone<'_> {
+    const PROBE: f64 = 100.0;
     const ENTRY: f64 = 2.0;
     const SCANNED: f64 = 0.15;
 

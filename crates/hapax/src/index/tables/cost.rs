@@ -17,6 +17,7 @@
 //! k = 8, 188 with 2,869 took 3.5 us and 57 with 7,080 took 3.8 us.
 
 use super::design::{Design, Group, choose, fewest_flips};
+use super::table::{Table, highest};
 use crate::fingerprint::{Fingerprint, MaxDistance};
 
 /// What the steps of a lookup take.
@@ -49,15 +50,55 @@ const LEAST_BUCKET: usize = 4;
 pub(super) fn prefix_bits(rows: usize, key_bits: u32, radius: u32, costs: Costs) -> (u32, f64) {
     let most = (rows / LEAST_BUCKET).max(1).ilog2().min(key_bits).min(MOST_PREFIX_BITS);
     let cost = |p: u32| {
-        let probes: u64 = (0..=radius.min(p)).map(|i| choose(p, i)).sum();
-        probes as f64 * (costs.probe + rows as f64 / (1u64 << p) as f64 * costs.entry)
+        let bucket = rows as f64 / (1u64 << p) as f64;
+        probes(p, radius) as f64 * (costs.probe + bucket * costs.entry)
     };
     (0..=most).map(|p| (p, cost(p))).min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((0, 0.0))
 }
 
+/// How many ways there are to flip at most `radius` of `prefix_bits` bits.
+pub(in crate::index) fn probes(prefix_bits: u32, radius: u32) -> u64 {
+    (0..=radius.min(prefix_bits)).map(|i| choose(prefix_bits, i)).fold(0, u64::saturating_add)
+}
+
+/// What one table of a design is predicted to take per query.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::index) struct TableForecast {
+    /// The bits its directory uses.
+    pub(in crate::index) prefix: u64,
+    /// How many of them a match may have flipped.
+    pub(in crate::index) radius: u32,
+    /// Buckets looked up.
+    pub(in crate::index) probes: f64,
+    /// Fingerprints in them, when they are spread evenly.
+    pub(in crate::index) compared: f64,
+    /// For all of that.
+    pub(in crate::index) nanoseconds: f64,
+    /// Heap bytes of the table; a few hundred for a list of runs and of other tables are left
+    /// out.
+    pub(in crate::index) bytes: u64,
+}
+
+/// The tables that [`Tables::build`](super::Tables::build) makes of a design.
+pub(in crate::index) fn forecast(rows: usize, design: &Design, costs: Costs) -> Vec<TableForecast> {
+    let table = |key: &super::Key| {
+        let (bits, nanoseconds) = prefix_bits(rows, key.mask.count_ones(), key.radius, costs);
+        let probes = probes(bits, key.radius) as f64;
+        TableForecast {
+            prefix: highest(key.mask, bits),
+            radius: key.radius,
+            probes,
+            compared: probes * rows as f64 / (1u64 << bits) as f64,
+            nanoseconds,
+            bytes: Table::predicted_bytes(rows as u64, bits, design.bound().bits()),
+        }
+    };
+    design.keys().iter().map(table).collect()
+}
+
 /// The design with the smallest predicted time among all groups of blocks that need no more
 /// than `most_tables` tables.
-pub(super) fn cheapest(
+pub(in crate::index) fn cheapest(
     rows: usize,
     bound: MaxDistance,
     most_tables: usize,

@@ -168,7 +168,7 @@ pub(super) fn fewest_flips(flips: u32, blocks: u32, taken: u32) -> u32 {
 }
 
 /// `n` over `k`, saturating.
-pub(super) fn choose(n: u32, k: u32) -> u64 {
+pub(in crate::index) fn choose(n: u32, k: u32) -> u64 {
     (0..u64::from(k.min(n.saturating_sub(k))))
         .fold(1, |product: u64, i| product.saturating_mul(u64::from(n) - i) / (i + 1))
 }

@@ -179,6 +179,18 @@ impl Table {
         self.rows.get(place as usize) as usize
     }
 
+    /// What [`memory_bytes`](Self::memory_bytes) will be, without the lists of runs and of
+    /// earlier tables; and the table itself, which lies on the heap of its owner.
+    pub(super) fn predicted_bytes(rows: u64, prefix_bits: u32, bound: u32) -> u64 {
+        let filter = if bound <= WIDEST_FOR_NARROW { size_of::<u32>() } else { size_of::<u64>() };
+        let directory = ((1u64 << prefix_bits) + 1) * size_of::<u32>() as u64;
+        let filters = (rows + WINDOW as u64) * filter as u64;
+        directory
+            + filters
+            + PackedInts::predicted_bytes(rows, rows.saturating_sub(1))
+            + size_of::<Self>() as u64
+    }
+
     /// Heap bytes held.
     pub(super) fn memory_bytes(&self) -> usize {
         let filters = match &self.filters {
@@ -222,7 +234,7 @@ fn directory(fingerprints: &[u64], prefix: &BitGather) -> Vec<u32> {
 }
 
 /// The `count` highest set bits of `mask`, or all of them.
-fn highest(mask: u64, count: u32) -> u64 {
+pub(super) fn highest(mask: u64, count: u32) -> u64 {
     let mut low = mask;
     for _ in 0..count.min(mask.count_ones()) {
         low &= !(1u64 << low.ilog2());

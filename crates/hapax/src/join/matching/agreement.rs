@@ -1,4 +1,7 @@
 //! Both methods against comparing everything.
+//!
+//! Clustered inputs, cut into chunks of any size, on any number of threads; find-first must answer
+//! exactly the queries that find-all answers.
 
 use std::collections::BTreeMap;
 

@@ -28,6 +28,9 @@ pub trait Flips: Sync {
     fn of(&self, query: usize) -> &[u64];
 }
 
+/// Queries between asking for a line of memory and reading it.
+const AHEAD: usize = 4;
+
 /// Queries that one task handles.
 const TOGETHER: usize = 1 << 14;
 
@@ -108,14 +111,14 @@ struct Search<'a, F> {
 impl<F: Flips> Search<'_, F> {
     /// Hits with positions inside the chunk, in the order of the queries given.
     ///
-    /// A query's directory entries are asked for two queries ahead, its buckets one ahead.
+    /// A query's directory entries are asked for well ahead of it, its buckets half as far.
     fn run(&self, queries: &[u32]) -> Vec<Hit> {
         let mut found = Vec::new();
         for (number, &query) in queries.iter().enumerate() {
-            if let Some(&ahead) = queries.get(number + 8) {
+            if let Some(&ahead) = queries.get(number + 2 * AHEAD) {
                 self.each_prefix(ahead, |prefix| prefetch(&self.directory, prefix));
             }
-            if let Some(&ahead) = queries.get(number + 4) {
+            if let Some(&ahead) = queries.get(number + AHEAD) {
                 self.each_prefix(ahead, |prefix| {
                     prefetch(self.stored, self.directory[prefix] as usize);
                 });

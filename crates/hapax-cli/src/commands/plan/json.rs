@@ -1,0 +1,141 @@
+//! A plan as `--json` shows it. The engine's types are not a format; these are.
+
+use crate::failure::Failure;
+use hapax::index::plan::{Candidate, Engine, Machine, Mode, Plan, PlanError, Request};
+use serde::Serialize;
+
+#[derive(Serialize)]
+struct Document<'a> {
+    request: RequestRecord,
+    machine: MachineRecord,
+    candidates: Vec<CandidateRecord>,
+    /// Position among the candidates; null when nothing fits.
+    chosen: Option<usize>,
+    reason: Option<&'a str>,
+    /// Bytes the smallest candidate needs, when nothing fits.
+    needed_bytes: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct RequestRecord {
+    pages: u64,
+    within: u32,
+    memory_bytes: Option<u64>,
+    recall: f64,
+    first: bool,
+}
+
+#[derive(Serialize)]
+struct MachineRecord {
+    near_probe_ns: f64,
+    far_probe_ns: f64,
+    entry_ns: f64,
+    scanned_ns: f64,
+    heap_step_ns: f64,
+    permuted_ns: f64,
+    placed_ns: f64,
+}
+
+#[derive(Serialize)]
+struct CandidateRecord {
+    engine: &'static str,
+    /// Listed for comparison, never chosen.
+    reference: bool,
+    tables: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    keys: Option<Vec<KeyRecord>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prefix_bits: Option<u32>,
+    parts: u64,
+    recall: f64,
+    bytes_per_page: f64,
+    total_bytes: u64,
+    probes: f64,
+    compared: f64,
+    nanoseconds_per_query: f64,
+    build_nanoseconds: f64,
+    fits: bool,
+}
+
+/// Bit positions that name a bucket, and how many of them may differ.
+#[derive(Serialize)]
+struct KeyRecord {
+    mask: String,
+    radius: u32,
+}
+
+/// The whole answer, one line.
+///
+/// # Errors
+///
+/// None in practice: every value has a JSON form.
+pub(super) fn document(
+    request: &Request,
+    machine: &Machine,
+    candidates: &[Candidate],
+    plan: &Result<Plan, PlanError>,
+) -> Result<Vec<u8>, Failure> {
+    let needed_bytes = match plan {
+        Err(PlanError::Memory { needed, .. }) => Some(*needed),
+        _ => None,
+    };
+    let plan = plan.as_ref().ok();
+    let document = Document {
+        request: RequestRecord {
+            pages: request.pages,
+            within: request.bound.bits(),
+            memory_bytes: request.memory,
+            recall: request.recall.share(),
+            first: request.mode == Mode::First,
+        },
+        machine: MachineRecord {
+            near_probe_ns: machine.near_probe,
+            far_probe_ns: machine.far_probe,
+            entry_ns: machine.entry,
+            scanned_ns: machine.scanned,
+            heap_step_ns: machine.heap_step,
+            permuted_ns: machine.permuted,
+            placed_ns: machine.placed,
+        },
+        candidates: candidates.iter().map(candidate).collect(),
+        chosen: plan.map(|plan| plan.chosen),
+        reason: plan.map(|plan| plan.reason.as_str()),
+        needed_bytes,
+    };
+    let mut line = serde_json::to_vec(&document).map_err(anyhow::Error::new)?;
+    line.push(b'\n');
+    Ok(line)
+}
+
+fn candidate(candidate: &Candidate) -> CandidateRecord {
+    let keys = match &candidate.engine {
+        Engine::Tables(design) => Some(
+            design
+                .keys()
+                .iter()
+                .map(|key| KeyRecord { mask: format!("{:016x}", key.mask), radius: key.radius })
+                .collect(),
+        ),
+        _ => None,
+    };
+    let prefix_bits = match candidate.engine {
+        Engine::WeakBits { prefix_bits, .. } => Some(prefix_bits),
+        _ => None,
+    };
+    CandidateRecord {
+        engine: candidate.engine.name(),
+        reference: candidate.engine.is_reference(),
+        tables: candidate.engine.tables(),
+        keys,
+        prefix_bits,
+        parts: candidate.parts,
+        recall: candidate.recall,
+        bytes_per_page: candidate.bytes_per_page,
+        total_bytes: candidate.total_bytes,
+        probes: candidate.probes,
+        compared: candidate.compared,
+        nanoseconds_per_query: candidate.nanoseconds_per_query,
+        build_nanoseconds: candidate.build_nanoseconds,
+        fits: candidate.fits,
+    }
+}

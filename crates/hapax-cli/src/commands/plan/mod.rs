@@ -1,0 +1,187 @@
+//! `hapax plan`: which index, how large, how fast, before anything is built.
+//!
+//! The engine predicts; this file asks it, lends it a clock and shows the result.
+//!
+//! Numbers come from the engine's planner; this file reads arguments and prints.
+
+mod json;
+pub(crate) mod quantity;
+
+use crate::failure::Failure;
+use crate::output::Output;
+use clap::Args;
+use comfy_table::{CellAlignment, Table, presets};
+use hapax::fingerprint::MaxDistance;
+use hapax::index::plan::{
+    Candidate, Engine, Machine, PlanError, Recall, Request, candidates, plan,
+};
+use std::time::Instant;
+
+/// Plan an index: which engine, how much memory, how long a query takes
+///
+/// Lists the engines that could answer, what each takes and whether it fits into memory, and
+/// names the fastest that does. Nothing is built.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+`probes` are buckets looked up and `compared` fingerprints compared for one query, on average;
+times are for one thread and batches of queries. Rows marked with * are for comparison only: the
+sorted tables that Sood's thesis measured against, without ids. More than 4,294,967,295 pages are
+spread over several indexes; the numbers are for all of them. With --first the numbers are those
+of a query that has a match.
+
+Examples:
+  hapax plan --pages 10M --within 3
+  hapax plan --pages 8e9 --within 3 --memory 128GB
+  hapax plan --pages 8e9 --within 6 --memory 96GB --recall 0.95
+  hapax plan --pages 64M --within 6 --calibrate --json")]
+pub(crate) struct Arguments {
+    /// How many pages are stored: 1000, 8e9, 10M
+    #[arg(long, value_name = "COUNT", value_parser = quantity::count)]
+    pages: u64,
+
+    /// How many bits a match may differ in, inclusive
+    #[arg(long, value_name = "K", value_parser = bound)]
+    within: MaxDistance,
+
+    /// How much memory there is: 64GB, 1.5TiB [default: no limit]
+    #[arg(long, value_name = "SIZE", value_parser = quantity::bytes)]
+    memory: Option<u64>,
+
+    /// Share of the matches that must be found, above 0 and up to 1
+    #[arg(long, value_name = "SHARE", default_value = "1", value_parser = recall)]
+    recall: Recall,
+
+    /// Some match is enough, not all of them
+    #[arg(long)]
+    first: bool,
+
+    /// Measure this machine first (about a second) instead of assuming a typical server
+    #[arg(long)]
+    calibrate: bool,
+
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// A distance as `--within` takes it.
+pub(crate) fn bound(text: &str) -> Result<MaxDistance, String> {
+    let bits = text.parse().ok().and_then(MaxDistance::new);
+    bits.ok_or_else(|| "a distance is 0 to 64 bits".to_owned())
+}
+
+fn recall(text: &str) -> Result<Recall, String> {
+    let share = text.parse().map_err(|_| "recall is a number above 0 and up to 1".to_owned())?;
+    Recall::new(share).map_err(|refused| refused.to_string())
+}
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// There are no pages, or nothing fits into memory; the candidates are shown all the same.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let mut request = Request::new(arguments.pages, arguments.within).recall(arguments.recall);
+    request.memory = arguments.memory;
+    if arguments.first {
+        request = request.first();
+    }
+    if request.pages == 0 {
+        return Err(Failure::Arguments(format!("--pages: {}", PlanError::NoPages)));
+    }
+    let machine = if arguments.calibrate { calibrated() } else { Machine::typical() };
+    let listed = candidates(&request, &machine).map_err(anyhow::Error::new)?;
+    let plan = plan(&request, &machine);
+
+    let mut output = Output::open(None)?;
+    if arguments.json {
+        output.write(&json::document(&request, &machine, &listed, &plan)?)?;
+    } else {
+        output.write(table(&listed, plan.as_ref().ok().map(|plan| plan.chosen)).as_bytes())?;
+        if let Ok(plan) = &plan {
+            output.write(format!("\nChosen: {}.\n", plan.reason).as_bytes())?;
+        }
+    }
+    output.finish()?;
+    plan.map(drop).map_err(|refused| Failure::Run(refused.into()))
+}
+
+fn calibrated() -> Machine {
+    let start = Instant::now();
+    Machine::calibrate(&mut || u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX))
+}
+
+fn table(listed: &[Candidate], chosen: Option<usize>) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header([
+        "",
+        "engine",
+        "tables",
+        "bytes/page",
+        "total",
+        "recall",
+        "probes",
+        "compared",
+        "time/query",
+        "fits",
+    ]);
+    for (number, candidate) in listed.iter().enumerate() {
+        let mark = match chosen {
+            Some(chosen) if chosen == number => ">",
+            _ if candidate.engine.is_reference() => "*",
+            _ => "",
+        };
+        table.add_row([
+            mark.to_owned(),
+            engine(&candidate.engine),
+            candidate.engine.tables().to_string(),
+            format!("{:.1}", candidate.bytes_per_page),
+            size(candidate.total_bytes),
+            format!("{}", candidate.recall),
+            amount(candidate.probes),
+            amount(candidate.compared),
+            time(candidate.nanoseconds_per_query),
+            if candidate.fits { "yes" } else { "no" }.to_owned(),
+        ]);
+    }
+    for column in table.column_iter_mut().skip(2) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    let lines: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
+    lines.join("\n") + "\n"
+}
+
+fn engine(engine: &Engine) -> String {
+    match engine {
+        Engine::WeakBits { prefix_bits, .. } => format!("weak bits, p = {prefix_bits}"),
+        Engine::SortedTables { blocks, taken } => format!("sorted tables, {taken} of {blocks}"),
+        other => other.name().to_owned(),
+    }
+}
+
+/// Bytes in decimal units, up to what the internet needs.
+fn size(bytes: u64) -> String {
+    match bytes {
+        0..1_000_000_000_000 => crate::readable::bytes(bytes),
+        _ => format!("{:.2} TB", bytes as f64 / 1e12),
+    }
+}
+
+/// Three digits, and a power of ten for large ones.
+fn amount(value: f64) -> String {
+    match value {
+        v if v < 100.0 => format!("{v:.1}"),
+        v if v < 1e6 => crate::readable::count(v.round() as u64),
+        v => format!("{v:.2e}"),
+    }
+}
+
+fn time(nanoseconds: f64) -> String {
+    match nanoseconds {
+        n if n < 1e3 => format!("{n:.0} ns"),
+        n if n < 1e6 => format!("{:.2} us", n / 1e3),
+        n if n < 1e9 => format!("{:.2} ms", n / 1e6),
+        n => format!("{:.2} s", n / 1e9),
+    }
+}

@@ -1,0 +1,96 @@
+//! What an index would take, as a table and as JSON.
+
+use crate::folder::{Folder, stderr, stdout};
+use serde_json::Value;
+
+fn json(arguments: &[&str]) -> Value {
+    let output = Folder::new().output(&[&["plan", "--json"], arguments].concat());
+    serde_json::from_str(&output).unwrap()
+}
+
+#[test]
+fn the_table_lists_engines_and_marks_the_choice() {
+    let output =
+        Folder::new().output(&["plan", "--pages", "10M", "--within", "3", "--memory", "2GB"]);
+    let mut lines = output.lines();
+    let header: Vec<&str> = lines.next().unwrap().split_whitespace().collect();
+    let columns = "engine tables bytes/page total recall probes compared time/query fits";
+    assert_eq!(header.join(" "), columns);
+    assert_eq!(output.lines().filter(|line| line.trim_start().starts_with('>')).count(), 1);
+    assert_eq!(output.lines().filter(|line| line.trim_start().starts_with('*')).count(), 3);
+    assert!(output.contains("scan") && output.contains("sorted tables, 2 of 5"), "{output}");
+    assert!(output.contains("\nChosen: ") && output.contains("fits into 2.0 GB"), "{output}");
+}
+
+#[test]
+fn json_says_the_same_to_programs() {
+    let plan = json(&["--pages", "8e9", "--within", "3", "--memory", "400GB", "--recall", "0.95"]);
+    assert_eq!(plan["request"]["pages"], 8_000_000_000_u64);
+    assert_eq!(plan["request"]["memory_bytes"], 400_000_000_000_u64);
+    let chosen = &plan["candidates"][plan["chosen"].as_u64().unwrap() as usize];
+    assert_eq!(chosen["fits"], true);
+    assert_eq!(chosen["parts"], 2);
+    let engines: Vec<&str> = plan["candidates"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|c| c["engine"].as_str().unwrap())
+        .collect();
+    for engine in ["scan", "tables", "weak bits", "sorted tables"] {
+        assert!(engines.contains(&engine), "{engines:?}");
+    }
+    assert!(plan["reason"].as_str().unwrap().contains("spread over 2 indexes"));
+}
+
+#[test]
+fn the_first_match_costs_no_more_than_all() {
+    let all = json(&["--pages", "64M", "--within", "3"]);
+    let first = json(&["--pages", "64M", "--within", "3", "--first"]);
+    let time = |plan: &Value| {
+        plan["candidates"][plan["chosen"].as_u64().unwrap() as usize]["nanoseconds_per_query"]
+            .as_f64()
+            .unwrap()
+    };
+    assert!(time(&first) < time(&all));
+}
+
+#[test]
+fn too_little_memory_shows_the_candidates_and_says_how_much_is_needed() {
+    let folder = Folder::new();
+    let arguments = ["plan", "--pages", "8e9", "--within", "3", "--memory", "64GB"];
+    let assert = folder.hapax(&arguments).assert().code(1);
+    assert!(stdout(&assert).contains("scan"), "{}", stdout(&assert));
+    let told = stderr(&assert);
+    assert!(told.contains("no index of 8000000000 pages fits into 64.0 GB"), "{told}");
+    assert!(told.contains("the smallest (sorted, compressed) needs "), "{told}");
+    let assert = folder.hapax(&[&arguments[..], &["--json"]].concat()).assert().code(1);
+    let document: Value = serde_json::from_str(&stdout(&assert)).unwrap();
+    assert_eq!(document["chosen"], Value::Null);
+    assert!(document["needed_bytes"].as_u64().unwrap() > 64_000_000_000);
+}
+
+#[test]
+fn measuring_this_machine_gives_a_plan_too() {
+    let plan = json(&["--pages", "1M", "--within", "3", "--calibrate"]);
+    assert!(plan["machine"]["near_probe_ns"].as_f64().unwrap() > 0.0);
+    assert!(plan["chosen"].is_u64());
+}
+
+#[test]
+fn arguments_that_cannot_be_meant_are_refused() {
+    let folder = Folder::new();
+    for (arguments, told) in [
+        (&["--pages", "0", "--within", "3"][..], "--pages: 0 pages need no index"),
+        (&["--pages", "many", "--within", "3"], "a count is a whole number like"),
+        (&["--pages", "1M", "--within", "65"], "a distance is 0 to 64 bits"),
+        (&["--pages", "1M", "--within", "-1"], "error"),
+        (&["--pages", "1M", "--within", "3", "--recall", "0"], "recall 0 is out of range"),
+        (&["--pages", "1M", "--within", "3", "--recall", "1.5"], "recall 1.5 is out of range"),
+        (&["--pages", "1M", "--within", "3", "--memory", "64G"], "64GB is a power of 1000"),
+        (&["--pages", "1M", "--within", "3", "--memory", "64 bananas"], "a size is a number"),
+        (&["--pages", "1M"], "--within"),
+    ] {
+        let refusal = folder.refusal(2, &[&["plan"], arguments].concat());
+        assert!(refusal.contains(told), "{arguments:?}: {refusal}");
+    }
+}

@@ -1,0 +1,193 @@
+//! How fast pages are observed, and how much room they take.
+//!
+//! `cargo run --release -p hapax-store --example measure -- [PAGES] [BATCH]`
+//!
+//! Three measurements in one run: `observe_many` of ready fingerprints, a third of them near
+//! copies of others; the same bytes put by the raw store, row for row, in batches of the same
+//! size; and 8 threads that observe page by page. Rates are of this machine; the ratio is what
+//! counts.
+
+#![expect(clippy::print_stdout, reason = "a program that reports")]
+#![expect(clippy::unwrap_used, reason = "a measurement that fails should stop")]
+
+use hapax::fingerprint::{ContentHash, Fingerprint, Recipe, Sketch};
+use hapax_store::{Contents, Observation, Repository, Settings};
+use redb::{Database, ReadableDatabase, ReadableTable, ReadableTableMetadata, TableDefinition};
+use std::path::Path;
+use std::time::Instant;
+
+fn scramble(n: u64) -> u64 {
+    let mut z = n.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// Every third page is within 2 bits of an earlier one, in the manner of mirrors.
+fn page(n: u64) -> Observation {
+    let copy = n % 3 == 2;
+    let original = if copy { scramble(n) % n / 3 * 3 } else { n };
+    let mut bits = scramble(original);
+    let mut sketch = [0u8; 128];
+    for (word, chunk) in (0u64..).zip(sketch.chunks_exact_mut(8)) {
+        chunk.copy_from_slice(&scramble(original ^ word << 48).to_le_bytes());
+    }
+    if copy {
+        bits ^= 1 << (n % 64) | 1 << (n / 64 % 64);
+        sketch[(n % 128) as usize] ^= 0b101;
+    }
+    let host = scramble(n) % 5000;
+    let url = format!("https://www.host{host}.example/section/{}/article-{n}.html", n % 97);
+    let contents = Contents {
+        fingerprint: Fingerprint::from_bits(bits),
+        sketch: Sketch::from_bytes(&sketch),
+        too_short: false,
+    };
+    let mut hash = [0; 16];
+    hash[..8].copy_from_slice(&n.to_le_bytes());
+    Observation {
+        words: 300,
+        fetched: Some(1_700_000_000 + n),
+        ..Observation::of_parts(url, ContentHash::from_bytes(hash), Some(contents))
+    }
+}
+
+fn settings() -> Settings {
+    Settings::new(Recipe::built_in("web-1").unwrap().id(None))
+}
+
+type Row = (Vec<u8>, Vec<u8>);
+type Rows = Vec<(&'static str, Vec<Row>)>;
+
+/// Every row of a repository's file as bytes, table by table.
+fn rows(folder: &Path) -> Rows {
+    let db = Database::open(folder.join("pages.redb")).unwrap();
+    let reading = db.begin_read().unwrap();
+    macro_rules! table {
+        ($name:literal, $key:ty, $value:ty, $k:expr, $v:expr) => {{
+            let table = TableDefinition::<$key, $value>::new($name);
+            let table = reading.open_table(table).unwrap();
+            let row =
+                |row: Result<(redb::AccessGuard<'_, $key>, redb::AccessGuard<'_, $value>), _>| {
+                    let (key, value) = row.unwrap();
+                    ($k(key.value()), $v(value.value()))
+                };
+            ($name, table.iter().unwrap().map(row).collect())
+        }};
+    }
+    let of_u32 = |n: u32| n.to_be_bytes().to_vec();
+    let of_u64 = |n: u64| n.to_be_bytes().to_vec();
+    let of_str = |s: &str| s.as_bytes().to_vec();
+    vec![
+        table!("pages", u32, &[u8], of_u32, |v: &[u8]| v.to_vec()),
+        table!("names", u32, &str, of_u32, of_str),
+        table!("urls", &str, u32, of_str, of_u32),
+        table!("places", u32, &[u8; 11], of_u32, |v: &[u8; 11]| v.to_vec()),
+        table!("groups", u32, &[u8; 19], of_u32, |v: &[u8; 19]| v.to_vec()),
+        table!("members", u64, (), of_u64, |()| Vec::new()),
+        table!("events", u64, &[u8; 13], of_u64, |v: &[u8; 13]| v.to_vec()),
+    ]
+}
+
+/// Puts all rows in as many commits as the repository made. Addresses come in the order in
+/// which pages came, everything else in the order of its keys.
+fn raw(folder: &Path, rows: &Rows, commits: usize) -> f64 {
+    let mut ordered: Vec<(&str, Vec<&Row>)> =
+        rows.iter().map(|(name, rows)| (*name, rows.iter().collect())).collect();
+    for (name, rows) in &mut ordered {
+        if *name == "urls" {
+            rows.sort_by(|a, b| a.1.cmp(&b.1));
+        }
+    }
+    let db = Database::create(folder.join("raw.redb")).unwrap();
+    let start = Instant::now();
+    for commit in 0..commits {
+        let writing = db.begin_write().unwrap();
+        for (name, rows) in &ordered {
+            let (from, to) = (rows.len() * commit / commits, rows.len() * (commit + 1) / commits);
+            let mut batch = rows[from..to].to_vec();
+            batch.sort();
+            let table = TableDefinition::<&[u8], &[u8]>::new(name);
+            let mut table = writing.open_table(table).unwrap();
+            for (key, value) in batch {
+                table.insert(key.as_slice(), value.as_slice()).unwrap();
+            }
+        }
+        writing.commit().unwrap();
+    }
+    let seconds = start.elapsed().as_secs_f64();
+    let names = db.begin_read().unwrap();
+    let names = names.open_table(TableDefinition::<&[u8], &[u8]>::new("names")).unwrap();
+    assert_eq!(names.len().unwrap(), ordered[1].1.len() as u64);
+    seconds
+}
+
+fn main() {
+    let mut arguments = std::env::args().skip(1).map(|text| text.parse::<u64>().unwrap());
+    let pages = arguments.next().unwrap_or(200_000);
+    let batch = arguments.next().unwrap_or(10_000);
+    let folder = tempfile::tempdir().unwrap();
+
+    let store = Repository::create(&folder.path().join("many"), settings()).unwrap();
+    let (mut winners, mut busy) = (0, 0.0);
+    for from in (0..pages).step_by(batch as usize) {
+        let batch: Vec<Observation> = (from..pages.min(from + batch)).map(page).collect();
+        let start = Instant::now();
+        let decided = store.observe_many(batch).unwrap();
+        busy += start.elapsed().as_secs_f64();
+        winners += decided.iter().filter(|decision| decision.verdict.is_winner).count();
+    }
+    let stats = store.stats().unwrap();
+    let per_page = |bytes: u64| bytes as f64 / pages as f64;
+    println!("pages {pages}, batches of {batch}, {winners} kept when seen");
+    println!("observe_many   {:>9.0} pages/s  ({} syncs)", pages as f64 / busy, stats.syncs);
+    let commits = stats.commits as usize;
+    drop(store);
+    let rows = rows(&folder.path().join("many"));
+    let bytes: usize = rows.iter().flat_map(|(_, rows)| rows).map(|(k, v)| k.len() + v.len()).sum();
+    let seconds = raw(folder.path(), &rows, commits);
+    println!("raw batch-put  {:>9.0} pages/s", pages as f64 / seconds);
+    println!("ratio          {:>9.2}", seconds / busy);
+    println!("rows           {:>9.0} bytes/page", per_page(bytes as u64));
+    println!("file           {:>9.0} bytes/page", per_page(stats.file_bytes));
+    println!("index, memory  {:>9.1} bytes/page", per_page(stats.index_bytes));
+
+    let start = Instant::now();
+    let store = Repository::open(&folder.path().join("many"), None).unwrap();
+    println!("open           {:>9.3} s, {:?}", start.elapsed().as_secs_f64(), store.index_origin());
+    drop(store);
+    std::fs::remove_file(folder.path().join("many/index.hpx")).unwrap();
+    let start = Instant::now();
+    let store = Repository::open(&folder.path().join("many"), None).unwrap();
+    println!("open, rebuilt  {:>9.3} s", start.elapsed().as_secs_f64());
+    let start = Instant::now();
+    let found = store.verify().unwrap();
+    assert!(found.is_clean(), "{found:?}");
+    println!("verify         {:>9.3} s, clean", start.elapsed().as_secs_f64());
+
+    let single = Repository::create(&folder.path().join("single"), settings()).unwrap();
+    let each = 500;
+    for threads in [1, 8] {
+        let before = single.stats().unwrap();
+        let start = Instant::now();
+        std::thread::scope(|scope| {
+            for thread in 0..threads {
+                let single = &single;
+                scope.spawn(move || {
+                    for n in 0..each {
+                        single.observe(page((threads * 16 + thread) * each + n)).unwrap();
+                    }
+                });
+            }
+        });
+        let seconds = start.elapsed().as_secs_f64();
+        let after = single.stats().unwrap();
+        println!(
+            "single, {threads} threads {:>7.0} pages/s, {} pages in {} commits, {} syncs",
+            (threads * each) as f64 / seconds,
+            threads * each,
+            after.commits - before.commits,
+            after.syncs - before.syncs,
+        );
+    }
+}

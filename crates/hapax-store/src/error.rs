@@ -1,0 +1,181 @@
+//! What can go wrong, and the way out.
+//!
+//! [`StoreError`] is for callers and names the folder. `Fault` is what happens inside a
+//! transaction, where the folder is not known; it gets its name at the border.
+
+use hapax::fingerprint::RecipeId;
+use hapax::group::live::LiveError;
+use hapax::index::SearchError;
+use hapax::index::segment::SegmentBuildError;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+/// Why the repository did not do what was asked. Nothing acknowledged is lost by any of these.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// A repository is there already.
+    #[error("{} is a repository already; open it, or choose another folder", .folder.display())]
+    Exists {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// There is no repository.
+    #[error("{} is not there, so this folder is no repository; create one first", .file.display())]
+    Missing {
+        /// The file that was looked for.
+        file: PathBuf,
+    },
+    /// Another process, or another handle of this one, has it open.
+    #[error(
+        "repository {} is in use; one process opens it at a time, others read a snapshot of it",
+        .folder.display()
+    )]
+    InUse {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// The file is no repository.
+    #[error(
+        "{} is not a Hapax repository ({what}); if it was one, restore it from a snapshot",
+        .file.display()
+    )]
+    Foreign {
+        /// The file.
+        file: PathBuf,
+        /// What was found.
+        what: String,
+    },
+    /// A later version wrote it.
+    #[error(
+        "{} has format {found}, this program reads up to {known}; use a newer Hapax",
+        .file.display()
+    )]
+    Newer {
+        /// The file.
+        file: PathBuf,
+        /// Its format.
+        found: u32,
+        /// The newest format this version knows.
+        known: u32,
+    },
+    /// Its fingerprints are of another recipe.
+    #[error(
+        "repository {} holds fingerprints of recipe {theirs}, not {ours}; use {theirs}, or feed \
+         the pages to a new repository",
+        .folder.display()
+    )]
+    OtherRecipe {
+        /// The folder.
+        folder: PathBuf,
+        /// The recipe asked for.
+        ours: RecipeId,
+        /// The recipe of the repository.
+        theirs: RecipeId,
+    },
+    /// What is stored contradicts itself.
+    #[error(
+        "{} is damaged: {what}; check it with `hapax inspect --check`, restore a snapshot if it \
+         does not pass",
+        .file.display()
+    )]
+    Damaged {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong.
+        what: String,
+    },
+    /// The disk refused. What was acknowledged before is there; this operation is not.
+    #[error("{}: {source}; the operation was not done, open the repository again", .file.display())]
+    Disk {
+        /// The file.
+        file: PathBuf,
+        /// What the disk said.
+        source: io::Error,
+    },
+    /// An address that cannot be kept.
+    #[error("an address must have 1 to {most} bytes, this has {len}: {start}")]
+    BadUrl {
+        /// How long it is.
+        len: usize,
+        /// The longest.
+        most: usize,
+        /// How it begins.
+        start: String,
+    },
+    /// No more numbers for pages or groups.
+    #[error("repository {} has given out all its numbers for {what}", .folder.display())]
+    Full {
+        /// The folder.
+        folder: PathBuf,
+        /// Numbers of what.
+        what: &'static str,
+    },
+}
+
+/// [`StoreError`] before it has a folder.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Fault {
+    #[error(transparent)]
+    Store(Box<redb::Error>),
+    #[error("{0}")]
+    Damaged(String),
+    #[error("no more numbers for {0}")]
+    Full(&'static str),
+}
+
+pub(crate) type Outcome<T> = Result<T, Fault>;
+
+impl<E: Into<redb::Error>> From<E> for Fault {
+    fn from(error: E) -> Self {
+        Self::Store(Box::new(error.into()))
+    }
+}
+
+/// `From` is taken by the store's errors.
+pub(crate) fn of_groups(error: LiveError<Fault>) -> Fault {
+    match error {
+        LiveError::Outside(fault) => fault,
+        other => Fault::Damaged(other.to_string()),
+    }
+}
+
+pub(crate) fn of_search(error: SearchError) -> Fault {
+    Fault::Damaged(error.to_string())
+}
+
+pub(crate) fn of_segment(error: SegmentBuildError) -> Fault {
+    Fault::Damaged(format!("the index cannot be built: {error}"))
+}
+
+impl Fault {
+    pub(crate) fn at(self, file: &Path) -> StoreError {
+        let (folder, file) = (file.parent().unwrap_or(file).to_owned(), file.to_owned());
+        match self {
+            Self::Full(what) => StoreError::Full { folder, what },
+            Self::Damaged(what) => StoreError::Damaged { file, what },
+            Self::Store(error) => match *error {
+                redb::Error::DatabaseAlreadyOpen => StoreError::InUse { folder },
+                redb::Error::Io(source) => StoreError::Disk { file, source },
+                redb::Error::PreviousIo => {
+                    let source = io::Error::other("an earlier write failed");
+                    StoreError::Disk { file, source }
+                }
+                other => StoreError::Damaged { file, what: other.to_string() },
+            },
+        }
+    }
+}
+
+/// Runs what reads the file. The store's library panics on some damage that its checksums do not
+/// cover; here that is an error like any other. What `work` touches must not be used after a
+/// failure, or must bear being left half-way, as a transaction does.
+pub(crate) fn guarded<T>(work: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+        let text = text.unwrap_or("reading it failed").replace('\n', " ");
+        Err(Fault::Damaged(format!("the store cannot make sense of it ({text})")))
+    })
+}

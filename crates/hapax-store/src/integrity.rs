@@ -1,0 +1,328 @@
+//! Does everything agree? And a copy of it, while it is in use.
+//!
+//! Addresses, records, places, lists, groups, events and the index say many things twice. Here
+//! they are read completely and compared with each other; nothing is changed.
+
+use crate::codec;
+use crate::error::{Fault, Outcome, StoreError, guarded, of_search};
+use crate::repository::Repository;
+use crate::tables::{self, pairs_of};
+use crate::view::View;
+use hapax::fingerprint::{Fingerprint, MaxDistance};
+use hapax::group::live::{Change, GroupId, GroupState, PageId, PageRecord};
+use hapax::index::{HammingIndex, Query};
+use redb::{Database, ReadableTable, ReadableTableMetadata};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+/// So many problems are told one by one.
+const TOLD: usize = 50;
+
+/// What a check found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Integrity {
+    /// Pages looked at.
+    pub pages: u64,
+    /// Groups looked at.
+    pub groups: u64,
+    /// Events looked at.
+    pub events: u64,
+    /// How many contradictions there are.
+    pub problems: u64,
+    /// The first of them.
+    pub told: Vec<String>,
+}
+
+impl Integrity {
+    /// Does everything agree?
+    pub const fn is_clean(&self) -> bool {
+        self.problems == 0
+    }
+
+    fn note(&mut self, right: bool, what: impl FnOnce() -> String) {
+        if !right {
+            self.problems += 1;
+            if self.told.len() < TOLD {
+                self.told.push(what());
+            }
+        }
+    }
+}
+
+/// Checks a repository that nobody has open: the checksums of the file, then all that
+/// [`Repository::verify`] does. A file that was not closed properly is recovered first, as
+/// opening it would.
+///
+/// # Errors
+///
+/// It cannot be opened, or its checksums are wrong beyond recovery.
+pub fn check_folder(folder: &Path) -> Result<Integrity, StoreError> {
+    // Names what is wrong with a file that is no repository.
+    drop(Repository::open(folder, None)?);
+    let file = folder.join(tables::FILE);
+    let sound = guarded(|| Ok(Database::open(&file)?.check_integrity()?));
+    let sound = sound.map_err(|fault| fault.at(&file))?;
+    let mut found = Repository::open(folder, None)?.verify()?;
+    found.note(sound, || "the file's own bookkeeping was wrong, and was mended".into());
+    Ok(found)
+}
+
+impl Repository {
+    /// Compares everything the repository says twice, as of the last commit.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be read. Contradictions are no error: they are in the answer.
+    pub fn verify(&self) -> Result<Integrity, StoreError> {
+        self.ask(|view| {
+            let mut found = Integrity::default();
+            check_pages(view, &mut found)?;
+            check_groups(view, &mut found)?;
+            check_events(view, &mut found)?;
+            Ok(found)
+        })
+    }
+
+    /// Copies the repository as of the last commit to another folder, while it is in use. The
+    /// copy is complete when its file has its name; its index is rebuilt when it is opened.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Exists`] when a repository is there, or a disk refuses.
+    pub fn snapshot(&self, folder: &Path) -> Result<(), StoreError> {
+        let file = folder.join(tables::FILE);
+        if file.exists() {
+            return Err(StoreError::Exists { folder: folder.to_owned() });
+        }
+        let new = folder.join(format!("{}.new", tables::FILE));
+        let disk = |source| StoreError::Disk { file: new.clone(), source };
+        fs::create_dir_all(folder).map_err(disk)?;
+        match fs::remove_file(&new) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(disk(error)),
+            _ => {}
+        }
+        let view = self.view();
+        let copied = (|| copy(&view, &Database::create(&new)?))();
+        copied.map_err(|fault: Fault| fault.at(&new))?;
+        fs::rename(&new, &file).map_err(disk)?;
+        fs::File::open(folder).and_then(|folder| folder.sync_all()).map_err(disk)
+    }
+}
+
+fn copy(view: &View, to: &Database) -> Outcome<()> {
+    let writing = to.begin_write()?;
+    macro_rules! copy_table {
+        ($($table:expr),*) => {$({
+            let from = view.tables.open_table($table)?;
+            let mut to = writing.open_table($table)?;
+            for row in from.iter()? {
+                let (key, value) = row?;
+                to.insert(key.value(), value.value())?;
+            }
+        })*};
+    }
+    copy_table!(
+        tables::META,
+        tables::COUNTERS,
+        tables::PAGES,
+        tables::URLS,
+        tables::NAMES,
+        tables::FORMER,
+        tables::PLACES,
+        tables::GROUPS,
+        tables::MEMBERS,
+        tables::SOURCES,
+        tables::EVENTS
+    );
+    Ok(writing.commit()?)
+}
+
+/// Addresses, records, places, lists and index.
+fn check_pages(view: &View, found: &mut Integrity) -> Outcome<()> {
+    let names = view.tables.open_table(tables::NAMES)?;
+    let urls = view.tables.open_table(tables::URLS)?;
+    let pages = view.tables.open_table(tables::PAGES)?;
+    let groups = view.groups()?;
+    let state = groups.state();
+    let mut indexed: Vec<(Fingerprint, u64)> = Vec::new();
+    let (mut members, mut sources) = (0, 0);
+    for row in names.iter()? {
+        let (id, url) = row?;
+        let (page, url) = (PageId(id.value()), url.value());
+        found.pages += 1;
+        let at = urls.get(url)?.map(|row| row.value());
+        found.note(at == Some(page.0), || format!("`{url}` is page {page}, yet leads to {at:?}"));
+        let in_range = u64::from(page.0) < view.counters.next_page;
+        found.note(in_range, || format!("page {page} has a number not given out yet"));
+        let data = match pages.get(page.0)? {
+            Some(row) => codec::read_page(page, row.value()),
+            None => Err(Fault::Damaged(format!("page {page} has no record"))),
+        };
+        let data = match data {
+            Ok(data) => data,
+            Err(fault) => {
+                found.note(false, || fault.to_string());
+                continue;
+            }
+        };
+        let place = state.page(page)?;
+        let content = matches!(place, Some(PageRecord::Content { .. }));
+        found.note(place.is_some(), || format!("page {page} has no place"));
+        found.note(content == data.contents.is_some(), || {
+            format!("record and place of page {page} differ on whether it has content")
+        });
+        match place {
+            Some(PageRecord::Content { group, .. } | PageRecord::Bare { group, .. }) => {
+                members += 1;
+                let listed = contains(view, tables::MEMBERS, tables::pair(group.0, page.0))?;
+                found.note(listed, || format!("group {group} does not list page {page}"));
+            }
+            Some(PageRecord::Redirects { to }) => {
+                sources += 1;
+                let listed = contains(view, tables::SOURCES, tables::pair(to.0, page.0))?;
+                found.note(listed, || format!("page {to} does not list page {page}"));
+                let end = groups.place(page);
+                found.note(matches!(end, Ok(Some(_))), || {
+                    format!("the redirects of page {page} end nowhere")
+                });
+            }
+            None => {}
+        }
+        indexed.extend(data.contents.map(|contents| (contents.fingerprint, u64::from(page.0))));
+    }
+    for (what, rows, expected) in [
+        ("addresses", urls.len()?, found.pages),
+        ("page records", pages.len()?, found.pages),
+        ("places", state.places.len()?, found.pages),
+        ("members", state.members.len()?, members),
+        ("redirects", state.sources.len()?, sources),
+        ("index entries", view.index.len() as u64, indexed.len() as u64),
+    ] {
+        found.note(rows == expected, || format!("there are {rows} {what}, not {expected}"));
+    }
+    check_index(view, indexed, found)
+}
+
+fn contains(view: &View, table: redb::TableDefinition<'_, u64, ()>, key: u64) -> Outcome<bool> {
+    Ok(view.tables.open_table(table)?.get(key)?.is_some())
+}
+
+/// The index has exactly the fingerprints of the records.
+fn check_index(
+    view: &View,
+    mut indexed: Vec<(Fingerprint, u64)>,
+    found: &mut Integrity,
+) -> Outcome<()> {
+    let same = const { MaxDistance::new(0).unwrap() };
+    indexed.sort_unstable_by_key(|&(fingerprint, id)| (fingerprint.to_bits(), id));
+    for copies in indexed.chunk_by(|a, b| a.0 == b.0) {
+        let matches = view.index.find_all(&Query::from(copies[0].0), same).map_err(of_search)?;
+        let agrees = matches.iter().map(|found| found.id).eq(copies.iter().map(|&(_, id)| id));
+        found.note(agrees, || format!("the index differs from the records at {}", copies[0].0));
+    }
+    Ok(())
+}
+
+fn check_groups(view: &View, found: &mut Integrity) -> Outcome<()> {
+    let groups = view.groups()?;
+    let state = groups.state();
+    for row in state.groups.iter()? {
+        let (id, bytes) = row?;
+        let group = GroupId(id.value());
+        found.groups += 1;
+        let Some(record) = codec::read_group(bytes.value()) else { continue };
+        let (mut count, mut winner, mut strays) = (0u32, false, 0);
+        for row in state.members.range(pairs_of(group.0))? {
+            let page = PageId(row?.0.value() as u32);
+            count += 1;
+            winner |= page == record.winner;
+            let belongs = match state.page(page)? {
+                Some(
+                    PageRecord::Content { group: its, .. } | PageRecord::Bare { group: its, .. },
+                ) => its == group,
+                Some(PageRecord::Redirects { .. }) | None => false,
+            };
+            strays += u32::from(!belongs);
+        }
+        let right = count == record.members
+            && winner
+            && strays == 0
+            && record.checked < record.members
+            && record.failing <= record.checked
+            && u64::from(group.0) < view.counters.next_group;
+        found.note(right, || format!("group {group} contradicts its members: {record:?}"));
+    }
+    Ok(())
+}
+
+/// No number is left out; and if no event was dropped, following them gives the groups.
+fn check_events(view: &View, found: &mut Integrity) -> Outcome<()> {
+    let whole = view.counters.dropped_events == 0;
+    let mut members: BTreeMap<GroupId, (PageId, BTreeSet<PageId>)> = BTreeMap::new();
+    let mut next = view.counters.dropped_events + 1;
+    for row in view.tables.open_table(tables::EVENTS)?.iter()? {
+        let (sequence, bytes) = row?;
+        let sequence = sequence.value();
+        found.events += 1;
+        found.note(sequence == next, || format!("event {sequence} follows where {next} should"));
+        next = sequence + 1;
+        let change = codec::read_change(sequence, bytes.value())?;
+        if whole {
+            follow(&mut members, change);
+        }
+    }
+    let last = view.counters.last_event;
+    found.note(next == last + 1, || format!("the last event should be {last}, not {}", next - 1));
+    if !whole {
+        return Ok(());
+    }
+    let groups = view.groups()?;
+    let state = groups.state();
+    found.note(members.len() as u64 == state.groups.len()?, || {
+        "following the events gives another number of groups".into()
+    });
+    for (group, (winner, pages)) in members {
+        let mut kept = BTreeSet::new();
+        for row in state.members.range(pairs_of(group.0))? {
+            kept.insert(PageId(row?.0.value() as u32));
+        }
+        let kept_winner = state.group(group)?.map(|record| record.winner);
+        found.note(kept == pages && kept_winner == Some(winner), || {
+            format!("following the events gives another group {group}")
+        });
+    }
+    Ok(())
+}
+
+fn follow(members: &mut BTreeMap<GroupId, (PageId, BTreeSet<PageId>)>, change: Change) {
+    match change {
+        Change::Joined { page, group } => {
+            members.entry(group).or_insert_with(|| (page, BTreeSet::new())).1.insert(page);
+        }
+        Change::Left { page, group } => {
+            if let Some((_, pages)) = members.get_mut(&group) {
+                pages.remove(&page);
+                if pages.is_empty() {
+                    members.remove(&group);
+                }
+            }
+        }
+        Change::Merged { from, into } => {
+            if let Some((_, pages)) = members.remove(&from)
+                && let Some((_, more)) = members.get_mut(&into)
+            {
+                more.extend(pages);
+            }
+        }
+        Change::WinnerChanged { group, to, .. } => {
+            if let Some((winner, _)) = members.get_mut(&group) {
+                *winner = to;
+            }
+        }
+        Change::Split { .. }
+        | Change::Gone { .. }
+        | Change::Redirected { .. }
+        | Change::Returned { .. } => {}
+    }
+}

@@ -1,0 +1,56 @@
+//! A durable repository of pages, duplicate groups and the live index, in one folder.
+//!
+//! ```no_run
+//! use hapax::fingerprint::{Fingerprinter, Recipe};
+//! use hapax_store::{Observation, Repository, Settings};
+//!
+//! let mut by = Fingerprinter::new(Recipe::built_in("web-1")?, None)?;
+//! let store = Repository::create("seen".as_ref(), Settings::new(by.recipe_id().clone()))?;
+//! let imprint = by.html("<p>Tea is a hot drink, made of leaves.</p>")?;
+//! let seen = store.observe(Observation::new("https://example.org/tea", &imprint))?;
+//! assert!(seen.verdict.is_winner);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # What it promises
+//!
+//! - An answer is given after its records are on the disk: what was acknowledged survives the
+//!   end of the process at any moment, and of the machine if the disk keeps its word.
+//! - Verdict, record, groups and events of an operation are one commit: all of it or nothing.
+//! - Operations happen one after the other, whoever calls; callers that wait at the same time
+//!   share a commit. Readers see the last commit whole, and wait for nobody.
+//! - The index is derived. What is not in its file, or damaged there, comes from the records.
+//!
+//! # Reading order
+//!
+//! [`page`] is what is known of a page and `codec` its bytes; `tables` is the file. `state` and
+//! `world` are what [`hapax::group::live`] asks for, over those tables. `session` is one
+//! transaction and its operations, `commit` who is in which. [`repository`] ties them together,
+//! [`view`] reads, [`integrity`] checks, `index_file` keeps the index between runs.
+//!
+//! # What this crate does not know
+//!
+//! HTTP, file formats of the outside world, clocks: times come with the pages.
+
+mod backend;
+mod codec;
+mod commit;
+pub mod error;
+mod index_file;
+pub mod integrity;
+pub mod page;
+pub mod repository;
+mod session;
+pub mod settings;
+mod state;
+mod tables;
+pub mod view;
+mod world;
+
+pub use error::StoreError;
+pub use integrity::{Integrity, check_folder};
+pub use page::{Contents, Observation, PageInfo};
+pub use repository::{IndexOrigin, Repository};
+pub use session::Decision;
+pub use settings::Settings;
+pub use view::{EventInfo, GroupInfo, Stats};

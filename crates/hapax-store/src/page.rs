@@ -1,0 +1,143 @@
+//! What is known of a page: what comes in, and what is kept.
+
+use hapax::fingerprint::{ContentHash, Fingerprint, Imprint, Sketch};
+use hapax::group::ScopeKey;
+
+/// The longest address, in bytes.
+pub const LONGEST_URL: usize = 16 * 1024;
+
+/// The comparable part of a page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Contents {
+    /// The 64 bits.
+    pub fingerprint: Fingerprint,
+    /// Confirms what the fingerprint proposes.
+    pub sketch: Sketch,
+    /// Too few features for likeness to mean much: such a page matches only equal text.
+    pub too_short: bool,
+}
+
+/// A page as it was seen.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Observation {
+    /// Its address.
+    pub url: String,
+    /// Equal exactly for equal texts.
+    pub content: ContentHash,
+    /// `None` for a page without words.
+    pub contents: Option<Contents>,
+    /// Words of text.
+    pub words: u32,
+    /// PageRank, clicks, anything of which more is better. `None` keeps what is known.
+    pub score: Option<f64>,
+    /// When it was fetched, seconds since 1970. `None` keeps what is known.
+    pub fetched: Option<u64>,
+    /// The address in its `rel=canonical`, absolute.
+    pub canonical: Option<String>,
+    /// Does another page name this one as canonical?
+    pub named_canonical: bool,
+    /// Its language, when the scope asks for it.
+    pub language: String,
+    /// The value of the scope's field, when the scope asks for it.
+    pub field: String,
+}
+
+impl Observation {
+    /// A page of which address and text are known.
+    pub fn new(url: impl Into<String>, imprint: &Imprint) -> Self {
+        let contents = imprint.mark.as_ref().map(|mark| Contents {
+            fingerprint: mark.fingerprint,
+            sketch: mark.sketch,
+            too_short: imprint.too_short,
+        });
+        Self { words: imprint.words, ..Self::of_parts(url, imprint.content, contents) }
+    }
+
+    /// A page whose fingerprint was made elsewhere.
+    pub fn of_parts(
+        url: impl Into<String>,
+        content: ContentHash,
+        contents: Option<Contents>,
+    ) -> Self {
+        Self {
+            url: url.into(),
+            content,
+            contents,
+            words: 0,
+            score: None,
+            fetched: None,
+            canonical: None,
+            named_canonical: false,
+            language: String::new(),
+            field: String::new(),
+        }
+    }
+}
+
+/// What is kept of a page, its place in the groups aside.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct PageData {
+    pub(crate) content: ContentHash,
+    pub(crate) contents: Option<Contents>,
+    pub(crate) words: u32,
+    pub(crate) score: Option<f64>,
+    pub(crate) fetched: Option<u64>,
+    pub(crate) changed: Option<u64>,
+    pub(crate) scope: ScopeKey,
+    pub(crate) named_canonical: bool,
+    pub(crate) canonical: Option<String>,
+}
+
+impl PageData {
+    /// Of a page of which nothing but the address is known.
+    pub(crate) fn blank() -> Self {
+        Self {
+            content: ContentHash::from_bytes([0; 16]),
+            contents: None,
+            words: 0,
+            score: None,
+            fetched: None,
+            changed: None,
+            scope: ScopeKey::ALL,
+            named_canonical: false,
+            canonical: None,
+        }
+    }
+
+    /// What may go when the page redirects or is gone: all but score and time.
+    pub(crate) fn without_content(self) -> Self {
+        let Self { score, fetched, changed, scope, .. } = self;
+        Self { score, fetched, changed, scope, ..Self::blank() }
+    }
+
+    pub(crate) fn same_content(&self, other: &Self) -> bool {
+        self.content == other.content
+            && self.contents == other.contents
+            && self.scope == other.scope
+    }
+}
+
+/// A page as the repository knows it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PageInfo {
+    /// Its address.
+    pub url: String,
+    /// Its number.
+    pub id: hapax::group::live::PageId,
+    /// Its place in the groups.
+    pub place: hapax::group::live::PageRecord,
+    /// Equal exactly for equal texts; zero for a page without content.
+    pub content: ContentHash,
+    /// `None` for a page that redirects, is awaited or has no words.
+    pub contents: Option<Contents>,
+    /// Words of text.
+    pub words: u32,
+    /// Its score, if known.
+    pub score: Option<f64>,
+    /// When it was fetched last.
+    pub fetched: Option<u64>,
+    /// When its content was last found to be other than before.
+    pub changed: Option<u64>,
+    /// Its canonical address, if it names one.
+    pub canonical: Option<String>,
+}

@@ -1,0 +1,548 @@
+//! The repository: one folder, one writer at a time, any number of readers.
+//!
+//! Share it between threads by reference. See the crate's header for what it promises.
+
+use crate::backend::CountedFile;
+use crate::commit::Queue;
+use crate::error::{Fault, Outcome, StoreError, guarded, of_segment};
+use crate::index_file;
+use crate::page::{LONGEST_URL, Observation, PageInfo};
+use crate::session::{Answer, Decision, Op, Session, set_index};
+use crate::settings::Settings;
+use crate::tables::{self, Counters};
+use crate::view::{EventInfo, GroupInfo, Stats, View};
+use hapax::fingerprint::RecipeId;
+use hapax::group::Rules;
+use hapax::index::Entry;
+use hapax::index::live::LiveIndex;
+use hapax::index::segment::{Removed, Segment};
+use redb::backends::FileBackend;
+use redb::{Database, ReadableDatabase, ReadableTable};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::thread::JoinHandle;
+
+/// Where the index came from when the repository was opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum IndexOrigin {
+    /// The repository is new.
+    New,
+    /// Its file, which was whole and of the last commit.
+    File,
+    /// The records, because the file could not be used.
+    Rebuilt {
+        /// Why, with the file's name.
+        why: String,
+    },
+}
+
+type Job = Vec<Op>;
+type JobResult = Result<Vec<Answer>, StoreError>;
+
+/// See the module header.
+pub struct Repository {
+    // The view is of the database, and goes first.
+    view: Mutex<Arc<View>>,
+    writer: Mutex<Writer>,
+    queue: Queue<Job, JobResult>,
+    index: Arc<LiveIndex>,
+    merger: Merger,
+    db: Database,
+    folder: PathBuf,
+    file: PathBuf,
+    syncs: Arc<AtomicU64>,
+    origin: IndexOrigin,
+}
+
+/// What only whoever writes may look at.
+struct Writer {
+    settings: Settings,
+    counters: Counters,
+    /// The disk failed: the index file would be a lie.
+    failed: bool,
+}
+
+impl std::fmt::Debug for Repository {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Repository").field("folder", &self.folder).finish_non_exhaustive()
+    }
+}
+
+impl Repository {
+    /// A new repository in a folder, which is made if it is not there.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Exists`], or the disk refuses.
+    pub fn create(folder: &Path, settings: Settings) -> Result<Self, StoreError> {
+        let file = folder.join(tables::FILE);
+        if file.exists() {
+            return Err(StoreError::Exists { folder: folder.to_owned() });
+        }
+        let new = folder.join(format!("{}.new", tables::FILE));
+        let disk = |source| StoreError::Disk { file: new.clone(), source };
+        fs::create_dir_all(folder).map_err(disk)?;
+        // What an interrupted creation left: it has no pages.
+        match fs::remove_file(&new) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(disk(error)),
+            _ => {}
+        }
+        let made = (|| -> Outcome<()> {
+            let db = Database::create(&new)?;
+            make_tables(&db, &settings)
+        })();
+        made.map_err(|fault| fault.at(&new))?;
+        fs::rename(&new, &file).map_err(disk)?;
+        fs::File::open(folder).and_then(|folder| folder.sync_all()).map_err(disk)?;
+        let mut made = Self::open(folder, Some(&settings.recipe))?;
+        made.origin = IndexOrigin::New;
+        Ok(made)
+    }
+
+    /// Opens a repository. With a recipe, refuses one that holds fingerprints of another.
+    ///
+    /// # Errors
+    ///
+    /// Missing, in use, foreign, newer, of another recipe, or damaged.
+    pub fn open(folder: &Path, recipe: Option<&RecipeId>) -> Result<Self, StoreError> {
+        let file = folder.join(tables::FILE);
+        let syncs = Arc::new(AtomicU64::new(0));
+        let db = open_file(&file, syncs.clone())?;
+        let (settings, counters) = read_settings(&db, &file)?;
+        if let Some(ours) = recipe
+            && *ours != settings.recipe
+        {
+            let (ours, theirs) = (ours.clone(), settings.recipe);
+            return Err(StoreError::OtherRecipe { folder: folder.to_owned(), ours, theirs });
+        }
+        let options = index_file::options(settings.within);
+        let loaded =
+            index_file::load(folder, &options, settings.within, &settings.recipe, &counters);
+        let (index, origin) = match loaded {
+            Ok(index) => (index, IndexOrigin::File),
+            Err(why) => {
+                let index = guarded(|| rebuild(&db, &settings)).map_err(|fault| fault.at(&file))?;
+                (index, IndexOrigin::Rebuilt { why })
+            }
+        };
+        let index = Arc::new(index);
+        let view = take_view(&db, &index, &settings, counters).map_err(|fault| fault.at(&file))?;
+        Ok(Self {
+            view: Mutex::new(Arc::new(view)),
+            writer: Mutex::new(Writer { settings, counters, failed: false }),
+            queue: Queue::new(),
+            merger: Merger::start(index.clone()),
+            index,
+            db,
+            folder: folder.to_owned(),
+            file,
+            syncs,
+            origin,
+        })
+    }
+
+    /// The folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Where the index came from.
+    pub const fn index_origin(&self) -> &IndexOrigin {
+        &self.origin
+    }
+
+    /// What it was made with, and its present rules.
+    pub fn settings(&self) -> Settings {
+        self.view().settings.clone()
+    }
+
+    /// A page was seen. The answer comes when everything about it is on the disk.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`]; then nothing has happened.
+    pub fn observe(&self, page: Observation) -> Result<Decision, StoreError> {
+        good_url(&page.url)?;
+        self.decide(Op::Observe(Box::new(page)))
+    }
+
+    /// Pages were seen, in this order, as one commit.
+    ///
+    /// # Errors
+    ///
+    /// As [`observe`](Self::observe), for all of them.
+    pub fn observe_many(&self, pages: Vec<Observation>) -> Result<Vec<Decision>, StoreError> {
+        pages.iter().try_for_each(|page| good_url(&page.url))?;
+        let ops = pages.into_iter().map(|page| Op::Observe(Box::new(page))).collect();
+        let decided = |answer| match answer {
+            Answer::Decided(decision) => Some(*decision),
+            Answer::Counted(_) => None,
+        };
+        Ok(self.submit(ops)?.into_iter().filter_map(decided).collect())
+    }
+
+    /// What would be said of a page, as of the last commit. Nothing changes.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub fn check(&self, page: &Observation) -> Result<Decision, StoreError> {
+        self.ask(|view| view.check(page))
+    }
+
+    /// A page was found to redirect.
+    ///
+    /// # Errors
+    ///
+    /// As [`observe`](Self::observe).
+    pub fn redirect(
+        &self,
+        from: &str,
+        to: &str,
+        fetched: Option<u64>,
+    ) -> Result<Decision, StoreError> {
+        good_url(from)?;
+        good_url(to)?;
+        self.decide(Op::Redirect { from: from.into(), to: to.into(), fetched })
+    }
+
+    /// A page exists no more. Whether it was there.
+    ///
+    /// # Errors
+    ///
+    /// As [`observe`](Self::observe).
+    pub fn forget(&self, url: &str) -> Result<bool, StoreError> {
+        Ok(self.forget_many(vec![url.into()])? > 0)
+    }
+
+    /// Pages exist no more, as one commit. How many were there.
+    ///
+    /// # Errors
+    ///
+    /// As [`observe`](Self::observe).
+    pub fn forget_many(&self, urls: Vec<String>) -> Result<u64, StoreError> {
+        self.count(Op::Forget(urls))
+    }
+
+    /// A page's score is this from now on. Whether the page is known.
+    ///
+    /// # Errors
+    ///
+    /// As [`observe`](Self::observe).
+    pub fn score(&self, url: &str, score: Option<f64>) -> Result<bool, StoreError> {
+        Ok(self.count(Op::Score { url: url.into(), score })? > 0)
+    }
+
+    /// Forgets every page last fetched before this time; pages without a time stay. How many.
+    ///
+    /// # Errors
+    ///
+    /// As [`observe`](Self::observe).
+    pub fn expire(&self, before: u64) -> Result<u64, StoreError> {
+        self.count(Op::Expire { before })
+    }
+
+    /// Other rules: every group chooses its winner again.
+    ///
+    /// # Errors
+    ///
+    /// As [`observe`](Self::observe).
+    pub fn set_rules(&self, rules: Rules) -> Result<(), StoreError> {
+        self.count(Op::SetRules(rules)).map(drop)
+    }
+
+    /// Drops the events up to and including this number. How many.
+    ///
+    /// # Errors
+    ///
+    /// As [`observe`](Self::observe).
+    pub fn drop_events(&self, up_to: u64) -> Result<u64, StoreError> {
+        self.count(Op::DropEvents { up_to })
+    }
+
+    /// What is known of a page.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub fn page(&self, url: &str) -> Result<Option<PageInfo>, StoreError> {
+        self.ask(|view| view.page(url))
+    }
+
+    /// The group of a page.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub fn group(&self, url: &str) -> Result<Option<GroupInfo>, StoreError> {
+        self.ask(|view| view.group(url))
+    }
+
+    /// The first `limit` events after a sequence number, oldest first.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub fn events(&self, after: u64, limit: usize) -> Result<Vec<EventInfo>, StoreError> {
+        self.ask(|view| view.events(after, limit))
+    }
+
+    /// How much there is.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub fn stats(&self) -> Result<Stats, StoreError> {
+        let stats = self.ask(View::stats)?;
+        let disk = |source| StoreError::Disk { file: self.file.clone(), source };
+        let file_bytes = fs::metadata(&self.file).map_err(disk)?.len();
+        let index_bytes = self.index.memory_bytes() as u64;
+        let syncs = self.syncs.load(Ordering::Relaxed);
+        Ok(Stats { file_bytes, index_bytes, syncs, ..stats })
+    }
+
+    pub(crate) fn view(&self) -> Arc<View> {
+        self.view.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn ask<T>(
+        &self,
+        question: impl FnOnce(&View) -> Outcome<T>,
+    ) -> Result<T, StoreError> {
+        guarded(|| question(&self.view())).map_err(|fault| fault.at(&self.file))
+    }
+
+    fn decide(&self, op: Op) -> Result<Decision, StoreError> {
+        match self.submit(vec![op])?.pop() {
+            Some(Answer::Decided(decision)) => Ok(*decision),
+            Some(Answer::Counted(_)) | None => Err(self.lost()),
+        }
+    }
+
+    fn count(&self, op: Op) -> Result<u64, StoreError> {
+        match self.submit(vec![op])?.pop() {
+            Some(Answer::Counted(count)) => Ok(count),
+            Some(Answer::Decided(_)) | None => Err(self.lost()),
+        }
+    }
+
+    fn lost(&self) -> StoreError {
+        Fault::Damaged("an answer was lost".into()).at(&self.file)
+    }
+
+    fn submit(&self, ops: Vec<Op>) -> JobResult {
+        let lost = || {
+            let what = "whoever wrote this commit did not finish".into();
+            Err(StoreError::Damaged { file: PathBuf::from(tables::FILE), what })
+        };
+        self.queue.submit(ops, |jobs| self.run(jobs), lost)
+    }
+
+    fn writer(&self) -> MutexGuard<'_, Writer> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// All jobs in one commit; if that fails, each in its own, so that only the culprit fails.
+    fn run(&self, jobs: Vec<Job>) -> Vec<JobResult> {
+        let mut writer = self.writer();
+        match self.transact(&mut writer, &jobs) {
+            Ok(answers) => answers.into_iter().map(Ok).collect(),
+            Err(fault) if jobs.len() == 1 => vec![Err(fault.at(&self.file))],
+            Err(_) => {
+                let alone = |job| {
+                    let answers = self.transact(&mut writer, &[job]);
+                    let mut answers = answers.map_err(|fault| fault.at(&self.file))?;
+                    Ok(answers.pop().unwrap_or_default())
+                };
+                jobs.into_iter().map(alone).collect()
+            }
+        }
+    }
+
+    fn transact(&self, writer: &mut Writer, jobs: &[Job]) -> Outcome<Vec<Vec<Answer>>> {
+        let transaction = self.db.begin_write()?;
+        let mut undo = Vec::new();
+        let done = guarded(|| {
+            let Writer { settings, counters, .. } = &*writer;
+            let mut session =
+                Session::open(&transaction, settings, *counters, &self.index, &mut undo)?;
+            let answers: Outcome<Vec<Vec<Answer>>> =
+                jobs.iter().map(|job| job.iter().map(|op| session.run(op)).collect()).collect();
+            Ok((answers?, session.finish()?))
+        });
+        let committed = match done {
+            Ok(done) => transaction.commit().map(|()| done).map_err(Fault::from),
+            Err(fault) => {
+                writer.failed |= transaction.abort().is_err();
+                Err(fault)
+            }
+        };
+        let (answers, (counters, settings)) = match committed {
+            Ok(done) => done,
+            Err(fault) => {
+                writer.failed |= matches!(fault, Fault::Store(_));
+                for (page, fingerprint) in undo.into_iter().rev() {
+                    set_index(&self.index, page, fingerprint)?;
+                }
+                return Err(fault);
+            }
+        };
+        (writer.counters, writer.settings) = (counters, settings);
+        let view = take_view(&self.db, &self.index, &writer.settings, counters)?;
+        *self.view.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(view);
+        self.merger.wake();
+        Ok(answers)
+    }
+}
+
+impl Drop for Repository {
+    /// Keeps the index for the next time. Should that fail, it is rebuilt then.
+    fn drop(&mut self) {
+        self.merger.stop();
+        let writer = self.writer();
+        if !writer.failed {
+            let Writer { settings, counters, .. } = &*writer;
+            let _ = index_file::save(&self.folder, &self.index, &settings.recipe, counters);
+        }
+    }
+}
+
+fn good_url(url: &str) -> Result<(), StoreError> {
+    if (1..=LONGEST_URL).contains(&url.len()) {
+        return Ok(());
+    }
+    let start = url.chars().take(80).collect();
+    Err(StoreError::BadUrl { len: url.len(), most: LONGEST_URL, start })
+}
+
+fn make_tables(db: &Database, settings: &Settings) -> Outcome<()> {
+    let transaction = db.begin_write()?;
+    tables::write_settings(&mut transaction.open_table(tables::META)?, settings)?;
+    Counters::default().write(&mut transaction.open_table(tables::COUNTERS)?)?;
+    transaction.open_table(tables::PAGES)?;
+    transaction.open_table(tables::URLS)?;
+    transaction.open_table(tables::NAMES)?;
+    transaction.open_table(tables::FORMER)?;
+    transaction.open_table(tables::PLACES)?;
+    transaction.open_table(tables::GROUPS)?;
+    transaction.open_table(tables::MEMBERS)?;
+    transaction.open_table(tables::SOURCES)?;
+    transaction.open_table(tables::EVENTS)?;
+    Ok(transaction.commit()?)
+}
+
+fn open_file(file: &Path, syncs: Arc<AtomicU64>) -> Result<Database, StoreError> {
+    let disk = |source| StoreError::Disk { file: file.to_owned(), source };
+    let handle = match fs::OpenOptions::new().read(true).write(true).open(file) {
+        Ok(handle) => handle,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Err(StoreError::Missing { file: file.to_owned() });
+        }
+        Err(error) => return Err(disk(error)),
+    };
+    // An empty file would be made a new store.
+    if handle.metadata().map_err(disk)?.len() == 0 {
+        return Err(StoreError::Foreign { file: file.to_owned(), what: "it is empty".into() });
+    }
+    let opened = guarded(|| {
+        let backend = CountedFile { file: FileBackend::new(handle)?, syncs };
+        Ok(Database::builder().create_with_backend(backend))
+    });
+    opened.map_err(|fault| fault.at(file))?.map_err(|error| match error {
+        redb::DatabaseError::UpgradeRequired(version) => StoreError::Foreign {
+            file: file.to_owned(),
+            what: format!("a store of file version {version}"),
+        },
+        redb::DatabaseError::Storage(redb::StorageError::Io(error))
+            if error.kind() == std::io::ErrorKind::InvalidData =>
+        {
+            StoreError::Foreign { file: file.to_owned(), what: error.to_string() }
+        }
+        other => Fault::from(other).at(file),
+    })
+}
+
+fn read_settings(db: &Database, file: &Path) -> Result<(Settings, Counters), StoreError> {
+    let read = guarded(|| {
+        let reading = db.begin_read()?;
+        let meta = match reading.open_table(tables::META) {
+            Err(redb::TableError::Storage(error)) => return Err(error.into()),
+            Err(other) => {
+                let what = other.to_string();
+                return Ok(Err(StoreError::Foreign { file: file.to_owned(), what }));
+            }
+            Ok(meta) => meta,
+        };
+        let found = tables::read_format(&meta)?;
+        if found > tables::FORMAT {
+            let (file, known) = (file.to_owned(), tables::FORMAT);
+            return Ok(Err(StoreError::Newer { file, found, known }));
+        }
+        let counters = reading.open_table(tables::COUNTERS)?;
+        Ok(Ok((tables::read_settings(&meta)?, Counters::read(&counters)?)))
+    });
+    read.map_err(|fault| fault.at(file))?
+}
+
+/// The index, from the records.
+fn rebuild(db: &Database, settings: &Settings) -> Outcome<LiveIndex> {
+    let reading = db.begin_read()?;
+    let mut entries = Vec::new();
+    for row in reading.open_table(tables::PAGES)?.iter()? {
+        let (id, bytes) = row?;
+        let page = hapax::group::live::PageId(id.value());
+        if let Some(contents) = crate::codec::read_page(page, bytes.value())?.contents {
+            entries.push(Entry { fingerprint: contents.fingerprint, id: u64::from(page.0) });
+        }
+    }
+    let count = entries.len();
+    let engine = index_file::engine_for(count);
+    let segment = Segment::build(entries, engine, settings.within).map_err(of_segment)?;
+    let options = index_file::options(settings.within);
+    LiveIndex::from_segments(options, [(segment, Removed::none(count))]).map_err(of_segment)
+}
+
+fn take_view(
+    db: &Database,
+    index: &LiveIndex,
+    settings: &Settings,
+    counters: Counters,
+) -> Outcome<View> {
+    let tables = db.begin_read()?;
+    Ok(View { tables, index: index.snapshot(), settings: settings.clone(), counters })
+}
+
+/// The thread that merges the index's segments.
+struct Merger {
+    wake: Option<mpsc::SyncSender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Merger {
+    fn start(index: Arc<LiveIndex>) -> Self {
+        let (wake, woken) = mpsc::sync_channel::<()>(1);
+        let thread = std::thread::spawn(move || {
+            while woken.recv().is_ok() {
+                // A refused merge leaves the index as it was, only slower.
+                while index.merge_step().unwrap_or(false) {}
+            }
+        });
+        Self { wake: Some(wake), thread: Some(thread) }
+    }
+
+    fn wake(&self) {
+        if let Some(wake) = &self.wake {
+            // Full means that it is awake.
+            let _ = wake.try_send(());
+        }
+    }
+
+    fn stop(&mut self) {
+        self.wake = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}

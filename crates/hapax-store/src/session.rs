@@ -1,0 +1,343 @@
+//! One transaction that writes: the operations on open tables.
+//!
+//! A session changes tables, which a transaction can drop, and the index, which it cannot: so
+//! it notes what the index had before, and whoever drops the transaction puts that back.
+//!
+//! Always true of a page with an address, between operations: it has a record and a place. It
+//! has content in its record exactly if its place says so, and then the index has it.
+
+use crate::codec;
+use crate::error::{Fault, Outcome, of_groups, of_segment};
+use crate::page::{Observation, PageData};
+use crate::settings::Settings;
+use crate::state::WriteState;
+use crate::tables::{self, Counters};
+use crate::world::{Pages, Policy, name, page_data};
+use hapax::fingerprint::Fingerprint;
+use hapax::group::live::{Content, GroupState, LiveGroups, PageId, PageRecord, Verdict};
+use hapax::group::{Rules, ScopeFacts};
+use hapax::index::Entry;
+use hapax::index::live::LiveIndex;
+use redb::{ReadableTable, Table, WriteTransaction};
+
+/// What is asked of a session.
+#[derive(Clone, Debug)]
+pub(crate) enum Op {
+    Observe(Box<Observation>),
+    Redirect { from: String, to: String, fetched: Option<u64> },
+    Forget(Vec<String>),
+    Score { url: String, score: Option<f64> },
+    Expire { before: u64 },
+    SetRules(Rules),
+    DropEvents { up_to: u64 },
+}
+
+/// What it answers.
+#[derive(Clone, Debug)]
+pub(crate) enum Answer {
+    Decided(Box<Decision>),
+    Counted(u64),
+}
+
+/// A verdict, and whom it is about.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decision {
+    /// The page's number; `None` for a page that is not recorded.
+    pub page: Option<PageId>,
+    /// How it stands.
+    pub verdict: Verdict,
+    /// The address of the copy that stays, when that is another page.
+    pub winner_url: Option<String>,
+}
+
+/// What the index had of a page before.
+pub(crate) type Undo = Vec<(PageId, Option<Fingerprint>)>;
+
+pub(crate) struct Session<'t, 'r> {
+    urls: Table<'t, &'static str, u32>,
+    names: Table<'t, u32, &'static str>,
+    pages: Table<'t, u32, &'static [u8]>,
+    former: Table<'t, u32, (u64, &'static str)>,
+    groups: LiveGroups<WriteState<'t>>,
+    transaction: &'t WriteTransaction,
+    index: &'r LiveIndex,
+    undo: &'r mut Undo,
+    settings: Settings,
+    policy: Policy,
+    record: Vec<u8>,
+    /// The page that was written last, which an operation asks about most.
+    recent: Option<(PageId, PageData)>,
+}
+
+/// The pages as a session sees them.
+macro_rules! world {
+    ($session:expr) => {
+        Pages {
+            pages: &$session.pages,
+            names: &$session.names,
+            index: $session.index.snapshot(),
+            policy: $session.policy,
+            recent: $session.recent.as_ref(),
+        }
+    };
+}
+
+impl<'t, 'r> Session<'t, 'r> {
+    pub(crate) fn open(
+        transaction: &'t WriteTransaction,
+        settings: &Settings,
+        counters: Counters,
+        index: &'r LiveIndex,
+        undo: &'r mut Undo,
+    ) -> Outcome<Self> {
+        let state = WriteState {
+            places: transaction.open_table(tables::PLACES)?,
+            groups: transaction.open_table(tables::GROUPS)?,
+            members: transaction.open_table(tables::MEMBERS)?,
+            sources: transaction.open_table(tables::SOURCES)?,
+            events: transaction.open_table(tables::EVENTS)?,
+            counters,
+            touched: Default::default(),
+            cleared: Vec::new(),
+        };
+        Ok(Self {
+            urls: transaction.open_table(tables::URLS)?,
+            names: transaction.open_table(tables::NAMES)?,
+            pages: transaction.open_table(tables::PAGES)?,
+            former: transaction.open_table(tables::FORMER)?,
+            groups: LiveGroups::new(state, settings.rules.clone(), settings.groups),
+            transaction,
+            index,
+            undo,
+            policy: Policy::of(settings),
+            settings: settings.clone(),
+            record: Vec::new(),
+            recent: None,
+        })
+    }
+
+    /// Writes what was counted. The settings may have changed, too.
+    pub(crate) fn finish(mut self) -> Outcome<(Counters, Settings)> {
+        let state = self.groups.state_mut();
+        state.flush()?;
+        state.counters.commits += 1;
+        let counters = state.counters;
+        counters.write(&mut self.transaction.open_table(tables::COUNTERS)?)?;
+        Ok((counters, self.settings))
+    }
+
+    pub(crate) fn run(&mut self, op: &Op) -> Outcome<Answer> {
+        let decided = |decision| Answer::Decided(Box::new(decision));
+        let answer = match op {
+            Op::Observe(page) => decided(self.observe(page)?),
+            Op::Redirect { from, to, fetched } => decided(self.redirect(from, to, *fetched)?),
+            Op::Forget(urls) => Answer::Counted(self.forget(urls)?),
+            Op::Score { url, score } => Answer::Counted(self.score(url, *score)?),
+            Op::Expire { before } => Answer::Counted(self.expire(*before)?),
+            Op::SetRules(rules) => {
+                self.set_rules(rules)?;
+                Answer::Counted(0)
+            }
+            Op::DropEvents { up_to } => Answer::Counted(self.drop_events(*up_to)?),
+        };
+        self.sweep()?;
+        Ok(answer)
+    }
+
+    fn observe(&mut self, seen: &Observation) -> Outcome<Decision> {
+        let (id, known) = self.page_at(&seen.url)?;
+        let old = known.clone().unwrap_or_else(PageData::blank);
+        let facts = ScopeFacts { url: &seen.url, language: &seen.language, field: &seen.field };
+        let mut new = PageData {
+            content: seen.content,
+            contents: seen.contents.clone(),
+            words: seen.words,
+            score: seen.score.or(old.score),
+            fetched: seen.fetched.or(old.fetched),
+            changed: old.changed,
+            scope: self.settings.scope.key(&facts),
+            named_canonical: seen.named_canonical,
+            canonical: seen.canonical.clone(),
+        };
+        let same = old.same_content(&new);
+        if !same {
+            new.changed = seen.fetched.or(old.changed);
+        }
+        let content = match (&new.contents, same) {
+            (None, _) => Content::Empty,
+            (Some(_), true) => Content::Same,
+            (Some(_), false) => Content::Changed,
+        };
+        self.put_page(id, known.as_ref(), &new)?;
+        let verdict = self.groups.seen(&world!(self), id, content).map_err(of_groups)?;
+        self.decision(id, verdict)
+    }
+
+    fn redirect(&mut self, from: &str, to: &str, fetched: Option<u64>) -> Outcome<Decision> {
+        let (page, known) = self.page_at(from)?;
+        let had_content = known.as_ref().is_some_and(|old| old.contents.is_some());
+        let mut new = known.clone().unwrap_or_else(PageData::blank).without_content();
+        new.fetched = fetched.or(new.fetched);
+        if had_content {
+            new.changed = fetched.or(new.changed);
+        }
+        self.put_page(page, known.as_ref(), &new)?;
+        let target = match self.page_at(to)? {
+            (target, Some(_)) => target,
+            (target, None) => {
+                self.put_page(target, None, &PageData::blank())?;
+                target
+            }
+        };
+        let verdict = self.groups.redirects(&world!(self), page, target).map_err(of_groups)?;
+        self.decision(page, verdict)
+    }
+
+    fn forget(&mut self, urls: &[String]) -> Outcome<u64> {
+        let mut pages = Vec::new();
+        for url in urls {
+            if let Some(row) = self.urls.get(url.as_str())? {
+                pages.push(PageId(row.value()));
+            }
+        }
+        self.gone(pages)
+    }
+
+    /// Pages that are there leave; says how many.
+    fn gone(&mut self, mut pages: Vec<PageId>) -> Outcome<u64> {
+        pages.sort_unstable();
+        pages.dedup();
+        let mut there = Vec::with_capacity(pages.len());
+        for page in pages {
+            let awaited = |place| {
+                use hapax::group::live::Bare::Awaited;
+                matches!(place, Some(PageRecord::Bare { why: Awaited, .. }))
+            };
+            if !awaited(self.groups.state().page(page)?) {
+                there.push(page);
+            }
+        }
+        self.groups.gone(&world!(self), &there).map_err(of_groups)?;
+        for &page in &there {
+            // Still there: other pages redirect to it.
+            if self.groups.state().page(page)?.is_some() {
+                let old = page_data(&self.pages, page)?;
+                let new = PageData { scope: old.scope, ..PageData::blank() };
+                self.put_page(page, Some(&old), &new)?;
+            }
+        }
+        Ok(there.len() as u64)
+    }
+
+    fn score(&mut self, url: &str, score: Option<f64>) -> Outcome<u64> {
+        let Some(page) = self.urls.get(url)?.map(|row| PageId(row.value())) else { return Ok(0) };
+        let old = page_data(&self.pages, page)?;
+        let new = PageData { score, ..old.clone() };
+        self.put_page(page, Some(&old), &new)?;
+        self.groups.facts_changed(&world!(self), &[page]).map_err(of_groups)?;
+        Ok(1)
+    }
+
+    fn expire(&mut self, before: u64) -> Outcome<u64> {
+        let mut old = Vec::new();
+        for row in self.pages.iter()? {
+            let (id, bytes) = row?;
+            let page = PageId(id.value());
+            let fetched = codec::read_page(page, bytes.value())?.fetched;
+            old.extend(fetched.is_some_and(|fetched| fetched < before).then_some(page));
+        }
+        self.gone(old)
+    }
+
+    fn set_rules(&mut self, rules: &Rules) -> Outcome<()> {
+        self.groups.set_rules(&world!(self), rules.clone()).map_err(of_groups)?;
+        self.settings.rules = rules.clone();
+        let mut meta = self.transaction.open_table(tables::META)?;
+        tables::write_settings(&mut meta, &self.settings)
+    }
+
+    fn drop_events(&mut self, up_to: u64) -> Outcome<u64> {
+        let state = self.groups.state_mut();
+        let up_to = up_to.min(state.counters.last_event);
+        let first = state.counters.dropped_events + 1;
+        if up_to < first {
+            return Ok(0);
+        }
+        state.events.retain_in(first..=up_to, |_, _| false)?;
+        state.counters.dropped_events = up_to;
+        self.former.retain(|_, (sequence, _)| sequence > up_to)?;
+        Ok(up_to + 1 - first)
+    }
+
+    /// The page at an address; a new one gets a number, and its record from the caller.
+    fn page_at(&mut self, url: &str) -> Outcome<(PageId, Option<PageData>)> {
+        if let Some(row) = self.urls.get(url)? {
+            let page = PageId(row.value());
+            drop(row);
+            return Ok((page, Some(page_data(&self.pages, page)?)));
+        }
+        let counters = &mut self.groups.state_mut().counters;
+        let number = u32::try_from(counters.next_page).map_err(|_| Fault::Full("pages"))?;
+        counters.next_page += 1;
+        self.urls.insert(url, number)?;
+        self.names.insert(number, url)?;
+        Ok((PageId(number), None))
+    }
+
+    /// Writes a record, and keeps the index in step.
+    fn put_page(&mut self, page: PageId, old: Option<&PageData>, new: &PageData) -> Outcome<()> {
+        if Some(new) != old {
+            codec::write_page(page, new, &mut self.record);
+            self.pages.insert(page.0, self.record.as_slice())?;
+        }
+        self.recent = Some((page, new.clone()));
+        let bits = |data: &PageData| data.contents.as_ref().map(|contents| contents.fingerprint);
+        let (was, is) = (old.and_then(bits), bits(new));
+        if was == is {
+            return Ok(());
+        }
+        self.undo.push((page, was));
+        set_index(self.index, page, is)
+    }
+
+    /// Pages that lost their place in this operation lose their address, too.
+    fn sweep(&mut self) -> Outcome<()> {
+        while let Some(page) = self.groups.state_mut().cleared.pop() {
+            if self.groups.state().page(page)?.is_some() {
+                continue;
+            }
+            let Some(url) = self.names.remove(page.0)?.map(|row| row.value().to_owned()) else {
+                continue;
+            };
+            let old = page_data(&self.pages, page)?;
+            self.put_page(page, Some(&old), &PageData::blank())?;
+            self.pages.remove(page.0)?;
+            self.recent = None;
+            self.urls.remove(url.as_str())?;
+            let last = self.groups.state().counters.last_event;
+            self.former.insert(page.0, (last, url.as_str()))?;
+        }
+        Ok(())
+    }
+
+    fn decision(&self, page: PageId, verdict: Verdict) -> Outcome<Decision> {
+        let winner = verdict.winner.filter(|&winner| winner != page);
+        let winner_url = winner.map(|winner| name(&self.names, winner)).transpose()?;
+        Ok(Decision { page: Some(page), verdict, winner_url })
+    }
+}
+
+pub(crate) fn set_index(
+    index: &LiveIndex,
+    page: PageId,
+    fingerprint: Option<Fingerprint>,
+) -> Outcome<()> {
+    let id = u64::from(page.0);
+    match fingerprint {
+        Some(fingerprint) => index.insert(Entry { fingerprint, id }).map_err(of_segment),
+        None => {
+            index.remove(id);
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! The tables of the file, and the row that says what the file is.
+//!
+//! Numbers are keys wherever order of arrival is order of writing, so that a batch appends to
+//! the ends of the trees. Only `urls` has keys in no order; a batch sorts them first.
+
+use crate::codec::{ChangeBytes, GroupBytes, PlaceBytes};
+use crate::error::{Fault, Outcome};
+use crate::settings::Settings;
+use hapax::fingerprint::MaxDistance;
+use hapax::group::live::LiveOptions;
+use redb::{ReadableTable, TableDefinition};
+
+/// The format this version writes, and the newest it reads.
+pub(crate) const FORMAT: u32 = 1;
+/// The name of the file in the folder.
+pub(crate) const FILE: &str = "pages.redb";
+
+pub(crate) const PAGES: TableDefinition<'_, u32, &[u8]> = TableDefinition::new("pages");
+pub(crate) const URLS: TableDefinition<'_, &str, u32> = TableDefinition::new("urls");
+pub(crate) const NAMES: TableDefinition<'_, u32, &str> = TableDefinition::new("names");
+/// Addresses of pages that are no more, which events still name: by number, after the sequence
+/// number of the last event that can be about it.
+pub(crate) const FORMER: TableDefinition<'_, u32, (u64, &str)> = TableDefinition::new("former");
+pub(crate) const PLACES: TableDefinition<'_, u32, &PlaceBytes> = TableDefinition::new("places");
+pub(crate) const GROUPS: TableDefinition<'_, u32, &GroupBytes> = TableDefinition::new("groups");
+/// Group and page in one number, the group above.
+pub(crate) const MEMBERS: TableDefinition<'_, u64, ()> = TableDefinition::new("members");
+/// Target and redirecting page in one number, the target above.
+pub(crate) const SOURCES: TableDefinition<'_, u64, ()> = TableDefinition::new("sources");
+pub(crate) const EVENTS: TableDefinition<'_, u64, &ChangeBytes> = TableDefinition::new("events");
+pub(crate) const META: TableDefinition<'_, &str, &str> = TableDefinition::new("meta");
+pub(crate) const COUNTERS: TableDefinition<'_, &str, u64> = TableDefinition::new("counters");
+
+pub(crate) const fn pair(above: u32, below: u32) -> u64 {
+    (above as u64) << 32 | below as u64
+}
+
+/// The keys of all pairs with this number above.
+pub(crate) const fn pairs_of(above: u32) -> std::ops::RangeInclusive<u64> {
+    pair(above, 0)..=pair(above, u32::MAX)
+}
+
+/// What is counted on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counters {
+    /// The next page's number.
+    pub(crate) next_page: u64,
+    /// The next group's number.
+    pub(crate) next_group: u64,
+    /// The last event's sequence number.
+    pub(crate) last_event: u64,
+    /// The last event that was dropped.
+    pub(crate) dropped_events: u64,
+    /// Commits so far: an index file belongs to one of them.
+    pub(crate) commits: u64,
+}
+
+impl Counters {
+    pub(crate) fn read(table: &impl ReadableTable<&'static str, u64>) -> Outcome<Self> {
+        let of = |name: &'static str| -> Outcome<u64> {
+            let row = table.get(name)?;
+            row.map(|row| row.value()).ok_or_else(|| Fault::Damaged(format!("no counter {name}")))
+        };
+        Ok(Self {
+            next_page: of("next page")?,
+            next_group: of("next group")?,
+            last_event: of("last event")?,
+            dropped_events: of("dropped events")?,
+            commits: of("commits")?,
+        })
+    }
+
+    pub(crate) fn write(&self, table: &mut redb::Table<'_, &'static str, u64>) -> Outcome<()> {
+        for (name, value) in [
+            ("next page", self.next_page),
+            ("next group", self.next_group),
+            ("last event", self.last_event),
+            ("dropped events", self.dropped_events),
+            ("commits", self.commits),
+        ] {
+            table.insert(name, value)?;
+        }
+        Ok(())
+    }
+}
+
+pub(crate) fn write_settings(
+    table: &mut redb::Table<'_, &'static str, &'static str>,
+    settings: &Settings,
+) -> Outcome<()> {
+    let groups = settings.groups;
+    for (name, value) in [
+        ("format", FORMAT.to_string()),
+        ("recipe", settings.recipe.to_string()),
+        ("within", settings.within.bits().to_string()),
+        ("min similarity", settings.min_similarity.to_string()),
+        ("rules", settings.rules.to_string()),
+        ("scope", settings.scope.to_string()),
+        ("repair share", groups.repair_share.to_string()),
+        ("verify at once", groups.verify_at_once.to_string()),
+        ("max matches", groups.max_matches.to_string()),
+    ] {
+        table.insert(name, value.as_str())?;
+    }
+    Ok(())
+}
+
+type MetaRow<'a> = redb::AccessGuard<'a, &'static str>;
+
+fn meta<'a>(
+    table: &'a impl ReadableTable<&'static str, &'static str>,
+    name: &'static str,
+) -> Outcome<MetaRow<'a>> {
+    table.get(name)?.ok_or_else(|| Fault::Damaged(format!("it does not state its {name}")))
+}
+
+fn parsed<T: std::str::FromStr>(
+    table: &impl ReadableTable<&'static str, &'static str>,
+    name: &'static str,
+) -> Outcome<T> {
+    let row = meta(table, name)?;
+    let value = row.value();
+    value.parse().map_err(|_| Fault::Damaged(format!("its {name} is `{value}`")))
+}
+
+pub(crate) fn read_format(table: &impl ReadableTable<&'static str, &'static str>) -> Outcome<u32> {
+    parsed(table, "format")
+}
+
+pub(crate) fn read_settings(
+    table: &impl ReadableTable<&'static str, &'static str>,
+) -> Outcome<Settings> {
+    let bits: u8 = parsed(table, "within")?;
+    let within = MaxDistance::new(bits)
+        .ok_or_else(|| Fault::Damaged(format!("its distance is {bits} bits")))?;
+    Ok(Settings {
+        recipe: parsed(table, "recipe")?,
+        within,
+        min_similarity: parsed(table, "min similarity")?,
+        rules: parsed(table, "rules")?,
+        scope: parsed(table, "scope")?,
+        groups: LiveOptions {
+            repair_share: parsed(table, "repair share")?,
+            verify_at_once: parsed(table, "verify at once")?,
+            max_matches: parsed(table, "max matches")?,
+        },
+    })
+}

@@ -1,0 +1,175 @@
+//! The pages behind the groups: facts, comparison and search over the tables.
+//!
+//! Two pages match exactly when their texts are equal, and nearly when their fingerprints are
+//! within the repository's distance and their sketches agree enough. A page that is too short
+//! matches equal text only. What the index proposes is read again from the records, so an entry
+//! of the index that is ahead of the tables does no harm.
+
+use crate::codec;
+use crate::error::{Fault, Outcome, of_search};
+use crate::page::{Contents, PageData};
+use crate::settings::Settings;
+use hapax::fingerprint::{ContentHash, MaxDistance};
+use hapax::group::live::{Likeness, Matching, Near, PageId, World};
+use hapax::group::{PageFacts, ScopeKey};
+use hapax::index::live::Snapshot;
+use hapax::index::{HammingIndex, Query};
+use redb::ReadableTable;
+use std::borrow::Cow;
+
+/// How many candidates of the index are compared for each match that is wanted.
+const CANDIDATES_PER_MATCH: usize = 4;
+
+/// When contents match.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Policy {
+    pub(crate) within: MaxDistance,
+    pub(crate) min_similarity: f64,
+}
+
+impl Policy {
+    pub(crate) fn of(settings: &Settings) -> Self {
+        Self { within: settings.within, min_similarity: settings.min_similarity }
+    }
+
+    pub(crate) fn compare(
+        &self,
+        a: (&ContentHash, &Contents),
+        b: (&ContentHash, &Contents),
+    ) -> Likeness {
+        let bits = a.1.fingerprint.distance(b.1.fingerprint);
+        let distance = bits as u8;
+        if a.0 == b.0 {
+            return Likeness { distance, similarity: 1.0, matching: Matching::Exact };
+        }
+        let jaccard = a.1.sketch.estimate(&b.1.sketch).jaccard;
+        let near = self.within.admits(bits)
+            && jaccard >= self.min_similarity
+            && !a.1.too_short
+            && !b.1.too_short;
+        let matching = if near { Matching::Near } else { Matching::No };
+        Likeness { distance, similarity: jaccard as f32, matching }
+    }
+}
+
+/// Pages and their index at one moment.
+pub(crate) struct Pages<'a, P, N> {
+    pub(crate) pages: &'a P,
+    pub(crate) names: &'a N,
+    pub(crate) index: Snapshot,
+    pub(crate) policy: Policy,
+    /// A page whose record need not be read.
+    pub(crate) recent: Option<&'a (PageId, PageData)>,
+}
+
+pub(crate) fn page_data(
+    pages: &impl ReadableTable<u32, &'static [u8]>,
+    page: PageId,
+) -> Outcome<PageData> {
+    match pages.get(page.0)? {
+        Some(row) => codec::read_page(page, row.value()),
+        None => Err(Fault::Damaged(format!("page {page} has no record"))),
+    }
+}
+
+pub(crate) fn name(names: &impl ReadableTable<u32, &'static str>, page: PageId) -> Outcome<String> {
+    match names.get(page.0)? {
+        Some(row) => Ok(row.value().to_owned()),
+        None => Err(Fault::Damaged(format!("page {page} has no address"))),
+    }
+}
+
+impl<P, N> Pages<'_, P, N>
+where
+    P: ReadableTable<u32, &'static [u8]>,
+    N: ReadableTable<u32, &'static str>,
+{
+    fn data(&self, page: PageId) -> Outcome<Cow<'_, PageData>> {
+        match self.recent {
+            Some((recent, data)) if *recent == page => Ok(Cow::Borrowed(data)),
+            _ => page_data(self.pages, page).map(Cow::Owned),
+        }
+    }
+
+    fn comparable(&self, page: PageId) -> Outcome<(ContentHash, Contents)> {
+        let data = self.data(page)?;
+        match &data.contents {
+            Some(contents) => Ok((data.content, contents.clone())),
+            None => Err(Fault::Damaged(format!("page {page} has no content to compare"))),
+        }
+    }
+
+    /// The pages that match this content in this scope, nearest first, `but` one.
+    pub(crate) fn near_content(
+        &self,
+        content: &ContentHash,
+        contents: &Contents,
+        scope: ScopeKey,
+        but: Option<PageId>,
+        limit: usize,
+    ) -> Outcome<Vec<Near>> {
+        let query = Query::from(contents.fingerprint);
+        let found = self.index.find_all(&query, self.policy.within).map_err(of_search)?;
+        let mut near = Vec::new();
+        let most = limit.saturating_mul(CANDIDATES_PER_MATCH).max(limit);
+        for candidate in found.iter().take(most) {
+            let page = PageId(candidate.id as u32);
+            if Some(page) == but {
+                continue;
+            }
+            // The index may be ahead of a snapshot of the tables.
+            let Some(row) = self.pages.get(page.0)? else { continue };
+            let data = codec::read_page(page, row.value())?;
+            let Some(its) = &data.contents else { continue };
+            let likeness = self.policy.compare((content, contents), (&data.content, its));
+            if likeness.matches() && data.scope == scope {
+                near.push(Near { page, likeness });
+                if near.len() == limit {
+                    break;
+                }
+            }
+        }
+        Ok(near)
+    }
+}
+
+impl<P, N> World for Pages<'_, P, N>
+where
+    P: ReadableTable<u32, &'static [u8]>,
+    N: ReadableTable<u32, &'static str>,
+{
+    type Error = Fault;
+
+    fn facts(&self, page: PageId) -> Outcome<PageFacts<'_>> {
+        let data = self.data(page)?;
+        Ok(PageFacts {
+            url: Cow::Owned(name(self.names, page)?),
+            // Addresses are unique; a number would tell who came first.
+            id: 0,
+            score: data.score,
+            fetched: data.fetched,
+            words: data.words,
+            canonical: data.canonical.clone().map(Cow::Owned),
+            named_canonical: data.named_canonical,
+        })
+    }
+
+    fn compare(&self, a: PageId, b: PageId) -> Outcome<Likeness> {
+        let (a, b) = (self.comparable(a)?, self.comparable(b)?);
+        Ok(self.policy.compare((&a.0, &a.1), (&b.0, &b.1)))
+    }
+
+    fn near(&self, page: PageId, limit: usize) -> Outcome<Vec<Near>> {
+        let data = self.data(page)?;
+        match &data.contents {
+            Some(contents) => {
+                self.near_content(&data.content, contents, data.scope, Some(page), limit)
+            }
+            None => Ok(Vec::new()),
+        }
+    }
+
+    fn scope(&self, page: PageId) -> Outcome<ScopeKey> {
+        Ok(self.data(page)?.scope)
+    }
+}

@@ -1,0 +1,55 @@
+//! Pages on a line: content `c` matches `c - 1`, `c` and `c + 1`, and nothing else.
+//!
+//! Fingerprints are 3 bits a step apart, sketches 60 of 1024: one step is 0.88 alike, two 0.77.
+
+use hapax::fingerprint::{ContentHash, Fingerprint, Recipe, RecipeId, Sketch};
+use hapax_store::{Contents, Observation, Repository, Settings};
+use std::path::Path;
+
+pub(crate) const FARTHEST: u32 = 14;
+
+pub(crate) fn fingerprint(content: u32) -> Fingerprint {
+    Fingerprint::from_bits((1 << (3 * content)) - 1)
+}
+
+pub(crate) fn contents(content: u32) -> Contents {
+    let mut sketch = [0; 128];
+    for bit in 0..60 * content as usize {
+        sketch[bit / 8] |= 1 << (bit % 8);
+    }
+    Contents {
+        fingerprint: fingerprint(content),
+        sketch: Sketch::from_bytes(&sketch),
+        too_short: false,
+    }
+}
+
+pub(crate) fn page(url: &str, content: u32) -> Observation {
+    let hash = ContentHash::of(&content.to_string());
+    Observation::of_parts(url, hash, Some(contents(content)))
+}
+
+pub(crate) fn empty(url: &str) -> Observation {
+    Observation::of_parts(url, ContentHash::of(""), None)
+}
+
+pub(crate) fn recipe() -> RecipeId {
+    Recipe::built_in("web-1").unwrap().id(None)
+}
+
+pub(crate) fn settings() -> Settings {
+    Settings { rules: "score".parse().unwrap(), ..Settings::new(recipe()) }
+}
+
+pub(crate) fn create(folder: &Path) -> Repository {
+    Repository::create(folder, settings()).unwrap()
+}
+
+pub(crate) fn open(folder: &Path) -> Repository {
+    Repository::open(folder, Some(&recipe())).unwrap()
+}
+
+pub(crate) fn assert_clean(store: &Repository) {
+    let found = store.verify().unwrap();
+    assert!(found.is_clean(), "{found:#?}");
+}

@@ -1,0 +1,254 @@
+//! What each engine will take: bytes, probes, comparisons, time.
+//!
+//! | engine | time per query | bytes |
+//! |---|---|---|
+//! | scan | `n * scanned` | fingerprint and id |
+//! | sorted | `probes(p, k) * (probe + n / 2^p * entry)` | see `sorted` |
+//! | tables | sum over tables of `probes * (probe + n / 2^p * entry)` | scan, and the tables |
+//! | weak bits | `(p + K) log2(K + k) * c1 + K * (probe + n / 2^p * entry)` | see below |
+//!
+//! Scan and tables are computed by the very functions that lay out and choose tables. The last is
+//! Sood's 6.16 with the directory read counted, and 6.21; its bytes are 6.17 in narrower columns:
+//! of each fingerprint the `64 - p` bits that the directory does not say (32 of them in a column
+//! of their own), an id as wide as the largest, and `2^p` positions of four bytes.
+//!
+//! What this module does not know: how candidates are compared.
+
+use super::weak_bits::{Curve, WEAK_BITS_WIDEST};
+use super::{Candidate, Engine, Machine, Mode, PlanError, Recall, Request, reference, sorted};
+use crate::index::collection::Collection;
+use crate::index::packed::PackedInts;
+use crate::index::segment::Encoding;
+use crate::index::tables::Design;
+use crate::index::tables::cost::{TableForecast, cheapest, forecast};
+
+/// Limits to the number of tables that are tried.
+const TABLE_LIMITS: [usize; 13] = [1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32];
+
+/// Fingerprints per bucket of a weak-bit table, as powers of two.
+const WEAK_BUCKETS: [u32; 5] = [0, 2, 4, 6, 8];
+
+/// Positions in a weak-bit directory are four bytes, and so are prefixes and filters.
+const MOST_WEAK_PREFIX_BITS: u32 = 32;
+
+/// Flip patterns that stand for all when the mean over them is taken.
+const SAMPLED: u64 = 512;
+
+/// The engines that could answer, and those listed for comparison; both by bytes. Tables that
+/// are slower and larger than others are left out.
+///
+/// # Errors
+///
+/// [`PlanError::NoPages`].
+pub fn candidates(request: &Request, machine: &Machine) -> Result<Vec<Candidate>, PlanError> {
+    if request.pages == 0 {
+        return Err(PlanError::NoPages);
+    }
+    let parts = request.pages.div_ceil(Collection::MOST as u64);
+    let spread = Spread { request, machine, parts, rows: request.pages.div_ceil(parts) };
+    let mut found = vec![spread.scan()];
+    found.extend([Encoding::Plain, Encoding::Compressed].map(|encoding| spread.sorted(encoding)));
+    if request.bound.bits() <= Design::WIDEST {
+        found.extend(undominated(spread.tables()));
+    }
+    if request.recall < Recall::EXACT && request.bound.bits() <= WEAK_BITS_WIDEST {
+        found.extend(undominated(spread.weak_bits()));
+    }
+    found.sort_by_key(|candidate| candidate.total_bytes);
+    found.extend(reference::sorted_tables(request, machine));
+    Ok(found)
+}
+
+/// Pages spread over as many indexes as they need.
+struct Spread<'a> {
+    request: &'a Request,
+    machine: &'a Machine,
+    parts: u64,
+    /// Pages in each.
+    rows: u64,
+}
+
+/// What one index takes for a query, and for being built.
+struct Cost {
+    bytes: u64,
+    probes: f64,
+    compared: f64,
+    nanoseconds: f64,
+    build: f64,
+}
+
+impl Spread<'_> {
+    fn candidate(&self, engine: Engine, recall: f64, one: &Cost) -> Candidate {
+        let parts = self.parts as f64;
+        // A query with one match finds it in one of the parts; half of the others come before.
+        let asked = match self.request.mode {
+            Mode::All => parts,
+            Mode::First => (parts + 1.0) / 2.0,
+        };
+        let total_bytes = one.bytes.saturating_mul(self.parts);
+        Candidate {
+            engine,
+            parts: self.parts,
+            recall,
+            bytes_per_page: total_bytes as f64 / self.request.pages as f64,
+            total_bytes,
+            probes: one.probes * asked,
+            compared: one.compared * asked,
+            nanoseconds_per_query: one.nanoseconds * asked,
+            build_nanoseconds: one.build * parts,
+            fits: self.request.memory.is_none_or(|memory| total_bytes <= memory),
+        }
+    }
+
+    fn collection_bytes(&self) -> u64 {
+        Collection::predicted_bytes(self.rows, self.request.pages - 1)
+    }
+
+    fn scan(&self) -> Candidate {
+        let compared = match self.request.mode {
+            Mode::All => self.rows as f64,
+            Mode::First => self.rows as f64 / 2.0,
+        };
+        let cost = Cost {
+            bytes: self.collection_bytes(),
+            probes: 0.0,
+            compared,
+            nanoseconds: compared * self.machine.scanned,
+            build: 0.0,
+        };
+        self.candidate(Engine::Scan, 1.0, &cost)
+    }
+
+    fn sorted(&self, encoding: Encoding) -> Candidate {
+        let Request { bound, mode, pages, .. } = *self.request;
+        let (probes, compared, nanoseconds) =
+            sorted::forecast(self.rows, bound.bits(), encoding, mode, self.machine);
+        let bytes = sorted::bytes(self.rows, pages - 1, encoding);
+        let cost = Cost { bytes, probes, compared, nanoseconds, build: 0.0 };
+        self.candidate(Engine::Sorted(encoding), 1.0, &cost)
+    }
+
+    fn tables(&self) -> Vec<Candidate> {
+        // At most `Collection::MOST`, which is a `usize`.
+        let rows = self.rows as usize;
+        let costs = self.machine.costs(rows);
+        let mut designs: Vec<Design> = Vec::new();
+        for most in TABLE_LIMITS {
+            let design = cheapest(rows, self.request.bound, most, costs);
+            if !designs.contains(&design) {
+                designs.push(design);
+            }
+        }
+        let candidate = |design: Design| {
+            let tables = forecast(rows, &design, costs);
+            let (probes, compared, nanoseconds) = match self.request.mode {
+                Mode::All => sums(&tables),
+                Mode::First => sums_until_first(&tables, self.request.bound.bits()),
+            };
+            let cost = Cost {
+                bytes: self.collection_bytes() + tables.iter().map(|t| t.bytes).sum::<u64>(),
+                probes,
+                compared,
+                nanoseconds,
+                build: rows as f64 * tables.len() as f64 * self.machine.placed,
+            };
+            self.candidate(Engine::Tables(design), 1.0, &cost)
+        };
+        designs.into_iter().map(candidate).collect()
+    }
+
+    fn weak_bits(&self) -> Vec<Candidate> {
+        let most = self.rows.ilog2().min(MOST_WEAK_PREFIX_BITS);
+        let prefixes = WEAK_BUCKETS.map(|bucket| most.saturating_sub(bucket));
+        prefixes.into_iter().map(|prefix_bits| self.weak_bits_with(prefix_bits)).collect()
+    }
+
+    fn weak_bits_with(&self, prefix_bits: u32) -> Candidate {
+        let curve = Curve::new(self.request.bound.bits(), prefix_bits);
+        let limit = curve.probes(self.request.recall);
+        let probes = match self.request.mode {
+            Mode::All => limit as f64,
+            Mode::First => curve.until_first(limit),
+        };
+        let compared = probes * self.rows as f64 / f64::from(prefix_bits).exp2();
+        let bound = f64::from(self.request.bound.bits());
+        let ordering = (f64::from(prefix_bits) + probes) * (probes + bound).max(1.0).log2();
+        let costs = self.machine.costs(self.rows as usize);
+        let tail_bits = MOST_WEAK_PREFIX_BITS - prefix_bits;
+        let tails = match tail_bits {
+            0 => 0,
+            _ => PackedInts::predicted_bytes(self.rows, (1u64 << tail_bits) - 1),
+        };
+        let cost = Cost {
+            bytes: self.rows * size_of::<u32>() as u64
+                + tails
+                + PackedInts::predicted_bytes(self.rows, self.request.pages - 1)
+                + ((1u64 << prefix_bits) + 1) * size_of::<u32>() as u64,
+            probes,
+            compared,
+            nanoseconds: ordering * self.machine.heap_step
+                + probes * costs.probe
+                + compared * costs.entry,
+            build: self.rows as f64 * self.machine.placed,
+        };
+        let recall = self.request.recall.share();
+        self.candidate(Engine::WeakBits { prefix_bits, probes: limit }, recall, &cost)
+    }
+}
+
+fn sums(tables: &[TableForecast]) -> (f64, f64, f64) {
+    tables.iter().fold((0.0, 0.0, 0.0), |(probes, compared, nanoseconds), table| {
+        (probes + table.probes, compared + table.compared, nanoseconds + table.nanoseconds)
+    })
+}
+
+/// As [`sums`], up to the table that finds a match which differs in `bound` bits anywhere: the
+/// mean over [`SAMPLED`] such matches. The table after it is counted too: a batch asks it for
+/// many queries before the answers of the one before are in.
+fn sums_until_first(tables: &[TableForecast], bound: u32) -> (f64, f64, f64) {
+    let (mut probes, mut compared, mut nanoseconds) = (0.0, 0.0, 0.0);
+    for number in 0..SAMPLED {
+        let flips = spread_flips(number, bound);
+        let finds = |table: &TableForecast| (flips & table.prefix).count_ones() <= table.radius;
+        let searched = tables
+            .iter()
+            .position(finds)
+            .map_or(tables.len(), |table| (table + 2).min(tables.len()));
+        let cost = sums(&tables[..searched]);
+        probes += cost.0;
+        compared += cost.1;
+        nanoseconds += cost.2;
+    }
+    let share = 1.0 / SAMPLED as f64;
+    (probes * share, compared * share, nanoseconds * share)
+}
+
+/// `count` different bits, picked by a random sequence (Steele, Lea and Flood's SplitMix64) that
+/// starts at `number`.
+fn spread_flips(number: u64, count: u32) -> u64 {
+    let mut state = number.wrapping_mul(0xd1b5_4a32_d192_ed03);
+    let mut flips = 0u64;
+    while flips.count_ones() < count.min(u64::BITS) {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = state;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        flips |= 1 << ((mixed ^ (mixed >> 31)) % 64);
+    }
+    flips
+}
+
+/// Without those that another one beats in both time and bytes.
+fn undominated(mut candidates: Vec<Candidate>) -> Vec<Candidate> {
+    candidates.sort_by(|a, b| {
+        let by_time = a.nanoseconds_per_query.total_cmp(&b.nanoseconds_per_query);
+        a.total_bytes.cmp(&b.total_bytes).then(by_time)
+    });
+    let mut least = f64::INFINITY;
+    candidates.retain(|candidate| {
+        let faster = candidate.nanoseconds_per_query < least;
+        least = least.min(candidate.nanoseconds_per_query);
+        faster
+    });
+    candidates
+}

@@ -1,0 +1,289 @@
+//! Which engine, with which parameters, and what it will take.
+//!
+//! A [`Request`] says how many pages there are, how near a match must be, how much memory there
+//! is and how many of the matches must be found. A [`Plan`] lists the engines that could answer,
+//! each with predicted bytes, probes, comparisons and time, and names the fastest one that fits:
+//!
+//! ```
+//! use hapax::fingerprint::MaxDistance;
+//! use hapax::index::plan::{Machine, Request, plan};
+//!
+//! let three = MaxDistance::new(3).unwrap();
+//! let request = Request::new(10_000_000, three).memory(1_000_000_000);
+//! let plan = plan(&request, &Machine::typical())?;
+//! let choice = plan.choice();
+//! assert!(choice.fits && choice.total_bytes <= 1_000_000_000);
+//! println!("{}", plan.reason);
+//! # Ok::<(), hapax::index::plan::PlanError>(())
+//! ```
+//!
+//! # Reading order
+//!
+//! `engines` predicts each engine, `sorted` one of them; `weak_bits` how many buckets the weak-bit search needs for a
+//! recall; `reference` is the method the others are compared with. `machine` holds the constants
+//! of a machine and measures them. `choice` takes the best and says why.
+//!
+//! # What this module promises
+//!
+//! Bytes are those of `memory_bytes`, to within two percent from ten thousand pages on.
+//! Probes and comparisons are means over queries, for fingerprints that are all different and
+//! spread evenly; pages that crowd together are compared more often. Times are for one thread
+//! and batches of queries. For [`Mode::First`] they are those of a query that has a match; one
+//! that has none takes as long as with [`Mode::All`].
+//!
+//! # What this module does not know
+//!
+//! The pages themselves, and the time: [`Machine::calibrate`] is given a clock.
+//!
+//! Source: Sood, "Probabilistic simhash matching", 2011, chapter VI. Equation 6.10 became the
+//! cost of [`tables`](super::tables::cost) with a directory in place of the binary search, 6.16
+//! and 6.21 are that of weak bits, 6.17 its memory in narrower columns. 6.6, 6.10 and 6.12 stand
+//! as they are in `reference`.
+
+mod choice;
+mod engines;
+mod machine;
+mod reference;
+mod sorted;
+mod weak_bits;
+
+pub use engines::candidates;
+pub use machine::Machine;
+pub use weak_bits::WEAK_BITS_WIDEST;
+
+use super::segment::Encoding;
+use super::tables::Design;
+use crate::fingerprint::MaxDistance;
+
+#[cfg(test)]
+mod tests;
+
+/// What is asked of an index.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Request {
+    /// How many pages are stored.
+    pub pages: u64,
+    /// How near a match must be.
+    pub bound: MaxDistance,
+    /// How many bytes the index may take; no limit without it.
+    pub memory: Option<u64>,
+    /// How many of the matches must be found.
+    pub recall: Recall,
+    /// All matches, or some match.
+    pub mode: Mode,
+    /// How many queries there will be. With few of them, building an index costs more than it
+    /// saves; without a number, building is not counted.
+    pub queries: Option<u64>,
+}
+
+impl Request {
+    /// All matches, exactly, in any memory, for many queries.
+    pub fn new(pages: u64, bound: MaxDistance) -> Self {
+        let (recall, mode) = (Recall::EXACT, Mode::All);
+        Self { pages, bound, memory: None, recall, mode, queries: None }
+    }
+
+    /// In at most so many bytes.
+    #[must_use]
+    pub fn memory(mut self, bytes: u64) -> Self {
+        self.memory = Some(bytes);
+        self
+    }
+
+    /// It is enough to find this share of the matches.
+    #[must_use]
+    pub fn recall(mut self, recall: Recall) -> Self {
+        self.recall = recall;
+        self
+    }
+
+    /// Some match is enough.
+    #[must_use]
+    pub fn first(mut self) -> Self {
+        self.mode = Mode::First;
+        self
+    }
+
+    /// There will be so many queries and no more.
+    #[must_use]
+    pub fn queries(mut self, queries: u64) -> Self {
+        self.queries = Some(queries);
+        self
+    }
+}
+
+/// The share of the matches that is found, above 0 and up to 1.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub struct Recall(f64);
+
+impl Recall {
+    /// All of them.
+    pub const EXACT: Self = Self(1.0);
+
+    /// # Errors
+    ///
+    /// [`PlanError::Recall`] unless `share` is above 0 and at most 1.
+    pub fn new(share: f64) -> Result<Self, PlanError> {
+        if share > 0.0 && share <= 1.0 { Ok(Self(share)) } else { Err(PlanError::Recall { share }) }
+    }
+
+    /// As a number.
+    pub fn share(self) -> f64 {
+        self.0
+    }
+}
+
+/// When a search may stop.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// At the end.
+    #[default]
+    All,
+    /// At some match.
+    First,
+}
+
+/// A way to search.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Engine {
+    /// [`Scan`](super::Scan).
+    Scan,
+    /// A segment searched where it lies ([`SegmentView`](super::segment::SegmentView)).
+    Sorted(Encoding),
+    /// [`Tables`](super::Tables) of this design, built with [`Machine::costs`].
+    Tables(Design),
+    /// One table sorted by its leading bits, and the likeliest flips of them.
+    WeakBits {
+        /// How many leading bits the directory tells apart.
+        prefix_bits: u32,
+        /// At most so many buckets are looked up for a query.
+        probes: u64,
+    },
+    /// For comparison only: sorted tables of permuted fingerprints with binary search, which
+    /// Sood measured against.
+    SortedTables {
+        /// Into how many blocks a fingerprint is cut.
+        blocks: u32,
+        /// How many of them make a key.
+        taken: u32,
+    },
+}
+
+impl Engine {
+    /// One word or two.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Scan => "scan",
+            Self::Sorted(Encoding::Plain) => "sorted",
+            Self::Sorted(Encoding::Compressed) => "sorted, compressed",
+            Self::Tables(_) => "tables",
+            Self::WeakBits { .. } => "weak bits",
+            Self::SortedTables { .. } => "sorted tables",
+        }
+    }
+
+    /// How many tables of all fingerprints there are, beside the fingerprints themselves.
+    pub fn tables(&self) -> u64 {
+        match self {
+            Self::Scan | Self::Sorted(_) => 0,
+            Self::Tables(design) => design.keys().len() as u64,
+            Self::WeakBits { .. } => 1,
+            Self::SortedTables { blocks, taken } => super::tables::design::choose(*blocks, *taken),
+        }
+    }
+
+    /// Is it listed for comparison only, and never chosen?
+    pub fn is_reference(&self) -> bool {
+        match self {
+            Self::SortedTables { .. } => true,
+            Self::Scan | Self::Sorted(_) | Self::Tables(_) | Self::WeakBits { .. } => false,
+        }
+    }
+}
+
+/// An engine and what it is predicted to take.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Candidate {
+    /// Which engine.
+    pub engine: Engine,
+    /// How many indexes the pages are spread over, each of at most
+    /// [`Collection::MOST`](super::Collection::MOST) pages. The other numbers are for all of
+    /// them together.
+    pub parts: u64,
+    /// The share of the matches it finds.
+    pub recall: f64,
+    /// Bytes for each page, ids included.
+    pub bytes_per_page: f64,
+    /// Bytes altogether.
+    pub total_bytes: u64,
+    /// Buckets looked up for a query, on average.
+    pub probes: f64,
+    /// Fingerprints compared with a query, on average.
+    pub compared: f64,
+    /// Time for a query in a batch, on one thread.
+    pub nanoseconds_per_query: f64,
+    /// Time to build it on one thread, once the fingerprints are in order: that much every
+    /// engine needs.
+    pub build_nanoseconds: f64,
+    /// Does it fit into the memory asked for?
+    pub fits: bool,
+}
+
+/// What could be done, and what is best.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// Engines that could answer, then those listed for comparison; by bytes.
+    pub candidates: Vec<Candidate>,
+    /// The position of the best one.
+    pub chosen: usize,
+    /// Why it is the best, in a sentence.
+    pub reason: String,
+}
+
+impl Plan {
+    /// The best candidate.
+    pub fn choice(&self) -> &Candidate {
+        &self.candidates[self.chosen]
+    }
+}
+
+/// Why there is no plan.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PlanError {
+    /// An index of nothing needs no plan.
+    #[error("0 pages need no index; plan for 1 page or more")]
+    NoPages,
+    /// There is no such recall.
+    #[error("recall {share} is out of range: it is above 0 and at most 1")]
+    Recall {
+        /// What was asked for.
+        share: f64,
+    },
+    /// Nothing is so small.
+    #[error(
+        "no index of {pages} pages fits into {}: the smallest ({engine}) needs {} ({needed} bytes)",
+        choice::bytes(*.given),
+        choice::bytes(*.needed)
+    )]
+    Memory {
+        /// How many pages there are.
+        pages: u64,
+        /// Bytes there are.
+        given: u64,
+        /// Bytes the smallest candidate needs.
+        needed: u64,
+        /// Which one that is.
+        engine: &'static str,
+    },
+}
+
+/// Lists the candidates and takes the best one.
+///
+/// # Errors
+///
+/// [`PlanError::NoPages`]; [`PlanError::Memory`] when nothing fits, with the bytes needed.
+pub fn plan(request: &Request, machine: &Machine) -> Result<Plan, PlanError> {
+    choice::choose(request, candidates(request, machine)?)
+}

@@ -1,0 +1,283 @@
+//! The likeliest sets of flipped bits, each exactly once.
+//!
+//! Bits are ranked, the weakest first, and each has *odds*: how much likelier a near-duplicate is
+//! to have it flipped than not. The weight of a set is the product of the odds of its bits and a
+//! factor for its size. Odds are at most 1 and factors fall with size, so a set never weighs more
+//! than a part of it; both ways to enumerate rest on that.
+//!
+//! [`Likeliest`] gives sets in order of weight from a heap, with the function `next` of the
+//! thesis: a set has at most two followers of its own size,
+//!
+//! ```text
+//!   ranks      1 2 . . 5 6      the highest rank moves up:              1 2 . . 5 . 7
+//!              1 2 . 4 5 6      a gap of one below the highest run:     1 . 3 4 5 6
+//! ```
+//!
+//! and every set but the first of its size follows exactly one other. [`above`] gives all sets
+//! down to a weight, in no useful order, several times faster: right for a batch that is going to
+//! be put in another order anyway. Both compute a weight in the same order of multiplications, so
+//! they agree to the last bit.
+//!
+//! Source: Sood 2011, IV.B, algorithm 2.
+
+use std::collections::BinaryHeap;
+
+/// The most bits that can be ranked.
+pub(super) const MOST_RANKS: usize = 32;
+
+/// The most flips in a set.
+pub(super) const MOST_FLIPS: usize = 16;
+
+/// What sets are weighed by.
+#[derive(Clone, Debug)]
+pub(super) struct Ranking {
+    /// Odds of each rank, falling, at most 1.
+    pub(super) odds: [f32; MOST_RANKS],
+    /// The bit of the prefix that each rank stands for.
+    pub(super) bits: [u32; MOST_RANKS],
+    /// How many ranks there are.
+    pub(super) ranks: usize,
+    /// Factor of a set of each size, starting with 1 and not rising.
+    pub(super) sizes: [f32; MOST_FLIPS + 1],
+    /// The most flips.
+    pub(super) most: usize,
+}
+
+impl Ranking {
+    /// The weight of all sets together.
+    #[inline(always)]
+    pub(super) fn total(&self) -> f32 {
+        let mut by_size = [0f32; MOST_FLIPS + 1];
+        by_size[0] = 1.0;
+        for &odds in &self.odds[..self.ranks] {
+            for size in (1..=self.most).rev() {
+                by_size[size] += by_size[size - 1] * odds;
+            }
+        }
+        (0..=self.most).map(|size| by_size[size] * self.sizes[size]).sum()
+    }
+
+    /// The weight of the ranks set in `set`.
+    #[inline(always)]
+    fn weight(&self, set: u32) -> f32 {
+        let mut left = set;
+        let mut product = 1.0;
+        while left != 0 {
+            product *= self.odds[left.trailing_zeros() as usize];
+            left &= left - 1;
+        }
+        product * self.sizes[set.count_ones() as usize]
+    }
+
+    /// The bits of the prefix that a set of ranks stands for.
+    #[inline(always)]
+    fn flips(&self, set: u32) -> u32 {
+        let mut left = set;
+        let mut flips = 0;
+        while left != 0 {
+            flips |= self.bits[left.trailing_zeros() as usize];
+            left &= left - 1;
+        }
+        flips
+    }
+}
+
+/// A set of flips.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Combination {
+    /// Bits of the prefix.
+    pub(super) flips: u32,
+    /// How many.
+    pub(super) size: u32,
+    /// Its weight.
+    pub(super) weight: f32,
+}
+
+/// Sets in order of weight. The heap is kept from query to query.
+#[derive(Debug, Default)]
+pub(super) struct Likeliest {
+    /// Weight as an integer (the order of positive floats is that of their bits) above the
+    /// complement of the set, so that equal weights come in the order of their sets.
+    heap: BinaryHeap<u64>,
+}
+
+impl Likeliest {
+    /// Starts over.
+    pub(super) fn restart(&mut self, ranking: &Ranking) {
+        self.heap.clear();
+        self.push(ranking, 0);
+    }
+
+    fn push(&mut self, ranking: &Ranking, set: u32) {
+        let weight = ranking.weight(set);
+        self.heap.push(u64::from(weight.to_bits()) << 32 | u64::from(!set));
+    }
+
+    /// The likeliest set not given yet.
+    pub(super) fn next(&mut self, ranking: &Ranking) -> Option<Combination> {
+        let top = self.heap.pop()?;
+        let set = !(top as u32);
+        let size = set.count_ones();
+        // The first set of a size is the weakest bits; it brings in the first of the next size.
+        let first_of_size = set.trailing_ones() == size;
+        if first_of_size && (size as usize) < ranking.most.min(ranking.ranks) {
+            self.push(ranking, set << 1 | 1);
+        }
+        for follower in next(set, ranking.ranks).into_iter().flatten() {
+            self.push(ranking, follower);
+        }
+        let weight = f32::from_bits((top >> 32) as u32);
+        Some(Combination { flips: ranking.flips(set), size, weight })
+    }
+}
+
+/// The followers of a set among those of its size.
+fn next(set: u32, ranks: usize) -> [Option<u32>; 2] {
+    if set == 0 {
+        return [None; 2];
+    }
+    let highest = set.ilog2();
+    let moved = (highest as usize + 1 < ranks).then(|| set ^ (0b11 << highest));
+    // Ones from the top down: the run that the highest rank belongs to.
+    let run = (set << (u32::BITS - 1 - highest)).leading_ones();
+    let start = highest + 1 - run;
+    let gap_of_one = start >= 2 && set >> (start - 2) & 1 == 1;
+    [moved, gap_of_one.then(|| set ^ (0b11 << (start - 2)))]
+}
+
+/// A set and where it may be extended.
+#[derive(Clone, Copy, Debug, Default)]
+struct Extendable {
+    flips: u32,
+    product: f32,
+    next: u16,
+    size: u16,
+}
+
+/// Memory that [`above`] uses again.
+#[derive(Debug, Default)]
+pub(super) struct Enumeration {
+    sets: Vec<Extendable>,
+}
+
+/// Calls `found` for each set that weighs `least` or more, the empty one first, smaller ones
+/// before larger ones. The empty set is given even if it weighs less.
+#[inline(always)]
+pub(super) fn above(
+    ranking: &Ranking,
+    least: f32,
+    enumeration: &mut Enumeration,
+    mut found: impl FnMut(Combination),
+) {
+    found(Combination { flips: 0, size: 0, weight: ranking.sizes[0] });
+    if ranking.most == 0 {
+        return;
+    }
+    let sets = &mut enumeration.sets;
+    sets.clear();
+    sets.push(Extendable { product: 1.0, ..Extendable::default() });
+    let mut at = 0;
+    while let Some(&set) = sets.get(at) {
+        at += 1;
+        let size = usize::from(set.size) + 1;
+        let factor = ranking.sizes[size];
+        for rank in usize::from(set.next)..ranking.ranks {
+            let product = set.product * ranking.odds[rank];
+            let weight = product * factor;
+            if weight < least {
+                break;
+            }
+            let flips = set.flips | ranking.bits[rank];
+            found(Combination { flips, size: size as u32, weight });
+            if size < ranking.most {
+                sets.push(Extendable { flips, product, next: rank as u16 + 1, size: size as u16 });
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Odds and size factors of which some are equal and some are nothing.
+    fn rankings() -> impl Strategy<Value = Ranking> {
+        let odds = prop_oneof![Just(0.0f32), Just(0.5), Just(1.0), 0.0f32..1.0];
+        (vec(odds, 0..9), vec(0.0f32..=1.0, MOST_FLIPS), 0usize..=9).prop_map(
+            |(mut given, factors, most)| {
+                given.sort_by(|a, b| b.total_cmp(a));
+                let mut odds = [0.0; MOST_RANKS];
+                odds[..given.len()].copy_from_slice(&given);
+                let mut sizes = [1.0; MOST_FLIPS + 1];
+                for (i, factor) in factors.iter().enumerate() {
+                    sizes[i + 1] = sizes[i] * factor;
+                }
+                // Ranks stand for the bits of the prefix in reverse.
+                let bits = std::array::from_fn(|rank| {
+                    given.len().checked_sub(rank + 1).map_or(0, |bit| 1 << bit)
+                });
+                Ranking { odds, bits, ranks: given.len(), sizes, most }
+            },
+        )
+    }
+
+    /// Every set of at most `most` ranks, judged one by one.
+    fn brute_force(ranking: &Ranking) -> Vec<Combination> {
+        (0..1u32 << ranking.ranks)
+            .filter(|set| set.count_ones() as usize <= ranking.most)
+            .map(|set| Combination {
+                flips: ranking.flips(set),
+                size: set.count_ones(),
+                weight: ranking.weight(set),
+            })
+            .collect()
+    }
+
+    fn by_flips(mut sets: Vec<Combination>) -> Vec<Combination> {
+        sets.sort_by_key(|set| set.flips);
+        sets
+    }
+
+    proptest! {
+        #[test]
+        fn the_heap_gives_every_set_once_and_the_likeliest_first(ranking in rankings()) {
+            let mut likeliest = Likeliest::default();
+            likeliest.restart(&ranking);
+            let mut given = Vec::new();
+            while let Some(set) = likeliest.next(&ranking) {
+                given.push(set);
+            }
+            prop_assert!(given.windows(2).all(|pair| pair[0].weight >= pair[1].weight));
+            prop_assert_eq!(by_flips(given), by_flips(brute_force(&ranking)));
+        }
+
+        #[test]
+        fn all_sets_above_a_weight_are_those_the_heap_gives_first(
+            ranking in rankings(),
+            least in 0.0f32..1.0,
+        ) {
+            let mut given = Vec::new();
+            above(&ranking, least, &mut Enumeration::default(), |set| given.push(set));
+            let mut expected = brute_force(&ranking);
+            expected.retain(|set| set.size == 0 || set.weight >= least);
+            prop_assert_eq!(by_flips(given), by_flips(expected));
+        }
+
+        #[test]
+        fn the_total_is_the_sum_of_all_weights(ranking in rankings()) {
+            let sum: f32 = brute_force(&ranking).iter().map(|set| set.weight).sum();
+            prop_assert!((ranking.total() - sum).abs() <= 1e-4 * sum.max(1.0));
+        }
+    }
+
+    #[test]
+    fn the_example_of_the_thesis_follows() {
+        // Its ranks count from 1: {1,2,3} is followed by {1,2,4} only, and that by two.
+        assert_eq!(next(0b0111, 6), [Some(0b1011), None]);
+        assert_eq!(next(0b1011, 6), [Some(0b10011), Some(0b1101)]);
+        assert_eq!(next(0b1101, 6), [Some(0b10101), Some(0b1110)]);
+    }
+}

@@ -1,0 +1,242 @@
+//! Nearly everything within `k` bits of a query, from one table.
+//!
+//! The bits of a SimHash fingerprint are not equally sure: each was cut from a sum, and a sum near
+//! zero changes its sign with a small edit. So a near-duplicate differs most likely in the weak
+//! bits, and its bucket in a table sorted by leading bits is found by flipping a few likely
+//! combinations of those:
+//!
+//! ```text
+//!   sums of the leading bits    -80  +3  +41  -9  +66  -2      weak: 3, 9 and 2
+//!   fingerprint                  0   1    1   0    1   0
+//!   buckets tried                0   1    1   0    1   0       as it is
+//!                                0   1    1   0    1   1       one bit flipped
+//!                                0   0    1   0    1   0
+//!                                0   0    1   0    1   1       two bits flipped, and so on
+//! ```
+//!
+//! The caller says which share of the matches is to be found ([`Recall`]), gives pairs of
+//! near-duplicates to learn flips from ([`Calibration`]), and gives the sums of each query. A
+//! query without sums is answered too, with many more probes: all bits are then alike.
+//!
+//! # Reading order
+//!
+//! `calibration` learns how likely a flip is, `combinations` enumerates sets of flips by
+//! probability, `plan` decides which are tried. `table` is the layout, `search` the work.
+//!
+//! # What this module promises
+//!
+//! What it reports is within the bound and reported once. The share found is the asked one on
+//! documents like those of the calibration; [`Effort::covered`] says what the model expects for
+//! the queries at hand. With [`Recall::ALL`] every combination is tried and the answer is exact.
+//! It does not depend on the size of the batch.
+//!
+//! # What this module does not know
+//!
+//! How sums come about, and whether the calibration is about the same kind of documents.
+//!
+//! Source: Sood, "Probabilistic simhash matching", 2011, chapters IV to VI. Beyond it: calibrated
+//! probabilities, the condition on the bound, limits by recall, columns, batches by part.
+
+mod calibration;
+mod combinations;
+mod plan;
+mod search;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::ops::ControlFlow;
+
+use self::combinations::MOST_FLIPS;
+use self::plan::{Leading, Plan};
+use self::search::Search;
+use self::table::Table;
+use super::collection::{BuildError, Collection};
+use super::near::{Effort, HammingIndex, Match, Query, SearchError, check_bound};
+use crate::fingerprint::MaxDistance;
+use crate::hamming::Kernel;
+
+pub use self::calibration::{Calibration, Shape};
+
+/// The share of the matches that is to be found: above 0, up to 1.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub struct Recall(f64);
+
+impl Recall {
+    /// Every match.
+    pub const ALL: Self = Self(1.0);
+
+    /// `None` unless `0 < share <= 1`.
+    pub fn new(share: f64) -> Option<Self> {
+        (share > 0.0 && share <= 1.0).then_some(Self(share))
+    }
+
+    /// The share.
+    pub fn get(self) -> f64 {
+        self.0
+    }
+}
+
+impl fmt::Display for Recall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Whose share of matches is meant by the recall.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Aim {
+    /// That of all queries together. Takes the fewest probes: those that are likely to find
+    /// something, whosever they are.
+    #[default]
+    Average,
+    /// That of each query by itself, as far as its sums tell. A query with many weak bits is
+    /// pursued to the end.
+    EachQuery,
+}
+
+/// How to build [`WeakBits`].
+#[derive(Clone, Debug)]
+pub struct WeakOptions {
+    bound: MaxDistance,
+    recall: Recall,
+    aim: Aim,
+    calibration: Calibration,
+    prefix_bits: Option<u32>,
+    leading: Option<u64>,
+}
+
+impl WeakOptions {
+    /// The longest prefix: a directory of 2^28 entries.
+    pub const MOST_PREFIX_BITS: u32 = 28;
+
+    /// An index for everything within `bound`, of which the share `recall` is to be found.
+    pub fn within(bound: MaxDistance, recall: Recall) -> Self {
+        Self {
+            bound,
+            recall,
+            aim: Aim::default(),
+            calibration: Calibration::default(),
+            prefix_bits: None,
+            leading: None,
+        }
+    }
+
+    /// What is known of flips. The default is a rough model.
+    #[must_use]
+    pub fn calibration(mut self, calibration: Calibration) -> Self {
+        self.calibration = calibration;
+        self
+    }
+
+    /// Whose recall is meant.
+    #[must_use]
+    pub fn aim(mut self, aim: Aim) -> Self {
+        self.aim = aim;
+        self
+    }
+
+    /// So many leading bits, instead of what is predicted to be quickest; at most
+    /// [`MOST_PREFIX_BITS`](Self::MOST_PREFIX_BITS).
+    #[must_use]
+    pub fn prefix_bits(mut self, bits: u32) -> Self {
+        self.prefix_bits = Some(bits.min(Self::MOST_PREFIX_BITS));
+        self
+    }
+
+    /// These bits lead (of more than [`MOST_PREFIX_BITS`](Self::MOST_PREFIX_BITS), the highest
+    /// so many): any will do that are even over the set, and bits that are strong in most
+    /// documents do best.
+    #[must_use]
+    pub fn leading(mut self, mask: u64) -> Self {
+        let mut mask = mask;
+        while mask.count_ones() > Self::MOST_PREFIX_BITS {
+            mask &= mask - 1;
+        }
+        self.leading = Some(mask);
+        self
+    }
+}
+
+/// The engine for documents whose sums are known, when a stated share of the matches will do.
+#[derive(Clone, Debug)]
+pub struct WeakBits {
+    table: Table,
+    leading: Leading,
+    /// One for each bound up to the widest.
+    plans: Vec<Plan>,
+    kernel: Kernel,
+}
+
+impl WeakBits {
+    /// The widest bound an index is made for.
+    pub const WIDEST: u32 = MOST_FLIPS as u32;
+
+    /// Makes the table and plans searches within every bound up to the one given.
+    ///
+    /// # Errors
+    ///
+    /// [`BuildError::BoundOutOfRange`] for a bound beyond [`WIDEST`](Self::WIDEST).
+    pub fn build(pages: Collection, options: WeakOptions) -> Result<Self, BuildError> {
+        Self::build_with_kernel(pages, options, Kernel::best())
+    }
+
+    /// With an instruction set chosen by the caller.
+    ///
+    /// # Errors
+    ///
+    /// As [`build`](Self::build).
+    pub fn build_with_kernel(
+        pages: Collection,
+        options: WeakOptions,
+        kernel: Kernel,
+    ) -> Result<Self, BuildError> {
+        let WeakOptions { bound, recall, aim, calibration, prefix_bits, leading } = options;
+        let asked = bound.bits();
+        if asked > Self::WIDEST {
+            return Err(BuildError::BoundOutOfRange { asked, most: Self::WIDEST });
+        }
+        let rows = pages.fingerprints().len();
+        let choose = || plan::prefix_bits(&calibration, rows, asked, recall);
+        let mask = leading.unwrap_or_else(|| plan::top_bits(prefix_bits.unwrap_or_else(choose)));
+        let leading = Leading::new(mask);
+        let plan = |bound| Plan::new(&calibration, &leading, bound, recall, aim);
+        let plans = (0..=asked).map(plan).collect();
+        Ok(Self { table: Table::build(pages, mask)?, leading, plans, kernel })
+    }
+
+    /// How many bits lead.
+    pub fn prefix_bits(&self) -> u32 {
+        self.table.prefix_bits()
+    }
+}
+
+impl HammingIndex for WeakBits {
+    fn visit_batch(
+        &self,
+        queries: &[Query<'_>],
+        bound: MaxDistance,
+        visit: &mut dyn FnMut(usize, Match) -> ControlFlow<()>,
+    ) -> Result<Effort, SearchError> {
+        check_bound(bound, self.widest())?;
+        let bound = bound.bits();
+        let plan = &self.plans[bound as usize];
+        let (table, leading) = (&self.table, &self.leading);
+        Ok(self.kernel.run(Search { table, plan, leading, queries, bound, visit }))
+    }
+
+    fn widest(&self) -> MaxDistance {
+        // One plan for each bound from 0, and at most 17 of them.
+        MaxDistance::new((self.plans.len() - 1) as u8)
+            .unwrap_or(const { MaxDistance::new(0).unwrap() })
+    }
+
+    fn len(&self) -> usize {
+        self.table.len()
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.table.memory_bytes() + self.plans.capacity() * size_of::<Plan>()
+    }
+}

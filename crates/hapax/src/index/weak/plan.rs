@@ -1,0 +1,384 @@
+//! What a calibration means for one index and one bound: which combinations to try.
+//!
+//! A near-duplicate within `k` bits flips a set `S` of the leading bits and at most `k - |S|` of
+//! the others. With independent flips,
+//!
+//! ```text
+//!   P(S | within k)  =  product of odds in S  *  P(at most k - |S| flips elsewhere)  /  total
+//! ```
+//!
+//! where the total is over all sets. The second factor hardly differs from page to page, so its
+//! mean over the sample is used, one number for each size.
+//!
+//! When to stop is measured and not derived, because flips are not quite independent: edits are
+//! large or small for all bits of a pair at once. On the pairs of the sample,
+//!
+//! - [`Aim::Average`]: the probability such that the asked share of the pairs has a set at least
+//!   that likely. All queries use it as the limit: those with strong bits are done after a few
+//!   probes and find more than was asked, those with many weak bits are not pursued to the end.
+//!   No other rule finds as much with as few probes.
+//! - [`Aim::EachQuery`]: the covered probability such that the asked share of the pairs is found
+//!   when every query goes on until it has covered that much.
+//!
+//! Source: Sood 2011, IV.A for probabilities of combinations; the condition on the bound and the
+//! limits are ours.
+
+use super::calibration::{Calibration, Curve, LEVELS, SamplePair, strengths};
+use super::combinations::{Enumeration, MOST_FLIPS, MOST_RANKS, Ranking, above};
+use super::{Aim, Recall};
+use crate::fingerprint::{BitSums, Fingerprint};
+
+/// Sample pairs that means over pages are taken from.
+const PAGES_OF_A_MEAN: usize = 200;
+
+/// Sets less likely than this are not enumerated to measure a calibration.
+const NEGLIGIBLE: f32 = 1e-6;
+
+/// For one index, one bound and one recall.
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    odds: [f32; LEVELS],
+    sizes: [f32; MOST_FLIPS + 1],
+    most: usize,
+    limit: Limit,
+    unknown: Unknown,
+}
+
+/// For a query whose sums are not known: all bits alike.
+#[derive(Clone, Debug)]
+struct Unknown {
+    odds: f32,
+    sizes: [f32; MOST_FLIPS + 1],
+    /// All sets of a size are equally likely, so that a limit to the likelihood would mean all or
+    /// none of them: such a query goes on until enough is covered.
+    limit: Limit,
+}
+
+/// Which sets are tried.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Limit {
+    /// All.
+    None,
+    /// Those at least this likely.
+    Likelihood(f32),
+    /// The likeliest, until so much is covered.
+    Covered(f32),
+}
+
+/// Where the leading bits are.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Leading {
+    /// Position in the fingerprint of each bit of the prefix.
+    positions: [u8; MOST_RANKS],
+    count: usize,
+}
+
+impl Leading {
+    /// The set bits of `mask`, at most [`MOST_RANKS`].
+    pub(super) fn new(mask: u64) -> Self {
+        let mut positions = [0; MOST_RANKS];
+        let set = (0..64u8).filter(|&bit| mask >> bit & 1 == 1);
+        for (position, bit) in positions.iter_mut().zip(set) {
+            *position = bit;
+        }
+        Self { positions, count: mask.count_ones() as usize }
+    }
+
+    fn mask(&self) -> u64 {
+        self.positions[..self.count].iter().fold(0, |mask, bit| mask | 1 << bit)
+    }
+}
+
+impl Plan {
+    pub(super) fn new(
+        calibration: &Calibration,
+        leading: &Leading,
+        bound: u32,
+        recall: Recall,
+        aim: Aim,
+    ) -> Self {
+        let (pairs, curve) = calibration.within(bound);
+        let bound = bound as usize;
+        let elsewhere = Fingerprint::BITS as usize - leading.count;
+        let share = curve.share.clamp(1e-4, 0.5);
+        let mut plan = Self {
+            odds: curve.odds,
+            sizes: mean_sizes(&pairs, &curve, leading, bound),
+            most: bound.min(leading.count),
+            limit: Limit::None,
+            unknown: Unknown {
+                odds: (share / (1.0 - share)) as f32,
+                sizes: at_most(std::iter::repeat_n(share, elsewhere), bound),
+                limit: Limit::None,
+            },
+        };
+        if recall < Recall::ALL && !pairs.is_empty() {
+            plan.unknown.limit = Limit::Covered(recall.get() as f32);
+            plan.limit = plan.measure(&pairs, leading, recall, aim);
+        }
+        plan
+    }
+
+    fn measure(&self, pairs: &[SamplePair], leading: &Leading, recall: Recall, aim: Aim) -> Limit {
+        let mut ranking = self.empty_ranking();
+        let mut enumeration = Enumeration::default();
+        let mut measured: Vec<f32> = pairs
+            .iter()
+            .map(|pair| {
+                self.rank_by(&pair.strengths, leading, &mut ranking);
+                let total = ranking.total();
+                let flips = pair.flips & leading.mask();
+                let levels = pair.strengths.iter().enumerate();
+                let flipped = levels.filter(|(bit, _)| flips >> bit & 1 == 1);
+                let odds = flipped.map(|(_, &level)| self.odds[usize::from(level)]);
+                let weight = odds.product::<f32>() * self.sizes[flips.count_ones() as usize];
+                match aim {
+                    Aim::Average => weight / total,
+                    Aim::EachQuery => {
+                        let mut covered = 0.0;
+                        let least = weight.max(NEGLIGIBLE * total);
+                        above(&ranking, least, &mut enumeration, |set| covered += set.weight);
+                        // What is covered when its turn comes.
+                        (covered - weight).max(0.0) / total
+                    }
+                }
+            })
+            .collect();
+        measured.sort_by(f32::total_cmp);
+        let count = measured.len();
+        let inside = ((count as f64 * recall.get()).ceil() as usize).clamp(1, count);
+        // A hair to the safe side: the same weight may be computed in another order.
+        match aim {
+            Aim::Average => Limit::Likelihood(measured[count - inside] * 0.9999),
+            Aim::EachQuery => {
+                Limit::Covered((measured[inside - 1] * 1.0001).clamp(1e-6, 0.999_999))
+            }
+        }
+    }
+
+    /// A ranking to be filled by [`rank`](Self::rank).
+    pub(super) fn empty_ranking(&self) -> Ranking {
+        Ranking {
+            odds: [0.0; MOST_RANKS],
+            bits: [0; MOST_RANKS],
+            ranks: 0,
+            sizes: self.sizes,
+            most: self.most,
+        }
+    }
+
+    /// Ranks the leading bits of a query, and says how far to go.
+    #[inline(always)]
+    pub(super) fn rank(
+        &self,
+        sums: Option<&BitSums>,
+        leading: &Leading,
+        ranking: &mut Ranking,
+    ) -> Limit {
+        if let Some(sums) = sums {
+            let strengths = strengths(sums);
+            if strengths != [0; 64] {
+                self.rank_by(&strengths, leading, ranking);
+                return self.limit;
+            }
+        }
+        ranking.ranks = leading.count;
+        ranking.sizes = self.unknown.sizes;
+        for rank in 0..leading.count {
+            ranking.odds[rank] = self.unknown.odds;
+            ranking.bits[rank] = 1 << rank;
+        }
+        self.unknown.limit
+    }
+
+    #[inline(always)]
+    fn rank_by(&self, strengths: &[u8; 64], leading: &Leading, ranking: &mut Ranking) {
+        let count = leading.count;
+        let mut keys = [u32::MAX; MOST_RANKS];
+        for (bit, (key, &position)) in keys.iter_mut().zip(&leading.positions[..count]).enumerate()
+        {
+            *key = u32::from(strengths[usize::from(position)]) << 8 | bit as u32;
+        }
+        // The rank of a key is how many are smaller: no branch, and many keys at a time.
+        let mut ranks = [0u32; MOST_RANKS];
+        for &smaller in &keys[..count] {
+            for (rank, &key) in ranks.iter_mut().zip(&keys) {
+                *rank += u32::from(smaller < key);
+            }
+        }
+        for (&key, &rank) in keys[..count].iter().zip(&ranks) {
+            let rank = rank as usize % MOST_RANKS;
+            ranking.odds[rank] = self.odds[(key >> 8) as usize % LEVELS];
+            ranking.bits[rank] = 1 << (key & 31);
+        }
+        ranking.ranks = count;
+        ranking.sizes = self.sizes;
+    }
+
+    /// Mean number of probes for the pages of the sample, or something above `most`.
+    fn probes(&self, pairs: &[SamplePair], leading: &Leading, most: f64) -> f64 {
+        let Limit::Likelihood(limit) = self.limit else {
+            return all_sets(leading.count, self.most);
+        };
+        let mut ranking = self.empty_ranking();
+        let mut enumeration = Enumeration::default();
+        let pages = pairs.len().min(PAGES_OF_A_MEAN);
+        let mut probes = 0u64;
+        for pair in &pairs[..pages] {
+            self.rank_by(&pair.strengths, leading, &mut ranking);
+            let least = limit * ranking.total();
+            above(&ranking, least, &mut enumeration, |_| probes += 1);
+            if probes as f64 > most * pages as f64 {
+                break;
+            }
+        }
+        probes as f64 / pages.max(1) as f64
+    }
+}
+
+/// What the steps of a search take, in nanoseconds.
+const PROBE: f64 = 10.0;
+const COMPARISON: f64 = 0.06;
+
+/// Rows per bucket below which a larger directory is not worth its memory.
+const LEAST_BUCKET: usize = 8;
+
+/// How many leading bits make a search of so many rows quickest: Sood's equation 6.16 without
+/// the binary search.
+pub(super) fn prefix_bits(
+    calibration: &Calibration,
+    rows: usize,
+    bound: u32,
+    recall: Recall,
+) -> u32 {
+    let most = (rows / LEAST_BUCKET).max(1).ilog2().min(24);
+    let (pairs, _) = calibration.within(bound);
+    let mut best = (0, rows as f64 * COMPARISON);
+    for bits in 1..=most {
+        let leading = Leading::new(top_bits(bits));
+        let plan = Plan::new(calibration, &leading, bound, recall, Aim::Average);
+        let cost_of_a_probe = PROBE + rows as f64 / (1u64 << bits) as f64 * COMPARISON;
+        let probes = plan.probes(&pairs, &leading, best.1 / cost_of_a_probe);
+        let cost = probes * cost_of_a_probe;
+        if cost < best.1 {
+            best = (bits, cost);
+        } else if probes * PROBE > best.1 {
+            break;
+        }
+    }
+    best.0
+}
+
+/// The `count` most significant bits.
+pub(super) fn top_bits(count: u32) -> u64 {
+    if count == 0 { 0 } else { u64::MAX << (u64::BITS - count) }
+}
+
+/// How many sets of at most `most` out of `of` there are.
+fn all_sets(of: usize, most: usize) -> f64 {
+    let mut sets = 1.0;
+    let mut total = 1.0;
+    for size in 1..=most.min(of) {
+        sets *= (of - size + 1) as f64 / size as f64;
+        total += sets;
+    }
+    total
+}
+
+/// `P(at most bound - i flips elsewhere)` for each `i`, as a share of that for 0, averaged.
+fn mean_sizes(
+    pairs: &[SamplePair],
+    curve: &Curve,
+    leading: &Leading,
+    bound: usize,
+) -> [f32; MOST_FLIPS + 1] {
+    let mask = leading.mask();
+    let elsewhere = |pair: &SamplePair| {
+        let levels = (0..64).filter(|bit| mask >> bit & 1 == 0).map(|bit| pair.strengths[bit]);
+        let odds = levels.map(|level| f64::from(curve.odds[usize::from(level)]));
+        at_most(odds.map(|odds| odds / (1.0 + odds)), bound)
+    };
+    let pages = &pairs[..pairs.len().min(PAGES_OF_A_MEAN)];
+    let mut mean = [0f32; MOST_FLIPS + 1];
+    for pair in pages {
+        for (mean, one) in mean.iter_mut().zip(elsewhere(pair)) {
+            *mean += one / pages.len() as f32;
+        }
+    }
+    if pages.is_empty() {
+        mean[..=bound].fill(1.0);
+    }
+    mean
+}
+
+/// `P(at most bound - i flips)`, as a share of `P(at most bound)`; 0 for `i` above the bound.
+fn at_most(probabilities: impl Iterator<Item = f64>, bound: usize) -> [f32; MOST_FLIPS + 1] {
+    // exactly[i]: the probability of i flips so far.
+    let mut exactly = [0f64; MOST_FLIPS + 1];
+    exactly[0] = 1.0;
+    for q in probabilities {
+        for i in (0..=bound).rev() {
+            let one_more = if i > 0 { exactly[i - 1] * q } else { 0.0 };
+            exactly[i] = exactly[i] * (1.0 - q) + one_more;
+        }
+    }
+    let sum = |most: usize| exactly[..=most].iter().sum::<f64>();
+    let all = sum(bound);
+    std::array::from_fn(|i| if i <= bound { (sum(bound - i) / all) as f32 } else { 0.0 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn at_most_agrees_with_the_binomial_distribution() {
+        let even = at_most(std::iter::repeat_n(0.5, 4), 2);
+        // 1, 4 and 6 sixteenths have 0, 1 and 2 flips.
+        for (share, expected) in even.iter().zip([1.0, 5.0 / 11.0, 1.0 / 11.0, 0.0]) {
+            assert!((share - expected).abs() < 1e-6);
+        }
+    }
+
+    #[test]
+    fn weakest_bits_rank_first_and_ties_go_by_position() {
+        let leading = Leading::new(top_bits(6));
+        let plan = Plan::new(&Calibration::default(), &leading, 3, Recall::ALL, Aim::Average);
+        let mut sums = [1000i64; 64];
+        sums[58..].copy_from_slice(&[-50, 10, 50, -3, 0, 900]);
+        let mut ranking = plan.empty_ranking();
+        plan.rank(Some(&BitSums::new(sums)), &leading, &mut ranking);
+        let bits: Vec<u32> = ranking.bits[..6].iter().map(|bit| bit.trailing_zeros()).collect();
+        assert_eq!(bits, [3, 4, 1, 0, 2, 5]);
+        assert!(ranking.odds[..6].windows(2).all(|pair| pair[0] >= pair[1]));
+    }
+
+    #[test]
+    fn sums_that_say_nothing_are_like_no_sums() {
+        let leading = Leading::new(top_bits(9));
+        let recall = Recall::new(0.9).unwrap();
+        let plan = Plan::new(&Calibration::default(), &leading, 3, recall, Aim::Average);
+        let mut ranking = plan.empty_ranking();
+        let zero = BitSums::new([0; 64]);
+        assert_eq!(plan.rank(None, &leading, &mut ranking), Limit::Covered(0.9));
+        assert_eq!(plan.rank(Some(&zero), &leading, &mut ranking), Limit::Covered(0.9));
+        assert!(ranking.odds[..9].windows(2).all(|pair| pair[0] == pair[1]));
+    }
+
+    #[test]
+    fn more_recall_takes_more_probes_and_more_pages_longer_prefixes() {
+        let calibration = Calibration::default();
+        let leading = Leading::new(top_bits(16));
+        let (pairs, _) = calibration.within(6);
+        let probes = |recall| {
+            let recall = Recall::new(recall).unwrap();
+            let plan = Plan::new(&calibration, &leading, 6, recall, Aim::Average);
+            plan.probes(&pairs, &leading, f64::INFINITY)
+        };
+        let [few, more, all] = [0.9, 0.99, 1.0].map(probes);
+        assert!(1.0 <= few && few < more && more < all && all == 14_893.0, "{few} {more} {all}");
+        let recall = Recall::new(0.95).unwrap();
+        let bits = [1 << 10, 1 << 18, 1 << 26].map(|n| prefix_bits(&calibration, n, 3, recall));
+        assert!(bits[0] < bits[1] && bits[1] < bits[2], "{bits:?}");
+    }
+}

@@ -1,0 +1,176 @@
+//! The one table: fingerprints in the order of their leading bits, in columns.
+//!
+//! ```text
+//!   fingerprint  =  prefix (p bits)  +  filter (32 bits)  +  tail (32 - p bits)
+//!
+//!   directory   2^p + 1 numbers     where each prefix's bucket starts
+//!   filters     4 bytes a row       what a search compares
+//!   tails       32 - p bits a row   read for what passes the filter
+//!   ids         as wide as needed   read for matches
+//! ```
+//!
+//! Nothing is stored twice and the prefix not at all. For 2^26 pages with dense ids and p = 18
+//! that is 4 + 1.75 + 3.25 bytes a page and 0.016 for the directory.
+//!
+//! "Leading" are the bits of a mask; a fingerprint is rearranged with those in front, and the
+//! collection sorted in that order, so that a row of the table is a row of the collection.
+
+use crate::fingerprint::Fingerprint;
+use crate::hamming::memory::{filled, prefetch};
+use crate::hamming::{BitGather, Lanes};
+use crate::index::collection::{BuildError, Collection, Entry};
+use crate::index::packed::PackedInts;
+
+/// Bits of the filter.
+pub(super) const FILTER_BITS: u32 = 32;
+
+/// Filters compared in one go; the column is this much longer than its rows.
+pub(super) const WINDOW: usize = 16;
+
+/// See the module header.
+#[derive(Clone, Debug)]
+pub(super) struct Table {
+    prefix: BitGather,
+    rest: BitGather,
+    directory: Vec<u32>,
+    filters: Vec<u32>,
+    /// None where prefix and filter are all there is.
+    tails: Option<PackedInts>,
+    tail_bits: u32,
+    /// Ids alone; the fingerprints are in the columns.
+    ids: Collection,
+}
+
+/// What a search needs of a fingerprint.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pieces {
+    pub(super) prefix: u32,
+    pub(super) filter: u32,
+}
+
+impl Table {
+    /// `leading` has at most 32 bits.
+    pub(super) fn build(pages: Collection, leading: u64) -> Result<Self, BuildError> {
+        let prefix = BitGather::new(leading);
+        let rest = BitGather::new(!leading);
+        let rest_bits = rest.bits();
+        let front = |bits: u64| -> u64 {
+            // With no leading bits the shift would be by all 64.
+            let leading = prefix.apply(bits).checked_shl(rest_bits).unwrap_or(0);
+            leading | rest.apply(bits)
+        };
+        let in_order = leading.leading_ones() == leading.count_ones();
+        let pages = if in_order {
+            pages
+        } else {
+            let rows = pages.fingerprints().iter().enumerate();
+            Collection::new(rows.flat_map(|(row, &bits)| {
+                let fingerprint = Fingerprint::from_bits(front(bits));
+                pages.ids(row).map(move |id| Entry { fingerprint, id })
+            }))?
+        };
+        let tail_bits = rest_bits - FILTER_BITS;
+        let rows = pages.fingerprints().len();
+        let mut directory = filled((1usize << prefix.bits()) + 1, 0u32);
+        let mut filters = filled(rows + WINDOW, 0u32);
+        let mut tails = (tail_bits > 0)
+            .then(|| PackedInts::zeros(rows, u64::from(u32::MAX >> (u32::BITS - tail_bits))));
+        for (row, &arranged) in pages.fingerprints().iter().enumerate() {
+            let bucket = arranged.checked_shr(rest_bits).unwrap_or(0);
+            directory[bucket as usize + 1] += 1;
+            filters[row] = (arranged >> tail_bits) as u32;
+            if let Some(tails) = &mut tails {
+                tails.put(row, arranged & ((1 << tail_bits) - 1));
+            }
+        }
+        let mut before = 0;
+        for start in &mut directory {
+            before += *start;
+            *start = before;
+        }
+        let ids = pages.without_fingerprints();
+        Ok(Self { prefix, rest, directory, filters, tails, tail_bits, ids })
+    }
+
+    /// How many entries there are.
+    pub(super) fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// How many distinct fingerprints there are.
+    pub(super) fn rows(&self) -> usize {
+        self.filters.len() - WINDOW
+    }
+
+    /// Bits of the directory.
+    pub(super) fn prefix_bits(&self) -> u32 {
+        self.prefix.bits()
+    }
+
+    /// Cuts a fingerprint.
+    #[inline(always)]
+    pub(super) fn cut<L: Lanes>(&self, lanes: L, fingerprint: u64) -> Pieces {
+        let prefix = lanes.gather(&self.prefix, fingerprint) as u32;
+        let rest = lanes.gather(&self.rest, fingerprint);
+        Pieces { prefix, filter: (rest >> self.tail_bits) as u32 }
+    }
+
+    /// What prefix and filter leave of a fingerprint.
+    pub(super) fn tail(&self, fingerprint: u64) -> u32 {
+        (self.rest.apply(fingerprint) & ((1 << self.tail_bits) - 1)) as u32
+    }
+
+    /// Asks for the directory line of a prefix.
+    #[inline(always)]
+    pub(super) fn prefetch_directory(&self, prefix: u32) {
+        prefetch(&self.directory, prefix as usize);
+    }
+
+    /// Where the bucket of a prefix starts and ends.
+    #[inline(always)]
+    pub(super) fn bucket(&self, prefix: u32) -> (usize, usize) {
+        let [start, end] = [prefix, prefix + 1].map(|at| self.directory[at as usize] as usize);
+        (start, end)
+    }
+
+    /// Asks for the first lines of a bucket; the CPU itself follows a longer run.
+    #[inline(always)]
+    pub(super) fn prefetch_bucket(&self, prefix: u32) {
+        let (start, end) = self.bucket(prefix);
+        let mut at = start;
+        for _ in 0..4 {
+            prefetch(&self.filters, at);
+            at += WINDOW;
+            if at >= end {
+                break;
+            }
+        }
+    }
+
+    /// The filters from `at` on: always a whole window for a row of the table.
+    #[inline(always)]
+    pub(super) fn window(&self, at: usize) -> &[u32; WINDOW] {
+        // The column is longer than its rows by a window.
+        self.filters[at..].first_chunk().unwrap_or(&[0; WINDOW])
+    }
+
+    /// In how many bits of the tail a row differs.
+    #[inline(always)]
+    pub(super) fn tail_distance(&self, row: usize, tail: u32) -> u32 {
+        self.tails.as_ref().map_or(0, |tails| (tails.get(row) as u32 ^ tail).count_ones())
+    }
+
+    /// The ids of a row, ascending.
+    pub(super) fn ids(&self, row: usize) -> impl Iterator<Item = u64> {
+        self.ids.ids(row)
+    }
+
+    /// Heap bytes held.
+    pub(super) fn memory_bytes(&self) -> usize {
+        (self.directory.capacity() + self.filters.capacity()) * size_of::<u32>()
+            + self.tails.as_ref().map_or(0, PackedInts::memory_bytes)
+            + self.ids.memory_bytes()
+            + self.prefix.heap_bytes()
+            + self.rest.heap_bytes()
+    }
+}

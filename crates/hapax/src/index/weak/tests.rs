@@ -1,0 +1,268 @@
+//! The engine against the scan, and its recall on documents.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use super::*;
+use crate::fingerprint::simhash::{Tally, Tie, cut};
+use crate::fingerprint::{BitSums, Fingerprint};
+use crate::index::{Entry, Scan};
+use hapax_synth::{Scratch, Web, WebOptions, Weighting};
+
+fn bound(bits: u8) -> MaxDistance {
+    MaxDistance::new(bits).unwrap()
+}
+
+/// Sums that cut to these bits, with strengths of all kinds.
+fn sums_of(fingerprint: Fingerprint, seed: u64) -> BitSums {
+    BitSums::new(std::array::from_fn(|j| {
+        let size = (seed.rotate_left(j as u32 * 7) & 0xff) as i64;
+        if fingerprint.to_bits() >> j & 1 == 1 { size + 1 } else { -size }
+    }))
+}
+
+/// Entries gathered around a few centres, and queries near them.
+fn neighbourhoods() -> impl Strategy<Value = (Vec<Entry>, Vec<Fingerprint>)> {
+    vec(any::<u64>(), 1..4).prop_flat_map(|centres| {
+        let near = (0..centres.len(), vec(0..u64::BITS, 0..10)).prop_map(move |(centre, flips)| {
+            let bits = flips.into_iter().fold(centres[centre], |b, j| b ^ (1u64 << j));
+            Fingerprint::from_bits(bits)
+        });
+        let stranger = any::<u64>().prop_map(Fingerprint::from_bits);
+        let point = prop_oneof![9 => near, 1 => stranger].boxed();
+        let entry = (point.clone(), prop_oneof![0u64..50, any::<u64>()])
+            .prop_map(|(fingerprint, id)| Entry { fingerprint, id });
+        (vec(entry, 0..150), vec(point, 0..12))
+    })
+}
+
+proptest! {
+    #[test]
+    fn with_all_recall_it_finds_exactly_what_the_scan_finds(
+        (entries, queries) in neighbourhoods(),
+        k in 0u8..=8,
+        narrower in 0u8..=8,
+        mask: u64,
+        bits in 0u32..12,
+        scattered: bool,
+        seed: u64,
+    ) {
+        let pages = Collection::new(entries.iter().copied()).unwrap();
+        let scan = Scan::new(pages.clone());
+        let mut options = WeakOptions::within(bound(k), Recall::ALL).prefix_bits(bits);
+        if scattered {
+            // At most 12 of the bits, anywhere.
+            options = options.leading(mask & 0x8100_1818_8001_1807);
+        }
+        let sums: Vec<BitSums> = queries.iter().map(|&q| sums_of(q, seed)).collect();
+        let asked: Vec<Query> = queries
+            .iter()
+            .zip(&sums)
+            .enumerate()
+            .map(|(i, (&fingerprint, sums))| Query { fingerprint, sums: (i % 3 > 0).then_some(sums) })
+            .collect();
+        for kernel in Kernel::available() {
+            let index = WeakBits::build_with_kernel(pages.clone(), options.clone(), kernel).unwrap();
+            for k in [bound(k), bound(k.min(narrower))] {
+                let expected = scan.find_all_batch(&asked, k).unwrap();
+                prop_assert_eq!(&index.find_all_batch(&asked, k).unwrap(), &expected);
+                let first = index.find_first_batch(&asked, k).unwrap();
+                for (number, query) in asked.iter().enumerate() {
+                    let all = expected.of(number);
+                    prop_assert_eq!(&index.find_all(query, k).unwrap(), all);
+                    prop_assert_eq!(first[number].is_some(), !all.is_empty());
+                    prop_assert!(first[number].is_none_or(|m| all.contains(&m)));
+                }
+            }
+        }
+    }
+}
+
+/// Pages of a synthetic web, as their sums.
+struct Documents {
+    sums: Vec<BitSums>,
+}
+
+impl Documents {
+    fn new(pages: u64) -> Self {
+        let web = Web::new(WebOptions::new(3, pages));
+        let (mut scratch, mut bag) = (Scratch::default(), Vec::new());
+        let sums = (0..pages)
+            .map(|page| {
+                web.bag(page, Weighting::FrequencyRarity, &mut scratch, &mut bag);
+                let mut tally = Tally::default();
+                bag.iter().for_each(|&(hash, weight)| tally.add(hash, weight));
+                tally.sums()
+            })
+            .collect();
+        Self { sums }
+    }
+
+    fn fingerprint(&self, page: usize) -> Fingerprint {
+        cut(&self.sums[page], Tie::Zero)
+    }
+
+    fn collection(&self) -> Collection {
+        let entry = |id| Entry { fingerprint: self.fingerprint(id as usize), id };
+        Collection::new((0..self.sums.len() as u64).map(entry)).unwrap()
+    }
+
+    fn queries(&self, from: usize, every: usize) -> Vec<Query<'_>> {
+        let pages = (from..self.sums.len()).step_by(every);
+        let query =
+            |page| Query { fingerprint: self.fingerprint(page), sums: Some(&self.sums[page]) };
+        pages.map(query).collect()
+    }
+
+    /// From the pages that do not ask: what the scan finds near them.
+    fn calibration(&self, scan: &Scan) -> Calibration {
+        let queries = self.queries(0, 6);
+        let mut pairs = Vec::new();
+        for (query, matches) in
+            queries.iter().zip(scan.find_all_batch(&queries, bound(6)).unwrap().iter())
+        {
+            for found in matches {
+                let other = self.fingerprint(found.id as usize);
+                pairs.push((query.sums.unwrap(), query.fingerprint.to_bits() ^ other.to_bits()));
+            }
+        }
+        Calibration::fit(pairs)
+    }
+}
+
+/// Which share of the matches that are not equal to their query was found.
+fn recall(index: &WeakBits, scan: &Scan, queries: &[Query], bound: MaxDistance) -> f64 {
+    let found = index.find_all_batch(queries, bound).unwrap();
+    let all = scan.find_all_batch(queries, bound).unwrap();
+    let unequal = |matches: &[Match]| matches.iter().filter(|m| m.distance > 0).count() as f64;
+    let count = |answers: &crate::index::Answers| answers.iter().map(unequal).sum::<f64>();
+    for (found, all) in found.iter().zip(all.iter()) {
+        assert!(found.iter().all(|m| all.contains(m)));
+    }
+    count(&found) / count(&all)
+}
+
+/// The tolerance is that of the sample: about 3,000 pairs ask, in families.
+#[test]
+fn on_documents_the_measured_recall_is_near_the_asked_one() {
+    let documents = Documents::new(30_000);
+    let scan = Scan::new(documents.collection());
+    let calibration = documents.calibration(&scan);
+    let queries = documents.queries(1, 6);
+    for aim in [Aim::Average, Aim::EachQuery] {
+        for k in [3, 6] {
+            for asked in [0.8, 0.95, 0.99] {
+                let options = WeakOptions::within(bound(k), Recall::new(asked).unwrap())
+                    .calibration(calibration.clone())
+                    .aim(aim)
+                    .prefix_bits(14);
+                let index = WeakBits::build(documents.collection(), options).unwrap();
+                let measured = recall(&index, &scan, &queries, bound(k));
+                let tolerance = 0.015 + 0.25 * (1.0 - asked);
+                assert!(
+                    (measured - asked).abs() <= tolerance,
+                    "{aim:?}, within {k}: {measured} found, {asked} asked"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn weak_bits_need_fewer_probes_than_bits_taken_at_random() {
+    let documents = Documents::new(10_000);
+    let calibration = documents.calibration(&Scan::new(documents.collection()));
+    let options = WeakOptions::within(bound(3), Recall::new(0.95).unwrap())
+        .calibration(calibration)
+        .prefix_bits(12);
+    let index = WeakBits::build(documents.collection(), options).unwrap();
+    let effort = |queries: &[Query]| {
+        index.visit_batch(queries, bound(3), &mut |_, _| ControlFlow::Continue(())).unwrap()
+    };
+    let with_sums = documents.queries(1, 10);
+    let without: Vec<Query> = with_sums.iter().map(|q| q.fingerprint.into()).collect();
+    let [known, unknown] = [effort(&with_sums), effort(&without)];
+    assert!(known.probes * 3 < unknown.probes, "{known:?} {unknown:?}");
+    let share = unknown.covered / without.len() as f64;
+    assert!((0.95..=1.0).contains(&share), "{share}");
+}
+
+/// Large enough that probes are dealt out to parts of the table.
+#[test]
+fn a_large_batch_is_answered_like_its_parts() {
+    let documents = Documents::new(20_000);
+    let mut state = 9u64;
+    let strangers = (20_000..300_000).map(|id| {
+        state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        Entry { fingerprint: Fingerprint::from_bits(state ^ (state >> 29)), id }
+    });
+    let known = (0..20_000).map(|id| Entry { fingerprint: documents.fingerprint(id as usize), id });
+    let pages = Collection::new(known.chain(strangers)).unwrap();
+    let mut queries = documents.queries(0, 2);
+    queries.iter_mut().step_by(50).for_each(|query| query.sums = None);
+    assert!(queries.len() >= 1 << 13);
+    for aim in [Aim::Average, Aim::EachQuery] {
+        let options = WeakOptions::within(bound(6), Recall::new(0.9).unwrap()).aim(aim);
+        let index = WeakBits::build(pages.clone(), options).unwrap();
+        let whole = index.find_all_batch(&queries, bound(6)).unwrap();
+        let first = index.find_first_batch(&queries, bound(6)).unwrap();
+        for (number, part) in queries.chunks(100).enumerate() {
+            let part = index.find_all_batch(part, bound(6)).unwrap();
+            for (query, matches) in part.iter().enumerate() {
+                let query = number * 100 + query;
+                assert_eq!(whole.of(query), matches);
+                assert!(first[query].is_some_and(|m| matches.contains(&m)));
+            }
+        }
+    }
+}
+
+#[test]
+fn sums_that_say_nothing_are_answered_without_a_panic() {
+    let pages = (0..1000).map(|id| Entry { fingerprint: Fingerprint::from_bits(id << 54), id });
+    let pages = Collection::new(pages).unwrap();
+    let sums = [[0; 64], [1; 64], [i64::MIN; 64], [i64::MAX; 64]].map(BitSums::new);
+    for aim in [Aim::Average, Aim::EachQuery] {
+        for share in [1e-9, 0.5, 0.95, 1.0] {
+            let recall = Recall::new(share).unwrap();
+            let options = WeakOptions::within(bound(6), recall).aim(aim).prefix_bits(10);
+            let index = WeakBits::build(pages.clone(), options).unwrap();
+            for sums in &sums {
+                let fingerprint = cut(sums, Tie::Zero);
+                let query = Query { fingerprint, sums: Some(sums) };
+                for k in 0..=6 {
+                    index.find_all(&query, bound(k)).unwrap();
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn memory_is_that_of_the_columns() {
+    let pages: Vec<Entry> = (0..1u64 << 16)
+        .map(|id| {
+            let bits = (id + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            Entry { fingerprint: Fingerprint::from_bits(bits), id }
+        })
+        .collect();
+    let options = WeakOptions::within(bound(3), Recall::new(0.95).unwrap()).prefix_bits(10);
+    let index = WeakBits::build(Collection::new(pages).unwrap(), options).unwrap();
+    // 32 bits of filter, 22 of tail, 16 of id; 2^10 entries of a directory; the plans.
+    let columns = (1 << 16) * (32 + 22 + 16) / 8 + (4 << 10);
+    let plans = 4 * size_of::<Plan>();
+    assert!((columns..columns + plans + 300).contains(&index.memory_bytes()));
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    assert_eq!([0.0, -1.0, 1.1, f64::NAN].map(Recall::new), [None; 4]);
+    let pages = Collection::new([]).unwrap();
+    let refused = WeakBits::build(pages.clone(), WeakOptions::within(bound(17), Recall::ALL));
+    assert_eq!(refused.map(|_| ()), Err(BuildError::BoundOutOfRange { asked: 17, most: 16 }));
+    let index = WeakBits::build(pages, WeakOptions::within(bound(3), Recall::ALL)).unwrap();
+    let query = Query::from(Fingerprint::from_bits(0));
+    assert_eq!(index.find_all(&query, bound(3)), Ok(Vec::new()));
+    let refused = index.find_all(&query, bound(4));
+    assert_eq!(refused, Err(SearchError::BoundTooWide { asked: bound(4), built: bound(3) }));
+}
