@@ -1,6 +1,6 @@
 //! What a user can type. What it means is worked out by each command.
 
-use crate::commands::{compare, dedup, fingerprint, near, plan, recipe, train};
+use crate::commands::{compare, dedup, fingerprint, groups, near, pairs, plan, recipe, train};
 use clap::{Parser, Subcommand};
 
 /// Finds pages that are almost the same
@@ -32,6 +32,8 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     Dedup(Box<dedup::Arguments>),
     Fingerprint(fingerprint::Arguments),
+    Pairs(pairs::Arguments),
+    Groups(groups::Arguments),
     Compare(compare::Arguments),
     Near(near::Arguments),
     Plan(plan::Arguments),

@@ -144,9 +144,7 @@ fn decide_all<'p>(
     watch: &mut dyn Watch,
 ) -> Result<Decision<'p>, Error> {
     watch.stage(Stage::Deciding);
-    let count = options.threads.get();
-    let threads = Threads::new(count)
-        .map_err(|e| Error::Threads { threads: count, reason: e.to_string() })?;
+    let threads = Threads::new(options.threads)?;
     decide(&corpus.pages, &corpus.facts, options, &threads)
 }
 

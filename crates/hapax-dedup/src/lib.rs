@@ -39,6 +39,7 @@ mod outputs;
 mod pages;
 pub mod read;
 mod report;
+pub mod stages;
 mod strings;
 mod threads;
 mod watch;
@@ -54,4 +55,5 @@ pub use options::{
 pub use outputs::{Settings, Summary};
 pub use pages::{NewPage, Pages, Standing};
 pub use read::{Corpus, ReadCounts};
+pub use threads::Threads;
 pub use watch::{Stage, Watch};

@@ -1,14 +1,29 @@
 //! The threads that joins run on.
 
+use std::num::NonZero;
+
 use hapax::join::Executor;
 use rayon::prelude::*;
 
-/// So many threads, kept for the whole job.
-pub(crate) struct Threads(rayon::ThreadPool);
+use crate::error::Error;
+
+/// So many threads, kept as long as the value lives.
+#[derive(Debug)]
+pub struct Threads(rayon::ThreadPool);
 
 impl Threads {
-    pub(crate) fn new(count: usize) -> Result<Self, rayon::ThreadPoolBuildError> {
-        rayon::ThreadPoolBuilder::new().num_threads(count).build().map(Self)
+    /// Starts them.
+    ///
+    /// # Errors
+    ///
+    /// The system has no more.
+    pub fn new(count: NonZero<usize>) -> Result<Self, Error> {
+        let threads = count.get();
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .map(Self)
+            .map_err(|error| Error::Threads { threads, reason: error.to_string() })
     }
 }
 

@@ -6,9 +6,12 @@
 pub(crate) mod compare;
 pub(crate) mod dedup;
 pub(crate) mod fingerprint;
+pub(crate) mod groups;
 pub(crate) mod near;
+pub(crate) mod pairs;
 pub(crate) mod plan;
 pub(crate) mod recipe;
+pub(crate) mod stage_input;
 pub(crate) mod train;
 
 use crate::arguments::Command;
@@ -23,6 +26,8 @@ pub(crate) fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::Dedup(arguments) => dedup::run(&arguments),
         Command::Fingerprint(arguments) => fingerprint::run(&arguments),
+        Command::Pairs(arguments) => pairs::run(&arguments),
+        Command::Groups(arguments) => groups::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Near(arguments) => near::run(&arguments),
         Command::Plan(arguments) => plan::run(&arguments),

@@ -3,6 +3,7 @@
 //! - [`fingerprint`]: what `hapax fingerprint` prints, and in which order.
 //! - [`bad_input`]: everything that can be wrong with what is read or typed.
 //! - [`compare`]: two pages, on the terminal, as JSON and as a web page.
+//! - [`dedup`]: corpora cleaned, and the stages one by one.
 //! - [`train`]: frequency tables, and fingerprints made with them.
 //! - [`recipe`]: listing, showing and using recipes.
 //! - [`near`]: an index of fingerprints, built, searched and described.
@@ -13,6 +14,7 @@
 
 mod bad_input;
 mod compare;
+mod dedup;
 mod fingerprint;
 mod folder;
 mod near;

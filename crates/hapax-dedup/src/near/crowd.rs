@@ -10,6 +10,9 @@
 //!
 //! Every member matches its leader, and the leader wins over it. The work is bounded by the number
 //! of pages times a constant: [`TURNS`] keys, [`ROUNDS`] leaders each.
+//!
+//! When many pages share a fingerprint and match no leader they are *strangers*: they are compared with
+//! those of them that they meet by the sketch, and with nobody else.
 
 use crate::facts::FactTable;
 use crate::near::Judge;
@@ -22,7 +25,11 @@ const TURNS: usize = 8;
 /// How often those who meet by a part of the sketch choose a leader.
 const ROUNDS: usize = 4;
 /// How often those who share a fingerprint choose a leader.
-const TWIN_ROUNDS: usize = 16;
+const TWIN_ROUNDS: usize = 4;
+/// As many pages of a fingerprint that match no leader go on choosing until none is left.
+const FEW_STRANGERS: usize = 64;
+/// How many parts of the sketch are tried on those who share a fingerprint and match no leader.
+const TWIN_TURNS: usize = 16;
 
 /// A page that is represented by another one.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,7 +47,7 @@ pub(crate) struct Member {
 pub(crate) struct Led {
     pub(crate) leaders: Vec<u32>,
     pub(crate) members: Vec<Member>,
-    /// Pages that were still without a leader after the last round.
+    /// Pages that share a fingerprint with leaders and match none of them.
     pub(crate) strangers: u64,
 }
 
@@ -58,7 +65,15 @@ pub(super) fn thin_out(
         let found = lead(crowd, 2, TWIN_ROUNDS, judge, table);
         led.leaders.extend(found.leaders);
         led.members.extend(found.members);
-        led.strangers += found.rest.len() as u64;
+        if found.rest.len() <= FEW_STRANGERS {
+            let last = lead(found.rest, 2, FEW_STRANGERS, judge, table);
+            led.leaders.extend(last.leaders);
+            led.members.extend(last.members);
+            continue;
+        }
+        let (left, members) = pair_up(found.rest, pages, judge, table);
+        led.members.extend(members);
+        led.strangers += left.len() as u64;
     }
     for turn in 0..TURNS {
         if led.leaders.len() < CROWD {
@@ -76,10 +91,35 @@ pub(super) fn thin_out(
     led
 }
 
+/// Finds who is alike among pages of one fingerprint and many texts: two pages of similarity 0.8
+/// meet in one of the turns with probability 0.96.
+fn pair_up(
+    mut set: Vec<u32>,
+    pages: &Pages,
+    judge: &Judge<'_>,
+    table: &FactTable<'_>,
+) -> (Vec<u32>, Vec<Member>) {
+    let mut members = Vec::new();
+    for turn in 0..TWIN_TURNS {
+        if set.len() < 2 {
+            break;
+        }
+        let met = meet(set, |page| sketch_part(pages, page, turn), 2);
+        set = met.others;
+        for crowd in met.crowds {
+            let found = lead(crowd, 2, 2, judge, table);
+            set.extend(found.leaders);
+            set.extend(found.rest);
+            members.extend(found.members);
+        }
+    }
+    (set, members)
+}
+
 /// Sixteen of the sketch's 1,024 bits; turns take them far apart.
 fn sketch_part(pages: &Pages, page: u32, turn: usize) -> u64 {
     let bytes = pages.sketch(page).to_bytes();
-    let at = turn * bytes.len() / TURNS;
+    let at = turn * bytes.len() / TWIN_TURNS;
     u64::from(bytes[at]) | u64::from(bytes[at + 1]) << 8
 }
 

@@ -8,12 +8,13 @@
 //!
 //! A *crowd* is a large number of pages that are nearly one: a template with another number in each.
 //! All their pairs would be quadratic. The best page of a crowd leads it, the others are
-//! compared with the leader only, and are no longer proposed to anyone.
+//! compared with the leader only, and are no longer proposed to anyone. *Haze* is the same with texts
+//! that are not alike: there fewer bits may differ.
 //!
 //! # What it promises
 //!
-//! Every pair it reports is within the bound and confirmed. Of pages that are in no crowd it
-//! reports every such pair. The result depends on the set of pages, not on threads.
+//! Every pair it reports is within the bound and confirmed. Of pages that are in no crowd and no haze
+//! it reports every such pair. The result depends on the set of pages, not on threads.
 //! [`Judge::compared`] says how many sketches were compared.
 //!
 //! # What it does not know
@@ -22,6 +23,7 @@
 //! [`decide`](mod@crate::decide).
 
 mod crowd;
+mod haze;
 mod judge;
 
 use hapax::fingerprint::MaxDistance;
@@ -46,8 +48,13 @@ pub(crate) struct Near {
     pub(crate) refused: Vec<NearPair>,
     /// Pairs that the fingerprints proposed.
     pub(crate) candidates: u64,
-    /// Pages that share a fingerprint with many others and a text with none: they are left alone.
+    /// Pages that share a fingerprint with many others and a text with none: they are compared with
+    /// few of those and nobody else.
     pub(crate) strangers: u64,
+    /// Pages that were compared within fewer bits than asked for.
+    pub(crate) hazy: u64,
+    /// Within how many, at least.
+    pub(crate) seen_within: Option<MaxDistance>,
 }
 
 /// Candidates that a thread confirms at a time.
@@ -62,23 +69,54 @@ pub(crate) fn find(
     within: MaxDistance,
     executor: &impl Executor,
 ) -> Result<Near, Error> {
-    let options = PairOptions::within(within)?;
     let mut near = Near::default();
     for scope in representatives.chunk_by(|&a, &b| pages.scope(a) == pages.scope(b)) {
         let Led { leaders, members, strangers } = crowd::thin_out(scope, pages, judge, table);
         near.members.extend(members);
         near.strangers += strangers;
-        let record =
-            |&page: &u32| Record { fingerprint: pages.fingerprint(page).to_bits(), id: page };
-        let joined = pairs(leaders.iter().map(record).collect(), &options, executor);
-        near.candidates += joined.pairs().len() as u64;
-        for (confirmed, refused) in confirm(&joined, judge, executor) {
-            near.pairs.extend(confirmed);
-            near.refused.extend(refused);
+        let joined = propose(&leaders, pages, within, executor, &mut near)?;
+        for joined in &joined {
+            near.candidates += joined.pairs().len() as u64;
+            for (confirmed, refused) in confirm(joined, judge, executor) {
+                near.pairs.extend(confirmed);
+                near.refused.extend(refused);
+            }
+        }
+        if joined.len() > 1 {
+            near.pairs.sort_unstable_by_key(|pair| (pair.a, pair.b));
+            near.pairs.dedup_by_key(|pair| (pair.a, pair.b));
         }
         keep_most_similar(&mut near.refused);
     }
     Ok(near)
+}
+
+/// Pairs of leaders whose fingerprints are near: all of them, or where there is
+/// [`haze`](mod@haze) all that one can see.
+fn propose(
+    leaders: &[u32],
+    pages: &Pages,
+    within: MaxDistance,
+    executor: &impl Executor,
+    near: &mut Near,
+) -> Result<Vec<Joined<u32>>, Error> {
+    let fingerprints: Vec<u64> =
+        leaders.iter().map(|&page| pages.fingerprint(page).to_bits()).collect();
+    let records = |wanted: &dyn Fn(usize) -> bool| -> Vec<Record<u32>> {
+        let all = fingerprints.iter().zip(leaders).enumerate();
+        all.filter(|(at, _)| wanted(*at))
+            .map(|(_, (&fingerprint, &id))| Record { fingerprint, id })
+            .collect()
+    };
+    let wide = PairOptions::within(within)?;
+    let Some(found) = haze::haze(&fingerprints, within, executor) else {
+        return Ok(vec![pairs(records(&|_| true), &wide, executor)]);
+    };
+    near.hazy += found.hazy.iter().filter(|hazy| **hazy).count() as u64;
+    near.seen_within = Some(near.seen_within.map_or(found.narrow, |it| it.min(found.narrow)));
+    let clear = pairs(records(&|at| !found.hazy[at]), &wide, executor);
+    let narrow = PairOptions::within(found.narrow)?;
+    Ok(vec![clear, pairs(records(&|_| true), &narrow, executor)])
 }
 
 /// How many refused pairs are remembered.

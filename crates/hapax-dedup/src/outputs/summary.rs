@@ -66,8 +66,12 @@ pub struct Summary {
     pub confirmed_pairs: u64,
     /// Documents in crowds of nearly equal ones.
     pub crowded: u64,
-    /// Documents that share a fingerprint with many others and a text with none.
+    /// Documents that share a fingerprint with many others and a text with none: compared with few.
     pub strangers: u64,
+    /// Documents with so many others near them that they were compared within fewer bits.
+    pub hazy: u64,
+    /// Within how many bits, where there are such documents.
+    pub hazy_within: Option<u32>,
     /// What was asked for.
     pub settings: Settings,
 }
@@ -136,6 +140,8 @@ impl Summary {
             confirmed_pairs: effort.confirmed,
             crowded: effort.crowded,
             strangers: effort.strangers,
+            hazy: effort.hazy,
+            hazy_within: effort.hazy_within,
             settings: Settings::of(options, format, inputs),
         };
         for group in decision.groups() {

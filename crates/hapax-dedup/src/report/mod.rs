@@ -117,7 +117,11 @@ fn totals(out: &mut String, summary: &Summary) {
         (summary.redirects + summary.revisits, "addresses that lead to a document"),
         (summary.error_pages, "answers with an error status, passed over"),
         (summary.skipped_bad, "damaged records skipped"),
-        (summary.strangers, "documents not compared: too many share their fingerprint"),
+        (
+            summary.strangers,
+            "documents share a fingerprint with many and a text with none: compared with few",
+        ),
+        (summary.hazy, "documents have too many neighbours: compared within fewer bits"),
     ] {
         if value > 0 {
             tile(value, about.to_owned());

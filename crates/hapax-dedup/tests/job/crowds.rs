@@ -54,8 +54,24 @@ fn crowds_do_not_swallow_pages_that_are_alike_in_fingerprint_only() {
     // Two templates of the same words in another order: equal fingerprints, no common passage.
     let ordered: Vec<String> = (0..120).map(|i| format!("w{i}")).collect();
     let (one, two): (Vec<_>, Vec<_>) = (ordered.clone(), ordered.into_iter().rev().collect());
-    let template =
-        |i: usize| format!("{} {i}", if i % 2 == 0 { one.join(" ") } else { two.join(" ") });
+    let template = |i: usize| {
+        format!("{} {i}", if i.is_multiple_of(2) { one.join(" ") } else { two.join(" ") })
+    };
     let summary = clean(template, 2_000);
     assert_eq!(summary.kept, 2, "{summary:?}");
+}
+
+#[test]
+fn a_template_with_too_little_in_common_costs_linear_work_and_is_kept() {
+    // Near in fingerprint, thousands of them, and not alike: no leader can speak for them.
+    let parts = [words(12, 1), words(12, 2), words(12, 3), words(12, 4)];
+    let template = |i: usize| {
+        let [a, b, c, d] = &parts;
+        format!("{a} {i} {b} {} {c} x{} {d}", i * 7 + 1, i * 13 + 5)
+    };
+    let summary = clean(template, MANY);
+    assert_eq!(summary.kept, MANY as u64);
+    assert!(summary.hazy > MANY as u64 / 2, "{summary:?}");
+    assert!(summary.candidate_pairs < 64 * MANY as u64, "{} proposed", summary.candidate_pairs);
+    assert!(summary.compared_pairs < 200 * MANY as u64, "{} compared", summary.compared_pairs);
 }

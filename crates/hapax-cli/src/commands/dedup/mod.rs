@@ -10,11 +10,11 @@ use crate::output::Output;
 use crate::progress::{Progress, say};
 use crate::readable;
 use crate::recipes::RecipeArguments;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use hapax::fingerprint::MaxDistance;
 use hapax::group::rules::DEFAULT_RULES;
 use hapax::group::{Rules, Scope};
-use hapax_corpus::{Fields, ReadOptions};
+use hapax_corpus::{Fields, Format, ReadOptions};
 use hapax_dedup::{
     DEFAULT_MIN_SIMILARITY, DEFAULT_WITHIN, Finished, KeptFormat, MinSimilarity, Options, Stage,
     Watch,
@@ -96,6 +96,10 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     fields: FieldArguments,
 
+    /// Read inputs as this format [default: by their first bytes, then by name]
+    #[arg(long, value_name = "FORMAT", value_enum)]
+    input_format: Option<InputFormat>,
+
     /// Count and leave out damaged records, instead of stopping at the first
     #[arg(long)]
     skip_bad: bool,
@@ -115,6 +119,39 @@ pub(crate) struct Arguments {
     /// No progress and no summary; errors are still told
     #[arg(long, short)]
     quiet: bool,
+}
+
+/// A format of inputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum InputFormat {
+    /// WARC and WET
+    Warc,
+    /// ARC
+    Arc,
+    /// A JSON object a line
+    Jsonl,
+    /// Parquet
+    Parquet,
+    /// Every file is a page
+    Html,
+    /// Every file is a text
+    Text,
+    /// Every line is a text
+    Lines,
+}
+
+impl From<InputFormat> for Format {
+    fn from(format: InputFormat) -> Self {
+        match format {
+            InputFormat::Warc => Self::Warc,
+            InputFormat::Arc => Self::Arc,
+            InputFormat::Jsonl => Self::Jsonl,
+            InputFormat::Parquet => Self::Parquet,
+            InputFormat::Html => Self::Html,
+            InputFormat::Text => Self::Text,
+            InputFormat::Lines => Self::Lines,
+        }
+    }
 }
 
 /// Which fields of JSON objects, or columns of tables, make a document.
@@ -150,7 +187,8 @@ struct FieldArguments {
     language_field: Option<String>,
 }
 
-fn similarity(text: &str) -> Result<f64, String> {
+/// A least similarity as a user writes it.
+pub(crate) fn similarity(text: &str) -> Result<f64, String> {
     text.parse::<MinSimilarity>().map(MinSimilarity::jaccard).map_err(|error| error.to_string())
 }
 
@@ -169,6 +207,7 @@ impl Arguments {
                 fetched: fields.fetched_field.clone(),
                 language: fields.language_field.clone(),
             },
+            format: self.input_format.map(Format::from),
             keep_error_pages: self.error_pages,
             skip_bad: self.skip_bad,
             ..ReadOptions::default()
@@ -205,8 +244,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         _ => hapax_dedup::dry_run(&arguments.inputs, &options, &mut shown),
     };
     shown.progress.clear();
-    let finished = finished.map_err(anyhow::Error::new)?;
+    let finished = finished.map_err(failure)?;
     tell(arguments, &finished)
+}
+
+/// The libraries speak of options, a user has flags.
+fn failure(error: hapax_dedup::Error) -> Failure {
+    let text = format!("{:#}", anyhow::Error::new(error));
+    Failure::Run(anyhow::anyhow!(text.replace("`skip_bad`", "--skip-bad")))
 }
 
 fn tell(arguments: &Arguments, finished: &Finished) -> Result<(), Failure> {

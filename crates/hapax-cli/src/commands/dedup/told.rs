@@ -53,7 +53,15 @@ fn notes(summary: &Summary) -> Vec<String> {
         noted(summary.revisits, "address", "with the content of a document").map(plural_addresses),
         noted(summary.error_pages, "answer", "with an error status passed"),
         noted(summary.skipped_bad, "damaged record", "skipped"),
-        noted(summary.strangers, "document", "not compared: too many share their fingerprint"),
+        noted(
+            summary.strangers,
+            "document",
+            "with the fingerprint of many others and the text of none: compared with few of them",
+        ),
+        noted(summary.hazy, "document", "with too many neighbours").map(|line| {
+            let within = u64::from(summary.hazy_within.unwrap_or(0));
+            format!("{line}: compared within {} only", counted(within, "bit"))
+        }),
     ]
     .into_iter()
     .flatten()

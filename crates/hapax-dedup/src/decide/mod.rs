@@ -60,6 +60,10 @@ pub struct Effort {
     pub crowded: u64,
     /// Pages that share a fingerprint with many others and a text with none.
     pub strangers: u64,
+    /// Pages with so many others near them that they were compared within fewer bits.
+    pub hazy: u64,
+    /// Within how many bits, where there are such pages.
+    pub hazy_within: Option<u32>,
 }
 
 /// What becomes of one document.
@@ -125,6 +129,8 @@ pub fn decide<'p>(
         confirmed: pairs.len() as u64,
         crowded: near.members.len() as u64,
         strangers: near.strangers,
+        hazy: near.hazy,
+        hazy_within: near.seen_within.map(|it| it.bits()),
     };
     let Batch { addresses, company, facts, .. } = batch;
     Ok(Decision {
@@ -355,3 +361,6 @@ impl Group<'_, '_> {
         members.map(|&place| self.decision.company[place as usize]).filter(move |&page| page < all)
     }
 }
+
+#[cfg(test)]
+mod tests;

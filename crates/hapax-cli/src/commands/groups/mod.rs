@@ -1,0 +1,121 @@
+//! `hapax groups`: pairs in, groups with winners out.
+
+use crate::commands::stage_input::open;
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::progress::say;
+use crate::readable::counted;
+use clap::Args;
+use hapax::group::rules::DEFAULT_RULES;
+use hapax::group::{Outcome, Rules};
+use hapax_dedup::stages::escaped;
+use hapax_dedup::stages::grouping::Pairs;
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// Group documents by their pairs, and choose which copy stays
+///
+/// Reads what `hapax pairs` writes. A document goes only if it is paired with the one that stays.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Lines of group, outcome (kept, exact, near), distance, similarity and name, between tabs, the winner of each
+group first; with --json, objects with the winner and the reason as well.
+
+Example:
+  hapax fingerprint crawl/ --json | hapax pairs - | hapax groups - --keep shortest-url")]
+pub(crate) struct Arguments {
+    /// What `hapax pairs` wrote, or `-` for standard input
+    #[arg(value_name = "PAIRS")]
+    input: PathBuf,
+
+    /// Which copy stays: rules, most important first; names count as addresses
+    #[arg(long, value_name = "RULES", default_value = DEFAULT_RULES)]
+    keep: Rules,
+
+    /// One JSON object a line
+    #[arg(long)]
+    json: bool,
+
+    /// Write to a file, which appears when it is complete
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+
+    /// No summary; errors are still told
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    group: usize,
+    outcome: &'static str,
+    distance: u8,
+    similarity: f32,
+    document: &'a str,
+    winner: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// The input is bad, or results cannot be written.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let (mut reader, name) = open(&arguments.input)?;
+    let pairs = Pairs::read(&mut reader)
+        .map_err(|error| anyhow::Error::new(error).context(name.clone()))?;
+    let grouping = pairs.group(&arguments.keep).map_err(anyhow::Error::new)?;
+    let facts = pairs.facts();
+    let mut output = Output::open(arguments.out.as_deref())?;
+    let mut removed = 0;
+    for (group, star) in grouping.stars().iter().enumerate() {
+        for &page in grouping.members(star) {
+            let placement = &grouping.placements()[page as usize];
+            removed += u64::from(placement.outcome.removable());
+            let reason = grouping.reason(&arguments.keep, &facts, page);
+            let line = Line {
+                group,
+                outcome: outcome(placement.outcome),
+                distance: placement.distance,
+                similarity: placement.similarity,
+                document: &pairs.names[page as usize],
+                winner: &pairs.names[star.winner as usize],
+                reason: reason.map(|it| it.to_string()),
+            };
+            let mut text = match arguments.json {
+                true => serde_json::to_string(&line).map_err(anyhow::Error::new)?,
+                false => format!(
+                    "{}\t{}\t{}\t{:.4}\t{}",
+                    line.group,
+                    line.outcome,
+                    line.distance,
+                    line.similarity,
+                    escaped(line.document)
+                ),
+            };
+            text.push('\n');
+            output.write(text.as_bytes())?;
+        }
+    }
+    output.finish()?;
+    if !arguments.quiet {
+        say(&format!(
+            "{} of {} can go, in {}",
+            counted(removed, "document"),
+            counted(pairs.names.len() as u64, "paired document"),
+            counted(grouping.stars().len() as u64, "group"),
+        ));
+    }
+    Ok(())
+}
+
+fn outcome(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Kept => "kept",
+        Outcome::Exact => "exact",
+        Outcome::Near => "near",
+        Outcome::Redirect => "redirect",
+    }
+}

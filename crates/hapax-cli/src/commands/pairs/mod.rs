@@ -1,0 +1,104 @@
+//! `hapax pairs`: fingerprints in, near pairs out.
+
+use crate::commands::stage_input::open;
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::progress::say;
+use crate::readable::{count, counted};
+use clap::Args;
+use hapax::fingerprint::MaxDistance;
+use hapax_dedup::stages::fingerprints::Fingerprints;
+use hapax_dedup::stages::grouping::NamedPair;
+use hapax_dedup::stages::pairing;
+use hapax_dedup::{DEFAULT_MIN_SIMILARITY, DEFAULT_WITHIN, MinSimilarity, Threads};
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+/// Find all near pairs among fingerprints
+///
+/// Reads what `hapax fingerprint` writes. With --json lines the sketches confirm pairs; plain lines
+/// have none, and every pair within the bound is told.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Lines of distance, similarity and two names, between tabs, in the order of the input; similarity is `-`
+without sketches, and \\t \\n \\r \\\\ in names are escaped. With --json, objects of a, b, distance and
+similarity. Documents that share a fingerprint are all paired while they are at most 32; of
+more each is paired with the first.
+
+Examples:
+  hapax fingerprint crawl/ --json | hapax pairs -
+  hapax pairs crawl.txt --within 3 | hapax groups -")]
+pub(crate) struct Arguments {
+    /// What `hapax fingerprint` wrote, or `-` for standard input
+    #[arg(value_name = "FILE")]
+    input: PathBuf,
+
+    /// Bits in which fingerprints of a pair may differ, 0 to 16
+    #[arg(long, value_name = "K", default_value_t = u32::from(DEFAULT_WITHIN), value_parser = clap::value_parser!(u32).range(0..=16))]
+    within: u32,
+
+    /// How alike their texts must be, 0 to 1, where there are sketches
+    #[arg(long, value_name = "J", default_value_t = DEFAULT_MIN_SIMILARITY, value_parser = super::dedup::similarity)]
+    min_similarity: f64,
+
+    /// One JSON object a line
+    #[arg(long)]
+    json: bool,
+
+    /// Write to a file, which appears when it is complete
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+
+    /// Number of threads [default: all cores]
+    #[arg(long, value_name = "N", value_parser = crate::inputs::threads)]
+    threads: Option<NonZeroUsize>,
+
+    /// No summary; errors are still told
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// The input is bad, or results cannot be written.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let (mut reader, name) = open(&arguments.input)?;
+    let list = Fingerprints::read(&mut reader)
+        .map_err(|error| anyhow::Error::new(error).context(name.clone()))?;
+    let within = u8::try_from(arguments.within).ok().and_then(MaxDistance::new);
+    let least = MinSimilarity::new(arguments.min_similarity);
+    let (Some(within), Some(least)) = (within, least) else { return Ok(()) };
+    let all = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    let threads =
+        Threads::new(arguments.threads.unwrap_or_else(all)).map_err(anyhow::Error::new)?;
+    let pairs = pairing::find(&list, within, least, &threads).map_err(anyhow::Error::new)?;
+
+    let mut output = Output::open(arguments.out.as_deref())?;
+    for pair in &pairs {
+        let named = NamedPair {
+            a: list.ids[pair.a as usize].clone(),
+            b: list.ids[pair.b as usize].clone(),
+            distance: pair.distance,
+            similarity: pair.similarity,
+        };
+        let mut line = match arguments.json {
+            true => serde_json::to_string(&named).map_err(anyhow::Error::new)?,
+            false => named.line(),
+        };
+        line.push('\n');
+        output.write(line.as_bytes())?;
+    }
+    output.finish()?;
+    if !arguments.quiet {
+        say(&format!(
+            "{} among {}; {} without fingerprint, {} too short",
+            counted(pairs.len() as u64, "pair"),
+            counted(list.ids.len() as u64, "document"),
+            count(list.without),
+            count(list.too_short),
+        ));
+    }
+    Ok(())
+}

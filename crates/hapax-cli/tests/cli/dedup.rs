@@ -1,0 +1,152 @@
+//! `hapax dedup` as a user meets it: what it says, what it writes, what it refuses.
+
+use crate::folder::{ARTICLE, Folder, stderr, stdout};
+
+/// An article, its exact copy with other markup, a near copy, and another page.
+fn pages(folder: &Folder) {
+    let long = format!("{ARTICLE} {}", "It will be open to visitors from spring on. ".repeat(3));
+    let other: String = (0..60).map(|i| format!("word{i} ")).collect();
+    folder
+        .write("in/a.html", &long)
+        .write("in/b.html", long.replace("<h1>", "<h1 class=x>"))
+        .write("in/c.html", format!("{long} {}", other.replace("word", "tail")))
+        .write("in/d.html", long.replace("Tuesday", "Wednesday"))
+        .write("in/e.txt", &other);
+}
+
+#[test]
+fn a_folder_is_cleaned_and_the_numbers_are_told() {
+    let folder = Folder::new();
+    pages(&folder);
+    let told = stderr(&folder.hapax(&["dedup", "in", "--out", "out"]).assert().code(0));
+    assert!(told.contains("5 documents read"), "{told}");
+    assert!(told.contains("3 kept · 2 removed: 1 exact, 1 near-duplicates, in 1 group"), "{told}");
+    assert!(told.contains("out/report.html"), "{told}");
+    let kept = String::from_utf8(folder.read("out/kept.jsonl")).unwrap();
+    let ids: Vec<&str> = kept.lines().map(|line| &line[..16]).collect();
+    assert_eq!(ids, ["{\"id\":\"in/a.html", "{\"id\":\"in/c.html", "{\"id\":\"in/e.txt\""]);
+    let report = String::from_utf8(folder.read("out/report.html")).unwrap();
+    assert!(report.contains("2 of 5 documents are duplicates"));
+    assert!(report.contains("Tuesday") && report.contains("Wednesday"));
+    let fetches = ["src=", "@import", "url(", "<link", "<img", "<iframe"];
+    assert!(fetches.iter().all(|tag| !report.contains(tag)));
+}
+
+#[test]
+fn a_dry_run_says_what_would_happen_and_writes_nothing() {
+    let folder = Folder::new();
+    pages(&folder);
+    let before = folder.names();
+    let told = folder.output(&["dedup", "in", "--dry-run"]);
+    assert!(told.contains("3 kept · 2 removed"), "{told}");
+    folder.output(&["dedup", "in", "--dry-run", "--out", "out"]);
+    assert_eq!(folder.names(), before);
+}
+
+#[test]
+fn the_summary_is_the_same_file_and_output() {
+    let folder = Folder::new();
+    pages(&folder);
+    let shown = folder.output(&["dedup", "in", "--out", "out", "--json", "--quiet"]);
+    assert_eq!(shown.as_bytes(), folder.read("out/summary.json"));
+}
+
+#[test]
+fn standard_input_is_read_and_named() {
+    let folder = Folder::new();
+    let lines = "one two three four five six\none two three four five six\nseven eight\n";
+    let arguments = ["dedup", "-", "--input-format", "lines", "--out", "out", "-q"];
+    let mut command = folder.hapax(&arguments);
+    command.write_stdin(lines).assert().code(0);
+    let kept = String::from_utf8(folder.read("out/kept.jsonl")).unwrap();
+    assert_eq!(kept.lines().count(), 2, "{kept}");
+    assert!(
+        kept.contains("\"standard input:1\"") && kept.contains("\"standard input:3\""),
+        "{kept}"
+    );
+}
+
+#[test]
+fn main_content_ignores_what_surrounds_it() {
+    let folder = Folder::new();
+    let words = |name: &str| (0..80).map(|i| format!("{name}{i} ")).collect::<String>();
+    let page = |menu: &str| {
+        format!(
+            "<html><body><nav><ul>{}</ul></nav><main><p>{}</p></main></body></html>",
+            words(menu)
+                .split(' ')
+                .map(|w| format!("<li><a href=/{w}>{w}</a></li>"))
+                .collect::<String>(),
+            words("text"),
+        )
+    };
+    folder.write("in/a.html", page("left")).write("in/b.html", page("right"));
+    assert!(folder.output(&["dedup", "in", "--dry-run"]).contains("2 kept"));
+    assert!(folder.output(&["dedup", "in", "--dry-run", "--main-content"]).contains("1 kept"));
+}
+
+#[test]
+fn a_bad_line_is_told_with_the_flag_that_skips_it() {
+    let folder = Folder::new();
+    folder.write("pages.jsonl", "{\"text\": \"fine\"}\n{\"text\": \n");
+    let told = folder.refusal(1, &["dedup", "pages.jsonl", "--out", "out"]);
+    assert!(told.contains("pages.jsonl, line 2") && told.contains("--skip-bad"), "{told}");
+    assert_eq!(folder.names(), ["pages.jsonl"]);
+    let told = stderr(
+        &folder.hapax(&["dedup", "pages.jsonl", "--out", "out", "--skip-bad"]).assert().code(0),
+    );
+    assert!(told.contains("skipped: ") && told.contains("1 damaged record skipped"), "{told}");
+}
+
+#[test]
+fn arguments_that_cannot_be_meant_are_refused_before_anything_is_read() {
+    let folder = Folder::new();
+    for (arguments, about) in [
+        (&["--within", "17"][..], "17"),
+        (&["--min-similarity", "1.5"], "from 0 to 1"),
+        (&["--keep", "newest"], "`newest`"),
+        (&["--scope", "site"], "`site`"),
+        (&["--format", "csv"], "`csv`"),
+        (&["--recipe", "web-99"], "web-99"),
+        (&["--threads", "0"], "1 to 1024"),
+    ] {
+        let all: Vec<&str> =
+            ["dedup", "no-such-file", "--out", "out"].iter().chain(arguments).copied().collect();
+        let told = folder.refusal(2, &all);
+        assert!(told.contains(about), "{told}");
+    }
+    assert!(folder.refusal(2, &["dedup", "x"]).contains("--out"));
+    assert_eq!(folder.names(), [""; 0]);
+}
+
+#[test]
+fn stages_read_what_the_former_wrote() {
+    let folder = Folder::new();
+    pages(&folder);
+    for json in [true, false] {
+        let flag: &[&str] = if json { &["--json"] } else { &[] };
+        let run = |arguments: &[&str], input: &str| {
+            let all: Vec<&str> = arguments.iter().chain(flag).copied().collect();
+            stdout(&folder.hapax(&all).write_stdin(input).assert().code(0))
+        };
+        let fingerprints = run(&["fingerprint", "in"], "");
+        let pairs = run(&["pairs", "-"], &fingerprints);
+        assert!(pairs.contains("in/a.html") && pairs.contains("in/d.html"), "{pairs}");
+        let groups = run(&["groups", "-"], &pairs);
+        let removed: Vec<&str> = groups.lines().filter(|line| !line.contains("kept")).collect();
+        assert_eq!(removed.len(), 2, "{groups}");
+    }
+}
+
+#[test]
+fn lines_of_two_recipes_and_lines_that_are_none_are_refused() {
+    let folder = Folder::new();
+    pages(&folder);
+    let one = folder.output(&["fingerprint", "in/a.html", "--json"]);
+    let two = folder.output(&["fingerprint", "in/d.html", "--json", "--recipe", "zhu-shingles"]);
+    folder.write("mixed.jsonl", format!("{one}{two}")).write("text.txt", "hello\n");
+    assert!(folder.refusal(1, &["pairs", "mixed.jsonl"]).contains("line 2: recipe zhu-shingles"));
+    assert!(folder.refusal(1, &["pairs", "text.txt"]).contains("text.txt: line 1"));
+    assert!(folder.refusal(1, &["groups", "text.txt"]).contains("between tabs"));
+    assert!(folder.refusal(1, &["pairs", "nothing.txt"]).contains("nothing.txt"));
+}

@@ -1,0 +1,211 @@
+//! Decisions on made-up pages, judged by comparing everything with everything.
+
+use hapax::fingerprint::{ContentHash, Fingerprint, Fingerprinter, MaxDistance, Recipe, Sketch};
+use hapax::group::{BatchInput, Grouping, NearPair, Outcome, PageFacts, ScopeKey};
+use hapax::join::OneThread;
+use hapax_corpus::{Fact, FileId, Place};
+use proptest::prelude::*;
+
+use super::decide;
+use crate::options::{MinSimilarity, Options};
+use crate::pages::{NewPage, Pages, Standing};
+
+fn options() -> Options {
+    let recipe = Recipe::built_in("web-1").unwrap();
+    let mut options = Options::new(Fingerprinter::new(recipe, None).unwrap());
+    options.within = MaxDistance::new(6).unwrap();
+    options.min_similarity = MinSimilarity::new(0.8).unwrap();
+    options
+}
+
+/// A page whose fingerprint and sketch differ from nothing in these bits.
+fn page(name: usize, content: usize, fingerprint: &[u8], sketch: &[u16], scope: u64) -> NewPage {
+    let mut bytes = [0; 128];
+    for &bit in sketch {
+        bytes[usize::from(bit) / 8] ^= 1 << (bit % 8);
+    }
+    NewPage {
+        id: format!("http://{name:03}.test/"),
+        url: format!("http://{name:03}.test/"),
+        canonical: None,
+        content: ContentHash::of(&content.to_string()),
+        standing: Standing::Judged,
+        fingerprint: Fingerprint::from_bits(fingerprint.iter().fold(0, |bits, i| bits ^ 1 << i)),
+        sketch: Sketch::from_bytes(&bytes),
+        score: None,
+        fetched: None,
+        words: 100,
+        scope: ScopeKey(scope),
+    }
+}
+
+fn gather(list: &[NewPage]) -> Pages {
+    let mut pages = Pages::default();
+    list.iter().for_each(|page| pages.push(page));
+    pages
+}
+
+/// All pairs that match, by looking at all pairs.
+fn slow_pairs(pages: &Pages, options: &Options) -> Vec<NearPair> {
+    let mut pairs = Vec::new();
+    for a in 0..pages.len() as u32 {
+        for b in a + 1..pages.len() as u32 {
+            let distance = pages.fingerprint(a).distance(pages.fingerprint(b));
+            let estimate = pages.sketch(a).estimate(pages.sketch(b));
+            if options.within.admits(distance) && options.min_similarity.admits(&estimate) {
+                let similarity = estimate.jaccard as f32;
+                pairs.push(NearPair { a, b, distance: distance as u8, similarity });
+            }
+        }
+    }
+    pairs
+}
+
+/// Runs of bits, so that sketches are 0 to 240 of 1,024 bits apart: similar down to 0.53.
+fn sketch_bits() -> impl Strategy<Value = Vec<u16>> {
+    (0u16..4, 0u16..60).prop_map(|(base, length)| (base * 200..base * 200 + length).collect())
+}
+
+/// Which content, bits of the fingerprint, bits of the sketch, scope.
+type Drawn = (usize, Vec<u8>, Vec<u16>, u64);
+
+fn drawn() -> impl Strategy<Value = Vec<Drawn>> {
+    let one = (0usize..40, prop::collection::vec(0u8..12, 0..5), sketch_bits(), 1u64..3);
+    prop::collection::vec(one, 1..60)
+}
+
+/// Every page with a fingerprint and a content of its own.
+fn distinct_pages() -> impl Strategy<Value = Vec<NewPage>> {
+    let own = |i: usize| (0..6).filter(move |bit| i >> bit & 1 == 1).map(|bit| 20 + bit);
+    drawn().prop_map(move |list| {
+        let make = |(i, (_, mut fingerprint, sketch, scope)): (usize, Drawn)| {
+            fingerprint.extend(own(i));
+            page(i, i, &fingerprint, &sketch, scope)
+        };
+        list.into_iter().enumerate().map(make).collect()
+    })
+}
+
+/// Pages that share fingerprints and contents; what shares a content shares everything.
+fn alike_pages() -> impl Strategy<Value = Vec<NewPage>> {
+    drawn().prop_map(|list| {
+        let make = |(i, (content, fingerprint, sketch, scope)): (usize, Drawn)| {
+            page(i, content, &fingerprint, &sketch, scope)
+        };
+        let mut list: Vec<NewPage> = list.into_iter().enumerate().map(make).collect();
+        for i in 0..list.len() {
+            if let Some(first) = (0..i).find(|&j| list[j].content == list[i].content) {
+                list[i].fingerprint = list[first].fingerprint;
+                list[i].sketch = list[first].sketch;
+            }
+        }
+        list
+    })
+}
+
+proptest! {
+    #[test]
+    fn without_crowds_the_decision_is_that_of_grouping_all_pairs(list in distinct_pages()) {
+        let (pages, options) = (gather(&list), options());
+        let decision = decide(&pages, &[], &options, &OneThread).unwrap();
+        let facts: Vec<PageFacts<'_>> = (0..pages.len() as u32).map(|it| pages.facts(it)).collect();
+        let contents: Vec<_> = (0..pages.len() as u32).map(|it| pages.content(it)).collect();
+        let scopes: Vec<_> = (0..pages.len() as u32).map(|it| pages.scope(it)).collect();
+        let slow = Grouping::of(&options.keep, &BatchInput {
+            pages: &facts,
+            contents: &contents,
+            scopes: &scopes,
+            redirects: &[],
+            pairs: &slow_pairs(&pages, &options),
+        }).unwrap();
+        for page in 0..pages.len() as u32 {
+            let verdict = decision.verdict(page);
+            prop_assert_eq!(verdict.winner, slow.winner(page), "page {}", page);
+            prop_assert_eq!(verdict.outcome, slow.placements()[page as usize].outcome);
+        }
+    }
+
+    #[test]
+    fn whoever_goes_matches_the_one_that_stays_and_is_no_better(list in alike_pages()) {
+        let (pages, options) = (gather(&list), options());
+        let decision = decide(&pages, &[], &options, &OneThread).unwrap();
+        let pairs = slow_pairs(&pages, &options);
+        let mut kept = 0;
+        for page in 0..pages.len() as u32 {
+            let verdict = decision.verdict(page);
+            let (low, high) = (page.min(verdict.winner), page.max(verdict.winner));
+            match verdict.outcome {
+                Outcome::Kept => {
+                    kept += 1;
+                    prop_assert_eq!(verdict.winner, page);
+                    continue;
+                }
+                Outcome::Exact => {
+                    prop_assert_eq!(pages.content(page), pages.content(verdict.winner));
+                }
+                Outcome::Near => {
+                    let pair = pairs.iter().find(|pair| (pair.a, pair.b) == (low, high));
+                    prop_assert_eq!(pair.map(|it| it.distance), Some(verdict.distance));
+                    prop_assert_eq!(pair.map(|it| it.similarity), Some(verdict.similarity));
+                }
+                Outcome::Redirect => prop_assert!(false, "documents do not redirect"),
+            }
+            prop_assert_eq!(pages.scope(page), pages.scope(verdict.winner));
+            prop_assert_eq!(decision.verdict(verdict.winner).outcome, Outcome::Kept);
+            let facts = (pages.facts(verdict.winner), pages.facts(page));
+            prop_assert!(options.keep.better(&facts.0, &facts.1));
+            prop_assert!(decision.reason(page).is_some());
+        }
+        let in_groups: usize = decision.groups().map(|group| group.documents().count() - 1).sum();
+        prop_assert_eq!(in_groups + kept, pages.len());
+    }
+}
+
+#[test]
+fn short_pages_go_only_for_exact_copies_and_empty_ones_never() {
+    let list: Vec<NewPage> = [
+        (Standing::TooShort, 1),
+        (Standing::TooShort, 1),
+        (Standing::TooShort, 2),
+        (Standing::Empty, 3),
+        (Standing::Empty, 3),
+        (Standing::NotText, 4),
+        (Standing::NotText, 4),
+    ]
+    .into_iter()
+    .enumerate()
+    .map(|(i, (standing, content))| NewPage { standing, ..page(i, content, &[], &[], 0) })
+    .collect();
+    let (pages, options) = (gather(&list), options());
+    let decision = decide(&pages, &[], &options, &OneThread).unwrap();
+    let outcomes: Vec<Outcome> =
+        (0..pages.len() as u32).map(|page| decision.verdict(page).outcome).collect();
+    use Outcome::{Exact, Kept};
+    assert_eq!(outcomes, [Kept, Exact, Kept, Kept, Kept, Kept, Exact]);
+}
+
+#[test]
+fn addresses_that_redirect_belong_to_the_group_at_the_end_of_their_chain() {
+    let list: Vec<NewPage> = (0..3).map(|i| page(i, i / 2, &[], &[], 0)).collect();
+    let place = Place { file: FileId(0), number: 1, member: 0, within: 0, length: 0 };
+    let redirect =
+        |from: &str, to: &str| Fact::Redirect { from: from.into(), to: to.into(), place };
+    let facts = [
+        redirect("http://old.test/", "http://middle.test/"),
+        redirect("http://middle.test/", "http://001.test/"),
+        redirect("http://nowhere.test/", "http://gone.test/"),
+        redirect("http://round.test/", "http://round.test/"),
+        // A document of the corpus is a document, whatever is said about it.
+        redirect("http://000.test/", "http://002.test/"),
+    ];
+    let (pages, options) = (gather(&list), options());
+    let decision = decide(&pages, &facts, &options, &OneThread).unwrap();
+    let found: Vec<(&str, u32)> =
+        decision.addresses().iter().map(|it| (it.url.as_str(), it.document)).collect();
+    assert_eq!(found, [("http://old.test/", 1), ("http://middle.test/", 1)]);
+    // The second document has the content of the first; they are one group of two documents.
+    assert_eq!(decision.verdict(1).winner, 0);
+    let groups: Vec<Vec<u32>> =
+        decision.groups().map(|group| group.documents().collect()).collect();
+    assert_eq!(groups, [vec![0, 1, 2]]);
+}

@@ -1,0 +1,128 @@
+//! Haze: more near fingerprints than can be looked at pair by pair.
+//!
+//! A short template filled with other words in each page gives thousands of fingerprints within a
+//! few bits of each other whose texts are not alike, so no leader can speak for them. All their
+//! pairs would be quadratic, in time and in memory. A sample of pages is compared with all
+//! pages; if the pairs it foretells exceed [`BUDGET`] a page, pages around the sample's crowded places
+//! are *hazy* and are compared within fewer bits, as many as the budget allows. Fewer
+//! of their near-duplicates are found then; the caller says how many pages that concerns.
+//!
+//! # What it promises
+//!
+//! Work linear in pages: [`SAMPLE`] distances each. Few pages are never hazy.
+
+use hapax::fingerprint::MaxDistance;
+use hapax::hamming::Kernel;
+use hapax::join::Executor;
+use std::ops::ControlFlow;
+
+/// Fewer pages than this are compared with each other anyway.
+pub(crate) const FEW: usize = 1 << 13;
+/// Pages that are compared with all pages.
+const SAMPLE: usize = 1024;
+/// Pairs a page, on average, that are looked at.
+const BUDGET: f64 = 32.0;
+/// A page of the sample with more pages near it than this stands in haze: twice what the budget
+/// allows.
+const CROWDED: u64 = 128;
+
+/// Where the haze is, and how far one can see in it.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Haze {
+    /// The bound for hazy pages.
+    pub(super) narrow: MaxDistance,
+    /// Which pages are hazy, by position in the list.
+    pub(super) hazy: Vec<bool>,
+}
+
+/// Looks for haze among fingerprints.
+pub(super) fn haze(
+    fingerprints: &[u64],
+    within: MaxDistance,
+    executor: &impl Executor,
+) -> Option<Haze> {
+    if fingerprints.len() < FEW {
+        return None;
+    }
+    let kernel = Kernel::best();
+    let sample = sample(fingerprints);
+    let counts = executor.map(sample.clone(), |query| {
+        let mut counts = vec![0u64; within.bits() as usize + 1];
+        let _ = kernel.visit_within(fingerprints, query, within, |_, distance| {
+            counts[distance as usize] += 1;
+            ControlFlow::Continue(())
+        });
+        // Itself.
+        counts[0] -= 1;
+        counts
+    });
+    let pairs_of_sample = fingerprints.len() as f64 / (2 * sample.len()) as f64;
+    let foretold = |bits: usize| {
+        let near: u64 = counts.iter().flat_map(|counts| &counts[..=bits]).sum();
+        near as f64 * pairs_of_sample
+    };
+    let budget = BUDGET * fingerprints.len() as f64;
+    if foretold(within.bits() as usize) <= budget {
+        return None;
+    }
+    let narrow = (0..within.bits()).rev().find(|&bits| foretold(bits as usize) <= budget);
+    let mut hazy = vec![false; fingerprints.len()];
+    let crowded = sample.iter().zip(&counts);
+    let crowded = crowded.filter(|(_, counts)| counts.iter().sum::<u64>() > CROWDED);
+    let queries = crowded.map(|(query, _)| *query).collect();
+    let around = executor.map(queries, |query| {
+        let mut around = Vec::new();
+        let _ = kernel.visit_within(fingerprints, query, within, |at, _| {
+            around.push(at as u32);
+            ControlFlow::Continue(())
+        });
+        around
+    });
+    around.into_iter().flatten().for_each(|at| hazy[at as usize] = true);
+    let narrow = MaxDistance::new(narrow.unwrap_or(0) as u8)?;
+    Some(Haze { narrow, hazy })
+}
+
+/// A choice that looks at the fingerprints, not at their order.
+fn sample(fingerprints: &[u64]) -> Vec<u64> {
+    let key = |fingerprint: &u64| fingerprint.wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(32);
+    let mut sample = fingerprints.to_vec();
+    if sample.len() > SAMPLE {
+        sample.select_nth_unstable_by_key(SAMPLE, key);
+        sample.truncate(SAMPLE);
+    }
+    sample.sort_unstable_by_key(key);
+    sample
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hapax::join::OneThread;
+
+    /// Spread over all 64 bits.
+    fn scattered(i: u64) -> u64 {
+        let mixed = (i + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        (mixed ^ mixed >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9)
+    }
+
+    #[test]
+    fn scattered_fingerprints_are_not_hazy() {
+        let fingerprints: Vec<u64> = (0..20_000).map(scattered).collect();
+        let within = MaxDistance::new(6).unwrap();
+        assert_eq!(haze(&fingerprints, within, &OneThread), None);
+    }
+
+    #[test]
+    fn fingerprints_in_few_bits_are_hazy_and_the_others_are_not() {
+        let few_bits = (0..10_000).map(|i| scattered(i) & 0xFFFFF);
+        let fingerprints: Vec<u64> = few_bits.chain((0..10_000).map(scattered)).collect();
+        let within = MaxDistance::new(6).unwrap();
+        let found = haze(&fingerprints, within, &OneThread).unwrap();
+        assert!(found.narrow < within, "{:?}", found.narrow);
+        let hazy =
+            |range: std::ops::Range<usize>| found.hazy[range].iter().filter(|hazy| **hazy).count();
+        assert!(hazy(0..10_000) > 9_900, "{}", hazy(0..10_000));
+        assert_eq!(hazy(10_000..20_000), 0);
+    }
+}

@@ -1,0 +1,124 @@
+//! Groups from a list of pairs.
+//!
+//! Reads what `hapax pairs` writes: lines of distance, similarity and two names between tabs, or
+//! JSON. A pair at distance 0 whose texts are all alike, as far as the line tells, makes the two
+//! one: they share everything the others are near to.
+
+use std::collections::BTreeMap;
+use std::io::BufRead;
+
+use hapax::fingerprint::ContentHash;
+use hapax::group::batch::UnionFind;
+use hapax::group::{BatchInput, Grouping, NearPair, PageFacts, Rules};
+use serde::{Deserialize, Serialize};
+
+use super::{LinesError, each_line, escaped, unescaped};
+use crate::error::Error;
+
+/// A pair by names; also its JSON form.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NamedPair {
+    /// One document.
+    pub a: String,
+    /// The other.
+    pub b: String,
+    /// Bits between them.
+    pub distance: u8,
+    /// Similarity, if it is known.
+    pub similarity: Option<f32>,
+}
+
+impl NamedPair {
+    /// As a line of columns.
+    pub fn line(&self) -> String {
+        let similarity = self.similarity.map_or_else(|| "-".to_owned(), |it| format!("{it:.4}"));
+        format!("{}\t{similarity}\t{}\t{}", self.distance, escaped(&self.a), escaped(&self.b))
+    }
+
+    fn parse(text: &str) -> Result<Self, String> {
+        if text.starts_with('{') {
+            return serde_json::from_str(text).map_err(|error| error.to_string());
+        }
+        let cells: Vec<&str> = text.split('\t').collect();
+        let shape =
+            || "expected distance, similarity and two names between tabs, or JSON".to_owned();
+        let &[distance, similarity, a, b] = &cells[..] else { return Err(shape()) };
+        let similarity = match similarity {
+            "-" => None,
+            number => Some(number.parse().map_err(|_| shape())?),
+        };
+        let distance = distance.parse().ok().filter(|bits| *bits <= 64).ok_or_else(shape)?;
+        Ok(Self { a: unescaped(a), b: unescaped(b), distance, similarity })
+    }
+}
+
+/// Documents and pairs of them.
+#[derive(Debug, Default)]
+pub struct Pairs {
+    /// Names, in the order in which they first come.
+    pub names: Vec<String>,
+    /// Pairs by the places of names.
+    pub pairs: Vec<NearPair>,
+}
+
+impl Pairs {
+    /// Reads all lines.
+    ///
+    /// # Errors
+    ///
+    /// A line is no pair.
+    pub fn read(reader: &mut dyn BufRead) -> Result<Self, LinesError> {
+        let mut all = Self::default();
+        let mut places: BTreeMap<String, u32> = BTreeMap::new();
+        each_line(reader, |line, text| {
+            let pair = NamedPair::parse(text).map_err(|what| LinesError::Bad { line, what })?;
+            let similarity = pair.similarity.unwrap_or(1.0);
+            if !(0.0..=1.0).contains(&similarity) {
+                let what = format!("similarity {similarity} is not from 0 to 1");
+                return Err(LinesError::Bad { line, what });
+            }
+            let mut place = |name: String| {
+                let next = all.names.len() as u32;
+                *places.entry(name).or_insert_with_key(|name| {
+                    all.names.push(name.clone());
+                    next
+                })
+            };
+            let (a, b) = (place(pair.a), place(pair.b));
+            all.pairs.push(NearPair { a, b, distance: pair.distance, similarity });
+            Ok(())
+        })?;
+        Ok(all)
+    }
+
+    /// Groups the documents; names count as addresses.
+    ///
+    /// # Errors
+    ///
+    /// There are too many.
+    pub fn group(&self, rules: &Rules) -> Result<Grouping, Error> {
+        let pages: Vec<PageFacts<'_>> = self.facts();
+        let mut same = UnionFind::new(self.names.len() as u32);
+        for pair in self.pairs.iter().filter(|pair| pair.distance == 0 && pair.similarity >= 1.0) {
+            same.union(pair.a, pair.b);
+        }
+        let contents: Vec<Option<ContentHash>> = (0..self.names.len() as u32)
+            .map(|place| {
+                let mut bytes = [0; 16];
+                bytes[..4].copy_from_slice(&same.find(place).to_le_bytes());
+                Some(ContentHash::from_bytes(bytes))
+            })
+            .collect();
+        let (contents, pairs) = (&contents[..], &self.pairs[..]);
+        Ok(Grouping::of(
+            rules,
+            &BatchInput { pages: &pages, contents, pairs, ..BatchInput::default() },
+        )?)
+    }
+
+    /// The documents as the rules see them.
+    pub fn facts(&self) -> Vec<PageFacts<'_>> {
+        let fact = |(id, name)| PageFacts { id, ..PageFacts::at(name) };
+        (0..).zip(self.names.iter().map(String::as_str)).map(fact).collect()
+    }
+}

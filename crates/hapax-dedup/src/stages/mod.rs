@@ -1,0 +1,130 @@
+//! The stages of the job one by one, each reading what the former wrote.
+//!
+//! ```text
+//!   hapax fingerprint ──► lines ──► hapax pairs ──► lines ──► hapax groups
+//! ```
+//!
+//! Good for looking into things and for other tools' fingerprints. The job itself keeps everything in
+//! memory and knows more: contents, addresses, scopes.
+
+pub mod fingerprints;
+pub mod grouping;
+pub mod pairing;
+
+use std::io;
+
+/// Why lines could not be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LinesError {
+    /// The operating system said no.
+    #[error("cannot read line {line}")]
+    Io {
+        /// From 1.
+        line: u64,
+        /// What the system answered.
+        source: io::Error,
+    },
+    /// A line that is not what it should be.
+    #[error("line {line}: {what}")]
+    Bad {
+        /// From 1.
+        line: u64,
+        /// What was expected.
+        what: String,
+    },
+    /// Fingerprints of two recipes.
+    #[error(
+        "line {line}: recipe {found}, but the lines before have {first}; fingerprints of different recipes cannot be compared"
+    )]
+    Recipes {
+        /// From 1.
+        line: u64,
+        /// On this line.
+        found: String,
+        /// On the lines before.
+        first: String,
+    },
+    /// More than can be numbered.
+    #[error("more than {most} lines")]
+    TooMany {
+        /// How many can.
+        most: usize,
+    },
+}
+
+/// A longer line is no line of ours.
+const LONGEST_LINE: usize = 1 << 20;
+
+/// Calls `take` with each line that is not blank, and its number.
+fn each_line(
+    reader: &mut dyn io::BufRead,
+    mut take: impl FnMut(u64, &str) -> Result<(), LinesError>,
+) -> Result<(), LinesError> {
+    let mut bytes = Vec::new();
+    for line in 1.. {
+        bytes.clear();
+        let mut limited = io::Read::take(&mut *reader, LONGEST_LINE as u64 + 1);
+        let read = io::BufRead::read_until(&mut limited, b'\n', &mut bytes);
+        if read.map_err(|source| LinesError::Io { line, source })? == 0 {
+            break;
+        }
+        let bad = |what: &str| LinesError::Bad { line, what: what.to_owned() };
+        if bytes.len() > LONGEST_LINE {
+            return Err(bad("longer than a line of fingerprints or pairs can be"));
+        }
+        let text = std::str::from_utf8(&bytes).map_err(|_| bad("not UTF-8"))?;
+        let text = text.trim_end_matches(['\n', '\r']);
+        if !text.is_empty() {
+            take(line, text)?;
+        }
+    }
+    Ok(())
+}
+
+/// A name in a line of columns: `\\`, `\t`, `\n` and `\r` stand for what cannot stand there.
+pub fn escaped(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    for c in name.chars() {
+        match c {
+            '\\' => out.push_str("\\\\"),
+            '\t' => out.push_str("\\t"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
+/// What [`escaped`] was given.
+pub fn unescaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => match chars.next() {
+                Some('t') => out.push('\t'),
+                Some('n') => out.push('\n'),
+                Some('r') => out.push('\r'),
+                Some(other) => out.push(other),
+                None => out.push('\\'),
+            },
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_survive_a_line_of_columns() {
+        for name in ["plain", "a\tb\nc\\d\r", "\\n", "東京", ""] {
+            assert_eq!(unescaped(&escaped(name)), name);
+            assert!(!escaped(name).contains(['\t', '\n']));
+        }
+    }
+}
