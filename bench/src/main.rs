@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! cargo run --release -p hapax-bench -- near --pages 10e6 --within 3
+//! cargo run --release -p hapax-bench -- weak --pages 10e6 --within 3,6 --recall 0.95,0.99
 //! cargo run --release -p hapax-bench --features peers -- near --pages 1e6 --within 3
 //! ```
 
@@ -10,6 +11,7 @@
 
 mod measure;
 mod near;
+mod weak;
 
 use clap::{Parser, Subcommand};
 
@@ -24,10 +26,13 @@ struct Arguments {
 enum What {
     /// Who is near: exact engines on fingerprints with planted near-duplicates
     Near(near::Arguments),
+    /// Who is probably near: weak bits on fingerprints of documents
+    Weak(weak::Arguments),
 }
 
 fn main() -> anyhow::Result<()> {
     match Arguments::parse().what {
         What::Near(arguments) => near::run(&arguments),
+        What::Weak(arguments) => weak::run(&arguments),
     }
 }
