@@ -114,29 +114,34 @@ impl Default for Calibration {
 }
 
 /// The strength of each bit, in steps. All are 0 when the sums are.
-#[inline(always)]
-pub(super) fn strengths(sums: &BitSums) -> [u8; 64] {
-    let sizes: [f32; 64] = sums.as_array().map(|sum| sum as f32 * UNIT);
-    let scale = steps_per_unit(&sizes);
-    sizes.map(|size| (size * scale).abs() as u8)
+fn strengths(sums: &BitSums) -> [u8; 64] {
+    let unit = steps_per_unit(sums);
+    sums.as_array().map(|sum| level(sum, unit) as u8)
 }
 
-/// Sums are measured in units of 2^32: the square of none of them is too large or too small then.
-const UNIT: f32 = 1.0 / 4_294_967_296.0;
-
-/// What a sum in units is multiplied by to give its strength in steps.
+/// The strength of a bit, in steps.
 #[inline(always)]
-fn steps_per_unit(sizes: &[f32; 64]) -> f32 {
-    // Eight sums side by side: the compiler keeps them in one register.
-    let mut squares = [0f32; 8];
-    for eight in sizes.as_chunks::<8>().0 {
-        for (square, size) in squares.iter_mut().zip(eight) {
-            *square += size * size;
+pub(super) fn level(sum: i64, steps_per_unit: f32) -> u32 {
+    ((sum as f32).abs() * steps_per_unit).min((LEVELS - 1) as f32) as u32
+}
+
+/// What the size of a sum is multiplied by to give its strength in steps; 0 when all sums are.
+#[inline(always)]
+pub(super) fn steps_per_unit(sums: &BitSums) -> f32 {
+    // Sixteen sums side by side: the compiler keeps them in a register or two.
+    let mut squares = [0f32; 16];
+    for some in sums.as_array().as_chunks::<16>().0 {
+        for (square, &sum) in squares.iter_mut().zip(some) {
+            let sum = sum as f32 * UNIT;
+            *square += sum * sum;
         }
     }
     let mean = squares.iter().sum::<f32>() / 64.0;
-    if mean > 0.0 { STEPS / mean.sqrt() } else { 0.0 }
+    if mean > 0.0 { STEPS * UNIT / mean.sqrt() } else { 0.0 }
 }
+
+/// Sums are squared in units of 2^32: the square of none of them is too large or too small then.
+const UNIT: f32 = 1.0 / 4_294_967_296.0;
 
 /// The odds of a flip at each strength.
 #[derive(Clone, Debug)]

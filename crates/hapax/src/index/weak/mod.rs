@@ -21,7 +21,8 @@
 //! # Reading order
 //!
 //! `calibration` learns how likely a flip is, `combinations` enumerates sets of flips by
-//! probability, `plan` decides which are tried. `table` is the layout, `search` the work.
+//! probability, `plan` decides which are tried. `table` is the layout; `search` puts
+//! the probes of many queries in order, `compare` looks into the buckets.
 //!
 //! # What this module promises
 //!
@@ -39,6 +40,7 @@
 
 mod calibration;
 mod combinations;
+mod compare;
 mod plan;
 mod search;
 mod table;
@@ -223,7 +225,7 @@ impl HammingIndex for WeakBits {
         let bound = bound.bits();
         let plan = &self.plans[bound as usize];
         let (table, leading) = (&self.table, &self.leading);
-        Ok(self.kernel.run(Search { table, plan, leading, queries, bound, visit }))
+        Ok(Search { table, plan, leading, kernel: self.kernel, bound }.run(queries, visit))
     }
 
     fn widest(&self) -> MaxDistance {

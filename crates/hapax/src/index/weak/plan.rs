@@ -23,7 +23,7 @@
 //! Source: Sood 2011, IV.A for probabilities of combinations; the condition on the bound and the
 //! limits are ours.
 
-use super::calibration::{Calibration, Curve, LEVELS, SamplePair, strengths};
+use super::calibration::{Calibration, Curve, LEVELS, SamplePair, level, steps_per_unit};
 use super::combinations::{Enumeration, MOST_FLIPS, MOST_RANKS, Ranking, above};
 use super::{Aim, Recall};
 use crate::fingerprint::{BitSums, Fingerprint};
@@ -71,6 +71,8 @@ pub(super) struct Leading {
     /// Position in the fingerprint of each bit of the prefix.
     positions: [u8; MOST_RANKS],
     count: usize,
+    /// Are they the most significant ones?
+    at_top: bool,
 }
 
 impl Leading {
@@ -81,7 +83,8 @@ impl Leading {
         for (position, bit) in positions.iter_mut().zip(set) {
             *position = bit;
         }
-        Self { positions, count: mask.count_ones() as usize }
+        let at_top = mask.leading_ones() == mask.count_ones();
+        Self { positions, count: mask.count_ones() as usize, at_top }
     }
 
     fn mask(&self) -> u64 {
@@ -125,7 +128,7 @@ impl Plan {
         let mut measured: Vec<f32> = pairs
             .iter()
             .map(|pair| {
-                self.rank_by(&pair.strengths, leading, &mut ranking);
+                self.rank_by(|bit| u32::from(pair.strengths[bit]), leading, &mut ranking);
                 let total = ranking.total();
                 let flips = pair.flips & leading.mask();
                 let levels = pair.strengths.iter().enumerate();
@@ -135,9 +138,8 @@ impl Plan {
                 match aim {
                     Aim::Average => weight / total,
                     Aim::EachQuery => {
-                        let mut covered = 0.0;
                         let least = weight.max(NEGLIGIBLE * total);
-                        above(&ranking, least, &mut enumeration, |set| covered += set.weight);
+                        let covered = above(&ranking, least, &mut enumeration);
                         // What is covered when its turn comes.
                         (covered - weight).max(0.0) / total
                     }
@@ -176,9 +178,10 @@ impl Plan {
         ranking: &mut Ranking,
     ) -> Limit {
         if let Some(sums) = sums {
-            let strengths = strengths(sums);
-            if strengths != [0; 64] {
-                self.rank_by(&strengths, leading, ranking);
+            let unit = steps_per_unit(sums);
+            if unit > 0.0 {
+                let level = |bit: usize| level(sums.as_array()[bit], unit);
+                self.rank_by(level, leading, ranking);
                 return self.limit;
             }
         }
@@ -191,28 +194,44 @@ impl Plan {
         self.unknown.limit
     }
 
+    /// `level` gives the strength of a bit in steps.
     #[inline(always)]
-    fn rank_by(&self, strengths: &[u8; 64], leading: &Leading, ranking: &mut Ranking) {
-        let count = leading.count;
-        let mut keys = [u32::MAX; MOST_RANKS];
-        for (bit, (key, &position)) in keys.iter_mut().zip(&leading.positions[..count]).enumerate()
-        {
-            *key = u32::from(strengths[usize::from(position)]) << 8 | bit as u32;
+    fn rank_by(&self, level: impl Fn(usize) -> u32, leading: &Leading, ranking: &mut Ranking) {
+        ranking.ranks = leading.count;
+        ranking.sizes = self.sizes;
+        if !leading.at_top {
+            let level = |i: usize| level(usize::from(leading.positions[i]));
+            self.rank_levels(std::array::from_fn::<_, MOST_RANKS, _>(level), 0, ranking);
+        } else if leading.count <= 16 {
+            let levels = std::array::from_fn::<_, 16, _>(|i| level(48 + i));
+            self.rank_levels(levels, 16 - leading.count, ranking);
+        } else {
+            let levels = std::array::from_fn::<_, MOST_RANKS, _>(|i| level(32 + i));
+            self.rank_levels(levels, MOST_RANKS - leading.count, ranking);
         }
-        // The rank of a key is how many are smaller: no branch, and many keys at a time.
-        let mut ranks = [0u32; MOST_RANKS];
-        for &smaller in &keys[..count] {
+    }
+
+    /// Of `levels`, those of the leading bits start at `start`. Arrays of a fixed size, even if
+    /// not all of it is in use, are handled many at a time.
+    #[inline(always)]
+    fn rank_levels<const N: usize>(&self, levels: [u32; N], start: usize, ranking: &mut Ranking) {
+        let used = start..start + ranking.ranks;
+        // The strength above the place: all keys differ.
+        let keys: [u32; N] = std::array::from_fn(|i| {
+            if used.contains(&i) { levels[i] << 8 | i as u32 } else { u32::MAX }
+        });
+        // The rank of a key is how many are smaller.
+        let mut ranks = [0u32; N];
+        for smaller in keys {
             for (rank, &key) in ranks.iter_mut().zip(&keys) {
                 *rank += u32::from(smaller < key);
             }
         }
-        for (&key, &rank) in keys[..count].iter().zip(&ranks) {
+        for (&key, &rank) in keys[used.clone()].iter().zip(&ranks[used]) {
             let rank = rank as usize % MOST_RANKS;
             ranking.odds[rank] = self.odds[(key >> 8) as usize % LEVELS];
-            ranking.bits[rank] = 1 << (key & 31);
+            ranking.bits[rank] = (1 << (key % 32)) >> start;
         }
-        ranking.ranks = count;
-        ranking.sizes = self.sizes;
     }
 
     /// Mean number of probes for the pages of the sample, or something above `most`.
@@ -225,9 +244,9 @@ impl Plan {
         let pages = pairs.len().min(PAGES_OF_A_MEAN);
         let mut probes = 0u64;
         for pair in &pairs[..pages] {
-            self.rank_by(&pair.strengths, leading, &mut ranking);
-            let least = limit * ranking.total();
-            above(&ranking, least, &mut enumeration, |_| probes += 1);
+            self.rank_by(|bit| u32::from(pair.strengths[bit]), leading, &mut ranking);
+            above(&ranking, limit * ranking.total(), &mut enumeration);
+            probes += enumeration.len() as u64;
             if probes as f64 > most * pages as f64 {
                 break;
             }
