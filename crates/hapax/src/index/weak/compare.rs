@@ -57,6 +57,8 @@ pub(super) struct Answering<'a> {
     pub(super) queries: &'a [Query<'a>],
     bound: u32,
     visit: &'a mut dyn FnMut(usize, Match) -> ControlFlow<()>,
+    /// What prefix and filter leave of each query, once it is known.
+    pub(super) tails: Vec<u32>,
     /// Bit `number` is set when that query wants no more.
     done: Vec<u64>,
     likely: Vec<Likely>,
@@ -73,7 +75,8 @@ impl<'a> Answering<'a> {
     ) -> Self {
         let done = vec![0; queries.len().div_ceil(64)];
         let likely = Vec::with_capacity(LIKELY + STRIDE);
-        Self { table, queries, bound, visit, done, likely, compared: 0 }
+        let tails = vec![0; queries.len()];
+        Self { table, queries, bound, visit, tails, done, likely, compared: 0 }
     }
 
     #[inline(always)]
@@ -108,8 +111,7 @@ impl<'a> Answering<'a> {
         for at in 0..self.likely.len() {
             let Likely { number, row, distance } = self.likely[at];
             let (number, row) = (number as usize, row as usize);
-            let tail = self.table.tail(self.queries[number].fingerprint.to_bits());
-            let distance = distance + self.table.tail_distance(row, tail);
+            let distance = distance + self.table.tail_distance(row, self.tails[number]);
             if distance <= self.bound && !self.is_done(number) {
                 let visit = &mut *self.visit;
                 let flow =

@@ -148,8 +148,7 @@ impl WeakOptions {
     }
 
     /// These bits lead (of more than [`MOST_PREFIX_BITS`](Self::MOST_PREFIX_BITS), the highest
-    /// so many): any will do that are even over the set, and bits that are strong in most
-    /// documents do best.
+    /// so many), instead of those that the pairs of the calibration flip least.
     #[must_use]
     pub fn leading(mut self, mask: u64) -> Self {
         let mut mask = mask;
@@ -199,9 +198,9 @@ impl WeakBits {
         if asked > Self::WIDEST {
             return Err(BuildError::BoundOutOfRange { asked, most: Self::WIDEST });
         }
-        let rows = pages.fingerprints().len();
-        let choose = || plan::prefix_bits(&calibration, rows, asked, recall);
-        let mask = leading.unwrap_or_else(|| plan::top_bits(prefix_bits.unwrap_or_else(choose)));
+        let stored = pages.fingerprints();
+        let choose = || plan::choose_leading(&calibration, stored, asked, recall, prefix_bits);
+        let mask = leading.unwrap_or_else(choose);
         let leading = Leading::new(mask);
         let plan = |bound| Plan::new(&calibration, &leading, bound, recall, aim);
         let plans = (0..=asked).map(plan).collect();

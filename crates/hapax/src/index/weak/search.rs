@@ -36,8 +36,10 @@ const ROWS_OF_A_PART: usize = 1 << 15;
 /// The most parts: writing to more places at a time than this is slow.
 const MOST_PARTS_BITS: u32 = 10;
 
-/// Room for probes dealt out to all parts; 12 bytes each.
-const WAITING: usize = 1 << 22;
+/// Room for probes dealt out to all parts, 12 bytes each, and for those of one query in a batch
+/// so small that it does not need all of it.
+const WAITING: usize = 1 << 21;
+const WAITING_OF_ONE: usize = 32;
 
 /// Queries answered before their numbers start over.
 const CHUNK: usize = 1 << (u32::BITS - LEFT_BITS);
@@ -75,6 +77,7 @@ impl Search<'_> {
         let mut probes = Vec::new();
         let mut effort = Effort::default();
         self.rank(answering.queries, |slot, query| {
+            answering.tails[slot] = query.tail;
             effort.covered += sets.find(query, true);
             probes.extend(
                 sets.iter().map(|(flips, size)| query.probe(slot, flips, self.bound - size)),
@@ -92,7 +95,7 @@ impl Search<'_> {
         let parts = (self.table.rows() / ROWS_OF_A_PART).max(1).ilog2();
         let parts = parts.min(MOST_PARTS_BITS).min(self.table.prefix_bits());
         let shift = self.table.prefix_bits() - parts;
-        let room = (WAITING >> parts).min(answering.queries.len());
+        let room = WAITING.min(answering.queries.len() * WAITING_OF_ONE) >> parts;
         let mut waiting = Parts::new(1 << parts, room);
         let mut sets = Sets::default();
         let mut effort = Effort::default();
@@ -103,6 +106,7 @@ impl Search<'_> {
             waiting.clear();
         };
         self.rank(answering.queries, |slot, query| {
+            answering.tails[slot] = query.tail;
             effort.covered += sets.find(query, false);
             effort.probes += sets.len() as u64;
             for (flips, size) in sets.iter() {
@@ -142,12 +146,13 @@ struct Ranked {
     total: f32,
     prefix: u32,
     filter: u32,
+    tail: u32,
 }
 
 impl Ranked {
     fn new(plan: &Plan) -> Self {
         let ranking = plan.empty_ranking();
-        Self { ranking, limit: Limit::None, total: 1.0, prefix: 0, filter: 0 }
+        Self { ranking, limit: Limit::None, total: 1.0, prefix: 0, filter: 0, tail: 0 }
     }
 
     #[inline(always)]
@@ -182,6 +187,7 @@ impl Work for Rank<'_> {
             ranked.total = ranked.ranking.total();
             let pieces = self.table.cut(lanes, query.fingerprint.to_bits());
             (ranked.prefix, ranked.filter) = (pieces.prefix, pieces.filter);
+            ranked.tail = pieces.tail;
         }
     }
 }

@@ -49,6 +49,7 @@ pub(super) struct Table {
 pub(super) struct Pieces {
     pub(super) prefix: u32,
     pub(super) filter: u32,
+    pub(super) tail: u32,
 }
 
 impl Table {
@@ -115,12 +116,8 @@ impl Table {
     pub(super) fn cut<L: Lanes>(&self, lanes: L, fingerprint: u64) -> Pieces {
         let prefix = lanes.gather(&self.prefix, fingerprint) as u32;
         let rest = lanes.gather(&self.rest, fingerprint);
-        Pieces { prefix, filter: (rest >> self.tail_bits) as u32 }
-    }
-
-    /// What prefix and filter leave of a fingerprint.
-    pub(super) fn tail(&self, fingerprint: u64) -> u32 {
-        (self.rest.apply(fingerprint) & ((1 << self.tail_bits) - 1)) as u32
+        let tail = (rest & ((1 << self.tail_bits) - 1)) as u32;
+        Pieces { prefix, filter: (rest >> self.tail_bits) as u32, tail }
     }
 
     /// Asks for the directory line of a prefix.
