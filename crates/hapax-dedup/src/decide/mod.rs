@@ -5,7 +5,7 @@
 //!   pairs --group--> winners --members asked about the winner--> more pairs --group--> decision
 //! ```
 //!
-//! Grouping is done twice when there are members (see [`near`](crate::near)): a member was compared with
+//! Grouping is done twice when there are members (see `near`): a member was compared with
 //! its leader only, and if the leader does not stay, the member must match the page that
 //! does. One that does not looks for another winner near its leader, and if there is none, the
 //! likes of it choose among themselves.

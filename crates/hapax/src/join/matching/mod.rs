@@ -5,7 +5,7 @@
 //!
 //! * [`exact`]: tables over the batch, stored fingerprints look for queries. Everything within the
 //!   bound is found. Both sides are bucketed by the same keys and compared bucket by bucket.
-//! * [`probe`]: queries look for stored fingerprints in the chunk itself, in the buckets that a
+//! * [`probe`](fn@probe): queries look for stored fingerprints in the chunk itself, in the buckets that a
 //!   few likely flips of their leading bits lead to; the flips are prepared once for the batch.
 //!   How much is found depends on the flips given.
 //!
