@@ -81,6 +81,20 @@ pub enum Error {
         /// What the library said.
         reason: String,
     },
+    /// A file of imprints cannot be used.
+    #[error("cannot use {path}: {what}")]
+    Imprints {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// Another job is at work in the same folder.
+    #[error("another job is at work in {path}; wait for it, or name another folder")]
+    Busy {
+        /// The folder.
+        path: PathBuf,
+    },
     /// Threads could not be started.
     #[error("cannot start {threads} threads: {reason}")]
     Threads {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::num::NonZero;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use hapax::fingerprint::{Estimate, Fingerprinter, MaxDistance};
@@ -34,6 +35,8 @@ pub struct Options {
     pub format: Option<KeptFormat>,
     /// In WARC, put a revisit record where a document was removed.
     pub revisits: bool,
+    /// Output folders of earlier jobs: what they kept is not kept again.
+    pub against: Vec<PathBuf>,
 }
 
 impl Options {
@@ -49,6 +52,7 @@ impl Options {
             threads: std::thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN),
             format: None,
             revisits: false,
+            against: Vec::new(),
         }
     }
 }

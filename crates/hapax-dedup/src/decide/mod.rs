@@ -25,6 +25,7 @@ use hapax::join::Executor;
 use hapax_corpus::Fact;
 
 use crate::addresses::{Address, resolve};
+use crate::against::{self, Earlier, Known};
 use crate::error::Error;
 use crate::exact;
 use crate::facts::FactTable;
@@ -43,6 +44,8 @@ pub struct Decision<'p> {
     company: Vec<u32>,
     facts: Vec<PageFacts<'p>>,
     grouping: Grouping,
+    earlier: &'p Pages,
+    known: BTreeMap<u32, Known>,
     refused: Vec<NearPair>,
     effort: Effort,
 }
@@ -73,6 +76,8 @@ pub struct Verdict {
     pub outcome: Outcome,
     /// The position of the document that stays instead; its own when it stays.
     pub winner: u32,
+    /// The winner was kept by an earlier job: its position is one among those documents.
+    pub earlier: bool,
     /// Bits between the two.
     pub distance: u8,
     /// Estimated similarity of the two.
@@ -94,13 +99,19 @@ pub struct Group<'d, 'p> {
 pub fn decide<'p>(
     pages: &'p Pages,
     facts: &[Fact],
+    earlier: &'p Earlier,
     options: &'p Options,
     executor: &impl Executor,
 ) -> Result<Decision<'p>, Error> {
     let rules = &options.keep;
+    let earlier = earlier.pages();
+    let known = match earlier.is_empty() {
+        true => BTreeMap::new(),
+        false => against::known(pages, earlier, options, executor)?,
+    };
     let table = FactTable::new(pages, rules);
     let judge = Judge::new(pages, options.within, options.min_similarity);
-    let classes = exact::classes(pages, &table);
+    let classes = exact::classes(pages, &table, |page| !known.contains_key(&page));
     let representatives = &classes.representatives;
     let near = near::find(representatives, pages, &judge, &table, options.within, executor)?;
     let addresses = resolve(facts, pages);
@@ -140,6 +151,8 @@ pub fn decide<'p>(
         company,
         facts,
         grouping,
+        earlier,
+        known,
         refused: near.refused,
         effort,
     })
@@ -307,9 +320,25 @@ impl<'p> Decision<'p> {
 
     /// What becomes of a document.
     pub fn verdict(&self, page: u32) -> Verdict {
+        if let Some(known) = self.known.get(&page) {
+            return Verdict {
+                outcome: known.outcome,
+                winner: known.earlier,
+                earlier: true,
+                distance: known.distance,
+                similarity: known.similarity,
+            };
+        }
         match self.placement(page) {
-            None => Verdict { outcome: Outcome::Kept, winner: page, distance: 0, similarity: 1.0 },
+            None => Verdict {
+                outcome: Outcome::Kept,
+                winner: page,
+                earlier: false,
+                distance: 0,
+                similarity: 1.0,
+            },
             Some((place, placement)) => Verdict {
+                earlier: false,
                 outcome: placement.outcome,
                 winner: self.company[self.grouping.winner(place) as usize],
                 distance: placement.distance,
@@ -320,6 +349,9 @@ impl<'p> Decision<'p> {
 
     /// Why a document goes and its winner stays; `None` when it stays.
     pub fn reason(&self, page: u32) -> Option<Reason> {
+        if self.known.contains_key(&page) {
+            return Some(Reason { rule: "earlier", text: "kept by an earlier job".to_owned() });
+        }
         let (place, placement) = self.placement(page)?;
         if placement.decided == Some(DecidedBy::Id) {
             let text = "equal by every rule and URL, and first in the corpus".to_owned();
@@ -331,8 +363,21 @@ impl<'p> Decision<'p> {
     /// Pairs that were proposed and nearly confirmed, the most similar first; their pages ended
     /// in different groups.
     pub fn nearly_alike(&self) -> impl Iterator<Item = &NearPair> {
-        let winner = |page| self.verdict(page).winner;
+        let winner = |page| {
+            let verdict = self.verdict(page);
+            (verdict.earlier, verdict.winner)
+        };
         self.refused.iter().filter(move |pair| winner(pair.a) != winner(pair.b))
+    }
+
+    /// Where the winner of a verdict is found, and its place there.
+    pub fn winner(&self, verdict: &Verdict) -> (&'p Pages, u32) {
+        (if verdict.earlier { self.earlier } else { self.pages }, verdict.winner)
+    }
+
+    /// Documents that go because an earlier job kept one like them, in order.
+    pub fn known(&self) -> impl Iterator<Item = u32> {
+        self.known.keys().copied()
     }
 
     /// Groups of two documents or more, by the position of their winners. Addresses that lead to a

@@ -33,6 +33,7 @@ The output folder holds, all of it or nothing:
   kept.*            documents that stay, as they were read (kept.warc.gz, kept.parquet, kept.jsonl)
   groups.parquet    every document: its group, its winner, distance, similarity, and what decided
   removed.parquet   the same for documents that went
+  kept.imprints     what --against needs of the kept documents
   report.html       the same to look at, with examples side by side
   summary.json      the numbers; run.json what the run took
 
@@ -43,6 +44,7 @@ Winner rules for --keep, most important first:
 Examples:
   hapax dedup crawl/*.warc.gz --out clean
   hapax dedup pages.jsonl.zst --text-field article --keep \"score, longest\" --out clean
+  hapax dedup next/*.warc.gz --against clean --out clean-2
   hapax dedup site/ --scope host --min-similarity 0.9 --out clean
   hapax dedup @files.txt --dry-run")]
 pub(crate) struct Arguments {
@@ -53,6 +55,10 @@ pub(crate) struct Arguments {
     /// The folder for results; it must be new or empty
     #[arg(long, value_name = "DIR", required_unless_present = "dry_run")]
     out: Option<PathBuf>,
+
+    /// An earlier output folder: what it kept is not kept again; may be given several times
+    #[arg(long, value_name = "DIR")]
+    against: Vec<PathBuf>,
 
     /// Say what would happen and write nothing
     #[arg(long)]
@@ -222,6 +228,7 @@ impl Arguments {
         options.scope = self.scope.clone();
         options.format = self.format;
         options.revisits = self.revisits;
+        options.against = self.against.clone();
         if let Some(threads) = self.threads {
             options.threads = threads;
         }
@@ -291,6 +298,12 @@ impl Watch for Shown {
 
     fn progress(&mut self, documents: u64, _input_bytes: u64) {
         self.progress.pages(documents);
+    }
+
+    fn resumed(&mut self, documents: u64) {
+        let documents = readable::counted(documents, "document");
+        self.progress
+            .note(&format!("going on with an interrupted run: {documents} were read before"));
     }
 
     fn skipped(&mut self, why: &hapax_corpus::Error) {
