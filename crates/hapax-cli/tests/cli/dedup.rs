@@ -154,7 +154,7 @@ fn lines_of_two_recipes_and_lines_that_are_none_are_refused() {
 #[test]
 fn a_killed_run_goes_on_where_it_stopped() {
     let folder = Folder::new();
-    let words = |seed: usize| (0..400).map(|i| format!("w{} ", (i * 31 + seed * 7) % 5000));
+    let words = |seed: usize| (0..400).map(move |i| format!("w{} ", (i * 31 + seed * 7) % 5000));
     let lines: String = (0..12_000)
         .map(|i| format!("{{\"id\": \"{i}\", \"text\": \"{}\"}}\n", words(i).collect::<String>()))
         .collect();
