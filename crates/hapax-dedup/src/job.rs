@@ -76,7 +76,7 @@ pub fn dedup(
     if checkpoint.is_some() {
         folder.keep_checkpoint();
     }
-    let decision = decide_all(&corpus, &earlier, options, watch)?;
+    let decision = decide_all(&corpus, &earlier, options, &folder.making(""), watch)?;
     run.deciding_seconds = clock.lap();
 
     watch.stage(Stage::Writing);
@@ -122,7 +122,8 @@ pub fn dry_run(
     let names = StreamName::default();
     let mut clock = Clock::start();
     let (corpus, mut run) = read_all(&source, &names, inputs, options, None, watch, &mut clock)?;
-    let decision = decide_all(&corpus, &earlier, options, watch)?;
+    let scratch = Scratch::create(options)?;
+    let decision = decide_all(&corpus, &earlier, options, &scratch.0, watch)?;
     run.deciding_seconds = clock.lap();
     run.peak_memory = peak_memory();
     let format = options.format.unwrap_or_else(|| corpus.natural_format());
@@ -159,11 +160,31 @@ fn decide_all<'p>(
     corpus: &'p Corpus,
     earlier: &'p Earlier,
     options: &'p Options,
+    scratch: &Path,
     watch: &mut dyn Watch,
 ) -> Result<Decision<'p>, Error> {
     watch.stage(Stage::Deciding);
     let threads = Threads::new(options.threads)?;
-    decide(&corpus.pages, &corpus.facts, earlier, options, &threads)
+    decide(&corpus.pages, &corpus.facts, earlier, options, &threads, scratch)
+}
+
+/// A folder for temporary files where there is no output folder; made only if memory is limited.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn create(options: &Options) -> Result<Self, Error> {
+        let path = std::env::temp_dir().join(format!("hapax-dedup-{}", std::process::id()));
+        if options.memory.is_some() {
+            std::fs::create_dir_all(&path).map_err(|e| Error::io("create", &path, e))?;
+        }
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
 }
 
 /// One id, one content: otherwise nobody knows which of the two was removed. An address that was

@@ -9,6 +9,9 @@ use hapax::fingerprint::{Estimate, Fingerprinter, MaxDistance};
 use hapax::group::{Rules, Scope};
 use hapax_corpus::ReadOptions;
 
+use crate::error::Error;
+use crate::pages::Pages;
+
 /// The distance within which pages are proposed, unless the caller says otherwise.
 pub const DEFAULT_WITHIN: u8 = 6;
 /// The similarity from which a proposed pair is confirmed, unless the caller says otherwise.
@@ -37,6 +40,8 @@ pub struct Options {
     pub revisits: bool,
     /// Output folders of earlier jobs: what they kept is not kept again.
     pub against: Vec<PathBuf>,
+    /// How many bytes of memory to use, about; `None` for as many as it takes.
+    pub memory: Option<u64>,
 }
 
 impl Options {
@@ -53,9 +58,34 @@ impl Options {
             format: None,
             revisits: false,
             against: Vec::new(),
+            memory: None,
         }
     }
+
+    /// What is left of the memory for a join beside the pages; `None` for as much as it takes.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Memory`] when that is too little.
+    pub(crate) fn memory_beside(&self, pages: &Pages) -> Result<Option<usize>, Error> {
+        let Some(memory) = self.memory else { return Ok(None) };
+        let pages_take = (pages.bytes() + BESIDE * self.threads.get()) as u64;
+        let left = memory.checked_sub(pages_take).filter(|left| *left >= LEAST_FOR_JOIN);
+        let Some(left) = left else {
+            return Err(Error::Memory {
+                given: memory,
+                documents: pages.len(),
+                needed: pages_take + LEAST_FOR_JOIN,
+            });
+        };
+        Ok(Some(usize::try_from(left).unwrap_or(usize::MAX)))
+    }
 }
+
+/// What each thread takes for reading and fingerprinting, about.
+const BESIDE: usize = 12 << 20;
+/// The least that a join can do with.
+const LEAST_FOR_JOIN: u64 = 16 << 20;
 
 /// The least Jaccard similarity of two pages' sets of shingles, inclusive.
 ///

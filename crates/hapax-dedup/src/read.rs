@@ -102,7 +102,11 @@ pub(crate) fn read(
             lock().push(imprinter);
             decoded
         },
-        |decoded| corpus.take(decoded, checkpoint.as_mut(), watch),
+        |decoded| {
+            corpus.take(decoded, checkpoint.as_mut(), watch)?;
+            // Better now than after hours.
+            options.memory_beside(&corpus.pages).map(drop)
+        },
     )?;
     Ok(corpus)
 }

@@ -16,6 +16,7 @@
 //! that stays. The decision depends on the pages and their order alone.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use hapax::group::{
     BatchInput, Grouping, NearPair, Outcome, PageFacts, Placement, Reason, Rules, Star,
@@ -29,7 +30,7 @@ use crate::against::{self, Earlier, Known};
 use crate::error::Error;
 use crate::exact;
 use crate::facts::FactTable;
-use crate::near::{self, Judge, Member, lead};
+use crate::near::{self, Joiner, Judge, Member, lead};
 use crate::options::Options;
 use crate::pages::Pages;
 
@@ -91,7 +92,7 @@ pub struct Group<'d, 'p> {
     star: &'d Star,
 }
 
-/// Decides on all pages.
+/// Decides on all pages. Temporary files, if memory is limited, go to `scratch`.
 ///
 /// # Errors
 ///
@@ -102,6 +103,7 @@ pub fn decide<'p>(
     earlier: &'p Earlier,
     options: &'p Options,
     executor: &impl Executor,
+    scratch: &Path,
 ) -> Result<Decision<'p>, Error> {
     let rules = &options.keep;
     let earlier = earlier.pages();
@@ -113,7 +115,9 @@ pub fn decide<'p>(
     let judge = Judge::new(pages, options.within, options.min_similarity);
     let classes = exact::classes(pages, &table, |page| !known.contains_key(&page));
     let representatives = &classes.representatives;
-    let near = near::find(representatives, pages, &judge, &table, options.within, executor)?;
+    let limit = options.memory_beside(pages)?.map(|memory| (memory, scratch));
+    let joiner = Joiner { executor, limit };
+    let near = near::find(representatives, pages, &judge, &table, options.within, &joiner)?;
     let addresses = resolve(facts, pages);
 
     let mut company = classes.copies;

@@ -152,3 +152,15 @@ fn two_jobs_do_not_work_in_one_folder() {
     let mut meanwhile = Meanwhile(&folder, input.clone());
     hapax_dedup::dedup(&[input], &folder.path("out"), &options(|_| {}), &mut meanwhile).unwrap();
 }
+
+#[test]
+fn too_little_memory_is_told_at_once_and_enough_changes_nothing() {
+    let folder = Folder::new();
+    let input = folder.write("pages.jsonl", lines(&[("a", words(50, 1)), ("b", words(50, 1))]));
+    let little = |options: &mut Options| options.memory = Some(1 << 20);
+    let error = folder.dedup(&[&input], "out", little).unwrap_err().to_string();
+    assert!(error.starts_with("1048576 bytes of memory are not enough"), "{error}");
+    assert!(!folder.path("out").exists());
+    let enough = |options: &mut Options| options.memory = Some(1 << 30);
+    assert_eq!(folder.dedup(&[&input], "out", enough).unwrap().summary.kept, 1);
+}

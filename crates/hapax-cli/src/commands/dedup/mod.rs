@@ -118,6 +118,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", value_parser = crate::inputs::threads)]
     threads: Option<NonZeroUsize>,
 
+    /// Memory to use, about, such as 4GB; joins that need more use temporary files [default: as
+    /// much as it takes]
+    #[arg(long, value_name = "SIZE", value_parser = super::plan::quantity::bytes)]
+    memory: Option<u64>,
+
     /// Write the summary to standard output, as JSON
     #[arg(long)]
     json: bool,
@@ -229,6 +234,7 @@ impl Arguments {
         options.format = self.format;
         options.revisits = self.revisits;
         options.against = self.against.clone();
+        options.memory = self.memory;
         if let Some(threads) = self.threads {
             options.threads = threads;
         }
