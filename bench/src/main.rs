@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! cargo run --release -p hapax-bench -- near --pages 10e6 --within 3
+//! cargo run --release -p hapax-bench -- weak --pages 10e6 --within 3,6 --recall 0.95,0.99
 //! cargo run --release -p hapax-bench --features peers -- near --pages 1e6 --within 3
 //! ```
 
@@ -11,6 +12,7 @@
 mod growth;
 mod measure;
 mod near;
+mod weak;
 
 use clap::{Parser, Subcommand};
 
@@ -27,11 +29,14 @@ enum What {
     Near(near::Arguments),
     /// How time and memory grow with the number of pages, as a table and a plot
     Growth(growth::Arguments),
+    /// Who is probably near: weak bits on fingerprints of documents
+    Weak(weak::Arguments),
 }
 
 fn main() -> anyhow::Result<()> {
     match Arguments::parse().what {
         What::Near(arguments) => near::run(&arguments),
         What::Growth(arguments) => growth::run(&arguments),
+        What::Weak(arguments) => weak::run(&arguments),
     }
 }

@@ -5,7 +5,7 @@
 //! neighbours are found, before anything is printed; FAISS must agree as well.
 
 mod faiss;
-mod manku;
+pub(crate) mod manku;
 pub(crate) mod planted;
 #[cfg(feature = "peers")]
 mod rust_peers;
@@ -53,7 +53,7 @@ pub(crate) struct Arguments {
 }
 
 /// `10e6` or `10000000`.
-fn count(text: &str) -> Result<usize, String> {
+pub(crate) fn count(text: &str) -> Result<usize, String> {
     let number: f64 = text.parse().map_err(|_| format!("`{text}` is not a number"))?;
     if number >= 0.0 && number.fract() == 0.0 && number < 1e15 {
         Ok(number as usize)

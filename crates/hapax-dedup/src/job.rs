@@ -1,4 +1,7 @@
 //! The job from beginning to end.
+//!
+//! Two readings of the corpus: the first makes imprints and keeps only what comparing needs, the
+//! second writes. What happens in between is deterministic for any number of threads.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;

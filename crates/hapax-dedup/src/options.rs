@@ -1,4 +1,7 @@
 //! What a caller can ask of a job.
+//!
+//! Everything has a default that is stated beside it. Values that cannot be are refused where they
+//! are set, before any document is read.
 
 use std::fmt;
 use std::num::NonZero;

@@ -1,6 +1,8 @@
 //! The repository: one folder, one writer at a time, any number of readers.
 //!
 //! Share it between threads by reference. See the crate's header for what it promises.
+//!
+//! Writers wait for one another, readers for nobody: each reads the state some commit left.
 
 use crate::backend::CountedFile;
 use crate::commit::Queue;

@@ -14,7 +14,7 @@ use crate::state::WriteState;
 use crate::tables::{self, Counters};
 use crate::world::{Pages, Policy, name, page_data};
 use hapax::fingerprint::Fingerprint;
-use hapax::group::live::{Content, GroupState, LiveGroups, PageId, PageRecord, Verdict};
+use hapax::group::live::{Bare, Content, GroupState, LiveGroups, PageId, PageRecord, Verdict};
 use hapax::group::{Rules, ScopeFacts};
 use hapax::index::Entry;
 use hapax::index::live::LiveIndex;
@@ -208,22 +208,18 @@ impl<'t, 'r> Session<'t, 'r> {
         pages.sort_unstable();
         pages.dedup();
         let mut there = Vec::with_capacity(pages.len());
-        for page in pages {
-            let awaited = |place| {
-                use hapax::group::live::Bare::Awaited;
-                matches!(place, Some(PageRecord::Bare { why: Awaited, .. }))
-            };
-            if !awaited(self.groups.state().page(page)?) {
-                there.push(page);
+        for &page in &pages {
+            match self.groups.state().page(page)? {
+                Some(PageRecord::Bare { why: Bare::Awaited, .. }) => {}
+                Some(_) | None => there.push(page),
             }
         }
         self.groups.gone(&world!(self), &there).map_err(of_groups)?;
-        for &page in &there {
-            // Still there: other pages redirect to it.
+        for &page in &pages {
+            // Still there, because other pages redirect to it; nothing else is known of it.
             if self.groups.state().page(page)?.is_some() {
                 let old = page_data(&self.pages, page)?;
-                let new = PageData { scope: old.scope, ..PageData::blank() };
-                self.put_page(page, Some(&old), &new)?;
+                self.put_page(page, Some(&old), &PageData::blank())?;
             }
         }
         Ok(there.len() as u64)

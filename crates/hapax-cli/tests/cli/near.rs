@@ -55,7 +55,7 @@ fn lines(output: &str) -> Vec<(usize, usize, u32)> {
 #[test]
 fn building_and_finding_equals_a_loop_over_everything() {
     // So many of both that tables are built; and so few that they are not.
-    for (count, asked, engine) in [(20_000, 2_000, "built "), (300, 50, "searched the file")] {
+    for (count, asked, engine) in [(20_000, 5_000, "built "), (300, 50, "searched the file")] {
         let (stored, queries) = (neighbours(count, 1), neighbours(asked, 2));
         let folder = Folder::new();
         folder.write("stored.txt", hexadecimal(&stored)).write("asked.txt", hexadecimal(&queries));
@@ -66,7 +66,9 @@ fn building_and_finding_equals_a_loop_over_everything() {
             let right = expected(&stored, &queries, within.parse().unwrap());
             assert!(!right.is_empty());
             assert_eq!(lines(&crate::folder::stdout(&assert)), right);
-            assert!(stderr(&assert).contains(engine), "{}", stderr(&assert));
+            // The same words are found in the file as soon as in any table.
+            let told = stderr(&assert);
+            assert!(within == "0" || told.contains(engine), "{told}");
             let one = folder.output(&[&find[..], &["--threads", "1"]].concat());
             assert!(one == folder.output(&[&find[..], &["--threads", "7"]].concat()));
         }

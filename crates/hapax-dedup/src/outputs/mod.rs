@@ -1,4 +1,7 @@
 //! The second reading: documents that stay are written, and what became of every one.
+//!
+//! Files appear under their names when all of them are complete; a failed run leaves what was there
+//! before.
 
 mod folder;
 mod summary;

@@ -96,16 +96,17 @@ impl Both {
     }
 
     fn expect(&mut self, page: PageId, content: u32) -> Verdict {
+        self.prune_scores();
         let same = self.line.contents.insert(page, content) == Some(content);
         let content = if same { Content::Same } else { Content::Changed };
         self.groups.seen(&self.line, page, content).unwrap()
     }
 
-    /// Redirects and the gone have no content and, when gone, no score.
     fn known(&self, page: PageId) -> bool {
         self.groups.place(page).unwrap().is_some()
     }
 
+    /// A page that is not even awaited any more has lost its score.
     fn prune_scores(&mut self) {
         let gone: Vec<PageId> =
             self.line.scores.keys().copied().filter(|&page| !self.known(page)).collect();
@@ -185,7 +186,7 @@ fn same(decided: &Decision, expected: &Verdict) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
     #[test]
     fn the_repository_answers_as_groups_in_memory_do(steps in steps()) {
         let folder = tempfile::tempdir().unwrap();

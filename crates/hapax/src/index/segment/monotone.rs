@@ -149,6 +149,10 @@ impl<'a> Monotone<'a> {
             // Samples of zeros in this word.
             let gaps = !word & valid;
             let after = zeros + u64::from(gaps.count_ones());
+            // More zeros than there may be would be looked up past the samples.
+            if after > self.zero_count {
+                return false;
+            }
             let sampled = zeros.next_multiple_of(SAMPLE);
             if sampled < after {
                 let place = at as u64 * 64 + u64::from(nth_set(gaps, (sampled - zeros) as u32));

@@ -27,8 +27,12 @@ const STEPS: f32 = 128.0;
 /// How many different strengths there are.
 pub(super) const LEVELS: usize = 256;
 
-/// Pairs kept: the 0.99 quantile of so many is known to 0.0025.
-const MOST_PAIRS: usize = 6000;
+/// Pairs kept. Half of them choose bits and the other half say when to stop; the 0.99 quantile of
+/// 8,000 is known to 0.002, if they are of different families.
+const MOST_PAIRS: usize = 16_000;
+
+/// Pairs imagined when there are none.
+const IMAGINED_PAIRS: usize = 6000;
 
 /// With fewer pairs than this within a bound, the sample is filled up from a model.
 pub(super) const FEWEST_PAIRS: usize = 200;
@@ -62,7 +66,8 @@ pub(super) struct SamplePair {
 impl Calibration {
     /// From near-duplicates: the sums of one page, and the XOR of the two fingerprints. Pairs of
     /// equal fingerprints teach nothing and are left out. A few thousand suffice; of more than
-    /// 6,000 an even selection is kept.
+    /// 16,000 an even selection is kept. Keep the pairs of a page together: halves of the sample
+    /// are then of different pages.
     pub fn fit<'a>(pairs: impl IntoIterator<Item = (&'a BitSums, u64)>) -> Self {
         let all: Vec<SamplePair> = pairs
             .into_iter()
@@ -91,10 +96,25 @@ impl Calibration {
         self.pairs.is_empty()
     }
 
-    /// The pairs within `bound`, filled up from a model when there are too few, and the curve
-    /// fitted to them.
+    /// The positions of all bits, those flipped least within `bound` first; the highest first
+    /// when nothing is known. Only the first half of the pairs is asked.
+    pub(super) fn least_flipped(&self, bound: u32) -> [u8; 64] {
+        let mut flipped = [0u32; 64];
+        let pairs = &self.pairs[..self.pairs.len() / 2];
+        for pair in pairs.iter().filter(|pair| pair.flips.count_ones() <= bound) {
+            for (bit, flipped) in flipped.iter_mut().enumerate() {
+                *flipped += (pair.flips >> bit & 1) as u32;
+            }
+        }
+        let mut order: [u8; 64] = std::array::from_fn(|i| 63 - i as u8);
+        order.sort_by_key(|&bit| flipped[usize::from(bit)]);
+        order
+    }
+
+    /// The pairs within `bound` in the second half of the sample, filled up from a model when there
+    /// are too few, and the curve fitted to them.
     pub(super) fn within(&self, bound: u32) -> (Vec<SamplePair>, Curve) {
-        let mut pairs = self.pairs.clone();
+        let mut pairs = self.pairs[self.pairs.len() / 2..].to_vec();
         pairs.retain(|pair| pair.flips.count_ones() <= bound);
         if pairs.len() < FEWEST_PAIRS {
             pairs.extend(imagined().iter().filter(|pair| pair.flips.count_ones() <= bound));
@@ -114,29 +134,34 @@ impl Default for Calibration {
 }
 
 /// The strength of each bit, in steps. All are 0 when the sums are.
-#[inline(always)]
-pub(super) fn strengths(sums: &BitSums) -> [u8; 64] {
-    let sizes: [f32; 64] = sums.as_array().map(|sum| sum as f32 * UNIT);
-    let scale = steps_per_unit(&sizes);
-    sizes.map(|size| (size * scale).abs() as u8)
+fn strengths(sums: &BitSums) -> [u8; 64] {
+    let unit = steps_per_unit(sums);
+    sums.as_array().map(|sum| level(sum, unit) as u8)
 }
 
-/// Sums are measured in units of 2^32: the square of none of them is too large or too small then.
-const UNIT: f32 = 1.0 / 4_294_967_296.0;
-
-/// What a sum in units is multiplied by to give its strength in steps.
+/// The strength of a bit, in steps.
 #[inline(always)]
-fn steps_per_unit(sizes: &[f32; 64]) -> f32 {
-    // Eight sums side by side: the compiler keeps them in one register.
-    let mut squares = [0f32; 8];
-    for eight in sizes.as_chunks::<8>().0 {
-        for (square, size) in squares.iter_mut().zip(eight) {
-            *square += size * size;
+pub(super) fn level(sum: i64, steps_per_unit: f32) -> u32 {
+    ((sum as f32).abs() * steps_per_unit).min((LEVELS - 1) as f32) as u32
+}
+
+/// What the size of a sum is multiplied by to give its strength in steps; 0 when all sums are.
+#[inline(always)]
+pub(super) fn steps_per_unit(sums: &BitSums) -> f32 {
+    // Sixteen sums side by side: the compiler keeps them in a register or two.
+    let mut squares = [0f32; 16];
+    for some in sums.as_array().as_chunks::<16>().0 {
+        for (square, &sum) in squares.iter_mut().zip(some) {
+            let sum = sum as f32 * UNIT;
+            *square += sum * sum;
         }
     }
     let mean = squares.iter().sum::<f32>() / 64.0;
-    if mean > 0.0 { STEPS / mean.sqrt() } else { 0.0 }
+    if mean > 0.0 { STEPS * UNIT / mean.sqrt() } else { 0.0 }
 }
+
+/// Sums are squared in units of 2^32: the square of none of them is too large or too small then.
+const UNIT: f32 = 1.0 / 4_294_967_296.0;
 
 /// The odds of a flip at each strength.
 #[derive(Clone, Debug)]
@@ -250,8 +275,8 @@ fn imagined() -> &'static [SamplePair] {
     static PAIRS: OnceLock<Vec<SamplePair>> = OnceLock::new();
     PAIRS.get_or_init(|| {
         let mut random = Noise(1);
-        let mut pairs = Vec::with_capacity(MOST_PAIRS);
-        while pairs.len() < MOST_PAIRS {
+        let mut pairs = Vec::with_capacity(IMAGINED_PAIRS);
+        while pairs.len() < IMAGINED_PAIRS {
             let spread = 0.02 * 25f64.powf(random.unit());
             let sums: [f64; 64] = std::array::from_fn(|_| random.normal());
             let flips = sums.iter().enumerate().fold(0u64, |flips, (bit, &sum)| {

@@ -21,7 +21,8 @@
 //! # Reading order
 //!
 //! `calibration` learns how likely a flip is, `combinations` enumerates sets of flips by
-//! probability, `plan` decides which are tried. `table` is the layout, `search` the work.
+//! probability, `plan` decides which are tried. `table` is the layout; `search` puts
+//! the probes of many queries in order, `compare` looks into the buckets.
 //!
 //! # What this module promises
 //!
@@ -39,6 +40,7 @@
 
 mod calibration;
 mod combinations;
+mod compare;
 mod plan;
 mod search;
 mod table;
@@ -146,8 +148,7 @@ impl WeakOptions {
     }
 
     /// These bits lead (of more than [`MOST_PREFIX_BITS`](Self::MOST_PREFIX_BITS), the highest
-    /// so many): any will do that are even over the set, and bits that are strong in most
-    /// documents do best.
+    /// so many), instead of those that the pairs of the calibration flip least.
     #[must_use]
     pub fn leading(mut self, mask: u64) -> Self {
         let mut mask = mask;
@@ -197,9 +198,9 @@ impl WeakBits {
         if asked > Self::WIDEST {
             return Err(BuildError::BoundOutOfRange { asked, most: Self::WIDEST });
         }
-        let rows = pages.fingerprints().len();
-        let choose = || plan::prefix_bits(&calibration, rows, asked, recall);
-        let mask = leading.unwrap_or_else(|| plan::top_bits(prefix_bits.unwrap_or_else(choose)));
+        let stored = pages.fingerprints();
+        let choose = || plan::choose_leading(&calibration, stored, asked, recall, prefix_bits);
+        let mask = leading.unwrap_or_else(choose);
         let leading = Leading::new(mask);
         let plan = |bound| Plan::new(&calibration, &leading, bound, recall, aim);
         let plans = (0..=asked).map(plan).collect();
@@ -223,7 +224,7 @@ impl HammingIndex for WeakBits {
         let bound = bound.bits();
         let plan = &self.plans[bound as usize];
         let (table, leading) = (&self.table, &self.leading);
-        Ok(self.kernel.run(Search { table, plan, leading, queries, bound, visit }))
+        Ok(Search { table, plan, leading, kernel: self.kernel, bound }.run(queries, visit))
     }
 
     fn widest(&self) -> MaxDistance {

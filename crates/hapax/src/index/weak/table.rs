@@ -24,8 +24,11 @@ use crate::index::packed::PackedInts;
 /// Bits of the filter.
 pub(super) const FILTER_BITS: u32 = 32;
 
-/// Filters compared in one go; the column is this much longer than its rows.
+/// Filters compared by one instruction.
 pub(super) const WINDOW: usize = 16;
+
+/// Filters compared before the next branch; the column is this much longer than its rows.
+pub(super) const STRIDE: usize = 4 * WINDOW;
 
 /// See the module header.
 #[derive(Clone, Debug)]
@@ -46,6 +49,7 @@ pub(super) struct Table {
 pub(super) struct Pieces {
     pub(super) prefix: u32,
     pub(super) filter: u32,
+    pub(super) tail: u32,
 }
 
 impl Table {
@@ -72,7 +76,7 @@ impl Table {
         let tail_bits = rest_bits - FILTER_BITS;
         let rows = pages.fingerprints().len();
         let mut directory = filled((1usize << prefix.bits()) + 1, 0u32);
-        let mut filters = filled(rows + WINDOW, 0u32);
+        let mut filters = filled(rows + STRIDE, 0u32);
         let mut tails = (tail_bits > 0)
             .then(|| PackedInts::zeros(rows, u64::from(u32::MAX >> (u32::BITS - tail_bits))));
         for (row, &arranged) in pages.fingerprints().iter().enumerate() {
@@ -99,7 +103,7 @@ impl Table {
 
     /// How many distinct fingerprints there are.
     pub(super) fn rows(&self) -> usize {
-        self.filters.len() - WINDOW
+        self.filters.len() - STRIDE
     }
 
     /// Bits of the directory.
@@ -112,12 +116,8 @@ impl Table {
     pub(super) fn cut<L: Lanes>(&self, lanes: L, fingerprint: u64) -> Pieces {
         let prefix = lanes.gather(&self.prefix, fingerprint) as u32;
         let rest = lanes.gather(&self.rest, fingerprint);
-        Pieces { prefix, filter: (rest >> self.tail_bits) as u32 }
-    }
-
-    /// What prefix and filter leave of a fingerprint.
-    pub(super) fn tail(&self, fingerprint: u64) -> u32 {
-        (self.rest.apply(fingerprint) & ((1 << self.tail_bits) - 1)) as u32
+        let tail = (rest & ((1 << self.tail_bits) - 1)) as u32;
+        Pieces { prefix, filter: (rest >> self.tail_bits) as u32, tail }
     }
 
     /// Asks for the directory line of a prefix.
@@ -136,22 +136,25 @@ impl Table {
     /// Asks for the first lines of a bucket; the CPU itself follows a longer run.
     #[inline(always)]
     pub(super) fn prefetch_bucket(&self, prefix: u32) {
-        let (start, end) = self.bucket(prefix);
-        let mut at = start;
-        for _ in 0..4 {
-            prefetch(&self.filters, at);
-            at += WINDOW;
-            if at >= end {
-                break;
-            }
+        let start = self.directory[prefix as usize] as usize;
+        for line in 0..4 {
+            prefetch(&self.filters, start + line * WINDOW);
         }
     }
 
-    /// The filters from `at` on: always a whole window for a row of the table.
+    /// The filters from `at` on: always a whole stride for a row of the table.
     #[inline(always)]
-    pub(super) fn window(&self, at: usize) -> &[u32; WINDOW] {
-        // The column is longer than its rows by a window.
-        self.filters[at..].first_chunk().unwrap_or(&[0; WINDOW])
+    pub(super) fn stride(&self, at: usize) -> &[u32; STRIDE] {
+        // The column is longer than its rows by a stride.
+        self.filters[at..].first_chunk().unwrap_or(&[0; STRIDE])
+    }
+
+    /// Asks for the lines that a match in this row will read.
+    pub(super) fn prefetch_row(&self, row: usize) {
+        if let Some(tails) = &self.tails {
+            tails.prefetch(row);
+        }
+        self.ids.prefetch(row);
     }
 
     /// In how many bits of the tail a row differs.

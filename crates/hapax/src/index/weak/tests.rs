@@ -248,10 +248,11 @@ fn memory_is_that_of_the_columns() {
         .collect();
     let options = WeakOptions::within(bound(3), Recall::new(0.95).unwrap()).prefix_bits(10);
     let index = WeakBits::build(Collection::new(pages).unwrap(), options).unwrap();
-    // 32 bits of filter, 22 of tail, 16 of id; 2^10 entries of a directory; the plans.
+    // 32 bits of filter, 22 of tail, 16 of id; 2^10 entries of a directory; the plans; the
+    // odd ends of columns.
     let columns = (1 << 16) * (32 + 22 + 16) / 8 + (4 << 10);
     let plans = 4 * size_of::<Plan>();
-    assert!((columns..columns + plans + 300).contains(&index.memory_bytes()));
+    assert!((columns..columns + plans + 600).contains(&index.memory_bytes()));
 }
 
 #[test]

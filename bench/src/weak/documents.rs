@@ -1,0 +1,125 @@
+//! Fingerprints of documents, with the sums of those that ask.
+//!
+//! Pages are those of a synthetic web, as bags of words weighted by frequency and rarity; 29 % are
+//! edited copies. Every so manieth page asks and the others are stored, as in the thesis. Making
+//! ten million takes minutes, so the fingerprints are kept in a file for the next run.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::Context;
+use hapax::fingerprint::simhash::{Tally, Tie, cut};
+use hapax::fingerprint::{BitSums, Fingerprint};
+use hapax::index::{Entry, Query};
+use hapax_synth::{Scratch, Web, WebOptions, Weighting};
+use rayon::prelude::*;
+
+use crate::near::planted::SplitMix;
+
+pub(crate) struct Documents {
+    /// Entry `i` has id `i`.
+    pub(crate) stored: Vec<Fingerprint>,
+    pub(crate) asking: Vec<Fingerprint>,
+    pub(crate) sums: Vec<BitSums>,
+    /// Documents with the same number were made from the same original.
+    stored_families: Vec<u64>,
+    asking_families: Vec<u64>,
+    /// How many of the stored ones are random numbers.
+    pub(crate) padding: usize,
+}
+
+/// Pages made by one thread at a time.
+const BLOCK: u64 = 4096;
+
+impl Documents {
+    /// `pages` stored, of which those beyond `documents` are random numbers, and `queries` that
+    /// ask. Random numbers cost a search what other documents would and are near nothing.
+    pub(crate) fn new(
+        seed: u64,
+        pages: usize,
+        documents: usize,
+        queries: usize,
+    ) -> anyhow::Result<Self> {
+        let documents = documents.min(pages);
+        let total = (documents + queries) as u64;
+        let web = Web::new(WebOptions::new(seed, total));
+        let all = fingerprints(&web, seed)?;
+        let every = (all.len() / queries.max(1)).max(1);
+        let asks = |page: usize| page.is_multiple_of(every) && page / every < queries;
+        let numbered = || all.iter().enumerate();
+        let asking: Vec<Fingerprint> =
+            numbered().filter(|&(page, _)| asks(page)).map(|(_, &f)| f).collect();
+        let mut stored: Vec<Fingerprint> =
+            numbered().filter(|&(page, _)| !asks(page)).map(|(_, &f)| f).collect();
+        let padding = pages - stored.len().min(pages);
+        let mut random = SplitMix(seed);
+        stored.extend((0..padding).map(|_| Fingerprint::from_bits(random.next())));
+        let sums = (0..asking.len())
+            .into_par_iter()
+            .map_init(Maker::default, |maker, query| maker.sums(&web, (query * every) as u64))
+            .collect();
+        let families: Vec<u64> =
+            (0..total).into_par_iter().map(|page| web.truth(page).family).collect();
+        let of = |asking: bool| {
+            let pages = families.iter().enumerate().filter(|&(page, _)| asks(page) == asking);
+            pages.map(|(_, &family)| family).collect()
+        };
+        let (stored_families, asking_families) = (of(false), of(true));
+        Ok(Self { stored, asking, sums, stored_families, asking_families, padding })
+    }
+
+    pub(crate) fn entries(&self) -> impl Iterator<Item = Entry> {
+        self.stored.iter().zip(0..).map(|(&fingerprint, id)| Entry { fingerprint, id })
+    }
+
+    pub(crate) fn query(&self, number: usize) -> Query<'_> {
+        Query { fingerprint: self.asking[number], sums: Some(&self.sums[number]) }
+    }
+
+    /// Were these made from the same original?
+    pub(crate) fn are_copies(&self, asking: usize, stored: u64) -> bool {
+        self.stored_families.get(stored as usize) == Some(&self.asking_families[asking])
+    }
+}
+
+#[derive(Default)]
+struct Maker {
+    scratch: Scratch,
+    bag: Vec<(u64, u32)>,
+}
+
+impl Maker {
+    fn sums(&mut self, web: &Web, page: u64) -> BitSums {
+        web.bag(page, Weighting::FrequencyRarity, &mut self.scratch, &mut self.bag);
+        let mut tally = Tally::default();
+        for &(hash, weight) in &self.bag {
+            tally.add(hash, weight);
+        }
+        tally.sums()
+    }
+}
+
+/// Of all pages, from a file if they were made before.
+fn fingerprints(web: &Web, seed: u64) -> anyhow::Result<Vec<Fingerprint>> {
+    let out = Path::new(env!("CARGO_MANIFEST_DIR")).join("out");
+    let path = out.join(format!("web-{seed}-{}.u64", web.len()));
+    if let Ok(bytes) = fs::read(&path)
+        && bytes.len() as u64 == web.len() * 8
+    {
+        let words = bytes.as_chunks().0.iter().map(|&word| u64::from_le_bytes(word));
+        return Ok(words.map(Fingerprint::from_bits).collect());
+    }
+    eprintln!("making {} documents", web.len());
+    let blocks: Vec<Vec<Fingerprint>> = (0..web.len().div_ceil(BLOCK))
+        .into_par_iter()
+        .map_init(Maker::default, |maker, block| {
+            let pages = block * BLOCK..((block + 1) * BLOCK).min(web.len());
+            pages.map(|page| cut(&maker.sums(web, page), Tie::Zero)).collect()
+        })
+        .collect();
+    let all: Vec<Fingerprint> = blocks.into_iter().flatten().collect();
+    let bytes: Vec<u8> = all.iter().flat_map(|f| f.to_bits().to_le_bytes()).collect();
+    fs::create_dir_all(&out).with_context(|| format!("cannot make {}", out.display()))?;
+    fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(all)
+}

@@ -1,0 +1,179 @@
+//! Looking into buckets.
+//!
+//! A bucket's filters are compared a stride at a time, without a branch inside; what passes is
+//! noted, and looked at closely when some dozens have come together, so that the memory they need
+//! was asked for in time.
+
+use std::ops::ControlFlow;
+
+use super::table::{STRIDE, Table, WINDOW};
+use crate::hamming::{Lanes, Work};
+use crate::index::near::{Match, Query};
+
+/// How many probes ahead memory is asked for.
+const LAG: usize = 8;
+
+/// Rows that passed the filter and are looked at together.
+const LIKELY: usize = 64;
+
+/// Bits of [`Probe::slot`] below the query's number: how many flips are left.
+pub(super) const LEFT_BITS: u32 = 5;
+
+/// One bucket to look into.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Probe {
+    /// Number of the query, and how many flips are left.
+    pub(super) slot: u32,
+    /// Which bucket.
+    pub(super) prefix: u32,
+    /// What the query has there.
+    pub(super) filter: u32,
+}
+
+impl Probe {
+    #[inline(always)]
+    fn left(&self) -> u32 {
+        self.slot & ((1 << LEFT_BITS) - 1)
+    }
+
+    #[inline(always)]
+    fn number(&self) -> usize {
+        (self.slot >> LEFT_BITS) as usize
+    }
+}
+
+/// A row that passed the filter.
+#[derive(Clone, Copy, Debug)]
+struct Likely {
+    number: u32,
+    row: u32,
+    /// Distance without the tail.
+    distance: u32,
+}
+
+/// Queries, and what became of them so far.
+pub(super) struct Answering<'a> {
+    table: &'a Table,
+    pub(super) queries: &'a [Query<'a>],
+    bound: u32,
+    visit: &'a mut dyn FnMut(usize, Match) -> ControlFlow<()>,
+    /// What prefix and filter leave of each query, once it is known.
+    pub(super) tails: Vec<u32>,
+    /// Bit `number` is set when that query wants no more.
+    done: Vec<u64>,
+    likely: Vec<Likely>,
+    /// Fingerprints compared.
+    pub(super) compared: u64,
+}
+
+impl<'a> Answering<'a> {
+    pub(super) fn new(
+        table: &'a Table,
+        queries: &'a [Query<'a>],
+        bound: u32,
+        visit: &'a mut dyn FnMut(usize, Match) -> ControlFlow<()>,
+    ) -> Self {
+        let done = vec![0; queries.len().div_ceil(64)];
+        let likely = Vec::with_capacity(LIKELY + STRIDE);
+        let tails = vec![0; queries.len()];
+        Self { table, queries, bound, visit, tails, done, likely, compared: 0 }
+    }
+
+    #[inline(always)]
+    fn is_done(&self, number: usize) -> bool {
+        self.done[number / 64] >> (number % 64) & 1 == 1
+    }
+
+    /// Of the rows from `at` on, those in `near` passed the filter.
+    #[inline(never)]
+    fn note(&mut self, probe: &Probe, at: usize, mut near: u64) {
+        let flipped = self.bound - probe.left();
+        while near != 0 {
+            let place = near.trailing_zeros() as usize;
+            near &= near - 1;
+            let differing = self.table.stride(at)[place] ^ probe.filter;
+            let row = at + place;
+            self.table.prefetch_row(row);
+            self.likely.push(Likely {
+                number: probe.number() as u32,
+                row: row as u32,
+                distance: flipped + differing.count_ones(),
+            });
+        }
+        if self.likely.len() >= LIKELY {
+            self.report();
+        }
+    }
+
+    /// Compares tails and reports. Matches are rare, so this stays out of the loops.
+    #[inline(never)]
+    fn report(&mut self) {
+        for at in 0..self.likely.len() {
+            let Likely { number, row, distance } = self.likely[at];
+            let (number, row) = (number as usize, row as usize);
+            let distance = distance + self.table.tail_distance(row, self.tails[number]);
+            if distance <= self.bound && !self.is_done(number) {
+                let visit = &mut *self.visit;
+                let flow =
+                    self.table.ids(row).try_for_each(|id| visit(number, Match { distance, id }));
+                self.done[number / 64] |= u64::from(flow.is_break()) << (number % 64);
+            }
+        }
+        self.likely.clear();
+    }
+}
+
+/// All these probes, one after the other.
+pub(super) struct Compare<'a, 'b> {
+    pub(super) probes: &'a [Probe],
+    pub(super) answering: &'a mut Answering<'b>,
+}
+
+impl Work for Compare<'_, '_> {
+    type Output = ();
+
+    /// Memory is asked for in two steps, each so far ahead that the next finds it there.
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) {
+        let Self { probes, answering } = self;
+        let table = answering.table;
+        for probe in probes.iter().take(2 * LAG) {
+            table.prefetch_directory(probe.prefix);
+        }
+        for probe in probes.iter().take(LAG) {
+            table.prefetch_bucket(probe.prefix);
+        }
+        for (at, probe) in probes.iter().enumerate() {
+            // Past the end the last probe is asked for again: no branch.
+            let last = probes.len() - 1;
+            table.prefetch_directory(probes[(at + 2 * LAG).min(last)].prefix);
+            table.prefetch_bucket(probes[(at + LAG).min(last)].prefix);
+            if !answering.is_done(probe.number()) {
+                compare(lanes, table, probe, answering);
+            }
+        }
+        answering.report();
+    }
+}
+
+/// A stride reaches into the next buckets when this one is shorter: how many strides a bucket
+/// takes can then be guessed, mostly, and a wrong guess costs more than a few comparisons.
+#[inline(always)]
+fn compare<L: Lanes>(lanes: L, table: &Table, probe: &Probe, answering: &mut Answering<'_>) {
+    let (start, end) = table.bucket(probe.prefix);
+    answering.compared += (end - start) as u64;
+    let left = probe.left();
+    let mut at = start;
+    while at < end {
+        let mut near = 0u64;
+        for (number, window) in table.stride(at).as_chunks().0.iter().enumerate() {
+            let passed = lanes.within_16(window, probe.filter, left);
+            near |= u64::from(passed) << (number * WINDOW);
+        }
+        if near != 0 {
+            let inside = u64::MAX >> (STRIDE - (end - at).min(STRIDE));
+            answering.note(probe, at, near & inside);
+        }
+        at += STRIDE;
+    }
+}
