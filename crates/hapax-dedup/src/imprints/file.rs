@@ -1,4 +1,8 @@
 //! The file around the batches: a header, lengths, checksums.
+//!
+//! A batch that is not whole, because the process that wrote it was killed or the disk was full, ends the
+//! reading with an error; what stands before it has been read. A file of another format, or of a later
+//! version, is refused.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
