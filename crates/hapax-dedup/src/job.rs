@@ -125,7 +125,7 @@ pub fn dry_run(
     let names = StreamName::default();
     let mut clock = Clock::start();
     let (corpus, mut run) = read_all(&source, &names, inputs, options, None, watch, &mut clock)?;
-    let scratch = Scratch::create(options)?;
+    let scratch = Scratch::new();
     let decision = decide_all(&corpus, &earlier, options, &scratch.0, watch)?;
     run.deciding_seconds = clock.lap();
     run.peak_memory = peak_memory();
@@ -171,16 +171,12 @@ fn decide_all<'p>(
     decide(&corpus.pages, &corpus.facts, earlier, options, &threads, scratch)
 }
 
-/// A folder for temporary files where there is no output folder; made only if memory is limited.
+/// A folder for temporary files where there is no output folder; made when it is needed.
 struct Scratch(PathBuf);
 
 impl Scratch {
-    fn create(options: &Options) -> Result<Self, Error> {
-        let path = std::env::temp_dir().join(format!("hapax-dedup-{}", std::process::id()));
-        if options.memory.is_some() {
-            std::fs::create_dir_all(&path).map_err(|e| Error::io("create", &path, e))?;
-        }
-        Ok(Self(path))
+    fn new() -> Self {
+        Self(std::env::temp_dir().join(format!("hapax-dedup-{}", std::process::id())))
     }
 }
 

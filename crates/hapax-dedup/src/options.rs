@@ -43,7 +43,7 @@ pub struct Options {
     pub revisits: bool,
     /// Output folders of earlier jobs: what they kept is not kept again.
     pub against: Vec<PathBuf>,
-    /// How many bytes of memory to use, about; `None` for as many as it takes.
+    /// How many bytes of memory to use, about; `None` for a few times what the pages take.
     pub memory: Option<u64>,
 }
 
@@ -65,13 +65,13 @@ impl Options {
         }
     }
 
-    /// What is left of the memory for a join beside the pages; `None` for as much as it takes.
+    /// How much memory a join may take beside the pages.
     ///
     /// # Errors
     ///
-    /// [`Error::Memory`] when that is too little.
-    pub(crate) fn memory_beside(&self, pages: &Pages) -> Result<Option<usize>, Error> {
-        let Some(memory) = self.memory else { return Ok(None) };
+    /// [`Error::Memory`] when the caller's limit leaves too little.
+    pub(crate) fn memory_beside(&self, pages: &Pages) -> Result<usize, Error> {
+        let Some(memory) = self.memory else { return Ok(ENOUGH_FOR_JOIN.max(2 * pages.bytes())) };
         let pages_take = (pages.bytes() + BESIDE * self.threads.get()) as u64;
         let left = memory.checked_sub(pages_take).filter(|left| *left >= LEAST_FOR_JOIN);
         let Some(left) = left else {
@@ -81,12 +81,15 @@ impl Options {
                 needed: pages_take + LEAST_FOR_JOIN,
             });
         };
-        Ok(Some(usize::try_from(left).unwrap_or(usize::MAX)))
+        Ok(usize::try_from(left).unwrap_or(usize::MAX))
     }
 }
 
 /// What each thread takes for reading and fingerprinting, about.
 const BESIDE: usize = 12 << 20;
+/// A join that needs more than this, and more than twice what the pages take, uses temporary files
+/// unless the caller gives it more.
+const ENOUGH_FOR_JOIN: usize = 512 << 20;
 /// The least that a join can do with.
 const LEAST_FOR_JOIN: u64 = 16 << 20;
 

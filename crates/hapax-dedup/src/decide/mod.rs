@@ -5,7 +5,7 @@
 //!   pairs --group--> winners --members asked about the winner--> more pairs --group--> decision
 //! ```
 //!
-//! Grouping is done twice when there are members (see [`near`](crate::near)): a member was compared with
+//! Grouping is done twice when there are members (see `near`): a member was compared with
 //! its leader only, and if the leader does not stay, the member must match the page that
 //! does. One that does not looks for another winner near its leader, and if there is none, the
 //! likes of it choose among themselves.
@@ -99,7 +99,7 @@ pub struct Group<'d, 'p> {
     star: &'d Star,
 }
 
-/// Decides on all pages. Temporary files, if memory is limited, go to `scratch`.
+/// Decides on all pages. Temporary files, if there is need of them, go to the folder `scratch`.
 ///
 /// # Errors
 ///
@@ -122,8 +122,7 @@ pub fn decide<'p>(
     let judge = Judge::new(pages, options.within, options.min_similarity);
     let classes = exact::classes(pages, &table, |page| !known.contains_key(&page));
     let representatives = &classes.representatives;
-    let limit = options.memory_beside(pages)?.map(|memory| (memory, scratch));
-    let joiner = Joiner { executor, limit };
+    let joiner = Joiner { executor, memory: options.memory_beside(pages)?, scratch };
     let near = near::find(representatives, pages, &judge, &table, options.within, &joiner)?;
     let addresses = resolve(facts, pages);
 

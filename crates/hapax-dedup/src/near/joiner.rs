@@ -1,10 +1,13 @@
-//! Joins in memory, or in as much of it as the caller gives, with temporary files.
+//! Joins in a given amount of memory, with temporary files where that is not enough.
+//!
+//! The files are made in a folder of the caller's when they are needed, and are gone when the join is
+//! done.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use hapax::join::{Executor, Pair, PairOptions, Record, Spill, SpilledPairs, pairs};
+use hapax::join::{Executor, Pair, PairOptions, Record, Spill, SpilledPairs};
 
 use crate::error::Error;
 
@@ -12,9 +15,10 @@ use crate::error::Error;
 pub(crate) struct Joiner<'j, E> {
     /// The threads.
     pub(crate) executor: &'j E,
-    /// How much memory a join may take, and the folder for its temporary files; `None` for as
-    /// much as it needs.
-    pub(crate) limit: Option<(usize, &'j Path)>,
+    /// How much memory a join may take.
+    pub(crate) memory: usize,
+    /// Where temporary files go.
+    pub(crate) scratch: &'j Path,
 }
 
 /// Pairs that are handed over at a time.
@@ -28,12 +32,8 @@ impl<E: Executor> Joiner<'_, E> {
         options: &PairOptions,
         mut take: impl FnMut(&[Pair<u32>]),
     ) -> Result<(), Error> {
-        let Some((memory, folder)) = self.limit else {
-            pairs(records, options, self.executor).pairs().chunks(TOGETHER).for_each(take);
-            return Ok(());
-        };
-        let spill = FileSpill { folder: folder.to_owned() };
-        let mut join = SpilledPairs::new(options.clone(), memory, spill, self.executor)?;
+        let spill = FileSpill { folder: self.scratch.to_owned() };
+        let mut join = SpilledPairs::new(options.clone(), self.memory, spill, self.executor)?;
         for record in records {
             join.push(record)?;
         }
@@ -68,7 +68,15 @@ impl FileSpill {
 impl Spill for FileSpill {
     fn append(&mut self, partition: u32, bytes: &[u8]) -> io::Result<()> {
         let path = self.path(partition);
-        OpenOptions::new().append(true).create(true).open(path)?.write_all(bytes)
+        let open = || OpenOptions::new().append(true).create(true).open(&path);
+        let mut file = match open() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                fs::create_dir_all(&self.folder)?;
+                open()?
+            }
+            other => other?,
+        };
+        file.write_all(bytes)
     }
 
     fn read(&mut self, partition: u32, offset: u64, bytes: &mut [u8]) -> io::Result<()> {
@@ -106,8 +114,8 @@ mod tests {
         let records: Vec<Record<u32>> = (0..600_000).map(record).collect();
         let options = PairOptions::within(MaxDistance::new(3).unwrap()).unwrap();
         let scratch = tempfile::tempdir().unwrap();
-        let [in_memory, spilled] = [None, Some((16 << 20, scratch.path()))].map(|limit| {
-            let joiner = Joiner { executor: &OneThread, limit };
+        let [in_memory, spilled] = [1 << 30, 16 << 20].map(|memory| {
+            let joiner = Joiner { executor: &OneThread, memory, scratch: scratch.path() };
             let mut all = Vec::new();
             joiner.pairs(records.clone(), &options, |some| all.extend_from_slice(some)).unwrap();
             all
