@@ -81,6 +81,32 @@ pub enum Error {
         /// What the library said.
         reason: String,
     },
+    /// A file of imprints cannot be used.
+    #[error("cannot use {path}: {what}")]
+    Imprints {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// Less memory than the documents' imprints take.
+    #[error(
+        "{given} bytes of memory are not enough: {documents} documents need {needed}, and more with every document; give more"
+    )]
+    Memory {
+        /// What was given.
+        given: u64,
+        /// How many documents there are so far.
+        documents: usize,
+        /// What they need.
+        needed: u64,
+    },
+    /// Another job is at work in the same folder.
+    #[error("another job is at work in {path}; wait for it, or name another folder")]
+    Busy {
+        /// The folder.
+        path: PathBuf,
+    },
     /// Threads could not be started.
     #[error("cannot start {threads} threads: {reason}")]
     Threads {

@@ -13,11 +13,16 @@ pub(crate) struct Classes {
     pub(crate) copies: Vec<u32>,
 }
 
-/// Sorts pages by what they say: O(n log n), whatever repeats.
-pub(crate) fn classes(pages: &Pages, table: &FactTable<'_>) -> Classes {
+/// Sorts pages that are wanted by what they say: O(n log n), whatever repeats.
+pub(crate) fn classes(
+    pages: &Pages,
+    table: &FactTable<'_>,
+    wanted: impl Fn(u32) -> bool,
+) -> Classes {
     let key = |page: u32| (pages.scope(page), pages.content(page));
-    let mut order: Vec<u32> =
-        (0..pages.len() as u32).filter(|&page| pages.standing(page) != Standing::Empty).collect();
+    let mut order: Vec<u32> = (0..pages.len() as u32)
+        .filter(|&page| pages.standing(page) != Standing::Empty && wanted(page))
+        .collect();
     order.sort_unstable_by_key(|&page| (key(page), page));
     let mut classes = Classes::default();
     for class in order.chunk_by(|&a, &b| key(a) == key(b)) {

@@ -21,6 +21,11 @@ pub(crate) const STANDARD_INPUT: &str = "standard input";
 pub(crate) struct StreamName(Option<String>);
 
 impl StreamName {
+    /// Nothing was copied.
+    pub(crate) fn is_none(&self) -> bool {
+        self.0.is_none()
+    }
+
     /// A file name or id as a user should see it.
     pub(crate) fn clean<'n>(&self, name: &'n str) -> Cow<'n, str> {
         match self.0.as_deref().and_then(|copy| name.strip_prefix(copy)) {

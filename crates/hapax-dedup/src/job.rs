@@ -6,11 +6,14 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use hapax::group::Outcome;
 use hapax_corpus::Source;
 use serde::Serialize;
 
+use crate::against::{self, Earlier, KEPT_IMPRINTS};
 use crate::decide::{Decision, decide};
 use crate::error::Error;
+use crate::imprints::checkpoint::CHECKPOINT;
 use crate::inputs::{self, STANDARD_INPUT, StreamName};
 use crate::options::Options;
 use crate::outputs::{GROUPS, LAST, OutFolder, REMOVED, Summary, Writing, kept_name};
@@ -64,11 +67,19 @@ pub fn dedup(
     options: &Options,
     watch: &mut dyn Watch,
 ) -> Result<Finished, Error> {
-    let folder = OutFolder::open(out)?;
+    let earlier = Earlier::load(&options.against, options)?;
+    let mut folder = OutFolder::open(out)?;
     let (source, names) = inputs::open(inputs, &options.read, || folder.making(STANDARD_INPUT))?;
     let mut clock = Clock::start();
-    let (corpus, mut run) = read_all(&source, &names, inputs, options, watch, &mut clock)?;
-    let decision = decide_all(&corpus, options, watch)?;
+    // Standard input comes once; there is no going on with it.
+    let checkpoint = names.is_none().then(|| folder.making(CHECKPOINT));
+    let checkpoint = checkpoint.as_deref();
+    let (corpus, mut run) =
+        read_all(&source, &names, inputs, options, checkpoint, watch, &mut clock)?;
+    if checkpoint.is_some() {
+        folder.keep_checkpoint();
+    }
+    let decision = decide_all(&corpus, &earlier, options, &folder.making(""), watch)?;
     run.deciding_seconds = clock.lap();
 
     watch.stage(Stage::Writing);
@@ -85,13 +96,17 @@ pub fn dedup(
         revisits: options.revisits,
     };
     work.write(watch, &mut |page, document| examples.see(page, document))?;
+    let pages = &corpus.pages;
+    let stay = |page: &u32| decision.verdict(*page).outcome == Outcome::Kept;
+    let stay = (0..pages.len() as u32).filter(stay);
+    against::write(&folder.making(KEPT_IMPRINTS), options, pages, stay)?;
     let report = report::page(&summary, &decision, &examples, &options.fingerprinter);
     folder.make(REPORT, report.as_bytes())?;
     folder.make(LAST, &json(&summary))?;
     run.writing_seconds = clock.lap();
     run.peak_memory = peak_memory();
     folder.make(RUN, &json(&run))?;
-    let files = folder.publish(&[&kept, GROUPS, REMOVED, REPORT, RUN, LAST])?;
+    let files = folder.publish(&[&kept, KEPT_IMPRINTS, GROUPS, REMOVED, REPORT, RUN, LAST])?;
     Ok(Finished { summary, run, files })
 }
 
@@ -105,11 +120,13 @@ pub fn dry_run(
     options: &Options,
     watch: &mut dyn Watch,
 ) -> Result<Finished, Error> {
+    let earlier = Earlier::load(&options.against, options)?;
     let source = Source::open(inputs, options.read.clone())?;
     let names = StreamName::default();
     let mut clock = Clock::start();
-    let (corpus, mut run) = read_all(&source, &names, inputs, options, watch, &mut clock)?;
-    let decision = decide_all(&corpus, options, watch)?;
+    let (corpus, mut run) = read_all(&source, &names, inputs, options, None, watch, &mut clock)?;
+    let scratch = Scratch::new();
+    let decision = decide_all(&corpus, &earlier, options, &scratch.0, watch)?;
     run.deciding_seconds = clock.lap();
     run.peak_memory = peak_memory();
     let format = options.format.unwrap_or_else(|| corpus.natural_format());
@@ -122,11 +139,12 @@ fn read_all(
     names: &StreamName,
     inputs: &[String],
     options: &Options,
+    checkpoint: Option<&Path>,
     watch: &mut dyn Watch,
     clock: &mut Clock,
 ) -> Result<(Corpus, Run), Error> {
     watch.stage(Stage::Reading);
-    let corpus = read(source, names, options, watch)?;
+    let corpus = read(source, names, options, checkpoint, watch)?;
     if corpus.pages.is_empty() {
         return Err(Error::NoDocuments { inputs: inputs.join(", ") });
     }
@@ -143,12 +161,29 @@ fn read_all(
 
 fn decide_all<'p>(
     corpus: &'p Corpus,
+    earlier: &'p Earlier,
     options: &'p Options,
+    scratch: &Path,
     watch: &mut dyn Watch,
 ) -> Result<Decision<'p>, Error> {
     watch.stage(Stage::Deciding);
     let threads = Threads::new(options.threads)?;
-    decide(&corpus.pages, &corpus.facts, options, &threads)
+    decide(&corpus.pages, &corpus.facts, earlier, options, &threads, scratch)
+}
+
+/// A folder for temporary files where there is no output folder; made when it is needed.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new() -> Self {
+        Self(std::env::temp_dir().join(format!("hapax-dedup-{}", std::process::id())))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
 }
 
 /// One id, one content: otherwise nobody knows which of the two was removed. An address that was

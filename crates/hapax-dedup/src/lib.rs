@@ -9,7 +9,7 @@
 //! # Reading order
 //!
 //! [`read`](mod@read) makes [`Pages`]; [`decide`](mod@decide) says what becomes of them, with `exact` and `near` for
-//! finding copies and `addresses` for redirects. [`Options`] is what a caller can ask.
+//! finding copies, [`against`] for what earlier jobs kept and `addresses` for redirects. [`Options`] is what a caller can ask.
 //!
 //! # What it promises
 //!
@@ -25,12 +25,14 @@
 //! `hapax`.
 
 mod addresses;
+pub mod against;
 pub mod decide;
 mod error;
 mod exact;
 mod facts;
 pub mod html;
 mod imprint;
+mod imprints;
 mod inputs;
 mod job;
 mod near;
@@ -45,6 +47,7 @@ mod threads;
 mod watch;
 
 pub use addresses::Address;
+pub use against::Earlier;
 pub use decide::{Decision, Effort, Group, Verdict, decide};
 pub use error::Error;
 pub use job::{Finished, Run, dedup, dry_run};

@@ -5,11 +5,15 @@
 
 use std::fmt;
 use std::num::NonZero;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use hapax::fingerprint::{Estimate, Fingerprinter, MaxDistance};
 use hapax::group::{Rules, Scope};
 use hapax_corpus::ReadOptions;
+
+use crate::error::Error;
+use crate::pages::Pages;
 
 /// The distance within which pages are proposed, unless the caller says otherwise.
 pub const DEFAULT_WITHIN: u8 = 6;
@@ -37,6 +41,10 @@ pub struct Options {
     pub format: Option<KeptFormat>,
     /// In WARC, put a revisit record where a document was removed.
     pub revisits: bool,
+    /// Output folders of earlier jobs: what they kept is not kept again.
+    pub against: Vec<PathBuf>,
+    /// How many bytes of memory to use, about; `None` for a few times what the pages take.
+    pub memory: Option<u64>,
 }
 
 impl Options {
@@ -52,9 +60,38 @@ impl Options {
             threads: std::thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN),
             format: None,
             revisits: false,
+            against: Vec::new(),
+            memory: None,
         }
     }
+
+    /// How much memory a join may take beside the pages.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Memory`] when the caller's limit leaves too little.
+    pub(crate) fn memory_beside(&self, pages: &Pages) -> Result<usize, Error> {
+        let Some(memory) = self.memory else { return Ok(ENOUGH_FOR_JOIN.max(2 * pages.bytes())) };
+        let pages_take = (pages.bytes() + BESIDE * self.threads.get()) as u64;
+        let left = memory.checked_sub(pages_take).filter(|left| *left >= LEAST_FOR_JOIN);
+        let Some(left) = left else {
+            return Err(Error::Memory {
+                given: memory,
+                documents: pages.len(),
+                needed: pages_take + LEAST_FOR_JOIN,
+            });
+        };
+        Ok(usize::try_from(left).unwrap_or(usize::MAX))
+    }
 }
+
+/// What each thread takes for reading and fingerprinting, about.
+const BESIDE: usize = 12 << 20;
+/// A join that needs more than this, and more than twice what the pages take, uses temporary files
+/// unless the caller gives it more.
+const ENOUGH_FOR_JOIN: usize = 512 << 20;
+/// The least that a join can do with.
+const LEAST_FOR_JOIN: u64 = 16 << 20;
 
 /// The least Jaccard similarity of two pages' sets of shingles, inclusive.
 ///

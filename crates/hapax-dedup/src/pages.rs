@@ -84,6 +84,7 @@ pub struct Pages {
     scopes: Vec<ScopeKey>,
     /// Only of pages that name one.
     canonicals: BTreeMap<u32, Box<str>>,
+    canonical_bytes: usize,
 }
 
 const UNKNOWN_TIME: i64 = i64::MIN;
@@ -120,6 +121,7 @@ impl Pages {
         }
         if let Some(canonical) = &page.canonical {
             self.canonicals.insert(position, canonical.as_str().into());
+            self.canonical_bytes += canonical.len() + size_of::<(u32, Box<str>)>();
         }
     }
 
@@ -219,8 +221,6 @@ impl Pages {
 
     /// What all of this takes up in memory.
     pub fn bytes(&self) -> usize {
-        let canonicals: usize =
-            self.canonicals.values().map(|it| it.len() + size_of::<(u32, Box<str>)>()).sum();
         self.ids.bytes()
             + self.urls.bytes()
             + size_of_val(&self.contents[..])
@@ -231,7 +231,7 @@ impl Pages {
             + size_of_val(&self.fetched[..])
             + size_of_val(&self.words[..])
             + size_of_val(&self.scopes[..])
-            + canonicals
+            + self.canonical_bytes
     }
 }
 

@@ -4,16 +4,18 @@
 //! corpus, so nothing depends on how many threads there are. A thread holds one batch.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use hapax_corpus::{Batch, Entry, Fact, Original, Reason, Source};
 
 use crate::error::Error;
 use crate::imprint::Imprinter;
+use crate::imprints::ImprintBatch;
+use crate::imprints::checkpoint::{self, Checkpoint};
 use crate::inputs::StreamName;
 use crate::options::{KeptFormat, Options};
-use crate::pages::{NewPage, Pages};
+use crate::pages::Pages;
 use crate::watch::Watch;
 
 /// What the first reading found.
@@ -56,7 +58,8 @@ impl Corpus {
     }
 }
 
-/// Reads all of a source.
+/// Reads all of a source. What a checkpoint has is not worked on again, and what is new is added
+/// to it.
 ///
 /// # Errors
 ///
@@ -65,14 +68,33 @@ pub(crate) fn read(
     source: &Source,
     names: &StreamName,
     options: &Options,
+    checkpoint: Option<&Path>,
     watch: &mut dyn Watch,
 ) -> Result<Corpus, Error> {
+    let mut corpus = Corpus::default();
+    let mut checkpoint = match checkpoint {
+        None => None,
+        Some(path) => {
+            let header = checkpoint::header(source, options);
+            Some(Checkpoint::open(path, &header, |batch| corpus.add(batch))?)
+        }
+    };
+    let done = checkpoint.as_ref().and_then(Checkpoint::done);
+    if done.is_some() {
+        watch.resumed(corpus.pages.len() as u64);
+    }
     let idle: Mutex<Vec<Imprinter>> = Mutex::new(Vec::new());
     let lock = || idle.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut corpus = Corpus::default();
     source.in_order(
         options.threads,
         |batch| {
+            if done >= Some((batch.part as u64, batch.index as u64)) {
+                return Decoded {
+                    again: true,
+                    input_bytes: batch.input_bytes,
+                    ..Decoded::default()
+                };
+            }
             let ready = lock().pop();
             let mut imprinter =
                 ready.unwrap_or_else(|| Imprinter::new(&options.fingerprinter, &options.scope));
@@ -80,34 +102,52 @@ pub(crate) fn read(
             lock().push(imprinter);
             decoded
         },
-        |decoded| corpus.take(decoded, watch),
+        |decoded| {
+            corpus.take(decoded, checkpoint.as_mut(), watch)?;
+            // Better now than after hours.
+            options.memory_beside(&corpus.pages).map(drop)
+        },
     )?;
     Ok(corpus)
 }
 
 impl Corpus {
-    fn take(&mut self, decoded: Decoded, watch: &mut dyn Watch) -> Result<(), Error> {
+    fn take(
+        &mut self,
+        decoded: Decoded,
+        checkpoint: Option<&mut Checkpoint>,
+        watch: &mut dyn Watch,
+    ) -> Result<(), Error> {
         for bad in &decoded.bad {
             watch.skipped(bad);
         }
         if let Some(error) = decoded.stopped {
             return Err(error.into());
         }
-        if self.pages.len() + decoded.pages.len() > Pages::MOST {
+        let documents = decoded.batch.pages.len() as u64;
+        if let Some(checkpoint) = checkpoint.filter(|_| !decoded.again) {
+            checkpoint.add(&decoded.batch)?;
+        }
+        if !decoded.again {
+            self.add(decoded.batch)?;
+        }
+        watch.progress(documents, decoded.input_bytes);
+        Ok(())
+    }
+
+    fn add(&mut self, batch: ImprintBatch) -> Result<(), Error> {
+        if self.pages.len() + batch.pages.len() > Pages::MOST {
             return Err(Error::TooMany { most: Pages::MOST });
         }
-        decoded.pages.iter().for_each(|page| self.pages.push(page));
-        self.facts.extend(decoded.facts);
-        let counts = &mut self.counts;
-        counts.body_bytes += decoded.body_bytes;
-        counts.archived += decoded.archived;
-        counts.rows += decoded.rows;
-        counts.bad += decoded.bad.len() as u64;
-        for (reason, count) in decoded.passed {
-            counts.passed += count;
-            counts.error_pages += if matches!(reason, Reason::Status(_)) { count } else { 0 };
-        }
-        watch.progress(decoded.pages.len() as u64, decoded.input_bytes);
+        batch.pages.iter().for_each(|page| self.pages.push(page));
+        self.facts.extend(batch.facts);
+        let (all, more) = (&mut self.counts, &batch.counts);
+        all.body_bytes += more.body_bytes;
+        all.passed += more.passed;
+        all.error_pages += more.error_pages;
+        all.bad += more.bad;
+        all.archived += more.archived;
+        all.rows += more.rows;
         Ok(())
     }
 }
@@ -115,38 +155,43 @@ impl Corpus {
 /// A batch after all the work on it.
 #[derive(Default)]
 struct Decoded {
-    pages: Vec<NewPage>,
-    facts: Vec<Fact>,
-    passed: BTreeMap<Reason, u64>,
+    batch: ImprintBatch,
     bad: Vec<hapax_corpus::Error>,
     stopped: Option<hapax_corpus::Error>,
-    body_bytes: u64,
     input_bytes: u64,
-    archived: u64,
-    rows: u64,
+    /// It was in the checkpoint.
+    again: bool,
 }
 
 impl Decoded {
-    fn of(mut batch: Batch, names: &StreamName, imprinter: &mut Imprinter) -> Self {
-        let mut decoded = Self { input_bytes: batch.input_bytes, ..Self::default() };
-        for entry in batch.entries() {
+    fn of(mut source: Batch, names: &StreamName, imprinter: &mut Imprinter) -> Self {
+        let mut decoded = Self { input_bytes: source.input_bytes, ..Self::default() };
+        let batch = &mut decoded.batch;
+        (batch.part, batch.index) = (source.part as u64, source.index as u64);
+        for entry in source.entries() {
             match entry {
                 Ok(Entry::Document(document)) => {
-                    decoded.body_bytes += document.body.content.as_bytes().len() as u64;
+                    batch.counts.body_bytes += document.body.content.as_bytes().len() as u64;
                     match &document.original {
-                        Original::Warc(_) | Original::Arc(_) => decoded.archived += 1,
-                        Original::Row(_) => decoded.rows += 1,
+                        Original::Warc(_) | Original::Arc(_) => batch.counts.archived += 1,
+                        Original::Row(_) => batch.counts.rows += 1,
                         Original::Nothing | Original::Json(_) => {}
                     }
                     let mut page = imprinter.page(&document);
                     if let Cow::Owned(id) = names.clean(&page.id) {
                         page.id = id;
                     }
-                    decoded.pages.push(page);
+                    batch.pages.push(page);
                 }
-                Ok(Entry::Fact(fact)) => decoded.facts.push(fact),
-                Ok(Entry::Passed { reason, .. }) => *decoded.passed.entry(reason).or_default() += 1,
-                Ok(Entry::Bad(error)) => decoded.bad.push(error),
+                Ok(Entry::Fact(fact)) => batch.facts.push(fact),
+                Ok(Entry::Passed { reason, .. }) => {
+                    batch.counts.passed += 1;
+                    batch.counts.error_pages += u64::from(matches!(reason, Reason::Status(_)));
+                }
+                Ok(Entry::Bad(error)) => {
+                    batch.counts.bad += 1;
+                    decoded.bad.push(error);
+                }
                 Err(error) => decoded.stopped = Some(error),
             }
         }

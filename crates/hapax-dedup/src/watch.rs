@@ -26,6 +26,11 @@ pub trait Watch {
         let _ = (documents, input_bytes);
     }
 
+    /// So many documents were taken over from an interrupted job.
+    fn resumed(&mut self, documents: u64) {
+        let _ = documents;
+    }
+
     /// Something damaged was passed.
     fn skipped(&mut self, why: &Error) {
         let _ = why;

@@ -150,3 +150,39 @@ fn lines_of_two_recipes_and_lines_that_are_none_are_refused() {
     assert!(folder.refusal(1, &["groups", "text.txt"]).contains("between tabs"));
     assert!(folder.refusal(1, &["pairs", "nothing.txt"]).contains("nothing.txt"));
 }
+
+#[test]
+fn a_killed_run_goes_on_where_it_stopped() {
+    let folder = Folder::new();
+    let words = |seed: usize| (0..400).map(move |i| format!("w{} ", (i * 31 + seed * 7) % 5000));
+    let lines: String = (0..12_000)
+        .map(|i| format!("{{\"id\": \"{i}\", \"text\": \"{}\"}}\n", words(i).collect::<String>()))
+        .collect();
+    folder.write("pages.jsonl", lines);
+    let arguments = ["dedup", "pages.jsonl", "--threads", "1", "-q", "--out"];
+    folder.output(&[&arguments[..], &["whole"]].concat());
+
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_hapax"))
+        .args(arguments)
+        .arg("killed")
+        .current_dir(folder.path(""))
+        .spawn()
+        .unwrap();
+    let checkpoint = folder.path("killed/.hapax-work/imprints");
+    // On a machine so fast that it ends before it is killed there is nothing to go on with.
+    while child.try_wait().unwrap().is_none() {
+        if checkpoint.metadata().is_ok_and(|it| it.len() > 200_000) {
+            child.kill().unwrap();
+        }
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    if !folder.path("killed/summary.json").exists() {
+        let told =
+            stderr(&folder.hapax(&["dedup", "pages.jsonl", "--out", "killed"]).assert().code(0));
+        assert!(told.contains("going on with an interrupted run"), "{told}");
+    }
+    for name in ["kept.jsonl", "groups.parquet", "report.html", "summary.json", "kept.imprints"] {
+        let (one, other) = (format!("whole/{name}"), format!("killed/{name}"));
+        assert!(folder.read(&one) == folder.read(&other), "{name}");
+    }
+}

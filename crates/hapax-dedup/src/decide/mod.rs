@@ -15,20 +15,29 @@
 //! What [`hapax::group::batch`] promises: no document goes for being like one that is like the one
 //! that stays. The decision depends on the pages and their order alone.
 
+mod attach;
+mod company;
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use hapax::group::{
-    BatchInput, Grouping, NearPair, Outcome, PageFacts, Placement, Reason, Rules, Star,
+    DecidedBy, Grouping, NearPair, Outcome, PageFacts, Placement, Reason, Rules, Star,
 };
-use hapax::group::{DecidedBy, ScopeKey};
 use hapax::join::Executor;
 use hapax_corpus::Fact;
 
+use attach::attach;
+use company::Company;
+
 use crate::addresses::{Address, resolve};
+use crate::against::{self, Earlier, Known};
 use crate::error::Error;
 use crate::exact;
 use crate::facts::FactTable;
-use crate::near::{self, Judge, Member, lead};
+use crate::near::{self, Joiner, Judge};
 use crate::options::Options;
 use crate::pages::Pages;
 
@@ -43,6 +52,8 @@ pub struct Decision<'p> {
     company: Vec<u32>,
     facts: Vec<PageFacts<'p>>,
     grouping: Grouping,
+    earlier: &'p Pages,
+    known: BTreeMap<u32, Known>,
     refused: Vec<NearPair>,
     effort: Effort,
 }
@@ -73,6 +84,8 @@ pub struct Verdict {
     pub outcome: Outcome,
     /// The position of the document that stays instead; its own when it stays.
     pub winner: u32,
+    /// The winner was kept by an earlier job: its position is one among those documents.
+    pub earlier: bool,
     /// Bits between the two.
     pub distance: u8,
     /// Estimated similarity of the two.
@@ -86,7 +99,7 @@ pub struct Group<'d, 'p> {
     star: &'d Star,
 }
 
-/// Decides on all pages.
+/// Decides on all pages. Temporary files, if there is need of them, go to the folder `scratch`.
 ///
 /// # Errors
 ///
@@ -94,20 +107,31 @@ pub struct Group<'d, 'p> {
 pub fn decide<'p>(
     pages: &'p Pages,
     facts: &[Fact],
+    earlier: &'p Earlier,
     options: &'p Options,
     executor: &impl Executor,
+    scratch: &Path,
 ) -> Result<Decision<'p>, Error> {
     let rules = &options.keep;
+    let earlier = earlier.pages();
+    let known = match earlier.is_empty() {
+        true => BTreeMap::new(),
+        false => against::known(pages, earlier, options, executor)?,
+    };
     let table = FactTable::new(pages, rules);
     let judge = Judge::new(pages, options.within, options.min_similarity);
-    let classes = exact::classes(pages, &table);
+    let classes = exact::classes(pages, &table, |page| !known.contains_key(&page));
     let representatives = &classes.representatives;
-    let near = near::find(representatives, pages, &judge, &table, options.within, executor)?;
+    let joiner = Joiner { executor, memory: options.memory_beside(pages)?, scratch };
+    let near = near::find(representatives, pages, &judge, &table, options.within, &joiner)?;
     let addresses = resolve(facts, pages);
 
     let mut company = classes.copies;
     company.extend(near.pairs.iter().flat_map(|pair| [pair.a, pair.b]));
     company.extend(near.members.iter().flat_map(|member| [member.page, member.leader]));
+    if pages.len() + addresses.len() > Pages::MOST {
+        return Err(Error::TooMany { most: Pages::MOST });
+    }
     let all = pages.len() as u32;
     for (number, address) in (0..).zip(&addresses) {
         company.extend([address.document, all + number]);
@@ -115,13 +139,13 @@ pub fn decide<'p>(
     company.sort_unstable();
     company.dedup();
 
-    let mut batch = Batch::new(pages, &table, company, addresses);
+    let company = Company::new(pages, &table, company, addresses);
     let mut pairs = near.pairs;
-    let mut grouping = batch.group(rules, &pairs)?;
+    let mut grouping = company.group(rules, &pairs)?;
     if !near.members.is_empty() {
-        let more = attach(&near.members, &pairs, &batch, &grouping, &judge, &table);
+        let more = attach(&near.members, &pairs, &company, &grouping, &judge, &table);
         pairs.extend(more);
-        grouping = batch.group(rules, &pairs)?;
+        grouping = company.group(rules, &pairs)?;
     }
     let effort = Effort {
         candidates: near.candidates,
@@ -132,7 +156,7 @@ pub fn decide<'p>(
         hazy: near.hazy,
         hazy_within: near.seen_within.map(|it| it.bits()),
     };
-    let Batch { addresses, company, facts, .. } = batch;
+    let Company { addresses, pages: company, facts, .. } = company;
     Ok(Decision {
         pages,
         rules,
@@ -140,143 +164,11 @@ pub fn decide<'p>(
         company,
         facts,
         grouping,
+        earlier,
+        known,
         refused: near.refused,
         effort,
     })
-}
-
-/// Pages in company, numbered for grouping.
-struct Batch<'p> {
-    addresses: Vec<Address>,
-    company: Vec<u32>,
-    facts: Vec<PageFacts<'p>>,
-    contents: Vec<Option<hapax::fingerprint::ContentHash>>,
-    scopes: Vec<ScopeKey>,
-    redirects: Vec<(u32, u32)>,
-}
-
-impl<'p> Batch<'p> {
-    fn new(
-        pages: &'p Pages,
-        table: &FactTable<'p>,
-        company: Vec<u32>,
-        addresses: Vec<Address>,
-    ) -> Self {
-        let all = pages.len() as u32;
-        let documents = company.iter().take_while(|&&page| page < all);
-        let mut facts: Vec<PageFacts<'p>> = documents.clone().map(|&page| table.of(page)).collect();
-        let mut contents: Vec<_> = documents.clone().map(|&page| pages.content(page)).collect();
-        let scopes = company.iter().map(|&page| match page < all {
-            true => pages.scope(page),
-            false => ScopeKey::ALL,
-        });
-        let scopes = scopes.collect();
-        let mut batch = Self {
-            addresses,
-            company,
-            facts: Vec::new(),
-            contents: Vec::new(),
-            scopes,
-            redirects: Vec::new(),
-        };
-        for (number, address) in (0..).zip(&batch.addresses) {
-            let url = std::borrow::Cow::Owned(address.url.clone());
-            facts.push(PageFacts { url, ..PageFacts::default() });
-            contents.push(None);
-            let place = |page| batch.place(page).unwrap_or_default();
-            batch.redirects.push((place(all + number), place(address.document)));
-        }
-        (batch.facts, batch.contents) = (facts, contents);
-        batch
-    }
-
-    /// The number of a page in company.
-    fn place(&self, page: u32) -> Option<u32> {
-        self.company.binary_search(&page).ok().map(|place| place as u32)
-    }
-
-    fn group(&mut self, rules: &Rules, pairs: &[NearPair]) -> Result<Grouping, Error> {
-        let numbered: Vec<NearPair> = pairs
-            .iter()
-            .filter_map(|pair| {
-                Some(NearPair { a: self.place(pair.a)?, b: self.place(pair.b)?, ..*pair })
-            })
-            .collect();
-        Ok(Grouping::of(
-            rules,
-            &BatchInput {
-                pages: &self.facts,
-                contents: &self.contents,
-                scopes: &self.scopes,
-                redirects: &self.redirects,
-                pairs: &numbered,
-            },
-        )?)
-    }
-
-    /// Who stays instead of a page.
-    fn winner(&self, grouping: &Grouping, page: u32) -> u32 {
-        match self.place(page) {
-            Some(place) => self.company[grouping.winner(place) as usize],
-            None => page,
-        }
-    }
-}
-
-/// How often those that match no winner choose among themselves.
-const ROUNDS: usize = 16;
-
-/// A pair for every member: with the winner of its leader's group, with another winner its leader
-/// matches, or with one of those that were left over like it.
-fn attach(
-    members: &[Member],
-    pairs: &[NearPair],
-    batch: &Batch<'_>,
-    grouping: &Grouping,
-    judge: &Judge<'_>,
-    table: &FactTable<'_>,
-) -> Vec<NearPair> {
-    let leader_of: BTreeMap<u32, u32> = members.iter().map(|it| (it.page, it.leader)).collect();
-    let root = |mut page: u32| {
-        while let Some(&leader) = leader_of.get(&page) {
-            page = leader;
-        }
-        page
-    };
-    let mut neighbours: Vec<(u32, u32)> =
-        pairs.iter().flat_map(|pair| [(pair.a, pair.b), (pair.b, pair.a)]).collect();
-    neighbours.sort_unstable();
-
-    let mut attached = Vec::with_capacity(members.len());
-    let mut left: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-    for member in members {
-        let root = root(member.leader);
-        let winner = batch.winner(grouping, root);
-        if winner == member.leader {
-            let Member { page, leader, distance, similarity } = *member;
-            attached.push(NearPair { a: leader, b: page, distance, similarity });
-            continue;
-        }
-        let from = neighbours.partition_point(|(page, _)| *page < root);
-        let others = neighbours[from..].iter().take_while(|(page, _)| *page == root);
-        let winners =
-            others.map(|(_, other)| *other).filter(|&it| batch.winner(grouping, it) == it);
-        let mut winners = std::iter::once(winner).chain(winners.take(ROUNDS));
-        match winners.find_map(|winner| judge.confirm(winner, member.page)) {
-            Some(pair) => attached.push(pair),
-            None => left.entry(root).or_default().push(member.page),
-        }
-    }
-    for alike in left.into_values() {
-        let chosen = lead(alike, 2, ROUNDS, judge, table);
-        attached.extend(chosen.members.iter().map(|member| NearPair {
-            a: member.leader,
-            b: member.page,
-            distance: member.distance,
-            similarity: member.similarity,
-        }));
-    }
-    attached
 }
 
 impl<'p> Decision<'p> {
@@ -307,9 +199,25 @@ impl<'p> Decision<'p> {
 
     /// What becomes of a document.
     pub fn verdict(&self, page: u32) -> Verdict {
+        if let Some(known) = self.known.get(&page) {
+            return Verdict {
+                outcome: known.outcome,
+                winner: known.earlier,
+                earlier: true,
+                distance: known.distance,
+                similarity: known.similarity,
+            };
+        }
         match self.placement(page) {
-            None => Verdict { outcome: Outcome::Kept, winner: page, distance: 0, similarity: 1.0 },
+            None => Verdict {
+                outcome: Outcome::Kept,
+                winner: page,
+                earlier: false,
+                distance: 0,
+                similarity: 1.0,
+            },
             Some((place, placement)) => Verdict {
+                earlier: false,
                 outcome: placement.outcome,
                 winner: self.company[self.grouping.winner(place) as usize],
                 distance: placement.distance,
@@ -320,6 +228,9 @@ impl<'p> Decision<'p> {
 
     /// Why a document goes and its winner stays; `None` when it stays.
     pub fn reason(&self, page: u32) -> Option<Reason> {
+        if self.known.contains_key(&page) {
+            return Some(Reason { rule: "earlier", text: "kept by an earlier job".to_owned() });
+        }
         let (place, placement) = self.placement(page)?;
         if placement.decided == Some(DecidedBy::Id) {
             let text = "equal by every rule and URL, and first in the corpus".to_owned();
@@ -331,8 +242,21 @@ impl<'p> Decision<'p> {
     /// Pairs that were proposed and nearly confirmed, the most similar first; their pages ended
     /// in different groups.
     pub fn nearly_alike(&self) -> impl Iterator<Item = &NearPair> {
-        let winner = |page| self.verdict(page).winner;
+        let winner = |page| {
+            let verdict = self.verdict(page);
+            (verdict.earlier, verdict.winner)
+        };
         self.refused.iter().filter(move |pair| winner(pair.a) != winner(pair.b))
+    }
+
+    /// Where the winner of a verdict is found, and its place there.
+    pub fn winner(&self, verdict: &Verdict) -> (&'p Pages, u32) {
+        (if verdict.earlier { self.earlier } else { self.pages }, verdict.winner)
+    }
+
+    /// Documents that go because an earlier job kept one like them, in order.
+    pub fn known(&self) -> impl Iterator<Item = u32> {
+        self.known.keys().copied()
     }
 
     /// Groups of two documents or more, by the position of their winners. Addresses that lead to a
@@ -361,6 +285,3 @@ impl Group<'_, '_> {
         members.map(|&place| self.decision.company[place as usize]).filter(move |&page| page < all)
     }
 }
-
-#[cfg(test)]
-mod tests;

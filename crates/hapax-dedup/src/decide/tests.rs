@@ -6,9 +6,15 @@ use hapax::join::OneThread;
 use hapax_corpus::{Fact, FileId, Place};
 use proptest::prelude::*;
 
+use std::path::Path;
+
 use super::decide;
+use crate::against::Earlier;
 use crate::options::{MinSimilarity, Options};
 use crate::pages::{NewPage, Pages, Standing};
+
+/// No earlier documents.
+static NOTHING: std::sync::LazyLock<Earlier> = std::sync::LazyLock::new(Earlier::default);
 
 fn options() -> Options {
     let recipe = Recipe::built_in("web-1").unwrap();
@@ -107,7 +113,7 @@ proptest! {
     #[test]
     fn without_crowds_the_decision_is_that_of_grouping_all_pairs(list in distinct_pages()) {
         let (pages, options) = (gather(&list), options());
-        let decision = decide(&pages, &[], &options, &OneThread).unwrap();
+        let decision = decide(&pages, &[], &NOTHING, &options, &OneThread, Path::new("")).unwrap();
         let facts: Vec<PageFacts<'_>> = (0..pages.len() as u32).map(|it| pages.facts(it)).collect();
         let contents: Vec<_> = (0..pages.len() as u32).map(|it| pages.content(it)).collect();
         let scopes: Vec<_> = (0..pages.len() as u32).map(|it| pages.scope(it)).collect();
@@ -128,7 +134,7 @@ proptest! {
     #[test]
     fn whoever_goes_matches_the_one_that_stays_and_is_no_better(list in alike_pages()) {
         let (pages, options) = (gather(&list), options());
-        let decision = decide(&pages, &[], &options, &OneThread).unwrap();
+        let decision = decide(&pages, &[], &NOTHING, &options, &OneThread, Path::new("")).unwrap();
         let pairs = slow_pairs(&pages, &options);
         let mut kept = 0;
         for page in 0..pages.len() as u32 {
@@ -177,7 +183,7 @@ fn short_pages_go_only_for_exact_copies_and_empty_ones_never() {
     .map(|(i, (standing, content))| NewPage { standing, ..page(i, content, &[], &[], 0) })
     .collect();
     let (pages, options) = (gather(&list), options());
-    let decision = decide(&pages, &[], &options, &OneThread).unwrap();
+    let decision = decide(&pages, &[], &NOTHING, &options, &OneThread, Path::new("")).unwrap();
     let outcomes: Vec<Outcome> =
         (0..pages.len() as u32).map(|page| decision.verdict(page).outcome).collect();
     use Outcome::{Exact, Kept};
@@ -199,7 +205,7 @@ fn addresses_that_redirect_belong_to_the_group_at_the_end_of_their_chain() {
         redirect("http://000.test/", "http://002.test/"),
     ];
     let (pages, options) = (gather(&list), options());
-    let decision = decide(&pages, &facts, &options, &OneThread).unwrap();
+    let decision = decide(&pages, &facts, &NOTHING, &options, &OneThread, Path::new("")).unwrap();
     let found: Vec<(&str, u32)> =
         decision.addresses().iter().map(|it| (it.url.as_str(), it.document)).collect();
     assert_eq!(found, [("http://old.test/", 1), ("http://middle.test/", 1)]);

@@ -21,10 +21,10 @@ pub(crate) const FEW: usize = 1 << 13;
 /// Pages that are compared with all pages.
 const SAMPLE: usize = 1024;
 /// Pairs a page, on average, that are looked at.
-const BUDGET: f64 = 32.0;
+const BUDGET: f64 = 128.0;
 /// A page of the sample with more pages near it than this stands in haze: twice what the budget
 /// allows.
-const CROWDED: u64 = 128;
+const CROWDED: u64 = 512;
 
 /// Where the haze is, and how far one can see in it.
 #[derive(Debug, PartialEq, Eq)]

@@ -24,13 +24,15 @@
 
 mod crowd;
 mod haze;
+mod joiner;
 mod judge;
 
 use hapax::fingerprint::MaxDistance;
 use hapax::group::NearPair;
-use hapax::join::{Executor, Joined, PairOptions, Record, pairs};
+use hapax::join::{Executor, Pair, PairOptions, Record};
 
 pub(crate) use crowd::{Led, Member, lead};
+pub(crate) use joiner::Joiner;
 pub(crate) use judge::{Judge, Opinion};
 
 use crate::error::Error;
@@ -67,56 +69,83 @@ pub(crate) fn find(
     judge: &Judge<'_>,
     table: &FactTable<'_>,
     within: MaxDistance,
-    executor: &impl Executor,
+    joiner: &Joiner<'_, impl Executor>,
 ) -> Result<Near, Error> {
     let mut near = Near::default();
     for scope in representatives.chunk_by(|&a, &b| pages.scope(a) == pages.scope(b)) {
         let Led { leaders, members, strangers } = crowd::thin_out(scope, pages, judge, table);
         near.members.extend(members);
         near.strangers += strangers;
-        let joined = propose(&leaders, pages, within, executor, &mut near)?;
-        for joined in &joined {
-            near.candidates += joined.pairs().len() as u64;
-            for (confirmed, refused) in confirm(joined, judge, executor) {
-                near.pairs.extend(confirmed);
-                near.refused.extend(refused);
-            }
-        }
-        if joined.len() > 1 {
-            near.pairs.sort_unstable_by_key(|pair| (pair.a, pair.b));
-            near.pairs.dedup_by_key(|pair| (pair.a, pair.b));
-        }
+        near.propose(&leaders, pages, judge, within, joiner)?;
         keep_most_similar(&mut near.refused);
     }
     Ok(near)
 }
 
-/// Pairs of leaders whose fingerprints are near: all of them, or where there is
-/// [`haze`](mod@haze) all that one can see.
-fn propose(
-    leaders: &[u32],
-    pages: &Pages,
-    within: MaxDistance,
-    executor: &impl Executor,
-    near: &mut Near,
-) -> Result<Vec<Joined<u32>>, Error> {
-    let fingerprints: Vec<u64> =
-        leaders.iter().map(|&page| pages.fingerprint(page).to_bits()).collect();
-    let records = |wanted: &dyn Fn(usize) -> bool| -> Vec<Record<u32>> {
-        let all = fingerprints.iter().zip(leaders).enumerate();
-        all.filter(|(at, _)| wanted(*at))
-            .map(|(_, (&fingerprint, &id))| Record { fingerprint, id })
-            .collect()
-    };
-    let wide = PairOptions::within(within)?;
-    let Some(found) = haze::haze(&fingerprints, within, executor) else {
-        return Ok(vec![pairs(records(&|_| true), &wide, executor)]);
-    };
-    near.hazy += found.hazy.iter().filter(|hazy| **hazy).count() as u64;
-    near.seen_within = Some(near.seen_within.map_or(found.narrow, |it| it.min(found.narrow)));
-    let clear = pairs(records(&|at| !found.hazy[at]), &wide, executor);
-    let narrow = PairOptions::within(found.narrow)?;
-    Ok(vec![clear, pairs(records(&|_| true), &narrow, executor)])
+impl Near {
+    /// Pairs of leaders whose fingerprints are near and whose sketches confirm it: all of them, or
+    /// where there is [`haze`](mod@haze) all that one can see.
+    fn propose(
+        &mut self,
+        leaders: &[u32],
+        pages: &Pages,
+        judge: &Judge<'_>,
+        within: MaxDistance,
+        joiner: &Joiner<'_, impl Executor>,
+    ) -> Result<(), Error> {
+        let fingerprints: Vec<u64> =
+            leaders.iter().map(|&page| pages.fingerprint(page).to_bits()).collect();
+        let records = |wanted: &dyn Fn(usize) -> bool| -> Vec<Record<u32>> {
+            let all = fingerprints.iter().zip(leaders).enumerate();
+            all.filter(|(at, _)| wanted(*at))
+                .map(|(_, (&fingerprint, &id))| Record { fingerprint, id })
+                .collect()
+        };
+        let twins = Twins::among(leaders, pages);
+        let wide = PairOptions::within(within)?;
+        let mut confirm = |candidates: &[Pair<u32>]| {
+            self.candidates += candidates.len() as u64;
+            for (confirmed, refused) in confirm(candidates, &twins, judge, joiner.executor) {
+                self.pairs.extend(confirmed);
+                self.refused.extend(refused);
+            }
+        };
+        let Some(found) = haze::haze(&fingerprints, within, joiner.executor) else {
+            return joiner.pairs(records(&|_| true), &wide, confirm);
+        };
+        let narrow = PairOptions::within(found.narrow)?;
+        joiner.pairs(records(&|at| !found.hazy[at]), &wide, &mut confirm)?;
+        joiner.pairs(records(&|_| true), &narrow, confirm)?;
+        self.pairs.sort_unstable_by_key(|pair| (pair.a, pair.b));
+        self.pairs.dedup_by_key(|pair| (pair.a, pair.b));
+        self.hazy += found.hazy.iter().filter(|hazy| **hazy).count() as u64;
+        self.seen_within = Some(self.seen_within.map_or(found.narrow, |it| it.min(found.narrow)));
+        Ok(())
+    }
+}
+
+/// Leaders that share a fingerprint. A join names only the first of them.
+struct Twins(Vec<(u32, u32)>);
+
+impl Twins {
+    fn among(leaders: &[u32], pages: &Pages) -> Self {
+        let mut order: Vec<(u64, u32)> =
+            leaders.iter().map(|&page| (pages.fingerprint(page).to_bits(), page)).collect();
+        order.sort_unstable();
+        let mut twins = Vec::new();
+        for same in order.chunk_by(|one, other| one.0 == other.0) {
+            twins.extend(same[1..].iter().map(|&(_, page)| (same[0].1, page)));
+        }
+        twins.sort_unstable();
+        Self(twins)
+    }
+
+    /// The first of them and the others.
+    fn of(&self, first: u32) -> impl Iterator<Item = u32> + Clone {
+        let from = self.0.partition_point(|(page, _)| *page < first);
+        let others = self.0[from..].iter().take_while(move |(page, _)| *page == first);
+        std::iter::once(first).chain(others.map(|(_, twin)| *twin))
+    }
 }
 
 /// How many refused pairs are remembered.
@@ -132,21 +161,15 @@ fn keep_most_similar(pairs: &mut Vec<NearPair>) {
 
 /// Asks the judge about every candidate, and about those that share a candidate's fingerprint.
 fn confirm(
-    joined: &Joined<u32>,
+    candidates: &[Pair<u32>],
+    twins: &Twins,
     judge: &Judge<'_>,
     executor: &impl Executor,
 ) -> Vec<(Vec<NearPair>, Vec<NearPair>)> {
-    let twins = joined.twins();
-    let class = |first: u32| {
-        let from = twins.partition_point(|twin| twin.a < first);
-        let others = twins[from..].iter().take_while(move |twin| twin.a == first);
-        std::iter::once(first).chain(others.map(|twin| twin.b))
-    };
-    let tasks = joined.pairs().chunks(TOGETHER).collect();
-    executor.map(tasks, |candidates: &[_]| {
+    executor.map(candidates.chunks(TOGETHER).collect(), |candidates: &[Pair<u32>]| {
         let (mut confirmed, mut refused) = (Vec::new(), Vec::new());
         for pair in candidates {
-            for (a, b) in class(pair.a).flat_map(|a| class(pair.b).map(move |b| (a, b))) {
+            for (a, b) in twins.of(pair.a).flat_map(|a| twins.of(pair.b).map(move |b| (a, b))) {
                 match judge.opinion(a, b) {
                     Opinion::Alike(pair) => confirmed.push(pair),
                     Opinion::NotAlike(pair) => refused.push(pair),

@@ -3,15 +3,19 @@
 //! Files are made in a hidden folder inside and moved out when all of them are done,
 //! [`LAST`] at the very end: where that file is, the others are.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
+use crate::imprints::checkpoint::CHECKPOINT;
 
 /// The hidden folder.
 pub(crate) const WORK: &str = ".hapax-work";
 /// The file that appears last.
 pub(crate) const LAST: &str = "summary.json";
+
+/// Held by the job that is at work.
+const LOCK: &str = "lock";
 
 /// An output folder in the making.
 #[derive(Debug)]
@@ -20,11 +24,15 @@ pub(crate) struct OutFolder {
     /// It was not there before.
     created: bool,
     done: bool,
+    /// A job that fails leaves its checkpoint.
+    resumable: bool,
+    /// Locked as long as it is open.
+    _lock: File,
 }
 
 impl OutFolder {
     /// Makes sure that the folder is there and empty. What an interrupted job left is not
-    /// counted.
+    /// counted; of that the checkpoint stays.
     pub(crate) fn open(path: &Path) -> Result<Self, Error> {
         let created = match fs::read_dir(path) {
             Ok(entries) => {
@@ -43,10 +51,40 @@ impl OutFolder {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => true,
             Err(error) => return Err(Error::io("list", path, error)),
         };
-        let folder = Self { path: path.to_owned(), created, done: false };
-        let work = folder.path.join(WORK);
+        let work = path.join(WORK);
         fs::create_dir_all(&work).map_err(|e| Error::io("create", &work, e))?;
+        let lock = work.join(LOCK);
+        let file = File::create(&lock).map_err(|e| Error::io("create", &lock, e))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(fs::TryLockError::WouldBlock) => {
+                return Err(Error::Busy { path: path.to_owned() });
+            }
+            Err(fs::TryLockError::Error(error)) => return Err(Error::io("lock", &lock, error)),
+        }
+        let folder =
+            Self { path: path.to_owned(), created, done: false, resumable: false, _lock: file };
+        folder.clear(true)?;
         Ok(folder)
+    }
+
+    /// From now on a failure is not the input's, and the same job can go on later.
+    pub(crate) fn keep_checkpoint(&mut self) {
+        self.resumable = true;
+    }
+
+    /// Removes what is in the hidden folder, with or without the checkpoint.
+    fn clear(&self, keep_checkpoint: bool) -> Result<(), Error> {
+        let work = self.path.join(WORK);
+        let cannot = |cause| Error::io("clear", &work, cause);
+        for entry in fs::read_dir(&work).map_err(cannot)? {
+            let entry = entry.map_err(cannot)?;
+            let name = entry.file_name();
+            if name != LOCK && !(keep_checkpoint && name == CHECKPOINT) {
+                fs::remove_file(entry.path()).map_err(cannot)?;
+            }
+        }
+        Ok(())
     }
 
     /// Where a file is made.
@@ -57,7 +95,7 @@ impl OutFolder {
     /// Writes a whole file where it is made.
     pub(crate) fn make(&self, name: &str, bytes: &[u8]) -> Result<(), Error> {
         let path = self.making(name);
-        let written = fs::File::create(&path).and_then(|mut file| {
+        let written = File::create(&path).and_then(|mut file| {
             std::io::Write::write_all(&mut file, bytes)?;
             file.sync_all()
         });
@@ -77,7 +115,7 @@ impl OutFolder {
         let work = self.path.join(WORK);
         fs::remove_dir_all(&work).map_err(|e| Error::io("remove", &work, e))?;
         // The renames are on disk when the folder is. Not every system can sync a folder.
-        if let Ok(folder) = fs::File::open(&self.path) {
+        if let Ok(folder) = File::open(&self.path) {
             let _ = folder.sync_all();
         }
         Ok(paths)
@@ -86,7 +124,11 @@ impl OutFolder {
 
 impl Drop for OutFolder {
     fn drop(&mut self) {
-        if !self.done {
+        if self.done {
+            return;
+        }
+        let _ = self.clear(self.resumable);
+        if !self.resumable {
             let _ = fs::remove_dir_all(self.path.join(WORK));
             if self.created {
                 // Only if it is empty.

@@ -18,7 +18,7 @@ pub(crate) use summary::kept_name;
 pub use summary::{Settings, Summary};
 use tables::{Row, Table};
 
-use crate::decide::Decision;
+use crate::decide::{Decision, Verdict};
 use crate::error::Error;
 use crate::inputs::StreamName;
 use crate::watch::Watch;
@@ -91,15 +91,16 @@ impl Writing<'_> {
         groups: &mut Table,
         removed: &mut Table,
     ) -> Result<(), Error> {
-        let pages = self.decision.pages();
         let verdict = self.decision.verdict(position);
+        let (winners, winner) = self.decision.winner(&verdict);
         let reason = self.decision.reason(position);
         let stays = verdict.outcome == Outcome::Kept;
         let row = Row {
             document: &document.id,
             url: document.url.as_deref(),
-            group: u64::from(verdict.winner),
-            winner: pages.id(verdict.winner),
+            group: self.group(&verdict),
+            winner: winners.id(winner),
+            earlier: verdict.earlier,
             outcome: outcome_name(verdict.outcome),
             distance: (!stays).then_some(verdict.distance),
             similarity: (!stays).then_some(verdict.similarity),
@@ -113,9 +114,9 @@ impl Writing<'_> {
             return Ok(kept.write(document)?);
         }
         if self.revisits {
-            let fetched = pages.facts(verdict.winner).fetched.and_then(|it| i64::try_from(it).ok());
+            let fetched = winners.facts(winner).fetched.and_then(|it| i64::try_from(it).ok());
             let stands = Kept {
-                url: pages.address(verdict.winner),
+                url: winners.address(winner),
                 fetched: fetched.map(Timestamp::from_seconds),
                 record_id: None,
                 exact: verdict.outcome == Outcome::Exact,
@@ -125,15 +126,23 @@ impl Writing<'_> {
         removed.push(&row)
     }
 
+    /// One number for each winner.
+    fn group(&self, verdict: &Verdict) -> u64 {
+        let before = if verdict.earlier { self.decision.pages().len() as u64 } else { 0 };
+        before + u64::from(verdict.winner)
+    }
+
     fn addresses(&self, files: &[String], groups: &mut Table) -> Result<(), Error> {
         for address in self.decision.addresses() {
-            let winner = self.decision.verdict(address.document).winner;
+            let verdict = self.decision.verdict(address.document);
+            let (winners, winner) = self.decision.winner(&verdict);
             let outcome = if address.revisit { "revisit" } else { "redirect" };
             groups.push(&Row {
                 document: &address.url,
                 url: Some(&address.url),
-                group: u64::from(winner),
-                winner: self.decision.pages().id(winner),
+                group: self.group(&verdict),
+                winner: winners.id(winner),
+                earlier: verdict.earlier,
                 outcome,
                 distance: None,
                 similarity: None,

@@ -26,6 +26,8 @@ pub struct Summary {
     pub exact: u64,
     /// Documents that go because another has nearly the same text.
     pub near: u64,
+    /// Of these, documents that go because an earlier job kept the other.
+    pub known: u64,
     /// Groups of two documents or more.
     pub groups: u64,
     /// Documents in the largest of them.
@@ -95,6 +97,8 @@ pub struct Settings {
     pub kept: String,
     /// The inputs as they were given.
     pub inputs: Vec<String>,
+    /// The output folders of earlier jobs, as they were given.
+    pub against: Vec<String>,
 }
 
 impl Summary {
@@ -119,6 +123,7 @@ impl Summary {
             kept: 0,
             exact: 0,
             near: 0,
+            known: 0,
             groups: 0,
             largest_group: 0,
             related_groups: decision.families().iter().map(|it| u64::from(it.stars)).sum(),
@@ -152,6 +157,10 @@ impl Summary {
             for page in group.documents().skip(1) {
                 summary.count_removed(decision, page);
             }
+        }
+        for page in decision.known() {
+            summary.known += 1;
+            summary.count_removed(decision, page);
         }
         summary.kept = summary.documents - summary.exact - summary.near;
         summary
@@ -192,6 +201,7 @@ impl Settings {
             scope: options.scope.to_string(),
             kept: kept_name(format),
             inputs: inputs.to_vec(),
+            against: options.against.iter().map(|it| it.display().to_string()).collect(),
         }
     }
 }

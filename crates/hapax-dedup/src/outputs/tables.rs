@@ -4,8 +4,9 @@
 //! |---|---|
 //! | `document` | the document's id |
 //! | `url` | its address, null without one |
-//! | `group` | number of the winner in the corpus, from 0: equal within a group |
+//! | `group` | number of the winner in the corpus, from 0: equal within a group; earlier winners count on behind it |
 //! | `winner` | id of the document that stays |
+//! | `earlier` | whether that document was kept by an earlier job |
 //! | `outcome` | `kept`, `exact`, `near`; `redirect`, `revisit` for addresses without a document |
 //! | `distance` | bits between it and the winner; null for the winner and for addresses |
 //! | `similarity` | estimated similarity with the winner, 0 to 1; null as above |
@@ -16,7 +17,9 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow_array::builder::{Float32Builder, StringBuilder, UInt8Builder, UInt64Builder};
+use arrow_array::builder::{
+    BooleanBuilder, Float32Builder, StringBuilder, UInt8Builder, UInt64Builder,
+};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use parquet::arrow::ArrowWriter;
@@ -35,6 +38,7 @@ pub(crate) struct Row<'a> {
     pub(crate) url: Option<&'a str>,
     pub(crate) group: u64,
     pub(crate) winner: &'a str,
+    pub(crate) earlier: bool,
     pub(crate) outcome: &'static str,
     pub(crate) distance: Option<u8>,
     pub(crate) similarity: Option<f32>,
@@ -59,6 +63,7 @@ struct Columns {
     url: StringBuilder,
     group: UInt64Builder,
     winner: StringBuilder,
+    earlier: BooleanBuilder,
     outcome: StringBuilder,
     distance: UInt8Builder,
     similarity: Float32Builder,
@@ -114,6 +119,7 @@ fn schema() -> SchemaRef {
         text("url", true),
         Field::new("group", DataType::UInt64, false),
         text("winner", false),
+        Field::new("earlier", DataType::Boolean, false),
         text("outcome", false),
         Field::new("distance", DataType::UInt8, true),
         Field::new("similarity", DataType::Float32, true),
@@ -130,6 +136,7 @@ impl Columns {
         self.url.append_option(row.url);
         self.group.append_value(row.group);
         self.winner.append_value(row.winner);
+        self.earlier.append_value(row.earlier);
         self.outcome.append_value(row.outcome);
         self.distance.append_option(row.distance);
         self.similarity.append_option(row.similarity);
@@ -145,6 +152,7 @@ impl Columns {
             Arc::new(self.url.finish()),
             Arc::new(self.group.finish()),
             Arc::new(self.winner.finish()),
+            Arc::new(self.earlier.finish()),
             Arc::new(self.outcome.finish()),
             Arc::new(self.distance.finish()),
             Arc::new(self.similarity.finish()),

@@ -110,6 +110,7 @@ fn totals(out: &mut String, summary: &Summary) {
     tile(summary.groups, "groups of two documents or more".to_owned());
     tile(summary.largest_group, "documents in the largest group".to_owned());
     for (value, about) in [
+        (summary.known, "of the removed: kept by an earlier job"),
         (summary.related_groups, "groups related by a chain, which were not merged"),
         (summary.too_short, "documents too short to judge: exact copies only"),
         (summary.without_words + summary.empty, "documents without words"),
@@ -311,6 +312,9 @@ fn settings(out: &mut String, summary: &Summary) {
         out.push_str(&format!("<dt>{name}</dt><dd>{value}</dd>"));
     };
     line("inputs", Cow::Owned(escape(&set.inputs.join(", ")).into_owned()));
+    if !set.against.is_empty() {
+        line("against", Cow::Owned(escape(&set.against.join(", ")).into_owned()));
+    }
     line("recipe", Cow::Owned(format!("<code>{}</code>", escape(&set.recipe))));
     line("within", Cow::Owned(format!("{} bits of 64", set.within)));
     line("min-similarity", Cow::Owned(set.min_similarity.to_string()));

@@ -3,11 +3,13 @@
 //! - [`sample`]: the bundled sample against what is known about it.
 //! - [`formats`]: the same pages from every format, and what is written.
 //! - [`crowds`]: repeated pages and templates cost linear work.
+//! - [`again`]: the next crawl, and the same job after an interruption.
 //! - [`bad_input`]: nothing half-written, whatever is wrong.
 //! - [`folder`]: a temporary folder, jobs run in it, and their tables.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
+mod again;
 mod bad_input;
 mod crowds;
 mod folder;

@@ -33,6 +33,7 @@ The output folder holds, all of it or nothing:
   kept.*            documents that stay, as they were read (kept.warc.gz, kept.parquet, kept.jsonl)
   groups.parquet    every document: its group, its winner, distance, similarity, and what decided
   removed.parquet   the same for documents that went
+  kept.imprints     what --against needs of the kept documents
   report.html       the same to look at, with examples side by side
   summary.json      the numbers; run.json what the run took
 
@@ -43,6 +44,7 @@ Winner rules for --keep, most important first:
 Examples:
   hapax dedup crawl/*.warc.gz --out clean
   hapax dedup pages.jsonl.zst --text-field article --keep \"score, longest\" --out clean
+  hapax dedup next/*.warc.gz --against clean --out clean-2
   hapax dedup site/ --scope host --min-similarity 0.9 --out clean
   hapax dedup @files.txt --dry-run")]
 pub(crate) struct Arguments {
@@ -53,6 +55,10 @@ pub(crate) struct Arguments {
     /// The folder for results; it must be new or empty
     #[arg(long, value_name = "DIR", required_unless_present = "dry_run")]
     out: Option<PathBuf>,
+
+    /// An earlier output folder: what it kept is not kept again; may be given several times
+    #[arg(long, value_name = "DIR")]
+    against: Vec<PathBuf>,
 
     /// Say what would happen and write nothing
     #[arg(long)]
@@ -111,6 +117,11 @@ pub(crate) struct Arguments {
     /// Number of threads [default: all cores]
     #[arg(long, value_name = "N", value_parser = crate::inputs::threads)]
     threads: Option<NonZeroUsize>,
+
+    /// Memory to use, about, such as 4GB; joins that need more use temporary files [default: as
+    /// much as it takes]
+    #[arg(long, value_name = "SIZE", value_parser = super::plan::quantity::bytes)]
+    memory: Option<u64>,
 
     /// Write the summary to standard output, as JSON
     #[arg(long)]
@@ -222,6 +233,8 @@ impl Arguments {
         options.scope = self.scope.clone();
         options.format = self.format;
         options.revisits = self.revisits;
+        options.against = self.against.clone();
+        options.memory = self.memory;
         if let Some(threads) = self.threads {
             options.threads = threads;
         }
@@ -291,6 +304,12 @@ impl Watch for Shown {
 
     fn progress(&mut self, documents: u64, _input_bytes: u64) {
         self.progress.pages(documents);
+    }
+
+    fn resumed(&mut self, documents: u64) {
+        let documents = readable::counted(documents, "document");
+        self.progress
+            .note(&format!("going on with an interrupted run: {documents} were read before"));
     }
 
     fn skipped(&mut self, why: &hapax_corpus::Error) {

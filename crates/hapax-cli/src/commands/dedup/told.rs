@@ -42,6 +42,11 @@ fn notes(summary: &Summary) -> Vec<String> {
     let noted =
         |n: u64, noun: &str, what: &str| (n > 0).then(|| format!("{} {what}", counted(n, noun)));
     [
+        noted(
+            summary.known,
+            "document",
+            "of the removed ones known: an earlier job kept it or its like",
+        ),
         noted(summary.too_short, "document", "too short to judge: only exact copies were removed"),
         noted(summary.without_words + summary.empty, "document", "without words"),
         noted(

@@ -1,0 +1,254 @@
+//! A batch of imprints as bytes.
+//!
+//! | field | bytes |
+//! |---|---|
+//! | part and index of the batch in its corpus | 8, 8 |
+//! | body bytes, passed, error pages, bad, archived, rows | 8 each |
+//! | number of facts; for each: kind (0 redirect, 1 revisit), from, to, place | 4; 1, text, text, 32 |
+//! | number of pages; for each: id, url, canonical | 4; text, text, 1 or 1 and text |
+//! | - content hash, standing, fingerprint, words, scope | 16, 1, 8, 4, 8 |
+//! | - sketch, of pages that have words | 128 |
+//! | - score, time of fetching | 1 or 1 and 8, each |
+//!
+//! A text is its length in 4 bytes and UTF-8; something that may be missing is a 0, or a 1 and its bytes.
+
+use hapax::fingerprint::{ContentHash, Fingerprint, Sketch};
+use hapax::group::ScopeKey;
+use hapax_corpus::{Fact, FileId, Place};
+
+use crate::pages::{NewPage, Standing};
+use crate::read::ReadCounts;
+
+/// What came of a batch of a corpus.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct ImprintBatch {
+    pub(crate) part: u64,
+    pub(crate) index: u64,
+    pub(crate) counts: ReadCounts,
+    pub(crate) facts: Vec<Fact>,
+    pub(crate) pages: Vec<NewPage>,
+}
+
+impl ImprintBatch {
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(256 * self.pages.len() + 128);
+        let ReadCounts { body_bytes, passed, error_pages, bad, archived, rows } = self.counts;
+        for number in [self.part, self.index, body_bytes, passed, error_pages, bad, archived, rows]
+        {
+            bytes.extend(number.to_le_bytes());
+        }
+        bytes.extend((self.facts.len() as u32).to_le_bytes());
+        for fact in &self.facts {
+            let (kind, place) = match fact {
+                Fact::Redirect { place, .. } => (0, place),
+                Fact::Revisit { place, .. } => (1, place),
+            };
+            let (from, to) = fact.addresses();
+            bytes.push(kind);
+            put_text(&mut bytes, from);
+            put_text(&mut bytes, to);
+            bytes.extend(place.file.0.to_le_bytes());
+            for number in [place.number, place.member, place.within] {
+                bytes.extend(number.to_le_bytes());
+            }
+            bytes.extend(place.length.to_le_bytes());
+        }
+        bytes.extend((self.pages.len() as u32).to_le_bytes());
+        self.pages.iter().for_each(|page| put_page(&mut bytes, page));
+        bytes
+    }
+
+    /// `None` when these are not the bytes of a batch.
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let mut from = Cursor(bytes);
+        let mut numbers = [0; 8];
+        for number in &mut numbers {
+            *number = from.u64()?;
+        }
+        let [part, index, body_bytes, passed, error_pages, bad, archived, rows] = numbers;
+        let counts = ReadCounts { body_bytes, passed, error_pages, bad, archived, rows };
+        let facts = (0..from.u32()?).map(|_| from.fact()).collect::<Option<_>>()?;
+        let pages = (0..from.u32()?).map(|_| from.page()).collect::<Option<_>>()?;
+        from.0.is_empty().then_some(Self { part, index, counts, facts, pages })
+    }
+}
+
+fn put_text(bytes: &mut Vec<u8>, text: &str) {
+    bytes.extend((text.len() as u32).to_le_bytes());
+    bytes.extend_from_slice(text.as_bytes());
+}
+
+fn put_page(bytes: &mut Vec<u8>, page: &NewPage) {
+    put_text(bytes, &page.id);
+    put_text(bytes, &page.url);
+    bytes.push(u8::from(page.canonical.is_some()));
+    if let Some(canonical) = &page.canonical {
+        put_text(bytes, canonical);
+    }
+    bytes.extend(page.content.to_bytes());
+    bytes.push(page.standing as u8);
+    bytes.extend(page.fingerprint.to_bits().to_le_bytes());
+    bytes.extend(page.words.to_le_bytes());
+    bytes.extend(page.scope.0.to_le_bytes());
+    if has_words(page.standing) {
+        bytes.extend(page.sketch.to_bytes());
+    }
+    for number in [page.score.map(f64::to_bits), page.fetched.map(i64::cast_unsigned)] {
+        bytes.push(u8::from(number.is_some()));
+        if let Some(number) = number {
+            bytes.extend(number.to_le_bytes());
+        }
+    }
+}
+
+const fn has_words(standing: Standing) -> bool {
+    matches!(standing, Standing::Judged | Standing::TooShort)
+}
+
+/// Bytes that are still to be read.
+struct Cursor<'b>(&'b [u8]);
+
+impl<'b> Cursor<'b> {
+    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (array, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(*array)
+    }
+
+    fn u8(&mut self) -> Option<u8> {
+        self.array::<1>().map(|[byte]| byte)
+    }
+
+    fn u32(&mut self) -> Option<u32> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    fn u64(&mut self) -> Option<u64> {
+        self.array().map(u64::from_le_bytes)
+    }
+
+    fn text(&mut self) -> Option<&'b str> {
+        let length = self.u32()? as usize;
+        let (text, rest) = self.0.split_at_checked(length)?;
+        self.0 = rest;
+        std::str::from_utf8(text).ok()
+    }
+
+    fn optional<T>(&mut self, read: impl FnOnce(&mut Self) -> Option<T>) -> Option<Option<T>> {
+        match self.u8()? {
+            0 => Some(None),
+            1 => read(self).map(Some),
+            _ => None,
+        }
+    }
+
+    fn fact(&mut self) -> Option<Fact> {
+        let kind = self.u8()?;
+        let (from, to) = (self.text()?.to_owned(), self.text()?.to_owned());
+        let place = Place {
+            file: FileId(self.u32()?),
+            number: self.u64()?,
+            member: self.u64()?,
+            within: self.u64()?,
+            length: self.u32()?,
+        };
+        match kind {
+            0 => Some(Fact::Redirect { from, to, place }),
+            1 => Some(Fact::Revisit { from, to, place }),
+            _ => None,
+        }
+    }
+
+    fn page(&mut self) -> Option<NewPage> {
+        let (id, url) = (self.text()?.to_owned(), self.text()?.to_owned());
+        let canonical = self.optional(|from| from.text().map(str::to_owned))?;
+        let content = ContentHash::from_bytes(self.array()?);
+        let standing = self.u8()?;
+        let standing = Standing::ALL.into_iter().find(|it| *it as u8 == standing)?;
+        let fingerprint = Fingerprint::from_bits(self.u64()?);
+        let (words, scope) = (self.u32()?, ScopeKey(self.u64()?));
+        let sketch = if has_words(standing) { self.array()? } else { [0; 128] };
+        Some(NewPage {
+            id,
+            url,
+            canonical,
+            content,
+            standing,
+            fingerprint,
+            sketch: Sketch::from_bytes(&sketch),
+            score: self.optional(Self::u64)?.map(f64::from_bits),
+            fetched: self.optional(Self::u64)?.map(u64::cast_signed),
+            words,
+            scope,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn page() -> impl Strategy<Value = NewPage> {
+        let names = (".{0,9}", ".{0,9}", prop::option::of(".{0,5}"));
+        let numbers = (any::<u64>(), any::<u32>(), any::<u64>(), any::<[u8; 16]>(), any::<u8>());
+        let facts = (prop::option::of(-1e9..1e9f64), any::<Option<i64>>(), 0usize..5);
+        (names, numbers, facts).prop_map(
+            |((id, url, canonical), numbers, (score, fetched, standing))| {
+                let (bits, words, scope, content, sketch) = numbers;
+                let standing = Standing::ALL[standing];
+                NewPage {
+                    id,
+                    url,
+                    canonical,
+                    content: ContentHash::from_bytes(content),
+                    standing,
+                    fingerprint: Fingerprint::from_bits(bits),
+                    sketch: Sketch::from_bytes(
+                        &[if has_words(standing) { sketch } else { 0 }; 128],
+                    ),
+                    score,
+                    fetched,
+                    words,
+                    scope: ScopeKey(scope),
+                }
+            },
+        )
+    }
+
+    fn batch() -> impl Strategy<Value = ImprintBatch> {
+        let place = Place { file: FileId(3), number: 4, member: 5, within: 6, length: 7 };
+        let fact =
+            (any::<bool>(), ".{0,5}", ".{0,5}").prop_map(
+                move |(revisit, from, to)| match revisit {
+                    true => Fact::Revisit { from, to, place },
+                    false => Fact::Redirect { from, to, place },
+                },
+            );
+        let lists = (prop::collection::vec(fact, 0..4), prop::collection::vec(page(), 0..6));
+        (any::<u64>(), any::<u64>(), any::<u64>(), lists).prop_map(
+            |(part, index, rows, (facts, pages))| {
+                let counts = ReadCounts { rows, ..ReadCounts::default() };
+                ImprintBatch { part, index, counts, facts, pages }
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn a_batch_comes_back_as_it_went(batch in batch()) {
+            prop_assert_eq!(ImprintBatch::from_bytes(&batch.to_bytes()), Some(batch));
+        }
+
+        #[test]
+        fn a_cut_or_changed_batch_is_no_panic(
+            batch in batch(), cut in any::<prop::sample::Index>(), byte in any::<u8>(),
+        ) {
+            let mut bytes = batch.to_bytes();
+            let at = cut.index(bytes.len());
+            prop_assert_eq!(ImprintBatch::from_bytes(&bytes[..at]), None);
+            bytes[at] ^= byte;
+            let _ = ImprintBatch::from_bytes(&bytes);
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! The file around the batches: a header, lengths, checksums.
+//!
+//! A batch that is not whole, because the process that wrote it was killed or the disk was full, ends the
+//! reading with an error; what stands before it has been read. A file of another format, or of a later
+//! version, is refused.
+
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::batch::ImprintBatch;
+use crate::error::Error;
+
+const MAGIC: &[u8; 8] = b"HAPAXIMP";
+/// The format that is written, and the only one so far.
+const VERSION: u32 = 1;
+const CHECKSUM: usize = 8;
+
+/// Under which circumstances the imprints were made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Header {
+    /// Name and digest of the recipe.
+    pub(crate) recipe: String,
+    /// Who was compared with whom.
+    pub(crate) scope: String,
+    /// Of a checkpoint: a digest of the inputs and how they are read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) inputs: Option<String>,
+}
+
+/// Writes batches one after the other.
+pub(crate) struct ImprintWriter {
+    path: PathBuf,
+    file: BufWriter<File>,
+}
+
+impl ImprintWriter {
+    pub(crate) fn create(path: &Path, header: &Header) -> Result<Self, Error> {
+        let file = File::create(path).map_err(|e| Error::io("create", path, e))?;
+        let mut writer = Self::append_to(path, file);
+        let text = serde_json::to_vec(header).unwrap_or_default();
+        writer.write(MAGIC)?;
+        writer.write(&VERSION.to_le_bytes())?;
+        writer.block(&text)?;
+        Ok(writer)
+    }
+
+    /// Goes on writing behind what is there.
+    pub(crate) fn append_to(path: &Path, file: File) -> Self {
+        Self { path: path.to_owned(), file: BufWriter::new(file) }
+    }
+
+    pub(crate) fn batch(&mut self, batch: &ImprintBatch) -> Result<(), Error> {
+        self.block(&batch.to_bytes())
+    }
+
+    fn block(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        let length = u32::try_from(bytes.len()).map_err(|_| Error::Imprints {
+            path: self.path.clone(),
+            what: "a batch of more than 4 GiB cannot be stored".to_owned(),
+        })?;
+        self.write(&length.to_le_bytes())?;
+        self.write(bytes)?;
+        self.write(&checksum(bytes))
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        self.file.write_all(bytes).map_err(|e| Error::io("write", &self.path, e))
+    }
+
+    /// Hands everything to the system, so that it survives the end of the process.
+    pub(crate) fn flush(&mut self) -> Result<(), Error> {
+        self.file.flush().map_err(|e| Error::io("write", &self.path, e))
+    }
+
+    pub(crate) fn finish(mut self) -> Result<(), Error> {
+        self.flush()?;
+        self.file.get_ref().sync_all().map_err(|e| Error::io("write", &self.path, e))
+    }
+}
+
+/// Reads batches one after the other.
+pub(crate) struct ImprintReader {
+    path: PathBuf,
+    file: BufReader<File>,
+    header: Header,
+    /// Where the last whole batch ends.
+    end: u64,
+}
+
+impl ImprintReader {
+    pub(crate) fn open(path: &Path) -> Result<Self, Error> {
+        let file = File::open(path).map_err(|e| Error::io("open", path, e))?;
+        let header = Header { recipe: String::new(), scope: String::new(), inputs: None };
+        let file = BufReader::new(file);
+        let mut reader = Self { path: path.to_owned(), file, header, end: 0 };
+        let mut start = [0; 12];
+        let read = reader.file.read_exact(&mut start);
+        let version = start[8..].try_into().map(u32::from_le_bytes).unwrap_or_default();
+        if read.is_err() || start[..8] != *MAGIC {
+            return Err(reader.wrong("it is no file of imprints"));
+        }
+        if version != VERSION {
+            let what = format!("its format {version} is not {VERSION}, the one this program reads");
+            return Err(reader.wrong(&what));
+        }
+        reader.end = start.len() as u64;
+        let text = reader.block()?.ok_or_else(|| reader.wrong("it ends in its header"))?;
+        let header = serde_json::from_slice(&text);
+        reader.header = header.map_err(|e| reader.wrong(&format!("its header is damaged: {e}")))?;
+        Ok(reader)
+    }
+
+    pub(crate) fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// Where the last whole batch ends.
+    pub(crate) fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// The next batch; `None` at the end.
+    pub(crate) fn next(&mut self) -> Result<Option<ImprintBatch>, Error> {
+        let before = self.end;
+        let Some(bytes) = self.block()? else { return Ok(None) };
+        let batch = ImprintBatch::from_bytes(&bytes);
+        if batch.is_none() {
+            self.end = before;
+        }
+        batch.map(Some).ok_or_else(|| self.damaged())
+    }
+
+    fn block(&mut self) -> Result<Option<Vec<u8>>, Error> {
+        let mut length = [0; 4];
+        match self.fill(&mut length)? {
+            0 => return Ok(None),
+            4 => {}
+            _ => return Err(self.damaged()),
+        }
+        let length = u32::from_le_bytes(length) as u64;
+        // Grows with what is really there, not with what is claimed.
+        let mut bytes = Vec::new();
+        let read = Read::by_ref(&mut self.file).take(length).read_to_end(&mut bytes);
+        read.map_err(|e| Error::io("read", &self.path, e))?;
+        let mut sum = [0; CHECKSUM];
+        let whole = bytes.len() as u64 == length && self.fill(&mut sum)? == CHECKSUM;
+        if !whole || sum != checksum(&bytes) {
+            return Err(self.damaged());
+        }
+        self.end += 4 + length + CHECKSUM as u64;
+        Ok(Some(bytes))
+    }
+
+    /// How many bytes there were.
+    fn fill(&mut self, into: &mut [u8]) -> Result<usize, Error> {
+        let mut filled = 0;
+        while filled < into.len() {
+            match self.file.read(&mut into[filled..]) {
+                Ok(0) => break,
+                Ok(read) => filled += read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(Error::io("read", &self.path, error)),
+            }
+        }
+        Ok(filled)
+    }
+
+    fn damaged(&self) -> Error {
+        self.wrong(&format!("it is damaged or cut behind byte {}", self.end))
+    }
+
+    fn wrong(&self, what: &str) -> Error {
+        Error::Imprints { path: self.path.clone(), what: what.to_owned() }
+    }
+}
+
+fn checksum(bytes: &[u8]) -> [u8; CHECKSUM] {
+    let mut sum = [0; CHECKSUM];
+    sum.copy_from_slice(&blake3::hash(bytes).as_bytes()[..CHECKSUM]);
+    sum
+}
