@@ -67,11 +67,7 @@ impl Ranking {
                 by_size[size] += by_size[size - 1] * odds;
             }
         }
-        let mut total = 0.0;
-        for size in 0..SIZES {
-            total += by_size[size] * self.sizes[size];
-        }
-        total
+        by_size.iter().zip(&self.sizes).map(|(weight, factor)| weight * factor).sum()
     }
 
     /// The weight of the ranks set in `set`.
