@@ -52,6 +52,9 @@ pub(crate) struct Arguments {
     /// Also the shapes of the flip curve that are not the default, and the aim for each query
     #[arg(long)]
     variants: bool,
+    /// Calibrate on all matches and not only on copies: then `of all` is to be what was asked
+    #[arg(long)]
+    all_matches: bool,
     /// Leave out the thesis's baseline
     #[arg(long)]
     no_baseline: bool,
@@ -200,7 +203,9 @@ impl Bench<'_> {
         let near = exact.find_all_batch(&queries, self.bound)?;
         let mut pairs = Vec::new();
         for (&number, near) in sample.iter().zip(near.iter()) {
-            for copy in near.iter().filter(|m| self.documents.are_copies(number, m.id)) {
+            let wanted =
+                |m: &&Match| self.arguments.all_matches || self.documents.are_copies(number, m.id);
+            for copy in near.iter().filter(wanted) {
                 let [one, other] =
                     [self.documents.asking[number], self.documents.stored[copy.id as usize]];
                 pairs.push((&self.documents.sums[number], one.to_bits() ^ other.to_bits()));

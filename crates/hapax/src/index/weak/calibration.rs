@@ -7,9 +7,9 @@
 //!
 //! | shape | flip probability at strength z | |
 //! |---|---|---|
-//! | logistic | `1 / (1 + exp(a + b z))` | fits best: edits are large and small, and their mixture has a long tail |
-//! | normal | `Phi(-z / s)` | all edits of one size |
-//! | linear | `c (1 - z / 8)` | equation 4.5, since `abs(W)` is 8 rms; only its order is used there |
+//! | logistic | `1 / (1 + exp(a + b z))` | edits are large and small, and their mixture has a long tail |
+//! | normal | `Phi(-z / s)` | all edits of one size; as few probes as the logistic one at 0.95, more at 0.99 |
+//! | linear | `c (1 - z / 8)` | equation 4.5, since the length of W is 8 rms; six times the probes |
 //!
 //! What this module does not know: tables, prefixes and bounds of an index. What follows from a
 //! calibration for an index is its [`plan`](super::plan).
