@@ -1,20 +1,28 @@
 """Corpus deduplication from HTML to the list of removed documents, beside rensa and text-dedup.
 
-    python3 bench/dedup/compare.py PAGES.jsonl [--truth REFPAIRS.tsv]
+    python3 bench/dedup/compare.py PAGES.jsonl [--truth TRUTH.tsv] [--text-dedup PAGES] [--threads]
 
-PAGES.jsonl has `id` and `html` a line. Each tool runs in a process of its own on all cores,
-from the same file to its removed documents; time is wall time, memory the peak of the process
-and its largest child. With --truth (`id1 id2 jaccard5` a line, all pairs at 0.5 and above) each
-row says how many removed documents really have a partner at 0.8 or above, and for how many of
-the pairs at 0.9 and above at least one side was removed. The peers get text from selectolax, in
-as many processes as there are cores. Installs the peers into bench/out on first use.
+PAGES.jsonl has `id` and `html` a line: real pages from real.py, or a synthetic web from hapax-synth's example
+write_web. Each tool runs in a process of its own on all cores, from the same file to its removed documents.
+Time is wall time and CPU time of all its processes, memory the peak of the largest of them. The peers get
+text from selectolax, in as many processes as there are cores. text-dedup may be given the first PAGES
+pages only; its row says so, and `times ours` is per page.
+
+Truth is one of two tables. All pairs at 0.5 and above (`id1 id2 jaccard5`, with a heading): *right* is the share of
+removed documents with a partner at 0.8 or above, among documents that the table knows, and *met* the share of pairs
+at 0.9 and above of which a side was removed. Or what write_web says about its pages: *right* is the share of removed
+documents that have a relative, and *met* the share of copies with an expected similarity of 0.9 and above
+that were removed or whose original was.
+
+--threads adds `hapax dedup` on one thread. Installs the peers into bench/out on first use.
 """
 
 import argparse
+import itertools
 import json
 import os
 import pathlib
-import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -23,6 +31,8 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 PACKAGES = ["rensa==0.5.0", "text-dedup==0.4.0", "selectolax==1.0.2", "pyarrow"]
+# Documents that rensa digests at a time.
+TOGETHER = 10_000
 
 
 def environment():
@@ -36,13 +46,14 @@ def environment():
 
 
 def run(command, **options):
-    """Wall seconds, peak MB and standard output."""
+    """Wall seconds, CPU seconds, peak MB."""
     probe = (
         "import resource, subprocess, sys, time\n"
         "start = time.perf_counter()\n"
         "code = subprocess.run(sys.argv[1:]).returncode\n"
-        "peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss\n"
-        "print('\\n@', time.perf_counter() - start, peak, file=sys.stderr)\n"
+        "wall = time.perf_counter() - start\n"
+        "used = resource.getrusage(resource.RUSAGE_CHILDREN)\n"
+        "print('\\n@', wall, used.ru_utime + used.ru_stime, used.ru_maxrss, file=sys.stderr)\n"
         "sys.exit(code)\n"
     )
     done = subprocess.run(
@@ -50,25 +61,33 @@ def run(command, **options):
     )
     if done.returncode != 0:
         sys.exit(f"{command} failed:\n{done.stderr[-3000:]}")
-    _, seconds, peak = done.stderr.rsplit("@", 1)[0], *done.stderr.rsplit("@", 1)[1].split()
-    return float(seconds), int(peak) / 1024, done.stdout
+    wall, cpu, peak = map(float, done.stderr.rsplit("@", 1)[1].split())
+    return wall, cpu, peak / 1024
 
 
-def hapax(pages, scratch):
-    program = ROOT / "target" / "release" / "hapax"
-    out = scratch / "hapax"
-    seconds, peak, _ = run([program, "dedup", pages, "--out", out])
-    import pyarrow.parquet as parquet
+def hapax(*options):
+    def measure(pages, scratch):
+        program = ROOT / "target" / "release" / "hapax"
+        out = scratch / "-".join(["hapax", *options])
+        used = run([program, "dedup", pages, "--out", out, *options])
+        import pyarrow.parquet as parquet
 
-    removed = parquet.read_table(out / "removed.parquet").column(0).to_pylist()
-    return seconds, peak, set(removed)
+        removed = set(parquet.read_table(out / "removed.parquet").column(0).to_pylist())
+        took = json.loads((out / "run.json").read_text())
+        parts = [f"{took[part + '_seconds']:.1f} s {part}" for part in ("reading", "deciding", "writing")]
+        print(f"{pages.name} {' '.join(options)}: {', '.join(parts)}; "
+              f"{took['bytes_per_document']:.0f} bytes a page between the readings", file=sys.stderr)
+        shutil.rmtree(out)
+        return *used, removed
+
+    return measure
 
 
 def peer(name):
     def measure(pages, scratch):
         out = scratch / f"{name}.json"
-        seconds, peak, _ = run([sys.executable, __file__, "--peer", name, pages, "--out", out])
-        return seconds, peak, set(json.loads(out.read_text()))
+        used = run([sys.executable, __file__, "--peer", name, pages, "--out", out])
+        return *used, set(json.loads(out.read_text()))
 
     return measure
 
@@ -94,17 +113,19 @@ def shingles(text):
 
 
 def rensa_removed(pages):
-    """rensa's batch path: all digests at once, then one pass of flags."""
+    """rensa's batch path: digests and flags of many documents at once; sets of shingles are let go."""
     import rensa
 
-    ids, sets = [], []
-    for name, text in texts(pages):
-        ids.append(name)
-        sets.append(shingles(text))
-    digests = rensa.RMinHash.digest_matrix_from_token_sets(sets, 128, 42)
     index = rensa.RMinHashLSH(0.8, 128, 16)
-    flags = index.insert_matrix_and_query_duplicate_flags(digests)
-    return [name for name, flag in zip(ids, flags) if flag]
+    removed, seen = [], 0
+    all_texts = texts(pages)
+    while some := list(itertools.islice(all_texts, TOGETHER)):
+        sets = [shingles(text) for _, text in some]
+        digests = rensa.RMinHash.digest_matrix_from_token_sets(sets, 128, 42)
+        flags = index.insert_matrix_and_query_duplicate_flags(digests, seen)
+        seen += len(some)
+        removed.extend(name for (name, _), flag in zip(some, flags) if flag)
+    return removed
 
 
 def text_dedup_removed(pages):
@@ -128,27 +149,58 @@ def text_dedup_removed(pages):
         return [name for name in names if name not in kept]
 
 
-def judged(removed, truth):
+def judged(removed, truth, pages):
+    """The shares `right` and `met`, of documents among the first so many."""
     if truth is None:
         return "-", "-"
-    at_80, right, at_90, met = set(), 0, 0, 0
     with open(truth, encoding="utf-8") as lines:
-        next(lines)
-        for line in lines:
-            a, b, jaccard = line.rstrip("\n").split("\t")[:3]
-            if float(jaccard) >= 0.8:
-                at_80.update((a, b))
-            if float(jaccard) >= 0.9:
-                at_90 += 1
-                met += a in removed or b in removed
-    right = sum(name in at_80 for name in removed)
-    return f"{right / max(1, len(removed)):.4f}", f"{met / max(1, at_90):.4f}"
+        first = next(lines)
+        if first.startswith("id1"):
+            known, at_80, met, at_90 = set(), set(), 0, 0
+            for line in lines:
+                a, b, jaccard = line.rstrip("\n").split("\t")[:3]
+                known.add(a.split("/")[0])
+                if float(jaccard) >= 0.8:
+                    at_80.update((a, b))
+                if float(jaccard) >= 0.9:
+                    at_90 += 1
+                    met += a in removed or b in removed
+            about = [name for name in removed if name.split("/")[0] in known or "/" not in name]
+            right = sum(name in at_80 for name in about)
+            return f"{right / max(1, len(about)):.4f}", f"{met / max(1, at_90):.4f}"
+        families, originals, copies = {}, {}, []
+        for line in itertools.chain([first], lines):
+            number, family, copy, _, _, _, _, expected = line.rstrip("\n").split("\t")
+            if int(number) >= pages:
+                break
+            families[family] = families.get(family, 0) + 1
+            if copy == "0":
+                originals[family] = number
+            elif expected != "-" and float(expected) >= 0.9:
+                copies.append((number, family))
+            if number in removed:
+                originals[number, "family"] = family
+        right = sum(families[originals[name, "family"]] > 1 for name in removed)
+        copies = [(number, originals[family]) for number, family in copies if family in originals]
+        met = sum(number in removed or original in removed for number, original in copies)
+        return f"{right / max(1, len(removed)):.4f}", f"{met / max(1, len(copies)):.4f}"
+
+
+def beginning(pages, count, scratch):
+    """The first lines as a file of their own."""
+    path = scratch / f"first-{count}.jsonl"
+    with open(pages, "rb") as lines, open(path, "wb") as out:
+        out.writelines(itertools.islice(lines, count))
+    return path
 
 
 def main():
     arguments = argparse.ArgumentParser()
     arguments.add_argument("pages", type=pathlib.Path)
     arguments.add_argument("--truth", type=pathlib.Path)
+    arguments.add_argument("--text-dedup", type=int)
+    arguments.add_argument("--threads", action="store_true")
+    arguments.add_argument("--scratch", type=pathlib.Path, default=HERE.parent / "out")
     arguments.add_argument("--peer", choices=["rensa", "text-dedup"])
     arguments.add_argument("--out", type=pathlib.Path)
     given = arguments.parse_args()
@@ -159,18 +211,27 @@ def main():
     python = environment()
     if pathlib.Path(sys.prefix) != python.parent.parent:
         os.execv(python, [python, __file__, *sys.argv[1:]])
-    count = sum(1 for _ in open(given.pages, "rb"))
-    print("| tool | s | times ours | peak MB | removed | right (0.8) | met (0.9) |")
-    print("| --- | --- | --- | --- | --- | --- | --- |")
+    with open(given.pages, "rb") as lines:
+        all_pages = sum(1 for _ in lines)
+    print(f"{all_pages} pages, {given.pages.stat().st_size / 1e6:.0f} MB, {os.cpu_count()} cores\n")
+    print("| tool | pages | wall s | CPU s | wall µs a page | times ours | CPU times ours | peak MB | removed | right | met |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     ours = None
-    with tempfile.TemporaryDirectory() as scratch:
-        tools = [("hapax dedup", hapax), ("rensa 0.5.0", peer("rensa")), ("text-dedup 0.4.0", peer("text-dedup"))]
-        for name, tool in tools:
-            seconds, peak, removed = tool(given.pages, pathlib.Path(scratch))
-            ours = ours or seconds
-            right, met = judged(removed, given.truth)
-            print(f"| {name} | {seconds:.1f} | {seconds / ours:.1f} | {peak:.0f} | {len(removed)} | {right} | {met} |", flush=True)
-    print(f"\n{count} pages, {given.pages.stat().st_size / 1e6:.0f} MB, {os.cpu_count()} cores", file=sys.stderr)
+    with tempfile.TemporaryDirectory(dir=given.scratch) as scratch:
+        scratch = pathlib.Path(scratch)
+        tools = [("hapax dedup", hapax(), all_pages)]
+        if given.threads:
+            tools.append(("hapax dedup, 1 thread", hapax("--threads", "1"), all_pages))
+        tools.append(("rensa 0.5.0", peer("rensa"), all_pages))
+        tools.append(("text-dedup 0.4.0", peer("text-dedup"), min(given.text_dedup or all_pages, all_pages)))
+        for name, tool, count in tools:
+            pages = given.pages if count == all_pages else beginning(given.pages, count, scratch)
+            wall, cpu, peak, removed = tool(pages, scratch)
+            ours = ours or (wall / count, cpu / count)
+            right, met = judged(removed, given.truth, count)
+            times = f"{wall / count / ours[0]:.1f} | {cpu / count / ours[1]:.1f}"
+            print(f"| {name} | {count} | {wall:.1f} | {cpu:.1f} | {wall / count * 1e6:.0f} | {times} | {peak:.0f} "
+                  f"| {len(removed)} | {right} | {met} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ const TEXT: &str = "text/plain";
 /// The arguments of every command that reads many pages.
 #[derive(Args, Debug)]
 pub(crate) struct InputArguments {
-    /// HTML or text files, folders, or `-` for standard input
+    /// HTML or text files, folders, or `-` for standard input; where a command says so, corpora
     ///
     /// Folders are read recursively in sorted order. In them, .html, .htm, .xhtml, .xht, .txt,
     /// .text, .md and .markdown files count as pages; hidden files and links to folders are
@@ -97,6 +97,23 @@ impl InputArguments {
     /// The number of pages, if it is known without looking into folders.
     pub(crate) fn known_total(&self) -> Option<u64> {
         (!self.inputs.iter().any(|input| input.is_dir())).then_some(self.inputs.len() as u64)
+    }
+
+    /// The inputs as the readers of corpora take them, if one of them holds many documents.
+    ///
+    /// # Errors
+    ///
+    /// A path is not Unicode, which such readers cannot do.
+    pub(crate) fn collections(&self, forced: bool) -> Result<Option<Vec<String>>, Failure> {
+        let named: Option<Vec<String>> =
+            self.inputs.iter().map(|input| input.to_str().map(str::to_owned)).collect();
+        match named {
+            Some(named) if forced || named.iter().any(|it| hapax_corpus::is_collection(it)) => {
+                Ok(Some(named))
+            }
+            None if forced => Err(Failure::Arguments("an INPUT is not Unicode".to_owned())),
+            Some(_) | None => Ok(None),
+        }
     }
 
     /// How many threads to use.

@@ -16,6 +16,7 @@
 
 mod arguments;
 mod commands;
+mod corpus;
 mod failure;
 mod inputs;
 mod output;

@@ -39,6 +39,7 @@
 //! What documents are used for. The versions of arrow and parquet stay inside.
 
 mod batch;
+mod collection;
 mod document;
 mod error;
 mod fetch;
@@ -56,6 +57,7 @@ mod window;
 pub mod write;
 
 pub use batch::Batch;
+pub use collection::is_collection;
 pub use document::{Body, Content, Document, Entry, Fact, FileId, Kind, Place, Reason};
 pub use error::{At, Error};
 pub use options::{Fields, Format, Limits, ReadOptions, Role, WarcId};

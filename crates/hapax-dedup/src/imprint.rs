@@ -124,7 +124,7 @@ fn primary(language: &str) -> &str {
 }
 
 /// A hash that no text has: bytes are not compared with texts.
-fn hash_of_bytes(bytes: &[u8]) -> ContentHash {
+pub(crate) fn hash_of_bytes(bytes: &[u8]) -> ContentHash {
     let mut hasher = blake3::Hasher::new_derive_key("hapax-dedup: bytes that are no text");
     hasher.update(bytes);
     let mut hash = [0; 16];

@@ -20,4 +20,5 @@ mod folder;
 mod near;
 mod plan;
 mod recipe;
+mod stages;
 mod train;

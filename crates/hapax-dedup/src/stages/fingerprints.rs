@@ -1,26 +1,42 @@
-//! Reads what `hapax fingerprint` writes: plain lines, or JSON with sketches.
+//! Reads what `hapax fingerprint` writes: plain lines, or JSON with sketches; tables are read by
+//! [`table`](super::table).
 
 use std::io::BufRead;
 
-use hapax::fingerprint::{Fingerprint, Sketch};
+use hapax::fingerprint::{ContentHash, Fingerprint, Sketch};
 use serde::Deserialize;
 
-use super::{LinesError, each_line, unescaped};
+use super::{LinesError, each_line, one_recipe, unescaped};
 use crate::pages::Pages;
 
-/// Documents with fingerprints.
+/// Documents with what is known of them, in order.
 #[derive(Debug, Default)]
 pub struct Fingerprints {
-    /// Names, in order.
+    /// Their names.
     pub ids: Vec<String>,
-    /// Their fingerprints.
-    pub fingerprints: Vec<Fingerprint>,
-    /// Their sketches: one each, or none at all when the lines have none.
+    /// Their fingerprints; `None` for a document that has none or is too short to judge by it.
+    pub fingerprints: Vec<Option<Fingerprint>>,
+    /// What exact copies share; `None` where nothing is known, or the document has no text.
+    pub contents: Vec<Option<ContentHash>>,
+    /// Their sketches, all zeros where there is no fingerprint; none at all when the list has none.
     pub sketches: Vec<Sketch>,
-    /// Lines without a fingerprint.
+    /// Documents without a fingerprint.
     pub without: u64,
-    /// Documents too short to judge, left out.
+    /// Documents too short to judge.
     pub too_short: u64,
+}
+
+/// A document on its way into the list.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Listed {
+    /// Its fingerprint.
+    pub fingerprint: Option<Fingerprint>,
+    /// What exact copies share.
+    pub content: Option<ContentHash>,
+    /// Its sketch.
+    pub sketch: Option<Sketch>,
+    /// Too few words to judge by the fingerprint.
+    pub too_short: bool,
 }
 
 #[derive(Deserialize)]
@@ -28,6 +44,7 @@ struct Line {
     id: String,
     recipe: Option<String>,
     fingerprint: Option<String>,
+    content: Option<String>,
     sketch: Option<String>,
     #[serde(default)]
     too_short: bool,
@@ -47,21 +64,11 @@ impl Fingerprints {
         let mut recipe: Option<String> = None;
         each_line(reader, |line, text| {
             let bad = |what: String| LinesError::Bad { line, what };
-            if all.ids.len() >= Pages::MOST {
-                return Err(LinesError::TooMany { most: Pages::MOST });
-            }
             if !text.starts_with('{') {
                 return all.plain(text).map_err(bad);
             }
             let entry: Line = serde_json::from_str(text).map_err(|e| bad(e.to_string()))?;
-            match (&recipe, &entry.recipe) {
-                (Some(first), Some(found)) if first != found => {
-                    let (found, first) = (found.clone(), first.clone());
-                    return Err(LinesError::Recipes { line, found, first });
-                }
-                (None, Some(found)) => recipe = Some(found.clone()),
-                (Some(_), _) | (None, None) => {}
-            }
+            one_recipe(&mut recipe, entry.recipe.as_deref(), line)?;
             all.json(entry).map_err(bad)
         })?;
         Ok(all)
@@ -74,37 +81,66 @@ impl Fingerprints {
             None => (false, text),
         };
         let (digits, name) = text.split_once("  ").ok_or_else(shape)?;
-        if digits == NONE {
-            self.without += 1;
-            return Ok(());
-        }
-        if !self.sketches.is_empty() {
-            return Err("a plain line among lines with sketches; write all with --json".to_owned());
-        }
-        self.fingerprints.push(digits.parse().map_err(|_| shape())?);
-        self.ids.push(if escape { unescaped(name) } else { name.to_owned() });
-        Ok(())
+        let name = if escape { unescaped(name) } else { name.to_owned() };
+        let fingerprint = match digits {
+            NONE => None,
+            digits => Some(digits.parse().map_err(|_| shape())?),
+        };
+        self.push(name, Listed { fingerprint, ..Listed::default() })
     }
 
     fn json(&mut self, entry: Line) -> Result<(), String> {
-        let Some(digits) = entry.fingerprint else {
-            self.without += 1;
-            return Ok(());
+        let fingerprint = entry
+            .fingerprint
+            .as_deref()
+            .map(|digits| digits.parse().map_err(|_| format!("{digits:?} is no fingerprint")));
+        let content = entry
+            .content
+            .as_deref()
+            .map(|digits| digits.parse().map_err(|_| format!("{digits:?} is no content hash")));
+        let sketch = entry
+            .sketch
+            .as_deref()
+            .map(|digits| sketch(digits).ok_or("a sketch is 256 hexadecimal digits".to_owned()));
+        let listed = Listed {
+            fingerprint: fingerprint.transpose()?,
+            content: content.transpose()?,
+            sketch: sketch.transpose()?,
+            too_short: entry.too_short,
         };
-        if entry.too_short {
-            self.too_short += 1;
-            return Ok(());
+        self.push(entry.id, listed)
+    }
+
+    /// Adds a document.
+    ///
+    /// # Errors
+    ///
+    /// There are too many, or some have a sketch and some have not.
+    pub fn push(&mut self, id: String, document: Listed) -> Result<(), String> {
+        if self.ids.len() >= Pages::MOST {
+            return Err(format!("more than {} documents", Pages::MOST));
         }
-        if entry.sketch.is_none() != self.sketches.is_empty() && !self.ids.is_empty() {
-            return Err("some lines have a sketch and some have not".to_owned());
+        let Listed { fingerprint, content, sketch, too_short } = document;
+        self.without += u64::from(fingerprint.is_none());
+        self.too_short += u64::from(too_short && fingerprint.is_some());
+        let judged = fingerprint.filter(|_| !too_short);
+        let nothing = Sketch::from_bytes(&[0; 128]);
+        if sketch.is_some() && self.sketches.is_empty() {
+            if self.fingerprints.iter().any(Option::is_some) {
+                return Err("it has a sketch and those before have not".to_owned());
+            }
+            self.sketches.resize(self.ids.len(), nothing);
         }
-        let fingerprint = digits.parse().map_err(|_| format!("{digits:?} is no fingerprint"))?;
-        if let Some(digits) = entry.sketch {
-            let sketch = sketch(&digits).ok_or("a sketch is 256 hexadecimal digits")?;
-            self.sketches.push(sketch);
+        if sketch.is_none() && judged.is_some() && !self.sketches.is_empty() {
+            return Err("it has no sketch and those before have".to_owned());
         }
-        self.fingerprints.push(fingerprint);
-        self.ids.push(entry.id);
+        if !self.sketches.is_empty() || sketch.is_some() {
+            self.sketches.push(sketch.unwrap_or(nothing));
+        }
+        self.ids.push(id);
+        self.fingerprints.push(judged);
+        // Documents without text are not copies of each other.
+        self.contents.push(content.filter(|content| *content != ContentHash::of("")));
         Ok(())
     }
 }

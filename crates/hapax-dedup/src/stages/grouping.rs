@@ -1,8 +1,8 @@
 //! Groups from a list of pairs.
 //!
 //! Reads what `hapax pairs` writes: lines of distance, similarity and two names between tabs, or
-//! JSON. A pair at distance 0 whose texts are all alike, as far as the line tells, makes the two
-//! one: they share everything the others are near to.
+//! JSON. Two documents that say the same, or have one fingerprint where no more is known, are one: they
+//! share everything the others are near to.
 
 use std::collections::BTreeMap;
 use std::io::BufRead;
@@ -26,12 +26,19 @@ pub struct NamedPair {
     pub distance: u8,
     /// Similarity, if it is known.
     pub similarity: Option<f32>,
+    /// They say the same.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub exact: bool,
 }
 
 impl NamedPair {
     /// As a line of columns.
     pub fn line(&self) -> String {
-        let similarity = self.similarity.map_or_else(|| "-".to_owned(), |it| format!("{it:.4}"));
+        let similarity = match self.similarity {
+            _ if self.exact => SAME.to_owned(),
+            Some(similarity) => format!("{similarity:.4}"),
+            None => "-".to_owned(),
+        };
         format!("{}\t{similarity}\t{}\t{}", self.distance, escaped(&self.a), escaped(&self.b))
     }
 
@@ -43,14 +50,19 @@ impl NamedPair {
         let shape =
             || "expected distance, similarity and two names between tabs, or JSON".to_owned();
         let &[distance, similarity, a, b] = &cells[..] else { return Err(shape()) };
+        let exact = similarity == SAME;
         let similarity = match similarity {
             "-" => None,
+            SAME => Some(1.0),
             number => Some(number.parse().map_err(|_| shape())?),
         };
         let distance = distance.parse().ok().filter(|bits| *bits <= 64).ok_or_else(shape)?;
-        Ok(Self { a: unescaped(a), b: unescaped(b), distance, similarity })
+        Ok(Self { a: unescaped(a), b: unescaped(b), distance, similarity, exact })
     }
 }
+
+/// What stands for the similarity of documents that say the same.
+const SAME: &str = "=";
 
 /// Documents and pairs of them.
 #[derive(Debug, Default)]
@@ -59,6 +71,8 @@ pub struct Pairs {
     pub names: Vec<String>,
     /// Pairs by the places of names.
     pub pairs: Vec<NearPair>,
+    /// Those that are one, by the places of names.
+    same: Vec<(u32, u32)>,
 }
 
 impl Pairs {
@@ -85,6 +99,9 @@ impl Pairs {
                 })
             };
             let (a, b) = (place(pair.a), place(pair.b));
+            if pair.exact || (pair.distance == 0 && pair.similarity.is_none()) {
+                all.same.push((a, b));
+            }
             all.pairs.push(NearPair { a, b, distance: pair.distance, similarity });
             Ok(())
         })?;
@@ -99,8 +116,8 @@ impl Pairs {
     pub fn group(&self, rules: &Rules) -> Result<Grouping, Error> {
         let pages: Vec<PageFacts<'_>> = self.facts();
         let mut same = UnionFind::new(self.names.len() as u32);
-        for pair in self.pairs.iter().filter(|pair| pair.distance == 0 && pair.similarity >= 1.0) {
-            same.union(pair.a, pair.b);
+        for &(a, b) in &self.same {
+            same.union(a, b);
         }
         let contents: Vec<Option<ContentHash>> = (0..self.names.len() as u32)
             .map(|place| {

@@ -1,7 +1,7 @@
 //! The stages of the job one by one, each reading what the former wrote.
 //!
 //! ```text
-//!   hapax fingerprint ──► lines ──► hapax pairs ──► lines ──► hapax groups
+//!   documents ──► hapax fingerprint ──► lines or a table ──► hapax pairs ──► lines ──► hapax groups
 //! ```
 //!
 //! Good for looking into things and for other tools' fingerprints. The job itself keeps everything in
@@ -9,7 +9,9 @@
 
 pub mod fingerprints;
 pub mod grouping;
+pub mod imprinting;
 pub mod pairing;
+pub mod table;
 
 use std::io;
 
@@ -45,12 +47,30 @@ pub enum LinesError {
         /// On the lines before.
         first: String,
     },
-    /// More than can be numbered.
-    #[error("more than {most} lines")]
-    TooMany {
-        /// How many can.
-        most: usize,
+    /// A table that is not what it should be.
+    #[error("{what}")]
+    Table {
+        /// What is wrong with it.
+        what: String,
     },
+}
+
+/// Compares a line's recipe with those before.
+fn one_recipe(
+    recipe: &mut Option<String>,
+    found: Option<&str>,
+    line: u64,
+) -> Result<(), LinesError> {
+    match (&recipe, found) {
+        (Some(first), Some(found)) if first != found => {
+            Err(LinesError::Recipes { line, found: found.to_owned(), first: first.clone() })
+        }
+        (None, Some(found)) => {
+            *recipe = Some(found.to_owned());
+            Ok(())
+        }
+        (Some(_), _) | (None, None) => Ok(()),
+    }
 }
 
 /// A longer line is no line of ours.

@@ -1,10 +1,14 @@
 //! All near pairs among fingerprints.
 //!
-//! Documents that share a fingerprint are paired with each other while they are few; of more than
+//! Where contents are known, exact copies are paired with the first of them, which stands for all.
+//! Other documents that share a fingerprint are paired with each other while they are few; of more than
 //! [`FEW`] each is paired with the first, so that a page copied a million times is a million pairs and
 //! not half a million million. The same goes for documents near them.
+//!
+//! Apart from that these are all pairs, which are quadratic where thousands of documents are near each
+//! other; the whole job knows how to avoid that, this stage does not.
 
-use hapax::fingerprint::MaxDistance;
+use hapax::fingerprint::{ContentHash, MaxDistance};
 use hapax::join::{Executor, PairOptions, Record, pairs};
 
 use super::fingerprints::Fingerprints;
@@ -25,6 +29,8 @@ pub struct Pair {
     pub distance: u8,
     /// Estimated similarity, where there are sketches.
     pub similarity: Option<f32>,
+    /// They say the same.
+    pub exact: bool,
 }
 
 /// Finds pairs within the bound; where there are sketches they must confirm them. In order.
@@ -39,19 +45,20 @@ pub fn find(
     executor: &impl Executor,
 ) -> Result<Vec<Pair>, Error> {
     let options = PairOptions::within(within)?;
-    let record = |(id, fingerprint): (u32, &hapax::fingerprint::Fingerprint)| Record {
-        fingerprint: fingerprint.to_bits(),
-        id,
-    };
-    let joined = pairs((0..).zip(&list.fingerprints).map(record).collect(), &options, executor);
+    let (mut found, copies) = exact(list);
+    let records = (0..).zip(&list.fingerprints).filter_map(|(id, fingerprint)| {
+        let fingerprint = fingerprint.filter(|_| copies.binary_search(&id).is_err())?;
+        Some(Record { fingerprint: fingerprint.to_bits(), id })
+    });
+    let joined = pairs(records.collect(), &options, executor);
     let judge = |a: u32, b: u32, distance: u8| {
         let (a, b) = (a.min(b), a.max(b));
         let Some(sketch) = list.sketches.get(a as usize) else {
-            return Some(Pair { a, b, distance, similarity: None });
+            return Some(Pair { a, b, distance, similarity: None, exact: false });
         };
         let estimate = sketch.estimate(list.sketches.get(b as usize)?);
         let similarity = Some(estimate.jaccard as f32);
-        least.admits(&estimate).then_some(Pair { a, b, distance, similarity })
+        least.admits(&estimate).then_some(Pair { a, b, distance, similarity, exact: false })
     };
     let twins = joined.twins();
     let class = |first: u32| {
@@ -59,7 +66,6 @@ pub fn find(
         let same = twins[from..].iter().take_while(move |twin| twin.a == first);
         std::iter::once(first).chain(same.map(|twin| twin.b).take(FEW - 1))
     };
-    let mut found = Vec::new();
     for (first, same) in joined.classes() {
         if same.len() < FEW {
             let members: Vec<u32> = class(first).collect();
@@ -77,4 +83,21 @@ pub fn find(
     }
     found.sort_unstable_by_key(|pair| (pair.a, pair.b));
     Ok(found)
+}
+
+/// Exact copies with the first of their kind, and these copies in order.
+fn exact(list: &Fingerprints) -> (Vec<Pair>, Vec<u32>) {
+    let mut order: Vec<(ContentHash, u32)> =
+        list.contents.iter().zip(0..).filter_map(|(content, id)| Some(((*content)?, id))).collect();
+    order.sort_unstable();
+    let (mut found, mut copies) = (Vec::new(), Vec::new());
+    for class in order.chunk_by(|one, other| one.0 == other.0) {
+        let a = class[0].1;
+        for &(_, b) in &class[1..] {
+            found.push(Pair { a, b, distance: 0, similarity: Some(1.0), exact: true });
+            copies.push(b);
+        }
+    }
+    copies.sort_unstable();
+    (found, copies)
 }

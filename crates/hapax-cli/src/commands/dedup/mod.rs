@@ -5,16 +5,16 @@
 
 mod told;
 
+use crate::corpus::CorpusArguments;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::progress::{Progress, say};
 use crate::readable;
 use crate::recipes::RecipeArguments;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use hapax::fingerprint::MaxDistance;
 use hapax::group::rules::DEFAULT_RULES;
 use hapax::group::{Rules, Scope};
-use hapax_corpus::{Fields, Format, ReadOptions};
 use hapax_dedup::{
     DEFAULT_MIN_SIMILARITY, DEFAULT_WITHIN, Finished, KeptFormat, MinSimilarity, Options, Stage,
     Watch,
@@ -100,19 +100,11 @@ pub(crate) struct Arguments {
     revisits: bool,
 
     #[command(flatten)]
-    fields: FieldArguments,
-
-    /// Read inputs as this format [default: by their first bytes, then by name]
-    #[arg(long, value_name = "FORMAT", value_enum)]
-    input_format: Option<InputFormat>,
+    corpus: CorpusArguments,
 
     /// Count and leave out damaged records, instead of stopping at the first
     #[arg(long)]
     skip_bad: bool,
-
-    /// Take answers with an HTTP error status for documents, too
-    #[arg(long)]
-    error_pages: bool,
 
     /// Number of threads [default: all cores]
     #[arg(long, value_name = "N", value_parser = crate::inputs::threads)]
@@ -132,72 +124,6 @@ pub(crate) struct Arguments {
     quiet: bool,
 }
 
-/// A format of inputs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum InputFormat {
-    /// WARC and WET
-    Warc,
-    /// ARC
-    Arc,
-    /// A JSON object a line
-    Jsonl,
-    /// Parquet
-    Parquet,
-    /// Every file is a page
-    Html,
-    /// Every file is a text
-    Text,
-    /// Every line is a text
-    Lines,
-}
-
-impl From<InputFormat> for Format {
-    fn from(format: InputFormat) -> Self {
-        match format {
-            InputFormat::Warc => Self::Warc,
-            InputFormat::Arc => Self::Arc,
-            InputFormat::Jsonl => Self::Jsonl,
-            InputFormat::Parquet => Self::Parquet,
-            InputFormat::Html => Self::Html,
-            InputFormat::Text => Self::Text,
-            InputFormat::Lines => Self::Lines,
-        }
-    }
-}
-
-/// Which fields of JSON objects, or columns of tables, make a document.
-#[derive(Args, Debug)]
-#[command(next_help_heading = "Fields of JSONL and columns of Parquet")]
-struct FieldArguments {
-    /// What the document is called [default: id, or the URL, or file and line]
-    #[arg(long, value_name = "NAME")]
-    id_field: Option<String>,
-
-    /// Where it comes from [default: url, uri, ...]
-    #[arg(long, value_name = "NAME")]
-    url_field: Option<String>,
-
-    /// The page as HTML [default: html, raw_html, ...]
-    #[arg(long, value_name = "NAME")]
-    html_field: Option<String>,
-
-    /// The page as text [default: text, content, ...]
-    #[arg(long, value_name = "NAME")]
-    text_field: Option<String>,
-
-    /// How much it is worth, for the rule `score` [default: score, pagerank, ...]
-    #[arg(long, value_name = "NAME")]
-    score_field: Option<String>,
-
-    /// When it was fetched, for the rules `earliest` and `latest` [default: fetched, date, ...]
-    #[arg(long, value_name = "NAME")]
-    fetched_field: Option<String>,
-
-    /// Its language, for --scope language [default: language, lang]
-    #[arg(long, value_name = "NAME")]
-    language_field: Option<String>,
-}
-
 /// A least similarity as a user writes it.
 pub(crate) fn similarity(text: &str) -> Result<f64, String> {
     text.parse::<MinSimilarity>().map(MinSimilarity::jaccard).map_err(|error| error.to_string())
@@ -207,22 +133,7 @@ impl Arguments {
     fn options(&self) -> Result<Options, Failure> {
         let fingerprinter = self.recipe.fingerprinter_of(self.main_content)?;
         let mut options = Options::new(fingerprinter);
-        let fields = &self.fields;
-        options.read = ReadOptions {
-            fields: Fields {
-                id: fields.id_field.clone(),
-                url: fields.url_field.clone(),
-                html: fields.html_field.clone(),
-                text: fields.text_field.clone(),
-                score: fields.score_field.clone(),
-                fetched: fields.fetched_field.clone(),
-                language: fields.language_field.clone(),
-            },
-            format: self.input_format.map(Format::from),
-            keep_error_pages: self.error_pages,
-            skip_bad: self.skip_bad,
-            ..ReadOptions::default()
-        };
+        options.read = self.corpus.read_options(self.skip_bad);
         if let Some(within) = u8::try_from(self.within).ok().and_then(MaxDistance::new) {
             options.within = within;
         }

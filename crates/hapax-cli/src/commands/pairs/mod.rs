@@ -1,13 +1,12 @@
 //! `hapax pairs`: fingerprints in, near pairs out.
 
-use crate::commands::stage_input::open;
+use crate::commands::stage_input::fingerprints;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::progress::say;
 use crate::readable::{count, counted};
 use clap::Args;
 use hapax::fingerprint::MaxDistance;
-use hapax_dedup::stages::fingerprints::Fingerprints;
 use hapax_dedup::stages::grouping::NamedPair;
 use hapax_dedup::stages::pairing;
 use hapax_dedup::{DEFAULT_MIN_SIMILARITY, DEFAULT_WITHIN, MinSimilarity, Threads};
@@ -16,18 +15,19 @@ use std::path::PathBuf;
 
 /// Find all near pairs among fingerprints
 ///
-/// Reads what `hapax fingerprint` writes. With --json lines the sketches confirm pairs; plain lines
-/// have none, and every pair within the bound is told.
+/// Reads what `hapax fingerprint` writes. In JSON lines and tables the sketches confirm pairs; plain
+/// lines have none, and every pair within the bound is told.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Lines of distance, similarity and two names, between tabs, in the order of the input; similarity is `-`
-without sketches, and \\t \\n \\r \\\\ in names are escaped. With --json, objects of a, b, distance and
-similarity. Documents that share a fingerprint are all paired while they are at most 32; of
-more each is paired with the first.
+Lines of distance, similarity and two names, between tabs, in the order of the input; similarity is `=` for the
+same text and `-` without sketches, and \\t \\n \\r \\\\ in names are escaped. With --json, objects of a, b,
+distance, similarity and exact. Exact copies are paired with the first of them, and only that one with
+others. Documents that share a fingerprint are all paired while they are at most 32; of more each is
+paired with the first.
 
 Examples:
   hapax fingerprint crawl/ --json | hapax pairs -
-  hapax pairs crawl.txt --within 3 | hapax groups -")]
+  hapax pairs crawl.parquet --within 3 | hapax groups -")]
 pub(crate) struct Arguments {
     /// What `hapax fingerprint` wrote, or `-` for standard input
     #[arg(value_name = "FILE")]
@@ -64,9 +64,7 @@ pub(crate) struct Arguments {
 ///
 /// The input is bad, or results cannot be written.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let (mut reader, name) = open(&arguments.input)?;
-    let list = Fingerprints::read(&mut reader)
-        .map_err(|error| anyhow::Error::new(error).context(name.clone()))?;
+    let list = fingerprints(&arguments.input)?;
     let within = u8::try_from(arguments.within).ok().and_then(MaxDistance::new);
     let least = MinSimilarity::new(arguments.min_similarity);
     let (Some(within), Some(least)) = (within, least) else { return Ok(()) };
@@ -82,6 +80,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             b: list.ids[pair.b as usize].clone(),
             distance: pair.distance,
             similarity: pair.similarity,
+            exact: pair.exact,
         };
         let mut line = match arguments.json {
             true => serde_json::to_string(&named).map_err(anyhow::Error::new)?,

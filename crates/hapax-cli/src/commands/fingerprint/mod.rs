@@ -1,0 +1,246 @@
+//! `hapax fingerprint`: pages in, one line or row each out.
+//!
+//! Pages and folders of pages are read one by one by [`crate::inputs`]. As soon as an input holds many
+//! documents, all inputs are read as `hapax dedup` reads them. Results come in input order whatever the
+//! number of threads, and memory does not grow with their number.
+
+mod record;
+mod sink;
+
+use crate::corpus::CorpusArguments;
+use crate::failure::Failure;
+use crate::inputs::{Extent, InputArguments, Source};
+use crate::pipeline::{Work, in_order};
+use crate::progress::Progress;
+use crate::readable;
+use crate::recipes::RecipeArguments;
+use clap::Args;
+use hapax::fingerprint::{Fingerprinter, Imprint};
+use hapax::page::Hints;
+use hapax_dedup::stages::imprinting::{Imprinted, imprint};
+use std::ffi::OsStr;
+use std::path::PathBuf;
+
+pub(crate) use record::PageRecord;
+use sink::{Format, Rendered, Sink};
+
+/// Fingerprint documents: 16 hexadecimal digits and the name, one line each
+///
+/// A page without a single word has no fingerprint: its line has 16 dashes. A summary on
+/// standard error counts such pages, and pages too short to judge.
+///
+/// WARC, WET, ARC, JSONL and Parquet files, packed files, globs and @lists of files are read as `hapax
+/// dedup` reads them; their documents are called by id, URL, or file and line.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+A name with a backslash or a line break is written escaped (\\\\ \\n \\r) and its line begins with a
+backslash, as sha256sum does. With --json each line is an object with id, url, recipe, fingerprint (null
+without features), content (hash of the text: equal for equal texts), words, features, too_short,
+no_features, weak_bits (bit positions, weakest first) and sketch. A Parquet table has the same columns.
+
+Examples:
+  hapax fingerprint page.html notes.txt
+  hapax fingerprint crawl/ --json --out crawl.jsonl --skip-bad
+  hapax fingerprint crawl/*.warc.gz --out crawl.parquet
+  curl -s https://example.org/ | hapax fingerprint -
+  hapax fingerprint crawl/ --recipe sood-tfidf --frequencies words.hdf")]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    inputs: InputArguments,
+
+    #[command(flatten)]
+    recipe: RecipeArguments,
+
+    /// Judge pages by their main content, without navigation, header and footer
+    #[arg(long)]
+    main_content: bool,
+
+    /// One JSON object a line
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+
+    /// Write lines, jsonl or parquet [default: by the ending of --out, otherwise lines]
+    #[arg(long, value_name = "FORMAT", value_enum)]
+    format: Option<Format>,
+
+    /// Write to a file, which appears when it is complete
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+
+    #[command(flatten)]
+    corpus: CorpusArguments,
+}
+
+impl Arguments {
+    fn format(&self) -> Format {
+        let ending = self.out.as_deref().and_then(|out| out.extension()).and_then(OsStr::to_str);
+        match (self.format, self.json, ending) {
+            (Some(format), _, _) => format,
+            (None, true, _) | (None, false, Some("jsonl")) => Format::Jsonl,
+            (None, false, Some("parquet")) => Format::Parquet,
+            (None, false, _) => Format::Lines,
+        }
+    }
+}
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// An input is bad and bad input is not skipped, or results cannot be written.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let inputs = &arguments.inputs;
+    let fingerprinter = arguments.recipe.fingerprinter_of(arguments.main_content)?;
+    match inputs.collections(arguments.corpus.any())? {
+        Some(named) => corpus(arguments, &named, &fingerprinter),
+        None => pages(arguments, &fingerprinter),
+    }
+}
+
+/// Documents of a corpus.
+fn corpus(
+    arguments: &Arguments,
+    named: &[String],
+    fingerprinter: &Fingerprinter,
+) -> Result<(), Failure> {
+    let inputs = &arguments.inputs;
+    let options = arguments.corpus.read_options(inputs.skip_bad);
+    let source = hapax_corpus::Source::open(named, options).map_err(failure)?;
+    let mut sink = Sink::open(arguments.format(), arguments.out.as_deref())?;
+    let format = arguments.format();
+    let recipe = fingerprinter.recipe_id().to_string();
+    let mut progress = Progress::start(None, inputs.quiet, sink.on_screen());
+    let work = |it: Imprinted| {
+        let (bytes, done) = (it.bytes, Counted::of(&it.imprint));
+        (bytes, done, Rendered::of(format, it.id.as_bytes(), it.url, &recipe, it.imprint))
+    };
+    imprint(&source, fingerprinter, inputs.thread_count(), work, |result| {
+        match result {
+            Ok((bytes, done, rendered)) => {
+                progress.page(bytes);
+                done.count(&mut progress);
+                sink.add(rendered?, &recipe).map_err(Stopped::Failed)?;
+            }
+            Err(why) => progress.skip(&anyhow::Error::new(why)),
+        }
+        Ok(())
+    })
+    .map_err(|stopped| match stopped {
+        Stopped::Failed(failure) => failure,
+        Stopped::Bad(error) => failure(error),
+    })?;
+    sink.finish()?;
+    progress.finish(0);
+    Ok(())
+}
+
+/// Why a corpus was not read to its end.
+enum Stopped {
+    Bad(hapax_corpus::Error),
+    Failed(Failure),
+}
+
+impl From<hapax_corpus::Error> for Stopped {
+    fn from(error: hapax_corpus::Error) -> Self {
+        Self::Bad(error)
+    }
+}
+
+impl From<anyhow::Error> for Stopped {
+    fn from(error: anyhow::Error) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+/// The library speaks of options, a user has flags.
+fn failure(error: hapax_corpus::Error) -> Failure {
+    let text = format!("{:#}", anyhow::Error::new(error));
+    Failure::Run(anyhow::anyhow!(text.replace("`skip_bad`", "--skip-bad")))
+}
+
+/// Pages one by one.
+fn pages(arguments: &Arguments, fingerprinter: &Fingerprinter) -> Result<(), Failure> {
+    let inputs = &arguments.inputs;
+    let mut pages = inputs.pages()?;
+    let format = arguments.format();
+    let mut sink = Sink::open(format, arguments.out.as_deref())?;
+    let recipe = fingerprinter.recipe_id().to_string();
+    let workers = (0..inputs.thread_count().get())
+        .map(|_| PageWork {
+            fingerprinter: fingerprinter.clone(),
+            recipe: recipe.clone(),
+            bytes: Vec::new(),
+            format,
+        })
+        .collect();
+
+    let mut progress = Progress::start(inputs.known_total(), inputs.quiet, sink.on_screen());
+    in_order(&mut pages, workers, |result| match result {
+        Ok(done) => {
+            progress.page(done.bytes);
+            done.counted.count(&mut progress);
+            progress.read().cut += u64::from(done.extent == Extent::Beginning);
+            sink.add(done.rendered, &recipe)
+        }
+        Err(why) if inputs.skip_bad => {
+            progress.skip(&why);
+            Ok(())
+        }
+        Err(why) => Err(Failure::Run(why)),
+    })?;
+    sink.finish()?;
+    progress.finish(pages.ignored());
+    Ok(())
+}
+
+/// One thread: reads a page, fingerprints it, and writes its line into memory.
+struct PageWork {
+    fingerprinter: Fingerprinter,
+    recipe: String,
+    bytes: Vec<u8>,
+    format: Format,
+}
+
+struct Done {
+    rendered: Rendered,
+    bytes: u64,
+    extent: Extent,
+    counted: Counted,
+}
+
+/// What the summary counts.
+struct Counted {
+    no_features: bool,
+    too_short: bool,
+}
+
+impl Counted {
+    fn of(imprint: &Imprint) -> Self {
+        Self { no_features: imprint.mark.is_none(), too_short: imprint.too_short }
+    }
+
+    fn count(&self, progress: &mut Progress) {
+        let read = progress.read();
+        read.without_features += u64::from(self.no_features);
+        read.too_short += u64::from(self.too_short && !self.no_features);
+    }
+}
+
+impl Work for PageWork {
+    type Item = Result<Source, anyhow::Error>;
+    type Out = Result<Done, anyhow::Error>;
+
+    fn work(&mut self, item: Self::Item) -> Self::Out {
+        let source = item?;
+        let extent = source.read(&mut self.bytes)?;
+        let hints = Hints { content_type: source.content_type(), url: None };
+        let imprint = self
+            .fingerprinter
+            .page(&self.bytes, &hints)
+            .map_err(|e| anyhow::Error::new(e).context(readable::path(source.path())))?;
+        let counted = Counted::of(&imprint);
+        let name = source.path().as_os_str().as_encoded_bytes();
+        let rendered = Rendered::of(self.format, name, None, &self.recipe, imprint)?;
+        Ok(Done { rendered, bytes: self.bytes.len() as u64, extent, counted })
+    }
+}

@@ -1,0 +1,85 @@
+//! One document as a line or as a JSON object.
+
+use hapax::fingerprint::Imprint;
+use serde::Serialize;
+use std::path::Path;
+
+/// What stands in for the fingerprint of a page that has none.
+const NO_FINGERPRINT: &[u8; 16] = b"----------------";
+
+/// Fingerprint, two spaces, name.
+pub(super) fn line(name: &[u8], imprint: &Imprint) -> Vec<u8> {
+    let mut line = Vec::with_capacity(name.len() + 20);
+    let escaped = name.iter().any(|b| matches!(b, b'\\' | b'\n' | b'\r'));
+    if escaped {
+        line.push(b'\\');
+    }
+    match &imprint.mark {
+        Some(mark) => line.extend_from_slice(mark.fingerprint.to_string().as_bytes()),
+        None => line.extend_from_slice(NO_FINGERPRINT),
+    }
+    line.extend_from_slice(b"  ");
+    for &byte in name {
+        match byte {
+            b'\\' => line.extend_from_slice(b"\\\\"),
+            b'\n' => line.extend_from_slice(b"\\n"),
+            b'\r' => line.extend_from_slice(b"\\r"),
+            _ => line.push(byte),
+        }
+    }
+    line.push(b'\n');
+    line
+}
+
+/// A page as `--json` shows it.
+#[derive(Serialize)]
+pub(crate) struct PageRecord<'a> {
+    id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    url: Option<String>,
+    recipe: &'a str,
+    fingerprint: Option<String>,
+    content: String,
+    words: u32,
+    features: u32,
+    too_short: bool,
+    no_features: bool,
+    weak_bits: Option<Vec<u8>>,
+    sketch: Option<String>,
+}
+
+impl<'a> PageRecord<'a> {
+    /// Everything an imprint says, under the page's name.
+    pub(crate) fn new(path: &Path, recipe: &'a str, imprint: &Imprint) -> Self {
+        Self::named(path.to_string_lossy().into_owned(), None, recipe, imprint)
+    }
+
+    /// The same for a document that may have an address.
+    pub(super) fn named(
+        id: String,
+        url: Option<String>,
+        recipe: &'a str,
+        imprint: &Imprint,
+    ) -> Self {
+        let mark = imprint.mark.as_ref();
+        Self {
+            id,
+            url,
+            recipe,
+            fingerprint: mark.map(|m| m.fingerprint.to_string()),
+            content: imprint.content.to_string(),
+            words: imprint.words,
+            features: imprint.features,
+            too_short: imprint.too_short,
+            no_features: mark.is_none(),
+            weak_bits: mark.map(|m| m.sums.weakest_first().to_vec()),
+            sketch: mark.map(|m| hexadecimal(&m.sketch.to_bytes())),
+        }
+    }
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digit = |nibble: u8| char::from(DIGITS[usize::from(nibble)]);
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+}

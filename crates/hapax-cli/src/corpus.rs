@@ -1,0 +1,125 @@
+//! How files that hold many documents are read: formats and field names, for every command that takes them.
+
+use clap::{Args, ValueEnum};
+use hapax_corpus::{Fields, Format, ReadOptions};
+
+/// What a user can say about a corpus.
+#[derive(Args, Debug)]
+pub(crate) struct CorpusArguments {
+    /// Read inputs as this format [default: by their first bytes, then by name]
+    #[arg(long, value_name = "FORMAT", value_enum)]
+    input_format: Option<InputFormat>,
+
+    /// Take answers with an HTTP error status for documents, too
+    #[arg(long)]
+    error_pages: bool,
+
+    #[command(flatten)]
+    fields: FieldArguments,
+}
+
+impl CorpusArguments {
+    /// Is something said that only a corpus can be meant by?
+    pub(crate) fn any(&self) -> bool {
+        let FieldArguments {
+            id_field,
+            url_field,
+            html_field,
+            text_field,
+            score_field,
+            fetched_field,
+            language_field,
+        } = &self.fields;
+        let fields = [id_field, url_field, html_field, text_field, score_field, fetched_field];
+        self.input_format.is_some()
+            || self.error_pages
+            || language_field.is_some()
+            || fields.iter().any(|field| field.is_some())
+    }
+
+    /// All of it for the reader.
+    pub(crate) fn read_options(&self, skip_bad: bool) -> ReadOptions {
+        let fields = &self.fields;
+        ReadOptions {
+            fields: Fields {
+                id: fields.id_field.clone(),
+                url: fields.url_field.clone(),
+                html: fields.html_field.clone(),
+                text: fields.text_field.clone(),
+                score: fields.score_field.clone(),
+                fetched: fields.fetched_field.clone(),
+                language: fields.language_field.clone(),
+            },
+            format: self.input_format.map(Format::from),
+            keep_error_pages: self.error_pages,
+            skip_bad,
+            ..ReadOptions::default()
+        }
+    }
+}
+
+/// A format of inputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum InputFormat {
+    /// WARC and WET
+    Warc,
+    /// ARC
+    Arc,
+    /// A JSON object a line
+    Jsonl,
+    /// Parquet
+    Parquet,
+    /// Every file is a page
+    Html,
+    /// Every file is a text
+    Text,
+    /// Every line is a text
+    Lines,
+}
+
+impl From<InputFormat> for Format {
+    fn from(format: InputFormat) -> Self {
+        match format {
+            InputFormat::Warc => Self::Warc,
+            InputFormat::Arc => Self::Arc,
+            InputFormat::Jsonl => Self::Jsonl,
+            InputFormat::Parquet => Self::Parquet,
+            InputFormat::Html => Self::Html,
+            InputFormat::Text => Self::Text,
+            InputFormat::Lines => Self::Lines,
+        }
+    }
+}
+
+/// Which fields of JSON objects, or columns of tables, make a document.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Fields of JSONL and columns of Parquet")]
+struct FieldArguments {
+    /// What the document is called [default: id, or the URL, or file and line]
+    #[arg(long, value_name = "NAME")]
+    id_field: Option<String>,
+
+    /// Where it comes from [default: url, uri, ...]
+    #[arg(long, value_name = "NAME")]
+    url_field: Option<String>,
+
+    /// The page as HTML [default: html, raw_html, ...]
+    #[arg(long, value_name = "NAME")]
+    html_field: Option<String>,
+
+    /// The page as text [default: text, content, ...]
+    #[arg(long, value_name = "NAME")]
+    text_field: Option<String>,
+
+    /// How much it is worth, for the rule `score` [default: score, pagerank, ...]
+    #[arg(long, value_name = "NAME")]
+    score_field: Option<String>,
+
+    /// When it was fetched, for the rules `earliest` and `latest` [default: fetched, date, ...]
+    #[arg(long, value_name = "NAME")]
+    fetched_field: Option<String>,
+
+    /// Its language, for --scope language [default: language, lang]
+    #[arg(long, value_name = "NAME")]
+    language_field: Option<String>,
+}

@@ -1,0 +1,104 @@
+//! From documents to imprints, in the order of the corpus.
+//!
+//! Documents are read and purified exactly as the whole job does it. What is neither HTML nor text has an
+//! imprint without a mark, whose content is the hash of its bytes.
+
+use std::num::NonZero;
+use std::sync::{Mutex, PoisonError};
+
+use hapax::fingerprint::{Fingerprinter, Imprint};
+use hapax::page::{Purifier, PurifyOptions};
+use hapax_corpus::{Batch, Entry, Source};
+
+use crate::imprint::{hash_of_bytes, purify};
+
+/// One document and what the recipe makes of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Imprinted {
+    /// Its name.
+    pub id: String,
+    /// Its address, if it has one.
+    pub url: Option<String>,
+    /// How many bytes its body has.
+    pub bytes: u64,
+    /// What the recipe makes of it.
+    pub imprint: Imprint,
+}
+
+/// Fingerprints all documents of a source. `work` is called on any thread; what it makes of a document, or
+/// a damaged record that was passed, is handed to `take` on this thread and in order.
+///
+/// # Errors
+///
+/// The first bad record in the order of the corpus, unless bad records are skipped; or what `take`
+/// says.
+pub fn imprint<T: Send, E: From<hapax_corpus::Error>>(
+    source: &Source,
+    fingerprinter: &Fingerprinter,
+    threads: NonZero<usize>,
+    work: impl Fn(Imprinted) -> T + Sync,
+    mut take: impl FnMut(Result<T, hapax_corpus::Error>) -> Result<(), E>,
+) -> Result<(), E> {
+    let idle: Mutex<Vec<(Purifier, Fingerprinter)>> = Mutex::new(Vec::new());
+    let lock = || idle.lock().unwrap_or_else(PoisonError::into_inner);
+    source.in_order(
+        threads,
+        |batch| {
+            let extent = fingerprinter.recipe().extent;
+            let new = || {
+                let options = PurifyOptions { extent, ..PurifyOptions::default() };
+                (Purifier::new(options), fingerprinter.clone())
+            };
+            let ready = lock().pop();
+            let mut tools = ready.unwrap_or_else(new);
+            let done = batch_of(batch, &mut tools.0, &mut tools.1, &work);
+            lock().push(tools);
+            done
+        },
+        |done| {
+            done.taken.into_iter().try_for_each(&mut take)?;
+            done.stopped.map_or(Ok(()), |error| Err(error.into()))
+        },
+    )
+}
+
+struct Done<T> {
+    taken: Vec<Result<T, hapax_corpus::Error>>,
+    stopped: Option<hapax_corpus::Error>,
+}
+
+fn batch_of<T>(
+    mut batch: Batch,
+    purifier: &mut Purifier,
+    fingerprinter: &mut Fingerprinter,
+    work: &impl Fn(Imprinted) -> T,
+) -> Done<T> {
+    let mut done = Done { taken: Vec::new(), stopped: None };
+    for entry in batch.entries() {
+        match entry {
+            Ok(Entry::Document(document)) => {
+                let bytes = document.body.content.as_bytes();
+                let imprint = match purify(purifier, &document) {
+                    Ok(page) => fingerprinter.purified(page),
+                    Err(_) => Imprint {
+                        content: hash_of_bytes(bytes),
+                        words: 0,
+                        features: 0,
+                        too_short: true,
+                        mark: None,
+                    },
+                };
+                done.taken.push(Ok(work(Imprinted {
+                    id: document.id.to_string(),
+                    url: document.url.as_deref().map(str::to_owned),
+                    bytes: bytes.len() as u64,
+                    imprint,
+                })));
+            }
+            Ok(Entry::Bad(error)) => done.taken.push(Err(error)),
+            Ok(Entry::Fact(_) | Entry::Passed { .. }) => {}
+            Err(error) => done.stopped = Some(error),
+        }
+    }
+    done
+}

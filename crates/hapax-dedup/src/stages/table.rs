@@ -1,0 +1,260 @@
+//! Imprints as a Parquet table, out and in.
+//!
+//! | column | holds |
+//! |---|---|
+//! | `id`, `url` | the document's name; its address, null without one |
+//! | `recipe` | by which recipe |
+//! | `fingerprint` | 64 bits, unsigned; null for a document without words |
+//! | `content` | 16 bytes, equal for equal texts |
+//! | `words`, `features`, `too_short` | how much there was to judge by |
+//! | `weak_bits` | 64 positions, the weakest first; null without a fingerprint |
+//! | `sketch` | 128 bytes; null without a fingerprint |
+//!
+//! A file may come from anywhere: whatever is wrong with it is an error.
+
+use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use arrow_array::builder::{
+    BooleanBuilder, FixedSizeBinaryBuilder, StringBuilder, UInt32Builder, UInt64Builder,
+};
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, FixedSizeBinaryArray, RecordBatch, StringArray, UInt64Array,
+};
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use hapax::fingerprint::{ContentHash, Fingerprint, Imprint, Sketch};
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::errors::ParquetError;
+use parquet::file::properties::WriterProperties;
+
+use super::LinesError;
+use super::fingerprints::{Fingerprints, Listed};
+
+/// How a file of this format begins.
+pub const MAGIC: &[u8; 4] = b"PAR1";
+/// Rows that wait to be written together, and that are read at a time.
+const TOGETHER: usize = 4096;
+/// A row group is closed when it holds so many bytes.
+const ROW_GROUP: usize = 16 << 20;
+
+/// Writes rows; what is ready is taken with [`ready`](Self::ready).
+pub struct TableWriter {
+    writer: ArrowWriter<Vec<u8>>,
+    schema: SchemaRef,
+    columns: Columns,
+}
+
+impl TableWriter {
+    /// A table without rows.
+    ///
+    /// # Errors
+    ///
+    /// The library refuses.
+    pub fn new() -> Result<Self, ParquetError> {
+        let schema = schema();
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
+            .set_created_by(concat!("hapax-dedup ", env!("CARGO_PKG_VERSION")).to_owned())
+            .build();
+        let writer = ArrowWriter::try_new(Vec::new(), Arc::clone(&schema), Some(properties))?;
+        Ok(Self { writer, schema, columns: Columns::new() })
+    }
+
+    /// Adds a row.
+    ///
+    /// # Errors
+    ///
+    /// The library refuses.
+    pub fn push(
+        &mut self,
+        id: &str,
+        url: Option<&str>,
+        recipe: &str,
+        imprint: &Imprint,
+    ) -> Result<(), ParquetError> {
+        self.columns.push(id, url, recipe, imprint)?;
+        if self.columns.rows >= TOGETHER { self.flush() } else { Ok(()) }
+    }
+
+    fn flush(&mut self) -> Result<(), ParquetError> {
+        let rows = RecordBatch::try_new(Arc::clone(&self.schema), self.columns.finish())?;
+        self.writer.write(&rows)?;
+        if self.writer.in_progress_size() >= ROW_GROUP { self.writer.flush() } else { Ok(()) }
+    }
+
+    /// Takes the bytes that are ready.
+    pub fn ready(&mut self) -> Vec<u8> {
+        std::mem::take(self.writer.inner_mut())
+    }
+
+    /// The last bytes.
+    ///
+    /// # Errors
+    ///
+    /// The library refuses.
+    pub fn finish(mut self) -> Result<Vec<u8>, ParquetError> {
+        self.flush()?;
+        self.writer.into_inner()
+    }
+}
+
+fn schema() -> SchemaRef {
+    let bytes = |name: &str, length, nullable| {
+        Field::new(name, DataType::FixedSizeBinary(length), nullable)
+    };
+    Arc::new(Schema::new(vec![
+        Field::new("id", DataType::Utf8, false),
+        Field::new("url", DataType::Utf8, true),
+        Field::new("recipe", DataType::Utf8, false),
+        Field::new("fingerprint", DataType::UInt64, true),
+        bytes("content", 16, false),
+        Field::new("words", DataType::UInt32, false),
+        Field::new("features", DataType::UInt32, false),
+        Field::new("too_short", DataType::Boolean, false),
+        bytes("weak_bits", 64, true),
+        bytes("sketch", 128, true),
+    ]))
+}
+
+struct Columns {
+    id: StringBuilder,
+    url: StringBuilder,
+    recipe: StringBuilder,
+    fingerprint: UInt64Builder,
+    content: FixedSizeBinaryBuilder,
+    words: UInt32Builder,
+    features: UInt32Builder,
+    too_short: BooleanBuilder,
+    weak_bits: FixedSizeBinaryBuilder,
+    sketch: FixedSizeBinaryBuilder,
+    rows: usize,
+}
+
+impl Columns {
+    fn new() -> Self {
+        Self {
+            id: StringBuilder::new(),
+            url: StringBuilder::new(),
+            recipe: StringBuilder::new(),
+            fingerprint: UInt64Builder::new(),
+            content: FixedSizeBinaryBuilder::new(16),
+            words: UInt32Builder::new(),
+            features: UInt32Builder::new(),
+            too_short: BooleanBuilder::new(),
+            weak_bits: FixedSizeBinaryBuilder::new(64),
+            sketch: FixedSizeBinaryBuilder::new(128),
+            rows: 0,
+        }
+    }
+
+    fn push(
+        &mut self,
+        id: &str,
+        url: Option<&str>,
+        recipe: &str,
+        imprint: &Imprint,
+    ) -> Result<(), ArrowError> {
+        self.id.append_value(id);
+        self.url.append_option(url);
+        self.recipe.append_value(recipe);
+        self.content.append_value(imprint.content.to_bytes())?;
+        self.words.append_value(imprint.words);
+        self.features.append_value(imprint.features);
+        self.too_short.append_value(imprint.too_short);
+        let mark = imprint.mark.as_ref();
+        self.fingerprint.append_option(mark.map(|mark| mark.fingerprint.to_bits()));
+        match mark {
+            Some(mark) => {
+                self.weak_bits.append_value(mark.sums.weakest_first())?;
+                self.sketch.append_value(mark.sketch.to_bytes())?;
+            }
+            None => {
+                self.weak_bits.append_null();
+                self.sketch.append_null();
+            }
+        }
+        self.rows += 1;
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Vec<ArrayRef> {
+        self.rows = 0;
+        vec![
+            Arc::new(self.id.finish()),
+            Arc::new(self.url.finish()),
+            Arc::new(self.recipe.finish()),
+            Arc::new(self.fingerprint.finish()),
+            Arc::new(self.content.finish()),
+            Arc::new(self.words.finish()),
+            Arc::new(self.features.finish()),
+            Arc::new(self.too_short.finish()),
+            Arc::new(self.weak_bits.finish()),
+            Arc::new(self.sketch.finish()),
+        ]
+    }
+}
+
+/// Reads a table that [`TableWriter`] wrote, or one with the same columns.
+///
+/// # Errors
+///
+/// A column is missing or of another type, the file is damaged, or its rows are of two recipes.
+pub fn read(file: File) -> Result<Fingerprints, LinesError> {
+    // The library panics on some damaged files; what that leaves half done is dropped.
+    catch_unwind(AssertUnwindSafe(|| read_rows(file))).unwrap_or_else(|_| {
+        Err(LinesError::Table { what: "the Parquet reader gave up on damaged data".to_owned() })
+    })
+}
+
+fn read_rows(file: File) -> Result<Fingerprints, LinesError> {
+    let damaged = |error: &dyn std::fmt::Display| LinesError::Table { what: error.to_string() };
+    let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| damaged(&e))?;
+    let reader = builder.with_batch_size(TOGETHER).build().map_err(|e| damaged(&e))?;
+    let mut all = Fingerprints::default();
+    let mut recipe: Option<String> = None;
+    let mut row = 0;
+    for rows in reader {
+        let rows = rows.map_err(|e| damaged(&e))?;
+        let ids: &StringArray = column(&rows, "id", "text")?;
+        let recipes: &StringArray = column(&rows, "recipe", "text")?;
+        let fingerprints: &UInt64Array = column(&rows, "fingerprint", "unsigned 64-bit numbers")?;
+        let contents: &FixedSizeBinaryArray = column(&rows, "content", "16 bytes each")?;
+        let sketches: &FixedSizeBinaryArray = column(&rows, "sketch", "128 bytes each")?;
+        let too_short: &BooleanArray = column(&rows, "too_short", "true and false")?;
+        for at in 0..rows.num_rows() {
+            row += 1;
+            super::one_recipe(&mut recipe, Some(recipes.value(at)), row)?;
+            let bad = |what: &str| LinesError::Table { what: format!("row {row}: {what}") };
+            let content: [u8; 16] =
+                contents.value(at).try_into().map_err(|_| bad("a content hash is 16 bytes"))?;
+            let mut listed = Listed {
+                fingerprint: None,
+                content: Some(ContentHash::from_bytes(content)),
+                sketch: None,
+                too_short: too_short.value(at),
+            };
+            if fingerprints.is_valid(at) {
+                let sketch: [u8; 128] =
+                    sketches.value(at).try_into().map_err(|_| bad("a sketch is 128 bytes"))?;
+                listed.fingerprint = Some(Fingerprint::from_bits(fingerprints.value(at)));
+                listed.sketch = Some(Sketch::from_bytes(&sketch));
+            }
+            all.push(ids.value(at).to_owned(), listed).map_err(|what| bad(&what))?;
+        }
+    }
+    Ok(all)
+}
+
+fn column<'r, A: 'static>(
+    rows: &'r RecordBatch,
+    name: &str,
+    kind: &str,
+) -> Result<&'r A, LinesError> {
+    let found = rows.column_by_name(name).and_then(|column| column.as_any().downcast_ref());
+    found.ok_or_else(|| LinesError::Table {
+        what: format!("the column `{name}` is missing, or is not {kind}"),
+    })
+}
