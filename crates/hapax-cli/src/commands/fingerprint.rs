@@ -28,7 +28,8 @@ const NO_FINGERPRINT: &[u8; 16] = b"----------------";
 A path with a backslash or a line break is written escaped (\\\\ \\n \\r) and its line begins with a
 backslash, as sha256sum does. With --json each line is an object with id, recipe, fingerprint (null
 without features), content (hash of the text: equal for equal texts), words, features, too_short,
-no_features, weak_bits (bit positions, weakest first) and sketch.
+no_features, weak_bits (bit positions, weakest first) and sketch; with --sums also sums, the 64
+whole numbers the bits were cut from, bit 0 first.
 
 Examples:
   hapax fingerprint page.html notes.txt
@@ -46,6 +47,10 @@ pub(crate) struct Arguments {
     #[arg(long)]
     json: bool,
 
+    /// Write the sums of the bits too: `hapax near find --recall` wants them
+    #[arg(long, requires = "json")]
+    sums: bool,
+
     /// Write to a file, which appears when it is complete
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -61,7 +66,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let fingerprinter = arguments.recipe.fingerprinter()?;
     let mut pages = inputs.pages()?;
     let mut output = Output::open(arguments.out.as_deref())?;
-    let format = if arguments.json { Format::Json } else { Format::Line };
+    let format = match (arguments.json, arguments.sums) {
+        (true, true) => Format::JsonWithSums,
+        (true, false) => Format::Json,
+        (false, _) => Format::Line,
+    };
     let workers = (0..inputs.thread_count().get())
         .map(|_| PageWork { fingerprinter: fingerprinter.clone(), bytes: Vec::new(), format })
         .collect();
@@ -91,6 +100,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 enum Format {
     Line,
     Json,
+    JsonWithSums,
 }
 
 /// One thread: reads a page, fingerprints it, and writes its line into memory.
@@ -122,9 +132,12 @@ impl Work for PageWork {
             .map_err(|e| anyhow::Error::new(e).context(readable::path(source.path())))?;
         let line = match self.format {
             Format::Line => line(source.path(), &imprint),
-            Format::Json => {
+            Format::Json | Format::JsonWithSums => {
                 let recipe = self.fingerprinter.recipe_id().to_string();
-                let record = PageRecord::new(source.path(), &recipe, &imprint);
+                let mut record = PageRecord::new(source.path(), &recipe, &imprint);
+                if let Format::JsonWithSums = self.format {
+                    record.sums = imprint.mark.as_ref().map(|mark| mark.sums.as_array().to_vec());
+                }
                 let mut line = serde_json::to_vec(&record)?;
                 line.push(b'\n');
                 line
@@ -178,6 +191,8 @@ pub(crate) struct PageRecord<'a> {
     no_features: bool,
     weak_bits: Option<Vec<u8>>,
     sketch: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sums: Option<Vec<i64>>,
 }
 
 impl<'a> PageRecord<'a> {
@@ -195,6 +210,7 @@ impl<'a> PageRecord<'a> {
             no_features: mark.is_none(),
             weak_bits: mark.map(|m| m.sums.weakest_first().to_vec()),
             sketch: mark.map(|m| hexadecimal(&m.sketch.to_bytes())),
+            sums: None,
         }
     }
 }
