@@ -39,6 +39,20 @@ pub(crate) struct Options {
     /// Tables of larger segments
     #[arg(long, default_value_t = 10)]
     tables: usize,
+    /// Who merges
+    #[arg(long, value_enum, default_value_t = Merging::Writer)]
+    merging: Merging,
+}
+
+/// Who merges while entries are put in.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Merging {
+    /// The writer, after every insert
+    Writer,
+    /// A thread of its own, and the writer when that falls behind
+    Thread,
+    /// Nobody but inserts that find too many segments
+    Inserts,
 }
 
 pub(crate) fn run(entries: u64, bound: MaxDistance, options: &Options) -> anyhow::Result<()> {
@@ -144,7 +158,7 @@ fn under_load(
                     next += batch.len() as u64;
                     index.insert_batch(&batch)?;
                     inserted.extend(batch);
-                    while index.merge_step()? {}
+                    while options.merging == Merging::Writer && index.merge_step()? {}
                     if !searching.load(Ordering::Relaxed) {
                         break 'full_speed;
                     }
@@ -152,6 +166,16 @@ fn under_load(
             }
             Ok((inserted, start.elapsed().as_secs_f64()))
         });
+        if options.merging == Merging::Thread {
+            threads.spawn(|| {
+                while searching.load(Ordering::Relaxed) {
+                    // A merge that is refused is refused to the writer as well.
+                    if !index.merge_step().unwrap_or(false) {
+                        std::thread::sleep(Duration::from_millis(1));
+                    }
+                }
+            });
+        }
         let (start, mut asked, mut snapshots) = (Stopwatch::start(), 0usize, 0usize);
         let (mut segments, mut most, mut slowest) = (0, 0, Duration::ZERO);
         while start.wall() < limit {

@@ -1,17 +1,25 @@
 //! How do time per query and bytes per page grow with the number of pages?
 //!
 //! ```text
-//! cargo run --release -p hapax-bench -- growth --to 24 --plot growth.svg
+//! cargo run --release -p hapax-bench -- growth --to 27 --plot growth.svg
 //! ```
 //!
-//! For every power of two: uniform fingerprints with planted neighbours, batched find-all, one
-//! thread, CPU time. All planted neighbours must be found, and on a sample every engine must
-//! answer as the scan does, before a point is drawn.
+//! For every power of two, batched find-all, one thread, CPU time:
+//!
+//! - scan and tables on uniform fingerprints with planted neighbours. All of those must be found,
+//!   and on a sample the tables must answer as the scan does, before a point is drawn. Which
+//!   tables is the planner's choice within `--memory`.
+//! - weak bits on documents: see `weak`.
+//!
+//! Each index is dropped before the next is built; the most memory the process ever held is
+//! printed at the end.
 
 mod plot;
+mod weak;
 
 use anyhow::{Context, ensure};
 use hapax::fingerprint::MaxDistance;
+use hapax::index::plan::{Engine, Machine, Request, candidates};
 use hapax::index::{Collection, HammingIndex, Match, Query, Scan, TableOptions, Tables};
 use std::path::PathBuf;
 
@@ -33,6 +41,12 @@ pub(crate) struct Arguments {
     /// How many queries are asked at each size
     #[arg(long, default_value_t = 200_000)]
     queries: usize,
+    /// The share of the matches that weak bits are to find
+    #[arg(long, default_value_t = 0.95)]
+    recall: f64,
+    /// Gigabytes that an exact index may take
+    #[arg(long, default_value_t = 6.0)]
+    memory: f64,
     /// Where to draw the plot
     #[arg(long)]
     plot: Option<PathBuf>,
@@ -43,73 +57,102 @@ const JUDGED: usize = 100;
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     ensure!(arguments.from <= arguments.to && arguments.to <= 30, "--from to --to, at most 30");
-    let (mut rows, mut points) = (Vec::new(), Vec::new());
+    let mut rows: Vec<Row> = Vec::new();
     for power in arguments.from..=arguments.to {
         for &within in &arguments.within {
             let bound = MaxDistance::new(within).context("a fingerprint has 64 bits")?;
-            measure(1 << power, bound, arguments.queries, &mut rows, &mut points)?;
+            eprintln!("2^{power} pages within {within}");
+            rows.extend(exact(1 << power, bound, arguments)?);
+            let (share, queries) = (arguments.recall, arguments.queries / 2);
+            rows.push(weak::measure(1 << power, bound, share, queries)?);
         }
     }
     print(&rows, "scan");
+    if let Some(peak) = peak_memory() {
+        println!("at most {peak:.2} GiB of memory were held");
+    }
     if let Some(path) = &arguments.plot {
-        std::fs::write(path, plot::draw(&points)).with_context(|| path.display().to_string())?;
+        let svg = plot::draw(&points(&rows, arguments.recall));
+        std::fs::write(path, svg).with_context(|| path.display().to_string())?;
         eprintln!("plot: {}", path.display());
     }
     Ok(())
 }
 
-fn measure(
-    pages: usize,
-    bound: MaxDistance,
-    queries: usize,
-    rows: &mut Vec<Row>,
-    points: &mut Vec<Point>,
-) -> anyhow::Result<()> {
-    let planted = Planted::new(pages as u64, pages, queries, bound.bits());
-    let queries: Vec<Query<'_>> = planted.queries.iter().map(|&q| Query::from(q)).collect();
-    let collection = Collection::new(planted.entries())?;
-    let scan = Scan::new(collection.clone());
+/// The scan and the tables.
+fn exact(pages: usize, bound: MaxDistance, arguments: &Arguments) -> anyhow::Result<[Row; 2]> {
+    let Planted { stored, queries, truth } =
+        Planted::new(pages as u64, pages, arguments.queries, bound.bits());
+    let entries = Planted { stored, queries: Vec::new(), truth: Vec::new() };
+    let scan = Scan::new(Collection::new(entries.entries())?);
+    drop(entries);
+    let queries: Vec<Query<'_>> = queries.iter().map(|&q| Query::from(q)).collect();
     let judged = &queries[..JUDGED.min(queries.len())];
     let (judge, scanned) = best_cpu(1, || scan.find_all_batch(judged, bound));
     let judge = judge?;
-    let index = Tables::build(collection, TableOptions::within(bound))?;
+    let row = |engine: String, index: &dyn HammingIndex, queries_per_second: f64| Row {
+        engine,
+        pages,
+        within: bound.bits(),
+        recall: 1.0,
+        bytes: Some(index.memory_bytes()),
+        build: None,
+        queries_per_second,
+    };
+    let scan_row = row("scan".into(), &scan, judged.len() as f64 / scanned.as_secs_f64());
+
+    let options = planned(pages, bound, arguments.memory)?;
+    let index = Tables::build(scan.into_collection(), options)?;
     let (answers, took) = best_cpu(3, || index.find_all_batch(&queries, bound));
     let answers = answers?;
     for (number, expected) in judge.iter().enumerate() {
         ensure!(answers.of(number) == expected, "query {number} differs from the scan");
     }
-    for &(query, id, distance) in &planted.truth {
+    for &(query, id, distance) in &truth {
         ensure!(answers.of(query).contains(&Match { distance, id }), "a planted page was missed");
     }
-    let tables = index.design().keys().len();
-    for (engine, bytes, asked, took) in [
-        ("scan".to_owned(), scan.memory_bytes(), judged.len(), scanned),
-        (format!("tables ({tables})"), index.memory_bytes(), queries.len(), took),
-    ] {
-        let seconds = took.as_secs_f64() / asked as f64;
-        // A scan takes as long for any distance: one line is enough.
-        let line = match engine.split_once(' ') {
-            Some((name, _)) => format!("{name}, k = {bound}"),
-            None => engine.clone(),
+    let name = format!("tables ({})", index.design().keys().len());
+    Ok([scan_row, row(name, &index, queries.len() as f64 / took.as_secs_f64())])
+}
+
+/// The fastest tables that fit.
+fn planned(pages: usize, bound: MaxDistance, gigabytes: f64) -> anyhow::Result<TableOptions> {
+    let machine = Machine::typical();
+    let request = Request::new(pages as u64, bound).memory((gigabytes * 1e9) as u64);
+    let fastest = candidates(&request, &machine)?
+        .into_iter()
+        .filter(|candidate| candidate.fits)
+        .filter_map(|candidate| match candidate.engine {
+            Engine::Tables(design) => Some((candidate.nanoseconds_per_query, design)),
+            _ => None,
+        })
+        .min_by(|a, b| a.0.total_cmp(&b.0));
+    let (_, design) = fastest.context("no tables fit; give more --memory")?;
+    Ok(TableOptions::within(bound).design(design).costs(machine.costs(pages)))
+}
+
+/// Lines of the plot. A scan takes as long for any distance: one line is enough.
+fn points(rows: &[Row], recall: f64) -> Vec<Point> {
+    let mut points: Vec<Point> = Vec::new();
+    for row in rows {
+        let line = match row.engine.split_once(" (") {
+            Some(("tables", _)) => format!("tables, k = {}", row.within),
+            Some((name, _)) => format!("{name} {recall}, k = {}", row.within),
+            None => row.engine.clone(),
         };
-        if points.iter().any(|p: &Point| p.line == line && p.pages == pages) {
-            continue;
+        if !points.iter().any(|p| p.line == line && p.pages == row.pages) {
+            let bytes = row.bytes.unwrap_or(0) as f64 / row.pages as f64;
+            let microseconds = 1e6 / row.queries_per_second;
+            points.push(Point { line, pages: row.pages, microseconds, bytes });
         }
-        points.push(Point {
-            line,
-            pages,
-            microseconds: 1e6 * seconds,
-            bytes: bytes as f64 / pages as f64,
-        });
-        rows.push(Row {
-            engine,
-            pages,
-            within: bound.bits(),
-            recall: 1.0,
-            bytes: Some(bytes),
-            build: None,
-            queries_per_second: 1.0 / seconds,
-        });
     }
-    Ok(())
+    points
+}
+
+/// The most this process ever held, in GiB, where the system tells.
+fn peak_memory() -> Option<f64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kibibytes: f64 = line.split_whitespace().next()?.parse().ok()?;
+    Some(kibibytes / 1024.0 / 1024.0)
 }

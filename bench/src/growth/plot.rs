@@ -1,7 +1,8 @@
 //! Two charts in one self-contained SVG: time per query and bytes per page against pages.
 //!
 //! Both axes of the time chart are logarithmic, so that a straight line is a power law; the
-//! bytes have a linear axis from zero. Lines are labelled at their right ends.
+//! bytes have a linear axis from zero. Lines are labelled at their right ends, moved apart where
+//! they would cover each other.
 
 use std::fmt::Write;
 
@@ -16,8 +17,10 @@ pub(crate) struct Point {
 const WIDTH: f64 = 860.0;
 const CHART: f64 = 330.0;
 const LEFT: f64 = 70.0;
-const RIGHT: f64 = 130.0;
+const RIGHT: f64 = 160.0;
 const TOP: f64 = 46.0;
+/// Height of a line of text.
+const LABEL: f64 = 16.0;
 const COLOURS: [&str; 6] = ["#8a4b08", "#1f6feb", "#b3261e", "#0b7a5b", "#6f42c1", "#57606a"];
 
 /// The picture.
@@ -90,6 +93,10 @@ fn chart(
         );
         mark += step;
     }
+    let ends = lines.iter().map(|line| {
+        points.iter().rfind(|p| p.line == *line).map_or(down + TOP, |last| y(value(last)))
+    });
+    let labels = apart(&ends.collect::<Vec<f64>>(), down + TOP + CHART);
     for (number, line) in lines.iter().enumerate() {
         let colour = COLOURS[number % COLOURS.len()];
         let here: Vec<&Point> = points.iter().filter(|p| p.line == *line).collect();
@@ -112,15 +119,27 @@ fn chart(
                 p.bytes
             );
         }
-        if let Some(last) = here.last() {
-            let _ = write!(
-                svg,
-                "<text x='{}' y='{:.1}' fill='{colour}'>{line}</text>",
-                WIDTH - RIGHT + 8.0,
-                y(value(last)) + 4.0
-            );
-        }
+        let _ = write!(
+            svg,
+            "<text x='{}' y='{:.1}' fill='{colour}'>{line}</text>",
+            WIDTH - RIGHT + 10.0,
+            labels[number] + 4.0
+        );
     }
+}
+
+/// Where labels stand that belong at these heights: none nearer to another than a line of text,
+/// none below `bottom`.
+fn apart(wanted: &[f64], bottom: f64) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..wanted.len()).collect();
+    order.sort_by(|&a, &b| wanted[b].total_cmp(&wanted[a]));
+    let mut placed = wanted.to_vec();
+    let mut below = bottom + LABEL;
+    for at in order {
+        placed[at] = placed[at].min(below - LABEL);
+        below = placed[at];
+    }
+    placed
 }
 
 /// About five marks up to `most`.

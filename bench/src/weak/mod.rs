@@ -8,7 +8,7 @@
 //! within six bits of each other although neither was made from the other, and what flips there
 //! has little to do with weak bits. One query in ten calibrates and is not asked.
 
-mod documents;
+pub(crate) mod documents;
 
 use anyhow::{Context, ensure};
 use hapax::fingerprint::{Fingerprint, MaxDistance};

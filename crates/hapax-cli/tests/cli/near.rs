@@ -254,3 +254,120 @@ fn damaged_foreign_and_newer_files_are_refused() {
     folder.output(&["near", "build", "c.txt", "--out", "c.seg"]);
     assert!(refusal(&folder.read("c.seg"), &names).contains("belong to another index"));
 }
+
+/// A document's fingerprint and sums, and the fingerprint of an edited copy within six bits.
+struct Edited {
+    fingerprint: u64,
+    sums: [i64; 64],
+    copy: u64,
+}
+
+fn edited(count: usize) -> Vec<Edited> {
+    let mut state = 9u64;
+    let mut unit = move || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 11) as f64 / (1u64 << 53) as f64
+    };
+    let mut normal = move || (0..12).map(|_| unit()).sum::<f64>() - 6.0;
+    let cut = |sums: &[i64; 64]| (0..64).fold(0, |f, j| f | u64::from(sums[j] > 0) << j);
+    let mut all = Vec::new();
+    while all.len() < count {
+        let sums: [i64; 64] = std::array::from_fn(|_| (normal() * 1e4) as i64);
+        let copy = sums.map(|sum| sum + (normal() * 800.0) as i64);
+        let (fingerprint, copy) = (cut(&sums), cut(&copy));
+        if (fingerprint ^ copy).count_ones() <= 6 {
+            all.push(Edited { fingerprint, sums, copy });
+        }
+    }
+    all
+}
+
+#[test]
+fn with_a_recall_weak_bits_find_the_share_asked_for_and_say_so() {
+    let (stored, pages) = (neighbours(60_000, 4), edited(4_000));
+    let all: Vec<u64> = stored.iter().copied().chain(pages.iter().map(|p| p.copy)).collect();
+    let queries: Vec<u64> = pages.iter().map(|p| p.fingerprint).collect();
+    let line = |page: &Edited| {
+        format!("{{\"fingerprint\":\"{:016x}\",\"sums\":{:?}}}\n", page.fingerprint, page.sums)
+    };
+    let folder = Folder::new();
+    folder.write("stored.txt", hexadecimal(&all)).write("bare.txt", hexadecimal(&queries));
+    folder.write("asked.jsonl", pages.iter().map(line).collect::<String>());
+    let built = ["near", "build", "stored.txt", "--out", "a.seg", "--recall", "0.9"];
+    folder.hapax(&built).assert().code(0);
+    // Tables do not fit, and a sorted array takes longer within so many bits.
+    let find = ["near", "find", "asked.jsonl", "--index", "a.seg", "--within", "6"];
+    let find = [&find[..], &["--memory", "700kB", "--recall", "0.9"]].concat();
+    let assert = folder.hapax(&find).assert().code(0);
+    let told = stderr(&assert);
+    assert!(told.contains("weak bits for recall 0.9, calibrated on "), "{told}");
+    assert!(told.contains(" and measured 0.9"), "{told}");
+    let right = expected(&all, &queries, 6);
+    let found = lines(&crate::folder::stdout(&assert));
+    assert!(found.iter().all(|m| right.binary_search_by_key(&key(m), key).is_ok()));
+    let share = found.len() as f64 / right.len() as f64;
+    assert!((0.86..1.0).contains(&share), "{share}");
+    for threads in ["1", "5"] {
+        let again = folder.output(&[&find[..], &["--threads", threads]].concat());
+        assert_eq!(lines(&again), found);
+    }
+
+    let json = folder.output(&[&find[..], &["--json", "--first"]].concat());
+    let records: Vec<Value> = json.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+    assert!(records.iter().all(|record| record["recall"] == 0.9));
+    let matched = records.iter().filter(|record| record["matches"] != serde_json::json!([]));
+    assert!(matched.count() as f64 > 0.86 * records.len() as f64);
+
+    // Without sums the answer is exact, and says how it could be quicker.
+    let bare: Vec<&str> =
+        find.iter().map(|&a| if a == "asked.jsonl" { "bare.txt" } else { a }).collect();
+    let assert = folder.hapax(&bare).assert().code(0);
+    assert_eq!(lines(&crate::folder::stdout(&assert)), right);
+    let told = stderr(&assert);
+    assert!(told.contains("finds every match; weak bits need queries with sums"), "{told}");
+}
+
+/// The order in which matches are listed.
+fn key(m: &(usize, usize, u32)) -> (usize, u32, usize) {
+    (m.0, m.2, m.1)
+}
+
+#[test]
+fn a_recall_or_sums_that_cannot_be_meant_are_refused() {
+    let folder = Folder::new();
+    folder.write("a.txt", "1\n2\n").write("short.jsonl", "{\"fingerprint\":1,\"sums\":[1]}\n");
+    folder.write("other.jsonl", format!("{{\"fingerprint\":1,\"sums\":{:?}}}\n", [3; 64]));
+    folder.output(&["near", "build", "a.txt", "--out", "a.seg"]);
+    for share in ["0", "1.01", "-1", "nan", "much"] {
+        let share = format!("--recall={share}");
+        for command in [&["find", "a.txt", "--index", "a.seg"], &["build", "a.txt", "--out", "b"]] {
+            let told = folder.refusal(2, &[&["near"], &command[..], &[&share]].concat());
+            assert!(told.contains("above 0 and"), "{told}");
+        }
+    }
+    for (queries, told) in
+        [("short.jsonl", "`sums` are 1 numbers"), ("other.jsonl", "`sums` are not those of")]
+    {
+        let find = ["near", "find", queries, "--index", "a.seg", "--recall", "0.9"];
+        let refusal = folder.refusal(1, &find);
+        assert!(refusal.contains(&format!("{queries}: line 1: {told}")), "{refusal}");
+    }
+    assert!(folder.refusal(2, &["fingerprint", "a.txt", "--sums"]).contains("--json"));
+}
+
+#[test]
+fn pages_with_sums_are_found_by_pages_with_sums() {
+    let folder = Folder::new();
+    folder.write("a.html", ARTICLE).write("b.html", ARTICLE.replace("old", "ancient"));
+    folder.output(&["fingerprint", "a.html", "--json", "--out", "a.jsonl"]);
+    folder.output(&["fingerprint", "b.html", "--json", "--sums", "--out", "b.jsonl"]);
+    folder.output(&["near", "build", "a.jsonl", "--out", "a.seg"]);
+    let record: Value = serde_json::from_slice(&folder.read("b.jsonl")).unwrap();
+    assert_eq!(record["sums"].as_array().unwrap().len(), 64);
+    let find = ["near", "find", "b.jsonl", "--index", "a.seg", "--within", "16"];
+    let exact = folder.output(&find);
+    assert!(exact.starts_with("b.html\ta.html\t"), "{exact}");
+    assert_eq!(folder.output(&[&find[..], &["--recall", "0.95"]].concat()), exact);
+}

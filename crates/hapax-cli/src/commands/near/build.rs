@@ -6,17 +6,17 @@
 
 use super::index_file::{names_path, recipe_or_unstated};
 use super::names::{self, is_names};
-use super::records::{Form, Record, Records, read};
-use crate::commands::plan::bound;
+use super::records::{Form, Record, Records, Sums, read};
+use crate::commands::plan::{bound, recall};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::progress::say;
 use crate::readable;
 use clap::Args;
 use hapax::fingerprint::MaxDistance;
-use hapax::index::Entry;
 use hapax::index::plan::{Machine, Request, plan};
 use hapax::index::segment::{Encoding, Segment, SegmentEngine, SegmentView};
+use hapax::index::{Entry, Recall};
 use std::path::{Path, PathBuf};
 
 /// Make an index of fingerprints
@@ -34,6 +34,10 @@ pub(super) struct Arguments {
     /// answers any
     #[arg(long, value_name = "K", value_parser = bound, default_value = "3")]
     within: MaxDistance,
+
+    /// The share of the matches you are going to ask for, likewise
+    #[arg(long, value_name = "SHARE", default_value = "1", value_parser = recall)]
+    recall: Recall,
 
     /// FINGERPRINTS are 8 bytes each, little-endian
     #[arg(long)]
@@ -55,7 +59,7 @@ pub(super) struct Arguments {
 /// The input is bad, two fingerprints have the same id, or the index cannot be written.
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let form = if arguments.binary { Form::Binary } else { Form::Text };
-    let records = read(&arguments.input, form)?;
+    let records = read(&arguments.input, form, Sums::Checked)?;
     let bad = |wrong: anyhow::Error| Failure::Run(wrong.context(readable::path(&arguments.input)));
     let (entries, naming) = entries(&records).map_err(|wrong| bad(anyhow::anyhow!(wrong)))?;
     let engine = SegmentEngine::Scan;
@@ -84,7 +88,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     if !arguments.quiet {
         say(&summary(&records, &view, bytes.len(), naming));
-        let request = Request::new(records.all.len() as u64, arguments.within);
+        let request =
+            Request::new(records.all.len() as u64, arguments.within).recall(arguments.recall);
         if let Ok(plan) = plan(&request, &Machine::typical()) {
             say(&format!("many queries within {}: {}", arguments.within, plan.reason));
         }

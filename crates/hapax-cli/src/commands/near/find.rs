@@ -1,14 +1,14 @@
 //! `hapax near find`: queries in, matches out.
 //!
-//! The planner says whether to build tables for this many queries or to search the file as it
-//! is. Batches of queries go to all cores; results come in the order of the queries, then by
+//! `engine` says what answers: the file as it is, or what is built from it first. Batches of queries go to all cores; results come in the order of the queries, then by
 //! distance, then by id, whatever the number of threads.
 
+use super::engine::{Wanted, choose, query};
 use super::index_file::{names, stated, view};
 use super::names::Names;
-use super::records::{Form, Record, Records, read, read_all};
-use crate::commands::plan::bound;
+use super::records::{Form, Record, Records, Sums, read, read_all};
 use crate::commands::plan::quantity::bytes;
+use crate::commands::plan::{bound, recall};
 use crate::failure::Failure;
 use crate::inputs::threads;
 use crate::output::Output;
@@ -17,9 +17,8 @@ use crate::progress::say;
 use crate::readable;
 use clap::Args;
 use hapax::fingerprint::MaxDistance;
-use hapax::index::plan::{Engine, Machine, Request, plan};
 use hapax::index::segment::SegmentView;
-use hapax::index::{Collection, HammingIndex, Match, Query, TableOptions, Tables};
+use hapax::index::{HammingIndex, Match, Query, Recall};
 use serde::Serialize;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -37,7 +36,12 @@ const BATCH: std::ops::RangeInclusive<usize> = 64..=1 << 16;
 A line is the query's name (or line number), the match's name (or id) and the distance, with tabs
 between them; a backslash, tab or line break in a name is written as \\\\ \\t \\n \\r. Lines come in
 the order of the queries, nearest match first. With --json each line is a query with its
-fingerprint and its matches, and queries without a match are there too.")]
+fingerprint and its matches, and queries without a match are there too.
+
+With --recall below 1 a search may leave matches out. It is quicker, or takes less memory, for
+queries with the sums their bits were cut from: `hapax fingerprint --json --sums` writes them. What
+answered, and the share it found among matches looked up both ways, is told at the end. Queries
+without sums are answered exactly; among others that have some, with more work than those.")]
 pub(super) struct Arguments {
     /// Fingerprints: see `hapax near --help`; `-` for standard input
     #[arg(value_name = "QUERIES")]
@@ -50,6 +54,10 @@ pub(super) struct Arguments {
     /// How many bits a match may differ in, inclusive
     #[arg(long, value_name = "K", value_parser = bound, default_value = "3")]
     within: MaxDistance,
+
+    /// Share of the matches that must be found, above 0 and up to 1
+    #[arg(long, value_name = "SHARE", default_value = "1", value_parser = recall)]
+    recall: Recall,
 
     /// Some match of each query, which need not be the nearest, instead of all
     #[arg(long)]
@@ -92,12 +100,14 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let view = view(&arguments.index, &bytes)?;
     let names = names(&arguments.index, &view)?;
     let form = if arguments.binary { Form::Binary } else { Form::Text };
-    let queries = read(&arguments.queries, form)?;
+    let sums = if arguments.recall < Recall::ALL { Sums::Kept } else { Sums::Checked };
+    let queries = read(&arguments.queries, form, sums)?;
     check_recipe(&view, &queries)?;
 
-    let (tables, reason) = tables(arguments, &view, queries.all.len())?;
-    let index: &(dyn HammingIndex + Sync) = match &tables {
-        Some(tables) => tables,
+    let Arguments { within, recall, first, memory, .. } = *arguments;
+    let chosen = choose(&Wanted { within, recall, first, memory }, &view, &queries.all)?;
+    let index: &(dyn HammingIndex + Sync) = match &chosen.built {
+        Some(built) => &**built,
         None => &view,
     };
     let threads = arguments
@@ -105,7 +115,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         .or_else(|| std::thread::available_parallelism().ok())
         .map_or(1, NonZeroUsize::get);
     let batch = queries.all.len().div_ceil(threads * BATCHES).clamp(*BATCH.start(), *BATCH.end());
-    let search = Search { index, names: names.as_ref(), arguments };
+    let stated = (recall < Recall::ALL).then_some(chosen.recall);
+    let search = Search { index, names: names.as_ref(), recall: stated, arguments };
     let mut output = Output::open(arguments.out.as_deref())?;
     let (mut matched, mut matches) = (0, 0);
     in_order(&mut queries.all.chunks(batch), vec![search; threads], |found: Found| {
@@ -116,11 +127,12 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     output.finish()?;
     if !arguments.quiet {
         say(&format!(
-            "{}, {} with a match, {} in {:.2} s; {reason}",
+            "{}, {} with a match, {} in {:.2} s; {}",
             readable::counted(queries.all.len() as u64, "query").replace("querys", "queries"),
             readable::count(matched),
             readable::counted(matches, "match").replace("matchs", "matches"),
             started.elapsed().as_secs_f64(),
+            chosen.told,
         ));
     }
     Ok(())
@@ -137,36 +149,13 @@ fn check_recipe(view: &SegmentView<'_>, queries: &Records) -> Result<(), Failure
     }
 }
 
-/// Tables where the planner thinks them worth building, and its reason.
-fn tables(
-    arguments: &Arguments,
-    view: &SegmentView<'_>,
-    queries: usize,
-) -> Result<(Option<Tables>, String), Failure> {
-    let machine = Machine::typical();
-    let mut request = Request::new(view.len() as u64, arguments.within).queries(queries as u64);
-    request.memory = arguments.memory;
-    if arguments.first {
-        request = request.first();
-    }
-    let in_place = || Ok((None, "searched the file as it is".to_owned()));
-    // An empty index has no plan and no matches; and the file as it is takes no further memory.
-    let Ok(plan) = plan(&request, &machine) else { return in_place() };
-    let Engine::Tables(design) = &plan.choice().engine else { return in_place() };
-    let mut entries = Vec::with_capacity(view.len());
-    view.for_each(|entry| entries.push(entry));
-    let pages = Collection::new(entries).map_err(anyhow::Error::new)?;
-    let costs = machine.costs(pages.fingerprints().len());
-    let options = TableOptions::within(arguments.within).design(design.clone()).costs(costs);
-    let tables = Tables::build(pages, options).map_err(anyhow::Error::new)?;
-    Ok((Some(tables), format!("built {}", readable::counted(design.keys().len() as u64, "table"))))
-}
-
 /// One thread.
 #[derive(Clone, Copy)]
 struct Search<'a> {
     index: &'a (dyn HammingIndex + Sync),
     names: Option<&'a Names>,
+    /// The share of the matches that is found, when not all were asked for.
+    recall: Option<f64>,
     arguments: &'a Arguments,
 }
 
@@ -197,7 +186,7 @@ impl Search<'_> {
         batch: &[Record],
         mut count: impl FnMut(&[Match]),
     ) -> Result<Vec<u8>, Failure> {
-        let queries: Vec<Query<'_>> = batch.iter().map(|r| r.fingerprint.into()).collect();
+        let queries: Vec<Query<'_>> = batch.iter().map(query).collect();
         let within = self.arguments.within;
         let mut lines = Vec::new();
         let mut line = |record: &Record, found: &[Match]| {
@@ -249,6 +238,7 @@ impl Search<'_> {
         let query = QueryRecord {
             query: record.name.as_deref().map_or_else(|| record.line.to_string(), text),
             fingerprint: record.fingerprint.to_string(),
+            recall: self.recall,
             matches: matches.collect(),
         };
         serde_json::to_writer(&mut *lines, &query).map_err(anyhow::Error::new)?;
@@ -265,6 +255,8 @@ impl Search<'_> {
 struct QueryRecord {
     query: String,
     fingerprint: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recall: Option<f64>,
     matches: Vec<MatchRecord>,
 }
 

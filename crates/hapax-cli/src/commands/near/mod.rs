@@ -3,9 +3,11 @@
 //! - `records` reads fingerprints in the forms people have them.
 //! - `names` is the file beside an index that says what its ids are called.
 //! - `index_file` opens an index and its names.
+//! - `engine` chooses what answers queries, and builds it.
 //! - `build`, `find` and `info` are the commands.
 
 mod build;
+mod engine;
 mod find;
 mod index_file;
 mod info;
@@ -28,13 +30,15 @@ FINGERPRINTS and QUERIES are text, one fingerprint a line, or what `hapax finger
   9c1d5a0e00ff1234  a/page.html     with a name behind spaces or a tab
   {\"fingerprint\":\"9c1d5a0e00ff1234\",\"id\":\"a/page.html\",\"recipe\":\"web-1:...\"}
 or, with --binary, 8 bytes each, little-endian. Empty lines and pages without a fingerprint are
-left out. Fingerprints of different recipes are refused.
+left out. Fingerprints of different recipes are refused. `sums` in an object, 64 whole numbers,
+are what the bits were cut from; `near find --recall` makes use of them.
 
 Examples:
   hapax fingerprint crawl/ --json --out crawl.jsonl
   hapax near build crawl.jsonl --out crawl.seg
   hapax near find new.jsonl --index crawl.seg --within 6
-  hapax near info crawl.seg")]
+  hapax near info crawl.seg
+  hapax fingerprint new/ --json --sums | hapax near find - --index crawl.seg --recall 0.95")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     what: What,

@@ -2,12 +2,12 @@
 //! `hapax fingerprint` writes.
 //!
 //! A line is a fingerprint and, behind spaces or a tab, a name; or a JSON object with
-//! `fingerprint`, `id` and `recipe`. Each line is judged for itself, so a file may mix the
+//! `fingerprint`, `id`, `recipe` and `sums`. Each line is judged for itself, so a file may mix the
 //! forms, but not recipes.
 
 use crate::failure::{Failure, io_error};
 use crate::readable;
-use hapax::fingerprint::{Fingerprint, RecipeId};
+use hapax::fingerprint::{BitSums, Fingerprint, RecipeId};
 use serde::Deserialize;
 use serde_json::Value;
 use std::fs::File;
@@ -21,6 +21,15 @@ pub(super) struct Record {
     /// Line of the file, or number of the 8 bytes; from 1.
     pub(super) line: u64,
     pub(super) name: Option<Vec<u8>>,
+    /// What its bits were cut from.
+    pub(super) sums: Option<Box<BitSums>>,
+}
+
+/// What is done with sums: they take half a kilobyte each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sums {
+    Checked,
+    Kept,
 }
 
 /// Everything in a file.
@@ -45,10 +54,10 @@ pub(super) enum Form {
 /// # Errors
 ///
 /// It cannot be read, a line is no fingerprint, or recipes are mixed.
-pub(super) fn read(path: &Path, form: Form) -> Result<Records, Failure> {
+pub(super) fn read(path: &Path, form: Form, sums: Sums) -> Result<Records, Failure> {
     let bytes = read_all(path)?;
     let records = match form {
-        Form::Text => text(&bytes),
+        Form::Text => text(&bytes, sums),
         Form::Binary => binary(&bytes),
     };
     records.map_err(|wrong| Failure::Run(anyhow::anyhow!("{}: {wrong}", readable::path(path))))
@@ -78,11 +87,12 @@ fn binary(bytes: &[u8]) -> Result<Records, String> {
         fingerprint: Fingerprint::from_bits(u64::from_le_bytes(*word)),
         line,
         name: None,
+        sums: None,
     };
     Ok(Records { all: (1..).zip(words).map(record).collect(), ..Records::default() })
 }
 
-fn text(bytes: &[u8]) -> Result<Records, String> {
+fn text(bytes: &[u8], sums: Sums) -> Result<Records, String> {
     let mut records = Records::default();
     for (line, content) in (1..).zip(bytes.split(|&byte| byte == b'\n')) {
         let content = content.strip_suffix(b"\r").unwrap_or(content);
@@ -94,24 +104,33 @@ fn text(bytes: &[u8]) -> Result<Records, String> {
             _ => plain_line(content),
         };
         match parsed.map_err(|wrong| format!("line {line}: {wrong}"))? {
-            Some((fingerprint, name)) => records.all.push(Record { fingerprint, line, name }),
+            Some(Parsed { fingerprint, name, sums: given }) => {
+                let sums = given.filter(|_| sums == Sums::Kept);
+                records.all.push(Record { fingerprint, line, name, sums });
+            }
             None => records.without += 1,
         }
     }
     Ok(records)
 }
 
-/// A fingerprint and its name; nothing for a page that has no fingerprint.
-type Parsed = Option<(Fingerprint, Option<Vec<u8>>)>;
+/// What a line says.
+struct Parsed {
+    fingerprint: Fingerprint,
+    name: Option<Vec<u8>>,
+    sums: Option<Box<BitSums>>,
+}
 
 #[derive(Deserialize)]
 struct JsonLine {
     fingerprint: Value,
     id: Option<Value>,
     recipe: Option<String>,
+    sums: Option<Vec<i64>>,
 }
 
-fn json_line(content: &[u8], recipe: &mut Option<RecipeId>) -> Result<Parsed, String> {
+/// Nothing for a page that has no fingerprint.
+fn json_line(content: &[u8], recipe: &mut Option<RecipeId>) -> Result<Option<Parsed>, String> {
     let line: JsonLine =
         serde_json::from_slice(content).map_err(|error| format!("bad JSON: {error}"))?;
     if let Some(stated) = line.recipe {
@@ -127,18 +146,38 @@ fn json_line(content: &[u8], recipe: &mut Option<RecipeId>) -> Result<Parsed, St
         Some(Value::Number(number)) => Some(number.to_string().into_bytes()),
         Some(_) => return Err("`id` is neither text nor a number".to_owned()),
     };
-    match line.fingerprint {
-        Value::Null => Ok(None),
-        Value::String(digits) => Ok(Some((fingerprint(digits.as_bytes())?, name))),
+    let fingerprint = match line.fingerprint {
+        Value::Null => return Ok(None),
+        Value::String(digits) => fingerprint(digits.as_bytes())?,
         Value::Number(number) => match number.as_u64() {
-            Some(bits) => Ok(Some((Fingerprint::from_bits(bits), name))),
-            None => Err(format!("{number} is no 64-bit fingerprint")),
+            Some(bits) => Fingerprint::from_bits(bits),
+            None => return Err(format!("{number} is no 64-bit fingerprint")),
         },
-        _ => Err("`fingerprint` is neither text nor a number".to_owned()),
-    }
+        _ => return Err("`fingerprint` is neither text nor a number".to_owned()),
+    };
+    let sums = line.sums.map(|sums| bit_sums(&sums, fingerprint)).transpose()?;
+    Ok(Some(Parsed { fingerprint, name, sums }))
 }
 
-fn plain_line(content: &[u8]) -> Result<Parsed, String> {
+/// Sums must be those of the fingerprint. One of zero may have been cut to either value.
+fn bit_sums(given: &[i64], fingerprint: Fingerprint) -> Result<Box<BitSums>, String> {
+    let sums: [i64; 64] = given
+        .try_into()
+        .map_err(|_| format!("`sums` are {} numbers and a fingerprint has 64 bits", given.len()))?;
+    for (bit, &sum) in sums.iter().enumerate() {
+        let set = fingerprint.to_bits() >> bit & 1 == 1;
+        if sum != 0 && set != (sum > 0) {
+            return Err(format!(
+                "`sums` are not those of the fingerprint: bit {bit} is {} and its sum {sum}",
+                u8::from(set)
+            ));
+        }
+    }
+    Ok(Box::new(BitSums::new(sums)))
+}
+
+/// Nothing for a page that has no fingerprint.
+fn plain_line(content: &[u8]) -> Result<Option<Parsed>, String> {
     let (escaped, content) = match content {
         [b'\\', rest @ ..] => (true, rest),
         _ => (false, content.trim_ascii_start()),
@@ -155,7 +194,8 @@ fn plain_line(content: &[u8]) -> Result<Parsed, String> {
         return Ok(None);
     }
     let name = if escaped { unescaped(name) } else { name.to_vec() };
-    Ok(Some((fingerprint(digits)?, (!name.is_empty()).then_some(name))))
+    let name = (!name.is_empty()).then_some(name);
+    Ok(Some(Parsed { fingerprint: fingerprint(digits)?, name, sums: None }))
 }
 
 /// Undoes what `hapax fingerprint` does to a path with line breaks.
@@ -206,7 +246,7 @@ mod tests {
     use super::*;
 
     fn read(input: &str) -> Vec<(u64, u64, Option<String>)> {
-        let records = text(input.as_bytes()).unwrap();
+        let records = text(input.as_bytes(), Sums::Kept).unwrap();
         let name = |r: &Record| r.name.clone().map(|name| String::from_utf8(name).unwrap());
         records.all.iter().map(|r| (r.line, r.fingerprint.to_bits(), name(r))).collect()
     }
@@ -227,12 +267,23 @@ mod tests {
     #[test]
     fn pages_without_a_fingerprint_are_counted() {
         let given = "----------------  empty.html\n{\"fingerprint\":null,\"id\":\"x\"}\n";
-        let records = text(given.as_bytes()).unwrap();
+        let records = text(given.as_bytes(), Sums::Kept).unwrap();
         assert_eq!((records.all.len(), records.without), (0, 2));
     }
 
     #[test]
+    fn sums_are_kept_when_they_are_wanted() {
+        let sums: [i64; 64] = std::array::from_fn(|bit| if bit < 8 { 9 } else { -(bit as i64) });
+        let line = format!("{{\"fingerprint\":255,\"sums\":{sums:?}}}\n255\n");
+        let kept = |sums| text(line.as_bytes(), sums).unwrap().all;
+        assert_eq!(kept(Sums::Kept)[0].sums, Some(Box::new(BitSums::new(sums))));
+        assert_eq!(kept(Sums::Kept)[1].sums, None);
+        assert_eq!(kept(Sums::Checked)[0].sums, None);
+    }
+
+    #[test]
     fn what_is_no_fingerprint_is_named() {
+        let other = format!("{{\"fingerprint\":1,\"sums\":{:?}}}", [1; 64]);
         for (given, told) in [
             ("1\nxyz", "line 2: `xyz` is no fingerprint"),
             ("18446744073709551616", "`18446744073709551616` is no fingerprint"),
@@ -245,8 +296,11 @@ mod tests {
             ("{\"fingerprint\":[]}", "neither text nor a number"),
             ("{\"fingerprint\":1", "line 1: bad JSON"),
             ("{\"fingerprint\":1,\"recipe\":\"web\"}", "web"),
+            ("{\"fingerprint\":1,\"sums\":[1,2]}", "`sums` are 2 numbers"),
+            ("{\"fingerprint\":1,\"sums\":[0.5]}", "bad JSON"),
+            (&other, "line 1: `sums` are not those of the fingerprint: bit 1 is 0 and its sum 1"),
         ] {
-            let wrong = text(given.as_bytes()).unwrap_err();
+            let wrong = text(given.as_bytes(), Sums::Kept).unwrap_err();
             assert!(wrong.contains(told), "{given}: {wrong}");
         }
         assert!(binary(&[0; 9]).unwrap_err().contains("9 bytes"));

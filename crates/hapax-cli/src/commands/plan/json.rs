@@ -31,7 +31,8 @@ struct MachineRecord {
     far_probe_ns: f64,
     entry_ns: f64,
     scanned_ns: f64,
-    heap_step_ns: f64,
+    near_combination_ns: f64,
+    filtered_ns: f64,
     permuted_ns: f64,
     placed_ns: f64,
 }
@@ -85,7 +86,7 @@ pub(super) fn document(
             pages: request.pages,
             within: request.bound.bits(),
             memory_bytes: request.memory,
-            recall: request.recall.share(),
+            recall: request.recall.get(),
             first: request.mode == Mode::First,
         },
         machine: MachineRecord {
@@ -93,7 +94,8 @@ pub(super) fn document(
             far_probe_ns: machine.far_probe,
             entry_ns: machine.entry,
             scanned_ns: machine.scanned,
-            heap_step_ns: machine.heap_step,
+            near_combination_ns: machine.near_combination,
+            filtered_ns: machine.filtered,
             permuted_ns: machine.permuted,
             placed_ns: machine.placed,
         },
@@ -119,7 +121,7 @@ fn candidate(candidate: &Candidate) -> CandidateRecord {
         _ => None,
     };
     let prefix_bits = match candidate.engine {
-        Engine::WeakBits { prefix_bits, .. } => Some(prefix_bits),
+        Engine::WeakBits { prefix_bits } => Some(prefix_bits),
         _ => None,
     };
     CandidateRecord {

@@ -12,9 +12,8 @@ use crate::output::Output;
 use clap::Args;
 use comfy_table::{CellAlignment, Table, presets};
 use hapax::fingerprint::MaxDistance;
-use hapax::index::plan::{
-    Candidate, Engine, Machine, PlanError, Recall, Request, candidates, plan,
-};
+use hapax::index::Recall;
+use hapax::index::plan::{Candidate, Engine, Machine, PlanError, Request, candidates, plan};
 use std::time::Instant;
 
 /// Plan an index: which engine, how much memory, how long a query takes
@@ -70,9 +69,11 @@ pub(crate) fn bound(text: &str) -> Result<MaxDistance, String> {
     bits.ok_or_else(|| "a distance is 0 to 64 bits".to_owned())
 }
 
-fn recall(text: &str) -> Result<Recall, String> {
+/// A share of the matches as `--recall` takes it.
+pub(crate) fn recall(text: &str) -> Result<Recall, String> {
     let share = text.parse().map_err(|_| "recall is a number above 0 and up to 1".to_owned())?;
-    Recall::new(share).map_err(|refused| refused.to_string())
+    Recall::new(share)
+        .ok_or_else(|| format!("recall {share} is out of range: it is above 0 and at most 1"))
 }
 
 /// Runs the command.
@@ -154,7 +155,7 @@ fn table(listed: &[Candidate], chosen: Option<usize>) -> String {
 
 fn engine(engine: &Engine) -> String {
     match engine {
-        Engine::WeakBits { prefix_bits, .. } => format!("weak bits, p = {prefix_bits}"),
+        Engine::WeakBits { prefix_bits } => format!("weak bits, p = {prefix_bits}"),
         Engine::SortedTables { blocks, taken } => format!("sorted tables, {taken} of {blocks}"),
         other => other.name().to_owned(),
     }

@@ -12,6 +12,12 @@
 //! quarter of the time for a sixteenth of the entries, at `k = 6`), so that few segments matter
 //! more here than in a store that is read by key.
 //!
+//! Merging that falls behind is caught up with by those who insert: when more than `backlog` free
+//! segments are more than merging would leave, an insert first merges as [`choose`] says. Segments
+//! in a merge that someone else does are not waited for, so that a caller may hold a task as long
+//! as it likes; what comes meanwhile is merged among itself. So there are at most `backlog` segments
+//! more than the bound above, and those in merges that run.
+//!
 //! Order does not matter: an id is live in one place only, so any segments can be merged, and
 //! several merges can run at once as long as they share no segment.
 //!
@@ -135,6 +141,15 @@ pub(super) fn choose(sizes: &[Size], options: &LiveOptions) -> Option<Vec<usize>
         (taken, reached) = (reached, tier(merged, options));
     }
     (chosen.len() > 1).then_some(chosen)
+}
+
+/// Are more than the backlog waiting? What a merge leaves of `n` live entries is at most `runs`
+/// segments in each tier.
+pub(super) fn behind(sizes: &[Size], options: &LiveOptions) -> bool {
+    let free = || sizes.iter().filter(|size| size.free);
+    let live = free().map(|size| size.live).sum();
+    let left = options.runs.saturating_mul(tier(live, options) as usize + 1);
+    free().count() > left.saturating_add(options.backlog)
 }
 
 /// What the choice depends on.

@@ -45,11 +45,13 @@
 //! A snapshot answers as a scan over the entries of its moment would. An id has at most one
 //! entry: a second insert replaces the first. A batch is seen whole or not at all. No search
 //! waits for a merge, a freeze or another search: the lock it takes is held only to copy or
-//! exchange a pointer. Writers wait for each other, never for a merge that runs.
+//! exchange a pointer. Writers wait for each other, never for a merge that someone else runs.
+//! Whoever inserts faster than others merge does some merging too, so that neither segments nor
+//! what a search has to ask grow without bound ([`LiveOptions::backlog`]).
 //!
 //! # What this module does not know
 //!
-//! Threads, files and clocks. It merges when it is told to. What is in the head is in no
+//! Threads, files and clocks. It merges when it is told to, or has to. What is in the head is in no
 //! segment: who wants it to survive a crash keeps a log, or calls [`LiveIndex::freeze`].
 
 mod head;
@@ -60,7 +62,7 @@ mod state;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use self::head::Positions;
-use self::merge::{Size, choose};
+use self::merge::{Size, behind, choose};
 use self::state::{Slot, State};
 use super::collection::{BuildError, Entry};
 use super::near::HammingIndex;
@@ -159,29 +161,56 @@ impl LiveIndex {
         self.insert_batch(&[entry])
     }
 
-    /// Puts entries in, in this order, as one change: a snapshot has all of them or none.
+    /// Puts entries in, in this order, as one change: a snapshot has all of them or none. Takes
+    /// as long as a merge when merging has fallen behind.
     ///
     /// # Errors
     ///
-    /// [`SegmentBuildError`] when a full head cannot be made into a segment; then nothing is
-    /// changed. The options that [`new`](Self::new) accepts do not lead there.
+    /// [`SegmentBuildError`] when a full head cannot be made into a segment, or segments that wait
+    /// cannot be merged; then no entry is put in. The options that [`new`](Self::new) accepts do
+    /// not lead there.
     pub fn insert_batch(&self, entries: &[Entry]) -> Result<(), SegmentBuildError> {
+        while self.is_behind() && self.merge_step()? {}
         let mut writer = self.write();
         let mut state = State::clone(&self.current());
-        for &entry in entries {
-            writer.remove(&mut state, entry.id);
-            state.head.push(entry);
-            state.live += 1;
-            writer.positions.push(entry.id);
-            if state.head.taken() >= self.options.head
-                && let Err(refused) = self.freeze_head(&mut writer, &mut state)
+        let put = entries.iter().try_for_each(|&entry| self.put(&mut writer, &mut state, entry));
+        match put {
+            Ok(()) => self.publish(state),
+            Err(_) => writer.positions.rebuild(&self.current().head),
+        }
+        put
+    }
+
+    fn put(
+        &self,
+        writer: &mut Writer,
+        state: &mut State,
+        entry: Entry,
+    ) -> Result<(), SegmentBuildError> {
+        writer.remove(state, entry.id);
+        state.head.push(entry);
+        state.live += 1;
+        writer.positions.push(entry.id);
+        if state.head.taken() >= self.options.head {
+            self.freeze_head(writer, state)?;
+            // A batch of many heads is merged on its way in.
+            while behind(&writer.sizes(state), &self.options)
+                && let Some(chosen) = choose(&writer.sizes(state), &self.options)
             {
-                writer.positions.rebuild(&self.current().head);
-                return Err(refused);
+                let merged = self.task(writer, state, &chosen).run()?;
+                // Nobody else has changed this state, so nothing is stale.
+                let _ = state.exchange(merged);
             }
         }
-        self.publish(state);
         Ok(())
+    }
+
+    fn is_behind(&self) -> bool {
+        if self.current().segments.len() <= self.options.runs.saturating_add(self.options.backlog) {
+            return false;
+        }
+        let sizes = self.write().sizes(&self.current());
+        behind(&sizes, &self.options)
     }
 
     /// Takes an entry out. Whether there was one.
@@ -250,22 +279,7 @@ impl LiveIndex {
     pub fn commit(&self, merged: Merged) -> Result<(), StaleMerge> {
         let _writer = self.write();
         let mut state = State::clone(&self.current());
-        let Merged { inputs, segment, .. } = &merged;
-        let mut removed = Removed::none(segment.len());
-        let mut kept = Vec::clone(&state.segments);
-        for input in inputs {
-            let same = |slot: &Slot| Arc::ptr_eq(&slot.segment, &input.segment);
-            let at = kept.iter().position(same).ok_or(StaleMerge)?;
-            let (now, ids) = (kept.remove(at), input.segment.ids());
-            for rank in now.removed.since(Some(&input.removed)) {
-                // It was live when the merge began, so the new segment has it.
-                if let Some(rank) = segment.rank_of(ids.get(rank)) {
-                    removed.insert(rank);
-                }
-            }
-        }
-        state.segments = Arc::new(kept);
-        state.add_segment(Slot::new(merged.segment, removed));
+        state.exchange(merged)?;
         self.publish(state);
         Ok(())
     }

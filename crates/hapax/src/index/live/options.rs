@@ -15,6 +15,7 @@ pub struct LiveOptions {
     pub(super) runs: usize,
     pub(super) scan_up_to: usize,
     pub(super) engine: SegmentEngine,
+    pub(super) backlog: usize,
 }
 
 impl Default for LiveOptions {
@@ -34,6 +35,7 @@ impl LiveOptions {
             runs: 1,
             scan_up_to: 8192,
             engine: SegmentEngine::Tables(10),
+            backlog: 4,
         }
     }
 
@@ -72,6 +74,14 @@ impl LiveOptions {
     #[must_use]
     pub const fn engine(mut self, engine: SegmentEngine) -> Self {
         self.engine = engine;
+        self
+    }
+
+    /// How many segments may wait to be merged, beyond those that would be left alone, before an
+    /// insert merges some itself. 0 means that every insert does what is pending; 4 unless said.
+    #[must_use]
+    pub const fn backlog(mut self, segments: usize) -> Self {
+        self.backlog = segments;
         self
     }
 

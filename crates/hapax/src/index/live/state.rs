@@ -6,7 +6,9 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use super::StaleMerge;
 use super::head::Head;
+use super::merge::Merged;
 use crate::fingerprint::MaxDistance;
 use crate::hamming::{Kernel, Lanes, Work};
 use crate::index::near::{Effort, HammingIndex, Match, Query, SearchError, check_bound};
@@ -56,6 +58,28 @@ impl State {
             let at = segments.partition_point(|other| other.segment.len() >= slot.segment.len());
             segments.insert(at, slot);
         }
+    }
+
+    /// Exchanges the segments of a merge for its result. What was removed since it began is removed
+    /// from that; when one of the segments is gone nothing is changed.
+    pub(super) fn exchange(&mut self, merged: Merged) -> Result<(), StaleMerge> {
+        let Merged { inputs, segment, .. } = &merged;
+        let mut removed = Removed::none(segment.len());
+        let mut kept = Vec::clone(&self.segments);
+        for input in inputs {
+            let same = |slot: &Slot| Arc::ptr_eq(&slot.segment, &input.segment);
+            let at = kept.iter().position(same).ok_or(StaleMerge)?;
+            let (now, ids) = (kept.remove(at), input.segment.ids());
+            for rank in now.removed.since(Some(&input.removed)) {
+                // It was live when the merge began, so the new segment has it.
+                if let Some(rank) = segment.rank_of(ids.get(rank)) {
+                    removed.insert(rank);
+                }
+            }
+        }
+        self.segments = Arc::new(kept);
+        self.add_segment(Slot::new(merged.segment, removed));
+        Ok(())
     }
 
     /// Removes an id from the segments. Whether it was there.

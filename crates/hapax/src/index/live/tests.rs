@@ -126,6 +126,7 @@ proptest! {
         runs in 1usize..4,
         scan_up_to in 0usize..60,
         engine in 0usize..3,
+        backlog in 0usize..4,
     ) {
         let bound = MaxDistance::new(k).unwrap();
         let asked = MaxDistance::new(k.min(narrower)).unwrap();
@@ -135,7 +136,8 @@ proptest! {
             SegmentEngine::Sorted(Encoding::Compressed),
         ][engine];
         let options = LiveOptions::within(bound)
-            .head(head).growth(growth).runs(runs).scan_up_to(scan_up_to).engine(engine);
+            .head(head).growth(growth).runs(runs).scan_up_to(scan_up_to).engine(engine)
+            .backlog(backlog);
         let mut index = LiveIndex::new(options).unwrap();
         let mut model = Model::new();
         let mut kept: Vec<(Snapshot, Model)> = Vec::new();
@@ -297,6 +299,55 @@ fn searches_beside_inserts_and_merges_see_some_moment_whole() {
         }
         assert!(agreed, "no moment from {least} to {most} has these entries");
     }
+}
+
+/// The most segments there may be when nobody merges but those who insert.
+fn most_segments(entries: usize, options: &LiveOptions) -> usize {
+    options.runs * (merge::tier(entries, options) as usize + 1) + options.backlog + 1
+}
+
+#[test]
+fn inserts_that_nobody_merges_behind_merge_themselves() {
+    let bound = MaxDistance::new(3).unwrap();
+    let options = LiveOptions::within(bound).head(16).growth(3).scan_up_to(100);
+    for (batch, backlog) in [(1, 4), (7, 0), (40, 2), (3000, 4)] {
+        let options = options.clone().backlog(backlog);
+        let index = LiveIndex::new(options.clone()).unwrap();
+        let entries: Vec<Entry> =
+            (0..6000).map(|id| Entry { fingerprint: point(id), id }).collect();
+        for (number, some) in entries.chunks(batch).enumerate() {
+            index.insert_batch(some).unwrap();
+            let there = ((number + 1) * batch).min(entries.len());
+            let segments = index.snapshot().segments().len();
+            // A batch may end with a few heads that the next insert finds.
+            let most = most_segments(there, &options) + batch.div_ceil(16).min(backlog + 1);
+            assert!(segments <= most, "{segments} segments, {batch} at a time");
+        }
+        let model: Model = entries.iter().map(|entry| (entry.id, entry.fingerprint)).collect();
+        let queries: Vec<Fingerprint> = (0..30).map(|q| point(q * 11)).collect();
+        agrees(&index.snapshot(), &model, &queries, bound).unwrap();
+    }
+}
+
+#[test]
+fn a_merge_that_takes_forever_holds_no_insert_up() {
+    let bound = MaxDistance::new(3).unwrap();
+    let options = LiveOptions::within(bound).head(16).growth(3).scan_up_to(100);
+    let index = LiveIndex::new(options.clone()).unwrap();
+    let insert = |ids: std::ops::Range<u64>| {
+        for id in ids {
+            index.insert(Entry { fingerprint: point(id), id }).unwrap();
+        }
+    };
+    insert(0..200);
+    let slow = index.merge_of_all().unwrap();
+    let set_aside = slow.segments();
+    insert(200..4000);
+    let segments = index.snapshot().segments().len();
+    assert!(segments <= most_segments(4000, &options) + set_aside, "{segments}");
+    index.commit(slow.run().unwrap()).unwrap();
+    let model: Model = (0..4000).map(|id| (id, point(id))).collect();
+    agrees(&index.snapshot(), &model, &[point(3), point(777)], bound).unwrap();
 }
 
 #[test]

@@ -80,9 +80,7 @@ fn describe(engine: &Engine) -> String {
             1 => "1 table".to_owned(),
             tables => format!("{tables} tables"),
         },
-        Engine::WeakBits { prefix_bits, probes } => {
-            format!("weak bits with {prefix_bits} leading bits and up to {probes} probes")
-        }
+        Engine::WeakBits { prefix_bits } => format!("weak bits with {prefix_bits} leading bits"),
         Engine::SortedTables { .. } => format!("{} sorted tables", engine.tables()),
     }
 }

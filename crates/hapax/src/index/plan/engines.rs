@@ -5,31 +5,23 @@
 //! | scan | `n * scanned` | fingerprint and id |
 //! | sorted | `probes(p, k) * (probe + n / 2^p * entry)` | see `sorted` |
 //! | tables | sum over tables of `probes * (probe + n / 2^p * entry)` | scan, and the tables |
-//! | weak bits | `(p + K) log2(K + k) * c1 + K * (probe + n / 2^p * entry)` | see below |
+//! | weak bits | `K * (combination + n / 2^p * filtered)` | see `weak_bits` |
 //!
-//! Scan and tables are computed by the very functions that lay out and choose tables. The last is
-//! Sood's 6.16 with the directory read counted, and 6.21; its bytes are 6.17 in narrower columns:
-//! of each fingerprint the `64 - p` bits that the directory does not say (32 of them in a column
-//! of their own), an id as wide as the largest, and `2^p` positions of four bytes.
+//! All of them are computed by the very functions that lay out and choose tables, or count the
+//! probes of weak bits.
 //!
 //! What this module does not know: how candidates are compared.
 
-use super::weak_bits::{Curve, WEAK_BITS_WIDEST};
-use super::{Candidate, Engine, Machine, Mode, PlanError, Recall, Request, reference, sorted};
+use super::weak_bits::{WEAK_BITS_WIDEST, WeakForecast, forecasts};
+use super::{Candidate, Engine, Machine, Mode, PlanError, Request, reference, sorted};
 use crate::index::collection::Collection;
-use crate::index::packed::PackedInts;
 use crate::index::segment::Encoding;
 use crate::index::tables::Design;
 use crate::index::tables::cost::{TableForecast, cheapest, forecast};
+use crate::index::weak::{Calibration, Recall};
 
 /// Limits to the number of tables that are tried.
 const TABLE_LIMITS: [usize; 13] = [1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32];
-
-/// Fingerprints per bucket of a weak-bit table, as powers of two.
-const WEAK_BUCKETS: [u32; 5] = [0, 2, 4, 6, 8];
-
-/// Positions in a weak-bit directory are four bytes, and so are prefixes and filters.
-const MOST_WEAK_PREFIX_BITS: u32 = 32;
 
 /// Flip patterns that stand for all when the mean over them is taken.
 const SAMPLED: u64 = 512;
@@ -41,6 +33,19 @@ const SAMPLED: u64 = 512;
 ///
 /// [`PlanError::NoPages`].
 pub fn candidates(request: &Request, machine: &Machine) -> Result<Vec<Candidate>, PlanError> {
+    candidates_with(request, machine, &Calibration::default())
+}
+
+/// As [`candidates`], for queries whose bits flip as those of this calibration.
+///
+/// # Errors
+///
+/// [`PlanError::NoPages`].
+pub fn candidates_with(
+    request: &Request,
+    machine: &Machine,
+    calibration: &Calibration,
+) -> Result<Vec<Candidate>, PlanError> {
     if request.pages == 0 {
         return Err(PlanError::NoPages);
     }
@@ -51,8 +56,8 @@ pub fn candidates(request: &Request, machine: &Machine) -> Result<Vec<Candidate>
     if request.bound.bits() <= Design::WIDEST {
         found.extend(undominated(spread.tables()));
     }
-    if request.recall < Recall::EXACT && request.bound.bits() <= WEAK_BITS_WIDEST {
-        found.extend(undominated(spread.weak_bits()));
+    if request.recall < Recall::ALL && request.bound.bits() <= WEAK_BITS_WIDEST {
+        found.extend(undominated(spread.weak_bits(calibration)));
     }
     found.sort_by_key(|candidate| candidate.total_bytes);
     found.extend(reference::sorted_tables(request, machine));
@@ -157,42 +162,22 @@ impl Spread<'_> {
         designs.into_iter().map(candidate).collect()
     }
 
-    fn weak_bits(&self) -> Vec<Candidate> {
-        let most = self.rows.ilog2().min(MOST_WEAK_PREFIX_BITS);
-        let prefixes = WEAK_BUCKETS.map(|bucket| most.saturating_sub(bucket));
-        prefixes.into_iter().map(|prefix_bits| self.weak_bits_with(prefix_bits)).collect()
-    }
-
-    fn weak_bits_with(&self, prefix_bits: u32) -> Candidate {
-        let curve = Curve::new(self.request.bound.bits(), prefix_bits);
-        let limit = curve.probes(self.request.recall);
-        let probes = match self.request.mode {
-            Mode::All => limit as f64,
-            Mode::First => curve.until_first(limit),
+    /// A batch looks into all buckets before it learns of an answer, so that the first match takes
+    /// as long as all of them.
+    fn weak_bits(&self, calibration: &Calibration) -> Vec<Candidate> {
+        let all = forecasts(self.rows, self.request, self.machine, calibration);
+        let candidate = |weak: WeakForecast| {
+            let cost = Cost {
+                bytes: weak.bytes,
+                probes: weak.probes,
+                compared: weak.compared,
+                nanoseconds: weak.nanoseconds,
+                build: self.rows as f64 * self.machine.placed,
+            };
+            let engine = Engine::WeakBits { prefix_bits: weak.prefix_bits };
+            self.candidate(engine, self.request.recall.get(), &cost)
         };
-        let compared = probes * self.rows as f64 / f64::from(prefix_bits).exp2();
-        let bound = f64::from(self.request.bound.bits());
-        let ordering = (f64::from(prefix_bits) + probes) * (probes + bound).max(1.0).log2();
-        let costs = self.machine.costs(self.rows as usize);
-        let tail_bits = MOST_WEAK_PREFIX_BITS - prefix_bits;
-        let tails = match tail_bits {
-            0 => 0,
-            _ => PackedInts::predicted_bytes(self.rows, (1u64 << tail_bits) - 1),
-        };
-        let cost = Cost {
-            bytes: self.rows * size_of::<u32>() as u64
-                + tails
-                + PackedInts::predicted_bytes(self.rows, self.request.pages - 1)
-                + ((1u64 << prefix_bits) + 1) * size_of::<u32>() as u64,
-            probes,
-            compared,
-            nanoseconds: ordering * self.machine.heap_step
-                + probes * costs.probe
-                + compared * costs.entry,
-            build: self.rows as f64 * self.machine.placed,
-        };
-        let recall = self.request.recall.share();
-        self.candidate(Engine::WeakBits { prefix_bits, probes: limit }, recall, &cost)
+        all.into_iter().map(candidate).collect()
     }
 }
 

@@ -1,13 +1,15 @@
 //! What the steps of a search take on a machine.
 //!
 //! [`Machine::typical`] is a server of the 2020s; [`Machine::calibrate`] measures this one with a
-//! clock that the caller lends, in about a second: small sets that stay in the cache, and one of
+//! clock that the caller lends, in a second or two: small sets that stay in the cache, and one of
 //! four million fingerprints that does not.
 //!
 //! ```text
 //!   tables of 2^15 rows, buckets of 128      t1  =  near_probe + 128 entry
 //!   tables of 2^15 rows, buckets of 4        t2  =  near_probe +   4 entry
 //!   tables of 2^22 rows, buckets of 4        t3  =  probe(2^22) +  4 entry
+//!   weak bits of 2^22 rows, buckets of 1024  t4  =  combination + 1024 filtered
+//!   weak bits of 2^22 rows, buckets of 16    t5  =  combination +   16 filtered
 //! ```
 //!
 //! Promise: whatever the clock says, the constants are positive and within a factor of twenty
@@ -19,11 +21,13 @@
 use std::hint::black_box;
 use std::ops::ControlFlow;
 
-use crate::fingerprint::{Fingerprint, MaxDistance};
+use crate::fingerprint::simhash::{Tie, cut};
+use crate::fingerprint::{BitSums, Fingerprint, MaxDistance};
 use crate::index::collection::{Collection, Entry};
-use crate::index::near::{HammingIndex, Query};
+use crate::index::near::{Effort, HammingIndex, Query};
 use crate::index::scan::Scan;
 use crate::index::tables::{Costs, Design, TableOptions, Tables};
+use crate::index::weak::{Recall, WeakBits, WeakOptions};
 
 /// Nanoseconds for the steps of a search, on one thread.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,12 +36,14 @@ pub struct Machine {
     pub near_probe: f64,
     /// A probe into tables far larger than any cache, overlapped with others.
     pub far_probe: f64,
-    /// A fingerprint in a bucket: `c3` of 6.10 and `c2` of 6.16.
+    /// A fingerprint in a bucket of a table: `c3` of 6.10.
     pub entry: f64,
     /// A fingerprint in a scan, for one query of a batch.
     pub scanned: f64,
-    /// A step of the heap that orders combinations of bits: `c1` of 6.16.
-    pub heap_step: f64,
+    /// Finding a combination of weak bits and looking up its bucket: in place of `c1` of 6.16.
+    pub near_combination: f64,
+    /// A fingerprint in a bucket of weak bits: `c2` of 6.16.
+    pub filtered: f64,
     /// Permuting a fingerprint: `f c1` of 6.10.
     pub permuted: f64,
     /// Sorting a fingerprint into a table.
@@ -50,6 +56,12 @@ const CACHED_ROWS: f64 = 500_000.0;
 /// ... up to so many doublings.
 const DOUBLINGS: f64 = 7.5;
 
+/// Up to so many rows a batch takes weak bits part by part, each of which stays in the cache.
+const DEALT_ROWS: f64 = (1u32 << 25) as f64;
+
+/// Queries by which weak bits are measured: enough to be taken part by part.
+const WEAK_QUERIES: u64 = 1 << 14;
+
 /// A measured constant is believed within this factor of the typical one.
 const BELIEVED: f64 = 20.0;
 
@@ -61,7 +73,8 @@ impl Machine {
             far_probe: 40.0,
             entry: 0.45,
             scanned: 0.1,
-            heap_step: 3.0,
+            near_combination: 30.0,
+            filtered: 0.11,
             permuted: 15.0,
             placed: 25.0,
         }
@@ -72,6 +85,12 @@ impl Machine {
         let doublings = (rows as f64 / CACHED_ROWS).max(1.0).log2().min(DOUBLINGS);
         let probe = self.near_probe + (self.far_probe - self.near_probe) / DOUBLINGS * doublings;
         Costs { probe, entry: self.entry }
+    }
+
+    /// A combination of weak bits in an index of so many rows.
+    pub(super) fn combination(&self, rows: u64) -> f64 {
+        let doublings = (rows as f64 / DEALT_ROWS).max(1.0).log2().min(DOUBLINGS);
+        self.near_combination + (self.far_probe - self.near_probe) / DOUBLINGS * doublings
     }
 
     /// One step of a binary search in a sorted table: `c2` of 6.10. Nothing overlaps it. On ten
@@ -86,8 +105,8 @@ impl Machine {
         self.entry * 2.0
     }
 
-    /// Measures this machine. `clock` gives nanoseconds since some moment; about a second's
-    /// work and 150 MB of memory, on one thread.
+    /// Measures this machine. `clock` gives nanoseconds since some moment; a second or two of
+    /// work and 200 MB of memory, on one thread.
     pub fn calibrate(clock: &mut dyn FnMut() -> u64) -> Self {
         let typical = Self::typical();
         let mut timed = Timed { clock };
@@ -103,6 +122,9 @@ impl Machine {
         let doublings = (f64::from(1 << 22) / CACHED_ROWS).log2();
         let slope = (far - 4.0 * entry - near_probe) / doublings;
         let far_probe = believed(near_probe + slope * DOUBLINGS, typical.far_probe);
+        let crowded = timed.per_combination(&large, 12);
+        let sparse = timed.per_combination(&large, 18);
+        let filtered = believed((crowded - sparse) / 1008.0, typical.filtered);
         // What is not measured is as much slower or faster as a probe in the cache.
         let pace = near_probe / typical.near_probe;
         Self {
@@ -110,7 +132,8 @@ impl Machine {
             far_probe: far_probe.max(near_probe),
             entry,
             scanned: believed(timed.per_scanned(small), typical.scanned),
-            heap_step: typical.heap_step * pace,
+            near_combination: believed(sparse - 16.0 * filtered, typical.near_combination),
+            filtered,
             permuted: typical.permuted * pace,
             placed: believed(placed, typical.placed),
         }
@@ -153,32 +176,47 @@ impl Timed<'_> {
         let placed = took / rows / tables.design().keys().len() as f64;
         // Strangers: what is found is told elsewhere.
         let asked: Vec<Query<'_>> = (0..queries).map(|i| scattered(!i).into()).collect();
-        let mut best = f64::INFINITY;
-        for _ in 0..3 {
-            let (effort, took) = self.nanoseconds(|| {
-                tables.visit_batch(&asked, within(0), &mut |_, m| {
-                    black_box(m);
-                    ControlFlow::Continue(())
-                })
-            });
-            best = best.min(took / effort.map_or(1, |e| e.probes).max(1) as f64);
-        }
+        let best = self.best_of_three(&tables, &asked, within(0), |effort| effort.probes);
         (best, placed)
+    }
+
+    /// Nanoseconds for a combination of weak bits and its bucket.
+    fn per_combination(&mut self, pages: &Collection, prefix_bits: u32) -> f64 {
+        let recall = Recall::new(0.95).expect("a constant below 1");
+        let options = WeakOptions::within(within(3), recall).prefix_bits(prefix_bits);
+        let index = WeakBits::build(pages.clone(), options).expect("four million fit");
+        let sums: Vec<BitSums> = (0..WEAK_QUERIES).map(scattered_sums).collect();
+        let asked: Vec<Query<'_>> = sums
+            .iter()
+            .map(|sums| Query { fingerprint: cut(sums, Tie::Zero), sums: Some(sums) })
+            .collect();
+        self.best_of_three(&index, &asked, within(3), |effort| effort.probes)
     }
 
     /// Nanoseconds for a fingerprint in a scan.
     fn per_scanned(&mut self, pages: Collection) -> f64 {
         let scan = Scan::new(pages);
         let asked: Vec<Query<'_>> = (0..256).map(|i: u64| scattered(!i).into()).collect();
+        self.best_of_three(&scan, &asked, within(3), |effort| effort.compared)
+    }
+
+    /// Nanoseconds for what `counted` counts, in the quickest of three runs.
+    fn best_of_three(
+        &mut self,
+        index: &dyn HammingIndex,
+        asked: &[Query<'_>],
+        bound: MaxDistance,
+        counted: fn(&Effort) -> u64,
+    ) -> f64 {
         let mut best = f64::INFINITY;
         for _ in 0..3 {
             let (effort, took) = self.nanoseconds(|| {
-                scan.visit_batch(&asked, within(3), &mut |_, m| {
+                index.visit_batch(asked, bound, &mut |_, m| {
                     black_box(m);
                     ControlFlow::Continue(())
                 })
             });
-            best = best.min(took / effort.map_or(1, |e| e.compared).max(1) as f64);
+            best = best.min(took / effort.map_or(1, |e| counted(&e)).max(1) as f64);
         }
         best
     }
@@ -188,6 +226,12 @@ impl Timed<'_> {
 fn collection(rows: u64) -> Collection {
     let entries = (0..rows).map(|id| Entry { fingerprint: scattered(id), id });
     Collection::new(entries).expect("four million fit")
+}
+
+/// Sums of all sizes.
+fn scattered_sums(number: u64) -> BitSums {
+    let sum = |bit: usize| scattered(number << 6 | bit as u64).to_bits() as i64 >> 20;
+    BitSums::new(std::array::from_fn(sum))
 }
 
 /// Evenly spread, and different for different numbers: odd factors and shifts lose nothing.

@@ -19,9 +19,9 @@
 //!
 //! # Reading order
 //!
-//! `engines` predicts each engine, `sorted` one of them; `weak_bits` how many buckets the weak-bit search needs for a
-//! recall; `reference` is the method the others are compared with. `machine` holds the constants
-//! of a machine and measures them. `choice` takes the best and says why.
+//! `engines` predicts each engine, `sorted` and `weak_bits` one of them each; `reference` is the
+//! method the others are compared with. `machine` holds the constants of a machine and measures
+//! them. `choice` takes the best and says why.
 //!
 //! # What this module promises
 //!
@@ -29,7 +29,9 @@
 //! Probes and comparisons are means over queries, for fingerprints that are all different and
 //! spread evenly; pages that crowd together are compared more often. Times are for one thread
 //! and batches of queries. For [`Mode::First`] they are those of a query that has a match; one
-//! that has none takes as long as with [`Mode::All`].
+//! that has none takes as long as with [`Mode::All`]. Weak bits are predicted for queries that come
+//! with their sums, and for bits that flip as those of a [`Calibration`]; that of the engine's
+//! default model unless [`plan_with`] is given one.
 //!
 //! # What this module does not know
 //!
@@ -37,7 +39,7 @@
 //!
 //! Source: Sood, "Probabilistic simhash matching", 2011, chapter VI. Equation 6.10 became the
 //! cost of [`tables`](super::tables::cost) with a directory in place of the binary search, 6.16
-//! and 6.21 are that of weak bits, 6.17 its memory in narrower columns. 6.6, 6.10 and 6.12 stand
+//! and 6.21 that of weak bits, 6.17 its memory in narrower columns. 6.6, 6.10 and 6.12 stand
 //! as they are in `reference`.
 
 mod choice;
@@ -47,12 +49,13 @@ mod reference;
 mod sorted;
 mod weak_bits;
 
-pub use engines::candidates;
+pub use engines::{candidates, candidates_with};
 pub use machine::Machine;
 pub use weak_bits::WEAK_BITS_WIDEST;
 
 use super::segment::Encoding;
 use super::tables::Design;
+use super::weak::{Calibration, Recall};
 use crate::fingerprint::MaxDistance;
 
 #[cfg(test)]
@@ -79,7 +82,7 @@ pub struct Request {
 impl Request {
     /// All matches, exactly, in any memory, for many queries.
     pub fn new(pages: u64, bound: MaxDistance) -> Self {
-        let (recall, mode) = (Recall::EXACT, Mode::All);
+        let (recall, mode) = (Recall::ALL, Mode::All);
         Self { pages, bound, memory: None, recall, mode, queries: None }
     }
 
@@ -112,27 +115,6 @@ impl Request {
     }
 }
 
-/// The share of the matches that is found, above 0 and up to 1.
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
-pub struct Recall(f64);
-
-impl Recall {
-    /// All of them.
-    pub const EXACT: Self = Self(1.0);
-
-    /// # Errors
-    ///
-    /// [`PlanError::Recall`] unless `share` is above 0 and at most 1.
-    pub fn new(share: f64) -> Result<Self, PlanError> {
-        if share > 0.0 && share <= 1.0 { Ok(Self(share)) } else { Err(PlanError::Recall { share }) }
-    }
-
-    /// As a number.
-    pub fn share(self) -> f64 {
-        self.0
-    }
-}
-
 /// When a search may stop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Mode {
@@ -153,12 +135,11 @@ pub enum Engine {
     Sorted(Encoding),
     /// [`Tables`](super::Tables) of this design, built with [`Machine::costs`].
     Tables(Design),
-    /// One table sorted by its leading bits, and the likeliest flips of them.
+    /// [`WeakBits`](super::WeakBits), built with the request's bound and recall.
     WeakBits {
-        /// How many leading bits the directory tells apart.
+        /// With so many leading bits
+        /// ([`WeakOptions::prefix_bits`](super::WeakOptions::prefix_bits)).
         prefix_bits: u32,
-        /// At most so many buckets are looked up for a query.
-        probes: u64,
     },
     /// For comparison only: sorted tables of permuted fingerprints with binary search, which
     /// Sood measured against.
@@ -255,12 +236,6 @@ pub enum PlanError {
     /// An index of nothing needs no plan.
     #[error("0 pages need no index; plan for 1 page or more")]
     NoPages,
-    /// There is no such recall.
-    #[error("recall {share} is out of range: it is above 0 and at most 1")]
-    Recall {
-        /// What was asked for.
-        share: f64,
-    },
     /// Nothing is so small.
     #[error(
         "no index of {pages} pages fits into {}: the smallest ({engine}) needs {} ({needed} bytes)",
@@ -285,5 +260,18 @@ pub enum PlanError {
 ///
 /// [`PlanError::NoPages`]; [`PlanError::Memory`] when nothing fits, with the bytes needed.
 pub fn plan(request: &Request, machine: &Machine) -> Result<Plan, PlanError> {
-    choice::choose(request, candidates(request, machine)?)
+    plan_with(request, machine, &Calibration::default())
+}
+
+/// As [`plan`], for queries whose bits flip as those of this calibration.
+///
+/// # Errors
+///
+/// As [`plan`].
+pub fn plan_with(
+    request: &Request,
+    machine: &Machine,
+    calibration: &Calibration,
+) -> Result<Plan, PlanError> {
+    choice::choose(request, candidates_with(request, machine, calibration)?)
 }

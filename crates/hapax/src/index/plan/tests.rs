@@ -3,9 +3,13 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::simhash::{Tie, cut};
+use crate::fingerprint::{BitSums, Fingerprint};
 use crate::index::segment::{Segment, SegmentEngine};
-use crate::index::{Collection, Effort, Entry, HammingIndex, Query, Scan, TableOptions, Tables};
+use crate::index::{
+    Collection, Effort, Entry, HammingIndex, Query, Scan, TableOptions, Tables, WeakBits,
+    WeakOptions,
+};
 
 /// Predicted means are within this factor of measured ones when all matches are found: a match is
 /// compared in every table that holds it, which no prediction counts ...
@@ -14,6 +18,9 @@ const FACTOR: f64 = 1.2;
 /// ... and within this one when the first ends a query: how soon a batch learns of an answer
 /// depends on the answers of its other queries.
 const FACTOR_FIRST: f64 = 2.0;
+
+/// Probes of weak bits are a mean over the 200 pages of a sample, and queries are other pages.
+const FACTOR_WEAK: f64 = 1.35;
 
 fn within(bits: u32) -> MaxDistance {
     MaxDistance::new(bits as u8).unwrap()
@@ -61,7 +68,12 @@ fn build(candidate: &Candidate, pages: Collection, request: &Request) -> Box<dyn
             let engine = SegmentEngine::Sorted(*encoding);
             Box::new(Segment::build(entries, engine, request.bound).unwrap())
         }
-        other => panic!("{other:?} is not built here"),
+        Engine::WeakBits { prefix_bits } => {
+            let options =
+                WeakOptions::within(request.bound, request.recall).prefix_bits(*prefix_bits);
+            Box::new(WeakBits::build(pages, options).unwrap())
+        }
+        Engine::SortedTables { .. } => panic!("only the benchmarks build it"),
     }
 }
 
@@ -120,6 +132,61 @@ fn predicted_probes_comparisons_and_bytes_are_what_built_indexes_take() {
                 }
                 let bytes = index.memory_bytes() as f64;
                 assert!(near(candidate.total_bytes as f64, bytes, 1.02), "{bytes} {what}");
+            }
+        }
+    }
+}
+
+/// A document's sums, and those of an edited copy of it that differs within `bound` in some bit.
+fn edited(next: &mut impl FnMut() -> u64, bound: u32) -> [BitSums; 2] {
+    let mut unit = || (next() >> 11) as f64 / (1u64 << 53) as f64;
+    // The sum of many small numbers is normal, near enough.
+    let mut normal = || (0..12).map(|_| unit()).sum::<f64>() - 6.0;
+    loop {
+        let size = 0.02 * 25f64.powf((normal() / 12.0 + 0.5).clamp(0.0, 1.0));
+        let sums: [f64; 64] = std::array::from_fn(|_| normal());
+        let copy = sums.map(|sum| sum + size * normal());
+        let pair = [sums, copy].map(|sums| BitSums::new(sums.map(|sum| (sum * 1e6) as i64)));
+        let [one, other] = [&pair[0], &pair[1]].map(|sums| cut(sums, Tie::Zero));
+        if (1..=bound).contains(&one.distance(other)) {
+            return pair;
+        }
+    }
+}
+
+#[test]
+fn weak_bits_do_what_their_plan_says_and_find_the_share_asked_for() {
+    // Two sizes: queries by the handful, and large batches taken part by part.
+    for (rows, asked, bound) in [(50_000, 2000, 3), (300_000, 9000, 3), (300_000, 9000, 6)] {
+        let mut next = random(5);
+        let pairs: Vec<[BitSums; 2]> = (0..asked).map(|_| edited(&mut next, bound)).collect();
+        let mut stored = pages(rows - asked);
+        stored.extend(pairs.iter().map(|pair| cut(&pair[1], Tie::Zero).to_bits()));
+        let queries: Vec<Query<'_>> = pairs
+            .iter()
+            .map(|[sums, _]| Query { fingerprint: cut(sums, Tie::Zero), sums: Some(sums) })
+            .collect();
+        for share in [0.9, 0.99] {
+            let recall = Recall::new(share).unwrap();
+            let request = Request::new(rows, within(bound)).recall(recall);
+            let listed = candidates(&request, &Machine::typical()).unwrap();
+            let weak = |c: &&Candidate| matches!(c.engine, Engine::WeakBits { .. });
+            assert!(listed.iter().any(|c| weak(&c)));
+            for candidate in listed.iter().filter(weak) {
+                let index = build(candidate, collection(&stored), &request);
+                let mut found = 0;
+                let effort = index.visit_batch(&queries, request.bound, &mut |query, m| {
+                    found += u64::from(m.id == rows - asked + query as u64);
+                    std::ops::ControlFlow::Continue(())
+                });
+                let effort = effort.unwrap();
+                let mean = |total: u64| total as f64 / asked as f64;
+                let what = format!("{rows} within {bound} at {share}: {candidate:?} {effort:?}");
+                assert!(near(candidate.probes, mean(effort.probes), FACTOR_WEAK), "{what}");
+                assert!(near(candidate.compared, mean(effort.compared), FACTOR_WEAK), "{what}");
+                let bytes = index.memory_bytes() as f64;
+                assert!(near(candidate.total_bytes as f64, bytes, 1.02), "{bytes} {what}");
+                assert!(mean(found) > share - 0.03, "found {} {what}", mean(found));
             }
         }
     }
@@ -211,7 +278,7 @@ fn impossible_requests_are_refused() {
     let none = Request::new(0, within(3));
     assert_eq!(plan(&none, &Machine::typical()), Err(PlanError::NoPages));
     for share in [0.0, -0.5, 1.01, f64::NAN, f64::INFINITY] {
-        assert!(matches!(Recall::new(share), Err(PlanError::Recall { .. })), "{share}");
+        assert!(Recall::new(share).is_none(), "{share}");
     }
 }
 

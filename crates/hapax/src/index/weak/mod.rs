@@ -22,7 +22,8 @@
 //!
 //! `calibration` learns how likely a flip is, `combinations` enumerates sets of flips by
 //! probability, `plan` decides which are tried. `table` is the layout; `search` puts
-//! the probes of many queries in order, `compare` looks into the buckets.
+//! the probes of many queries in order, `compare` looks into the buckets. `forecast` tells the
+//! planner what all of that will take.
 //!
 //! # What this module promises
 //!
@@ -41,6 +42,7 @@
 mod calibration;
 mod combinations;
 mod compare;
+pub(in crate::index) mod forecast;
 mod plan;
 mod search;
 mod table;

@@ -239,7 +239,7 @@ impl Plan {
     }
 
     /// Mean number of probes for the pages of the sample, or something above `most`.
-    fn probes(&self, pairs: &[SamplePair], leading: &Leading, most: f64) -> f64 {
+    pub(super) fn probes(&self, pairs: &[SamplePair], leading: &Leading, most: f64) -> f64 {
         let Limit::Likelihood(limit) = self.limit else {
             return all_sets(leading.count, self.most);
         };

@@ -168,6 +168,19 @@ impl Table {
         self.ids.ids(row)
     }
 
+    /// Heap bytes of a table of so many rows with one id up to `largest_id` each. The few that
+    /// gathering scattered bits takes are left out.
+    pub(super) fn predicted_bytes(rows: u64, largest_id: u64, prefix_bits: u32) -> u64 {
+        let tail_bits = u64::BITS - FILTER_BITS - prefix_bits;
+        let tails = match tail_bits {
+            0 => 0,
+            _ => PackedInts::predicted_bytes(rows, (1 << tail_bits) - 1),
+        };
+        ((1 << prefix_bits) + 1 + rows + STRIDE as u64) * size_of::<u32>() as u64
+            + tails
+            + PackedInts::predicted_bytes(rows, largest_id)
+    }
+
     /// Heap bytes held.
     pub(super) fn memory_bytes(&self) -> usize {
         (self.directory.capacity() + self.filters.capacity()) * size_of::<u32>()
