@@ -3,6 +3,7 @@
 //! Lines come in input order whatever the number of threads. A thread holds one page at a
 //! time, so memory does not grow with their number.
 
+use crate::commands::match_::made::Made;
 use crate::failure::Failure;
 use crate::inputs::{Extent, InputArguments, Source};
 use crate::output::Output;
@@ -46,7 +47,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     json: bool,
 
-    /// Write to a file, which appears when it is complete
+    /// Write to a file, which appears when it is complete; FILE.hpx is one for `hapax match`
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
@@ -60,8 +61,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let inputs = &arguments.inputs;
     let fingerprinter = arguments.recipe.fingerprinter()?;
     let mut pages = inputs.pages()?;
-    let mut output = Output::open(arguments.out.as_deref())?;
-    let format = if arguments.json { Format::Json } else { Format::Line };
+    let mut made = Made::open(arguments.out.as_deref(), &fingerprinter.recipe_id().to_string())?;
+    let mut output = Output::open(arguments.out.as_deref().filter(|_| made.is_none()))?;
+    let format = match (&made, arguments.json) {
+        (Some(_), _) => Format::Stored,
+        (None, true) => Format::Json,
+        (None, false) => Format::Line,
+    };
     let workers = (0..inputs.thread_count().get())
         .map(|_| PageWork { fingerprinter: fingerprinter.clone(), bytes: Vec::new(), format })
         .collect();
@@ -74,7 +80,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             read.without_features += u64::from(done.no_features);
             read.too_short += u64::from(done.too_short && !done.no_features);
             read.cut += u64::from(done.extent == Extent::Beginning);
-            output.write(&done.line)
+            match &mut made {
+                Some(made) => made.push(&done.line),
+                None => output.write(&done.line),
+            }
         }
         Err(why) if inputs.skip_bad => {
             progress.skip(&why);
@@ -83,6 +92,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         Err(why) => Err(Failure::Run(why)),
     })?;
     output.finish()?;
+    made.map_or(Ok(()), Made::finish)?;
     progress.finish(pages.ignored());
     Ok(())
 }
@@ -91,6 +101,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 enum Format {
     Line,
     Json,
+    /// As [`Made`] takes it.
+    Stored,
 }
 
 /// One thread: reads a page, fingerprints it, and writes its line into memory.
@@ -122,6 +134,10 @@ impl Work for PageWork {
             .map_err(|e| anyhow::Error::new(e).context(readable::path(source.path())))?;
         let line = match self.format {
             Format::Line => line(source.path(), &imprint),
+            Format::Stored => {
+                let bits = imprint.mark.as_ref().map(|mark| mark.fingerprint.to_bits());
+                Made::entry(bits, source.path())
+            }
             Format::Json => {
                 let recipe = self.fingerprinter.recipe_id().to_string();
                 let record = PageRecord::new(source.path(), &recipe, &imprint);
