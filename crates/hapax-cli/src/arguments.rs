@@ -1,6 +1,8 @@
 //! What a user can type. What it means is worked out by each command.
 
-use crate::commands::{compare, dedup, fingerprint, groups, near, pairs, plan, recipe, train};
+use crate::commands::{
+    compare, dedup, fingerprint, groups, match_, near, pairs, plan, recipe, train,
+};
 use clap::{Parser, Subcommand};
 
 /// Finds pages that are almost the same
@@ -34,6 +36,7 @@ pub(crate) enum Command {
     Fingerprint(fingerprint::Arguments),
     Pairs(pairs::Arguments),
     Groups(groups::Arguments),
+    Match(match_::Arguments),
     Compare(compare::Arguments),
     Near(near::Arguments),
     Plan(plan::Arguments),

@@ -34,6 +34,8 @@
 //!
 //! [`Source`] finds files, a [`Part`] cuts one into [`Batch`]es, a batch decodes into [`Entry`]s.
 //!
+//! [`hpx`] stands by itself: the fingerprints of a collection in one file that grows.
+//!
 //! # What this crate does not know
 //!
 //! What documents are used for. The versions of arrow and parquet stay inside.
@@ -43,6 +45,7 @@ mod collection;
 mod document;
 mod error;
 mod fetch;
+pub mod hpx;
 mod inputs;
 mod options;
 mod original;

@@ -7,6 +7,7 @@ pub(crate) mod compare;
 pub(crate) mod dedup;
 pub(crate) mod fingerprint;
 pub(crate) mod groups;
+pub(crate) mod match_;
 pub(crate) mod near;
 pub(crate) mod pairs;
 pub(crate) mod plan;
@@ -28,6 +29,7 @@ pub(crate) fn run(command: Command) -> Result<(), Failure> {
         Command::Fingerprint(arguments) => fingerprint::run(&arguments),
         Command::Pairs(arguments) => pairs::run(&arguments),
         Command::Groups(arguments) => groups::run(&arguments),
+        Command::Match(arguments) => match_::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Near(arguments) => near::run(&arguments),
         Command::Plan(arguments) => plan::run(&arguments),

@@ -6,6 +6,7 @@
 //! - [`dedup`]: corpora cleaned, and the stages one by one.
 //! - [`train`]: frequency tables, and fingerprints made with them.
 //! - [`recipe`]: listing, showing and using recipes.
+//! - [`match_`]: a batch against a file of fingerprints.
 //! - [`near`]: an index of fingerprints, built, searched and described.
 //! - [`plan`]: what an index would take.
 //! - [`folder`]: a temporary folder and the program run in it.
@@ -17,6 +18,7 @@ mod compare;
 mod dedup;
 mod fingerprint;
 mod folder;
+mod match_;
 mod near;
 mod plan;
 mod recipe;

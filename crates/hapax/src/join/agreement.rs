@@ -108,14 +108,49 @@ proptest! {
         chunk in 1usize..500,
         part in 1usize..100,
         threads in 1usize..4,
+        crowd in 1usize..200,
     ) {
         let bound = MaxDistance::new(k).unwrap();
         let mut records = numbered(&fingerprints);
         let options = PairOptions::within(bound).unwrap();
         let plain = pairs(records.clone(), &options, &OneThread);
         records.sort_by_key(|record| u64::from(record.id).wrapping_mul(order | 1) >> 7);
-        let options = options.blocks(blocks).sizes(chunk, part);
+        let options = options.blocks(blocks).sizes(chunk, part).crowd(crowd);
         prop_assert_eq!(pairs(records, &options, &Unruly(threads)), plain);
+    }
+
+    #[test]
+    fn a_crowd_that_shares_its_first_bits_is_joined_exactly(
+        tails in vec(prop_oneof![any::<u64>(), 0u64..5000, (0u32..24).prop_map(|j| 1 << j)], 0..400),
+        shared in 32u32..56,
+        head: u64,
+        k in 0u8..=6,
+        more_blocks in 0u32..=3,
+        crowd in 1usize..40,
+        memory in 2000usize..30_000,
+    ) {
+        let bound = MaxDistance::new(k).unwrap();
+        let fingerprints: Vec<u64> =
+            tails.iter().map(|tail| (head & !(u64::MAX >> shared)) | (tail & (u64::MAX >> shared))).collect();
+        let records = numbered(&fingerprints);
+        let (expected, twins) = plainly(&records, bound);
+        let options = PairOptions::within(bound).unwrap().blocks(u32::from(k) + more_blocks).crowd(crowd);
+        for kernel in Kernel::available() {
+            let joined = pairs(records.clone(), &options.clone().kernel(kernel), &Unruly(2));
+            prop_assert_eq!(joined.pairs(), &expected[..], "{:?}", kernel);
+            prop_assert_eq!(joined.twins(), &twins[..]);
+        }
+        let spill = MemorySpill::default();
+        let mut join = SpilledPairs::of_any_size(options, memory, spill, &OneThread);
+        records.iter().try_for_each(|&record| join.push(record)).unwrap();
+        let mut edges = Vec::new();
+        join.finish(|edge| {
+            edges.push(edge);
+            Ok(())
+        }).unwrap();
+        let mut both = [expected, twins].concat();
+        both.sort_unstable();
+        prop_assert_eq!(edges, both);
     }
 
     #[test]
@@ -203,7 +238,7 @@ fn larger_sets_agree_whatever_the_number_of_blocks() {
     let records = numbered(&planted.fingerprints);
     for k in [1, 3, 6, 8] {
         let options = PairOptions::within(MaxDistance::new(k).unwrap()).unwrap();
-        let everything = options.clone().blocks(u32::from(k));
+        let everything = options.clone().blocks(u32::from(k)).crowd(usize::MAX);
         let expected = pairs(records.clone(), &everything, &OneThread);
         assert!(expected.pairs().len() > 1000);
         for blocks in u32::from(k) + 1..=u32::from(k) + 3 {

@@ -4,10 +4,12 @@
 //! with itself: every word against those after it, sixteen or more at a time. A word is 32 of the
 //! bits on which the bucket does not agree yet (or the whole fingerprint when the bound is wide);
 //! what is near by that is looked up whole. A pair that an earlier key has found is dropped: which
-//! keys find it can be told from the differing bits, so nothing need be remembered.
+//! keys find it can be told from the differing bits, so nothing need be remembered. Buckets that are
+//! too large for that are left to `crowd`.
 //!
 //! What this module does not know: where the part came from, and threads.
 
+use super::crowd::Crowd;
 use super::plan::{Plan, Stage};
 use super::record::{Id, Pair, Record};
 use crate::hamming::lanes::Word;
@@ -29,6 +31,7 @@ pub(super) struct Finder<'a> {
     keys: Vec<Key>,
     half_words: bool,
     bound: u32,
+    crowd: Crowd,
     kernel: Kernel,
 }
 
@@ -128,7 +131,8 @@ pub(super) struct Placed<'a, W> {
 }
 
 impl<'a> Finder<'a> {
-    pub(super) fn new(plan: &Plan, stage: &'a Stage, kernel: Kernel) -> Self {
+    /// Buckets of more than `crowd` records are keyed again.
+    pub(super) fn new(plan: &Plan, stage: &'a Stage, kernel: Kernel, crowd: usize) -> Self {
         let key = |&inner: &u64| Key {
             bucket: BitGather::new(inner),
             word: BitGather::new(lowest_32(!(stage.outer | inner))),
@@ -139,6 +143,7 @@ impl<'a> Finder<'a> {
             keys: stage.inner.iter().map(key).collect(),
             half_words: plan.half_words(),
             bound: plan.bound.bits(),
+            crowd: Crowd { most: crowd, bound: plan.bound.bits() },
             kernel,
         }
     }
@@ -167,7 +172,7 @@ impl<I: Id> Work for FindPairs<'_, I> {
             number_buckets(lanes, &key.bucket, scratch);
             let Scratch { fingerprints, ids, border, bucket_of, ends, order, halves, wholes } =
                 &mut *scratch;
-            let hit = |a: u32, b: u32| {
+            let mut hit = |a: u32, b: u32| {
                 let (a, b) = (a as usize, b as usize);
                 let across = border.is_none_or(|border| a < border && border <= b);
                 let flips = fingerprints[a] ^ fingerprints[b];
@@ -185,10 +190,20 @@ impl<I: Id> Work for FindPairs<'_, I> {
             if finder.half_words {
                 let word = |fingerprint| lanes.gather(&key.word, fingerprint) as u32;
                 place(fingerprints, bucket_of, ends, order, halves, word);
-                compare(lanes, halves, order, ends, finder.bound, hit);
+                compare(lanes, halves, order, ends, finder.crowd.most, finder.bound, &mut hit);
             } else {
                 place(fingerprints, bucket_of, ends, order, wholes, |fingerprint| fingerprint);
-                compare(lanes, wholes, order, ends, finder.bound, hit);
+                compare(lanes, wholes, order, ends, finder.crowd.most, finder.bound, &mut hit);
+            }
+            let mut start = 0;
+            for &end in &*ends {
+                let members = &order[start..end as usize];
+                start = end as usize;
+                if members.len() > finder.crowd.most {
+                    let earlier = finder.keys[..number].iter().map(|key| key.inner);
+                    let differ = finder.stage.earlier.iter().copied().chain(earlier).collect();
+                    finder.crowd.pairs(lanes, fingerprints, members, differ, &mut hit);
+                }
             }
         }
     }
@@ -237,23 +252,25 @@ fn place<W: Word + Default>(
     }
 }
 
-/// Compares each bucket with itself.
+/// Compares each bucket of at most `most` with itself.
 ///
 /// Queries go in groups: a vector of stored words is read once for all of the group, and the loop
 /// over them, whose end the CPU cannot foresee, ends once.
 #[inline(always)]
-fn compare<L: Lanes, W: Word>(
+pub(super) fn compare<L: Lanes, W: Word>(
     _compiled_for: L,
     words: &[W],
     order: &[u32],
     ends: &[u32],
+    most: usize,
     bound: u32,
     mut hit: impl FnMut(u32, u32),
 ) {
     let mut start = 0;
     for &end in ends {
         let end = end as usize;
-        for tile in (start..end).step_by(TILE) {
+        let compared = if end - start > most { start } else { end };
+        for tile in (start..compared).step_by(TILE) {
             let tile_end = end.min(tile + TILE);
             let mut report = |query: usize, stored: usize| {
                 if query < stored && stored < tile_end {

@@ -17,7 +17,7 @@
 //!
 //! [`plan`] says which bits two near fingerprints must share. `parts`, `collapse` and `bucket`
 //! are the steps: cut a set into parts that fit the cache, make identical fingerprints one,
-//! compare inside a part. [`pairs`](mod@pairs) puts them together in memory, [`spilled`] in a
+//! compare inside a part, and what to do with a `crowd` there. [`pairs`](mod@pairs) puts them together in memory, [`spilled`] in a
 //! given amount of it; [`joined`] is the result. [`matching`] streams a file past a batch.
 //!
 //! # What this module promises
@@ -41,8 +41,8 @@
 //! bits while a part is still in the cache, which saves a pass through memory for each stage;
 //! hand out pairs as they are found, for callers who need no order.
 //!
-//! What is not linear: very many *distinct* fingerprints that all share a key are compared with
-//! each other, pair by pair.
+//! Very many *distinct* fingerprints that share a key are keyed again by bits on which they differ, so
+//! that they too cost about as much as there are near pairs among them.
 
 pub mod executor;
 pub mod joined;
@@ -55,6 +55,7 @@ pub mod spilled;
 
 mod bucket;
 mod collapse;
+mod crowd;
 mod parts;
 mod sorter;
 
@@ -63,7 +64,7 @@ mod agreement;
 
 pub use executor::{Executor, OneThread};
 pub use joined::Joined;
-pub use matching::{Batch, Chunks, Flips, Hit, Streamed, Wanted, probe};
+pub use matching::{Batch, Chunks, Flips, Hit, Looks, Streamed, Wanted, probe};
 pub use pairs::{PairOptions, pairs};
 pub use plan::Plan;
 pub use record::{Id, Pair, Record};

@@ -36,7 +36,8 @@ use sink::{Format, Rendered, Sink};
 A name with a backslash or a line break is written escaped (\\\\ \\n \\r) and its line begins with a
 backslash, as sha256sum does. With --json each line is an object with id, url, recipe, fingerprint (null
 without features), content (hash of the text: equal for equal texts), words, features, too_short,
-no_features, weak_bits (bit positions, weakest first) and sketch. A Parquet table has the same columns.
+no_features, weak_bits (bit positions, weakest first) and sketch; with --sums also sums, the 64 whole
+numbers the bits were cut from, bit 0 first. A Parquet table has the same columns.
 
 Examples:
   hapax fingerprint page.html notes.txt
@@ -59,11 +60,15 @@ pub(crate) struct Arguments {
     #[arg(long, conflicts_with = "format")]
     json: bool,
 
-    /// Write lines, jsonl or parquet [default: by the ending of --out, otherwise lines]
+    /// Write the sums of the bits too: `hapax near find --recall` wants them
+    #[arg(long, requires = "json")]
+    sums: bool,
+
+    /// Write lines, jsonl, parquet or hpx [default: by the ending of --out, otherwise lines]
     #[arg(long, value_name = "FORMAT", value_enum)]
     format: Option<Format>,
 
-    /// Write to a file, which appears when it is complete
+    /// Write to a file, which appears when it is complete; FILE.hpx is one for `hapax match`
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 
@@ -76,8 +81,10 @@ impl Arguments {
         let ending = self.out.as_deref().and_then(|out| out.extension()).and_then(OsStr::to_str);
         match (self.format, self.json, ending) {
             (Some(format), _, _) => format,
+            (None, true, _) if self.sums => Format::JsonlWithSums,
             (None, true, _) | (None, false, Some("jsonl")) => Format::Jsonl,
             (None, false, Some("parquet")) => Format::Parquet,
+            (None, false, Some("hpx")) => Format::Hpx,
             (None, false, _) => Format::Lines,
         }
     }
@@ -106,9 +113,9 @@ fn corpus(
     let inputs = &arguments.inputs;
     let options = arguments.corpus.read_options(inputs.skip_bad);
     let source = hapax_corpus::Source::open(named, options).map_err(failure)?;
-    let mut sink = Sink::open(arguments.format(), arguments.out.as_deref())?;
     let format = arguments.format();
     let recipe = fingerprinter.recipe_id().to_string();
+    let mut sink = Sink::open(format, arguments.out.as_deref(), &recipe)?;
     let mut progress = Progress::start(None, inputs.quiet, sink.on_screen());
     let work = |it: Imprinted| {
         let (bytes, done) = (it.bytes, Counted::of(&it.imprint));
@@ -163,8 +170,8 @@ fn pages(arguments: &Arguments, fingerprinter: &Fingerprinter) -> Result<(), Fai
     let inputs = &arguments.inputs;
     let mut pages = inputs.pages()?;
     let format = arguments.format();
-    let mut sink = Sink::open(format, arguments.out.as_deref())?;
     let recipe = fingerprinter.recipe_id().to_string();
+    let mut sink = Sink::open(format, arguments.out.as_deref(), &recipe)?;
     let workers = (0..inputs.thread_count().get())
         .map(|_| PageWork {
             fingerprinter: fingerprinter.clone(),

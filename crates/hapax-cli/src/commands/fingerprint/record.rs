@@ -46,6 +46,8 @@ pub(crate) struct PageRecord<'a> {
     no_features: bool,
     weak_bits: Option<Vec<u8>>,
     sketch: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sums: Option<Vec<i64>>,
 }
 
 impl<'a> PageRecord<'a> {
@@ -74,7 +76,14 @@ impl<'a> PageRecord<'a> {
             no_features: mark.is_none(),
             weak_bits: mark.map(|m| m.sums.weakest_first().to_vec()),
             sketch: mark.map(|m| hexadecimal(&m.sketch.to_bytes())),
+            sums: None,
         }
+    }
+
+    /// With the sums the bits were cut from.
+    pub(super) fn with_sums(mut self, imprint: &Imprint) -> Self {
+        self.sums = imprint.mark.as_ref().map(|mark| mark.sums.as_array().to_vec());
+        self
     }
 }
 

@@ -1,9 +1,10 @@
-//! Where fingerprints go: lines, JSON lines, or a Parquet table.
+//! Where fingerprints go: lines, JSON lines, a Parquet table, or a file for `hapax match`.
 //!
 //! What a format needs of a document is worked out on any thread ([`Rendered`]) and written in order
 //! ([`Sink`]). A new format is a variant of each.
 
 use super::record::{PageRecord, line};
+use crate::commands::match_::made::Made;
 use crate::failure::Failure;
 use crate::output::Output;
 use clap::ValueEnum;
@@ -18,14 +19,23 @@ pub(super) enum Format {
     Lines,
     /// A JSON object a line
     Jsonl,
+    /// The same with the sums of the bits
+    #[value(skip)]
+    JsonlWithSums,
     /// A table
     Parquet,
+    /// A file that `hapax match` searches
+    Hpx,
 }
 
 /// One document, ready to be written.
 pub(super) enum Rendered {
     /// As bytes.
     Bytes(Vec<u8>),
+    /// As an entry of a file of fingerprints.
+    Entry { bits: u64, name: Vec<u8> },
+    /// Not at all: it has no fingerprint.
+    Nothing,
     /// As a row.
     Row { id: String, url: Option<String>, imprint: Box<Imprint> },
 }
@@ -46,13 +56,22 @@ impl Rendered {
         let id = || String::from_utf8_lossy(name).into_owned();
         Ok(match format {
             Format::Lines => Self::Bytes(line(name, &imprint)),
-            Format::Jsonl => {
-                let record = PageRecord::named(id(), url, recipe, &imprint);
+            Format::Jsonl | Format::JsonlWithSums => {
+                let mut record = PageRecord::named(id(), url, recipe, &imprint);
+                if let Format::JsonlWithSums = format {
+                    record = record.with_sums(&imprint);
+                }
                 let mut line = serde_json::to_vec(&record)?;
                 line.push(b'\n');
                 Self::Bytes(line)
             }
             Format::Parquet => Self::Row { id: id(), url, imprint: Box::new(imprint) },
+            Format::Hpx => match imprint.mark {
+                Some(mark) => {
+                    Self::Entry { bits: mark.fingerprint.to_bits(), name: name.to_vec() }
+                }
+                None => Self::Nothing,
+            },
         })
     }
 }
@@ -60,6 +79,7 @@ impl Rendered {
 /// An open destination.
 pub(super) struct Sink {
     output: Output,
+    made: Option<Made>,
     table: Option<TableWriter>,
 }
 
@@ -69,17 +89,22 @@ impl Sink {
     /// # Errors
     ///
     /// Nothing can be written there.
-    pub(super) fn open(format: Format, path: Option<&Path>) -> Result<Self, Failure> {
+    pub(super) fn open(format: Format, path: Option<&Path>, recipe: &str) -> Result<Self, Failure> {
+        let refused = |what: &str| Failure::Arguments(format!("{what}: add --out FILE"));
+        if let Format::Hpx = format {
+            let path = path.ok_or_else(|| refused("a .hpx file cannot be a stream"))?;
+            let made = Some(Made::create(path, recipe)?);
+            return Ok(Self { output: Output::open(None)?, made, table: None });
+        }
         let output = Output::open(path)?;
         let table = match format {
-            Format::Lines | Format::Jsonl => None,
             Format::Parquet if output.on_screen() => {
-                let text = "a Parquet table is nothing for a screen: add --out FILE".to_owned();
-                return Err(Failure::Arguments(text));
+                return Err(refused("a Parquet table is nothing for a screen"));
             }
             Format::Parquet => Some(TableWriter::new().map_err(anyhow::Error::new)?),
+            _ => None,
         };
-        Ok(Self { output, table })
+        Ok(Self { output, made: None, table })
     }
 
     /// Is a person watching results scroll by?
@@ -93,14 +118,19 @@ impl Sink {
     ///
     /// It cannot be written.
     pub(super) fn add(&mut self, rendered: Rendered, recipe: &str) -> Result<(), Failure> {
-        match (rendered, &mut self.table) {
-            (Rendered::Bytes(bytes), _) => self.output.write(&bytes),
-            (Rendered::Row { id, url, imprint }, Some(table)) => {
+        match rendered {
+            Rendered::Nothing => Ok(()),
+            Rendered::Bytes(bytes) => self.output.write(&bytes),
+            Rendered::Entry { bits, name } => match &mut self.made {
+                Some(made) => made.push(bits, &name),
+                None => Ok(()),
+            },
+            Rendered::Row { id, url, imprint } => {
+                let Some(table) = &mut self.table else { return Ok(()) };
                 table.push(&id, url.as_deref(), recipe, &imprint).map_err(anyhow::Error::new)?;
                 let ready = table.ready();
                 if ready.is_empty() { Ok(()) } else { self.output.write(&ready) }
             }
-            (Rendered::Row { .. }, None) => Ok(()),
         }
     }
 
@@ -114,6 +144,7 @@ impl Sink {
             let last = table.finish().map_err(anyhow::Error::new)?;
             self.output.write(&last)?;
         }
+        self.made.take().map_or(Ok(()), Made::finish)?;
         self.output.finish()
     }
 }

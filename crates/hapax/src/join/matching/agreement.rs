@@ -24,12 +24,11 @@ impl Chunks for Pieces<'_> {
 }
 
 /// All flips of at most `most` of the leading bits, the same for every query.
-struct Everywhere(u32, Vec<u64>);
+struct Everywhere(u32, Vec<u32>);
 
 impl Everywhere {
     fn new(bits: u32, most: u32) -> Self {
-        let flips = (0..1u64 << bits).filter(|flip| flip.count_ones() <= most);
-        Self(bits, flips.map(|flip| flip << (64 - bits)).collect())
+        Self(bits, (0..1u32 << bits).filter(|flip| flip.count_ones() <= most).collect())
     }
 }
 
@@ -38,8 +37,8 @@ impl Flips for Everywhere {
         self.0
     }
 
-    fn of(&self, _: usize) -> &[u64] {
-        &self.1
+    fn of(&self, _: usize, flips: &mut Vec<u32>) {
+        flips.extend(&self.1);
     }
 }
 

@@ -5,9 +5,10 @@
 //!
 //! * [`exact`]: tables over the batch, stored fingerprints look for queries. Everything within the
 //!   bound is found. Both sides are bucketed by the same keys and compared bucket by bucket.
-//! * [`probe`](fn@probe): queries look for stored fingerprints in the chunk itself, in the buckets that a
-//!   few likely flips of their leading bits lead to; the flips are prepared once for the batch.
-//!   How much is found depends on the flips given.
+//! * [`probe`](mod@probe): queries look for stored fingerprints in the chunk itself, where a few
+//!   likely flips of their leading bits lead; all looks are prepared once for the batch. How much
+//!   is found depends on the flips given; [`weak`] knows which are worth it, once [`learning`] has
+//!   looked at a sample.
 //!
 //! # What this module promises
 //!
@@ -22,10 +23,14 @@
 //! once, under the smallest of their numbers, and identical stored fingerprints are one hit.
 
 pub mod exact;
+pub mod learning;
 pub mod probe;
+pub mod weak;
 
 pub use exact::Batch;
-pub use probe::{Flips, probe};
+pub use learning::learn;
+pub use probe::{Flips, Looks, probe};
+pub use weak::{WeakFlips, WeakModel, WeakOrder};
 
 use super::JoinError;
 

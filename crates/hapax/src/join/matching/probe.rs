@@ -1,38 +1,216 @@
 //! Queries look for stored fingerprints, where likely flips lead.
 //!
-//! A chunk is sorted, so a directory of its leading `p` bits finds any bucket in one read. Each
-//! query looks into the buckets of its own leading bits with each of its *flips* applied (none
-//! flipped is one of them), and compares what is there whole. Which flips are worth a look is for
-//! the caller to say, once for the batch and not once a chunk: weak bits say it best. With all
-//! flips of at most `k` leading bits the search is exact.
+//! Stored fingerprints are sorted, so those with the same leading `p` bits stand together. Each
+//! query looks where its own leading bits lead with each of its *flips* applied (none flipped is
+//! one of them). Which flips are worth a look is for the caller to say, through [`Flips`]; weak
+//! bits say it best. With all flips of at most `k` leading bits the search is exact.
 //!
-//! Queries go in the order of their fingerprints, so that those next to each other look at the
-//! same places. Find-first stops a query at its first hit, in the order of its flips.
+//! All looks of all queries are laid out once for the batch, in the order of where they lead, and
+//! a chunk is then merged with them: both sides are read in order, whatever the sizes, and of the
+//! layout only what the chunk's range of fingerprints covers.
 //!
-//! Source: Sood 2011, chapter V.B and equation 6.19.
+//! ```text
+//!   query 7 = 0110...  flips: none, bit 2      ->  looks (0110, 7) (0010, 7)
+//!   looks, by leading bits    0010: 7 19   0011: 4   0110: 7 8 ...
+//!   chunk, sorted             0010...  0010...  0110...
+//! ```
+//!
+//! A look keeps 32 further bits of its query, so that sixteen are compared by one instruction and
+//! only what is near by those is looked up whole.
+//!
+//! Source: Sood 2011, chapter V.B and equations 6.19 and 6.20; the merge instead of a search for
+//! each look is ours.
 
 use std::ops::Range;
 
-use super::{Chunks, Hit, Streamed, Wanted, next_chunk};
+use super::{Chunks, Hit, Streamed, Wanted, copies_at, next_chunk};
 use crate::fingerprint::MaxDistance;
-use crate::hamming::memory::prefetch;
+use crate::hamming::memory::filled;
+use crate::hamming::{Kernel, Lanes, Work};
 use crate::join::JoinError;
 use crate::join::executor::Executor;
 
 /// Which leading bits to flip, for each query of a batch.
 pub trait Flips: Sync {
-    /// How many leading bits name a bucket, 1 to 32; no flip may touch others.
+    /// How many leading bits there are, 1 to 28; no flip may touch others.
     fn leading_bits(&self) -> u32;
 
-    /// The flips of a query, likeliest first, each once. A flip of nothing is not implied.
-    fn of(&self, query: usize) -> &[u64];
+    /// Appends the flips of a query, each once, as numbers of [`leading_bits`](Self::leading_bits)
+    /// bits. A flip of nothing is not implied.
+    fn of(&self, query: usize, flips: &mut Vec<u32>);
 }
 
-/// Queries between asking for a line of memory and reading it.
-const AHEAD: usize = 4;
+/// Queries whose looks are made by one task.
+const TOGETHER: usize = 1 << 13;
 
-/// Queries that one task handles.
-const TOGETHER: usize = 1 << 14;
+/// Looks of a part, about, if a query has so many: it is put in order inside the cache.
+const PART: usize = 1 << 16;
+const LOOKS_OF_A_QUERY: usize = 16;
+
+/// Bits of a part's number: more streams than this are written slowly.
+const MOST_OUTER_BITS: u32 = 11;
+
+/// Words compared at a time.
+const STEP: usize = 16;
+
+/// Share of the queries that must be answered before their looks are removed.
+const WORTH_REMOVING: usize = 4;
+
+/// A batch of queries and everywhere they look.
+pub struct Looks<'q> {
+    queries: &'q [u64],
+    leading: u32,
+    inner: u32,
+    parts: Vec<Part>,
+    count: u64,
+    kernel: Kernel,
+}
+
+/// The looks whose first bits are the same, by the other leading bits.
+struct Part {
+    /// Those with value `v` are at places `ends[v]..ends[v + 1]`.
+    ends: Vec<u32>,
+    /// The 32 bits of the query below the leading ones; padded by a step.
+    words: Vec<u32>,
+    /// Which query it is.
+    rows: Vec<u32>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Look {
+    prefix: u32,
+    word: u32,
+    row: u32,
+}
+
+impl<'q> Looks<'q> {
+    /// Lays out where the queries look.
+    ///
+    /// # Errors
+    ///
+    /// [`JoinError::BatchTooLarge`] beyond 2^32 - 1 queries.
+    pub fn new(
+        queries: &'q [u64],
+        flips: &impl Flips,
+        executor: &impl Executor,
+    ) -> Result<Self, JoinError> {
+        if u32::try_from(queries.len()).is_err() {
+            return Err(JoinError::BatchTooLarge { given: queries.len() });
+        }
+        let leading = flips.leading_bits();
+        let expected = queries.len() * LOOKS_OF_A_QUERY;
+        let outer = (expected / PART).max(1).ilog2().min(MOST_OUTER_BITS).min(leading);
+        let inner = leading - outer;
+        let tasks = (0..queries.len().div_ceil(TOGETHER)).collect();
+        let dealt = executor.map(tasks, |task: usize| {
+            let range = task * TOGETHER..((task + 1) * TOGETHER).min(queries.len());
+            deal(queries, range, flips, inner, 1 << outer)
+        });
+        let parts = executor.map((0..1usize << outer).collect(), |part| {
+            let runs = dealt.iter().map(|dealt| {
+                &dealt.looks[dealt.starts[part] as usize..dealt.starts[part + 1] as usize]
+            });
+            Part::new(runs, inner)
+        });
+        let count = parts.iter().map(|part| part.rows.len() as u64).sum();
+        Ok(Self { queries, leading, inner, parts, count, kernel: Kernel::best() })
+    }
+
+    /// How many looks there are.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Heap bytes held. While it is made, three times as much.
+    pub fn memory_bytes(&self) -> usize {
+        let part =
+            |part: &Part| (part.ends.capacity() + part.words.capacity() + part.rows.capacity()) * 4;
+        self.parts.iter().map(part).sum()
+    }
+
+    /// Streams the chunks by and hands to `sink` what the looks find. With [`Wanted::First`] a
+    /// query's hit is the nearest of the first chunk that has any, and of those the earliest.
+    ///
+    /// # Errors
+    ///
+    /// [`JoinError::ChunkNotSorted`], and what the chunks and the sink return.
+    pub fn stream(
+        mut self,
+        bound: MaxDistance,
+        wanted: Wanted,
+        chunks: &mut impl Chunks,
+        executor: &impl Executor,
+        mut sink: impl FnMut(Hit) -> Result<(), JoinError>,
+    ) -> Result<Streamed, JoinError> {
+        let mut streamed = Streamed::default();
+        let mut stored = Vec::new();
+        let mut answered = vec![false; self.queries.len()];
+        let (mut open, mut removed) = (self.queries.len(), 0);
+        while open > 0 && next_chunk(chunks, &mut stored, &mut streamed)? {
+            let base = streamed.stored - stored.len() as u64;
+            let mut hits = self.search(&stored, bound, &answered, executor);
+            if wanted == Wanted::First {
+                hits.sort_unstable_by_key(|hit| (hit.query, hit.distance, hit.position));
+                hits.dedup_by_key(|hit| hit.query);
+                open -= hits.len();
+                hits.iter().for_each(|hit| answered[hit.query as usize] = true);
+            } else {
+                hits.sort_unstable();
+            }
+            streamed.hits += hits.len() as u64;
+            for hit in hits {
+                sink(Hit { position: base + hit.position, ..hit })?;
+            }
+            let closed = answered.len() - open;
+            if (closed - removed) * WORTH_REMOVING > answered.len() - removed {
+                let parts = self.parts.iter_mut().collect();
+                executor.map(parts, |part: &mut Part| part.remove(&answered));
+                removed = closed;
+            }
+        }
+        Ok(streamed)
+    }
+
+    /// Hits with positions inside the chunk, in no particular order.
+    fn search(
+        &self,
+        stored: &[u64],
+        bound: MaxDistance,
+        answered: &[bool],
+        executor: &impl Executor,
+    ) -> Vec<Hit> {
+        let (Some(&first), Some(&last)) = (stored.first(), stored.last()) else {
+            return Vec::new();
+        };
+        let outer = self.leading - self.inner;
+        let part_of = |fingerprint: u64| fingerprint.checked_shr(64 - outer).unwrap_or(0) as usize;
+        let mut tasks = Vec::new();
+        let mut start = 0;
+        for part in part_of(first)..=part_of(last) {
+            let length = stored[start..].partition_point(|&bits| part_of(bits) == part);
+            if length > 0 {
+                tasks.push((part, start..start + length));
+            }
+            start += length;
+        }
+        let found = executor.map(tasks, |(part, range)| {
+            let mut found = Vec::new();
+            let part = &self.parts[part];
+            let found_here = &mut found;
+            self.kernel.run(Merge {
+                looks: self,
+                part,
+                stored,
+                range,
+                bound,
+                answered,
+                found_here,
+            });
+            found
+        });
+        found.concat()
+    }
+}
 
 /// Streams the chunks by and hands to `sink` what the flips of each query lead to.
 ///
@@ -41,8 +219,7 @@ const TOGETHER: usize = 1 << 14;
 ///
 /// # Errors
 ///
-/// [`JoinError::BatchTooLarge`] beyond 2^32 - 1 queries, [`JoinError::ChunkNotSorted`], and what
-/// the chunks and the sink return.
+/// As [`Looks::new`] and [`Looks::stream`].
 pub fn probe(
     queries: &[u64],
     flips: &impl Flips,
@@ -50,127 +227,139 @@ pub fn probe(
     wanted: Wanted,
     chunks: &mut impl Chunks,
     executor: &impl Executor,
-    mut sink: impl FnMut(Hit) -> Result<(), JoinError>,
+    sink: impl FnMut(Hit) -> Result<(), JoinError>,
 ) -> Result<Streamed, JoinError> {
-    if u32::try_from(queries.len()).is_err() {
-        return Err(JoinError::BatchTooLarge { given: queries.len() });
-    }
-    let mut open: Vec<u32> = (0..queries.len() as u32).collect();
-    open.sort_unstable_by_key(|&query| (queries[query as usize], query));
-    let mut streamed = Streamed::default();
-    let mut stored = Vec::new();
-    while !open.is_empty() && next_chunk(chunks, &mut stored, &mut streamed)? {
-        let base = streamed.stored - stored.len() as u64;
-        let search = Search {
-            directory: directory(&stored, flips.leading_bits()),
-            stored: &stored,
-            queries,
-            flips,
-            bound,
-            wanted,
-        };
-        let found = executor.map(open.chunks(TOGETHER).collect(), |queries| search.run(queries));
-        let mut hits = found.concat();
-        if wanted == Wanted::First {
-            let mut answered = hits.iter().map(|hit| hit.query).peekable();
-            // Both are in the order of the open queries.
-            open.retain(|query| answered.next_if_eq(query).is_none());
-        }
-        hits.sort_unstable();
-        streamed.hits += hits.len() as u64;
-        for hit in hits {
-            sink(Hit { position: base + hit.position, ..hit })?;
-        }
-    }
-    Ok(streamed)
+    Looks::new(queries, flips, executor)?.stream(bound, wanted, chunks, executor, sink)
 }
 
-/// Where each value of the leading bits starts.
-fn directory(stored: &[u64], bits: u32) -> Vec<u32> {
-    let mut starts = vec![0u32; (1 << bits) + 1];
-    for fingerprint in stored {
-        starts[(fingerprint >> (u64::BITS - bits)) as usize + 1] += 1;
-    }
-    let mut sum = 0;
-    for start in &mut starts {
-        sum += *start;
-        *start = sum;
-    }
-    starts
+/// The looks of some queries, by part.
+struct Dealt {
+    looks: Vec<Look>,
+    starts: Vec<u32>,
 }
 
-struct Search<'a, F> {
-    directory: Vec<u32>,
+fn deal(
+    queries: &[u64],
+    range: Range<usize>,
+    flips: &impl Flips,
+    inner: u32,
+    parts: usize,
+) -> Dealt {
+    let leading = flips.leading_bits();
+    let mut starts = vec![0u32; parts + 1];
+    let mut looks = Vec::with_capacity(range.len() * 8);
+    let mut flipped = Vec::new();
+    for row in range {
+        let bits = queries[row];
+        let prefix = (bits >> (64 - leading)) as u32;
+        let word = (bits << leading >> 32) as u32;
+        flipped.clear();
+        flips.of(row, &mut flipped);
+        for flip in &flipped {
+            let prefix = prefix ^ flip;
+            starts[(prefix >> inner) as usize + 1] += 1;
+            looks.push(Look { prefix, word, row: row as u32 });
+        }
+    }
+    for part in 0..parts {
+        starts[part + 1] += starts[part];
+    }
+    let mut next = starts.clone();
+    let mut dealt = filled(looks.len(), Look::default());
+    for look in looks {
+        let place = &mut next[(look.prefix >> inner) as usize];
+        dealt[*place as usize] = look;
+        *place += 1;
+    }
+    Dealt { looks: dealt, starts }
+}
+
+impl Part {
+    fn new<'a>(runs: impl Iterator<Item = &'a [Look]> + Clone, inner: u32) -> Self {
+        let value = |look: &Look| (look.prefix & ((1 << inner) - 1)) as usize;
+        let mut ends = vec![0u32; (1 << inner) + 1];
+        for look in runs.clone().flatten() {
+            ends[value(look) + 1] += 1;
+        }
+        for value in 0..1 << inner {
+            ends[value + 1] += ends[value];
+        }
+        let count = ends[1 << inner] as usize;
+        let mut next = ends.clone();
+        let mut words = filled(count + STEP, 0u32);
+        let mut rows = filled(count, 0u32);
+        for look in runs.flatten() {
+            let place = &mut next[value(look)];
+            words[*place as usize] = look.word;
+            rows[*place as usize] = look.row;
+            *place += 1;
+        }
+        Self { ends, words, rows }
+    }
+
+    /// Removes the looks of answered queries.
+    fn remove(&mut self, answered: &[bool]) {
+        let mut kept = 0;
+        let mut start = 0;
+        for end in &mut self.ends[1..] {
+            for place in start..*end as usize {
+                let row = self.rows[place];
+                if !answered[row as usize] {
+                    self.rows[kept] = row;
+                    self.words[kept] = self.words[place];
+                    kept += 1;
+                }
+            }
+            start = *end as usize;
+            *end = kept as u32;
+        }
+        self.rows.truncate(kept);
+        self.words.truncate(kept + STEP);
+    }
+}
+
+/// Compares a part with the stored fingerprints that begin like it.
+struct Merge<'a, 'q> {
+    looks: &'a Looks<'q>,
+    part: &'a Part,
     stored: &'a [u64],
-    queries: &'a [u64],
-    flips: &'a F,
+    range: Range<usize>,
     bound: MaxDistance,
-    wanted: Wanted,
+    answered: &'a [bool],
+    found_here: &'a mut Vec<Hit>,
 }
 
-impl<F: Flips> Search<'_, F> {
-    /// Hits with positions inside the chunk, in the order of the queries given.
-    ///
-    /// A query's directory entries are asked for well ahead of it, its buckets half as far.
-    fn run(&self, queries: &[u32]) -> Vec<Hit> {
-        let mut found = Vec::new();
-        for (number, &query) in queries.iter().enumerate() {
-            if let Some(&ahead) = queries.get(number + 2 * AHEAD) {
-                self.each_prefix(ahead, |prefix| prefetch(&self.directory, prefix));
-            }
-            if let Some(&ahead) = queries.get(number + AHEAD) {
-                self.each_prefix(ahead, |prefix| {
-                    prefetch(self.stored, self.directory[prefix] as usize);
-                });
-            }
-            self.one(query, &mut found);
-        }
-        found
-    }
+impl Work for Merge<'_, '_> {
+    type Output = ();
 
     #[inline(always)]
-    fn each_prefix(&self, query: u32, mut each: impl FnMut(usize)) {
-        let fingerprint = self.queries[query as usize];
-        let shift = u64::BITS - self.flips.leading_bits();
-        for flip in self.flips.of(query as usize) {
-            each(((fingerprint ^ flip) >> shift) as usize);
-        }
-    }
-
-    #[inline(always)]
-    fn one(&self, query: u32, found: &mut Vec<Hit>) {
-        let fingerprint = self.queries[query as usize];
-        let shift = u64::BITS - self.flips.leading_bits();
-        for flip in self.flips.of(query as usize) {
-            let prefix = ((fingerprint ^ flip) >> shift) as usize;
-            let bucket = self.directory[prefix] as usize..self.directory[prefix + 1] as usize;
-            self.bucket(query, fingerprint, bucket, found);
-            let answered = found.last().is_some_and(|hit| hit.query == query);
-            if answered && self.wanted == Wanted::First {
-                return;
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn bucket(&self, query: u32, fingerprint: u64, bucket: Range<usize>, found: &mut Vec<Hit>) {
+    fn run<L: Lanes>(self, lanes: L) {
+        let Self { looks, part, stored, range, bound, answered, found_here } = self;
+        let (leading, inner) = (looks.leading, looks.inner);
         let mut last = None;
-        for (index, &stored) in bucket.clone().zip(&self.stored[bucket]) {
-            let distance = (stored ^ fingerprint).count_ones();
-            if !self.bound.admits(distance) {
+        for index in range {
+            let fingerprint = stored[index];
+            if last.replace(fingerprint) == Some(fingerprint) {
                 continue;
             }
-            if let (Some(before), Some(hit)) = (last.replace(stored), found.last_mut())
-                && before == stored
-            {
-                hit.copies += 1;
-            } else if self.wanted == Wanted::All
-                || found.last().is_none_or(|hit| hit.query != query)
-            {
-                let (position, distance) = (index as u64, distance as u8);
-                found.push(Hit { query, position, copies: 1, distance });
-            } else {
-                return;
+            let value = (fingerprint >> (64 - leading)) as usize & ((1 << inner) - 1);
+            let (mut at, end) = (part.ends[value] as usize, part.ends[value + 1] as usize);
+            let word = (fingerprint << leading >> 32) as u32;
+            while at < end {
+                let Some(window) = part.words[at..].first_chunk::<STEP>() else { break };
+                let mut near = lanes.within_16(window, word, bound.bits());
+                near &= u16::MAX >> (STEP - (end - at).min(STEP));
+                while near != 0 {
+                    let row = part.rows[at + near.trailing_zeros() as usize];
+                    near &= near - 1;
+                    let distance = (looks.queries[row as usize] ^ fingerprint).count_ones();
+                    if bound.admits(distance) && !answered[row as usize] {
+                        let copies = copies_at(stored, index);
+                        let (position, distance) = (index as u64, distance as u8);
+                        found_here.push(Hit { query: row, position, copies, distance });
+                    }
+                }
+                at += STEP;
             }
         }
     }

@@ -1,0 +1,149 @@
+//! A batch against a file of fingerprints, made and grown by the program itself.
+
+use crate::folder::{ARTICLE, Folder, stderr};
+use serde_json::Value;
+
+/// Fingerprints gathered around a few centres, so that there is something to find.
+fn neighbours(count: u64, seed: u64) -> Vec<u64> {
+    let mut state = seed | 1;
+    let mut next = move || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    };
+    (0..count)
+        .map(|_| {
+            let centre = (next() % 200).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            (0..next() % 6).fold(centre, |bits, _| bits ^ (1 << (next() % 64)))
+        })
+        .collect()
+}
+
+fn named(prefix: &str, fingerprints: &[u64]) -> String {
+    let line = |(i, bits): (usize, &u64)| format!("{bits:016x}  {prefix}{i}\n");
+    fingerprints.iter().enumerate().map(line).collect()
+}
+
+/// Query, document and distance, in the order they are told: by the obvious loop.
+fn expected(queries: &[u64], stored: &[(String, u64)], within: u32) -> String {
+    let mut lines = String::new();
+    for (q, query) in queries.iter().enumerate() {
+        let near = stored.iter().enumerate().map(|(s, (_, bits))| ((query ^ bits).count_ones(), s));
+        let mut near: Vec<_> = near.filter(|it| it.0 <= within).collect();
+        near.sort_unstable();
+        for (distance, s) in near {
+            lines.push_str(&format!("q{q}\t{}\t{distance}\n", stored[s].0));
+        }
+    }
+    lines
+}
+
+#[test]
+fn matching_and_appending_equal_a_loop_over_everything() {
+    let folder = Folder::new();
+    let mut stored = Vec::new();
+    for batch in 0..5u64 {
+        let fingerprints = neighbours(60 + batch * 30, batch + 1);
+        let prefix = format!("b{batch}-");
+        folder.write("batch.txt", named(&prefix, &fingerprints));
+        let matches =
+            folder.output(&["match", "batch.txt", "--against", "x.hpx", "--append", "-q"]);
+        assert_eq!(matches.is_empty(), stored.is_empty());
+        stored.extend(
+            fingerprints.iter().enumerate().map(|(i, &bits)| (format!("{prefix}{i}"), bits)),
+        );
+    }
+    let queries = neighbours(300, 99);
+    folder.write("q.txt", named("q", &queries));
+    for within in ["0", "3", "7"] {
+        for threads in ["1", "3"] {
+            let told = folder.output(&[
+                "match",
+                "q.txt",
+                "--against",
+                "x.hpx",
+                "--within",
+                within,
+                "--threads",
+                threads,
+                "--memory",
+                "64MB",
+            ]);
+            assert!(
+                told == expected(&queries, &stored, within.parse().unwrap()),
+                "within {within}"
+            );
+        }
+    }
+    let first = folder.output(&["match", "q.txt", "--against", "x.hpx", "--first"]);
+    let all = expected(&queries, &stored, 3);
+    assert!(first.lines().all(|line| all.lines().any(|it| it == line)));
+    let answered = |lines: &str| {
+        let mut queries: Vec<_> =
+            lines.lines().filter_map(|it| it.split('\t').next()).map(str::to_owned).collect();
+        queries.dedup();
+        queries
+    };
+    assert_eq!(answered(&first), answered(&all));
+    assert_eq!(first.lines().count(), answered(&all).len());
+    let itself =
+        folder.output(&["match", "x.hpx", "--against", "x.hpx", "--within", "0", "--first"]);
+    assert_eq!(itself.lines().count(), stored.len(), "a file is a batch of queries, too");
+}
+
+#[test]
+fn what_fingerprint_writes_is_matched_and_recipes_are_kept_apart() {
+    let folder = Folder::new();
+    folder.write("a/one.html", ARTICLE).write("a/two.html", ARTICLE.replace("Tuesday", "Monday"));
+    folder.output(&["fingerprint", "a", "--json", "--out", "a.jsonl"]);
+    folder.output(&["match", "a.jsonl", "--against", "x.hpx", "--append"]);
+    folder.output(&["fingerprint", "a", "--out", "made.hpx"]);
+    assert_eq!(folder.read("made.hpx"), folder.read("x.hpx"));
+    let told = folder
+        .hapax(&[
+            "match",
+            "a.jsonl",
+            "--against",
+            "x.hpx",
+            "--within",
+            "16",
+            "--json",
+            "--recall",
+            "0.9",
+        ])
+        .assert()
+        .code(0);
+    let summary = stderr(&told);
+    assert!(summary.contains("MB/s") && summary.contains("exact, as weak bits"), "{summary}");
+    let output = String::from_utf8(told.get_output().stdout.clone()).unwrap();
+    let first: Value = serde_json::from_str(output.lines().next().unwrap()).unwrap();
+    assert_eq!(
+        (&first["query"], &first["distance"]),
+        (&Value::from("a/one.html"), &Value::from(0))
+    );
+    folder.output(&["fingerprint", "a", "--json", "--recipe", "khan-words", "--out", "b.jsonl"]);
+    let wrong = folder.refusal(1, &["match", "b.jsonl", "--against", "x.hpx"]);
+    assert!(wrong.contains("web-1") && wrong.contains("khan-words"), "{wrong}");
+}
+
+#[test]
+fn bad_files_are_named_and_nothing_is_written() {
+    let folder = Folder::new();
+    folder.write("q.txt", "00000000000000ff\n").write("no.hpx", "WARC/1.0 and more");
+    let wrong = folder.refusal(1, &["match", "q.txt", "--against", "no.hpx", "--out", "o.tsv"]);
+    assert!(wrong.contains("no.hpx is no .hpx file"), "{wrong}");
+    let wrong = folder.refusal(1, &["match", "q.txt", "--against", "absent.hpx"]);
+    assert!(wrong.contains("absent.hpx"), "{wrong}");
+    folder.output(&["match", "q.txt", "--against", "x.hpx", "--append", "-q"]);
+    let bytes = folder.read("x.hpx");
+    folder.write("x.hpx", &bytes[..bytes.len() - 1]);
+    let wrong = folder.refusal(1, &["match", "q.txt", "--against", "x.hpx", "--append"]);
+    assert!(wrong.contains("x.hpx is cut at byte"), "{wrong}");
+    folder.write("bad.txt", "1\nnonsense\n");
+    folder.write("x.hpx", &bytes);
+    let wrong = folder.refusal(1, &["match", "bad.txt", "--against", "x.hpx", "--append"]);
+    assert!(wrong.contains("bad.txt: line 2: `nonsense`"), "{wrong}");
+    assert_eq!(folder.read("x.hpx"), bytes);
+    assert_eq!(folder.names(), ["bad.txt", "no.hpx", "q.txt", "x.hpx"]);
+}

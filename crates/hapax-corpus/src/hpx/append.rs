@@ -1,0 +1,400 @@
+//! Adding documents to a file, or making one.
+//!
+//! New entries collect in memory, are sorted, and written behind everything there is. Then runs are
+//! merged as long as the last one is not larger than what is behind it: an entry is written about
+//! `log2(n / b)` times while batches of `b` grow to `n`. Last comes the directory, and when all that
+//! is on the disk, the slot that names it.
+//!
+//! Where a merge takes in every run, or where more is dead than alive, the file is written anew
+//! beside the old one and renamed; so is a file that did not exist.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::path::{Path, PathBuf};
+
+use super::HpxError;
+use super::block::LONGEST_NAME;
+use super::layout::{DATA, Directory, MOST_RECIPE, Slot, empty_head};
+use super::read::Hpx;
+use super::run::{Cursor, NamesWriter, RunWriter, merge, merge_names};
+
+/// Bytes of an entry while it waits.
+const ENTRY: usize = 16;
+
+/// Memory for what waits, unless the caller says otherwise.
+const MEMORY: usize = 256 << 20;
+
+/// Less than this is not worth writing a file anew for.
+const DEAD_IS_FINE: u64 = 1 << 20;
+
+/// Adds documents to a file; nothing is seen of it before [`finish`](Self::finish).
+#[derive(Debug)]
+pub struct Appender {
+    target: PathBuf,
+    /// The target, or a hidden file that will become it.
+    writing: PathBuf,
+    /// Locked as long as this lives.
+    locked: File,
+    recipe: String,
+    /// The state before; where it ends.
+    before: Directory,
+    before_end: u64,
+    directory: Directory,
+    end: u64,
+    waiting: Vec<(u64, u64)>,
+    name_ends: Vec<usize>,
+    text: Vec<u8>,
+    memory: usize,
+    finished: bool,
+}
+
+/// What an append did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Appended {
+    /// Documents added.
+    pub added: u64,
+    /// Documents there are now; also the id of the next.
+    pub documents: u64,
+    /// Sorted runs there are now.
+    pub runs: usize,
+    /// Bytes of the file.
+    pub bytes: u64,
+    /// Entries that were written again because runs were merged.
+    pub merged: u64,
+}
+
+impl Appender {
+    /// Opens a file to add to, or starts a new one. `recipe` may be empty if it is not known.
+    ///
+    /// # Errors
+    ///
+    /// It is no such file or is damaged, is of another recipe, or somebody else is writing.
+    pub fn open(target: impl AsRef<Path>, recipe: &str) -> Result<Self, HpxError> {
+        let target = target.as_ref();
+        if target.exists() { Self::existing(target, recipe) } else { Self::create(target, recipe) }
+    }
+
+    fn existing(target: &Path, recipe: &str) -> Result<Self, HpxError> {
+        let io = |error| HpxError::io("append to", target, error);
+        let mut locked = OpenOptions::new().read(true).write(true).open(target).map_err(io)?;
+        lock(&locked, target)?;
+        let hpx = Hpx::of(&locked, target)?;
+        let known = |recipe: &str| !recipe.is_empty();
+        if known(recipe) && known(&hpx.recipe) && recipe != hpx.recipe {
+            let (path, stored) = (target.display().to_string(), hpx.recipe);
+            return Err(HpxError::Recipe { path, stored, given: recipe.to_owned() });
+        }
+        // What a killed append left behind.
+        locked.set_len(hpx.slot.end()).map_err(io)?;
+        if let Some(slot) = hpx.repaired() {
+            write_slot(target, &slot.encode(), slot.place(), &mut locked)?;
+        }
+        Ok(Self::new(target, target.to_owned(), locked, hpx.recipe, hpx.directory, hpx.slot.end()))
+    }
+
+    /// Starts a new file, which takes the place of one that is there when it is finished. `recipe`
+    /// may be empty if it is not known.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be written, or the recipe is too long.
+    pub fn create(target: impl AsRef<Path>, recipe: &str) -> Result<Self, HpxError> {
+        let target = target.as_ref();
+        if recipe.len() > MOST_RECIPE {
+            let (what, given, most) = ("a recipe", recipe.len(), MOST_RECIPE);
+            return Err(HpxError::TooLong { what, given, most });
+        }
+        let hidden = hidden(target, "partial")?;
+        let locked = new_file(&hidden, recipe)?;
+        Ok(Self::new(target, hidden, locked, recipe.to_owned(), Directory::default(), DATA))
+    }
+
+    fn new(
+        target: &Path,
+        writing: PathBuf,
+        locked: File,
+        recipe: String,
+        directory: Directory,
+        end: u64,
+    ) -> Self {
+        Self {
+            target: target.to_owned(),
+            writing,
+            locked,
+            recipe,
+            before: directory.clone(),
+            before_end: end,
+            directory,
+            end,
+            waiting: Vec::new(),
+            name_ends: Vec::new(),
+            text: Vec::new(),
+            memory: MEMORY,
+            finished: false,
+        }
+    }
+
+    /// Lets what waits take so many bytes.
+    #[must_use]
+    pub fn memory(mut self, bytes: usize) -> Self {
+        self.memory = bytes.max(1 << 10);
+        self
+    }
+
+    /// Adds a document and gives back its id.
+    ///
+    /// # Errors
+    ///
+    /// The name is too long, or the file cannot be written.
+    pub fn push(&mut self, fingerprint: u64, name: Option<&[u8]>) -> Result<u64, HpxError> {
+        let name = name.unwrap_or_default();
+        if name.len() > LONGEST_NAME {
+            let (what, given, most) = ("a name", name.len(), LONGEST_NAME);
+            return Err(HpxError::TooLong { what, given, most });
+        }
+        let held = self.waiting.len() * (ENTRY + size_of::<usize>()) + self.text.len();
+        if held + ENTRY + name.len() > self.memory && !self.waiting.is_empty() {
+            self.flush()?;
+        }
+        let id = self.directory.documents + self.waiting.len() as u64;
+        self.waiting.push((fingerprint, id));
+        self.text.extend_from_slice(name);
+        self.name_ends.push(self.text.len());
+        Ok(id)
+    }
+
+    /// Writes what waits as a run.
+    fn flush(&mut self) -> Result<(), HpxError> {
+        if self.waiting.is_empty() {
+            return Ok(());
+        }
+        let first_id = self.directory.documents;
+        let entries = self.waiting.len() as u64;
+        self.directory.documents += entries;
+        self.waiting.sort_unstable();
+        let documents = self.directory.documents;
+        let mut writer = RunWriter::new(&self.writing, self.end, entries, documents)?;
+        self.waiting.drain(..).try_for_each(|(fingerprint, id)| writer.push(fingerprint, id))?;
+        let (run, end) = writer.finish()?;
+        self.directory.runs.push(run);
+        self.end = end;
+        if !self.text.is_empty() {
+            let mut writer = NamesWriter::new(&self.writing, self.end, first_id)?;
+            let mut start = 0;
+            for &end in &self.name_ends {
+                writer.push(&self.text[start..end])?;
+                start = end;
+            }
+            let (names, end) = writer.finish()?;
+            self.directory.names.extend(names);
+            self.end = end;
+        }
+        self.name_ends.clear();
+        self.text.clear();
+        Ok(())
+    }
+
+    /// Merges what is to be merged and makes all of it valid at once.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be written, or a run that was to be merged is damaged; the state before
+    /// then still holds.
+    pub fn finish(mut self) -> Result<Appended, HpxError> {
+        self.flush()?;
+        let added = self.directory.documents - self.before.documents;
+        let is_new = self.writing != self.target;
+        if added == 0 && !is_new {
+            return Ok(self.appended(0, 0));
+        }
+        let from = merge_from(&self.directory.runs, self.before.runs.len());
+        let merges = self.directory.runs.len() - from > 1;
+        let dead = self.end.saturating_sub(DATA + self.directory.live_bytes());
+        let wasteful = dead > self.directory.live_bytes() && dead > DEAD_IS_FINE;
+        let merged =
+            if merges && from == 0 || wasteful { self.rewrite()? } else { self.extend(from)? };
+        Ok(self.appended(added, merged))
+    }
+
+    fn appended(&self, added: u64, merged: u64) -> Appended {
+        let Directory { documents, runs, .. } = &self.directory;
+        Appended { added, documents: *documents, runs: runs.len(), bytes: self.end, merged }
+    }
+
+    /// In place: merges the runs from number `from` on.
+    fn extend(&mut self, from: usize) -> Result<u64, HpxError> {
+        let path = self.writing.clone();
+        let documents = self.directory.documents;
+        let mut merged = 0;
+        if self.directory.runs.len() - from > 1 {
+            let (run, end) =
+                merge(&path, &self.directory.runs[from..], &path, self.end, documents)?;
+            self.directory.runs.truncate(from);
+            self.directory.runs.push(run);
+            self.end = end;
+            merged = run.entries;
+        }
+        let from = merge_names_from(&self.directory, self.before.names.len());
+        if self.directory.names.len() - from > 1 {
+            let sections = &self.directory.names[from..];
+            let (names, end) = merge_names(&path, &self.directory, sections, &path, self.end)?;
+            self.directory.names.truncate(from);
+            self.directory.names.extend(names);
+            self.end = end;
+        }
+        self.directory.sequence += 1;
+        self.end = commit(&path, &self.directory, self.end, &mut self.locked)?;
+        self.finished = true;
+        if path != self.target {
+            rename(&path, &self.target)?;
+        }
+        Ok(merged)
+    }
+
+    /// Anew, with one run and as few sections of names as there can be.
+    fn rewrite(&mut self) -> Result<u64, HpxError> {
+        let path = hidden(&self.target, "rewritten")?;
+        let mut file = new_file(&path, &self.recipe)?;
+        let written = self.write_anew(&path, &mut file);
+        match written {
+            Ok(()) => {
+                self.finished = true;
+                rename(&path, &self.target)?;
+                if self.writing != self.target {
+                    let _ = fs::remove_file(&self.writing);
+                }
+                Ok(self.directory.documents)
+            }
+            Err(error) => {
+                let _ = fs::remove_file(&path);
+                Err(error)
+            }
+        }
+    }
+
+    fn write_anew(&mut self, path: &Path, file: &mut File) -> Result<(), HpxError> {
+        let old = &self.directory;
+        let documents = old.documents;
+        let mut new = Directory { sequence: 1, documents, ..Directory::default() };
+        let mut end = DATA;
+        if documents > 0 {
+            let (run, after) = merge(&self.writing, &old.runs, path, end, documents)?;
+            new.runs.push(run);
+            end = after;
+        }
+        let neighbours =
+            |a: &super::layout::Names, b: &super::layout::Names| a.first_id + a.count == b.first_id;
+        for sections in old.names.chunk_by(neighbours) {
+            let (names, after) = merge_names(&self.writing, old, sections, path, end)?;
+            new.names.extend(names);
+            end = after;
+        }
+        self.end = commit(path, &new, end, file)?;
+        self.directory = new;
+        Ok(())
+    }
+}
+
+impl Drop for Appender {
+    fn drop(&mut self) {
+        if self.finished {
+            return;
+        }
+        // Whether or not this succeeds, nothing of it is valid.
+        if self.writing == self.target {
+            let _ = self.locked.set_len(self.before_end);
+        } else {
+            let _ = fs::remove_file(&self.writing);
+        }
+    }
+}
+
+/// The first run that is merged: runs as large as what is behind them are.
+fn merge_from(runs: &[super::layout::Run], before: usize) -> usize {
+    let mut from = before;
+    let mut behind: u64 = runs[before..].iter().map(|run| run.entries).sum();
+    while from > 0 && runs[from - 1].entries <= behind {
+        from -= 1;
+        behind += runs[from].entries;
+    }
+    from
+}
+
+/// The same for names, as long as no documents without names lie between them.
+fn merge_names_from(directory: &Directory, before: usize) -> usize {
+    let names = &directory.names;
+    let mut from = names.len().saturating_sub(1);
+    let mut behind = names.last().map_or(0, |last| last.count);
+    while from > 0 {
+        let earlier = &names[from - 1];
+        let touches = earlier.first_id + earlier.count == names[from].first_id;
+        if !touches || (from <= before && earlier.count > behind) {
+            break;
+        }
+        from -= 1;
+        behind += earlier.count;
+    }
+    from
+}
+
+/// Writes the directory, then the slot; where the file ends.
+fn commit(path: &Path, directory: &Directory, at: u64, file: &mut File) -> Result<u64, HpxError> {
+    let io = |error| HpxError::io("write", path, error);
+    let bytes = directory.encode(at);
+    let mut cursor = Cursor::new(path, at)?;
+    cursor.write(&bytes)?;
+    let end = cursor.finish()?;
+    file.set_len(end).map_err(io)?;
+    file.sync_all().map_err(io)?;
+    let slot = Slot { sequence: directory.sequence, at, bytes: bytes.len() as u64 };
+    write_slot(path, &slot.encode(), slot.place(), file)?;
+    Ok(end)
+}
+
+fn write_slot(path: &Path, bytes: &[u8], place: u64, file: &mut File) -> Result<(), HpxError> {
+    let mut cursor = Cursor::new(path, place)?;
+    cursor.write(bytes)?;
+    cursor.finish()?;
+    file.sync_all().map_err(|error| HpxError::io("write", path, error))
+}
+
+fn new_file(path: &Path, recipe: &str) -> Result<File, HpxError> {
+    let io = |error| HpxError::io("create", path, error);
+    let mut options = OpenOptions::new();
+    let file =
+        options.read(true).write(true).create(true).truncate(false).open(path).map_err(io)?;
+    lock(&file, path)?;
+    file.set_len(0).map_err(io)?;
+    let mut cursor = Cursor::new(path, 0)?;
+    cursor.write(&empty_head(recipe))?;
+    cursor.finish()?;
+    Ok(file)
+}
+
+fn lock(file: &File, path: &Path) -> Result<(), HpxError> {
+    match file.try_lock() {
+        Ok(()) => Ok(()),
+        Err(TryLockError::WouldBlock) => Err(HpxError::Locked { path: path.display().to_string() }),
+        // A file system without locks: one writer is then the user's promise.
+        Err(TryLockError::Error(_)) => Ok(()),
+    }
+}
+
+fn hidden(target: &Path, ending: &str) -> Result<PathBuf, HpxError> {
+    let no_name = || std::io::Error::from(std::io::ErrorKind::InvalidFilename);
+    let name = target.file_name().ok_or_else(|| HpxError::io("write", target, no_name()))?;
+    let mut hidden = std::ffi::OsString::from(".");
+    hidden.push(name);
+    hidden.push(".");
+    hidden.push(ending);
+    Ok(target.with_file_name(hidden))
+}
+
+fn rename(from: &Path, to: &Path) -> Result<(), HpxError> {
+    fs::rename(from, to).map_err(|error| HpxError::io("rename a finished file to", to, error))?;
+    let folder = to.parent().filter(|it| !it.as_os_str().is_empty());
+    // Not every system can sync a folder.
+    if let Ok(folder) = File::open(folder.unwrap_or(Path::new("."))) {
+        let _ = folder.sync_all();
+    }
+    Ok(())
+}

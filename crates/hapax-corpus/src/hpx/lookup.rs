@@ -1,0 +1,136 @@
+//! From positions to ids, and from ids to names.
+//!
+//! Each kind keeps the last block it read: asked in ascending order, every block is read once.
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::HpxError;
+use super::block::{
+    CHECKSUM, ENTRIES, MOST_NAMES_PAYLOAD, NAMES, PREFIX, ids_length, name, prefix, unpack_ids,
+    unseal, word_at,
+};
+use super::layout::{Directory, Names};
+use super::read::read_at;
+
+/// See the module header.
+#[derive(Debug)]
+pub struct Lookup {
+    file: Arc<File>,
+    path: PathBuf,
+    directory: Directory,
+    ids: Vec<u64>,
+    /// Run and block that `ids` is of.
+    ids_of: Option<(usize, u64)>,
+    /// A block of names, and the first id of it.
+    names: Vec<u8>,
+    names_of: Option<u64>,
+}
+
+impl Lookup {
+    pub(super) fn new(file: Arc<File>, path: PathBuf, directory: Directory) -> Self {
+        let (ids, names) = (Vec::new(), Vec::new());
+        Self { file, path, directory, ids, ids_of: None, names, names_of: None }
+    }
+
+    /// The document at a position of the stream.
+    ///
+    /// # Errors
+    ///
+    /// Its block cannot be read or is damaged. A position beyond the last is damage, too.
+    pub fn id(&mut self, position: u64) -> Result<u64, HpxError> {
+        let mut place = position;
+        for number in 0..self.directory.runs.len() {
+            let entries = self.directory.runs[number].entries;
+            if place < entries {
+                let block = place / ENTRIES as u64;
+                self.load_ids(number, block)?;
+                let id = self.ids[(place % ENTRIES as u64) as usize];
+                if id >= self.directory.documents {
+                    let at = self.directory.runs[number].ids_at;
+                    return Err(HpxError::damaged(&self.path, at, "an id is of no document"));
+                }
+                return Ok(id);
+            }
+            place -= entries;
+        }
+        Err(HpxError::damaged(&self.path, 0, "it has fewer fingerprints than were read"))
+    }
+
+    fn load_ids(&mut self, number: usize, block: u64) -> Result<(), HpxError> {
+        if self.ids_of == Some((number, block)) {
+            return Ok(());
+        }
+        self.ids_of = None;
+        let run = &self.directory.runs[number];
+        let count = (run.entries - block * ENTRIES as u64).min(ENTRIES as u64) as usize;
+        let at = run.ids_at + block * ids_length(ENTRIES, run.id_bits) as u64;
+        let mut bytes = vec![0; ids_length(count, run.id_bits)];
+        read_at(&self.file, &self.path, at, &mut bytes)?;
+        self.ids.clear();
+        let right =
+            unseal(&bytes, at).is_some() && unpack_ids(&bytes, run.id_bits, count, &mut self.ids);
+        if !right {
+            return Err(HpxError::damaged(&self.path, at, "a block of ids fails its checksum"));
+        }
+        self.ids_of = Some((number, block));
+        Ok(())
+    }
+
+    /// What a document is called, if it has a name.
+    ///
+    /// # Errors
+    ///
+    /// Its block cannot be read or is damaged.
+    pub fn name(&mut self, id: u64) -> Result<Option<&[u8]>, HpxError> {
+        let after = self.directory.names.partition_point(|names| names.first_id <= id);
+        let Some(&section) = after.checked_sub(1).and_then(|i| self.directory.names.get(i)) else {
+            return Ok(None);
+        };
+        let number = id - section.first_id;
+        if number >= section.count {
+            return Ok(None);
+        }
+        let block = number / NAMES as u64;
+        let at = self.load_names(&section, block)?;
+        match name(&self.names, (number % NAMES as u64) as usize) {
+            Some([]) => Ok(None),
+            Some(name) => Ok(Some(name)),
+            None => Err(HpxError::damaged(&self.path, at, "a block of names lacks a name")),
+        }
+    }
+
+    /// Reads the block unless it is the last one read; where it is.
+    fn load_names(&mut self, section: &Names, block: u64) -> Result<u64, HpxError> {
+        let first = section.first_id + block * NAMES as u64;
+        if self.names_of == Some(first) {
+            return Ok(section.at);
+        }
+        self.names_of = None;
+        let path = &self.path;
+        let mut place = [0; 8];
+        read_at(&self.file, path, section.places_at + block * 8, &mut place)?;
+        let at = section.at.saturating_add(word_at(&place, 0));
+        let wrong = |what| Err(HpxError::damaged(path, at, what));
+        let room = section.places_at.saturating_sub(at);
+        if room < (PREFIX + CHECKSUM) as u64 {
+            return wrong("a block of names is out of place");
+        }
+        let mut head = [0; PREFIX];
+        read_at(&self.file, path, at, &mut head)?;
+        let (payload, count) = prefix(&head);
+        let length = PREFIX + payload + CHECKSUM;
+        let expected = (section.count - block * NAMES as u64).min(NAMES as u64);
+        if payload > MOST_NAMES_PAYLOAD || length as u64 > room || count as u64 != expected {
+            return wrong("a block of names begins with impossible numbers");
+        }
+        self.names.resize(length, 0);
+        read_at(&self.file, path, at, &mut self.names)?;
+        if unseal(&self.names, at).is_none() {
+            return wrong("a block of names fails its checksum");
+        }
+        self.names_of = Some(first);
+        Ok(at)
+    }
+}

@@ -1,0 +1,133 @@
+//! Fingerprints of a collection in one file, `.hpx`: sorted runs that are read in one go.
+//!
+//! ```text
+//!   header, two slots | ids, fingerprints of a run | names | ... | directory | another run ...
+//! ```
+//!
+//! A *run* is sorted by fingerprint. Fingerprints and ids lie apart, because a search streams the
+//! former and looks up the latter for what it finds. An append writes behind what is there and then
+//! one slot, so that a killed one leaves the file as it was. Runs of about the same size are merged:
+//! a collection of `n` that grew by batches of `b` has about `log2(n / b)` of them. When everything
+//! is merged, or more is dead than alive, the file is written anew and renamed.
+//!
+//! # Reading order
+//!
+//! `block` packs numbers and names, `layout` is header, slots and directory; `read` opens and streams,
+//! `lookup` finds ids and names, `ahead` reads on a thread of its own; `append` adds, `run` writes and
+//! merges. `docs/hpx.md` gives every byte.
+//!
+//! # What this module promises
+//!
+//! Any bytes give a collection or an error with the file and the place; memory is bounded by the
+//! block sizes, not by what the file claims. All that is read is checked.
+//!
+//! # What this module does not know
+//!
+//! Who searches, and how.
+
+mod ahead;
+mod append;
+mod block;
+mod layout;
+mod lookup;
+mod read;
+mod run;
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::path::Path;
+
+pub use ahead::ReadAhead;
+pub use append::{Appended, Appender};
+pub use block::LONGEST_NAME;
+pub use lookup::Lookup;
+pub use read::{Hpx, Stream};
+
+/// Why a file of fingerprints could not be read or written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum HpxError {
+    /// The operating system said no.
+    #[error("cannot {action} {path}")]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// The file.
+        path: String,
+        /// What the system answered.
+        source: io::Error,
+    },
+    /// It begins with something else.
+    #[error("{path} is no .hpx file: it does not begin with hapaxHPX")]
+    Foreign {
+        /// The file.
+        path: String,
+    },
+    /// Written by a later release.
+    #[error("{path}: format {found} is newer than {newest}, the last one this build reads")]
+    TooNew {
+        /// The file.
+        path: String,
+        /// Its version.
+        found: u32,
+        /// Ours.
+        newest: u32,
+    },
+    /// It ends too early.
+    #[error("{path} is cut at byte {length}: {needed} bytes belong to it; take a copy of it")]
+    Truncated {
+        /// The file.
+        path: String,
+        /// Where it ends.
+        length: u64,
+        /// Where it should end.
+        needed: u64,
+    },
+    /// The bytes contradict their checksum or each other.
+    #[error("{path}, byte {offset}: {what}; take a copy of the file, or make it again")]
+    Damaged {
+        /// The file.
+        path: String,
+        /// Where the damaged part begins.
+        offset: u64,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// Fingerprints of different recipes are not comparable.
+    #[error("{path} holds fingerprints of recipe {stored}, not of {given}")]
+    Recipe {
+        /// The file.
+        path: String,
+        /// Its recipe.
+        stored: String,
+        /// The other.
+        given: String,
+    },
+    /// Another process is appending.
+    #[error("{path} is being written by another process; try again when it is done")]
+    Locked {
+        /// The file.
+        path: String,
+    },
+    /// A name or a recipe is longer than the format has room for.
+    #[error("{what} of {given} bytes is longer than {most}, the longest a .hpx file holds")]
+    TooLong {
+        /// What it is.
+        what: &'static str,
+        /// Its bytes.
+        given: usize,
+        /// The most.
+        most: usize,
+    },
+}
+
+impl HpxError {
+    fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
+        Self::Io { action, path: path.display().to_string(), source }
+    }
+
+    fn damaged(path: &Path, offset: u64, what: &'static str) -> Self {
+        Self::Damaged { path: path.display().to_string(), offset, what }
+    }
+}

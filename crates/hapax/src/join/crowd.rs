@@ -1,0 +1,157 @@
+//! All near pairs of very many distinct fingerprints that share a key.
+//!
+//! A key that is common, as that of a template page, leaves a bucket in which comparing everything
+//! with everything is quadratic. Such a *crowd* is keyed again by bits on which it differs: those are
+//! cut into `k + 1` blocks, a pair within `k` agrees on one of them, and only what agrees is compared;
+//! what is still a crowd is cut again.
+//!
+//! ```text
+//!   crowd, k = 1      1010 0110 ....    blocks of the bits that differ: A, B
+//!     agrees on A  -> groups, compared or cut again
+//!     agrees on B  -> the same, for pairs that do not agree on A
+//! ```
+//!
+//! # What this module promises
+//!
+//! Each pair within the bound is met once, and no pair that agrees on all bits of a mask in `differ`
+//! is asked for: a group in which everybody agrees on one is dropped without a comparison. A crowd
+//! that no cut would make smaller is compared as it is: it is so dense that it has as many near pairs
+//! as comparisons, about.
+//!
+//! Idea: Manku, Jain and Das Sarma, 2007, section 3.1 ("a recursive application of the scheme").
+
+use super::bucket::{GROUP, STEP, compare};
+use crate::hamming::{BitGather, Lanes};
+
+/// Records of a group below which more bits of a block are not worth their buckets.
+const SMALL: usize = 16;
+
+/// The most bits of a block that are used.
+const MOST_BITS: u32 = 12;
+
+/// Some of a part, and the masks on which a pair must differ to be new.
+struct Group {
+    members: Vec<u32>,
+    differ: Vec<u64>,
+}
+
+/// How to go about it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Crowd {
+    /// Groups of more than this are cut.
+    pub(super) most: usize,
+    pub(super) bound: u32,
+}
+
+impl Crowd {
+    /// Calls `near` once for each pair of the members that is within the bound and differs on every
+    /// mask, the smaller number first; perhaps also for pairs that are farther.
+    #[inline(always)]
+    pub(super) fn pairs<L: Lanes>(
+        self,
+        lanes: L,
+        fingerprints: &[u64],
+        members: &[u32],
+        differ: Vec<u64>,
+        mut near: impl FnMut(u32, u32),
+    ) {
+        let mut groups = vec![Group { members: members.to_vec(), differ }];
+        let mut words: Vec<u64> = Vec::new();
+        while let Some(Group { members, differ }) = groups.pop() {
+            let varying = varying(fingerprints, &members);
+            if members.len() < 2 || differ.iter().any(|mask| varying & mask == 0) {
+                continue;
+            }
+            if members.len() > self.most
+                && let Some(blocks) = self.cut(fingerprints, &members, varying)
+            {
+                split(lanes, fingerprints, &members, &differ, &blocks, &mut groups);
+                continue;
+            }
+            words.clear();
+            words.extend(members.iter().map(|&member| fingerprints[member as usize]));
+            words.resize(members.len() + GROUP + STEP, 0);
+            let all = [members.len() as u32];
+            compare(lanes, &words, &members, &all, usize::MAX, self.bound, |a, b| {
+                let flips = fingerprints[a as usize] ^ fingerprints[b as usize];
+                if differ.iter().all(|mask| flips & mask != 0) {
+                    near(a, b);
+                }
+            });
+        }
+    }
+
+    /// Masks of which any pair within the bound agrees on one; none if comparing what agrees would
+    /// take more than half of comparing everything.
+    fn cut(self, fingerprints: &[u64], members: &[u32], varying: u64) -> Option<Vec<u64>> {
+        let blocks = self.bound + 1;
+        let bits = (members.len() / SMALL).max(2).ilog2().min(MOST_BITS);
+        // Every so manieth bit to the same block: neighbours are often alike.
+        let mut masks = vec![0u64; blocks as usize];
+        let positions = (0..u64::BITS).filter(|bit| varying >> bit & 1 == 1);
+        for (block, bit) in (0..blocks).cycle().zip(positions) {
+            let mask = &mut masks[block as usize];
+            if mask.count_ones() < bits {
+                *mask |= 1 << bit;
+            }
+        }
+        let mut comparisons = 0u64;
+        let mut counts = Vec::new();
+        for &mask in &masks {
+            let gather = BitGather::new(mask);
+            counts.clear();
+            counts.resize(1 << gather.bits(), 0u64);
+            for &member in members {
+                counts[gather.apply(fingerprints[member as usize]) as usize] += 1;
+            }
+            comparisons += counts.iter().map(|count| count * count).sum::<u64>();
+        }
+        let everything = members.len() as u64 * members.len() as u64;
+        (comparisons < everything / 2).then_some(masks)
+    }
+}
+
+/// The bits that are not the same in all.
+fn varying(fingerprints: &[u64], members: &[u32]) -> u64 {
+    let Some(&first) = members.first() else { return 0 };
+    let first = fingerprints[first as usize];
+    members.iter().fold(0, |bits, &member| bits | (fingerprints[member as usize] ^ first))
+}
+
+/// Groups of those that agree on a block; of a later block only pairs that differ on the earlier ones.
+#[inline(always)]
+fn split<L: Lanes>(
+    lanes: L,
+    fingerprints: &[u64],
+    members: &[u32],
+    differ: &[u64],
+    blocks: &[u64],
+    groups: &mut Vec<Group>,
+) {
+    let mut differ = differ.to_vec();
+    for &block in blocks {
+        let gather = BitGather::new(block);
+        let value = |member: u32| lanes.gather(&gather, fingerprints[member as usize]) as usize;
+        let mut starts = vec![0u32; (1 << gather.bits()) + 1];
+        for &member in members {
+            starts[value(member) + 1] += 1;
+        }
+        for value in 1..starts.len() {
+            starts[value] += starts[value - 1];
+        }
+        let mut next = starts.clone();
+        let mut placed = vec![0u32; members.len()];
+        for &member in members {
+            let place = &mut next[value(member)];
+            placed[*place as usize] = member;
+            *place += 1;
+        }
+        for ends in starts.windows(2) {
+            let members = &placed[ends[0] as usize..ends[1] as usize];
+            if members.len() > 1 {
+                groups.push(Group { members: members.to_vec(), differ: differ.clone() });
+            }
+        }
+        differ.push(block);
+    }
+}

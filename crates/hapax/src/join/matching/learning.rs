@@ -1,0 +1,81 @@
+//! A model of flips, from the queries and the file at hand.
+//!
+//! Some of the queries are searched for exactly in the first chunks, until there are pairs enough to
+//! learn from. What is learnt is then about these documents and not about others.
+
+use std::cell::RefCell;
+
+use super::weak::{Load, SamplePair, WeakModel, WeakOrder};
+use super::{Batch, Chunks, Wanted};
+use crate::fingerprint::MaxDistance;
+use crate::index::Recall;
+use crate::join::JoinError;
+use crate::join::executor::Executor;
+use crate::join::pairs::PairOptions;
+
+/// Queries of the sample.
+const SAMPLE: usize = 1 << 16;
+
+/// Pairs after which no more chunks are read.
+const ENOUGH: usize = 8000;
+
+/// Learns which flips to try for these queries. `None` when there are too few pairs, or when weak
+/// bits alone do not reach the recall: an exact search is then the better one.
+///
+/// # Errors
+///
+/// As [`Batch::new`] and [`Batch::stream`].
+pub fn learn(
+    queries: &[u64],
+    orders: &[WeakOrder],
+    bound: MaxDistance,
+    recall: Recall,
+    load: Load,
+    chunks: &mut impl Chunks,
+    executor: &impl Executor,
+) -> Result<Option<WeakModel>, JoinError> {
+    let every = queries.len().div_ceil(SAMPLE).max(1);
+    let rows: Vec<usize> = (0..queries.len().min(orders.len())).step_by(every).collect();
+    let sample: Vec<u64> = rows.iter().map(|&row| queries[row]).collect();
+    let batch = Batch::new(&sample, PairOptions::within(bound)?, executor)?;
+    let seen = RefCell::new(Seen::default());
+    let mut source = Sampling { chunks, seen: &seen };
+    let mut pairs = Vec::new();
+    batch.stream(Wanted::All, &mut source, executor, |hit| {
+        let mut seen = seen.borrow_mut();
+        let row = rows[hit.query as usize];
+        let flips = seen.chunk[(hit.position - seen.base) as usize] ^ queries[row];
+        if flips != 0 {
+            seen.pairs += 1;
+            pairs.push(SamplePair { order: orders[row], flips });
+        }
+        Ok(())
+    })?;
+    Ok(WeakModel::learn(&pairs, bound, recall, load))
+}
+
+/// The chunk that hits are of.
+#[derive(Default)]
+struct Seen {
+    chunk: Vec<u64>,
+    base: u64,
+    pairs: usize,
+}
+
+/// Chunks, until there are pairs enough.
+struct Sampling<'a, C> {
+    chunks: &'a mut C,
+    seen: &'a RefCell<Seen>,
+}
+
+impl<C: Chunks> Chunks for Sampling<'_, C> {
+    fn next_chunk(&mut self, fingerprints: &mut Vec<u64>) -> Result<bool, JoinError> {
+        let mut seen = self.seen.borrow_mut();
+        if seen.pairs >= ENOUGH || !self.chunks.next_chunk(fingerprints)? {
+            return Ok(false);
+        }
+        seen.base += seen.chunk.len() as u64;
+        seen.chunk.clone_from(fingerprints);
+        Ok(true)
+    }
+}
