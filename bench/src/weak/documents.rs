@@ -54,10 +54,7 @@ impl Documents {
         let padding = pages - stored.len().min(pages);
         let mut random = SplitMix(seed);
         stored.extend((0..padding).map(|_| Fingerprint::from_bits(random.next())));
-        let sums = (0..asking.len())
-            .into_par_iter()
-            .map_init(Maker::default, |maker, query| maker.sums(&web, (query * every) as u64))
-            .collect();
+        let sums = asking_sums(&web, seed, asking.len(), every)?;
         let families: Vec<u64> =
             (0..total).into_par_iter().map(|page| web.truth(page).family).collect();
         let of = |asking: bool| {
@@ -101,25 +98,50 @@ impl Maker {
 
 /// Of all pages, from a file if they were made before.
 fn fingerprints(web: &Web, seed: u64) -> anyhow::Result<Vec<Fingerprint>> {
+    let words = kept(&format!("web-{seed}-{}.u64", web.len()), web.len(), || {
+        eprintln!("making {} documents", web.len());
+        let blocks: Vec<Vec<u64>> = (0..web.len().div_ceil(BLOCK))
+            .into_par_iter()
+            .map_init(Maker::default, |maker, block| {
+                let pages = block * BLOCK..((block + 1) * BLOCK).min(web.len());
+                pages.map(|page| cut(&maker.sums(web, page), Tie::Zero).to_bits()).collect()
+            })
+            .collect();
+        blocks.into_iter().flatten().collect()
+    })?;
+    Ok(words.into_iter().map(Fingerprint::from_bits).collect())
+}
+
+/// Of each `every`th page, from a file if they were made before.
+fn asking_sums(
+    web: &Web,
+    seed: u64,
+    queries: usize,
+    every: usize,
+) -> anyhow::Result<Vec<BitSums>> {
+    let name = format!("sums-{seed}-{}-{queries}.u64", web.len());
+    let words = kept(&name, queries as u64 * 64, || {
+        let of = |maker: &mut Maker, query| maker.sums(web, (query * every) as u64);
+        let sums: Vec<BitSums> =
+            (0..queries).into_par_iter().map_init(Maker::default, of).collect();
+        sums.iter().flat_map(|sums| sums.as_array().map(i64::cast_unsigned)).collect()
+    })?;
+    let sums = words.as_chunks::<64>().0.iter();
+    Ok(sums.map(|sums| BitSums::new(sums.map(u64::cast_signed))).collect())
+}
+
+/// So many words from a file, or made and put there.
+fn kept(name: &str, words: u64, make: impl FnOnce() -> Vec<u64>) -> anyhow::Result<Vec<u64>> {
     let out = Path::new(env!("CARGO_MANIFEST_DIR")).join("out");
-    let path = out.join(format!("web-{seed}-{}.u64", web.len()));
+    let path = out.join(name);
     if let Ok(bytes) = fs::read(&path)
-        && bytes.len() as u64 == web.len() * 8
+        && bytes.len() as u64 == words * 8
     {
-        let words = bytes.as_chunks().0.iter().map(|&word| u64::from_le_bytes(word));
-        return Ok(words.map(Fingerprint::from_bits).collect());
+        return Ok(bytes.as_chunks().0.iter().map(|&word| u64::from_le_bytes(word)).collect());
     }
-    eprintln!("making {} documents", web.len());
-    let blocks: Vec<Vec<Fingerprint>> = (0..web.len().div_ceil(BLOCK))
-        .into_par_iter()
-        .map_init(Maker::default, |maker, block| {
-            let pages = block * BLOCK..((block + 1) * BLOCK).min(web.len());
-            pages.map(|page| cut(&maker.sums(web, page), Tie::Zero)).collect()
-        })
-        .collect();
-    let all: Vec<Fingerprint> = blocks.into_iter().flatten().collect();
-    let bytes: Vec<u8> = all.iter().flat_map(|f| f.to_bits().to_le_bytes()).collect();
+    let made = make();
+    let bytes: Vec<u8> = made.iter().flat_map(|word| word.to_le_bytes()).collect();
     fs::create_dir_all(&out).with_context(|| format!("cannot make {}", out.display()))?;
     fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
-    Ok(all)
+    Ok(made)
 }

@@ -4,9 +4,12 @@
 //! list of ids beside it, so that an engine compares it once and a popular page costs its
 //! answer and nothing else.
 //!
-//! Rows are sorted by fingerprint. The first id of each row lies in a column as wide as the
-//! largest id needs (24 bits for ten million dense ids, 40 for a trillion); further ids, when
-//! there are any, lie in a second column, found through a bitmap and a short sorted list.
+//! Rows are sorted by fingerprint. A row with one id has it in a column as wide as the largest
+//! id needs (24 bits for ten million dense ids, 40 for a trillion). A row with several has there
+//! the place of its list in a second column: first how many, then the ids. A bitmap says which
+//! rows those are, so an id is two reads away at most and nothing is searched for.
+
+use std::ops::ControlFlow;
 
 use super::packed::PackedInts;
 use crate::fingerprint::Fingerprint;
@@ -66,20 +69,19 @@ pub enum BuildError {
 pub struct Collection {
     /// Distinct, ascending.
     fingerprints: Vec<u64>,
-    /// The smallest id of each fingerprint.
-    first_ids: PackedInts,
+    /// The id of each fingerprint, or where in [`Shared::lists`] its ids are.
+    slots: PackedInts,
     shared: Option<Shared>,
     entries: usize,
 }
 
-/// Ids beyond the first, of the fingerprints that have several.
+/// The ids of fingerprints that have several.
 #[derive(Clone, Debug)]
 struct Shared {
     /// Bit `row` is set when that row has more ids than one.
     several: Vec<u64>,
-    /// Rows with several ids, ascending, and where their further ids start; then a sentinel.
-    starts: Vec<(u32, usize)>,
-    ids: PackedInts,
+    /// For each such row: how many, then its ids, ascending.
+    lists: PackedInts,
 }
 
 impl Collection {
@@ -119,34 +121,34 @@ impl Collection {
     }
 
     fn from_sorted(entries: &[Entry], rows: usize, largest: u64) -> Self {
+        let same_fingerprint = || entries.chunk_by(|a, b| a.fingerprint == b.fingerprint);
+        let several = same_fingerprint().filter(|same| same.len() > 1);
+        let listed: usize = several.map(|same| 1 + same.len()).sum();
+        // Places in the lists and lengths of lists must fit beside ids.
+        let largest = largest.max(listed as u64);
         let mut fingerprints = filled(rows, 0);
-        let mut first_ids = PackedInts::zeros(rows, largest);
-        let further = entries.len() - rows;
-        let mut shared = (further > 0).then(|| Shared {
+        let mut slots = PackedInts::zeros(rows, largest);
+        let mut shared = (listed > 0).then(|| Shared {
             several: filled(rows.div_ceil(64), 0),
-            starts: Vec::new(),
-            ids: PackedInts::zeros(further, largest),
+            lists: PackedInts::zeros(listed, largest),
         });
-        let mut filled_ids = 0;
-        for (row, same) in entries.chunk_by(|a, b| a.fingerprint == b.fingerprint).enumerate() {
+        let mut end = 0;
+        for (row, same) in same_fingerprint().enumerate() {
             fingerprints[row] = same[0].fingerprint.to_bits();
-            first_ids.put(row, same[0].id);
-            if let (Some(shared), [_, rest @ ..]) = (&mut shared, same)
-                && !rest.is_empty()
-            {
-                shared.several[row / 64] |= 1 << (row % 64);
-                shared.starts.push((row as u32, filled_ids));
-                for entry in rest {
-                    shared.ids.put(filled_ids, entry.id);
-                    filled_ids += 1;
+            match &mut shared {
+                Some(Shared { several, lists }) if same.len() > 1 => {
+                    several[row / 64] |= 1 << (row % 64);
+                    slots.put(row, end as u64);
+                    let ids = same.iter().map(|entry| entry.id);
+                    for value in std::iter::once(same.len() as u64).chain(ids) {
+                        lists.put(end, value);
+                        end += 1;
+                    }
                 }
+                _ => slots.put(row, same[0].id),
             }
         }
-        if let Some(shared) = &mut shared {
-            shared.starts.push((u32::MAX, filled_ids));
-            shared.starts.shrink_to_fit();
-        }
-        Self { fingerprints, first_ids, shared, entries: entries.len() }
+        Self { fingerprints, slots, shared, entries: entries.len() }
     }
 
     /// How many entries there are.
@@ -164,17 +166,33 @@ impl Collection {
         &self.fingerprints
     }
 
+    /// Calls `visit` with each id of one row, ascending, until it breaks.
+    #[inline(always)]
+    pub(super) fn visit_ids(
+        &self,
+        row: usize,
+        mut visit: impl FnMut(u64) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let slot = self.slots.get(row);
+        match &self.shared {
+            Some(shared) if shared.has(row) => shared.list(slot).try_for_each(visit),
+            _ => visit(slot),
+        }
+    }
+
     /// The ids of one row, ascending.
     pub fn ids(&self, row: usize) -> impl Iterator<Item = u64> {
-        let further = self.shared.as_ref().and_then(|shared| shared.further(row));
-        std::iter::once(self.first_ids.get(row)).chain(further.into_iter().flatten())
+        let slot = self.slots.get(row);
+        let shared = self.shared.as_ref().filter(|shared| shared.has(row));
+        let only = shared.is_none().then_some(slot);
+        only.into_iter().chain(shared.into_iter().flat_map(move |shared| shared.list(slot)))
     }
 
     /// Asks for the cache lines a match in this row will read.
     #[inline(always)]
     pub fn prefetch(&self, row: usize) {
         prefetch(&self.fingerprints, row);
-        self.first_ids.prefetch(row);
+        self.slots.prefetch(row);
         if let Some(shared) = &self.shared {
             prefetch(&shared.several, row / 64);
         }
@@ -194,22 +212,24 @@ impl Collection {
     /// Heap bytes held.
     pub fn memory_bytes(&self) -> usize {
         let shared = self.shared.as_ref().map_or(0, |shared| {
-            shared.several.capacity() * size_of::<u64>()
-                + shared.starts.capacity() * size_of::<(u32, usize)>()
-                + shared.ids.memory_bytes()
+            shared.several.capacity() * size_of::<u64>() + shared.lists.memory_bytes()
         });
-        self.fingerprints.capacity() * size_of::<u64>() + self.first_ids.memory_bytes() + shared
+        self.fingerprints.capacity() * size_of::<u64>() + self.slots.memory_bytes() + shared
     }
 }
 
 impl Shared {
-    fn further(&self, row: usize) -> Option<impl Iterator<Item = u64>> {
-        if (self.several[row / 64] >> (row % 64)) & 1 == 0 {
-            return None;
-        }
-        let at = self.starts.partition_point(|&(other, _)| (other as usize) < row);
-        let range = self.starts[at].1..self.starts[at + 1].1;
-        Some(range.map(|i| self.ids.get(i)))
+    /// Has this row several ids?
+    #[inline(always)]
+    fn has(&self, row: usize) -> bool {
+        self.several[row / 64] >> (row % 64) & 1 == 1
+    }
+
+    /// The ids listed at `place`.
+    fn list(&self, place: u64) -> impl Iterator<Item = u64> {
+        let first = place as usize + 1;
+        let count = self.lists.get(place as usize) as usize;
+        (first..first + count).map(|at| self.lists.get(at))
     }
 }
 

@@ -8,6 +8,7 @@
 use std::ops::ControlFlow;
 
 use crate::fingerprint::{BitSums, Fingerprint, MaxDistance};
+use crate::hamming::memory::filled;
 
 /// What is asked: a fingerprint, and how sure each of its bits is when that is known.
 #[derive(Clone, Copy, Debug)]
@@ -129,7 +130,7 @@ pub trait HammingIndex {
     ) -> Result<Answers, SearchError> {
         let mut found = Vec::new();
         self.visit_batch(queries, bound, &mut |query, m| {
-            found.push((query, m));
+            found.push(Found::new(query, m));
             ControlFlow::Continue(())
         })?;
         Ok(Answers::new(queries.len(), &found))
@@ -162,24 +163,52 @@ pub struct Answers {
     matches: Vec<Match>,
 }
 
+/// A match and whose it is, in two words: a batch has millions of them.
+#[derive(Clone, Copy)]
+struct Found {
+    /// The query above the distance.
+    query: u64,
+    id: u64,
+}
+
+/// Distances are 0 to 64.
+const DISTANCE_BITS: u32 = 7;
+
+impl Found {
+    fn new(query: usize, Match { distance, id }: Match) -> Self {
+        Self { query: (query as u64) << DISTANCE_BITS | u64::from(distance), id }
+    }
+
+    fn query(self) -> usize {
+        (self.query >> DISTANCE_BITS) as usize
+    }
+
+    fn distance(self) -> u32 {
+        (self.query & ((1 << DISTANCE_BITS) - 1)) as u32
+    }
+}
+
 impl Answers {
     /// Groups matches by query and sorts each group.
-    fn new(queries: usize, found: &[(usize, Match)]) -> Self {
+    fn new(queries: usize, found: &[Found]) -> Self {
         let mut starts = vec![0; queries + 1];
-        for &(query, _) in found {
-            starts[query + 1] += 1;
+        for one in found {
+            starts[one.query() + 1] += 1;
         }
         for query in 0..queries {
             starts[query + 1] += starts[query];
         }
         let mut next = starts.clone();
-        let mut matches = vec![Match { distance: 0, id: 0 }; found.len()];
-        for &(query, m) in found {
-            matches[next[query]] = m;
-            next[query] += 1;
+        let mut matches = filled(found.len(), Match { distance: 0, id: 0 });
+        for one in found {
+            let next = &mut next[one.query()];
+            matches[*next] = Match { distance: one.distance(), id: one.id };
+            *next += 1;
         }
         for ends in starts.windows(2) {
-            matches[ends[0]..ends[1]].sort_unstable();
+            // One wide number is compared without a branch.
+            matches[ends[0]..ends[1]]
+                .sort_unstable_by_key(|m| u128::from(m.distance) << 64 | u128::from(m.id));
         }
         Self { starts, matches }
     }

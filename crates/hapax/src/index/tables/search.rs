@@ -322,7 +322,7 @@ impl Search<'_> {
                 continue;
             }
             let visit = &mut *self.visit;
-            let flow = self.pages.ids(row).try_for_each(|id| visit(number, Match { distance, id }));
+            let flow = self.pages.visit_ids(row, |id| visit(number, Match { distance, id }));
             ring.done[slot / 64] |= u64::from(flow.is_break()) << (slot % 64);
         }
         ring.likely.clear();

@@ -114,8 +114,7 @@ impl<'a> Answering<'a> {
             let distance = distance + self.table.tail_distance(row, self.tails[number]);
             if distance <= self.bound && !self.is_done(number) {
                 let visit = &mut *self.visit;
-                let flow =
-                    self.table.ids(row).try_for_each(|id| visit(number, Match { distance, id }));
+                let flow = self.table.visit_ids(row, |id| visit(number, Match { distance, id }));
                 self.done[number / 64] |= u64::from(flow.is_break()) << (number % 64);
             }
         }

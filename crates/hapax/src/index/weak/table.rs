@@ -15,6 +15,8 @@
 //! "Leading" are the bits of a mask; a fingerprint is rearranged with those in front, and the
 //! collection sorted in that order, so that a row of the table is a row of the collection.
 
+use std::ops::ControlFlow;
+
 use crate::fingerprint::Fingerprint;
 use crate::hamming::memory::{filled, prefetch};
 use crate::hamming::{BitGather, Lanes};
@@ -163,9 +165,14 @@ impl Table {
         self.tails.as_ref().map_or(0, |tails| (tails.get(row) as u32 ^ tail).count_ones())
     }
 
-    /// The ids of a row, ascending.
-    pub(super) fn ids(&self, row: usize) -> impl Iterator<Item = u64> {
-        self.ids.ids(row)
+    /// Calls `visit` with each id of a row, ascending, until it breaks.
+    #[inline(always)]
+    pub(super) fn visit_ids(
+        &self,
+        row: usize,
+        visit: impl FnMut(u64) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        self.ids.visit_ids(row, visit)
     }
 
     /// Heap bytes of a table of so many rows with one id up to `largest_id` each. The few that
