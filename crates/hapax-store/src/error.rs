@@ -104,6 +104,26 @@ pub enum StoreError {
         /// How it begins.
         start: String,
     },
+    /// A name that no market can have.
+    #[error(
+        "a market's name is 1 to {most} bytes of letters, digits, `-`, `_` and `.`, not `{name}`"
+    )]
+    BadMarket {
+        /// The name, or its beginning.
+        name: String,
+        /// The longest.
+        most: usize,
+    },
+    /// No such market.
+    #[error("repository {} has no market `{name}`; {known}", .folder.display())]
+    NoMarket {
+        /// The folder.
+        folder: PathBuf,
+        /// The name asked for.
+        name: String,
+        /// Those it has, in words.
+        known: String,
+    },
     /// No more numbers for pages or groups.
     #[error("repository {} has given out all its numbers for {what}", .folder.display())]
     Full {

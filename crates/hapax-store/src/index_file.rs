@@ -10,12 +10,13 @@
 //! A cache: it is taken only if it belongs to the store's last commit and every checksum is
 //! right. It is written when a repository is closed, and appears by renaming.
 
+use crate::disk::{self, Disk};
+use crate::settings::Settings;
 use crate::tables::Counters;
 use hapax::fingerprint::{MaxDistance, RecipeId};
 use hapax::index::HammingIndex;
 use hapax::index::live::{LiveIndex, LiveOptions};
 use hapax::index::segment::{Encoding, Removed, Segment, SegmentEngine, SegmentView};
-use std::fs;
 use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -36,15 +37,15 @@ pub(crate) fn engine_for(entries: usize) -> SegmentEngine {
 
 /// The index of the last commit, or why it must be rebuilt.
 pub(crate) fn load(
+    disk: &dyn Disk,
     folder: &Path,
-    options: &LiveOptions,
-    within: MaxDistance,
-    recipe: &RecipeId,
+    settings: &Settings,
     counters: &Counters,
 ) -> Result<LiveIndex, String> {
+    let (within, recipe) = (settings.within, &settings.recipe);
     let file = folder.join(FILE);
     let named = |what: &dyn std::fmt::Display| format!("{}: {what}", file.display());
-    let bytes = fs::read(&file).map_err(|error| named(&error))?;
+    let bytes = disk::read(disk, &file).map_err(|error| named(&error))?;
     let (Some(header), Some(body)) = (bytes.get(..HEADER), bytes.get(HEADER..)) else {
         return Err(named(&"it is cut short"));
     };
@@ -61,11 +62,12 @@ pub(crate) fn load(
     let segment =
         Segment::load(&view, engine_for(entries), within).map_err(|error| named(&error))?;
     let removed = Removed::none(entries);
-    LiveIndex::from_segments(options.clone(), [(segment, removed)]).map_err(|error| named(&error))
+    LiveIndex::from_segments(options(within), [(segment, removed)]).map_err(|error| named(&error))
 }
 
 /// Writes the index as it is, which is that of this commit.
 pub(crate) fn save(
+    disk: &dyn Disk,
     folder: &Path,
     index: &LiveIndex,
     recipe: &RecipeId,
@@ -91,14 +93,7 @@ pub(crate) fn save(
     header.extend_from_slice(MAGIC);
     header.extend_from_slice(&counters.commits.to_le_bytes());
     header.extend_from_slice(&xxh3_64(&header).to_le_bytes());
-    let (new, file) = (folder.join(format!("{FILE}.new")), folder.join(FILE));
-    let written = (|| {
-        use std::io::Write;
-        let mut out = fs::File::create(&new)?;
-        out.write_all(&header)?;
-        out.write_all(&body)?;
-        out.sync_data()?;
-        fs::rename(&new, &file)
-    })();
-    written.map_err(|error: std::io::Error| format!("{}: {error}", file.display()))
+    let file = folder.join(FILE);
+    let written = disk::replace(disk, &file, &[&header, &body]);
+    written.map_err(|error| format!("{}: {error}", file.display()))
 }

@@ -4,16 +4,22 @@
 //! they are read completely and compared with each other; nothing is changed.
 
 use crate::codec;
+use crate::disk;
 use crate::error::{Fault, Outcome, StoreError, guarded, of_search};
+use crate::opening;
+use crate::page::PageData;
+use crate::reader::best_of;
 use crate::repository::Repository;
+use crate::state::ReadState;
 use crate::tables::{self, pairs_of};
-use crate::view::View;
+use crate::view::{ReadPages, View};
 use hapax::fingerprint::{Fingerprint, MaxDistance};
-use hapax::group::live::{Change, GroupId, GroupState, PageId, PageRecord};
+use hapax::group::live::{
+    Change, Check, GroupId, GroupRecord, GroupState, Likeness, PageId, PageRecord,
+};
 use hapax::index::{HammingIndex, Query};
 use redb::{Database, ReadableTable, ReadableTableMetadata};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::Path;
 
 /// So many problems are told one by one.
@@ -32,6 +38,10 @@ pub struct Integrity {
     pub problems: u64,
     /// The first of them.
     pub told: Vec<String>,
+    /// Groups that say something untrue of their members, for repair.
+    pub(crate) wrong_groups: Vec<GroupId>,
+    /// Following the events does not give the groups.
+    pub(crate) wrong_events: bool,
 }
 
 impl Integrity {
@@ -96,17 +106,11 @@ impl Repository {
             return Err(StoreError::Exists { folder: folder.to_owned() });
         }
         let new = folder.join(format!("{}.new", tables::FILE));
-        let disk = |source| StoreError::Disk { file: new.clone(), source };
-        fs::create_dir_all(folder).map_err(disk)?;
-        match fs::remove_file(&new) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(disk(error)),
-            _ => {}
-        }
         let view = self.view();
-        let copied = (|| copy(&view, &Database::create(&new)?))();
-        copied.map_err(|fault: Fault| fault.at(&new))?;
-        fs::rename(&new, &file).map_err(disk)?;
-        fs::File::open(folder).and_then(|folder| folder.sync_all()).map_err(disk)
+        let disk = self.disk();
+        opening::make(&new, disk, |db| guarded(|| copy(&view, db)))?;
+        let renamed = disk::rename(&**disk, &new, &file);
+        renamed.map_err(|source| StoreError::Disk { file, source })
     }
 }
 
@@ -227,33 +231,92 @@ fn check_index(
 fn check_groups(view: &View, found: &mut Integrity) -> Outcome<()> {
     let groups = view.groups()?;
     let state = groups.state();
-    for row in state.groups.iter()? {
-        let (id, bytes) = row?;
-        let group = GroupId(id.value());
-        found.groups += 1;
-        let Some(record) = codec::read_group(bytes.value()) else { continue };
-        let (mut count, mut winner, mut strays) = (0u32, false, 0);
-        for row in state.members.range(pairs_of(group.0))? {
-            let page = PageId(row?.0.value() as u32);
-            count += 1;
-            winner |= page == record.winner;
-            let belongs = match state.page(page)? {
-                Some(
-                    PageRecord::Content { group: its, .. } | PageRecord::Bare { group: its, .. },
-                ) => its == group,
-                Some(PageRecord::Redirects { .. }) | None => false,
-            };
-            strays += u32::from(!belongs);
+    view.with_world(|world, _| {
+        for row in state.groups.iter()? {
+            let (id, bytes) = row?;
+            let group = GroupId(id.value());
+            found.groups += 1;
+            let Some(record) = codec::read_group(bytes.value()) else { continue };
+            let right = check_group(view, state, world, group, &record)?;
+            if let Err(what) = right {
+                found.note(false, || format!("group {group}: {what}: {record:?}"));
+                found.wrong_groups.push(group);
+            }
         }
-        let right = count == record.members
-            && winner
-            && strays == 0
-            && record.checked < record.members
-            && record.failing <= record.checked
-            && u64::from(group.0) < view.counters.next_group;
-        found.note(right, || format!("group {group} contradicts its members: {record:?}"));
+        Ok(())
+    })
+}
+
+/// Counts, winner, checks and radius of a group, against its members.
+fn check_group(
+    view: &View,
+    state: &ReadState,
+    world: &ReadPages<'_>,
+    group: GroupId,
+    record: &GroupRecord,
+) -> Outcome<Result<(), &'static str>> {
+    let (mut members, mut checked, mut failing) = (0u32, 0u32, 0u32);
+    let mut winner_is_in = false;
+    let winner = world.readable(record.winner)?;
+    for row in state.members.range(pairs_of(group.0))? {
+        let page = PageId(row?.0.value() as u32);
+        members += 1;
+        winner_is_in |= page == record.winner;
+        let check = match state.page(page)? {
+            Some(PageRecord::Content { group: its, check }) if its == group => check,
+            Some(PageRecord::Bare { group: its, .. }) if its == group => continue,
+            Some(_) | None => return Ok(Err("it lists a page that is not in it")),
+        };
+        if page == record.winner {
+            continue;
+        }
+        let Some((likeness, same_scope)) = compared(world, page, &winner)? else {
+            // Told as a problem of the page whose record is not what it should be.
+            return Ok(Ok(()));
+        };
+        let matches = likeness.matches() && same_scope;
+        let (is_checked, fails) = match check {
+            Check::Matches(term) if term == record.term => (1, false),
+            Check::Fails(term) if term == record.term => (1, true),
+            Check::Unchecked | Check::Matches(_) | Check::Fails(_) => (0, !matches),
+        };
+        checked += is_checked;
+        failing += u32::from(fails && is_checked == 1);
+        if fails == matches {
+            return Ok(Err("it is wrong about who matches its winner"));
+        }
+        if likeness.distance > record.radius {
+            return Ok(Err("a page is farther from its winner than it says"));
+        }
     }
-    Ok(())
+    if (members, checked, failing) != (record.members, record.checked, record.failing) {
+        return Ok(Err("its counts are not those of its members"));
+    }
+    if !winner_is_in {
+        return Ok(Err("its winner is not in it"));
+    }
+    if u64::from(group.0) >= view.counters.next_group {
+        return Ok(Err("its number has not been given out yet"));
+    }
+    let best = match members {
+        1 => None,
+        _ => best_of(state, world, group, &view.settings.rules)?,
+    };
+    Ok(match best {
+        Some(best) if best != record.winner => Err("its winner is not its best page"),
+        Some(_) | None => Ok(()),
+    })
+}
+
+fn compared(
+    world: &ReadPages<'_>,
+    page: PageId,
+    winner: &Option<PageData>,
+) -> Outcome<Option<(Likeness, bool)>> {
+    let (Some(a), Some(b)) = (world.readable(page)?, winner) else { return Ok(None) };
+    let (Some(its), Some(winners)) = (&a.contents, &b.contents) else { return Ok(None) };
+    let likeness = world.policy.compare((&a.content, its), (&b.content, winners));
+    Ok(Some((likeness, a.scope == b.scope)))
 }
 
 /// No number is left out; and if no event was dropped, following them gives the groups.
@@ -267,11 +330,13 @@ fn check_events(view: &View, found: &mut Integrity) -> Outcome<()> {
         found.events += 1;
         found.note(sequence == next, || format!("event {sequence} follows where {next} should"));
         next = sequence + 1;
-        let change = codec::read_change(sequence, bytes.value())?;
-        if whole {
-            follow(&mut members, change);
+        match codec::read_change(sequence, bytes.value()) {
+            Ok(change) if whole => follow(&mut members, change),
+            Ok(_) => {}
+            Err(fault) => found.note(false, || fault.to_string()),
         }
     }
+    let problems = found.problems;
     let last = view.counters.last_event;
     found.note(next == last + 1, || format!("the last event should be {last}, not {}", next - 1));
     if !whole {
@@ -292,6 +357,7 @@ fn check_events(view: &View, found: &mut Integrity) -> Outcome<()> {
             format!("following the events gives another group {group}")
         });
     }
+    found.wrong_events = found.problems > problems;
     Ok(())
 }
 

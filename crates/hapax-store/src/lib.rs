@@ -25,20 +25,25 @@
 //!
 //! [`page`] is what is known of a page and `codec` its bytes; `tables` is the file. `state` and
 //! `world` are what [`hapax::group::live`] asks for, over those tables. `session` is one
-//! transaction and its operations, `commit` who is in which. [`repository`] ties them together,
-//! [`view`] reads, [`integrity`] checks, `index_file` keeps the index between runs.
+//! transaction and its operations, `commit` who is in which. `opening` gets from a folder to open
+//! tables, [`disk`] touches the files, `index_file` keeps the index between runs. [`repository`]
+//! ties them together. [`view`] and [`reader`] read, [`integrity`] checks, [`repair`] mends.
 //!
 //! # What this crate does not know
 //!
 //! HTTP, file formats of the outside world, clocks: times come with the pages.
 
-mod backend;
 mod codec;
 mod commit;
+pub mod disk;
 pub mod error;
 mod index_file;
 pub mod integrity;
+mod merger;
+mod opening;
 pub mod page;
+pub mod reader;
+pub mod repair;
 pub mod repository;
 mod session;
 pub mod settings;
@@ -50,7 +55,9 @@ mod world;
 pub use error::StoreError;
 pub use integrity::{Integrity, check_folder};
 pub use page::{Contents, Observation, PageInfo};
+pub use reader::{GroupSummary, Market, Reader, read_events};
+pub use repair::{Repair, Unreadable, repair_folder};
 pub use repository::{IndexOrigin, Repository};
-pub use session::Decision;
+pub use session::{Action, Decision, Effect};
 pub use settings::Settings;
 pub use view::{EventInfo, GroupInfo, Stats};

@@ -4,27 +4,27 @@
 //!
 //! Writers wait for one another, readers for nobody: each reads the state some commit left.
 
-use crate::backend::CountedFile;
 use crate::commit::Queue;
-use crate::error::{Fault, Outcome, StoreError, guarded, of_segment};
+use crate::disk::{self, Disk, RealDisk};
+use crate::error::{Fault, Outcome, StoreError, guarded};
 use crate::index_file;
+use crate::merger::Merger;
+use crate::opening;
 use crate::page::{LONGEST_URL, Observation, PageInfo};
-use crate::session::{Answer, Decision, Op, Session, set_index};
-use crate::settings::Settings;
+use crate::reader::Reader;
+use crate::session::{Action, Answer, Decision, Effect, Op, Session, set_index};
+use crate::settings::{Settings, good_market};
 use crate::tables::{self, Counters};
 use crate::view::{EventInfo, GroupInfo, Stats, View};
 use hapax::fingerprint::RecipeId;
 use hapax::group::Rules;
-use hapax::index::Entry;
+use hapax::group::live::{GroupId, PageId};
 use hapax::index::live::LiveIndex;
-use hapax::index::segment::{Removed, Segment};
-use redb::backends::FileBackend;
-use redb::{Database, ReadableDatabase, ReadableTable};
+use redb::{Database, ReadableDatabase};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
-use std::thread::JoinHandle;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Where the index came from when the repository was opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,6 +54,7 @@ pub struct Repository {
     db: Database,
     folder: PathBuf,
     file: PathBuf,
+    disk: Arc<dyn Disk>,
     syncs: Arc<AtomicU64>,
     origin: IndexOrigin,
 }
@@ -79,26 +80,28 @@ impl Repository {
     ///
     /// [`StoreError::Exists`], or the disk refuses.
     pub fn create(folder: &Path, settings: Settings) -> Result<Self, StoreError> {
+        Self::create_on(folder, settings, Arc::new(RealDisk))
+    }
+
+    /// [`create`](Self::create) on a disk of the caller's.
+    ///
+    /// # Errors
+    ///
+    /// As [`create`](Self::create).
+    pub fn create_on(
+        folder: &Path,
+        settings: Settings,
+        disk: Arc<dyn Disk>,
+    ) -> Result<Self, StoreError> {
         let file = folder.join(tables::FILE);
         if file.exists() {
             return Err(StoreError::Exists { folder: folder.to_owned() });
         }
         let new = folder.join(format!("{}.new", tables::FILE));
-        let disk = |source| StoreError::Disk { file: new.clone(), source };
-        fs::create_dir_all(folder).map_err(disk)?;
-        // What an interrupted creation left: it has no pages.
-        match fs::remove_file(&new) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(disk(error)),
-            _ => {}
-        }
-        let made = (|| -> Outcome<()> {
-            let db = Database::create(&new)?;
-            make_tables(&db, &settings)
-        })();
-        made.map_err(|fault| fault.at(&new))?;
-        fs::rename(&new, &file).map_err(disk)?;
-        fs::File::open(folder).and_then(|folder| folder.sync_all()).map_err(disk)?;
-        let mut made = Self::open(folder, Some(&settings.recipe))?;
+        opening::make(&new, &disk, |db| opening::make_tables(db, &settings))?;
+        let renamed = disk::rename(&*disk, &new, &file);
+        renamed.map_err(|source| StoreError::Disk { file: file.clone(), source })?;
+        let mut made = Self::open_on(folder, Some(&settings.recipe), disk)?;
         made.origin = IndexOrigin::New;
         Ok(made)
     }
@@ -109,24 +112,36 @@ impl Repository {
     ///
     /// Missing, in use, foreign, newer, of another recipe, or damaged.
     pub fn open(folder: &Path, recipe: Option<&RecipeId>) -> Result<Self, StoreError> {
+        Self::open_on(folder, recipe, Arc::new(RealDisk))
+    }
+
+    /// [`open`](Self::open) on a disk of the caller's.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Self::open).
+    pub fn open_on(
+        folder: &Path,
+        recipe: Option<&RecipeId>,
+        disk: Arc<dyn Disk>,
+    ) -> Result<Self, StoreError> {
         let file = folder.join(tables::FILE);
         let syncs = Arc::new(AtomicU64::new(0));
-        let db = open_file(&file, syncs.clone())?;
-        let (settings, counters) = read_settings(&db, &file)?;
+        let db = opening::open_file(&file, &disk, syncs.clone())?;
+        let settings = opening::read_settings(&db, &file)?;
+        let counters = opening::read_counters(&db, &file)?;
         if let Some(ours) = recipe
             && *ours != settings.recipe
         {
             let (ours, theirs) = (ours.clone(), settings.recipe);
             return Err(StoreError::OtherRecipe { folder: folder.to_owned(), ours, theirs });
         }
-        let options = index_file::options(settings.within);
-        let loaded =
-            index_file::load(folder, &options, settings.within, &settings.recipe, &counters);
+        let loaded = index_file::load(&*disk, folder, &settings, &counters);
         let (index, origin) = match loaded {
             Ok(index) => (index, IndexOrigin::File),
             Err(why) => {
-                let index = guarded(|| rebuild(&db, &settings)).map_err(|fault| fault.at(&file))?;
-                (index, IndexOrigin::Rebuilt { why })
+                let index = guarded(|| opening::rebuild(&db, &settings));
+                (index.map_err(|fault| fault.at(&file))?, IndexOrigin::Rebuilt { why })
             }
         };
         let index = Arc::new(index);
@@ -140,6 +155,7 @@ impl Repository {
             db,
             folder: folder.to_owned(),
             file,
+            disk,
             syncs,
             origin,
         })
@@ -183,6 +199,26 @@ impl Repository {
             Answer::Counted(_) => None,
         };
         Ok(self.submit(ops)?.into_iter().filter_map(decided).collect())
+    }
+
+    /// Whatever happened to pages, in this order, as one commit.
+    ///
+    /// # Errors
+    ///
+    /// As [`observe`](Self::observe), for all of them.
+    pub fn apply(&self, actions: Vec<Action>) -> Result<Vec<Effect>, StoreError> {
+        for action in &actions {
+            match action {
+                Action::Observe(page) => good_url(&page.url)?,
+                Action::Redirect { from, to, .. } => {
+                    good_url(from)?;
+                    good_url(to)?;
+                }
+                Action::Forget { .. } | Action::Score { .. } => {}
+            }
+        }
+        let answers = self.submit(actions.into_iter().map(Op::from).collect())?;
+        Ok(answers.into_iter().map(Effect::from).collect())
     }
 
     /// What would be said of a page, as of the last commit. Nothing changes.
@@ -255,6 +291,17 @@ impl Repository {
         self.count(Op::SetRules(rules)).map(drop)
     }
 
+    /// Names a list of rules under which the groups can be asked for their winners, or with
+    /// `None` forgets it. The groups stay as they are.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::BadMarket`], or as [`observe`](Self::observe).
+    pub fn set_market(&self, name: &str, rules: Option<Rules>) -> Result<(), StoreError> {
+        good_market(name)?;
+        self.count(Op::SetMarket { name: name.into(), rules }).map(drop)
+    }
+
     /// Drops the events up to and including this number. How many.
     ///
     /// # Errors
@@ -289,6 +336,25 @@ impl Repository {
     /// See [`StoreError`].
     pub fn events(&self, after: u64, limit: usize) -> Result<Vec<EventInfo>, StoreError> {
         self.ask(|view| view.events(after, limit))
+    }
+
+    /// Everything as of the last commit, for questions that must agree with each other.
+    pub fn reader(&self) -> Reader {
+        Reader::new(self.view(), self.file.clone())
+    }
+
+    /// Groups choose again, pages find their group again by their content: for repair.
+    pub(crate) fn regroup(
+        &self,
+        groups: Vec<GroupId>,
+        pages: Vec<PageId>,
+    ) -> Result<(), StoreError> {
+        self.count(Op::Regroup { groups, pages }).map(drop)
+    }
+
+    /// The file of the store, and the disk it is on.
+    pub(crate) fn disk(&self) -> &Arc<dyn Disk> {
+        &self.disk
     }
 
     /// How much there is.
@@ -406,7 +472,13 @@ impl Drop for Repository {
         let writer = self.writer();
         if !writer.failed {
             let Writer { settings, counters, .. } = &*writer;
-            let _ = index_file::save(&self.folder, &self.index, &settings.recipe, counters);
+            let _ = index_file::save(
+                &*self.disk,
+                &self.folder,
+                &self.index,
+                &settings.recipe,
+                counters,
+            );
         }
     }
 }
@@ -419,93 +491,6 @@ fn good_url(url: &str) -> Result<(), StoreError> {
     Err(StoreError::BadUrl { len: url.len(), most: LONGEST_URL, start })
 }
 
-fn make_tables(db: &Database, settings: &Settings) -> Outcome<()> {
-    let transaction = db.begin_write()?;
-    tables::write_settings(&mut transaction.open_table(tables::META)?, settings)?;
-    Counters::default().write(&mut transaction.open_table(tables::COUNTERS)?)?;
-    transaction.open_table(tables::PAGES)?;
-    transaction.open_table(tables::URLS)?;
-    transaction.open_table(tables::NAMES)?;
-    transaction.open_table(tables::FORMER)?;
-    transaction.open_table(tables::PLACES)?;
-    transaction.open_table(tables::GROUPS)?;
-    transaction.open_table(tables::MEMBERS)?;
-    transaction.open_table(tables::SOURCES)?;
-    transaction.open_table(tables::EVENTS)?;
-    Ok(transaction.commit()?)
-}
-
-fn open_file(file: &Path, syncs: Arc<AtomicU64>) -> Result<Database, StoreError> {
-    let disk = |source| StoreError::Disk { file: file.to_owned(), source };
-    let handle = match fs::OpenOptions::new().read(true).write(true).open(file) {
-        Ok(handle) => handle,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            return Err(StoreError::Missing { file: file.to_owned() });
-        }
-        Err(error) => return Err(disk(error)),
-    };
-    // An empty file would be made a new store.
-    if handle.metadata().map_err(disk)?.len() == 0 {
-        return Err(StoreError::Foreign { file: file.to_owned(), what: "it is empty".into() });
-    }
-    let opened = guarded(|| {
-        let backend = CountedFile { file: FileBackend::new(handle)?, syncs };
-        Ok(Database::builder().create_with_backend(backend))
-    });
-    opened.map_err(|fault| fault.at(file))?.map_err(|error| match error {
-        redb::DatabaseError::UpgradeRequired(version) => StoreError::Foreign {
-            file: file.to_owned(),
-            what: format!("a store of file version {version}"),
-        },
-        redb::DatabaseError::Storage(redb::StorageError::Io(error))
-            if error.kind() == std::io::ErrorKind::InvalidData =>
-        {
-            StoreError::Foreign { file: file.to_owned(), what: error.to_string() }
-        }
-        other => Fault::from(other).at(file),
-    })
-}
-
-fn read_settings(db: &Database, file: &Path) -> Result<(Settings, Counters), StoreError> {
-    let read = guarded(|| {
-        let reading = db.begin_read()?;
-        let meta = match reading.open_table(tables::META) {
-            Err(redb::TableError::Storage(error)) => return Err(error.into()),
-            Err(other) => {
-                let what = other.to_string();
-                return Ok(Err(StoreError::Foreign { file: file.to_owned(), what }));
-            }
-            Ok(meta) => meta,
-        };
-        let found = tables::read_format(&meta)?;
-        if found > tables::FORMAT {
-            let (file, known) = (file.to_owned(), tables::FORMAT);
-            return Ok(Err(StoreError::Newer { file, found, known }));
-        }
-        let counters = reading.open_table(tables::COUNTERS)?;
-        Ok(Ok((tables::read_settings(&meta)?, Counters::read(&counters)?)))
-    });
-    read.map_err(|fault| fault.at(file))?
-}
-
-/// The index, from the records.
-fn rebuild(db: &Database, settings: &Settings) -> Outcome<LiveIndex> {
-    let reading = db.begin_read()?;
-    let mut entries = Vec::new();
-    for row in reading.open_table(tables::PAGES)?.iter()? {
-        let (id, bytes) = row?;
-        let page = hapax::group::live::PageId(id.value());
-        if let Some(contents) = crate::codec::read_page(page, bytes.value())?.contents {
-            entries.push(Entry { fingerprint: contents.fingerprint, id: u64::from(page.0) });
-        }
-    }
-    let count = entries.len();
-    let engine = index_file::engine_for(count);
-    let segment = Segment::build(entries, engine, settings.within).map_err(of_segment)?;
-    let options = index_file::options(settings.within);
-    LiveIndex::from_segments(options, [(segment, Removed::none(count))]).map_err(of_segment)
-}
-
 fn take_view(
     db: &Database,
     index: &LiveIndex,
@@ -514,37 +499,4 @@ fn take_view(
 ) -> Outcome<View> {
     let tables = db.begin_read()?;
     Ok(View { tables, index: index.snapshot(), settings: settings.clone(), counters })
-}
-
-/// The thread that merges the index's segments.
-struct Merger {
-    wake: Option<mpsc::SyncSender<()>>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Merger {
-    fn start(index: Arc<LiveIndex>) -> Self {
-        let (wake, woken) = mpsc::sync_channel::<()>(1);
-        let thread = std::thread::spawn(move || {
-            while woken.recv().is_ok() {
-                // A refused merge leaves the index as it was, only slower.
-                while index.merge_step().unwrap_or(false) {}
-            }
-        });
-        Self { wake: Some(wake), thread: Some(thread) }
-    }
-
-    fn wake(&self) {
-        if let Some(wake) = &self.wake {
-            // Full means that it is awake.
-            let _ = wake.try_send(());
-        }
-    }
-
-    fn stop(&mut self) {
-        self.wake = None;
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
-    }
 }

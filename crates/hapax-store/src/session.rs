@@ -14,7 +14,9 @@ use crate::state::WriteState;
 use crate::tables::{self, Counters};
 use crate::world::{Pages, Policy, name, page_data};
 use hapax::fingerprint::Fingerprint;
-use hapax::group::live::{Bare, Content, GroupState, LiveGroups, PageId, PageRecord, Verdict};
+use hapax::group::live::{
+    Bare, Content, GroupId, GroupState, LiveGroups, PageId, PageRecord, Verdict,
+};
 use hapax::group::{Rules, ScopeFacts};
 use hapax::index::Entry;
 use hapax::index::live::LiveIndex;
@@ -24,12 +26,90 @@ use redb::{ReadableTable, Table, WriteTransaction};
 #[derive(Clone, Debug)]
 pub(crate) enum Op {
     Observe(Box<Observation>),
-    Redirect { from: String, to: String, fetched: Option<u64> },
+    Redirect {
+        from: String,
+        to: String,
+        fetched: Option<u64>,
+    },
     Forget(Vec<String>),
-    Score { url: String, score: Option<f64> },
-    Expire { before: u64 },
+    Score {
+        url: String,
+        score: Option<f64>,
+    },
+    Expire {
+        before: u64,
+    },
     SetRules(Rules),
-    DropEvents { up_to: u64 },
+    SetMarket {
+        name: String,
+        rules: Option<Rules>,
+    },
+    DropEvents {
+        up_to: u64,
+    },
+    /// What a repair made up is decided anew: groups choose their winners and are compared with
+    /// them, pages find a group.
+    Regroup {
+        groups: Vec<GroupId>,
+        pages: Vec<PageId>,
+    },
+}
+
+/// Something that happened to a page.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// It was seen.
+    Observe(Box<Observation>),
+    /// It was found to redirect.
+    Redirect {
+        /// The page.
+        from: String,
+        /// Where it leads.
+        to: String,
+        /// When that was found, seconds since 1970.
+        fetched: Option<u64>,
+    },
+    /// It exists no more.
+    Forget {
+        /// The page.
+        url: String,
+    },
+    /// Its score is this from now on.
+    Score {
+        /// The page.
+        url: String,
+        /// The score; `None` for unknown.
+        score: Option<f64>,
+    },
+}
+
+/// What an [`Action`] led to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect {
+    /// The page stands like this.
+    Decided(Box<Decision>),
+    /// Whether the page was known.
+    Known(bool),
+}
+
+impl From<Action> for Op {
+    fn from(action: Action) -> Self {
+        match action {
+            Action::Observe(page) => Self::Observe(page),
+            Action::Redirect { from, to, fetched } => Self::Redirect { from, to, fetched },
+            Action::Forget { url } => Self::Forget(vec![url]),
+            Action::Score { url, score } => Self::Score { url, score },
+        }
+    }
+}
+
+impl From<Answer> for Effect {
+    fn from(answer: Answer) -> Self {
+        match answer {
+            Answer::Decided(decision) => Self::Decided(decision),
+            Answer::Counted(count) => Self::Known(count > 0),
+        }
+    }
 }
 
 /// What it answers.
@@ -137,6 +217,27 @@ impl<'t, 'r> Session<'t, 'r> {
             Op::SetRules(rules) => {
                 self.set_rules(rules)?;
                 Answer::Counted(0)
+            }
+            Op::SetMarket { name, rules } => {
+                match rules {
+                    Some(rules) => self.settings.markets.insert(name.clone(), rules.clone()),
+                    None => self.settings.markets.remove(name),
+                };
+                self.write_settings()?;
+                Answer::Counted(0)
+            }
+            Op::Regroup { groups, pages } => {
+                for &group in groups {
+                    let Some(record) = self.groups.state().group(group)? else { continue };
+                    let chosen = self.groups.facts_changed(&world!(self), &[record.winner]);
+                    chosen.map_err(of_groups)?;
+                    self.groups.verify(&world!(self), group).map_err(of_groups)?;
+                }
+                for &page in pages {
+                    let seen = self.groups.seen(&world!(self), page, Content::Changed);
+                    seen.map_err(of_groups)?;
+                }
+                Answer::Counted(pages.len() as u64)
             }
             Op::DropEvents { up_to } => Answer::Counted(self.drop_events(*up_to)?),
         };
@@ -248,6 +349,10 @@ impl<'t, 'r> Session<'t, 'r> {
     fn set_rules(&mut self, rules: &Rules) -> Outcome<()> {
         self.groups.set_rules(&world!(self), rules.clone()).map_err(of_groups)?;
         self.settings.rules = rules.clone();
+        self.write_settings()
+    }
+
+    fn write_settings(&self) -> Outcome<()> {
         let mut meta = self.transaction.open_table(tables::META)?;
         tables::write_settings(&mut meta, &self.settings)
     }

@@ -7,11 +7,15 @@ use crate::codec::{ChangeBytes, GroupBytes, PlaceBytes};
 use crate::error::{Fault, Outcome};
 use crate::settings::Settings;
 use hapax::fingerprint::MaxDistance;
+use hapax::group::Rules;
 use hapax::group::live::LiveOptions;
 use redb::{ReadableTable, TableDefinition};
+use std::collections::BTreeMap;
 
 /// The format this version writes, and the newest it reads.
 pub(crate) const FORMAT: u32 = 1;
+/// How the names of markets begin in `meta`.
+const MARKET: &str = "market ";
 /// The name of the file in the folder.
 pub(crate) const FILE: &str = "pages.redb";
 
@@ -102,7 +106,25 @@ pub(crate) fn write_settings(
     ] {
         table.insert(name, value.as_str())?;
     }
+    table.retain(|name, _| !name.starts_with(MARKET))?;
+    for (name, rules) in &settings.markets {
+        table.insert(format!("{MARKET}{name}").as_str(), rules.to_string().as_str())?;
+    }
     Ok(())
+}
+
+fn read_markets(
+    table: &impl ReadableTable<&'static str, &'static str>,
+) -> Outcome<BTreeMap<String, Rules>> {
+    let mut markets = BTreeMap::new();
+    for row in table.range(MARKET..)? {
+        let (name, rules) = row?;
+        let Some(name) = name.value().strip_prefix(MARKET) else { break };
+        let rules = rules.value();
+        let bad = |_| Fault::Damaged(format!("the rules of its market {name} are `{rules}`"));
+        markets.insert(name.to_owned(), rules.parse().map_err(bad)?);
+    }
+    Ok(markets)
 }
 
 type MetaRow<'a> = redb::AccessGuard<'a, &'static str>;
@@ -144,5 +166,6 @@ pub(crate) fn read_settings(
             verify_at_once: parsed(table, "verify at once")?,
             max_matches: parsed(table, "max matches")?,
         },
+        markets: read_markets(table)?,
     })
 }

@@ -14,10 +14,10 @@ use crate::world::{Pages, Policy, name, page_data};
 use hapax::group::live::{
     Change, GroupId, GroupRecord, GroupState, Kind, LiveGroups, PageId, Tier, Verdict,
 };
-use hapax::group::{PageFacts, ScopeFacts};
+use hapax::group::{PageFacts, Rules, ScopeFacts};
 use hapax::index::HammingIndex;
 use hapax::index::live::Snapshot;
-use redb::{ReadTransaction, ReadableTableMetadata};
+use redb::{ReadOnlyTable, ReadTransaction, ReadableTableMetadata};
 use std::borrow::Cow;
 
 /// A group as the repository knows it.
@@ -67,6 +67,10 @@ pub struct Stats {
     pub syncs: u64,
 }
 
+/// The pages of a snapshot.
+pub(crate) type ReadPages<'a> =
+    Pages<'a, ReadOnlyTable<u32, &'static [u8]>, ReadOnlyTable<u32, &'static str>>;
+
 pub(crate) struct View {
     pub(crate) tables: ReadTransaction,
     pub(crate) index: Snapshot,
@@ -76,13 +80,29 @@ pub(crate) struct View {
 
 impl View {
     pub(crate) fn groups(&self) -> Outcome<LiveGroups<ReadState>> {
+        self.groups_under(&self.settings.rules)
+    }
+
+    pub(crate) fn groups_under(&self, rules: &Rules) -> Outcome<LiveGroups<ReadState>> {
         let state = ReadState {
             places: self.tables.open_table(tables::PLACES)?,
             groups: self.tables.open_table(tables::GROUPS)?,
             members: self.tables.open_table(tables::MEMBERS)?,
             sources: self.tables.open_table(tables::SOURCES)?,
         };
-        Ok(LiveGroups::new(state, self.settings.rules.clone(), self.settings.groups))
+        Ok(LiveGroups::new(state, rules.clone(), self.settings.groups))
+    }
+
+    /// Calls `question` with the pages behind the groups, and their addresses.
+    pub(crate) fn with_world<T>(
+        &self,
+        question: impl FnOnce(&ReadPages<'_>, &ReadOnlyTable<u32, &'static str>) -> Outcome<T>,
+    ) -> Outcome<T> {
+        let pages = self.tables.open_table(tables::PAGES)?;
+        let names = self.tables.open_table(tables::NAMES)?;
+        let (index, policy) = (self.index.clone(), Policy::of(&self.settings));
+        let world = Pages { pages: &pages, names: &names, index, policy, recent: None };
+        question(&world, &names)
     }
 
     pub(crate) fn id(&self, url: &str) -> Outcome<Option<PageId>> {
@@ -165,34 +185,7 @@ impl View {
     }
 
     pub(crate) fn events(&self, after: u64, limit: usize) -> Outcome<Vec<EventInfo>> {
-        let events = self.tables.open_table(tables::EVENTS)?;
-        let names = self.tables.open_table(tables::NAMES)?;
-        let former = self.tables.open_table(tables::FORMER)?;
-        let url = |page: Option<PageId>| -> Outcome<Option<String>> {
-            let Some(page) = page else { return Ok(None) };
-            if let Some(row) = names.get(page.0)? {
-                return Ok(Some(row.value().to_owned()));
-            }
-            Ok(former.get(page.0)?.map(|row| row.value().1.to_owned()))
-        };
-        let mut found = Vec::new();
-        for row in events.range(after.saturating_add(1)..)?.take(limit) {
-            let (sequence, bytes) = row?;
-            let sequence = sequence.value();
-            let change = codec::read_change(sequence, bytes.value())?;
-            let (page, other) = match change {
-                Change::Joined { page, .. }
-                | Change::Left { page, .. }
-                | Change::Gone { page }
-                | Change::Returned { page } => (Some(page), None),
-                Change::WinnerChanged { from, to, .. } => (Some(to), Some(from)),
-                Change::Redirected { page, to } => (Some(page), Some(to)),
-                Change::Merged { .. } | Change::Split { .. } => (None, None),
-            };
-            let (url, other_url) = (url(page)?, url(other)?);
-            found.push(EventInfo { sequence, change, url, other_url });
-        }
-        Ok(found)
+        events_of(&self.tables, after, limit)
     }
 
     /// Bytes of file and syncs are the repository's to fill in.
@@ -208,4 +201,39 @@ impl View {
             syncs: 0,
         })
     }
+}
+
+pub(crate) fn events_of(
+    tables: &ReadTransaction,
+    after: u64,
+    limit: usize,
+) -> Outcome<Vec<EventInfo>> {
+    let events = tables.open_table(tables::EVENTS)?;
+    let names = tables.open_table(tables::NAMES)?;
+    let former = tables.open_table(tables::FORMER)?;
+    let url = |page: Option<PageId>| -> Outcome<Option<String>> {
+        let Some(page) = page else { return Ok(None) };
+        if let Some(row) = names.get(page.0)? {
+            return Ok(Some(row.value().to_owned()));
+        }
+        Ok(former.get(page.0)?.map(|row| row.value().1.to_owned()))
+    };
+    let mut found = Vec::new();
+    for row in events.range(after.saturating_add(1)..)?.take(limit) {
+        let (sequence, bytes) = row?;
+        let sequence = sequence.value();
+        let change = codec::read_change(sequence, bytes.value())?;
+        let (page, other) = match change {
+            Change::Joined { page, .. }
+            | Change::Left { page, .. }
+            | Change::Gone { page }
+            | Change::Returned { page } => (Some(page), None),
+            Change::WinnerChanged { from, to, .. } => (Some(to), Some(from)),
+            Change::Redirected { page, to } => (Some(page), Some(to)),
+            Change::Merged { .. } | Change::Split { .. } => (None, None),
+        };
+        let (url, other_url) = (url(page)?, url(other)?);
+        found.push(EventInfo { sequence, change, url, other_url });
+    }
+    Ok(found)
 }

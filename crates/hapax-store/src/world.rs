@@ -91,6 +91,12 @@ where
         }
     }
 
+    /// The page's record, unless it is missing or damaged.
+    pub(crate) fn readable(&self, page: PageId) -> Outcome<Option<PageData>> {
+        let row = self.pages.get(page.0)?;
+        Ok(row.and_then(|row| codec::read_page(page, row.value()).ok()))
+    }
+
     fn comparable(&self, page: PageId) -> Outcome<(ContentHash, Contents)> {
         let data = self.data(page)?;
         match &data.contents {

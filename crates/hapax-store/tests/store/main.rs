@@ -6,15 +6,22 @@
 //! | `model` | any operations, against the groups in memory |
 //! | `operations` | one behaviour at a time |
 //! | `faults` | files that are not what they should be |
-//! | `full_disk` | writes that fail |
+//! | `markets` | what settings do to answers: markets, scopes, repaired groups |
+//! | `repairing` | tables that contradict each other, and their repair |
+//! | `bad_disk` | any access refused or cut short |
+//! | `full_disk` | a file that cannot grow, in a process of its own |
+//! | `old_format` | repositories of former versions |
 //! | `killed` | a process that ends at any moment |
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod bad_disk;
 mod faults;
 #[cfg(unix)]
 mod full_disk;
 mod killed;
 mod line;
+mod markets;
 mod model;
 mod operations;
+mod repairing;

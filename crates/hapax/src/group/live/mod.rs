@@ -251,6 +251,28 @@ impl<S: GroupState> LiveGroups<S> {
         operation.verdict(page, Tier::None, Vec::new()).map(Some)
     }
 
+    /// How a known page stands to the winner of its group, or to the member that wins under the
+    /// rules of a market; `None` if it is unknown. Nothing changes: no check is recorded, no group
+    /// is repaired.
+    ///
+    /// # Errors
+    ///
+    /// See [`LiveError`].
+    pub fn standing<W>(
+        &mut self,
+        world: &W,
+        page: PageId,
+        winner: Option<PageId>,
+    ) -> LiveResult<Option<Verdict>, S>
+    where
+        W: World<Error = S::Error>,
+    {
+        if self.state.page(page)?.is_none() {
+            return Ok(None);
+        }
+        self.with(world).verdict_under(page, winner, Tier::None, Vec::new()).map(Some)
+    }
+
     /// Compares every member of a group with its winner, tightens its diameter, and repairs it
     /// if too many fail.
     ///

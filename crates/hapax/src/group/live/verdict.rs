@@ -82,9 +82,23 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
         tier: Tier,
         matches: Vec<Near>,
     ) -> LiveResult<Verdict, S> {
+        self.verdict_under(page, None, tier, matches)
+    }
+
+    /// The same, should another member be the winner.
+    pub(super) fn verdict_under(
+        &self,
+        page: PageId,
+        winner: Option<PageId>,
+        tier: Tier,
+        matches: Vec<Near>,
+    ) -> LiveResult<Verdict, S> {
         let unknown = LiveError::Broken { page, what: "has no record" };
         let (group, end) = place(self.state, page)?.ok_or(unknown)?;
-        let winner = self.group(group, page)?.winner;
+        let winner = match winner {
+            Some(winner) => winner,
+            None => self.group(group, page)?.winner,
+        };
         let mut verdict = Verdict {
             kind: Kind::New,
             group: Some(group),

@@ -1,59 +1,25 @@
 //! How fast pages are observed, and how much room they take.
 //!
-//! `cargo run --release -p hapax-store --example measure -- [PAGES] [BATCH]`
-//!
-//! Three measurements in one run: `observe_many` of ready fingerprints, a third of them near
-//! copies of others; the same bytes put by the raw store, row for row, in batches of the same
-//! size; and 8 threads that observe page by page. Rates are of this machine; the ratio is what
+//! `observe_many` of ready fingerprints, a third of them near copies of others; the same bytes
+//! put by the raw store, row for row, in as many commits; threads that observe page by page, with
+//! their commits and syncs; opening; bytes a page. Rates are of this machine; the ratio is what
 //! counts.
 
-#![expect(clippy::print_stdout, reason = "a program that reports")]
-#![expect(clippy::unwrap_used, reason = "a measurement that fails should stop")]
-
-use hapax::fingerprint::{ContentHash, Fingerprint, Recipe, Sketch};
-use hapax_store::{Contents, Observation, Repository, Settings};
+use crate::pages::{page, settings};
+use anyhow::ensure;
+use hapax_store::{Observation, Repository};
 use redb::{Database, ReadableDatabase, ReadableTable, ReadableTableMetadata, TableDefinition};
 use std::path::Path;
 use std::time::Instant;
 
-fn scramble(n: u64) -> u64 {
-    let mut z = n.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
-
-/// Every third page is within 2 bits of an earlier one, in the manner of mirrors.
-fn page(n: u64) -> Observation {
-    let copy = n % 3 == 2;
-    let original = if copy { scramble(n) % n / 3 * 3 } else { n };
-    let mut bits = scramble(original);
-    let mut sketch = [0u8; 128];
-    for (word, chunk) in (0u64..).zip(sketch.chunks_exact_mut(8)) {
-        chunk.copy_from_slice(&scramble(original ^ word << 48).to_le_bytes());
-    }
-    if copy {
-        bits ^= 1 << (n % 64) | 1 << (n / 64 % 64);
-        sketch[(n % 128) as usize] ^= 0b101;
-    }
-    let host = scramble(n) % 5000;
-    let url = format!("https://www.host{host}.example/section/{}/article-{n}.html", n % 97);
-    let contents = Contents {
-        fingerprint: Fingerprint::from_bits(bits),
-        sketch: Sketch::from_bytes(&sketch),
-        too_short: false,
-    };
-    let mut hash = [0; 16];
-    hash[..8].copy_from_slice(&n.to_le_bytes());
-    Observation {
-        words: 300,
-        fetched: Some(1_700_000_000 + n),
-        ..Observation::of_parts(url, ContentHash::from_bytes(hash), Some(contents))
-    }
-}
-
-fn settings() -> Settings {
-    Settings::new(Recipe::built_in("web-1").unwrap().id(None))
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// Pages
+    #[arg(long, default_value_t = 200_000)]
+    pages: u64,
+    /// Pages in a commit
+    #[arg(long, default_value_t = 10_000)]
+    batch: u64,
 }
 
 type Row = (Vec<u8>, Vec<u8>);
@@ -122,13 +88,11 @@ fn raw(folder: &Path, rows: &Rows, commits: usize) -> f64 {
     seconds
 }
 
-fn main() {
-    let mut arguments = std::env::args().skip(1).map(|text| text.parse::<u64>().unwrap());
-    let pages = arguments.next().unwrap_or(200_000);
-    let batch = arguments.next().unwrap_or(10_000);
+pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
+    let Options { pages, batch } = *options;
     let folder = tempfile::tempdir().unwrap();
 
-    let store = Repository::create(&folder.path().join("many"), settings()).unwrap();
+    let store = Repository::create(&folder.path().join("many"), settings()?)?;
     let (mut winners, mut busy) = (0, 0.0);
     for from in (0..pages).step_by(batch as usize) {
         let batch: Vec<Observation> = (from..pages.min(from + batch)).map(page).collect();
@@ -162,10 +126,10 @@ fn main() {
     println!("open, rebuilt  {:>9.3} s", start.elapsed().as_secs_f64());
     let start = Instant::now();
     let found = store.verify().unwrap();
-    assert!(found.is_clean(), "{found:?}");
+    ensure!(found.is_clean(), "{found:?}");
     println!("verify         {:>9.3} s, clean", start.elapsed().as_secs_f64());
 
-    let single = Repository::create(&folder.path().join("single"), settings()).unwrap();
+    let single = Repository::create(&folder.path().join("single"), settings()?)?;
     let each = 500;
     for threads in [1, 8] {
         let before = single.stats().unwrap();
@@ -190,4 +154,5 @@ fn main() {
             after.syncs - before.syncs,
         );
     }
+    Ok(())
 }

@@ -1,0 +1,72 @@
+//! Incremental against non-incremental as the repository grows.
+//!
+//! At each size one more batch arrives. Incremental: the repository observes it, durably.
+//! Non-incremental: all pages so far are joined, confirmed and grouped again, in memory. Both on
+//! one thread. Their groups must be the same.
+//!
+//! Source: Zhu et al. 2012, section 6.2, figure 7.
+
+use crate::all_to_all;
+use crate::pages::{page, settings};
+use crate::plot::{self, Line};
+use anyhow::ensure;
+use hapax_store::{Observation, Repository};
+use std::path::PathBuf;
+use std::time::Instant;
+
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// Sizes at which both are measured
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = "1000,10000,100000,250000,500000,1000000,2000000"
+    )]
+    sizes: Vec<u64>,
+    /// Pages in a batch
+    #[arg(long, default_value_t = 1000)]
+    batch: u64,
+    /// Draw the ratios into this file
+    #[arg(long)]
+    svg: Option<PathBuf>,
+}
+
+pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
+    let folder = tempfile::tempdir()?;
+    let settings = settings()?;
+    let store = Repository::create(&folder.path().join("store"), settings.clone())?;
+    let mut all: Vec<Observation> = Vec::new();
+    let mut ratios = Vec::new();
+    println!("batches of {}; seconds for one batch at each size", options.batch);
+    println!("    pages   incremental   all again   ratio   groups");
+    for &size in &options.sizes {
+        while (all.len() as u64) < size - options.batch {
+            let from = all.len() as u64;
+            let piece: Vec<Observation> =
+                (from..(size - options.batch).min(from + 20_000)).map(page).collect();
+            store.observe_many(piece.clone())?;
+            all.extend(piece);
+        }
+        let batch: Vec<Observation> = (size - options.batch..size).map(page).collect();
+        all.extend(batch.iter().cloned());
+        let start = Instant::now();
+        store.observe_many(batch)?;
+        let incremental = start.elapsed().as_secs_f64();
+        let pages: Vec<&Observation> = all.iter().collect();
+        let start = Instant::now();
+        let grouping = all_to_all::group(&pages, &settings)?;
+        let again = start.elapsed().as_secs_f64();
+        let (live, batch) = (store.stats()?.groups, grouping.stars().len() as u64);
+        ensure!(live == batch, "{live} groups page by page, {batch} all at once");
+        let ratio = again / incremental;
+        println!("{size:>9} {incremental:>13.3} {again:>11.3} {ratio:>7.1} {live:>8}");
+        ratios.push((size as f64, ratio));
+        store.drop_events(store.stats()?.last_event)?;
+    }
+    if let Some(path) = &options.svg {
+        let line = Line { name: "all again / incremental", points: ratios };
+        let title = format!("time for a batch of {}: all again / incremental", options.batch);
+        std::fs::write(path, plot::draw(&title, "pages in the repository", &[line]))?;
+    }
+    Ok(())
+}

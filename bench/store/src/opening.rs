@@ -1,0 +1,67 @@
+//! How long it takes to open a large repository, with its index file and without.
+//!
+//! Preparing it takes most of the time; `--folder` keeps it for another run.
+
+use crate::pages::{page, settings};
+use anyhow::ensure;
+use hapax_store::{IndexOrigin, Observation, Repository};
+use std::path::PathBuf;
+use std::time::Instant;
+
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// Pages
+    #[arg(long, default_value_t = 10_000_000)]
+    pages: u64,
+    /// Pages in a commit
+    #[arg(long, default_value_t = 100_000)]
+    batch: u64,
+    /// Where to make it, or where it is [default: a temporary folder]
+    #[arg(long)]
+    folder: Option<PathBuf>,
+}
+
+pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
+    let temporary = tempfile::tempdir()?;
+    let folder = options.folder.clone().unwrap_or_else(|| temporary.path().join("store"));
+    let per_page = |bytes: u64| bytes as f64 / options.pages as f64;
+    if !folder.join("pages.redb").exists() {
+        let start = Instant::now();
+        let store = Repository::create(&folder, settings()?)?;
+        for from in (0..options.pages).step_by(options.batch as usize) {
+            let to = options.pages.min(from + options.batch);
+            let batch: Vec<Observation> = (from..to).map(page).collect();
+            store.observe_many(batch)?;
+            store.drop_events(store.stats()?.last_event)?;
+        }
+        let seconds = start.elapsed().as_secs_f64();
+        let file = store.stats()?.file_bytes;
+        drop(store);
+        println!(
+            "made {} pages in {seconds:.0} s, {:.0} bytes of file a page",
+            options.pages,
+            per_page(file)
+        );
+    }
+    for _ in 0..2 {
+        let start = Instant::now();
+        let store = Repository::open(&folder, None)?;
+        let seconds = start.elapsed().as_secs_f64();
+        let stats = store.stats()?;
+        ensure!(stats.pages == options.pages && stats.with_content == options.pages);
+        println!(
+            "opened in {seconds:.2} s, index {}; {:.1} bytes of memory and {:.0} of file a page",
+            if *store.index_origin() == IndexOrigin::File { "from its file" } else { "rebuilt" },
+            per_page(stats.index_bytes),
+            per_page(stats.file_bytes)
+        );
+        let copy = page(options.pages - 1 - (options.pages - 1 - 2) % 3);
+        let start = Instant::now();
+        let asked = store.check(&Observation { url: "https://new.example/".into(), ..copy })?;
+        ensure!(asked.winner_url.is_some() || asked.verdict.is_winner);
+        println!("first question after it: {:.1} ms", start.elapsed().as_secs_f64() * 1e3);
+        drop(store);
+        std::fs::remove_file(folder.join("index.hpx"))?;
+    }
+    Ok(())
+}

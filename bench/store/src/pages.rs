@@ -1,0 +1,47 @@
+//! Pages that are ready to be observed: no text was ever there.
+//!
+//! A page is a function of its number, so that a collection can be made again in any pieces.
+
+use hapax::fingerprint::{ContentHash, Fingerprint, Recipe, Sketch};
+use hapax_store::{Contents, Observation, Settings};
+
+pub(crate) fn scramble(n: u64) -> u64 {
+    let mut z = n.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// Every third page is within 2 bits of an earlier one, in the manner of mirrors.
+pub(crate) fn page(n: u64) -> Observation {
+    let copy = n % 3 == 2;
+    let original = if copy { scramble(n) % n / 3 * 3 } else { n };
+    let mut bits = scramble(original);
+    let mut sketch = [0u8; 128];
+    for (word, chunk) in (0u64..).zip(sketch.chunks_exact_mut(8)) {
+        chunk.copy_from_slice(&scramble(original ^ word << 48).to_le_bytes());
+    }
+    if copy {
+        bits ^= 1 << (n % 64) | 1 << (n / 64 % 64);
+        sketch[(n % 128) as usize] ^= 0b101;
+    }
+    let host = scramble(n) % 5000;
+    let url = format!("https://www.host{host}.example/section/{}/article-{n}.html", n % 97);
+    let contents = Contents {
+        fingerprint: Fingerprint::from_bits(bits),
+        sketch: Sketch::from_bytes(&sketch),
+        too_short: false,
+    };
+    let mut hash = [0; 16];
+    hash[..8].copy_from_slice(&n.to_le_bytes());
+    Observation {
+        words: 300,
+        fetched: Some(1_700_000_000 + n),
+        ..Observation::of_parts(url, ContentHash::from_bytes(hash), Some(contents))
+    }
+}
+
+/// The defaults of a new repository.
+pub(crate) fn settings() -> anyhow::Result<Settings> {
+    Ok(Settings::new(Recipe::built_in("web-1")?.id(None)))
+}

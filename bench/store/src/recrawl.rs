@@ -1,0 +1,113 @@
+//! A recrawl a week later: half of the pages are known, half are new.
+//!
+//! First the share of updated pages that are answered in tier 1, in the order of the crawl. Then, on
+//! a copy of the same repository, the pages of each tier by themselves, to see what one costs.
+//!
+//! Source: Zhu et al. 2012, section 6.2, figure 8: about 30 percent.
+
+use crate::pages::settings;
+use crate::web::{fingerprinter, scatter, visits, web};
+use anyhow::ensure;
+use hapax::group::live::Tier;
+use hapax_store::{Action, Effect, Repository};
+use std::time::Instant;
+
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// Pages in each of the two crawls
+    #[arg(long, default_value_t = 200_000)]
+    pages: u64,
+    /// Pages in a commit
+    #[arg(long, default_value_t = 5_000)]
+    batch: usize,
+}
+
+pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
+    let folder = tempfile::tempdir()?;
+    let (web, by) = (web(options.pages * 3 / 2), fingerprinter()?);
+    let store = Repository::create(&folder.path().join("store"), settings()?)?;
+    let first: Vec<u64> = (0..options.pages).collect();
+    for batch in first.chunks(options.batch) {
+        store.apply(visits(&web, &by, batch, 0)?)?;
+    }
+    let copy = folder.path().join("copy");
+    store.snapshot(&copy)?;
+
+    // Known and new pages in no order.
+    let mut second: Vec<u64> = (options.pages / 2..options.pages * 3 / 2).collect();
+    second.sort_unstable_by_key(|&n| scatter(n));
+    let (mut tier_1, mut tier_2): (Vec<Action>, Vec<Action>) = (Vec::new(), Vec::new());
+    let (mut known, mut same, mut updated, mut stayed) = (0u64, 0u64, 0u64, 0u64);
+    println!("  processed   known   unchanged   updated   of these tier 1");
+    let mut done = 0;
+    for batch in second.chunks(options.batch) {
+        let actions = [
+            visits(&web, &by, &only(batch, |n| n < options.pages), 1)?,
+            visits(&web, &by, &only(batch, |n| n >= options.pages), 0)?,
+        ]
+        .concat();
+        let reader = store.reader();
+        let mut before = Vec::with_capacity(actions.len());
+        for action in &actions {
+            before.push(match action {
+                Action::Observe(page) => reader.page(&page.url)?,
+                _ => None,
+            });
+        }
+        drop(reader);
+        let effects = store.apply(actions.clone())?;
+        for ((action, effect), before) in actions.into_iter().zip(effects).zip(before) {
+            let (Action::Observe(seen), Effect::Decided(decision)) = (&action, effect) else {
+                continue;
+            };
+            let Some(before) = before else { continue };
+            known += 1;
+            if before.content == seen.content {
+                same += 1;
+                continue;
+            }
+            updated += 1;
+            match decision.verdict.tier {
+                Tier::Winner => {
+                    stayed += 1;
+                    tier_1.push(action);
+                }
+                Tier::Index => tier_2.push(action),
+                Tier::None => {}
+            }
+        }
+        done += batch.len();
+        if done.is_multiple_of(options.pages as usize / 5) {
+            let share = 100.0 * stayed as f64 / updated as f64;
+            println!("{done:>11} {known:>7} {same:>11} {updated:>9} {share:>14.1} %");
+        }
+    }
+    ensure!(store.verify()?.is_clean());
+    drop(store);
+
+    let store = Repository::open(&copy, None)?;
+    let mut cost = [0.0; 2];
+    for (tier, actions) in [tier_1, tier_2].into_iter().enumerate() {
+        let count = actions.len();
+        let start = Instant::now();
+        for batch in actions.chunks(options.batch) {
+            store.apply(batch.to_vec())?;
+        }
+        cost[tier] = start.elapsed().as_secs_f64() * 1e6 / count as f64;
+        println!("tier {}: {count} updated pages, {:.1} microseconds each", tier + 1, cost[tier]);
+    }
+    ensure!(store.verify()?.is_clean());
+    let share = stayed as f64 / updated as f64;
+    let with = share * cost[0] + (1.0 - share) * cost[1];
+    println!(
+        "updated pages a second: {:.0} with tier 1, {:.0} if all were searched for: {:+.0} percent",
+        1e6 / with,
+        1e6 / cost[1],
+        100.0 * (cost[1] / with - 1.0)
+    );
+    Ok(())
+}
+
+fn only(pages: &[u64], wanted: impl Fn(u64) -> bool) -> Vec<u64> {
+    pages.iter().copied().filter(|&n| wanted(n)).collect()
+}

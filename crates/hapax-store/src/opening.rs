@@ -1,0 +1,140 @@
+//! From a folder to open tables: new ones, those that are there, and the index over them.
+//!
+//! A file that is missing, empty, foreign, newer or damaged is an error that says which.
+
+use crate::codec;
+use crate::disk::{Disk, StoreFile};
+use crate::error::{Fault, Outcome, StoreError, guarded, of_segment};
+use crate::index_file;
+use crate::settings::Settings;
+use crate::tables::{self, Counters};
+use hapax::group::live::PageId;
+use hapax::index::Entry;
+use hapax::index::live::LiveIndex;
+use hapax::index::segment::{Removed, Segment};
+use redb::{Database, ReadableDatabase, ReadableTable};
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+/// A new file with tables in it, which the caller then gives its name.
+pub(crate) fn make(
+    new: &Path,
+    disk: &Arc<dyn Disk>,
+    fill: impl FnOnce(&Database) -> Outcome<()>,
+) -> Result<(), StoreError> {
+    let refused = |source| StoreError::Disk { file: new.to_owned(), source };
+    if let Some(folder) = new.parent() {
+        fs::create_dir_all(folder).map_err(refused)?;
+    }
+    // What an interrupted creation left: it was never acknowledged.
+    match fs::remove_file(new) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(refused(error)),
+        _ => {}
+    }
+    let mut options = fs::OpenOptions::new();
+    let handle = options.read(true).write(true).create_new(true).open(new).map_err(refused)?;
+    let made = guarded(|| {
+        let file = StoreFile::new(handle, new, disk.clone(), Arc::default())?;
+        fill(&Database::builder().create_with_backend(file)?)
+    });
+    made.map_err(|fault| fault.at(new))
+}
+
+pub(crate) fn make_tables(db: &Database, settings: &Settings) -> Outcome<()> {
+    let transaction = db.begin_write()?;
+    tables::write_settings(&mut transaction.open_table(tables::META)?, settings)?;
+    Counters::default().write(&mut transaction.open_table(tables::COUNTERS)?)?;
+    transaction.open_table(tables::PAGES)?;
+    transaction.open_table(tables::URLS)?;
+    transaction.open_table(tables::NAMES)?;
+    transaction.open_table(tables::FORMER)?;
+    transaction.open_table(tables::PLACES)?;
+    transaction.open_table(tables::GROUPS)?;
+    transaction.open_table(tables::MEMBERS)?;
+    transaction.open_table(tables::SOURCES)?;
+    transaction.open_table(tables::EVENTS)?;
+    Ok(transaction.commit()?)
+}
+
+pub(crate) fn open_file(
+    file: &Path,
+    disk: &Arc<dyn Disk>,
+    syncs: Arc<AtomicU64>,
+) -> Result<Database, StoreError> {
+    let refused = |source| StoreError::Disk { file: file.to_owned(), source };
+    let handle = match fs::OpenOptions::new().read(true).write(true).open(file) {
+        Ok(handle) => handle,
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return Err(StoreError::Missing { file: file.to_owned() });
+        }
+        Err(error) => return Err(refused(error)),
+    };
+    // An empty file would be made a new store.
+    if handle.metadata().map_err(refused)?.len() == 0 {
+        return Err(StoreError::Foreign { file: file.to_owned(), what: "it is empty".into() });
+    }
+    let opened = guarded(|| {
+        let backend = StoreFile::new(handle, file, disk.clone(), syncs)?;
+        Ok(Database::builder().create_with_backend(backend))
+    });
+    opened.map_err(|fault| fault.at(file))?.map_err(|error| match error {
+        redb::DatabaseError::UpgradeRequired(version) => StoreError::Foreign {
+            file: file.to_owned(),
+            what: format!("a store of file version {version}"),
+        },
+        redb::DatabaseError::Storage(redb::StorageError::Io(error))
+            if error.kind() == ErrorKind::InvalidData =>
+        {
+            StoreError::Foreign { file: file.to_owned(), what: error.to_string() }
+        }
+        other => Fault::from(other).at(file),
+    })
+}
+
+/// What the repository was made with, once it is known to be one that this version reads.
+pub(crate) fn read_settings(db: &Database, file: &Path) -> Result<Settings, StoreError> {
+    let read = guarded(|| {
+        let reading = db.begin_read()?;
+        let meta = match reading.open_table(tables::META) {
+            Err(redb::TableError::Storage(error)) => return Err(error.into()),
+            Err(other) => {
+                let what = other.to_string();
+                return Ok(Err(StoreError::Foreign { file: file.to_owned(), what }));
+            }
+            Ok(meta) => meta,
+        };
+        let found = tables::read_format(&meta)?;
+        if found > tables::FORMAT {
+            let (file, known) = (file.to_owned(), tables::FORMAT);
+            return Ok(Err(StoreError::Newer { file, found, known }));
+        }
+        Ok(Ok(tables::read_settings(&meta)?))
+    });
+    read.map_err(|fault| fault.at(file))?
+}
+
+pub(crate) fn read_counters(db: &Database, file: &Path) -> Result<Counters, StoreError> {
+    let read = guarded(|| Counters::read(&db.begin_read()?.open_table(tables::COUNTERS)?));
+    read.map_err(|fault| fault.at(file))
+}
+
+/// The index, from the records.
+pub(crate) fn rebuild(db: &Database, settings: &Settings) -> Outcome<LiveIndex> {
+    let reading = db.begin_read()?;
+    let mut entries = Vec::new();
+    for row in reading.open_table(tables::PAGES)?.iter()? {
+        let (id, bytes) = row?;
+        let page = PageId(id.value());
+        if let Some(contents) = codec::read_page(page, bytes.value())?.contents {
+            entries.push(Entry { fingerprint: contents.fingerprint, id: u64::from(page.0) });
+        }
+    }
+    let count = entries.len();
+    let engine = index_file::engine_for(count);
+    let segment = Segment::build(entries, engine, settings.within).map_err(of_segment)?;
+    let options = index_file::options(settings.within);
+    LiveIndex::from_segments(options, [(segment, Removed::none(count))]).map_err(of_segment)
+}

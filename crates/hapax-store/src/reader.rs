@@ -1,0 +1,323 @@
+//! Questions that must agree with each other: all of them are asked of one commit.
+//!
+//! A [`Reader`] keeps the commit it was made at, however much is written meanwhile; the file can
+//! not give back the room of what it holds, so it should not be kept for long. Pages are listed in
+//! the byte order of their addresses and groups by number, piece by piece.
+//!
+//! A [`Market`] is a named list of rules applied to the groups: for each group the copy that
+//! would stay under it. Nothing of it is stored but the rules.
+//!
+//! Source: Zhu et al. 2012, section 5, for markets.
+
+use crate::codec;
+use crate::disk::{Disk, RealDisk};
+use crate::error::{Fault, Outcome, StoreError, guarded, of_groups};
+use crate::opening;
+use crate::page::PageInfo;
+use crate::session::Decision;
+use crate::settings::Settings;
+use crate::tables;
+use crate::view::{self, EventInfo, GroupInfo, View};
+use crate::world::name;
+use hapax::group::live::{GroupId, GroupRecord, GroupState, PageId, PageRecord, World};
+use hapax::group::{PageFacts, Rules};
+use redb::{ReadableDatabase, ReadableTable};
+use std::collections::BTreeMap;
+use std::ops::{Bound, ControlFlow};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// See the module header.
+pub struct Reader {
+    view: Arc<View>,
+    file: PathBuf,
+}
+
+/// The copies that stay under a named list of rules.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Market {
+    /// Its name.
+    pub name: String,
+    /// Its rules.
+    pub rules: Rules,
+    /// Groups whose winner is another one than the repository's.
+    winners: BTreeMap<GroupId, PageId>,
+}
+
+/// A group without its pages.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GroupSummary {
+    /// Its number.
+    pub id: GroupId,
+    /// Winner, counts, radius.
+    pub record: GroupRecord,
+    /// The winner's address.
+    pub winner_url: String,
+}
+
+impl std::fmt::Debug for Reader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Reader").field("file", &self.file).finish_non_exhaustive()
+    }
+}
+
+impl Reader {
+    pub(crate) fn new(view: Arc<View>, file: PathBuf) -> Self {
+        Self { view, file }
+    }
+
+    /// What the repository was made with, and its rules and markets.
+    pub fn settings(&self) -> &Settings {
+        &self.view.settings
+    }
+
+    /// What is known of a page.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub fn page(&self, url: &str) -> Result<Option<PageInfo>, StoreError> {
+        self.ask(|view| view.page(url))
+    }
+
+    /// The first `limit` events after a sequence number, oldest first.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub fn events(&self, after: u64, limit: usize) -> Result<Vec<EventInfo>, StoreError> {
+        self.ask(|view| view.events(after, limit))
+    }
+
+    /// Applies the rules of a market to all groups.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NoMarket`], or the store cannot be read.
+    pub fn market(&self, name: &str) -> Result<Market, StoreError> {
+        let markets = &self.view.settings.markets;
+        let Some(rules) = markets.get(name) else {
+            let known: Vec<&str> = markets.keys().map(String::as_str).collect();
+            let known = match known.is_empty() {
+                true => "it has none".to_owned(),
+                false => format!("it has {}", known.join(", ")),
+            };
+            let folder = self.file.parent().unwrap_or(&self.file).to_owned();
+            return Err(StoreError::NoMarket { folder, name: name.into(), known });
+        };
+        let winners = self.ask(|view| market_winners(view, rules))?;
+        Ok(Market { name: name.into(), rules: rules.clone(), winners })
+    }
+
+    /// How a page stands to the winner of its group, in a market if one is given. `None` if it
+    /// is not known.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub fn standing(
+        &self,
+        url: &str,
+        market: Option<&Market>,
+    ) -> Result<Option<Decision>, StoreError> {
+        self.ask(|view| match view.id(url)? {
+            Some(page) => standing(view, page, market),
+            None => Ok(None),
+        })
+    }
+
+    /// The next `limit` pages behind an address, and how they stand.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub fn pages(
+        &self,
+        after: Option<&str>,
+        limit: usize,
+        market: Option<&Market>,
+    ) -> Result<Vec<(PageInfo, Decision)>, StoreError> {
+        self.ask(|view| {
+            let urls = view.tables.open_table(tables::URLS)?;
+            let from = after.map_or(Bound::Unbounded, Bound::Excluded);
+            let mut found = Vec::new();
+            for row in urls.range::<&str>((from, Bound::Unbounded))?.take(limit) {
+                let (url, id) = row?;
+                found.extend(both(view, url.value(), PageId(id.value()), market)?);
+            }
+            Ok(found)
+        })
+    }
+
+    /// The group of a page: with a market, its winner there.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub fn group(
+        &self,
+        url: &str,
+        market: Option<&Market>,
+    ) -> Result<Option<GroupInfo>, StoreError> {
+        self.ask(|view| {
+            let Some(mut group) = view.group(url)? else { return Ok(None) };
+            if let Some(&winner) = market.and_then(|market| market.winners.get(&group.id)) {
+                group.record.winner = winner;
+                group.winner_url = name(&view.tables.open_table(tables::NAMES)?, winner)?;
+            }
+            Ok(Some(group))
+        })
+    }
+
+    /// The pages of a group, and how they stand.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub fn members(
+        &self,
+        group: &GroupInfo,
+        market: Option<&Market>,
+    ) -> Result<Vec<(PageInfo, Decision)>, StoreError> {
+        self.ask(|view| {
+            let mut found = Vec::with_capacity(group.pages.len());
+            for (page, url) in &group.pages {
+                found.extend(both(view, url, *page, market)?);
+            }
+            Ok(found)
+        })
+    }
+
+    /// The next `limit` groups behind a number that have at least `least` members.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub fn groups(
+        &self,
+        after: Option<GroupId>,
+        limit: usize,
+        least: u32,
+        market: Option<&Market>,
+    ) -> Result<Vec<GroupSummary>, StoreError> {
+        self.ask(|view| {
+            let groups = view.tables.open_table(tables::GROUPS)?;
+            let names = view.tables.open_table(tables::NAMES)?;
+            let from = after.map_or(Bound::Unbounded, |group| Bound::Excluded(group.0));
+            let mut found = Vec::new();
+            for row in groups.range::<u32>((from, Bound::Unbounded))? {
+                if found.len() == limit {
+                    break;
+                }
+                let (id, bytes) = row?;
+                let id = GroupId(id.value());
+                let record = codec::read_group(bytes.value());
+                let Some(mut record) = record.filter(|record| record.members >= least) else {
+                    continue;
+                };
+                if let Some(&winner) = market.and_then(|market| market.winners.get(&id)) {
+                    record.winner = winner;
+                }
+                let winner_url = name(&names, record.winner)?;
+                found.push(GroupSummary { id, record, winner_url });
+            }
+            Ok(found)
+        })
+    }
+
+    fn ask<T>(&self, question: impl FnOnce(&View) -> Outcome<T>) -> Result<T, StoreError> {
+        guarded(|| question(&self.view)).map_err(|fault| fault.at(&self.file))
+    }
+}
+
+/// Events of a repository that nobody has open, without its index: for followers that come and
+/// go.
+///
+/// # Errors
+///
+/// As for opening a repository.
+pub fn read_events(folder: &Path, after: u64, limit: usize) -> Result<Vec<EventInfo>, StoreError> {
+    let file = folder.join(tables::FILE);
+    let disk: Arc<dyn Disk> = Arc::new(RealDisk);
+    let db = opening::open_file(&file, &disk, Arc::default())?;
+    opening::read_settings(&db, &file)?;
+    let read = guarded(|| view::events_of(&db.begin_read()?, after, limit));
+    read.map_err(|fault| fault.at(&file))
+}
+
+fn both(
+    view: &View,
+    url: &str,
+    page: PageId,
+    market: Option<&Market>,
+) -> Outcome<Option<(PageInfo, Decision)>> {
+    let Some(info) = view.page(url)? else {
+        return Err(Fault::Damaged(format!("page {page} has no place")));
+    };
+    Ok(standing(view, page, market)?.map(|decision| (info, decision)))
+}
+
+fn standing(view: &View, page: PageId, market: Option<&Market>) -> Outcome<Option<Decision>> {
+    let rules = market.map_or(&view.settings.rules, |market| &market.rules);
+    let mut groups = view.groups_under(rules)?;
+    let mut winner = None;
+    if let Some(market) = market
+        && let Some((group, _)) = groups.place(page).map_err(of_groups)?
+    {
+        winner = market.winners.get(&group).copied();
+    }
+    view.with_world(|world, names| {
+        let verdict = groups.standing(world, page, winner).map_err(of_groups)?;
+        let Some(verdict) = verdict else { return Ok(None) };
+        let winner = verdict.winner.filter(|&winner| winner != page);
+        let winner_url = winner.map(|winner| name(names, winner)).transpose()?;
+        Ok(Some(Decision { page: Some(page), verdict, winner_url }))
+    })
+}
+
+fn market_winners(view: &View, rules: &Rules) -> Outcome<BTreeMap<GroupId, PageId>> {
+    let groups = view.groups()?;
+    let state = groups.state();
+    let mut winners = BTreeMap::new();
+    view.with_world(|world, _| {
+        for row in state.groups.iter()? {
+            let (id, bytes) = row?;
+            let group = GroupId(id.value());
+            let Some(record) = codec::read_group(bytes.value()) else { continue };
+            if record.members == 1 {
+                continue;
+            }
+            let best = best_of(state, world, group, rules)?;
+            if let Some(best) = best.filter(|&best| best != record.winner) {
+                winners.insert(group, best);
+            }
+        }
+        Ok(())
+    })?;
+    Ok(winners)
+}
+
+/// The member with content that the rules prefer.
+pub(crate) fn best_of(
+    state: &impl GroupState<Error = Fault>,
+    world: &impl World<Error = Fault>,
+    group: GroupId,
+    rules: &Rules,
+) -> Outcome<Option<PageId>> {
+    let mut members = Vec::new();
+    state.members(group, &mut |page| {
+        members.push(page);
+        ControlFlow::Continue(())
+    })?;
+    let mut best: Option<(PageId, PageFacts<'_>)> = None;
+    for page in members {
+        if !matches!(state.page(page)?, Some(PageRecord::Content { .. })) {
+            continue;
+        }
+        let facts = world.facts(page)?;
+        if best.as_ref().is_none_or(|(_, other)| rules.better(&facts, other)) {
+            best = Some((page, facts));
+        }
+    }
+    Ok(best.map(|(page, _)| page))
+}

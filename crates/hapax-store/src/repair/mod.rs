@@ -1,0 +1,144 @@
+//! Mends what follows from something else, and refuses the rest.
+//!
+//! Much in a repository is said twice. What is wrong in one place is written again from the other:
+//!
+//! | wrong | comes from |
+//! |---|---|
+//! | the index | the page records |
+//! | addresses (`urls`, `names`) | each other |
+//! | places | `members` and `sources`, else the page's content is grouped anew |
+//! | `members`, `sources` | the places |
+//! | groups: counts, winners, checks | their members and the rules |
+//! | counters | the highest number that is used |
+//! | records that nothing leads to | are removed |
+//! | events that skip a number or contradict the groups | cannot be had again: all are dropped, and numbers go on |
+//!
+//! A page record that cannot be read, or is not there, comes from nowhere: then nothing is changed
+//! at all, unless the caller says that such pages may go. So does a redirect whose target is lost.
+//!
+//! Everything is written in one commit, then groups choose and are compared through the usual
+//! operations, then everything is checked again. About 40 bytes of memory a page.
+
+mod mend;
+mod survey;
+
+use crate::disk::{Disk, RealDisk};
+use crate::error::{StoreError, guarded};
+use crate::index_file;
+use crate::integrity::Integrity;
+use crate::opening;
+use crate::repository::{IndexOrigin, Repository};
+use crate::tables;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+use std::sync::Arc;
+use survey::Survey;
+
+/// What becomes of pages whose record cannot be had again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unreadable {
+    /// Nothing is changed.
+    Refuse,
+    /// They are forgotten; a crawler will find them again.
+    Forget,
+}
+
+/// Findings: how many, and the first of them in words.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Findings {
+    /// How many.
+    pub count: u64,
+    /// The first of them.
+    pub told: Vec<String>,
+}
+
+/// So many are told one by one.
+const TOLD: usize = 50;
+
+impl Findings {
+    fn note(&mut self, what: impl FnOnce() -> String) {
+        self.count += 1;
+        if self.told.len() < TOLD {
+            self.told.push(what());
+        }
+    }
+}
+
+/// What a repair did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Repair {
+    /// What was wrong and is right now.
+    pub mended: Findings,
+    /// What cannot be had again: forgotten, or the reason why nothing was changed.
+    pub lost: Findings,
+    /// What a check says now; `None` when nothing was changed because of what is lost.
+    pub check: Option<Integrity>,
+}
+
+impl Repair {
+    /// Was the repair refused?
+    pub const fn is_refused(&self) -> bool {
+        self.check.is_none()
+    }
+}
+
+/// Repairs a repository that nobody has open. See the module header.
+///
+/// # Errors
+///
+/// It cannot be opened at all, or the disk refuses.
+pub fn repair_folder(folder: &Path, unreadable: Unreadable) -> Result<Repair, StoreError> {
+    let file = folder.join(tables::FILE);
+    let disk: Arc<dyn Disk> = Arc::new(RealDisk);
+    let mut db = opening::open_file(&file, &disk, Arc::default())?;
+    let settings = opening::read_settings(&db, &file)?;
+    let sound = guarded(|| Ok(db.check_integrity()?)).map_err(|fault| fault.at(&file))?;
+    let mut survey = guarded(|| Survey::of(&db)).map_err(|fault| fault.at(&file))?;
+    if !sound {
+        survey.mended.note(|| "the file's own bookkeeping".into());
+    }
+    if survey.lost.count > 0 && unreadable == Unreadable::Refuse {
+        return Ok(Repair { mended: Findings::default(), lost: survey.lost, check: None });
+    }
+    let index = folder.join(index_file::FILE);
+    if let Err(why) = index_file::load(&*disk, folder, &settings, &survey.counters)
+        && index.exists()
+    {
+        survey.mended.note(|| format!("the index was built again: {why}"));
+    }
+    guarded(|| mend::write(&db, &mut survey)).map_err(|fault| fault.at(&file))?;
+    drop(db);
+    // The records have changed under it.
+    match fs::remove_file(&index) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            return Err(StoreError::Disk { file: index, source: error });
+        }
+        _ => {}
+    }
+    let store = Repository::open(folder, None)?;
+    debug_assert!(matches!(store.index_origin(), IndexOrigin::Rebuilt { .. }));
+    let Survey { mut mended, lost, homeless, mut groups, .. } = survey;
+    let before = store.verify()?;
+    for &group in &before.wrong_groups {
+        if groups.insert(group) {
+            mended.note(|| format!("group {group}: its winner, or who matches it"));
+        }
+    }
+    if !groups.is_empty() || !homeless.is_empty() {
+        store.regroup(groups.into_iter().collect(), homeless)?;
+    }
+    let mut check = store.verify()?;
+    if check.wrong_events {
+        let last = store.stats()?.last_event;
+        store.drop_events(last)?;
+        mended.note(|| {
+            format!(
+                "events up to {last} contradicted the groups and were dropped; whoever follows \
+                 them must read the groups again"
+            )
+        });
+        check = store.verify()?;
+    }
+    Ok(Repair { mended, lost, check: Some(check) })
+}
