@@ -26,13 +26,14 @@
 //! [`page`] is what is known of a page and `codec` its bytes; `tables` is the file. `state` and
 //! `world` are what [`hapax::group::live`] asks for, over those tables. `session` is one
 //! transaction and its operations, `commit` who is in which. [`repository`] ties them together,
-//! [`view`] reads, [`integrity`] checks, `index_file` keeps the index between runs.
+//! [`view`] and [`browse`] read, [`integrity`] checks, `index_file` keeps the index between runs.
 //!
 //! # What this crate does not know
 //!
 //! HTTP, file formats of the outside world, clocks: times come with the pages.
 
 mod backend;
+pub mod browse;
 mod codec;
 mod commit;
 pub mod error;
@@ -47,6 +48,7 @@ mod tables;
 pub mod view;
 mod world;
 
+pub use browse::{GroupSizes, GroupSummary, Member};
 pub use error::StoreError;
 pub use integrity::{Integrity, check_folder};
 pub use page::{Contents, Observation, PageInfo};
