@@ -5,6 +5,7 @@
 //! | `line` | pages on a line, of which only neighbours match |
 //! | `model` | any operations, against the groups in memory |
 //! | `operations` | one behaviour at a time |
+//! | `browsing` | pages by address, groups by number and size |
 //! | `faults` | files that are not what they should be |
 //! | `markets` | what settings do to answers: markets, scopes, repaired groups |
 //! | `repairing` | tables that contradict each other, and their repair |
@@ -16,6 +17,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod bad_disk;
+mod browsing;
 mod faults;
 #[cfg(unix)]
 mod full_disk;

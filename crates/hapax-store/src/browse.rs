@@ -1,0 +1,246 @@
+//! Looking around: pages by the beginning of their address, groups by number and by size.
+//!
+//! What a person or a program pages through. Every answer is of one commit, and as long as its
+//! caller allows; only the largest groups are found by reading a row of every group.
+
+use crate::codec;
+use crate::error::{Fault, Outcome, StoreError, of_groups};
+use crate::repository::Repository;
+use crate::tables;
+use crate::view::View;
+use crate::world::{Pages, Policy, name, page_data};
+use hapax::group::Reason;
+use hapax::group::live::{
+    Bare, GroupId, GroupRecord, GroupState, Likeness, PageId, PageRecord, World,
+};
+use redb::ReadableTable;
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+use std::ops::Bound;
+
+/// A group without its pages.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GroupSummary {
+    /// Its number.
+    pub id: GroupId,
+    /// Winner, counts, radius.
+    pub record: GroupRecord,
+    /// The winner's address.
+    pub winner_url: String,
+}
+
+/// A page of a group, and how it stands to the winner.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Member {
+    /// Its number.
+    pub id: PageId,
+    /// Its address.
+    pub url: String,
+    /// Its place in the groups.
+    pub place: PageRecord,
+    /// How alike it is to the winner; `None` for the winner, and without content.
+    pub likeness: Option<Likeness>,
+    /// Why the winner stays rather than this page.
+    pub reason: Option<Reason>,
+    /// The address it redirects to.
+    pub redirects_to: Option<String>,
+    /// Words of text.
+    pub words: u32,
+    /// Its score, if known.
+    pub score: Option<f64>,
+    /// When it was fetched last.
+    pub fetched: Option<u64>,
+}
+
+/// How many groups have how many members.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GroupSizes {
+    /// The largest groups, largest first, ties by number.
+    pub largest: Vec<GroupSummary>,
+    /// At place `i`, groups of at least `2^i` and fewer than `2^(i+1)` members.
+    pub by_doubling: Vec<u64>,
+}
+
+impl Repository {
+    /// The addresses of pages, `None` for a number that is no page's.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub fn addresses(&self, pages: &[PageId]) -> Result<Vec<Option<String>>, StoreError> {
+        self.ask(|view| {
+            let names = view.tables.open_table(tables::NAMES)?;
+            let of = |page: &PageId| Ok(names.get(page.0)?.map(|row| row.value().to_owned()));
+            pages.iter().map(of).collect()
+        })
+    }
+
+    /// The first `limit` pages in order of address: those that begin with `prefix`, after `after`.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub fn pages_from(
+        &self,
+        prefix: &str,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<(PageId, String)>, StoreError> {
+        self.ask(|view| {
+            let urls = view.tables.open_table(tables::URLS)?;
+            let start = match after {
+                Some(after) if after >= prefix => Bound::Excluded(after),
+                Some(_) | None => Bound::Included(prefix),
+            };
+            let mut found = Vec::new();
+            for row in urls.range::<&str>((start, Bound::Unbounded))?.take(limit) {
+                let (url, page) = row?;
+                if !url.value().starts_with(prefix) {
+                    break;
+                }
+                found.push((PageId(page.value()), url.value().to_owned()));
+            }
+            Ok(found)
+        })
+    }
+
+    /// The group a page is in, also through redirects.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub fn group_of(&self, page: PageId) -> Result<Option<GroupId>, StoreError> {
+        self.ask(|view| Ok(view.groups()?.place(page).map_err(of_groups)?.map(|(group, _)| group)))
+    }
+
+    /// A group by its number.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub fn group_numbered(&self, group: GroupId) -> Result<Option<GroupSummary>, StoreError> {
+        self.ask(|view| {
+            let Some(record) = view.groups()?.state().group(group)? else { return Ok(None) };
+            summary(view, group, record).map(Some)
+        })
+    }
+
+    /// The first `limit` groups after a number, in order of their numbers.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub fn groups_after(
+        &self,
+        after: Option<GroupId>,
+        limit: usize,
+    ) -> Result<Vec<GroupSummary>, StoreError> {
+        self.ask(|view| {
+            let groups = view.tables.open_table(tables::GROUPS)?;
+            let start = after.map_or(Bound::Unbounded, |group| Bound::Excluded(group.0));
+            let rows = groups.range((start, Bound::Unbounded))?.take(limit);
+            rows.map(|row| {
+                let (id, bytes) = row?;
+                summary(view, GroupId(id.value()), record(id.value(), bytes.value())?)
+            })
+            .collect()
+        })
+    }
+
+    /// The largest groups and the sizes of all. Reads a row of every group.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub fn group_sizes(&self, limit: usize) -> Result<GroupSizes, StoreError> {
+        self.ask(|view| {
+            let mut by_doubling = Vec::new();
+            let mut largest = BTreeSet::new();
+            for row in view.tables.open_table(tables::GROUPS)?.iter()? {
+                let (id, bytes) = row?;
+                let members = record(id.value(), bytes.value())?.members.max(1);
+                let class = members.ilog2() as usize;
+                by_doubling.resize(by_doubling.len().max(class + 1), 0);
+                by_doubling[class] += 1;
+                largest.insert((Reverse(members), id.value()));
+                if largest.len() > limit {
+                    largest.pop_last();
+                }
+            }
+            let groups = view.groups()?;
+            let mut found = Vec::new();
+            for (_, id) in largest {
+                if let Some(record) = groups.state().group(GroupId(id))? {
+                    found.push(summary(view, GroupId(id), record)?);
+                }
+            }
+            Ok(GroupSizes { largest: found, by_doubling })
+        })
+    }
+
+    /// The first `limit` pages of a group after a page, in order of their numbers, those that
+    /// redirect into it included. `None` for a number that is no group's.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub fn members(
+        &self,
+        group: GroupId,
+        after: Option<PageId>,
+        limit: usize,
+    ) -> Result<Option<Vec<Member>>, StoreError> {
+        self.ask(|view| {
+            let groups = view.groups()?;
+            let Some(record) = groups.state().group(group)? else { return Ok(None) };
+            let pages = groups.pages(group).map_err(of_groups)?;
+            let shown = pages.into_iter().filter(|page| after.is_none_or(|after| *page > after));
+            let shown = shown.take(limit).map(|page| member(view, &record, page));
+            shown.collect::<Outcome<_>>().map(Some)
+        })
+    }
+}
+
+fn record(id: u32, bytes: &codec::GroupBytes) -> Outcome<GroupRecord> {
+    let damaged = || Fault::Damaged(format!("group {id} cannot be read"));
+    codec::read_group(bytes).ok_or_else(damaged)
+}
+
+fn summary(view: &View, id: GroupId, record: GroupRecord) -> Outcome<GroupSummary> {
+    let winner_url = name(&view.tables.open_table(tables::NAMES)?, record.winner)?;
+    Ok(GroupSummary { id, record, winner_url })
+}
+
+fn member(view: &View, group: &GroupRecord, id: PageId) -> Outcome<Member> {
+    let pages = view.tables.open_table(tables::PAGES)?;
+    let names = view.tables.open_table(tables::NAMES)?;
+    let policy = Policy::of(&view.settings);
+    let index = view.index.clone();
+    let world = Pages { pages: &pages, names: &names, index, policy, recent: None };
+    let no_place = || Fault::Damaged(format!("page {id} has no place"));
+    let place = view.groups()?.state().page(id)?.ok_or_else(no_place)?;
+    let data = page_data(&pages, id)?;
+    let (mut likeness, mut reason, mut redirects_to) = (None, None, None);
+    match place {
+        PageRecord::Content { .. } if id != group.winner => {
+            likeness = Some(world.compare(id, group.winner)?);
+            let (winner, own) = (world.facts(group.winner)?, world.facts(id)?);
+            reason = Some(view.settings.rules.reason(&winner, &own));
+        }
+        PageRecord::Redirects { to } | PageRecord::Bare { why: Bare::Loop { to }, .. } => {
+            redirects_to = Some(name(&names, to)?);
+        }
+        PageRecord::Content { .. } | PageRecord::Bare { .. } => {}
+    }
+    Ok(Member {
+        id,
+        url: name(&names, id)?,
+        place,
+        likeness,
+        reason,
+        redirects_to,
+        words: data.words,
+        score: data.score,
+        fetched: data.fetched,
+    })
+}

@@ -1,0 +1,56 @@
+//! Pages by address, groups by number and size.
+
+use crate::line::{create, page};
+use hapax::group::live::{GroupId, PageId};
+
+#[test]
+fn pages_are_listed_by_the_beginning_of_their_address_from_where_one_left_off() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = create(folder.path());
+    let urls = ["http://a/1", "http://a/2", "http://a/3", "http://b/1"];
+    store.observe_many((0..).map(|n| 5 * n).zip(urls).map(|(n, u)| page(u, n)).collect()).unwrap();
+    let listed = |prefix: &str, after: Option<&str>, limit: usize| -> Vec<String> {
+        let found = store.pages_from(prefix, after, limit).unwrap();
+        found.into_iter().map(|(_, url)| url).collect()
+    };
+    assert_eq!(listed("http://a/", None, 2), urls[..2]);
+    assert_eq!(listed("http://a/", Some("http://a/2"), 2), urls[2..3]);
+    assert_eq!(listed("", None, 9), urls);
+    assert_eq!(listed("http://b/", Some("http://a/9"), 9), urls[3..]);
+    assert!(listed("https:", None, 9).is_empty());
+    let named = store.addresses(&[PageId(3), PageId(99)]).unwrap();
+    assert_eq!(named, [Some(urls[3].to_owned()), None]);
+}
+
+#[test]
+fn groups_are_listed_by_number_and_the_largest_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = create(folder.path());
+    for (url, content) in [("a", 0), ("b", 6), ("b2", 6), ("b3", 7), ("c", 12), ("c2", 12)] {
+        store.observe(page(&format!("http://{url}"), content)).unwrap();
+    }
+    store.redirect("http://old", "http://b2", None).unwrap();
+    let all = store.groups_after(None, 10).unwrap();
+    assert_eq!(all.len(), 3);
+    assert_eq!(store.groups_after(Some(all[0].id), 1).unwrap(), all[1..2]);
+    let sizes = store.group_sizes(2).unwrap();
+    let largest: Vec<&str> = sizes.largest.iter().map(|group| &*group.winner_url).collect();
+    assert_eq!(largest, ["http://b", "http://c"]);
+    assert_eq!(sizes.by_doubling, [1, 2]);
+
+    let group = store.group_of(store.page("http://old").unwrap().unwrap().id).unwrap().unwrap();
+    assert_eq!(store.group_numbered(group).unwrap().unwrap(), sizes.largest[0]);
+    let members = store.members(group, None, 10).unwrap().unwrap();
+    let told: Vec<(&str, Option<u8>, Option<&str>)> = members
+        .iter()
+        .map(|m| (&*m.url, m.likeness.map(|l| l.distance), m.redirects_to.as_deref()))
+        .collect();
+    assert_eq!(told[0], ("http://b", None, None));
+    assert_eq!(told[1], ("http://b2", Some(0), None));
+    assert_eq!((told[2].0, told[2].2), ("http://b3", None));
+    assert_eq!(told[3], ("http://old", None, Some("http://b2")));
+    assert!(members[0].reason.is_none() && members[1].reason.is_some());
+    assert_eq!(store.members(group, Some(members[2].id), 9).unwrap().unwrap(), members[3..]);
+    assert_eq!(store.members(GroupId(77), None, 1).unwrap(), None);
+    assert_eq!(store.group_numbered(GroupId(77)).unwrap(), None);
+}
