@@ -336,7 +336,7 @@ mod tests {
     fn an_empty_policy_is_the_default_one() {
         let policy = Policy::from_toml("").unwrap();
         let judging = policy.for_query(1, 50);
-        assert_eq!(u32::from(judging.within.bits()), DEFAULT_WITHIN);
+        assert_eq!(judging.within.bits(), DEFAULT_WITHIN);
         assert_eq!((judging.results, judging.remove), (DEFAULT_RESULTS, true));
         assert_eq!(policy.min_similarity, Some(DEFAULT_MIN_SIMILARITY));
         assert!(policy.may_go("example.org", Some(1e9)));
