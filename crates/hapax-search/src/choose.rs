@@ -1,0 +1,168 @@
+//! Which queries to process, and in which order, when not all can be.
+//!
+//! By frequency, the most popular queries come first, and many of them show the same documents
+//! ("BASKETBALL GAME" and "NBA", says the paper). The overlap-aware order takes the query next
+//! whose results bring the most documents not examined yet, weighed by how often it is asked.
+//!
+//! Results are looked at as sketches: of the documents found, only those whose hash falls below
+//! a bound are kept, so that a sketch of all queries takes a fixed share of the memory of their
+//! results. New documents are counted in the sample and scaled up.
+//!
+//! Gains only shrink while documents are examined, so a heap with lazily renewed gains finds the
+//! greedy order without looking at all queries in every step.
+//!
+//! Source: Pi et al. 2009, section IV and Figure 7; lazy greedy choice: Minoux 1978.
+
+use std::collections::{BTreeSet, BinaryHeap};
+
+use crate::engine::DocumentId;
+
+/// The results of a query, for choosing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ResultSketch {
+    /// How often the query is asked.
+    pub count: u64,
+    /// Documents found that are in the sample.
+    pub sampled: Vec<DocumentId>,
+}
+
+/// Which documents are in the sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// One document of so many.
+    pub one_of: u32,
+}
+
+impl Sample {
+    /// Is this document in the sample?
+    pub fn holds(self, id: DocumentId) -> bool {
+        // The finaliser of SplitMix: neighbouring numbers fall anywhere.
+        let mut z = id.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)).is_multiple_of(u64::from(self.one_of.max(1)))
+    }
+
+    /// The sketch of a query's results.
+    pub fn sketch(self, count: u64, results: &[DocumentId]) -> ResultSketch {
+        let sampled = results.iter().copied().filter(|&id| self.holds(id)).collect();
+        ResultSketch { count, sampled }
+    }
+}
+
+/// A query in the chosen order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chosen {
+    /// Its place among those given.
+    pub query: usize,
+    /// Documents it brings that none before it brought, in the sample.
+    pub fresh: u64,
+}
+
+/// Documents that each query brings when they are processed as given.
+pub fn in_order(queries: &[ResultSketch]) -> Vec<Chosen> {
+    let mut examined = BTreeSet::new();
+    let fresh = |query: &ResultSketch, examined: &mut BTreeSet<DocumentId>| {
+        query.sampled.iter().filter(|&&id| examined.insert(id)).count() as u64
+    };
+    let queries = queries.iter().enumerate();
+    queries.map(|(query, sketch)| Chosen { query, fresh: fresh(sketch, &mut examined) }).collect()
+}
+
+/// The greedy order: at each step the query with the largest product of count and fresh documents;
+/// of equal ones the first given. Queries that bring nothing come last, as given.
+pub fn by_fresh_documents(queries: &[ResultSketch]) -> Vec<Chosen> {
+    let gain = |count: u64, fresh: u64| u128::from(count) * u128::from(fresh);
+    // (gain when last looked at, earlier first, examined documents then)
+    let mut heap: BinaryHeap<(u128, std::cmp::Reverse<usize>, usize)> = queries
+        .iter()
+        .enumerate()
+        .map(|(at, query)| {
+            (gain(query.count, query.sampled.len() as u64), std::cmp::Reverse(at), usize::MAX)
+        })
+        .collect();
+    let mut examined: BTreeSet<DocumentId> = BTreeSet::new();
+    let mut order = Vec::with_capacity(queries.len());
+    while let Some((_, std::cmp::Reverse(at), seen)) = heap.pop() {
+        let query = &queries[at];
+        let fresh: BTreeSet<DocumentId> =
+            query.sampled.iter().copied().filter(|id| !examined.contains(id)).collect();
+        if seen == examined.len() {
+            order.push(Chosen { query: at, fresh: fresh.len() as u64 });
+            examined.extend(fresh);
+        } else {
+            let renewed = gain(query.count, fresh.len() as u64);
+            heap.push((renewed, std::cmp::Reverse(at), examined.len()));
+        }
+    }
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn sketches() -> impl Strategy<Value = Vec<ResultSketch>> {
+        let query = (0u64..6, vec(0u64..20, 0..12)).prop_map(|(count, ids)| ResultSketch {
+            count,
+            sampled: ids.into_iter().map(DocumentId).collect(),
+        });
+        vec(query, 0..12)
+    }
+
+    /// Looks at every query in every step.
+    fn slowly(queries: &[ResultSketch]) -> Vec<Chosen> {
+        let mut examined: BTreeSet<DocumentId> = BTreeSet::new();
+        let mut left: Vec<usize> = (0..queries.len()).collect();
+        let mut order = Vec::new();
+        while !left.is_empty() {
+            let fresh = |at: usize| {
+                let all: BTreeSet<_> = queries[at].sampled.iter().copied().collect();
+                all.difference(&examined).count() as u64
+            };
+            let best = (0..left.len())
+                .max_by_key(|&i| (queries[left[i]].count * fresh(left[i]), std::cmp::Reverse(i)))
+                .unwrap();
+            let query = left.remove(best);
+            order.push(Chosen { query, fresh: fresh(query) });
+            examined.extend(queries[query].sampled.iter().copied());
+        }
+        order
+    }
+
+    proptest! {
+        #[test]
+        fn the_lazy_order_is_the_greedy_one(queries in sketches()) {
+            prop_assert_eq!(by_fresh_documents(&queries), slowly(&queries));
+        }
+
+        #[test]
+        fn both_orders_bring_the_same_documents_in_the_end(queries in sketches()) {
+            let total = |order: Vec<Chosen>| order.iter().map(|chosen| chosen.fresh).sum::<u64>();
+            prop_assert_eq!(total(in_order(&queries)), total(by_fresh_documents(&queries)));
+        }
+    }
+
+    #[test]
+    fn a_popular_query_that_shows_the_same_documents_waits() {
+        let sample = Sample { one_of: 1 };
+        let results = |ids: std::ops::Range<u64>| ids.map(DocumentId).collect::<Vec<_>>();
+        let queries = [
+            sample.sketch(100, &results(0..10)),
+            sample.sketch(90, &results(0..9)),
+            sample.sketch(10, &results(20..30)),
+        ];
+        let order: Vec<usize> = by_fresh_documents(&queries).iter().map(|it| it.query).collect();
+        assert_eq!(order, [0, 2, 1]);
+    }
+
+    #[test]
+    fn a_sample_holds_about_its_share_of_documents() {
+        let sample = Sample { one_of: 16 };
+        let held = (0..160_000).filter(|&id| sample.holds(DocumentId(id))).count();
+        assert!((9_500..10_500).contains(&held), "{held}");
+    }
+}

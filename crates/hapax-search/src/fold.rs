@@ -1,0 +1,231 @@
+//! The duplicates inside one list of results.
+//!
+//! All pairs within the bound are found by comparing everything with everything: a thousand
+//! fingerprints are half a million comparisons, less than a tenth of what retrieving them took.
+//! Pairs are confirmed by sketches, grouped without chains, and the winner of each group is chosen
+//! by the policy's rules.
+//!
+//! # What it promises
+//!
+//! A result goes only for one that stays and that it matches itself. Protected results stay, as
+//! do so many as the policy leaves; of those that could go, the last in the list go first.
+//!
+//! Source: Pi et al. 2009, II.B and II.C.
+
+use hapax::fingerprint::{Fingerprint, MaxDistance};
+use hapax::group::{BatchError, BatchInput, Grouping, NearPair, PageFacts, Reason};
+
+use crate::engine::{DocumentFacts, DocumentId};
+use crate::policy::Policy;
+
+/// Two results, by their places in the list, and the bits between them.
+pub type Proposal = (u32, u32, u8);
+
+/// A result that may go.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Folded {
+    /// Its place in what was given.
+    pub place: u32,
+    /// The place of the one that stays.
+    pub winner: u32,
+    /// Bits between them.
+    pub distance: u8,
+    /// How alike they are.
+    pub similarity: f32,
+    /// Why the other one stays.
+    pub reason: Reason,
+}
+
+/// All pairs of results within the bound, in the order of their places.
+pub fn propose(fingerprints: &[Option<Fingerprint>], within: MaxDistance) -> Vec<Proposal> {
+    // Those that cannot be judged are left out first, so that the loop compares plain numbers.
+    let judged: Vec<(u64, u32)> = (0..)
+        .zip(fingerprints)
+        .filter_map(|(place, fingerprint)| Some(((*fingerprint)?.to_bits(), place)))
+        .collect();
+    let bits: Vec<u64> = judged.iter().map(|&(bits, _)| bits).collect();
+    let bound = within.bits();
+    let mut pairs = Vec::new();
+    for (at, &a) in bits.iter().enumerate() {
+        for (ahead, &b) in bits[at + 1..].iter().enumerate() {
+            let distance = (a ^ b).count_ones();
+            if distance <= bound {
+                pairs.push((judged[at].1, judged[at + 1 + ahead].1, distance as u8));
+            }
+        }
+    }
+    pairs
+}
+
+/// What may go of the documents that are in some proposal, in the order of the results. Places in `pairs` and in the answer are
+/// places in `facts`; `left` is how many results there would be without any of them.
+///
+/// # Errors
+///
+/// A pair names a place that is not there.
+pub fn fold(
+    ids: &[DocumentId],
+    facts: &[DocumentFacts],
+    pairs: &[Proposal],
+    left: usize,
+    policy: &Policy,
+) -> Result<Vec<Folded>, BatchError> {
+    let confirmed: Vec<NearPair> =
+        pairs.iter().filter_map(|pair| confirm(facts, pair, policy)).collect();
+    let pages = competitors(ids, facts);
+    let input = BatchInput { pages: &pages, pairs: &confirmed, ..BatchInput::default() };
+    let grouping = Grouping::of(&policy.keep, &input)?;
+    let mut folded: Vec<Folded> = (0..facts.len() as u32)
+        .filter_map(|place| {
+            let placement = grouping.placements()[place as usize];
+            let page = &pages[place as usize];
+            let may_go = placement.outcome.removable() && policy.may_go(page.host(), page.score);
+            let reason = may_go.then(|| grouping.reason(&policy.keep, &pages, place)).flatten()?;
+            let winner = grouping.winner(place);
+            let similarity = placement.similarity;
+            Some(Folded { place, winner, distance: placement.distance, similarity, reason })
+        })
+        .collect();
+    let most = (facts.len() + left).saturating_sub(policy.least_left);
+    let spared = folded.len().saturating_sub(most);
+    folded.drain(..spared);
+    Ok(folded)
+}
+
+/// Documents as the rules see them.
+pub(crate) fn competitors<'a>(
+    ids: &[DocumentId],
+    facts: &'a [DocumentFacts],
+) -> Vec<PageFacts<'a>> {
+    let page = |(id, facts): (&DocumentId, &'a DocumentFacts)| PageFacts {
+        url: facts.url.as_str().into(),
+        id: id.0,
+        score: facts.score,
+        fetched: facts.fetched,
+        words: facts.words,
+        ..PageFacts::default()
+    };
+    ids.iter().zip(facts).map(page).collect()
+}
+
+fn confirm(facts: &[DocumentFacts], pair: &Proposal, policy: &Policy) -> Option<NearPair> {
+    let &(a, b, distance) = pair;
+    let similarity = match policy.min_similarity {
+        None => 1.0 - f32::from(distance) / 64.0,
+        Some(least) => {
+            let [a, b] = [a, b].map(|place| facts.get(place as usize)?.sketch.as_ref());
+            let estimate = a?.estimate(b?);
+            (estimate.jaccard >= least).then_some(estimate.jaccard as f32)?
+        }
+    };
+    Some(NearPair { a, b, distance, similarity })
+}
+
+#[cfg(test)]
+mod tests {
+    use hapax::fingerprint::Fingerprinter;
+    use hapax::fingerprint::Recipe;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn document(url: &str, score: f64, text: &str) -> DocumentFacts {
+        let recipe = Recipe::built_in("web-1").unwrap();
+        let mut fingerprinter = Fingerprinter::new(recipe, None).unwrap();
+        let imprint = fingerprinter.text(text).unwrap();
+        DocumentFacts {
+            name: url.to_owned(),
+            url: url.to_owned(),
+            sketch: imprint.mark.map(|mark| mark.sketch),
+            score: Some(score),
+            words: 10,
+            fetched: None,
+        }
+    }
+
+    fn same(urls: &[(&str, f64)]) -> Vec<DocumentFacts> {
+        let text = "one page that is found at several addresses with the very same words in it";
+        urls.iter().map(|&(url, score)| document(url, score, text)).collect()
+    }
+
+    fn folded(
+        facts: &[DocumentFacts],
+        pairs: &[Proposal],
+        left: usize,
+        policy: &Policy,
+    ) -> Result<Vec<Folded>, BatchError> {
+        let ids: Vec<DocumentId> = (0..facts.len() as u64).map(DocumentId).collect();
+        fold(&ids, facts, pairs, left, policy)
+    }
+
+    fn places(folded: &[Folded]) -> Vec<(u32, u32)> {
+        folded.iter().map(|folded| (folded.place, folded.winner)).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn proposals_are_all_pairs_within_the_bound(
+            bits in vec(proptest::option::of(0u64..1 << 12), 0..60),
+            within in 0u8..6,
+        ) {
+            let within = MaxDistance::new(within).unwrap();
+            let fingerprints: Vec<_> =
+                bits.iter().map(|bits| bits.map(Fingerprint::from_bits)).collect();
+            let mut expected = Vec::new();
+            for (a, first) in fingerprints.iter().enumerate() {
+                for (b, second) in fingerprints.iter().enumerate().skip(a + 1) {
+                    if let (Some(first), Some(second)) = (first, second)
+                        && within.admits(first.distance(*second))
+                    {
+                        expected.push((a as u32, b as u32, first.distance(*second) as u8));
+                    }
+                }
+            }
+            prop_assert_eq!(propose(&fingerprints, within), expected);
+        }
+    }
+
+    #[test]
+    fn the_copy_with_the_highest_score_stays() {
+        let facts =
+            same(&[("http://a.test/", 0.1), ("http://b.test/", 0.9), ("http://c.test/", 0.5)]);
+        let pairs = [(0, 1, 0), (0, 2, 0), (1, 2, 0)];
+        let folded = folded(&facts, &pairs, 0, &Policy::default()).unwrap();
+        assert_eq!(places(&folded), [(0, 1), (2, 1)]);
+        assert!(folded[0].reason.to_string().starts_with("score"));
+    }
+
+    #[test]
+    fn near_fingerprints_of_different_texts_are_not_confirmed() {
+        let mut facts = same(&[("http://a.test/", 0.1)]);
+        facts.push(document(
+            "http://b.test/",
+            0.9,
+            "quite another text about something else altogether, which happens",
+        ));
+        assert!(folded(&facts, &[(0, 1, 2)], 0, &Policy::default()).unwrap().is_empty());
+        let unconfirmed = Policy::from_toml("confirm = false").unwrap();
+        assert_eq!(places(&folded(&facts, &[(0, 1, 2)], 0, &unconfirmed).unwrap()), [(0, 1)]);
+    }
+
+    #[test]
+    fn a_result_that_matches_only_one_that_goes_stays() {
+        let facts =
+            same(&[("http://a.test/", 0.9), ("http://b.test/", 0.5), ("http://c.test/", 0.1)]);
+        let folded = folded(&facts, &[(0, 1, 3), (1, 2, 3)], 0, &Policy::default()).unwrap();
+        assert_eq!(places(&folded), [(1, 0)]);
+    }
+
+    #[test]
+    fn protected_hosts_and_the_least_that_is_left_stay() {
+        let facts =
+            same(&[("http://a.test/", 0.9), ("http://b.test/", 0.5), ("http://c.test/", 0.1)]);
+        let pairs = [(0, 1, 0), (0, 2, 0), (1, 2, 0)];
+        let policy = Policy::from_toml("always-keep = [\"b.test\"]").unwrap();
+        assert_eq!(places(&folded(&facts, &pairs, 0, &policy).unwrap()), [(2, 0)]);
+        let policy = Policy::from_toml("least-left = 2").unwrap();
+        assert_eq!(places(&folded(&facts, &pairs, 0, &policy).unwrap()), [(2, 0)]);
+        assert_eq!(places(&folded(&facts, &pairs, 5, &policy).unwrap()), [(1, 0), (2, 0)]);
+    }
+}

@@ -1,0 +1,29 @@
+//! Duplicates where people look first: inside the results of the queries they really ask.
+//!
+//! ```text
+//!   search log --rank--> queries --policy--> top results --fold--> marks --settle--> removals
+//!   links --PageRank--> scores ----------------------------^
+//! ```
+//!
+//! # Reading order
+//!
+//! [`rank`] gives every page an authority. [`log`] turns what people typed into ranked queries,
+//! [`policy`] says how strictly the results of each are judged. [`fold`](mod@fold) finds the
+//! duplicates inside one list of results; [`job`] does so for all queries, one after the other or
+//! all at once. [`choose`] orders queries so that each brings documents not yet examined.
+//!
+//! # What this crate does not know
+//!
+//! HTTP, arguments, and how a search engine works: it is asked through [`Engine`].
+//!
+//! Source: Pi et al. 2009.
+
+pub mod choose;
+pub mod engine;
+pub mod fold;
+pub mod job;
+pub mod log;
+pub mod policy;
+pub mod rank;
+
+pub use engine::{DocumentFacts, DocumentId, Engine, Removing, Results};

@@ -1,0 +1,147 @@
+//! Links between pages that have names, as people keep them: a line for each link, `from<TAB>to`.
+//!
+//! Names are taken as they are. Pages are numbered in the order in which they are first named.
+
+use std::io::BufRead;
+
+use super::graph::{Graph, GraphError};
+
+/// A name to number and back.
+#[expect(clippy::disallowed_types, reason = "looked up only, never gone through")]
+type Numbers = std::collections::HashMap<Box<str>, u32>;
+
+/// Links on their way into a [`Graph`].
+#[derive(Clone, Debug, Default)]
+pub struct NamedLinks {
+    numbers: Numbers,
+    names: Vec<Box<str>>,
+    links: Vec<(u32, u32)>,
+}
+
+/// Why links could not be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LinksError {
+    /// A line that is not two names.
+    #[error("line {line}: {found} columns; a link is two names with a tab between them")]
+    Columns {
+        /// From 1.
+        line: u64,
+        /// How many there are.
+        found: usize,
+    },
+    /// Reading failed, or it is not UTF-8.
+    #[error("line {line} cannot be read")]
+    Read {
+        /// From 1.
+        line: u64,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// Too many pages.
+    #[error(transparent)]
+    Graph(#[from] GraphError),
+}
+
+impl NamedLinks {
+    /// Nothing yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The number of a page, a new one if it was not named before.
+    pub fn page(&mut self, name: &str) -> Result<u32, GraphError> {
+        if let Some(&number) = self.numbers.get(name) {
+            return Ok(number);
+        }
+        let nodes = self.names.len();
+        let number = u32::try_from(nodes)
+            .ok()
+            .filter(|&number| number < u32::MAX)
+            .ok_or(GraphError::TooManyPages { nodes })?;
+        self.names.push(name.into());
+        self.numbers.insert(name.into(), number);
+        Ok(number)
+    }
+
+    /// Adds a link.
+    ///
+    /// # Errors
+    ///
+    /// There are too many pages.
+    pub fn link(&mut self, from: &str, to: &str) -> Result<(), GraphError> {
+        let link = (self.page(from)?, self.page(to)?);
+        self.links.push(link);
+        Ok(())
+    }
+
+    /// Adds the links of a text: lines of two names with a tab between them. Empty lines and lines
+    /// that begin with `#` are passed, as is a first line `src dst` or `from to`.
+    ///
+    /// # Errors
+    ///
+    /// A line is something else. Links before it have been added.
+    pub fn read_tsv(&mut self, mut text: impl BufRead) -> Result<(), LinksError> {
+        let mut line = String::new();
+        for number in 1.. {
+            line.clear();
+            let read = text.read_line(&mut line);
+            if read.map_err(|source| LinksError::Read { line: number, source })? == 0 {
+                break;
+            }
+            let row = line.trim_end_matches(['\n', '\r']);
+            if row.is_empty() || row.starts_with('#') {
+                continue;
+            }
+            let Some((from, to)) = row.split_once('\t').filter(|(_, to)| !to.contains('\t')) else {
+                let found = row.split('\t').count();
+                return Err(LinksError::Columns { line: number, found });
+            };
+            if number == 1 && matches!((from, to), ("src", "dst") | ("from", "to")) {
+                continue;
+            }
+            self.link(from, to)?;
+        }
+        Ok(())
+    }
+
+    /// The names of the pages, by number.
+    pub fn names(&self) -> &[Box<str>] {
+        &self.names
+    }
+
+    /// The graph of all links so far.
+    ///
+    /// # Errors
+    ///
+    /// There are too many pages.
+    pub fn graph(&self) -> Result<Graph, GraphError> {
+        Graph::new(self.names.len(), &self.links)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_of_links_becomes_a_graph_with_names() {
+        let mut links = NamedLinks::new();
+        links.read_tsv("src\tdst\r\na\tb\n\n# both ways\nb\ta\nc\ta".as_bytes()).unwrap();
+        assert_eq!(links.names().iter().map(AsRef::as_ref).collect::<Vec<_>>(), ["a", "b", "c"]);
+        let graph = links.graph().unwrap();
+        assert_eq!(graph.sources(0), [1, 2]);
+        assert_eq!(graph.sources(1), [0]);
+    }
+
+    #[test]
+    fn a_broken_line_is_named() {
+        let broken = |text: &[u8]| NamedLinks::new().read_tsv(text).unwrap_err().to_string();
+        assert_eq!(
+            broken(b"a\tb\na b"),
+            "line 2: 1 columns; a link is two names with a tab between them"
+        );
+        assert!(broken(b"a\tb\tc").starts_with("line 1: 3 columns"));
+        assert_eq!(broken(b"a\tb\n\xff\tb"), "line 2 cannot be read");
+    }
+}
