@@ -25,4 +25,5 @@ pub mod hamming;
 pub mod index;
 pub mod join;
 pub mod page;
+pub mod partition;
 pub mod text;

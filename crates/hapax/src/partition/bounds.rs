@@ -1,0 +1,168 @@
+//! How far apart the lengths of near-duplicates can be.
+//!
+//! If the Jaccard similarity of two pages' k-word shingles is above *tau*, the number of their
+//! shingles differs at most by that factor. Lengths in one dimension follow it up to two deviations:
+//! *epsilon*, by which the number of distinct shingles of a page differs from its number of words,
+//! and *delta*, by which its words are spread unevenly over the dimensions. Together they enlarge
+//! the range by `rho = (1+delta)(1+epsilon) / ((1-delta)(1-epsilon))`, and only pages with
+//! `L tau / rho < L' < L rho / tau` in every dimension can be near-duplicates.
+//!
+//! The bound with the largest deviations of a sample is safe and useless, since short pages are
+//! spread very unevenly; [`Deviations`] therefore takes those that a share of pages stays within.
+//! The paper used a rho between 1 and 1.3.
+//!
+//! Source: Zhu et al. 2012, 4.1 and 4.2, expression 1.
+
+use super::PartitionError;
+use super::dictionary::LengthVector;
+
+/// The range of lengths of near-duplicates.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bounds {
+    factor: f64,
+}
+
+impl Bounds {
+    /// Of pages with a similarity above `tau`, enlarged by `rho`.
+    ///
+    /// # Errors
+    ///
+    /// `tau` is not above 0 and at most 1, or `rho` is less than 1.
+    pub fn new(tau: f64, rho: f64) -> Result<Self, PartitionError> {
+        if tau.is_nan() || tau <= 0.0 || tau > 1.0 {
+            return Err(PartitionError::Similarity { given: tau });
+        }
+        if !rho.is_finite() || rho < 1.0 {
+            return Err(PartitionError::Enlargement { given: rho });
+        }
+        Ok(Self { factor: rho / tau })
+    }
+
+    /// The lengths that near-duplicates of a page with this length can have, both ends inclusive.
+    /// A page without words in a dimension counts as one with one.
+    pub fn range(&self, length: u32) -> (u32, u32) {
+        let most = f64::from(length.max(1)) * self.factor;
+        let least = f64::from(length) / self.factor;
+        // The range is open: a length exactly at its end is outside, unless it is the page's own.
+        let above = least.floor() as u32 + u32::from(length > 0);
+        let below = (most.ceil() as u32).saturating_sub(1);
+        (above.min(length), below.max(length))
+    }
+}
+
+/// How far pages deviate from what the bound assumes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Deviations {
+    /// Of the number of shingles from the number of words.
+    pub epsilon: f64,
+    /// Of the words in a dimension from their even share.
+    pub delta: f64,
+}
+
+impl Deviations {
+    /// The deviations that a share of the sampled pages stay within: lengths, and the number of
+    /// distinct shingles of each page. Pages without words, or without any in some dimension, are
+    /// left out.
+    ///
+    /// # Errors
+    ///
+    /// No page is left.
+    pub fn sampled(
+        pages: impl IntoIterator<Item = (LengthVector, u32)>,
+        share: f64,
+    ) -> Result<Self, PartitionError> {
+        let (mut epsilons, mut deltas) = (Vec::new(), Vec::new());
+        for (lengths, shingles) in pages {
+            let words = lengths.total() as f64;
+            let dimensions = lengths.lengths().len() as f64;
+            if lengths.lengths().contains(&0) {
+                continue;
+            }
+            epsilons.push((f64::from(shingles) / words - 1.0).abs());
+            let delta = |&length: &u32| (words / (dimensions * f64::from(length)) - 1.0).abs();
+            deltas.push(lengths.lengths().iter().map(delta).fold(0.0, f64::max));
+        }
+        let mut quantile = |values: &mut Vec<f64>| {
+            values.sort_unstable_by(f64::total_cmp);
+            let at = (share.clamp(0.0, 1.0) * (values.len().saturating_sub(1)) as f64).round();
+            values.get(at as usize).copied().ok_or(PartitionError::NoSample)
+        };
+        Ok(Self { epsilon: quantile(&mut epsilons)?, delta: quantile(&mut deltas)? })
+    }
+
+    /// The enlarging factor; infinite when a deviation is total.
+    pub fn rho(&self) -> f64 {
+        let of = |deviation: f64| match deviation < 1.0 {
+            true => (1.0 + deviation) / (1.0 - deviation),
+            false => f64::INFINITY,
+        };
+        of(self.delta) * of(self.epsilon)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_range_holds_the_page_itself_and_lengths_inside_the_open_interval(
+            length in 0u32..5000,
+            other in 0u32..8000,
+            tau in 0.5f64..=1.0,
+            rho in 1.0f64..1.5,
+        ) {
+            let bounds = Bounds::new(tau, rho).unwrap();
+            let (from, to) = bounds.range(length);
+            prop_assert!(from <= length && length <= to);
+            let inside = f64::from(other) > f64::from(length) * tau / rho
+                && f64::from(other) < f64::from(length) * rho / tau;
+            if inside {
+                prop_assert!((from..=to).contains(&other), "{other} not in {from}..={to}");
+            }
+        }
+
+        #[test]
+        fn ranges_meet_from_both_sides(a in 1u32..5000, b in 1u32..5000, rho in 1.0f64..1.4) {
+            let bounds = Bounds::new(0.8, rho).unwrap();
+            let holds = |x: u32, y: u32| {
+                let (from, to) = bounds.range(x);
+                (from..=to).contains(&y)
+            };
+            // A length at the very end of the interval may fall on either side by rounding.
+            let ratio = f64::from(a.max(b)) / f64::from(a.min(b));
+            prop_assume!((ratio * 0.8 / rho - 1.0).abs() > 1e-9);
+            prop_assert_eq!(holds(a, b), holds(b, a));
+        }
+    }
+
+    #[test]
+    fn the_example_of_the_paper_holds() {
+        // Figure 2: A = (280, 500) at tau = 0.9 can have duplicates above 300 in dimension one.
+        let bounds = Bounds::new(0.9, 1.0).unwrap();
+        assert_eq!(bounds.range(100), (91, 111));
+        let (from, to) = bounds.range(280);
+        assert!(from < 300 && to >= 300);
+    }
+
+    #[test]
+    fn deviations_are_quantiles_of_the_sample() {
+        let page = |lengths: &[u32], shingles| (LengthVector::new(lengths).unwrap(), shingles);
+        let even = Deviations::sampled([page(&[50, 50], 100)], 1.0).unwrap();
+        assert_eq!((even.epsilon, even.delta, even.rho()), (0.0, 0.0, 1.0));
+        let pages = [page(&[50, 50], 100), page(&[40, 60], 80), page(&[0, 9], 9)];
+        let all = Deviations::sampled(pages, 1.0).unwrap();
+        assert!((all.epsilon - 0.2).abs() < 1e-12 && (all.delta - 0.25).abs() < 1e-12);
+        assert!((all.rho() - 1.25 / 0.75 * 1.2 / 0.8).abs() < 1e-12);
+        assert_eq!(Deviations::sampled(pages, 0.0).unwrap(), even);
+        assert_eq!(Deviations::sampled([], 0.5), Err(PartitionError::NoSample));
+    }
+
+    #[test]
+    fn values_out_of_range_are_refused() {
+        assert!(Bounds::new(0.0, 1.0).is_err() && Bounds::new(1.1, 1.0).is_err());
+        assert!(Bounds::new(0.9, 0.9).is_err() && Bounds::new(0.9, f64::NAN).is_err());
+    }
+}

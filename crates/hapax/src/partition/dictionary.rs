@@ -1,0 +1,174 @@
+//! Words into dimensions.
+//!
+//! A sub-dictionary is chosen by the hash of a word, or, for words that are common in a sample, so
+//! that all dimensions get about the same number of occurrences: with hashes alone one dimension
+//! gets "the" and is longer than the others.
+//!
+//! Source: Zhu et al. 2012, 4.1; the balanced choice is ours.
+
+use super::PartitionError;
+
+/// The most dimensions. More than three bring little (Zhu et al. 2012, 6.1).
+pub const MOST_DIMENSIONS: usize = 4;
+
+/// Common words that are placed one by one; the rest goes by hash.
+const PLACED: usize = 1 << 16;
+
+/// Occurrences of words in each sub-dictionary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LengthVector {
+    lengths: [u32; MOST_DIMENSIONS],
+    dimensions: u8,
+}
+
+impl LengthVector {
+    /// From lengths.
+    ///
+    /// # Errors
+    ///
+    /// There are none, or too many.
+    pub fn new(lengths: &[u32]) -> Result<Self, PartitionError> {
+        let dimensions = checked(lengths.len())?;
+        let mut all = [0; MOST_DIMENSIONS];
+        all[..lengths.len()].copy_from_slice(lengths);
+        Ok(Self { lengths: all, dimensions })
+    }
+
+    /// One for each dimension.
+    pub fn lengths(&self) -> &[u32] {
+        &self.lengths[..usize::from(self.dimensions)]
+    }
+
+    /// Words in all.
+    pub fn total(&self) -> u64 {
+        self.lengths().iter().map(|&length| u64::from(length)).sum()
+    }
+}
+
+/// Which dimension a word belongs to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dictionary {
+    dimensions: u8,
+    /// Words that are placed, by hash.
+    placed: Vec<(u64, u8)>,
+}
+
+impl Dictionary {
+    /// All words by their hashes.
+    ///
+    /// # Errors
+    ///
+    /// Too many dimensions, or none.
+    pub fn by_hash(dimensions: usize) -> Result<Self, PartitionError> {
+        Ok(Self { dimensions: checked(dimensions)?, placed: Vec::new() })
+    }
+
+    /// The commonest words of a sample so that dimensions get equally many occurrences, all others
+    /// by their hashes. `counts` are words and how often each occurs, every word once.
+    ///
+    /// # Errors
+    ///
+    /// Too many dimensions, or none.
+    pub fn balanced(
+        dimensions: usize,
+        counts: impl IntoIterator<Item = (u64, u64)>,
+    ) -> Result<Self, PartitionError> {
+        let mut dictionary = Self::by_hash(dimensions)?;
+        let mut counts: Vec<(u64, u64)> = counts.into_iter().collect();
+        counts.sort_unstable_by_key(|&(word, count)| (std::cmp::Reverse(count), word));
+        let rare = counts.split_off(counts.len().min(PLACED));
+        // Rare words have their dimensions already; the common ones even that out.
+        let mut loads = [0u64; MOST_DIMENSIONS];
+        for (word, count) in rare {
+            loads[usize::from(dictionary.dimension(word))] += count;
+        }
+        for (word, count) in counts {
+            let lightest = (0..dimensions).min_by_key(|&at| loads[at]).unwrap_or(0);
+            loads[lightest] += count;
+            dictionary.placed.push((word, lightest as u8));
+        }
+        dictionary.placed.sort_unstable();
+        Ok(dictionary)
+    }
+
+    /// How many dimensions there are.
+    pub fn dimensions(&self) -> usize {
+        usize::from(self.dimensions)
+    }
+
+    /// The dimension of a word.
+    pub fn dimension(&self, word: u64) -> u8 {
+        match self.placed.binary_search_by_key(&word, |&(placed, _)| placed) {
+            Ok(at) => self.placed[at].1,
+            // The upper half of a product: no dimension is preferred, and no division is needed.
+            Err(_) => ((u128::from(word) * u128::from(self.dimensions)) >> 64) as u8,
+        }
+    }
+
+    /// The lengths of a page, from the hashes of its words, repetitions included.
+    pub fn lengths(&self, words: &[u64]) -> LengthVector {
+        let mut lengths = [0u32; MOST_DIMENSIONS];
+        for &word in words {
+            let length = &mut lengths[usize::from(self.dimension(word))];
+            *length = length.saturating_add(1);
+        }
+        LengthVector { lengths, dimensions: self.dimensions }
+    }
+}
+
+fn checked(dimensions: usize) -> Result<u8, PartitionError> {
+    match dimensions {
+        1..=MOST_DIMENSIONS => Ok(dimensions as u8),
+        given => Err(PartitionError::Dimensions { given }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn every_word_counts_in_exactly_one_dimension(
+            words in vec(any::<u64>(), 0..100),
+            dimensions in 1usize..=MOST_DIMENSIONS,
+        ) {
+            let counts = words.iter().take(10).map(|&word| (word, 3));
+            let balanced = Dictionary::balanced(dimensions, counts).unwrap();
+            for dictionary in [Dictionary::by_hash(dimensions).unwrap(), balanced] {
+                let lengths = dictionary.lengths(&words);
+                prop_assert_eq!(lengths.lengths().len(), dimensions);
+                prop_assert_eq!(lengths.total(), words.len() as u64);
+            }
+        }
+    }
+
+    #[test]
+    fn common_words_are_spread_so_that_dimensions_are_equally_long() {
+        // Zipf: the n-th word occurs 10,000 / n times.
+        let word = |n: u64| n.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let counts: Vec<(u64, u64)> = (1..1000).map(|n| (word(n), 10_000 / n)).collect();
+        let loads = |dictionary: &Dictionary| {
+            let mut loads = [0u64; 3];
+            for &(word, count) in &counts {
+                loads[usize::from(dictionary.dimension(word))] += count;
+            }
+            loads
+        };
+        let balanced = loads(&Dictionary::balanced(3, counts.clone()).unwrap());
+        let spread = |loads: [u64; 3]| loads.iter().max().unwrap() - loads.iter().min().unwrap();
+        assert!(spread(balanced) <= 10, "{balanced:?}");
+        assert!(spread(loads(&Dictionary::by_hash(3).unwrap())) > 1000);
+    }
+
+    #[test]
+    fn no_and_many_dimensions_are_refused() {
+        for given in [0, MOST_DIMENSIONS + 1] {
+            assert_eq!(Dictionary::by_hash(given), Err(PartitionError::Dimensions { given }));
+        }
+        assert!(LengthVector::new(&[]).is_err());
+    }
+}

@@ -1,0 +1,132 @@
+//! How good a mapping is.
+//!
+//! *Imbalance* is the pages of the fullest machine over the average; *avoided* the share of
+//! messages that need not be sent, of those that telling every other machine about every new page
+//! would take; *work* counts comparisons of new pages with stored ones, cell by cell, and the
+//! slowest machine decides how fast all are. *Found* is the share of known pairs whose stored page
+//! is in a cell that the new page is sent to.
+//!
+//! Source: Zhu et al. 2012, 6.1, Figures 4 to 6.
+
+use super::bounds::Bounds;
+use super::dictionary::LengthVector;
+use super::grid::Grid;
+
+/// What was found out about a grid.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Judgement {
+    /// Pages of the fullest machine over the average; 1 is best.
+    pub imbalance: f64,
+    /// The share of messages to other machines that need not be sent; 1 with one machine.
+    pub avoided: f64,
+    /// The share of known pairs that meet; 1 when none are known.
+    pub found: f64,
+    /// Comparisons on all machines together.
+    pub work: u64,
+    /// Comparisons on the machine that has the most of them.
+    pub slowest: u64,
+}
+
+impl Judgement {
+    /// How many times faster than one machine that does all the work.
+    pub fn speed_up(&self) -> f64 {
+        if self.slowest == 0 { 1.0 } else { self.work as f64 / self.slowest as f64 }
+    }
+}
+
+/// Judges a grid by stored pages, new pages, and pairs of them (positions of new and stored page)
+/// that are known to be near-duplicates.
+pub fn judge(
+    grid: &Grid,
+    stored: &[LengthVector],
+    new: &[LengthVector],
+    bounds: &Bounds,
+    pairs: &[(u32, u32)],
+) -> Judgement {
+    let mut in_cell = vec![0u64; grid.cells()];
+    let homes: Vec<usize> = stored.iter().map(|page| grid.cell(page)).collect();
+    for &cell in &homes {
+        in_cell[cell] += 1;
+    }
+    let machines = grid.machines() as usize;
+    let mut pages_on = vec![0u64; machines];
+    for (cell, &pages) in in_cell.iter().enumerate() {
+        pages_on[grid.machine_of_cell(cell) as usize] += pages;
+    }
+    let mut work_on = vec![0u64; machines];
+    let mut sent = 0u64;
+    for page in new {
+        let mut visited = Vec::new();
+        for cell in grid.cells_near(page, bounds) {
+            let machine = grid.machine_of_cell(cell);
+            work_on[machine as usize] += in_cell[cell];
+            visited.push(machine);
+        }
+        visited.sort_unstable();
+        visited.dedup();
+        sent += visited.len() as u64 - 1;
+    }
+    let meets = |&&(a, b): &&(u32, u32)| match (new.get(a as usize), homes.get(b as usize)) {
+        (Some(page), Some(cell)) => grid.cells_near(page, bounds).contains(cell),
+        _ => false,
+    };
+    let possible = new.len() as u64 * (machines as u64 - 1);
+    let ratio = |part: f64, whole: f64, empty: f64| if whole > 0.0 { part / whole } else { empty };
+    let fullest = pages_on.iter().max().copied().unwrap_or(0);
+    Judgement {
+        imbalance: ratio(fullest as f64 * machines as f64, stored.len() as f64, 1.0),
+        avoided: ratio((possible - sent) as f64, possible as f64, 1.0),
+        found: ratio(pairs.iter().filter(meets).count() as f64, pairs.len() as f64, 1.0),
+        work: work_on.iter().sum(),
+        slowest: work_on.iter().max().copied().unwrap_or(0),
+    }
+}
+
+/// Standard deviation over mean, of a set of which all members are known; 0 for none.
+pub fn coefficient_of_variation(values: &[f64]) -> f64 {
+    let n = values.len().max(1) as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / n;
+    if mean == 0.0 { 0.0 } else { variance.sqrt() / mean }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::grid::GridSettings;
+    use super::*;
+
+    fn page(length: u32) -> LengthVector {
+        LengthVector::new(&[length]).unwrap()
+    }
+
+    #[test]
+    fn two_machines_with_short_and_long_pages_need_not_talk() {
+        let stored: Vec<LengthVector> =
+            [10, 10, 11, 11, 1000, 1300].into_iter().map(page).collect();
+        let grid = Grid::learn(&stored, &GridSettings::for_machines(2).unwrap()).unwrap();
+        let bounds = Bounds::new(0.8, 1.0).unwrap();
+        let new = [page(10), page(1300)];
+        let judgement = judge(&grid, &stored, &new, &bounds, &[(0, 0), (1, 4), (0, 5)]);
+        assert!((judgement.imbalance - 4.0 / 3.0).abs() < 1e-12);
+        assert!((judgement.avoided - 1.0).abs() < 1e-12);
+        assert!((judgement.found - 2.0 / 3.0).abs() < 1e-12);
+        assert_eq!((judgement.work, judgement.slowest), (6, 4));
+        assert!((judgement.speed_up() - 1.5).abs() < 1e-12);
+    }
+
+    #[test]
+    fn one_machine_is_balanced_and_silent() {
+        let stored = [page(3), page(900)];
+        let grid = Grid::learn(&stored, &GridSettings::for_machines(1).unwrap()).unwrap();
+        let bounds = Bounds::new(0.9, 1.0).unwrap();
+        let judgement = judge(&grid, &stored, &stored, &bounds, &[]);
+        assert_eq!((judgement.imbalance, judgement.avoided, judgement.found), (1.0, 1.0, 1.0));
+    }
+
+    #[test]
+    fn variation_is_relative_to_the_mean() {
+        assert_eq!(coefficient_of_variation(&[]), 0.0);
+        assert_eq!(coefficient_of_variation(&[2.0, 2.0]), 0.0);
+        assert!((coefficient_of_variation(&[1.0, 3.0]) - 0.5).abs() < 1e-12);
+    }
+}
