@@ -1,13 +1,12 @@
-//! Temporary files: what a join spills, and a collection of sorted chunks.
+//! Temporary files: what a join spills, and plain numbers.
 
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::sync::mpsc::{Receiver, sync_channel};
 
-use hapax::join::{Chunks, JoinError, Spill};
+use hapax::join::Spill;
 use tempfile::TempDir;
 
 /// One file for each partition.
@@ -80,28 +79,4 @@ pub(crate) fn read_numbers(
         }
     }
     Ok(())
-}
-
-/// Sorted chunks from a file, the next one read while the last one is searched.
-pub(crate) struct ReadAhead(Receiver<Vec<u64>>);
-
-impl ReadAhead {
-    pub(crate) fn new(path: &Path, chunk: usize) -> Self {
-        let (sender, receiver) = sync_channel(1);
-        let path = path.to_path_buf();
-        // A file that cannot be read shows as missing hits, and those are asserted against.
-        std::thread::spawn(move || {
-            let _ = read_numbers(&path, chunk, |numbers| sender.send(numbers.to_vec()).is_ok());
-        });
-        Self(receiver)
-    }
-}
-
-impl Chunks for ReadAhead {
-    fn next_chunk(&mut self, fingerprints: &mut Vec<u64>) -> Result<bool, JoinError> {
-        let next = self.0.recv().ok();
-        let more = next.is_some();
-        *fingerprints = next.unwrap_or_default();
-        Ok(more)
-    }
 }

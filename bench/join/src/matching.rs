@@ -1,18 +1,25 @@
-//! A batch against a file of sorted chunks, beside the thesis's baseline.
+//! A batch against a `.hpx` file, exactly and by weak bits, beside the thesis's baseline.
 //!
-//! The baseline of the thesis runs beside it on a sample and is scaled; its hits there must be ours.
-//! Answers are checked against what was planted and against a scan before a time is printed.
+//! Fingerprints are of documents. The file is filled as a crawler would: in batches as large as that
+//! of the queries. The baseline runs on a sample of the stored fingerprints and is scaled; its hits
+//! there must be ours. The exact search is checked against a scan, and is the truth that the recall
+//! of weak bits is measured by, before a time is printed.
 
 use std::ops::ControlFlow;
-use std::time::Duration;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use hapax::fingerprint::MaxDistance;
 use hapax::hamming::Kernel;
-use hapax::join::{Batch, Executor, Hit, OneThread, PairOptions, Wanted};
+use hapax::index::Recall;
+use hapax::join::matching::weak::Load;
+use hapax::join::matching::{WeakFlips, learn};
+use hapax::join::{Batch, Chunks, Executor, Hit, JoinError, Looks, OneThread, PairOptions, Wanted};
+use hapax_corpus::hpx::{Appender, Hpx, ReadAhead};
 
 use crate::clock::{self, Spent, timed};
-use crate::files::{ReadAhead, write_numbers};
+use crate::documents::Documents;
 use crate::manku::Baseline;
 use crate::threads::Threads;
 
@@ -25,97 +32,319 @@ pub(crate) struct Arguments {
     /// How many stored fingerprints
     #[arg(long, default_value = "12e6", value_parser = crate::count)]
     stored: usize,
+    /// How many of the stored ones are documents; the others are random numbers
+    #[arg(long, default_value = "12e6", value_parser = crate::count)]
+    documents: usize,
     /// Stored fingerprints that the baseline is measured on
-    #[arg(long, default_value = "200000", value_parser = crate::count)]
+    #[arg(long, default_value = "100000", value_parser = crate::count)]
     sample: usize,
+    /// The share of the matches that weak bits are to find
+    #[arg(long, default_value_t = 0.95)]
+    recall: f64,
+    /// Folder to keep documents in for the next run
+    #[arg(long)]
+    keep: Option<PathBuf>,
 }
 
-const SEED: u64 = 42;
-const SHARE: f64 = 0.1;
 const SCANNED: usize = 50;
+
+/// Fingerprints of a piece: as many as queries, up to this.
+const MOST_OF_A_PIECE: usize = 8 << 20;
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let bound = MaxDistance::new(3).context("three bits")?;
-    let options = PairOptions::within(bound)?;
-    let all = arguments.queries + arguments.stored;
-    let fingerprints = hapax_synth::planted(SEED, all as u64, SHARE, 3).fingerprints;
-    let (queries, stored) = fingerprints.split_at(arguments.queries);
-    let mut stored = stored.to_vec();
-    stored.chunks_mut(arguments.queries).for_each(<[u64]>::sort_unstable);
+    let recall = Recall::new(arguments.recall).context("a recall is above 0 and at most 1")?;
+    let documents = Documents::new(
+        arguments.queries,
+        arguments.stored,
+        arguments.documents,
+        arguments.keep.as_deref(),
+    )?;
     let folder = tempfile::tempdir()?;
-    let path = folder.path().join("chunks");
-    write_numbers(&path, &stored)?;
-
-    let open = || ReadAhead::new(&path, arguments.queries);
-    let (hits, every) = timed(|| search(queries, &options, Wanted::All, open(), &OneThread));
-    let hits = hits?;
-    let (first, one) = timed(|| search(queries, &options, Wanted::First, open(), &OneThread));
-    let first = first?;
-    check(queries, &stored, &hits, &first, bound)?;
+    let path = folder.path().join("stored.hpx");
+    let (filled, spent) = timed(|| fill(&path, &documents.stored, arguments.queries));
+    filled?;
+    let hpx = Hpx::open(&path)?;
+    let megabytes = hpx.fingerprint_bytes() as f64 * 1e-6;
+    println!(
+        "{} queries against {} stored ({} documents) within 3; {} runs; {:.2} bytes a fingerprint and {:.2} an id on disk, filled in {:.1} s",
+        documents.queries.len(),
+        documents.stored.len(),
+        documents.documents,
+        hpx.runs(),
+        megabytes * 1e6 / hpx.len() as f64,
+        hpx.live_bytes() as f64 / hpx.len() as f64 - megabytes * 1e6 / hpx.len() as f64,
+        spent.cpu.as_secs_f64(),
+    );
+    let bench = Bench { documents: &documents, hpx: &hpx, bound, recall };
+    let stored = bench.read_alone()?;
+    clock::forget_peak();
+    let everything = bench.exact(Wanted::All, &OneThread)?;
+    let peak_exact = clock::peak_bytes();
+    let first = bench.exact(Wanted::First, &OneThread)?;
+    check(&documents.queries, &stored, &everything.hits, &first.hits, bound)?;
 
     let step = stored.len().div_ceil(arguments.sample.max(1)).max(1);
     let sample: Vec<u64> = stored.iter().step_by(step).copied().collect();
-    let baseline = Baseline::new(queries);
+    let baseline = Baseline::new(&documents.queries);
     let mut found = Vec::new();
     let (_, searched) =
         timed(|| baseline.search(&sample, |query, place| found.push((query, place * step))));
-    agree(queries, &stored, step, &hits, found)?;
+    agree(&documents.queries, &stored, step, &everything.hits, found)?;
     let scale = stored.len() as f64 / sample.len().max(1) as f64;
     let theirs = baseline.build + searched.cpu.mul_f64(scale);
     drop(baseline);
-
-    let megabytes = stored.len() as f64 * 8e-6;
-    println!(
-        "{} queries against {} stored within 3, {} hits; one thread, reading on another",
-        queries.len(),
-        stored.len(),
-        hits.len()
-    );
     println!(
         "baseline     {:.2} s CPU (four tables, binary search; {} of the stored measured)",
         theirs.as_secs_f64(),
         sample.len()
     );
-    let row = |name: &str, spent: Spent| {
+    let row = |name: &str, one: &Searched| {
         println!(
-            "{name}  {:.3} s CPU, {:.3} s wall, {:.0} MB/s of file (CPU): {:.1} times the baseline",
-            spent.cpu.as_secs_f64(),
-            spent.wall.as_secs_f64(),
-            megabytes / spent.cpu.as_secs_f64(),
-            theirs.as_secs_f64() / spent.cpu.as_secs_f64()
-        )
+            "{name}  {:.3} s CPU ({:.3} learning, {:.3} preparing, {:.3} streaming), {:.3} s wall, {:.0} MB/s of file: {:.1} times the baseline; {} hits",
+            one.spent.cpu.as_secs_f64(),
+            one.learning.as_secs_f64(),
+            one.preparing.as_secs_f64(),
+            (one.spent.cpu.saturating_sub(one.learning + one.preparing)).as_secs_f64(),
+            one.spent.wall.as_secs_f64(),
+            megabytes / one.spent.wall.as_secs_f64(),
+            theirs.as_secs_f64() / one.spent.cpu.as_secs_f64(),
+            one.hits.len(),
+        );
     };
-    row("find-all   ", every);
-    row("find-first ", one);
+    row("exact, all  ", &everything);
+    row("exact, first", &first);
+    drop(first);
+    clock::forget_peak();
+    let weak = bench.weak(Wanted::All, &OneThread)?;
+    let peak_weak = clock::peak_bytes();
+    row("weak, all   ", &weak);
+    bench.recall_of(&everything, &weak, &stored)?;
+    let weak_first = bench.weak(Wanted::First, &OneThread)?;
+    row("weak, first ", &weak_first);
+    bench.recall_of_first(&everything, &weak_first);
+    drop(weak_first);
 
     let threads = Threads::new(2);
-    let (again, spent) = timed(|| search(queries, &options, Wanted::All, open(), &threads));
-    ensure!(again? == hits, "two threads find something else");
-    let path: Duration = spent.cpu + threads.take_path();
+    for (name, one) in [("exact", &everything), ("weak", &weak)] {
+        let again = match name {
+            "exact" => bench.exact(Wanted::All, &threads)?,
+            _ => bench.weak(Wanted::All, &threads)?,
+        };
+        ensure!(again.hits == one.hits, "two threads find something else");
+        let path: Duration = again.spent.cpu + threads.take_path();
+        println!(
+            "{name}, two threads  {:.3} s with a CPU each, {:.3} s wall: {:.2} times one (CPU)",
+            path.as_secs_f64(),
+            again.spent.wall.as_secs_f64(),
+            one.spent.cpu.as_secs_f64() / path.as_secs_f64()
+        );
+    }
     println!(
-        "two threads  {:.3} s with a CPU each, {:.3} s wall: {:.2} times one (CPU)",
-        path.as_secs_f64(),
-        spent.wall.as_secs_f64(),
-        every.cpu.as_secs_f64() / path.as_secs_f64()
+        "peak         {:.2} GB exact, {:.2} GB weak; of which {:.2} are the documents and hits",
+        peak_exact as f64 * 1e-9,
+        peak_weak as f64 * 1e-9,
+        (documents.queries.len() * 40 + stored.len() * 16 + everything.hits.len() * 24) as f64
+            * 1e-9,
     );
     println!("load average {}", clock::load());
     Ok(())
 }
 
-fn search(
-    queries: &[u64],
-    options: &PairOptions,
-    wanted: Wanted,
-    mut chunks: ReadAhead,
-    executor: &impl Executor,
-) -> anyhow::Result<Vec<Hit>> {
-    let batch = Batch::new(queries, options.clone(), executor)?;
-    let mut hits = Vec::new();
-    batch.stream(wanted, &mut chunks, executor, |hit| {
-        hits.push(hit);
+/// Appends batch after batch.
+fn fill(path: &std::path::Path, stored: &[u64], batch: usize) -> anyhow::Result<()> {
+    for batch in stored.chunks(batch.max(1)) {
+        let mut appender = Appender::open(path, "")?.memory(1 << 30);
+        for &fingerprint in batch {
+            appender.push(fingerprint, None)?;
+        }
+        appender.finish()?;
+    }
+    Ok(())
+}
+
+struct Bench<'a> {
+    documents: &'a Documents,
+    hpx: &'a Hpx,
+    bound: MaxDistance,
+    recall: Recall,
+}
+
+/// What a search found and took.
+struct Searched {
+    hits: Vec<Hit>,
+    /// Queries that stand for others, as (the first of them, another).
+    twins: Vec<(u32, u32)>,
+    spent: Spent,
+    learning: Duration,
+    preparing: Duration,
+}
+
+impl Bench<'_> {
+    fn open(&self) -> Source {
+        let piece = self.documents.queries.len().clamp(1 << 20, MOST_OF_A_PIECE);
+        Source(ReadAhead::new(self.hpx.stream(piece)))
+    }
+
+    /// All of the file, in its order: how fast that is without a search.
+    fn read_alone(&self) -> anyhow::Result<Vec<u64>> {
+        let mut all = Vec::with_capacity(self.hpx.len() as usize);
+        let mut stream = self.hpx.stream(1 << 20);
+        let mut piece = Vec::new();
+        let mut spent = Duration::ZERO;
+        loop {
+            let started = Instant::now();
+            let more = stream.next_piece(&mut piece)?;
+            spent += started.elapsed();
+            if !more {
+                break;
+            }
+            all.extend_from_slice(&piece);
+        }
+        println!(
+            "reading alone, from the page cache: {:.0} MB/s of file, {:.0} million fingerprints a second",
+            self.hpx.fingerprint_bytes() as f64 * 1e-6 / spent.as_secs_f64(),
+            all.len() as f64 * 1e-6 / spent.as_secs_f64()
+        );
+        Ok(all)
+    }
+
+    fn exact(&self, wanted: Wanted, executor: &impl Executor) -> anyhow::Result<Searched> {
+        let options = PairOptions::within(self.bound)?;
+        let (mut hits, mut twins) = (Vec::new(), Vec::new());
+        let mut preparing = Duration::ZERO;
+        let (done, spent) = timed(|| -> anyhow::Result<()> {
+            let mut source = self.open();
+            let (batch, took) = timed(|| Batch::new(&self.documents.queries, options, executor));
+            let batch = batch?;
+            preparing = took.cpu;
+            twins.extend(batch.twins().iter().map(|twin| (twin.a, twin.b)));
+            batch.stream(wanted, &mut source, executor, |hit| {
+                hits.push(hit);
+                Ok(())
+            })?;
+            Ok(())
+        });
+        done?;
+        Ok(Searched { hits, twins, spent, learning: Duration::ZERO, preparing })
+    }
+
+    fn weak(&self, wanted: Wanted, executor: &impl Executor) -> anyhow::Result<Searched> {
+        let Documents { queries, orders, .. } = self.documents;
+        let load = Load {
+            queries: queries.len() as u64,
+            stored: self.hpx.len(),
+            passes: self.hpx.runs() as u64,
+        };
+        let mut hits = Vec::new();
+        let (mut learning, mut preparing) = (Duration::ZERO, Duration::ZERO);
+        let (done, spent) = timed(|| -> anyhow::Result<()> {
+            let mut sampled = self.open();
+            let (model, took) = timed(|| {
+                learn(queries, orders, self.bound, self.recall, load, &mut sampled, executor)
+            });
+            drop(sampled);
+            learning = took.cpu;
+            let model = model?.context("weak bits do not reach the recall")?;
+            let mut source = self.open();
+            let flips = WeakFlips { model: &model, orders };
+            let (looks, took) = timed(|| Looks::new(queries, &flips, executor));
+            let looks = looks?;
+            preparing = took.cpu;
+            if wanted == Wanted::All && executor.width() == 1 {
+                println!(
+                    "weak bits    {} leading bits, {:.1} looks a query, {:.0} MB",
+                    model.leading_bits(),
+                    looks.count() as f64 / queries.len() as f64,
+                    looks.memory_bytes() as f64 * 1e-6
+                );
+            }
+            looks.stream(self.bound, wanted, &mut source, executor, |hit| {
+                hits.push(hit);
+                Ok(())
+            })?;
+            Ok(())
+        });
+        done?;
+        Ok(Searched { hits, twins: Vec::new(), spent, learning, preparing })
+    }
+
+    /// Shares of the matches, of identical queries only the first asked.
+    fn recall_of(&self, truth: &Searched, weak: &Searched, stored: &[u64]) -> anyhow::Result<()> {
+        let mut others: Vec<u32> = truth.twins.iter().map(|twin| twin.1).collect();
+        others.sort_unstable();
+        let mut found: Vec<Hit> = weak
+            .hits
+            .iter()
+            .filter(|hit| others.binary_search(&hit.query).is_err())
+            .copied()
+            .collect();
+        found.sort_unstable();
+        let mut all = truth.hits.clone();
+        all.sort_unstable();
+        ensure!(
+            found.iter().all(|hit| all.binary_search(hit).is_ok()),
+            "weak bits find what is not there"
+        );
+        let mut lookup = self.hpx.lookup();
+        let mut by_place: Vec<Hit> = all.clone();
+        by_place.sort_unstable_by_key(|hit| hit.position);
+        let [mut equal, mut differ, mut copies] = [(0u64, 0u64); 3];
+        for hit in by_place {
+            ensure!(stored.len() as u64 > hit.position, "a position beyond the file");
+            let seen = u64::from(found.binary_search(&hit).is_ok());
+            if hit.distance == 0 {
+                equal = (equal.0 + seen, equal.1 + 1);
+                continue;
+            }
+            differ = (differ.0 + seen, differ.1 + 1);
+            let id = lookup.id(hit.position)? as usize;
+            if self.documents.are_copies(hit.query as usize, id) {
+                copies = (copies.0 + seen, copies.1 + 1);
+            }
+        }
+        let share = |(seen, all): (u64, u64)| seen as f64 / (all as f64).max(1.0);
+        println!(
+            "recall       {:.4} of {} copies that differ, {:.4} of all {} that differ, {:.4} with the {} equal ones",
+            share(copies),
+            copies.1,
+            share(differ),
+            differ.1,
+            share((differ.0 + equal.0, differ.1 + equal.1)),
+            equal.1,
+        );
         Ok(())
-    })?;
-    Ok(hits)
+    }
+
+    /// Share of the answerable queries that got an answer; of those, that have no equal match.
+    fn recall_of_first(&self, truth: &Searched, weak: &Searched) {
+        let mut nearest: Vec<(u32, u8)> =
+            truth.hits.iter().map(|hit| (hit.query, hit.distance)).collect();
+        nearest.sort_unstable();
+        nearest.dedup_by_key(|(query, _)| *query);
+        let mut answered: Vec<u32> = weak.hits.iter().map(|hit| hit.query).collect();
+        answered.sort_unstable();
+        let share = |least: u8| {
+            let of: Vec<u32> = nearest.iter().filter(|it| it.1 >= least).map(|it| it.0).collect();
+            let found = of.iter().filter(|query| answered.binary_search(query).is_ok()).count();
+            (found as f64 / of.len().max(1) as f64, of.len())
+        };
+        let (all, differing) = (share(0), share(1));
+        println!(
+            "recall       {:.4} of {} answerable queries, {:.4} of {} that have no equal match",
+            all.0, all.1, differing.0, differing.1
+        );
+    }
+}
+
+/// The file, as the engine wants it.
+struct Source(ReadAhead);
+
+impl Chunks for Source {
+    fn next_chunk(&mut self, fingerprints: &mut Vec<u64>) -> Result<bool, JoinError> {
+        let next = self.0.next_piece(fingerprints);
+        next.map_err(|error| JoinError::Source { source: Box::new(error) })
+    }
 }
 
 /// A sample of queries must have the hits a scan finds, and find-first one of them if there is any.
