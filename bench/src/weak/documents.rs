@@ -55,8 +55,9 @@ impl Documents {
         let mut random = SplitMix(seed);
         stored.extend((0..padding).map(|_| Fingerprint::from_bits(random.next())));
         let sums = asking_sums(&web, seed, asking.len(), every)?;
-        let families: Vec<u64> =
-            (0..total).into_par_iter().map(|page| web.truth(page).family).collect();
+        let families = kept(&format!("families-{seed}-{total}.u64"), total, || {
+            (0..total).into_par_iter().map(|page| web.truth(page).family).collect()
+        })?;
         let of = |asking: bool| {
             let pages = families.iter().enumerate().filter(|&(page, _)| asks(page) == asking);
             pages.map(|(_, &family)| family).collect()
@@ -113,12 +114,7 @@ fn fingerprints(web: &Web, seed: u64) -> anyhow::Result<Vec<Fingerprint>> {
 }
 
 /// Of each `every`th page, from a file if they were made before.
-fn asking_sums(
-    web: &Web,
-    seed: u64,
-    queries: usize,
-    every: usize,
-) -> anyhow::Result<Vec<BitSums>> {
+fn asking_sums(web: &Web, seed: u64, queries: usize, every: usize) -> anyhow::Result<Vec<BitSums>> {
     let name = format!("sums-{seed}-{}-{queries}.u64", web.len());
     let words = kept(&name, queries as u64 * 64, || {
         let of = |maker: &mut Maker, query| maker.sums(web, (query * every) as u64);

@@ -9,6 +9,7 @@
 //! has little to do with weak bits. One query in ten calibrates and is not asked.
 
 pub(crate) mod documents;
+mod real;
 
 use anyhow::{Context, ensure};
 use hapax::fingerprint::{Fingerprint, MaxDistance};
@@ -17,6 +18,7 @@ use hapax::index::{
     Scan, Shape, TableOptions, Tables, WeakBits, WeakOptions,
 };
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 
 use self::documents::Documents;
 use crate::measure::{best_cpu, cpu};
@@ -55,6 +57,12 @@ pub(crate) struct Arguments {
     /// Calibrate on all matches and not only on copies: then `of all` is to be what was asked
     #[arg(long)]
     all_matches: bool,
+    /// Real pages instead: a file of JSON objects with `html` or `text`, one a line
+    #[arg(long)]
+    jsonl: Option<PathBuf>,
+    /// The most tables of the thesis's baseline, each 12 bytes a page
+    #[arg(long, default_value_t = 12)]
+    baseline_tables: usize,
     /// How many tables the exact engine may have; the quickest is what others are compared with
     #[arg(long, value_delimiter = ',', default_value = "10")]
     tables: Vec<usize>,
@@ -67,6 +75,11 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    if let Some(path) = &arguments.jsonl {
+        let prefixes =
+            if arguments.prefix.is_empty() { &[16, 26][..] } else { &arguments.prefix[..] };
+        return real::run(path, &arguments.within, &arguments.recall, prefixes);
+    }
     let documents =
         Documents::new(arguments.seed, arguments.pages, arguments.documents, arguments.queries)?;
     println!(
@@ -159,7 +172,7 @@ impl Bench<'_> {
         if !self.arguments.no_baseline {
             for blocks in [self.bound.bits() + 1, self.bound.bits() + 2] {
                 if let Ok(design) = Design::blocks(blocks, self.bound)
-                    && design.keys().len() <= 12
+                    && design.keys().len() <= self.arguments.baseline_tables
                 {
                     baseline = baseline.best(self.baseline(&design, &truth, &mut rows));
                 }

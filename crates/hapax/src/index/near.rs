@@ -8,7 +8,6 @@
 use std::ops::ControlFlow;
 
 use crate::fingerprint::{BitSums, Fingerprint, MaxDistance};
-use crate::hamming::memory::filled;
 
 /// What is asked: a fingerprint, and how sure each of its bits is when that is known.
 #[derive(Clone, Copy, Debug)]
@@ -128,12 +127,14 @@ pub trait HammingIndex {
         queries: &[Query<'_>],
         bound: MaxDistance,
     ) -> Result<Answers, SearchError> {
-        let mut found = Vec::new();
+        let mut gathered = Gathered::default();
         self.visit_batch(queries, bound, &mut |query, m| {
-            found.push(Found::new(query, m));
+            gathered.push(query, m);
             ControlFlow::Continue(())
         })?;
-        Ok(Answers::new(queries.len(), &found))
+        let mut answers = Answers::default();
+        answers.add(queries.len(), &mut gathered);
+        Ok(answers)
     }
 
     /// Some match of each query that has one.
@@ -163,8 +164,27 @@ pub struct Answers {
     matches: Vec<Match>,
 }
 
+/// Of no queries.
+impl Default for Answers {
+    fn default() -> Self {
+        Self { starts: vec![0], matches: Vec::new() }
+    }
+}
+
+/// Matches of some queries, in no order.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Gathered(Vec<Found>);
+
+impl Gathered {
+    /// Query number `query` has this match.
+    #[inline(always)]
+    pub(super) fn push(&mut self, query: usize, found: Match) {
+        self.0.push(Found::new(query, found));
+    }
+}
+
 /// A match and whose it is, in two words: a batch has millions of them.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Found {
     /// The query above the distance.
     query: u64,
@@ -189,28 +209,34 @@ impl Found {
 }
 
 impl Answers {
-    /// Groups matches by query and sorts each group.
-    fn new(queries: usize, found: &[Found]) -> Self {
-        let mut starts = vec![0; queries + 1];
-        for one in found {
-            starts[one.query() + 1] += 1;
+    /// Adds what was gathered for the next `queries` queries, which are numbered from 0 there:
+    /// grouped by query, each group sorted. Nothing is left in `gathered`.
+    pub(super) fn add(&mut self, queries: usize, gathered: &mut Gathered) {
+        let Self { starts, matches } = self;
+        let found = &mut gathered.0;
+        let first = starts.len() - 1;
+        let before = matches.len();
+        // Counts, one place further on than they belong; then starts, which move on to the ends.
+        let mut ends = vec![0; queries + 1];
+        for one in found.iter() {
+            ends[one.query() + 1] += 1;
         }
         for query in 0..queries {
-            starts[query + 1] += starts[query];
+            ends[query + 1] += ends[query];
         }
-        let mut next = starts.clone();
-        let mut matches = filled(found.len(), Match { distance: 0, id: 0 });
-        for one in found {
-            let next = &mut next[one.query()];
-            matches[*next] = Match { distance: one.distance(), id: one.id };
-            *next += 1;
+        starts.extend(ends[1..].iter().map(|end| before + end));
+        matches.resize(before + found.len(), Match { distance: 0, id: 0 });
+        for one in found.iter() {
+            let place = &mut ends[one.query()];
+            matches[before + *place] = Match { distance: one.distance(), id: one.id };
+            *place += 1;
         }
-        for ends in starts.windows(2) {
+        found.clear();
+        for ends in starts[first..].windows(2) {
             // One wide number is compared without a branch.
             matches[ends[0]..ends[1]]
                 .sort_unstable_by_key(|m| u128::from(m.distance) << 64 | u128::from(m.id));
         }
-        Self { starts, matches }
     }
 
     /// The matches of query number `query`, nearest first, ties by id.

@@ -28,8 +28,8 @@ const STEPS: f32 = 128.0;
 pub(super) const LEVELS: usize = 256;
 
 /// Pairs kept. Half of them choose bits and the other half say when to stop; the 0.99 quantile of
-/// 8,000 is known to 0.002, if they are of different families.
-const MOST_PAIRS: usize = 16_000;
+/// 32,000 is known to 0.0006, if they are of different families.
+const MOST_PAIRS: usize = 64_000;
 
 /// Pairs imagined when there are none.
 const IMAGINED_PAIRS: usize = 6000;
@@ -66,8 +66,8 @@ pub(super) struct SamplePair {
 impl Calibration {
     /// From near-duplicates: the sums of one page, and the XOR of the two fingerprints. Pairs of
     /// equal fingerprints teach nothing and are left out. A few thousand suffice; of more than
-    /// 16,000 an even selection is kept. Keep the pairs of a page together: halves of the sample
-    /// are then of different pages.
+    /// 64,000 an even selection is kept. Keep the pairs of a page together: halves of the sample
+    /// are then of different pages, and it is known how many pages speak.
     pub fn fit<'a>(pairs: impl IntoIterator<Item = (&'a BitSums, u64)>) -> Self {
         let all: Vec<SamplePair> = pairs
             .into_iter()

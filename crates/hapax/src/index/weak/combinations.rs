@@ -31,6 +31,9 @@ pub(super) const MOST_FLIPS: usize = 16;
 /// Odds so small that a bit makes no difference to the weight of all sets.
 const NEGLIGIBLE: f32 = 2e-4;
 
+/// Queries ranked together.
+pub(super) const TOGETHER: usize = 16;
+
 /// What sets are weighed by.
 #[derive(Clone, Debug)]
 pub(super) struct Ranking {

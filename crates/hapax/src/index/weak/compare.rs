@@ -1,8 +1,12 @@
 //! Looking into buckets.
 //!
-//! A bucket's filters are compared a stride at a time, without a branch inside; what passes is
-//! noted, and looked at closely when some dozens have come together, so that the memory they need
-//! was asked for in time.
+//! A bucket's filters are compared without a branch, and only if some row passed is it asked
+//! which; what passes is noted, and looked at closely when some dozens have come together, so that
+//! the memory they need was asked for in time.
+//!
+//! Two ways: probes as they come, with memory asked for ahead ([`Compare`]), and probes in order of
+//! their buckets ([`compare_in_order`]): then a bucket is read from memory once and its length,
+//! which the CPU would guess wrongly, is the same for many probes in a row.
 
 use std::ops::ControlFlow;
 
@@ -86,13 +90,12 @@ impl<'a> Answering<'a> {
 
     /// Of the rows from `at` on, those in `near` passed the filter.
     #[inline(never)]
-    fn note(&mut self, probe: &Probe, at: usize, mut near: u64) {
+    fn note(&mut self, probe: &Probe, at: usize, mut near: u32) {
         let flipped = self.bound - probe.left();
         while near != 0 {
-            let place = near.trailing_zeros() as usize;
+            let row = at + near.trailing_zeros() as usize;
             near &= near - 1;
-            let differing = self.table.stride(at)[place] ^ probe.filter;
-            let row = at + place;
+            let differing = self.table.filter(row) ^ probe.filter;
             self.table.prefetch_row(row);
             self.likely.push(Likely {
                 number: probe.number() as u32,
@@ -107,7 +110,7 @@ impl<'a> Answering<'a> {
 
     /// Compares tails and reports. Matches are rare, so this stays out of the loops.
     #[inline(never)]
-    fn report(&mut self) {
+    pub(super) fn report(&mut self) {
         for at in 0..self.likely.len() {
             let Likely { number, row, distance } = self.likely[at];
             let (number, row) = (number as usize, row as usize);
@@ -147,32 +150,68 @@ impl Work for Compare<'_, '_> {
             let last = probes.len() - 1;
             table.prefetch_directory(probes[(at + 2 * LAG).min(last)].prefix);
             table.prefetch_bucket(probes[(at + LAG).min(last)].prefix);
-            if !answering.is_done(probe.number()) {
-                compare(lanes, table, probe, answering);
-            }
+            let (start, end) = table.bucket(probe.prefix);
+            compare(lanes, probe, start, end, answering);
         }
         answering.report();
     }
 }
 
-/// A stride reaches into the next buckets when this one is shorter: how many strides a bucket
-/// takes can then be guessed, mostly, and a wrong guess costs more than a few comparisons.
+/// All these probes, which are in order of their buckets. The caller reports at the end.
 #[inline(always)]
-fn compare<L: Lanes>(lanes: L, table: &Table, probe: &Probe, answering: &mut Answering<'_>) {
-    let (start, end) = table.bucket(probe.prefix);
-    answering.compared += (end - start) as u64;
-    let left = probe.left();
-    let mut at = start;
-    while at < end {
-        let mut near = 0u64;
-        for (number, window) in table.stride(at).as_chunks().0.iter().enumerate() {
-            let passed = lanes.within_16(window, probe.filter, left);
-            near |= u64::from(passed) << (number * WINDOW);
+pub(super) fn compare_in_order<L: Lanes>(
+    lanes: L,
+    probes: &[Probe],
+    answering: &mut Answering<'_>,
+) {
+    for same in probes.chunk_by(|a, b| a.prefix == b.prefix) {
+        let (start, end) = answering.table.bucket(same[0].prefix);
+        for probe in same {
+            compare(lanes, probe, start, end, answering);
         }
-        if near != 0 {
-            let inside = u64::MAX >> (STRIDE - (end - at).min(STRIDE));
-            answering.note(probe, at, near & inside);
-        }
-        at += STRIDE;
     }
+}
+
+/// Rows of the next buckets are compared too when this one ends inside a stride, and then left
+/// out.
+#[inline(always)]
+fn compare<L: Lanes>(
+    lanes: L,
+    probe: &Probe,
+    start: usize,
+    end: usize,
+    answering: &mut Answering<'_>,
+) {
+    if answering.is_done(probe.number()) {
+        return;
+    }
+    answering.compared += (end - start) as u64;
+    let table = answering.table;
+    let left = probe.left();
+    // Plain loops: only what is inlined is compiled for the kernel.
+    let strides = table.strides(start, end);
+    let mut any = 0;
+    for stride in strides {
+        any |= passed(lanes, stride, probe.filter, left);
+    }
+    if any != 0 {
+        for (number, stride) in strides.iter().enumerate() {
+            let at = start + number * STRIDE;
+            let inside = u32::MAX >> (STRIDE - (end - at).min(STRIDE));
+            let near = passed(lanes, stride, probe.filter, left) & inside;
+            if near != 0 {
+                answering.note(probe, at, near);
+            }
+        }
+    }
+}
+
+/// Bit `i` is set when filter `i` is within `left` bits.
+#[inline(always)]
+fn passed<L: Lanes>(lanes: L, stride: &[u32; STRIDE], filter: u32, left: u32) -> u32 {
+    let mut near = 0;
+    for (number, window) in stride.as_chunks().0.iter().enumerate() {
+        near |= u32::from(lanes.within_16(window, filter, left)) << (number * WINDOW);
+    }
+    near
 }

@@ -21,9 +21,9 @@
 //! # Reading order
 //!
 //! `calibration` learns how likely a flip is, `combinations` enumerates sets of flips by
-//! probability, `plan` decides which are tried. `table` is the layout; `search` puts
-//! the probes of many queries in order, `compare` looks into the buckets. `forecast` tells the
-//! planner what all of that will take.
+//! probability, `plan` decides which are tried. `table` is the layout; `rank` applies the plan to
+//! queries, `search` and, for large batches, `deal` put their probes in order, and `compare` looks
+//! into the buckets. `forecast` tells the planner what all of that will take.
 //!
 //! # What this module promises
 //!
@@ -42,8 +42,10 @@
 mod calibration;
 mod combinations;
 mod compare;
+mod deal;
 pub(in crate::index) mod forecast;
 mod plan;
+mod rank;
 mod search;
 mod table;
 #[cfg(test)]
@@ -53,11 +55,14 @@ use std::fmt;
 use std::ops::ControlFlow;
 
 use self::combinations::MOST_FLIPS;
+use self::deal::Scratch;
 use self::plan::{Leading, Plan};
 use self::search::Search;
 use self::table::Table;
 use super::collection::{BuildError, Collection};
-use super::near::{Effort, HammingIndex, Match, Query, SearchError, check_bound};
+use super::near::{
+    Answers, Effort, Gathered, HammingIndex, Match, Query, SearchError, check_bound,
+};
 use crate::fingerprint::MaxDistance;
 use crate::hamming::Kernel;
 
@@ -215,6 +220,20 @@ impl WeakBits {
     }
 }
 
+/// Queries whose matches are gathered before they are sorted: so many stay in the cache, and
+/// fewer would leave too few probes for each part of the table.
+const SORTED_TOGETHER: usize = 1 << 16;
+
+impl WeakBits {
+    fn search(&self, bound: MaxDistance) -> Result<Search<'_>, SearchError> {
+        check_bound(bound, self.widest())?;
+        let bound = bound.bits();
+        let plan = &self.plans[bound as usize];
+        let (table, leading) = (&self.table, &self.leading);
+        Ok(Search { table, plan, leading, kernel: self.kernel, bound })
+    }
+}
+
 impl HammingIndex for WeakBits {
     fn visit_batch(
         &self,
@@ -222,11 +241,26 @@ impl HammingIndex for WeakBits {
         bound: MaxDistance,
         visit: &mut dyn FnMut(usize, Match) -> ControlFlow<()>,
     ) -> Result<Effort, SearchError> {
-        check_bound(bound, self.widest())?;
-        let bound = bound.bits();
-        let plan = &self.plans[bound as usize];
-        let (table, leading) = (&self.table, &self.leading);
-        Ok(Search { table, plan, leading, kernel: self.kernel, bound }.run(queries, visit))
+        Ok(self.search(bound)?.run(queries, &mut Scratch::default(), visit))
+    }
+
+    fn find_all_batch(
+        &self,
+        queries: &[Query<'_>],
+        bound: MaxDistance,
+    ) -> Result<Answers, SearchError> {
+        let search = self.search(bound)?;
+        let chunks = queries.len().div_ceil(SORTED_TOGETHER).max(1);
+        let mut scratch = Scratch::default();
+        let (mut gathered, mut answers) = (Gathered::default(), Answers::default());
+        for queries in queries.chunks(queries.len().div_ceil(chunks).max(1)) {
+            search.run(queries, &mut scratch, &mut |query, m| {
+                gathered.push(query, m);
+                ControlFlow::Continue(())
+            });
+            answers.add(queries.len(), &mut gathered);
+        }
+        Ok(answers)
     }
 
     fn widest(&self) -> MaxDistance {

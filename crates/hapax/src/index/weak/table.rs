@@ -29,8 +29,8 @@ pub(super) const FILTER_BITS: u32 = 32;
 /// Filters compared by one instruction.
 pub(super) const WINDOW: usize = 16;
 
-/// Filters compared before the next branch; the column is this much longer than its rows.
-pub(super) const STRIDE: usize = 4 * WINDOW;
+/// Filters compared in one go; the column is this much longer than its rows.
+pub(super) const STRIDE: usize = 2 * WINDOW;
 
 /// See the module header.
 #[derive(Clone, Debug)]
@@ -144,11 +144,18 @@ impl Table {
         }
     }
 
-    /// The filters from `at` on: always a whole stride for a row of the table.
+    /// The filters of the rows from `start` up to `end`, and of some more that fill a stride.
     #[inline(always)]
-    pub(super) fn stride(&self, at: usize) -> &[u32; STRIDE] {
+    pub(super) fn strides(&self, start: usize, end: usize) -> &[[u32; STRIDE]] {
+        let whole = (end - start).next_multiple_of(STRIDE);
         // The column is longer than its rows by a stride.
-        self.filters[at..].first_chunk().unwrap_or(&[0; STRIDE])
+        self.filters[start..start + whole].as_chunks().0
+    }
+
+    /// The filter of a row.
+    #[inline(always)]
+    pub(super) fn filter(&self, row: usize) -> u32 {
+        self.filters[row]
     }
 
     /// Asks for the lines that a match in this row will read.

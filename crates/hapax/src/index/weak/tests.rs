@@ -130,21 +130,28 @@ impl Documents {
     }
 }
 
-/// Which share of the matches that are not equal to their query was found.
-fn recall(index: &WeakBits, scan: &Scan, queries: &[Query], bound: MaxDistance) -> f64 {
+/// Which share of the matches that are not equal to their query was found, and one standard
+/// deviation of it: matches of one query are found or missed together.
+fn recall(index: &WeakBits, scan: &Scan, queries: &[Query], bound: MaxDistance) -> (f64, f64) {
     let found = index.find_all_batch(queries, bound).unwrap();
     let all = scan.find_all_batch(queries, bound).unwrap();
     let unequal = |matches: &[Match]| matches.iter().filter(|m| m.distance > 0).count() as f64;
-    let count = |answers: &crate::index::Answers| answers.iter().map(unequal).sum::<f64>();
-    for (found, all) in found.iter().zip(all.iter()) {
-        assert!(found.iter().all(|m| all.contains(m)));
-    }
-    count(&found) / count(&all)
+    let counts: Vec<(f64, f64)> = found
+        .iter()
+        .zip(all.iter())
+        .inspect(|(found, all)| assert!(found.iter().all(|m| all.contains(m))))
+        .map(|(found, all)| (unequal(found), unequal(all)))
+        .collect();
+    let (found, all) = counts.iter().fold((0.0, 0.0), |(f, a), count| (f + count.0, a + count.1));
+    let share = found / all;
+    let squares: f64 = counts.iter().map(|(found, all)| (found - share * all).powi(2)).sum();
+    (share, squares.sqrt() / all)
 }
 
-/// The tolerance is that of the sample: about 3,000 pairs ask, in families.
+/// The asked share or more, but for what the sample of queries may differ from all documents: three
+/// standard deviations. And not so much more that the limits would be useless.
 #[test]
-fn on_documents_the_measured_recall_is_near_the_asked_one() {
+fn on_documents_the_measured_recall_reaches_the_asked_one() {
     let documents = Documents::new(30_000);
     let scan = Scan::new(documents.collection());
     let calibration = documents.calibration(&scan);
@@ -157,11 +164,11 @@ fn on_documents_the_measured_recall_is_near_the_asked_one() {
                     .aim(aim)
                     .prefix_bits(14);
                 let index = WeakBits::build(documents.collection(), options).unwrap();
-                let measured = recall(&index, &scan, &queries, bound(k));
-                let tolerance = 0.015 + 0.25 * (1.0 - asked);
+                let (measured, deviation) = recall(&index, &scan, &queries, bound(k));
+                let more = measured - asked;
                 assert!(
-                    (measured - asked).abs() <= tolerance,
-                    "{aim:?}, within {k}: {measured} found, {asked} asked"
+                    more >= -3.0 * deviation && more <= 0.02 + 0.4 * (1.0 - asked),
+                    "{aim:?}, within {k}: {measured} +- {deviation} found, {asked} asked"
                 );
             }
         }

@@ -1,0 +1,165 @@
+//! Probes of a large batch, dealt out to parts of the table.
+//!
+//! Buckets of many queries read at random would each come from memory. So a probe waits in the
+//! part of the table its bucket belongs to; when a part has enough of them, they are brought into
+//! the order of their buckets and compared. A bucket is then read once for dozens of probes, and
+//! all that a part needs (filters, tails, ids and probes) stays in a core's own cache.
+//!
+//! What this module promises: every probe is compared once, in no order that a query could
+//! rely on.
+
+use super::combinations::TOGETHER;
+use super::compare::{Answering, Probe, compare_in_order};
+use super::rank::{Ranked, Sets};
+use super::search::Search;
+use crate::hamming::memory::filled;
+use crate::hamming::{Lanes, Work};
+use crate::index::near::Effort;
+
+/// Rows of a part: 32 KiB of filters.
+const ROWS_OF_A_PART: usize = 1 << 13;
+
+/// The most parts: writing to more places at a time than this is slow.
+const MOST_PARTS_BITS: u32 = 10;
+
+/// Room for probes dealt out to all parts, 12 bytes each, and for those of one query in a batch
+/// so small that it does not need all of it.
+const WAITING: usize = 1 << 21;
+const WAITING_OF_ONE: usize = 64;
+
+/// A whole batch.
+pub(super) struct DealOut<'a, 'b> {
+    pub(super) search: Search<'a>,
+    pub(super) answering: Answering<'b>,
+    pub(super) scratch: &'b mut Scratch,
+}
+
+/// Memory that one batch leaves to the next: fresh memory takes as long to be had as to be used.
+#[derive(Default)]
+pub(super) struct Scratch {
+    waiting: Parts,
+    in_order: InOrder,
+}
+
+impl Work for DealOut<'_, '_> {
+    type Output = Effort;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) -> Effort {
+        let Self { search, mut answering, scratch } = self;
+        let table = search.table;
+        let parts = (table.rows() / ROWS_OF_A_PART).max(1).ilog2();
+        let parts = parts.min(MOST_PARTS_BITS).min(table.prefix_bits());
+        let shift = table.prefix_bits() - parts;
+        let room = WAITING.min(answering.queries.len() * WAITING_OF_ONE) >> parts;
+        let Scratch { waiting, in_order } = scratch;
+        waiting.prepare(1 << parts, room);
+        in_order.prepare(room, shift);
+        let mut sets = Sets::default();
+        let mut effort = Effort::default();
+        let mut ranked: Vec<Ranked> = (0..TOGETHER).map(|_| Ranked::new(search.plan)).collect();
+        for (first, rank) in search.in_turn(answering.queries) {
+            rank.fill(lanes, &mut ranked);
+            for (slot, query) in (first..).zip(&ranked[..rank.together.len()]) {
+                answering.tails[slot] = query.tail;
+                effort.covered += sets.find(query, false);
+                effort.probes += sets.len() as u64;
+                for (flips, size) in sets.iter() {
+                    let probe = query.probe(slot, flips, search.bound - size);
+                    let part = (probe.prefix >> shift) as usize;
+                    if waiting.push(part, probe) == room {
+                        let probes = in_order.sort(waiting.take(part));
+                        compare_in_order(lanes, probes, &mut answering);
+                        answering.report();
+                    }
+                }
+            }
+        }
+        for part in 0..1 << parts {
+            let probes = in_order.sort(waiting.take(part));
+            compare_in_order(lanes, probes, &mut answering);
+        }
+        answering.report();
+        Effort { compared: answering.compared, ..effort }
+    }
+}
+
+const NO_PROBE: Probe = Probe { slot: 0, prefix: 0, filter: 0 };
+
+/// Probes that wait, with the same room for each part.
+#[derive(Default)]
+struct Parts {
+    probes: Vec<Probe>,
+    lengths: Vec<usize>,
+    room: usize,
+}
+
+impl Parts {
+    fn prepare(&mut self, parts: usize, room: usize) {
+        if self.probes.len() < parts * room {
+            self.probes = filled(parts * room, NO_PROBE);
+        }
+        self.lengths.clear();
+        self.lengths.resize(parts, 0);
+        self.room = room;
+    }
+
+    /// Adds a probe to a part that is not full; says how many it has then.
+    #[inline(always)]
+    fn push(&mut self, part: usize, probe: Probe) -> usize {
+        let length = &mut self.lengths[part];
+        self.probes[part * self.room + *length] = probe;
+        *length += 1;
+        *length
+    }
+
+    /// The probes of a part, which has none from then on.
+    #[inline(always)]
+    fn take(&mut self, part: usize) -> &[Probe] {
+        let length = std::mem::take(&mut self.lengths[part]);
+        &self.probes[part * self.room..][..length]
+    }
+}
+
+/// Brings the probes of a part into the order of their buckets.
+#[derive(Default)]
+struct InOrder {
+    /// The buckets of a part differ in so many low bits of the prefix.
+    bits: u32,
+    /// How many of those, the lowest, are left out of the order where there are very many buckets.
+    left_out: u32,
+    ends: Vec<u32>,
+    sorted: Vec<Probe>,
+}
+
+/// Buckets told apart; more would take longer to count than to look up.
+const MOST_BUCKETS_BITS: u32 = 10;
+
+impl InOrder {
+    fn prepare(&mut self, room: usize, bits: u32) {
+        self.bits = bits;
+        self.left_out = bits.saturating_sub(MOST_BUCKETS_BITS);
+        self.ends.resize(1 << (bits - self.left_out), 0);
+        self.sorted.resize(room, NO_PROBE);
+    }
+
+    #[inline(always)]
+    fn sort(&mut self, probes: &[Probe]) -> &[Probe] {
+        let Self { bits, left_out, ref mut ends, ref mut sorted } = *self;
+        let bucket = |probe: &Probe| (probe.prefix as usize & ((1 << bits) - 1)) >> left_out;
+        ends.fill(0);
+        for probe in probes {
+            ends[bucket(probe)] += 1;
+        }
+        let mut before = 0;
+        for end in ends.iter_mut() {
+            before += std::mem::replace(end, before);
+        }
+        for probe in probes {
+            let end = &mut ends[bucket(probe)];
+            sorted[*end as usize] = *probe;
+            *end += 1;
+        }
+        &sorted[..probes.len()]
+    }
+}
