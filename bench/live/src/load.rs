@@ -1,7 +1,8 @@
 //! Search throughput at rest and under inserts at full speed.
 //!
 //! One thread searches in batches, each on a fresh snapshot. One thread inserts batches with
-//! fresh ids as fast as it can and does the merges that become due in between. Both need a core;
+//! fresh ids as fast as it can and does the merges that become due in between, unless another
+//! does (`--merging`). All need a core;
 //! where others want the cores too, the rate by CPU time of the searching thread says more.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -39,6 +40,9 @@ pub(crate) struct Options {
     /// Tables of larger segments
     #[arg(long, default_value_t = 10)]
     tables: usize,
+    /// Segments that may wait before an insert merges some
+    #[arg(long, default_value_t = 0)]
+    backlog: usize,
     /// Who merges
     #[arg(long, value_enum, default_value_t = Merging::Writer)]
     merging: Merging,
@@ -65,6 +69,7 @@ pub(crate) fn run(entries: u64, bound: MaxDistance, options: &Options) -> anyhow
         .growth(options.growth)
         .runs(options.runs)
         .scan_up_to(options.scan_up_to)
+        .backlog(options.backlog)
         .engine(engine);
     let (built, segment) = timed(|| Segment::build(base.to_vec(), engine, bound));
     let segment = (segment?, Removed::none(base.len()));

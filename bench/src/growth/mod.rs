@@ -52,19 +52,27 @@ pub(crate) struct Arguments {
     plot: Option<PathBuf>,
 }
 
+/// More tables than this gain little: the steps to the last ones are small.
+const MOST_TABLES: u64 = 10;
+
 /// Queries on which engines are judged by the scan.
 const JUDGED: usize = 100;
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     ensure!(arguments.from <= arguments.to && arguments.to <= 30, "--from to --to, at most 30");
     let mut rows: Vec<Row> = Vec::new();
-    for power in arguments.from..=arguments.to {
-        for &within in &arguments.within {
-            let bound = MaxDistance::new(within).context("a fingerprint has 64 bits")?;
-            eprintln!("2^{power} pages within {within}");
+    let documents = weak::Asking::new(arguments.queries / 2, arguments.recall)?;
+    for &within in &arguments.within {
+        let bound = MaxDistance::new(within).context("a fingerprint has 64 bits")?;
+        let known = documents.know(bound)?;
+        for power in arguments.from..=arguments.to {
+            let already = rows.len();
             rows.extend(exact(1 << power, bound, arguments)?);
-            let (share, queries) = (arguments.recall, arguments.queries / 2);
-            rows.push(weak::measure(1 << power, bound, share, queries)?);
+            rows.push(documents.measure(1 << power, &known)?);
+            for row in &rows[already..] {
+                let microseconds = 1e6 / row.queries_per_second;
+                eprintln!("2^{power} within {within}: {}, {microseconds:.2} us", row.engine);
+            }
         }
     }
     print(&rows, "scan");
@@ -121,7 +129,7 @@ fn planned(pages: usize, bound: MaxDistance, gigabytes: f64) -> anyhow::Result<T
     let request = Request::new(pages as u64, bound).memory((gigabytes * 1e9) as u64);
     let fastest = candidates(&request, &machine)?
         .into_iter()
-        .filter(|candidate| candidate.fits)
+        .filter(|candidate| candidate.fits && candidate.engine.tables() <= MOST_TABLES)
         .filter_map(|candidate| match candidate.engine {
             Engine::Tables(design) => Some((candidate.nanoseconds_per_query, design)),
             _ => None,

@@ -43,6 +43,20 @@ fn json_says_the_same_to_programs() {
 }
 
 #[test]
+fn with_a_recall_weak_bits_are_listed_with_probes_bytes_and_time() {
+    let plan = json(&["--pages", "8e9", "--within", "3", "--memory", "90GB", "--recall", "0.95"]);
+    let chosen = &plan["candidates"][plan["chosen"].as_u64().unwrap() as usize];
+    assert_eq!((&chosen["engine"], &chosen["recall"]), (&"weak bits".into(), &0.95.into()));
+    let number = |field: &str| chosen[field].as_f64().unwrap();
+    assert!((8.0..10.0).contains(&number("bytes_per_page")), "{chosen}");
+    assert!((2.0..100.0).contains(&number("probes")), "{chosen}");
+    assert!((100.0..20_000.0).contains(&number("nanoseconds_per_query")), "{chosen}");
+    assert!(plan["reason"].as_str().unwrap().contains("finding 95 % of the matches"));
+    let plan = json(&["--pages", "8e9", "--within", "3", "--memory", "90GB"]);
+    assert!(plan["candidates"].as_array().unwrap().iter().all(|c| c["recall"] == 1.0));
+}
+
+#[test]
 fn the_first_match_costs_no_more_than_all() {
     let all = json(&["--pages", "64M", "--within", "3"]);
     let first = json(&["--pages", "64M", "--within", "3", "--first"]);
@@ -63,6 +77,7 @@ fn too_little_memory_shows_the_candidates_and_says_how_much_is_needed() {
     let told = stderr(&assert);
     assert!(told.contains("no index of 8000000000 pages fits into 64.0 GB"), "{told}");
     assert!(told.contains("the smallest (sorted, compressed) needs "), "{told}");
+    assert!(told.contains("2 machines with so much each"), "{told}");
     let assert = folder.hapax(&[&arguments[..], &["--json"]].concat()).assert().code(1);
     let document: Value = serde_json::from_str(&stdout(&assert)).unwrap();
     assert_eq!(document["chosen"], Value::Null);

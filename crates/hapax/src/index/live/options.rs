@@ -35,7 +35,7 @@ impl LiveOptions {
             runs: 1,
             scan_up_to: 8192,
             engine: SegmentEngine::Tables(10),
-            backlog: 4,
+            backlog: 0,
         }
     }
 
@@ -78,7 +78,8 @@ impl LiveOptions {
     }
 
     /// How many segments may wait to be merged, beyond those that would be left alone, before an
-    /// insert merges some itself. 0 means that every insert does what is pending; 4 unless said.
+    /// insert merges some itself. Every one of them is asked by every search. 0 unless said: no
+    /// insert leaves a merge behind that nobody does.
     #[must_use]
     pub const fn backlog(mut self, segments: usize) -> Self {
         self.backlog = segments;

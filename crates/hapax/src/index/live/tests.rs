@@ -449,7 +449,7 @@ fn a_popular_fingerprint_stays_cheap() {
 #[test]
 fn what_a_merge_replaced_is_freed_when_no_snapshot_needs_it() {
     let bound = MaxDistance::new(3).unwrap();
-    let index = LiveIndex::new(LiveOptions::within(bound).head(100)).unwrap();
+    let index = LiveIndex::new(LiveOptions::within(bound).head(100).backlog(9)).unwrap();
     let entries: Vec<Entry> = (0..400).map(|id| Entry { fingerprint: point(id), id }).collect();
     index.insert_batch(&entries).unwrap();
     let before = index.snapshot();

@@ -104,6 +104,14 @@ pub(super) fn bytes(count: u64) -> String {
     format!("{value:.1} {}", UNITS[unit])
 }
 
+/// How many machines would do, where it is worth saying.
+pub(super) fn machines(given: u64, needed: u64) -> String {
+    match needed.div_ceil(given.max(1)) {
+        some @ 2..=1000 => format!("; {some} machines with so much each would hold a part each"),
+        _ => String::new(),
+    }
+}
+
 fn time(nanoseconds: f64) -> String {
     match nanoseconds {
         n if n < 1e3 => format!("{n:.0} ns"),

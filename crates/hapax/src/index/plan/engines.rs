@@ -5,7 +5,7 @@
 //! | scan | `n * scanned` | fingerprint and id |
 //! | sorted | `probes(p, k) * (probe + n / 2^p * entry)` | see `sorted` |
 //! | tables | sum over tables of `probes * (probe + n / 2^p * entry)` | scan, and the tables |
-//! | weak bits | `K * (combination + n / 2^p * filtered)` | see `weak_bits` |
+//! | weak bits | `ranked + K * (combination + n / 2^p * filtered)` | see `weak_bits` |
 //!
 //! All of them are computed by the very functions that lay out and choose tables, or count the
 //! probes of weak bits.

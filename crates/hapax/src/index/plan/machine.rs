@@ -8,8 +8,9 @@
 //!   tables of 2^15 rows, buckets of 128      t1  =  near_probe + 128 entry
 //!   tables of 2^15 rows, buckets of 4        t2  =  near_probe +   4 entry
 //!   tables of 2^22 rows, buckets of 4        t3  =  probe(2^22) +  4 entry
-//!   weak bits of 2^22 rows, buckets of 1024  t4  =  combination + 1024 filtered
-//!   weak bits of 2^22 rows, buckets of 16    t5  =  combination +   16 filtered
+//!   weak bits of 2^22 rows, buckets of 16    t4  =  ranked + K4 (combination +   16 filtered)
+//!   the same with more recall                t5  =  ranked + K5 (combination +   16 filtered)
+//!   weak bits of 2^22 rows, buckets of 1024  t6  =  ranked + K6 (combination + 1024 filtered)
 //! ```
 //!
 //! Promise: whatever the clock says, the constants are positive and within a factor of twenty
@@ -40,7 +41,9 @@ pub struct Machine {
     pub entry: f64,
     /// A fingerprint in a scan, for one query of a batch.
     pub scanned: f64,
-    /// Finding a combination of weak bits and looking up its bucket: in place of `c1` of 6.16.
+    /// Ordering the bits of a query by weakness, and what else it takes once: the `p c1` of 6.16.
+    pub ranked: f64,
+    /// Finding a combination of weak bits and looking up its bucket: the `K c1` of 6.16.
     pub near_combination: f64,
     /// A fingerprint in a bucket of weak bits: `c2` of 6.16.
     pub filtered: f64,
@@ -73,8 +76,9 @@ impl Machine {
             far_probe: 40.0,
             entry: 0.45,
             scanned: 0.1,
+            ranked: 200.0,
             near_combination: 30.0,
-            filtered: 0.11,
+            filtered: 0.1,
             permuted: 15.0,
             placed: 25.0,
         }
@@ -122,9 +126,13 @@ impl Machine {
         let doublings = (f64::from(1 << 22) / CACHED_ROWS).log2();
         let slope = (far - 4.0 * entry - near_probe) / doublings;
         let far_probe = believed(near_probe + slope * DOUBLINGS, typical.far_probe);
-        let crowded = timed.per_combination(&large, 12);
-        let sparse = timed.per_combination(&large, 18);
-        let filtered = believed((crowded - sparse) / 1008.0, typical.filtered);
+        let (few, few_took) = timed.weak_bits(&large, 18, 0.9);
+        let (more, more_took) = timed.weak_bits(&large, 18, 0.99);
+        let (crowded, crowded_took) = timed.weak_bits(&large, 12, 0.9);
+        let sparse = (more_took - few_took) / (more - few).max(1.0);
+        let ranked = believed(few_took - few * sparse, typical.ranked);
+        let full = (crowded_took - ranked) / crowded.max(1.0);
+        let filtered = believed((full - sparse) / 1008.0, typical.filtered);
         // What is not measured is as much slower or faster as a probe in the cache.
         let pace = near_probe / typical.near_probe;
         Self {
@@ -132,6 +140,7 @@ impl Machine {
             far_probe: far_probe.max(near_probe),
             entry,
             scanned: believed(timed.per_scanned(small), typical.scanned),
+            ranked,
             near_combination: believed(sparse - 16.0 * filtered, typical.near_combination),
             filtered,
             permuted: typical.permuted * pace,
@@ -176,13 +185,13 @@ impl Timed<'_> {
         let placed = took / rows / tables.design().keys().len() as f64;
         // Strangers: what is found is told elsewhere.
         let asked: Vec<Query<'_>> = (0..queries).map(|i| scattered(!i).into()).collect();
-        let best = self.best_of_three(&tables, &asked, within(0), |effort| effort.probes);
-        (best, placed)
+        let (probes, took) = self.best_of_three(&tables, &asked, within(0), |e| e.probes);
+        (took / probes, placed)
     }
 
-    /// Nanoseconds for a combination of weak bits and its bucket.
-    fn per_combination(&mut self, pages: &Collection, prefix_bits: u32) -> f64 {
-        let recall = Recall::new(0.95).expect("a constant below 1");
+    /// Probes and nanoseconds of a query for weak bits.
+    fn weak_bits(&mut self, pages: &Collection, prefix_bits: u32, recall: f64) -> (f64, f64) {
+        let recall = Recall::new(recall).expect("a constant below 1");
         let options = WeakOptions::within(within(3), recall).prefix_bits(prefix_bits);
         let index = WeakBits::build(pages.clone(), options).expect("four million fit");
         let sums: Vec<BitSums> = (0..WEAK_QUERIES).map(scattered_sums).collect();
@@ -190,25 +199,28 @@ impl Timed<'_> {
             .iter()
             .map(|sums| Query { fingerprint: cut(sums, Tie::Zero), sums: Some(sums) })
             .collect();
-        self.best_of_three(&index, &asked, within(3), |effort| effort.probes)
+        let (probes, took) = self.best_of_three(&index, &asked, within(3), |e| e.probes);
+        let each = |total: f64| total / WEAK_QUERIES as f64;
+        (each(probes), each(took))
     }
 
     /// Nanoseconds for a fingerprint in a scan.
     fn per_scanned(&mut self, pages: Collection) -> f64 {
         let scan = Scan::new(pages);
         let asked: Vec<Query<'_>> = (0..256).map(|i: u64| scattered(!i).into()).collect();
-        self.best_of_three(&scan, &asked, within(3), |effort| effort.compared)
+        let (compared, took) = self.best_of_three(&scan, &asked, within(3), |e| e.compared);
+        took / compared
     }
 
-    /// Nanoseconds for what `counted` counts, in the quickest of three runs.
+    /// What `counted` counts, at least 1, and the nanoseconds of the quickest of three runs.
     fn best_of_three(
         &mut self,
         index: &dyn HammingIndex,
         asked: &[Query<'_>],
         bound: MaxDistance,
         counted: fn(&Effort) -> u64,
-    ) -> f64 {
-        let mut best = f64::INFINITY;
+    ) -> (f64, f64) {
+        let (mut count, mut best) = (1.0, f64::INFINITY);
         for _ in 0..3 {
             let (effort, took) = self.nanoseconds(|| {
                 index.visit_batch(asked, bound, &mut |_, m| {
@@ -216,9 +228,10 @@ impl Timed<'_> {
                     ControlFlow::Continue(())
                 })
             });
-            best = best.min(took / effort.map_or(1, |e| counted(&e)).max(1) as f64);
+            count = effort.map_or(1, |e| counted(&e)).max(1) as f64;
+            best = best.min(took);
         }
-        best
+        (count, best)
     }
 }
 

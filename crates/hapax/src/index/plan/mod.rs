@@ -238,9 +238,10 @@ pub enum PlanError {
     NoPages,
     /// Nothing is so small.
     #[error(
-        "no index of {pages} pages fits into {}: the smallest ({engine}) needs {} ({needed} bytes)",
+        "no index of {pages} pages fits into {}: the smallest ({engine}) needs {} ({needed} bytes){}",
         choice::bytes(*.given),
-        choice::bytes(*.needed)
+        choice::bytes(*.needed),
+        choice::machines(*.given, *.needed)
     )]
     Memory {
         /// How many pages there are.

@@ -1,7 +1,7 @@
 //! What weak bits take: Sood's 6.16 and 6.21 with what our engine does in place of what his did.
 //!
 //! ```text
-//!   time   =  K * (combination + n / 2^p * filtered)                          (6.16)
+//!   time   =  ranked + K * (combination + n / 2^p * filtered)                 (6.16)
 //!   bytes  =  n * (32 + (32 - p) + id bits) / 8  +  4 * 2^p                   (6.17)
 //! ```
 //!
@@ -40,7 +40,7 @@ pub(super) fn forecasts(
     let combination = machine.combination(rows);
     let most_bits = rows.ilog2().min(WeakOptions::MOST_PREFIX_BITS);
     let mut all = Vec::new();
-    let mut best = rows as f64 * machine.filtered;
+    let mut best = machine.ranked + rows as f64 * machine.filtered;
     for prefix_bits in 1..=most_bits {
         let bucket = rows as f64 / f64::from(prefix_bits).exp2();
         let each = combination + bucket * machine.filtered;
@@ -54,7 +54,7 @@ pub(super) fn forecasts(
             }
             continue;
         }
-        let nanoseconds = probes * each;
+        let nanoseconds = machine.ranked + probes * each;
         best = best.min(nanoseconds);
         let bytes = forecast::bytes(rows, request.pages - 1, prefix_bits, request.bound);
         let compared = probes * bucket;
