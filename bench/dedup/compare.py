@@ -149,16 +149,20 @@ def text_dedup_removed(pages):
         return [name for name in names if name not in kept]
 
 
-def judged(removed, truth, pages):
-    """The shares `right` and `met`, of documents among the first so many."""
+def judged(removed, truth, path, pages):
+    """The shares `right` and `met`, of the documents in the first so many lines of a file."""
     if truth is None:
         return "-", "-"
     with open(truth, encoding="utf-8") as lines:
         first = next(lines)
         if first.startswith("id1"):
+            with open(path, encoding="utf-8") as documents:
+                there = {json.loads(line)["id"] for line in documents}
             known, at_80, met, at_90 = set(), set(), 0, 0
             for line in lines:
                 a, b, jaccard = line.rstrip("\n").split("\t")[:3]
+                if a not in there or b not in there:
+                    continue
                 known.add(a.split("/")[0])
                 if float(jaccard) >= 0.8:
                     at_80.update((a, b))
@@ -228,7 +232,7 @@ def main():
             pages = given.pages if count == all_pages else beginning(given.pages, count, scratch)
             wall, cpu, peak, removed = tool(pages, scratch)
             ours = ours or (wall / count, cpu / count)
-            right, met = judged(removed, given.truth, count)
+            right, met = judged(removed, given.truth, pages, count)
             times = f"{wall / count / ours[0]:.1f} | {cpu / count / ours[1]:.1f}"
             print(f"| {name} | {count} | {wall:.1f} | {cpu:.1f} | {wall / count * 1e6:.0f} | {times} | {peak:.0f} "
                   f"| {len(removed)} | {right} | {met} |", flush=True)

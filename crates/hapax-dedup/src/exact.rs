@@ -21,7 +21,7 @@ pub(crate) fn classes(
 ) -> Classes {
     let key = |page: u32| (pages.scope(page), pages.content(page));
     let mut order: Vec<u32> = (0..pages.len() as u32)
-        .filter(|&page| pages.standing(page) != Standing::Empty && wanted(page))
+        .filter(|&page| !pages.standing(page).stays() && wanted(page))
         .collect();
     order.sort_unstable_by_key(|&page| (key(page), page));
     let mut classes = Classes::default();

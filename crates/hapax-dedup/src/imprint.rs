@@ -10,6 +10,7 @@ use hapax::group::{Scope, ScopeFacts};
 use hapax::page::{Hints, Page, PageError, Purifier, PurifyOptions};
 use hapax_corpus::{Content, Document, Kind};
 
+use crate::options::Options;
 use crate::pages::{NewPage, Standing};
 
 /// Makes imprints; one for each thread.
@@ -17,16 +18,20 @@ pub(crate) struct Imprinter {
     purifier: Purifier,
     fingerprinter: Fingerprinter,
     scope: Scope,
+    /// Lower-case primary tags; empty for all.
+    languages: Vec<String>,
 }
 
 impl Imprinter {
-    pub(crate) fn new(fingerprinter: &Fingerprinter, scope: &Scope) -> Self {
+    pub(crate) fn new(options: &Options) -> Self {
+        let Options { fingerprinter, scope, languages, .. } = options;
         let extent = fingerprinter.recipe().extent;
-        let options = PurifyOptions { extent, ..PurifyOptions::default() };
+        let purify = PurifyOptions { extent, ..PurifyOptions::default() };
         Self {
-            purifier: Purifier::new(options),
+            purifier: Purifier::new(purify),
             fingerprinter: fingerprinter.clone(),
             scope: scope.clone(),
+            languages: languages.iter().map(|it| primary(it).to_ascii_lowercase()).collect(),
         }
     }
 
@@ -37,13 +42,17 @@ impl Imprinter {
             Ok(page) => (page.canonical.clone(), page.language.as_deref()),
             Err(_) => (None, None),
         };
+        let language = document.language.as_deref().or(stated_language);
+        let wanted = self.languages.is_empty()
+            || language.is_none_or(|language| {
+                self.languages.iter().any(|it| primary(language).eq_ignore_ascii_case(it))
+            });
         let scope = match &self.scope {
             Scope::None => self.scope.key(&ScopeFacts::default()),
             Scope::Host | Scope::Domain => {
                 self.scope.key(&ScopeFacts { url, ..ScopeFacts::default() })
             }
             Scope::Language => {
-                let language = document.language.as_deref().or(stated_language);
                 let language = primary(language.unwrap_or_default());
                 self.scope.key(&ScopeFacts { language, ..ScopeFacts::default() })
             }
@@ -72,6 +81,10 @@ impl Imprinter {
                 fill(&mut page, &imprint, empty);
             }
             Err(_) => page.content = hash_of_bytes(document.body.content.as_bytes()),
+        }
+        if !wanted {
+            page.standing = Standing::OtherLanguage;
+            page.sketch = Sketch::from_bytes(&[0; 128]);
         }
         page
     }

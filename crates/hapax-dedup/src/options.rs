@@ -35,6 +35,9 @@ pub struct Options {
     pub keep: Rules,
     /// Who is compared with whom.
     pub scope: Scope,
+    /// Only documents in these languages are compared, and documents that state none; the others
+    /// stay. Empty for all languages.
+    pub languages: Vec<String>,
     /// How many threads read, purify and compare.
     pub threads: NonZero<usize>,
     /// What kept documents are written as; `None` for what they were read from.
@@ -57,6 +60,7 @@ impl Options {
             min_similarity: const { MinSimilarity(DEFAULT_MIN_SIMILARITY) },
             keep: Rules::default(),
             scope: Scope::None,
+            languages: Vec::new(),
             threads: std::thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN),
             format: None,
             revisits: false,

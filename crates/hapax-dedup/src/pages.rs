@@ -30,12 +30,25 @@ pub enum Standing {
     Empty = 3,
     /// Neither HTML nor text; only an exact copy, byte for byte, can replace it.
     NotText = 4,
+    /// In a language that was not asked for; nothing can replace it.
+    OtherLanguage = 5,
 }
 
 impl Standing {
     /// All of them.
-    pub const ALL: [Self; 5] =
-        [Self::Judged, Self::TooShort, Self::NoWords, Self::Empty, Self::NotText];
+    pub const ALL: [Self; 6] = [
+        Self::Judged,
+        Self::TooShort,
+        Self::NoWords,
+        Self::Empty,
+        Self::NotText,
+        Self::OtherLanguage,
+    ];
+
+    /// Can nothing be its copy?
+    pub const fn stays(self) -> bool {
+        matches!(self, Self::Empty | Self::OtherLanguage)
+    }
 }
 
 /// One page on its way into [`Pages`].
@@ -151,9 +164,9 @@ impl Pages {
         }
     }
 
-    /// What exact copies share; `None` for a page without text, which has no copies.
+    /// What exact copies share; `None` for a page that has no copies, whatever it says.
     pub fn content(&self, page: u32) -> Option<ContentHash> {
-        (self.standing(page) != Standing::Empty).then(|| self.contents[page as usize])
+        (!self.standing(page).stays()).then(|| self.contents[page as usize])
     }
 
     /// How far it can be judged.

@@ -96,8 +96,7 @@ pub(crate) fn read(
                 };
             }
             let ready = lock().pop();
-            let mut imprinter =
-                ready.unwrap_or_else(|| Imprinter::new(&options.fingerprinter, &options.scope));
+            let mut imprinter = ready.unwrap_or_else(|| Imprinter::new(options));
             let decoded = Decoded::of(batch, names, &mut imprinter);
             lock().push(imprinter);
             decoded

@@ -186,3 +186,106 @@ fn a_killed_run_goes_on_where_it_stopped() {
         assert!(folder.read(&one) == folder.read(&other), "{name}");
     }
 }
+
+#[test]
+fn documents_in_other_languages_stay() {
+    let folder = Folder::new();
+    let words: String = (0..60).map(|i| format!("word{i} ")).collect();
+    let line = |language: &str| format!("{{\"lang\": \"{language}\", \"text\": \"{words}\"}}\n");
+    let pages = [line("en"), line("en-GB"), line("de"), line("DE-at"), line("fr"), line("fr")];
+    folder.write("pages.jsonl", format!("{}{{\"text\": \"{words}\"}}\n", pages.concat()));
+    let told = |languages: &str| {
+        folder.output(&["dedup", "pages.jsonl", "--dry-run", "--language", languages])
+    };
+    assert!(told("en").contains("5 kept · 2 removed"), "{}", told("en"));
+    assert!(told("en").contains("4 documents in other languages"), "{}", told("en"));
+    assert!(told("EN,de").contains("3 kept · 4 removed"), "{}", told("EN,de"));
+    assert!(told("it").contains("7 kept · 0 removed"), "{}", told("it"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_disk_that_is_full_is_told_and_the_run_can_go_on_later() {
+    let folder = Folder::new();
+    let words = |seed: usize| (0..200).map(move |i| format!("w{} ", (i * 31 + seed * 7) % 5000));
+    let lines: String = (0..400)
+        .map(|i| format!("{{\"id\": \"{i}\", \"text\": \"{}\"}}\n", words(i).collect::<String>()))
+        .collect();
+    folder.write("pages.jsonl", lines);
+    folder.output(&["dedup", "pages.jsonl", "--out", "whole", "-q"]);
+    // No file may grow beyond 200 blocks of 512 or 1,024 bytes; the shell ignores the signal for that.
+    let program = env!("CARGO_BIN_EXE_hapax");
+    let command =
+        format!("trap '' XFSZ; ulimit -f 200; exec {program} dedup pages.jsonl --out small");
+    let output = std::process::Command::new("sh")
+        .args(["-c", &command])
+        .current_dir(folder.path(""))
+        .output()
+        .unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(told.contains("cannot write small/.hapax-work/kept.jsonl: "), "{told}");
+    let left: Vec<_> =
+        folder.path("small").read_dir().unwrap().map(|it| it.unwrap().file_name()).collect();
+    assert_eq!(left, [".hapax-work"]);
+    let told = stderr(&folder.hapax(&["dedup", "pages.jsonl", "--out", "small"]).assert().code(0));
+    assert!(told.contains("going on with an interrupted run: 400 documents"), "{told}");
+    for name in ["kept.jsonl", "groups.parquet", "removed.parquet", "report.html", "summary.json"] {
+        assert!(
+            folder.read(&format!("whole/{name}")) == folder.read(&format!("small/{name}")),
+            "{name}"
+        );
+    }
+    // A full disk under a file of the stages: what was there stays.
+    folder.write("old.jsonl", "old");
+    let command = format!(
+        "trap '' XFSZ; ulimit -f 20; exec {program} fingerprint pages.jsonl --out old.jsonl"
+    );
+    let output = std::process::Command::new("sh")
+        .args(["-c", &command])
+        .current_dir(folder.path(""))
+        .output();
+    assert_eq!(output.unwrap().status.code(), Some(1));
+    assert_eq!(folder.read("old.jsonl"), b"old");
+}
+
+#[test]
+fn any_number_of_threads_writes_the_same_bytes() {
+    let folder = Folder::new();
+    let word = |i: usize| i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 50;
+    for file in 0..7 {
+        let text = |i: usize| {
+            (0..90).map(|j| format!("w{} ", word((i % 90) * 100 + j))).collect::<String>()
+        };
+        let line = |i| {
+            format!(
+                "{{\"url\": \"http://h{}.test/{i}\", \"text\": \"{}more{}\"}}\n",
+                i % 9,
+                text(i),
+                i % 7
+            )
+        };
+        let lines: String = (file * 100..file * 100 + 100).map(line).collect();
+        folder.write(&format!("in/{file}.jsonl"), lines);
+    }
+    for threads in ["1", "2", "4"] {
+        folder.output(&["dedup", "in", "--threads", threads, "--out", threads, "-q"]);
+    }
+    for name in [
+        "kept.jsonl",
+        "groups.parquet",
+        "removed.parquet",
+        "report.html",
+        "summary.json",
+        "kept.imprints",
+    ] {
+        let one = folder.read(&format!("1/{name}"));
+        assert!(
+            one == folder.read(&format!("2/{name}")) && one == folder.read(&format!("4/{name}")),
+            "{name}"
+        );
+    }
+    let summary = String::from_utf8(folder.read("1/summary.json")).unwrap();
+    assert!(summary.contains("\"documents\": 700"), "{summary}");
+    assert!(!summary.contains("\"near\": 0"), "{summary}");
+}

@@ -92,6 +92,9 @@ impl LineReader {
             let length = self.window.data.len();
             return (length > 0).then(|| self.finish(length, None));
         }
+        // What precedes a cut counts as sound only now that it is known to be one.
+        let sound = &self.window.data[..self.window.sound()];
+        let last = memchr::memrchr(b'\n', sound).map(|newline| newline + 1).or(last);
         let mut lines = self.finish(last.unwrap_or(0), None);
         lines.bad = self.window.recover(&self.path);
         self.line += 1;

@@ -167,6 +167,79 @@ proptest! {
     }
 }
 
+/// Families of pages around a center each: up to `bits` of the fingerprint and `spread` of the sketch
+/// differ from it, all contents are different, and families are far apart.
+fn families(sizes: &[usize], bits: usize, spread: u64) -> Vec<NewPage> {
+    let mix = |i: u64| {
+        let mixed = (i + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        (mixed ^ mixed >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 8
+    };
+    let mut list = Vec::new();
+    for (family, &size) in (0u64..).zip(sizes) {
+        let centre: Vec<u8> = (0..20).map(|i| (mix(family * 64 + i) % 64) as u8).collect();
+        let text: Vec<u16> = (0..300).map(|i| (mix(family * 7919 + i) % 1024) as u16).collect();
+        for member in 0..size {
+            let seed = mix(family * 1_000_003 + member as u64);
+            let (mut fingerprint, mut sketch) = (centre.clone(), text.clone());
+            let flips = seed as usize % (bits + 1);
+            fingerprint.extend((0..flips).map(|i| (mix(seed + i as u64) % 64) as u8));
+            let flips = mix(seed) % (spread + 1);
+            sketch.extend((0..flips).map(|i| (mix(seed * 3 + i) % 1024) as u16));
+            let name = list.len();
+            list.push(page(name, name, &fingerprint, &sketch, 0));
+        }
+    }
+    // Good and bad pages come in no order.
+    list.sort_by_key(|page| mix(page.id.len() as u64 + page.fingerprint.to_bits()));
+    list
+}
+
+fn slowly(pages: &Pages, options: &Options) -> Grouping {
+    let all = 0..pages.len() as u32;
+    let facts: Vec<PageFacts<'_>> = all.clone().map(|it| pages.facts(it)).collect();
+    let contents: Vec<_> = all.map(|it| pages.content(it)).collect();
+    let pairs = slow_pairs(pages, options);
+    let input =
+        BatchInput { pages: &facts, contents: &contents, pairs: &pairs, ..BatchInput::default() };
+    Grouping::of(&options.keep, &input).unwrap()
+}
+
+#[test]
+fn crowds_in_which_all_are_alike_get_the_groups_of_comparing_all_pairs() {
+    // Sketches at most 30 + 30 of 1,024 bits apart: similar to 0.88 at least; 3 + 3 bits.
+    let list = families(&[900, 300, 70, 65, 40, 2, 1, 1], 3, 30);
+    let (pages, options) = (gather(&list), options());
+    let decision = decide(&pages, &[], &NOTHING, &options, &OneThread, Path::new("")).unwrap();
+    let slow = slowly(&pages, &options);
+    for page in 0..pages.len() as u32 {
+        assert_eq!(decision.verdict(page).winner, slow.winner(page), "page {page}");
+    }
+    assert!(decision.effort().crowded > 1000, "{:?}", decision.effort());
+    assert!(decision.effort().compared < 40 * 1379, "{:?}", decision.effort());
+}
+
+#[test]
+fn crowds_in_which_many_do_not_match_lose_few_duplicates() {
+    // Up to 10 bits and 160 of 1,024 bits of the sketch from each other: many pairs do not match.
+    let list = families(&[900, 300, 150, 70], 5, 80);
+    let (pages, options) = (gather(&list), options());
+    let decision = decide(&pages, &[], &NOTHING, &options, &OneThread, Path::new("")).unwrap();
+    let slow = slowly(&pages, &options);
+    let all = 0..pages.len() as u32;
+    let gone = all.clone().filter(|&it| decision.verdict(it).outcome != Outcome::Kept).count();
+    let slowly_gone = all.clone().filter(|&it| slow.winner(it) != it).count();
+    assert!(slowly_gone < pages.len() - 200, "too many are alike: {slowly_gone}");
+    assert!(gone * 100 >= slowly_gone * 96, "{gone} and {slowly_gone}");
+    for page in all {
+        let verdict = decision.verdict(page);
+        let (one, other) = (verdict.winner, page);
+        let distance = pages.fingerprint(one).distance(pages.fingerprint(other));
+        let estimate = pages.sketch(one).estimate(pages.sketch(other));
+        assert!(options.within.admits(distance) && options.min_similarity.admits(&estimate));
+        assert_eq!(decision.verdict(verdict.winner).outcome, Outcome::Kept);
+    }
+}
+
 #[test]
 fn short_pages_go_only_for_exact_copies_and_empty_ones_never() {
     let list: Vec<NewPage> = [

@@ -74,7 +74,7 @@ pub(crate) fn header(source: &Source, options: &Options) -> Header {
         hasher.update(text.as_bytes());
     };
     add(env!("CARGO_PKG_VERSION"));
-    add(&format!("{:?}", options.read));
+    add(&format!("{:?} {:?}", options.read, options.languages));
     for file in source.files() {
         add(&file);
         let changed = std::fs::metadata(&file).map(|it| (it.len(), it.modified().ok()));

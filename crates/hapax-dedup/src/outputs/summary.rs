@@ -50,6 +50,8 @@ pub struct Summary {
     pub empty: u64,
     /// Documents that are neither HTML nor text.
     pub not_text: u64,
+    /// Documents in languages that were not asked for. They stay.
+    pub other_languages: u64,
     /// Addresses that redirect to a document.
     pub redirects: u64,
     /// Addresses that were found to have a document's content.
@@ -93,6 +95,8 @@ pub struct Settings {
     pub keep: String,
     /// Who was compared with whom.
     pub scope: String,
+    /// In which languages; empty for all.
+    pub languages: Vec<String>,
     /// The name of the file with the kept documents.
     pub kept: String,
     /// The inputs as they were given.
@@ -135,6 +139,7 @@ impl Summary {
             without_words: standing(Standing::NoWords),
             empty: standing(Standing::Empty),
             not_text: standing(Standing::NotText),
+            other_languages: standing(Standing::OtherLanguage),
             redirects: decision.addresses().len() as u64 - revisits,
             revisits,
             passed_records: passed,
@@ -199,6 +204,7 @@ impl Settings {
             shingle: options.fingerprinter.recipe().sketch_shingle.words(),
             keep: options.keep.to_string(),
             scope: options.scope.to_string(),
+            languages: options.languages.clone(),
             kept: kept_name(format),
             inputs: inputs.to_vec(),
             against: options.against.iter().map(|it| it.display().to_string()).collect(),

@@ -1,5 +1,8 @@
 //! Reads what `hapax fingerprint` writes: plain lines, or JSON with sketches; tables are read by
 //! [`table`](super::table).
+//!
+//! Whatever is in the list is of one recipe, and has sketches throughout or not at all. Who is near whom is
+//! not known here.
 
 use std::io::BufRead;
 

@@ -83,6 +83,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "SCOPE", default_value_t = Scope::None)]
     scope: Scope,
 
+    /// Compare only documents in these languages, as they state them (`en,de`); all others, except
+    /// those that state none, stay
+    #[arg(long, value_name = "TAGS", value_delimiter = ',')]
+    language: Vec<String>,
+
     #[command(flatten)]
     recipe: RecipeArguments,
 
@@ -142,6 +147,7 @@ impl Arguments {
         }
         options.keep = self.keep.clone();
         options.scope = self.scope.clone();
+        options.languages = self.language.clone();
         options.format = self.format;
         options.revisits = self.revisits;
         options.against = self.against.clone();
@@ -224,6 +230,9 @@ impl Watch for Shown {
     }
 
     fn skipped(&mut self, why: &hapax_corpus::Error) {
-        self.progress.note(&format!("skipped: {}", readable::harmless(&why.to_string())));
+        let why = why.to_string();
+        // Which has just been done.
+        let why = why.strip_suffix("; `skip_bad` counts and passes it").unwrap_or(&why);
+        self.progress.note(&format!("skipped: {}", readable::harmless(why)));
     }
 }

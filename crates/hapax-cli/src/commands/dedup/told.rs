@@ -54,6 +54,7 @@ fn notes(summary: &Summary) -> Vec<String> {
             "document",
             "neither HTML nor text: only exact copies were removed",
         ),
+        noted(summary.other_languages, "document", "in other languages: not compared, and kept"),
         noted(summary.redirects, "address", "redirecting to a document").map(plural_addresses),
         noted(summary.revisits, "address", "with the content of a document").map(plural_addresses),
         noted(summary.error_pages, "answer", "with an error status passed"),

@@ -128,7 +128,12 @@ fn corpus(
                 done.count(&mut progress);
                 sink.add(rendered?, &recipe).map_err(Stopped::Failed)?;
             }
-            Err(why) => progress.skip(&anyhow::Error::new(why)),
+            Err(why) => {
+                let why = why.to_string();
+                // Which has just been done.
+                let why = why.strip_suffix("; `skip_bad` counts and passes it").unwrap_or(&why);
+                progress.skip(&anyhow::anyhow!("{}", readable::harmless(why)));
+            }
         }
         Ok(())
     })
