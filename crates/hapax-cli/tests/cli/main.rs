@@ -8,6 +8,7 @@
 //! - [`recipe`]: listing, showing and using recipes.
 //! - [`near`]: an index of fingerprints, built, searched and described.
 //! - [`plan`]: what an index would take.
+//! - [`repository`]: pages, groups, events and tables of a repository.
 //! - [`folder`]: a temporary folder and the program run in it.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
@@ -20,4 +21,5 @@ mod folder;
 mod near;
 mod plan;
 mod recipe;
+mod repository;
 mod train;

@@ -23,5 +23,6 @@ mod killed;
 mod line;
 mod markets;
 mod model;
+mod old_format;
 mod operations;
 mod repairing;
