@@ -43,7 +43,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     println!("    pages   recrawled   removed   at once   precision error   recall error");
     for &next in &options.sizes {
         week += 1;
-        let again: Vec<u64> = (0..size).filter(|&n| scatter(n ^ next) % 10 == 0).collect();
+        let again: Vec<u64> = (0..size).filter(|&n| scatter(n ^ next).is_multiple_of(10)).collect();
         let new: Vec<u64> = (size..next).collect();
         for (pages, week) in [(&again, week), (&new, 0)] {
             for batch in pages.chunks(options.batch) {

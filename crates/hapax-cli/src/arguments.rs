@@ -1,7 +1,8 @@
 //! What a user can type. What it means is worked out by each command.
 
 use crate::commands::{
-    compare, dedup, fingerprint, groups, match_, near, pairs, plan, recipe, train,
+    compare, dedup, events, export, fingerprint, group, groups, inspect, match_, near, page, pairs,
+    plan, recipe, train,
 };
 use clap::{Parser, Subcommand};
 
@@ -21,6 +22,7 @@ Examples:
   curl -s URL | hapax fingerprint - --json     one page, everything about it
   hapax compare old.html new.html              what changed, and how alike they are
   hapax near find new.txt --index crawl.seg    which stored fingerprints are near these
+  hapax page add seen URL page.html            remember a page: is it a duplicate?
   hapax plan --pages 8e9 --within 3            which index that many pages need
   hapax help fingerprint                       more about a command"
 )]
@@ -39,6 +41,11 @@ pub(crate) enum Command {
     Match(match_::Arguments),
     Compare(compare::Arguments),
     Near(near::Arguments),
+    Page(page::Arguments),
+    Group(group::Arguments),
+    Events(events::Arguments),
+    Inspect(inspect::Arguments),
+    Export(export::Arguments),
     Plan(plan::Arguments),
     Train(train::Arguments),
     Recipe(recipe::Arguments),

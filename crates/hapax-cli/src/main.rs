@@ -8,7 +8,8 @@
 //! [`arguments`] is what a user can type and [`commands`] what it does. [`recipes`] and
 //! [`inputs`] turn arguments into a ready fingerprinter and a stream of pages, [`pipeline`]
 //! spreads the pages over threads and keeps their order, [`output`] writes results so that
-//! nothing half-done is left behind. [`failure`] says which exit code an error is.
+//! nothing half-done is left behind. [`repositories`] is what commands ask of a repository.
+//! [`failure`] says which exit code an error is.
 //!
 //! # What this program does not know
 //!
@@ -24,6 +25,7 @@ mod pipeline;
 mod progress;
 mod readable;
 mod recipes;
+mod repositories;
 
 use clap::Parser;
 use failure::Failure;

@@ -80,6 +80,19 @@ impl Output {
         }
     }
 
+    /// Hands on what waits, for a reader who is there now.
+    ///
+    /// # Errors
+    ///
+    /// As for [`write`](Self::write).
+    pub(crate) fn flush(&mut self) -> Result<(), Failure> {
+        match self {
+            Self::Standard { to, .. } => to.flush().map_err(standard_output),
+            Self::Pending { to, path } => to.flush().map_err(|e| Failure::io("write", path, e)),
+            Self::Direct { to, path } => to.flush().map_err(|e| Failure::io("write", path, e)),
+        }
+    }
+
     /// Brings everything to its place.
     ///
     /// # Errors

@@ -34,6 +34,11 @@ pub(crate) struct RecipeArguments {
 }
 
 impl RecipeArguments {
+    /// As if these had been typed.
+    pub(crate) fn of(recipe: String, frequencies: Option<PathBuf>) -> Self {
+        Self { recipe, frequencies }
+    }
+
     /// Reads what is named and makes it ready.
     ///
     /// # Errors

@@ -5,6 +5,7 @@
 
 use crate::codec;
 use crate::error::{Fault, Outcome, StoreError, of_groups};
+use crate::reader::GroupSummary;
 use crate::repository::Repository;
 use crate::tables;
 use crate::view::View;
@@ -17,17 +18,6 @@ use redb::ReadableTable;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::ops::Bound;
-
-/// A group without its pages.
-#[derive(Clone, Debug, PartialEq)]
-pub struct GroupSummary {
-    /// Its number.
-    pub id: GroupId,
-    /// Winner, counts, radius.
-    pub record: GroupRecord,
-    /// The winner's address.
-    pub winner_url: String,
-}
 
 /// A page of a group, and how it stands to the winner.
 #[derive(Clone, Debug, PartialEq)]

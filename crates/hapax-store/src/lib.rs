@@ -27,15 +27,13 @@
 //! `world` are what [`hapax::group::live`] asks for, over those tables. `session` is one
 //! transaction and its operations, `commit` who is in which. `opening` gets from a folder to open
 //! tables, [`disk`] touches the files, `index_file` keeps the index between runs. [`repository`]
-//! ties them together. [`view`] and [`reader`] read, [`integrity`] checks, [`repair`] mends.
-//! transaction and its operations, `commit` who is in which. [`repository`] ties them together,
-//! [`view`] and [`browse`] read, [`integrity`] checks, `index_file` keeps the index between runs.
+//! ties them together. [`view`], [`reader`] and [`browse`] read, [`integrity`] checks, [`repair`]
+//! mends.
 //!
 //! # What this crate does not know
 //!
 //! HTTP, file formats of the outside world, clocks: times come with the pages.
 
-mod backend;
 pub mod browse;
 mod codec;
 mod commit;
@@ -56,7 +54,7 @@ mod tables;
 pub mod view;
 mod world;
 
-pub use browse::{GroupSizes, GroupSummary, Member};
+pub use browse::{GroupSizes, Member};
 pub use error::StoreError;
 pub use integrity::{Integrity, check_folder};
 pub use page::{Contents, Observation, PageInfo};

@@ -1,5 +1,9 @@
 //! What is known of a page: what comes in, and what is kept.
+//!
+//! An address is any text of 1 to [`LONGEST_URL`] bytes and is compared as it is written; nothing is
+//! resolved or normalised here. How pages are compared, and where they stand, is known elsewhere.
 
+use crate::error::StoreError;
 use hapax::fingerprint::{ContentHash, Fingerprint, Imprint, Sketch};
 use hapax::group::ScopeKey;
 
@@ -140,4 +144,13 @@ pub struct PageInfo {
     pub changed: Option<u64>,
     /// Its canonical address, if it names one.
     pub canonical: Option<String>,
+}
+
+/// Refuses an address that cannot be kept.
+pub(crate) fn good_url(url: &str) -> Result<(), StoreError> {
+    if (1..=LONGEST_URL).contains(&url.len()) {
+        return Ok(());
+    }
+    let start = url.chars().take(80).collect();
+    Err(StoreError::BadUrl { len: url.len(), most: LONGEST_URL, start })
 }

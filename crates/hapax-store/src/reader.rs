@@ -18,7 +18,7 @@ use crate::session::Decision;
 use crate::settings::Settings;
 use crate::tables;
 use crate::view::{self, EventInfo, GroupInfo, View};
-use crate::world::name;
+use crate::world::{name, name_redirect};
 use hapax::group::live::{GroupId, GroupRecord, GroupState, PageId, PageRecord, World};
 use hapax::group::{PageFacts, Rules};
 use redb::{ReadableDatabase, ReadableTable};
@@ -268,7 +268,9 @@ fn standing(view: &View, page: PageId, market: Option<&Market>) -> Outcome<Optio
     }
     view.with_world(|world, names| {
         let verdict = groups.standing(world, page, winner).map_err(of_groups)?;
-        let Some(verdict) = verdict else { return Ok(None) };
+        let Some(mut verdict) = verdict else { return Ok(None) };
+        let end = groups.place(page).map_err(of_groups)?.map(|(_, end)| end);
+        name_redirect(&mut verdict, end, names)?;
         let winner = verdict.winner.filter(|&winner| winner != page);
         let winner_url = winner.map(|winner| name(names, winner)).transpose()?;
         Ok(Some(Decision { page: Some(page), verdict, winner_url }))

@@ -10,7 +10,7 @@ use crate::error::{Fault, Outcome, StoreError, guarded};
 use crate::index_file;
 use crate::merger::Merger;
 use crate::opening;
-use crate::page::{LONGEST_URL, Observation, PageInfo};
+use crate::page::{Observation, PageInfo, good_url};
 use crate::reader::Reader;
 use crate::session::{Action, Answer, Decision, Effect, Op, Session, set_index};
 use crate::settings::{Settings, good_market};
@@ -481,14 +481,6 @@ impl Drop for Repository {
             );
         }
     }
-}
-
-fn good_url(url: &str) -> Result<(), StoreError> {
-    if (1..=LONGEST_URL).contains(&url.len()) {
-        return Ok(());
-    }
-    let start = url.chars().take(80).collect();
-    Err(StoreError::BadUrl { len: url.len(), most: LONGEST_URL, start })
 }
 
 fn take_view(

@@ -12,10 +12,10 @@ use crate::page::{Observation, PageData};
 use crate::settings::Settings;
 use crate::state::WriteState;
 use crate::tables::{self, Counters};
-use crate::world::{Pages, Policy, name, page_data};
+use crate::world::{Pages, Policy, name, name_redirect, page_data};
 use hapax::fingerprint::Fingerprint;
 use hapax::group::live::{
-    Bare, Content, GroupId, GroupState, LiveGroups, PageId, PageRecord, Verdict,
+    Bare, Content, GroupId, GroupState, Kind, LiveGroups, PageId, PageRecord, Verdict,
 };
 use hapax::group::{Rules, ScopeFacts};
 use hapax::index::Entry;
@@ -421,7 +421,11 @@ impl<'t, 'r> Session<'t, 'r> {
         Ok(())
     }
 
-    fn decision(&self, page: PageId, verdict: Verdict) -> Outcome<Decision> {
+    fn decision(&self, page: PageId, mut verdict: Verdict) -> Outcome<Decision> {
+        if verdict.kind == Kind::Redirect {
+            let end = self.groups.place(page).map_err(of_groups)?.map(|(_, end)| end);
+            name_redirect(&mut verdict, end, &self.names)?;
+        }
         let winner = verdict.winner.filter(|&winner| winner != page);
         let winner_url = winner.map(|winner| name(&self.names, winner)).transpose()?;
         Ok(Decision { page: Some(page), verdict, winner_url })

@@ -10,7 +10,7 @@ use crate::error::{Fault, Outcome, of_search};
 use crate::page::{Contents, PageData};
 use crate::settings::Settings;
 use hapax::fingerprint::{ContentHash, MaxDistance};
-use hapax::group::live::{Likeness, Matching, Near, PageId, World};
+use hapax::group::live::{Kind, Likeness, Matching, Near, PageId, Verdict, World};
 use hapax::group::{PageFacts, ScopeKey};
 use hapax::index::live::Snapshot;
 use hapax::index::{HammingIndex, Query};
@@ -77,6 +77,18 @@ pub(crate) fn name(names: &impl ReadableTable<u32, &'static str>, page: PageId) 
         Some(row) => Ok(row.value().to_owned()),
         None => Err(Fault::Damaged(format!("page {page} has no address"))),
     }
+}
+
+/// The engine knows pages by number; people know them by address.
+pub(crate) fn name_redirect(
+    verdict: &mut Verdict,
+    end: Option<PageId>,
+    names: &impl ReadableTable<u32, &'static str>,
+) -> Outcome<()> {
+    if let (Kind::Redirect, Some(reason), Some(end)) = (verdict.kind, &mut verdict.reason, end) {
+        reason.text = format!("it redirects to {}", name(names, end)?);
+    }
+    Ok(())
 }
 
 impl<P, N> Pages<'_, P, N>

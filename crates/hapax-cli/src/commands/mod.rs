@@ -5,10 +5,15 @@
 
 pub(crate) mod compare;
 pub(crate) mod dedup;
+pub(crate) mod events;
+pub(crate) mod export;
 pub(crate) mod fingerprint;
+pub(crate) mod group;
 pub(crate) mod groups;
 pub(crate) mod match_;
+pub(crate) mod inspect;
 pub(crate) mod near;
+pub(crate) mod page;
 pub(crate) mod pairs;
 pub(crate) mod plan;
 pub(crate) mod recipe;
@@ -32,6 +37,11 @@ pub(crate) fn run(command: Command) -> Result<(), Failure> {
         Command::Match(arguments) => match_::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Near(arguments) => near::run(&arguments),
+        Command::Page(arguments) => page::run(&arguments),
+        Command::Group(arguments) => group::run(&arguments),
+        Command::Events(arguments) => events::run(&arguments),
+        Command::Inspect(arguments) => inspect::run(&arguments),
+        Command::Export(arguments) => export::run(&arguments),
         Command::Plan(arguments) => plan::run(&arguments),
         Command::Train(arguments) => train::run(&arguments),
         Command::Recipe(arguments) => recipe::run(&arguments),

@@ -9,6 +9,7 @@
 //! - [`match_`]: a batch against a file of fingerprints.
 //! - [`near`]: an index of fingerprints, built, searched and described.
 //! - [`plan`]: what an index would take.
+//! - [`repository`]: pages, groups, events and tables of a repository.
 //! - [`folder`]: a temporary folder and the program run in it.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
@@ -23,4 +24,5 @@ mod near;
 mod plan;
 mod recipe;
 mod stages;
+mod repository;
 mod train;

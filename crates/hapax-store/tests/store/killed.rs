@@ -12,9 +12,10 @@ use std::process::{Command, Stdio};
 const FOLDER: &str = "HAPAX_STORE_KILLED_FOLDER";
 const ROUND: &str = "HAPAX_STORE_KILLED_ROUND";
 
-/// Cycles; set `HAPAX_STORE_KILLS` for the long variant.
+/// Cycles; the long variant, of hundreds, is `hapax-bench-store kill`, or this with
+/// `HAPAX_STORE_KILLS`.
 fn cycles() -> u32 {
-    std::env::var("HAPAX_STORE_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(10)
+    std::env::var("HAPAX_STORE_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(20)
 }
 
 fn url(round: u32, thread: u32, n: u32) -> String {

@@ -25,5 +25,6 @@ mod killed;
 mod line;
 mod markets;
 mod model;
+mod old_format;
 mod operations;
 mod repairing;

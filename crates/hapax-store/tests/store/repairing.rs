@@ -210,7 +210,8 @@ fn counters_come_from_what_is_used() {
 
 #[test]
 fn events_that_contradict_are_dropped_and_their_numbers_go_on() {
-    let breakings: [(&str, fn(&WriteTransaction)); 3] = [
+    type Breaking = fn(&WriteTransaction);
+    let breakings: [(&str, Breaking); 3] = [
         ("a gap", |tables| drop(tables.open_table(EVENTS).unwrap().remove(3).unwrap())),
         ("no kind", |tables| drop(tables.open_table(EVENTS).unwrap().insert(3, &[9; 13]).unwrap())),
         ("another story", |tables| {

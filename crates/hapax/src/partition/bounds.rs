@@ -82,7 +82,7 @@ impl Deviations {
             let delta = |&length: &u32| (words / (dimensions * f64::from(length)) - 1.0).abs();
             deltas.push(lengths.lengths().iter().map(delta).fold(0.0, f64::max));
         }
-        let mut quantile = |values: &mut Vec<f64>| {
+        let quantile = |values: &mut Vec<f64>| {
             values.sort_unstable_by(f64::total_cmp);
             let at = (share.clamp(0.0, 1.0) * (values.len().saturating_sub(1)) as f64).round();
             values.get(at as usize).copied().ok_or(PartitionError::NoSample)

@@ -6,6 +6,7 @@
 mod told;
 
 use crate::corpus::CorpusArguments;
+use super::page::add::Corpus;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::progress::{Progress, say};
@@ -19,8 +20,9 @@ use hapax_dedup::{
     DEFAULT_MIN_SIMILARITY, DEFAULT_WITHIN, Finished, KeptFormat, MinSimilarity, Options, Stage,
     Watch,
 };
+use hapax_store::Settings;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Clean a corpus: exact and near duplicates go, the best copy of each stays
 ///
@@ -45,6 +47,7 @@ Examples:
   hapax dedup crawl/*.warc.gz --out clean
   hapax dedup pages.jsonl.zst --text-field article --keep \"score, longest\" --out clean
   hapax dedup next/*.warc.gz --against clean --out clean-2
+  hapax dedup crawl/*.warc.gz --into seen
   hapax dedup site/ --scope host --min-similarity 0.9 --out clean
   hapax dedup @files.txt --dry-run")]
 pub(crate) struct Arguments {
@@ -53,8 +56,13 @@ pub(crate) struct Arguments {
     inputs: Vec<String>,
 
     /// The folder for results; it must be new or empty
-    #[arg(long, value_name = "DIR", required_unless_present = "dry_run")]
+    #[arg(long, value_name = "DIR", required_unless_present_any = ["dry_run", "into"])]
     out: Option<PathBuf>,
+
+    /// Record the documents in this repository, too, or instead of --out; it is made if it is not
+    /// there
+    #[arg(long, value_name = "STORE", conflicts_with = "dry_run")]
+    into: Option<PathBuf>,
 
     /// An earlier output folder: what it kept is not kept again; may be given several times
     #[arg(long, value_name = "DIR")]
@@ -166,12 +174,42 @@ impl Arguments {
 /// An input is bad and bad input is not skipped, or results cannot be written.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let options = arguments.options()?;
+    if arguments.out.is_some() || arguments.dry_run {
+        clean(arguments, &options)?;
+    }
+    match &arguments.into {
+        Some(store) => record(arguments, &options, store),
+        None => Ok(()),
+    }
+}
+
+/// The same documents into a repository, which answers as `hapax page` does.
+fn record(arguments: &Arguments, options: &Options, store: &Path) -> Result<(), Failure> {
+    let recipe = options.fingerprinter.recipe_id().clone();
+    let settings = Settings {
+        within: options.within,
+        min_similarity: options.min_similarity.jaccard(),
+        rules: options.keep.clone(),
+        scope: options.scope.clone(),
+        ..Settings::new(recipe)
+    };
+    let corpus = Corpus {
+        inputs: &arguments.inputs,
+        options: options.read.clone(),
+        threads: arguments.threads,
+        json: false,
+        quiet: arguments.quiet,
+    };
+    super::page::add::record(corpus, store, &options.fingerprinter, settings)
+}
+
+fn clean(arguments: &Arguments, options: &Options) -> Result<(), Failure> {
     let mut shown = Shown { progress: Progress::start(None, arguments.quiet, false) };
     let finished = match &arguments.out {
         Some(out) if !arguments.dry_run => {
-            hapax_dedup::dedup(&arguments.inputs, out, &options, &mut shown)
+            hapax_dedup::dedup(&arguments.inputs, out, options, &mut shown)
         }
-        _ => hapax_dedup::dry_run(&arguments.inputs, &options, &mut shown),
+        _ => hapax_dedup::dry_run(&arguments.inputs, options, &mut shown),
     };
     shown.progress.clear();
     let finished = finished.map_err(failure)?;

@@ -1,0 +1,103 @@
+//! `hapax events`: what changed in a repository, in one order.
+
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::repositories::{Events, StoreArguments, local::LocalEvents};
+use clap::Args;
+use std::time::Duration;
+
+/// Events that are read together.
+const PIECE: usize = 1000;
+
+/// List or follow the changes of a repository
+///
+/// Every change has a number; none is left out. Whoever remembers the last one goes on behind it.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+With --json each line is an object with sequence, event (joined, left, merged, split, winner, gone,
+redirected, returned), url, and where they apply other, group, into.
+
+--follow looks again and again and opens the repository only while it looks, so that other commands
+can use it; while one does, it waits.
+
+Examples:
+  hapax events seen
+  hapax events seen --after 1200 --json
+  hapax events seen --after 1200 --follow")]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    store: StoreArguments,
+
+    /// Only events behind this number
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    after: u64,
+
+    /// At most so many
+    #[arg(long, value_name = "N", default_value_t = u64::MAX, hide_default_value = true)]
+    limit: u64,
+
+    /// Go on when all are told, and tell new ones
+    #[arg(long)]
+    follow: bool,
+
+    /// With --follow, seconds between two looks
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, requires = "follow", value_parser = seconds)]
+    every: f64,
+
+    /// One JSON object a line
+    #[arg(long)]
+    json: bool,
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if (0.01..=86_400.0).contains(&seconds) => Ok(seconds),
+        _ => Err("seconds are 0.01 to 86400".to_owned()),
+    }
+}
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// The repository cannot be read, or is in use and not to be waited for.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let mut events = LocalEvents(arguments.store.store.clone());
+    let mut output = Output::open(None)?;
+    let (mut after, mut left) = (arguments.after, arguments.limit);
+    while left > 0 {
+        let piece = left.min(PIECE as u64) as usize;
+        let found = match events.next(after, piece)? {
+            Some(found) => found,
+            None if arguments.follow => Vec::new(),
+            None => return Err(in_use(arguments)),
+        };
+        for event in &found {
+            after = event.sequence;
+            left -= 1;
+            let mut line = match arguments.json {
+                true => serde_json::to_string(event).map_err(anyhow::Error::new)?,
+                false => event.sentence(),
+            };
+            line.push('\n');
+            output.write(line.as_bytes())?;
+        }
+        if found.len() == piece {
+            continue;
+        }
+        if !arguments.follow {
+            break;
+        }
+        output.flush()?;
+        std::thread::sleep(Duration::from_secs_f64(arguments.every));
+    }
+    output.finish()
+}
+
+fn in_use(arguments: &Arguments) -> Failure {
+    Failure::Run(anyhow::anyhow!(
+        "repository {} is in use; --follow waits for it, or read a snapshot \
+         (`hapax export STORE --snapshot DIR`)",
+        crate::readable::path(&arguments.store.store)
+    ))
+}

@@ -1,0 +1,216 @@
+//! `hapax group`: the duplicate groups of a repository, and the rules that choose their winners.
+//!
+//! Groups are listed by number, the pages of one with the winner first and then in the order of
+//! their addresses. Which page wins is the repository's to say; here it is only shown.
+
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::readable::{count, harmless};
+use crate::repositories::StoreArguments;
+use crate::repositories::answers::GroupAnswer;
+use clap::{Args, Subcommand};
+use hapax::group::Rules;
+use serde::Serialize;
+
+/// Show duplicate groups, and the rules that choose which copy stays
+#[derive(Args, Debug)]
+#[command(after_help = "\
+A market is a named list of rules: the same groups, another choice of copies. Setting one changes no
+group; --market NAME asks for its winners.
+
+Examples:
+  hapax group show seen https://example.org/tea
+  hapax group list seen --least 3 --json
+  hapax group rules seen --set \"score, https, shortest-url\"
+  hapax group rules seen --market uk --set \"prefer-tld:uk, score\"
+  hapax group show seen https://example.org/tea --market uk")]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand, Debug)]
+enum What {
+    Show(Show),
+    List(List),
+    Rules(RulesArguments),
+}
+
+/// The group of a page: all its pages, and how they stand
+#[derive(Args, Debug)]
+struct Show {
+    #[command(flatten)]
+    store: StoreArguments,
+
+    /// The address of any of its pages
+    #[arg(value_name = "URL")]
+    url: String,
+
+    /// Under the rules of this market
+    #[arg(long, value_name = "NAME")]
+    market: Option<String>,
+
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// All groups, by number
+#[derive(Args, Debug)]
+struct List {
+    #[command(flatten)]
+    store: StoreArguments,
+
+    /// Only groups with at least so many pages that do not redirect
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    least: u32,
+
+    /// Only groups behind this number
+    #[arg(long, value_name = "GROUP")]
+    after: Option<u32>,
+
+    /// At most so many
+    #[arg(long, value_name = "N", default_value_t = u64::MAX, hide_default_value = true)]
+    limit: u64,
+
+    /// Under the rules of this market
+    #[arg(long, value_name = "NAME")]
+    market: Option<String>,
+
+    /// One JSON object a line
+    #[arg(long)]
+    json: bool,
+}
+
+/// Show or change the rules of the repository, or of a market
+#[derive(Args, Debug)]
+struct RulesArguments {
+    #[command(flatten)]
+    store: StoreArguments,
+
+    /// The new rules, most important first; without a market every group chooses again
+    #[arg(long, value_name = "RULES")]
+    set: Option<Rules>,
+
+    /// The market they are for
+    #[arg(long, value_name = "NAME")]
+    market: Option<String>,
+
+    /// Forget the market
+    #[arg(long, requires = "market", conflicts_with = "set")]
+    drop: bool,
+
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// See [`Failure`].
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    match &arguments.what {
+        What::Show(arguments) => show(arguments),
+        What::List(arguments) => list(arguments),
+        What::Rules(arguments) => rules(arguments),
+    }
+}
+
+fn line(output: &mut Output, text: &str) -> Result<(), Failure> {
+    output.write(text.as_bytes())?;
+    output.write(b"\n")
+}
+
+fn json(value: &impl Serialize) -> Result<String, Failure> {
+    Ok(serde_json::to_string(value).map_err(anyhow::Error::new)?)
+}
+
+fn show(arguments: &Show) -> Result<(), Failure> {
+    let store = arguments.store.open()?;
+    let Some(found) = store.group(&arguments.url, arguments.market.as_deref())? else {
+        return Err(Failure::Run(anyhow::anyhow!(
+            "repository {} does not know {}; addresses are compared as they are written",
+            crate::readable::path(&arguments.store.store),
+            harmless(&arguments.url)
+        )));
+    };
+    let mut output = Output::open(None)?;
+    if arguments.json {
+        line(&mut output, &json(&found)?)?;
+        return output.finish();
+    }
+    let group = &found.group;
+    line(
+        &mut output,
+        &format!(
+            "group {}: {} pages, diameter {} bits, {:.0} % do not match the winner{}",
+            group.group,
+            count(found.pages.len() as u64),
+            group.diameter,
+            100.0 * group.failing_share,
+            if group.verified { "" } else { " as far as is known" }
+        ),
+    )?;
+    for page in &found.pages {
+        line(&mut output, &format!("  {}", page.sentence()))?;
+    }
+    output.finish()
+}
+
+fn list(arguments: &List) -> Result<(), Failure> {
+    let store = arguments.store.open()?;
+    let mut output = Output::open(None)?;
+    if !arguments.json {
+        line(&mut output, "  group    pages  diameter  failing  winner")?;
+    }
+    let mut tell = |group: &GroupAnswer| {
+        let text = match arguments.json {
+            true => json(group)?,
+            false => format!(
+                "{:>7} {:>8} {:>9} {:>6.0} %  {}",
+                group.group,
+                count(group.members.into()),
+                group.diameter,
+                100.0 * group.failing_share,
+                harmless(&group.winner)
+            ),
+        };
+        line(&mut output, &text)
+    };
+    let List { least, after, limit, market, .. } = arguments;
+    store.groups(*after, *limit, *least, market.as_deref(), &mut tell)?;
+    output.finish()
+}
+
+#[derive(Serialize)]
+struct RulesAnswer {
+    rules: String,
+    markets: std::collections::BTreeMap<String, String>,
+}
+
+fn rules(arguments: &RulesArguments) -> Result<(), Failure> {
+    let mut store = arguments.store.open()?;
+    match (&arguments.market, &arguments.set) {
+        (Some(market), Some(rules)) => store.set_market(market, Some(rules.clone()))?,
+        (Some(market), None) if arguments.drop => store.set_market(market, None)?,
+        (None, Some(rules)) => store.set_rules(rules.clone())?,
+        (Some(_) | None, None) => {}
+    }
+    let (rules, markets) = store.rules();
+    let mut output = Output::open(None)?;
+    if arguments.json {
+        let answer = RulesAnswer { rules, markets: markets.into_iter().collect() };
+        line(&mut output, &json(&answer)?)?;
+        return output.finish();
+    }
+    let only = arguments.market.as_deref();
+    if only.is_none() {
+        line(&mut output, &format!("rules         {rules}"))?;
+    }
+    for (name, rules) in markets.iter().filter(|(name, _)| only.is_none_or(|only| only == name)) {
+        line(&mut output, &format!("market {name:<6} {rules}"))?;
+    }
+    output.finish()
+}

@@ -1,0 +1,362 @@
+//! `hapax page add` and `hapax page check`: what does this page duplicate?
+//!
+//! A corpus is read on all cores and recorded in its order, a commit for every few thousand
+//! pages. What was acknowledged stays, even if the rest of the corpus turns out to be bad.
+
+use super::observing::{Observer, RecipeChoice};
+use super::{moment, tell};
+use crate::failure::Failure;
+use crate::inputs::Source as File;
+use crate::output::Output;
+use crate::progress::{Progress, say};
+use crate::readable::{self, count, counted};
+use crate::repositories::local::{Local, failure};
+use crate::repositories::{Done, Pages, StoreArguments};
+use clap::Args;
+use hapax::fingerprint::{Fingerprinter, MaxDistance};
+use hapax::group::{Rules, Scope};
+use hapax_corpus::{Entry, Fact, ReadOptions, Source};
+use hapax_store::{Action, Observation, Repository, Settings};
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Pages in a commit.
+const TOGETHER: usize = 5000;
+
+/// Record a page as it was seen, or all pages of a corpus
+#[derive(Args, Debug)]
+#[command(after_help = "\
+With --from, documents without an address go by their id, redirects in archives are recorded, and
+images and the like are passed over. With --json a line for each page.
+
+Examples:
+  hapax page add seen https://example.org/tea tea.html --create
+  curl -s URL | hapax page add seen URL
+  hapax page add seen --from crawl/*.warc.gz")]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    store: StoreArguments,
+
+    #[command(flatten)]
+    page: PageArguments,
+
+    /// Files, folders, globs or @lists to record, in any format that `hapax dedup` reads
+    #[arg(long, value_name = "INPUT", num_args = 1.., conflicts_with_all = ["url", "fetched", "score"])]
+    from: Vec<String>,
+
+    /// With --from, count and leave out damaged records, instead of stopping at the first
+    #[arg(long, requires = "from")]
+    skip_bad: bool,
+
+    /// With --from, number of threads [default: all cores]
+    #[arg(long, value_name = "N", requires = "from", value_parser = crate::inputs::threads)]
+    threads: Option<NonZeroUsize>,
+
+    /// Make the repository if it is not there
+    #[arg(long)]
+    create: bool,
+
+    #[command(flatten)]
+    making: Making,
+
+    #[command(flatten)]
+    recipe: RecipeChoice,
+
+    /// One JSON object a page
+    #[arg(long)]
+    json: bool,
+
+    /// No progress and no summary; errors are still told
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// What a page is and where.
+#[derive(Args, Debug)]
+struct PageArguments {
+    /// The page's address
+    #[arg(value_name = "URL", required_unless_present = "from")]
+    url: Option<String>,
+
+    /// Its HTML or text; standard input without it
+    #[arg(value_name = "FILE")]
+    file: Option<PathBuf>,
+
+    /// PageRank, clicks, anything of which more is better
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    score: Option<f64>,
+
+    /// When it was fetched [default: now]
+    #[arg(long, value_name = "TIME", value_parser = moment)]
+    fetched: Option<u64>,
+
+    /// Its language, for repositories with that scope [default: as the page states it]
+    #[arg(long, value_name = "CODE")]
+    language: Option<String>,
+
+    /// The value of the scope's field, for repositories with that scope
+    #[arg(long, value_name = "VALUE")]
+    field: Option<String>,
+}
+
+/// Decided when a repository is made.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "For a new repository")]
+struct Making {
+    /// Bits in which fingerprints of near-duplicates may differ, 0 to 16 [default: 6]
+    #[arg(long, value_name = "K", requires = "create", value_parser = clap::value_parser!(u8).range(0..=16))]
+    within: Option<u8>,
+
+    /// How alike their texts must be, 0 to 1 [default: 0.8]
+    #[arg(long, value_name = "J", requires = "create", value_parser = crate::commands::dedup::similarity)]
+    min_similarity: Option<f64>,
+
+    /// Which copy stays: rules, most important first
+    #[arg(long, value_name = "RULES", requires = "create")]
+    keep: Option<Rules>,
+
+    /// Compare only within: none, host, domain, language, field:NAME
+    #[arg(long, value_name = "SCOPE", requires = "create")]
+    scope: Option<Scope>,
+}
+
+/// Ask what a page duplicates, without recording it
+#[derive(Args, Debug)]
+pub(crate) struct CheckArguments {
+    #[command(flatten)]
+    store: StoreArguments,
+
+    #[command(flatten)]
+    page: PageArguments,
+
+    #[command(flatten)]
+    recipe: RecipeChoice,
+
+    /// The answer as JSON
+    #[arg(long)]
+    json: bool,
+
+    // `PageArguments` asks for an address unless this is there, which it never is.
+    #[arg(long, hide = true, num_args = 0)]
+    from: bool,
+}
+
+impl PageArguments {
+    fn observe(&self, observer: &mut Observer) -> Result<Observation, Failure> {
+        let url = self.url.as_deref().unwrap_or_default();
+        let file = File::new(self.file.clone().unwrap_or_else(|| PathBuf::from("-")));
+        let mut seen = observer.file(url, &file)?;
+        let now = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
+        seen.fetched = Some(self.fetched.unwrap_or_else(now));
+        seen.score = self.score;
+        if let Some(language) = &self.language {
+            seen.language.clone_from(language);
+        }
+        seen.field = self.field.clone().unwrap_or_default();
+        Ok(seen)
+    }
+}
+
+/// Runs `hapax page check`.
+///
+/// # Errors
+///
+/// The page or the repository cannot be read.
+pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
+    let store = Local::open(&arguments.store.store)?;
+    let settings = store.store.settings();
+    let fingerprinter = arguments.recipe.fingerprinter(Some(&settings.recipe))?;
+    let mut observer = Observer::new(&fingerprinter, &settings.scope);
+    let answer = store.check(&arguments.page.observe(&mut observer)?)?;
+    tell(arguments.json, &answer, &answer.sentence())
+}
+
+/// Runs `hapax page add`.
+///
+/// # Errors
+///
+/// A page is bad, or the repository cannot be written.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let folder = &arguments.store.store;
+    let (mut store, fingerprinter) = if arguments.create && !folder.join("pages.redb").exists() {
+        let fingerprinter = arguments.recipe.fingerprinter(None)?;
+        let mut settings = Settings::new(fingerprinter.recipe_id().clone());
+        let Making { within, min_similarity, keep, scope } = &arguments.making;
+        settings.within = within.and_then(MaxDistance::new).unwrap_or(settings.within);
+        settings.min_similarity = min_similarity.unwrap_or(settings.min_similarity);
+        settings.rules = keep.clone().unwrap_or(settings.rules);
+        settings.scope = scope.clone().unwrap_or(settings.scope);
+        let store = Repository::create(folder, settings).map_err(failure)?;
+        (Local { store }, fingerprinter)
+    } else {
+        let store = Local::open(folder)?;
+        let recipe = store.store.settings().recipe;
+        (store, arguments.recipe.fingerprinter(Some(&recipe))?)
+    };
+    let scope = store.store.settings().scope;
+    if !arguments.from.is_empty() {
+        let corpus = Corpus {
+            inputs: &arguments.from,
+            options: ReadOptions { skip_bad: arguments.skip_bad, ..ReadOptions::default() },
+            threads: arguments.threads,
+            json: arguments.json,
+            quiet: arguments.quiet,
+        };
+        return many(corpus, &mut store, &|| Observer::new(&fingerprinter, &scope));
+    }
+    let seen = arguments.page.observe(&mut Observer::new(&fingerprinter, &scope))?;
+    match store.apply(vec![Action::Observe(Box::new(seen))])?.pop() {
+        Some(Done::Verdict(answer)) => tell(arguments.json, &*answer, &answer.sentence()),
+        Some(Done::Known(_)) | None => Ok(()),
+    }
+}
+
+/// What was read from a batch of a corpus.
+#[derive(Default)]
+struct Batch {
+    actions: Vec<Action>,
+    passed: u64,
+    bad: Vec<hapax_corpus::Error>,
+    stopped: Option<hapax_corpus::Error>,
+}
+
+/// Many pages, and how to read and tell them.
+pub(crate) struct Corpus<'a> {
+    pub(crate) inputs: &'a [String],
+    pub(crate) options: ReadOptions,
+    pub(crate) threads: Option<NonZeroUsize>,
+    pub(crate) json: bool,
+    pub(crate) quiet: bool,
+}
+
+/// Records a corpus in a repository, which is made with these settings if it is not there.
+///
+/// # Errors
+///
+/// The repository is of another recipe, a page is bad, or something cannot be read or written.
+pub(crate) fn record(
+    corpus: Corpus<'_>,
+    folder: &std::path::Path,
+    fingerprinter: &Fingerprinter,
+    settings: Settings,
+) -> Result<(), Failure> {
+    let store = match folder.join("pages.redb").exists() {
+        true => Repository::open(folder, Some(fingerprinter.recipe_id())),
+        false => Repository::create(folder, settings),
+    };
+    let mut store = Local { store: store.map_err(failure)? };
+    let scope = store.store.settings().scope;
+    many(corpus, &mut store, &|| Observer::new(fingerprinter, &scope))
+}
+
+fn many(
+    corpus: Corpus<'_>,
+    store: &mut dyn Pages,
+    new: &(dyn Fn() -> Observer + Sync),
+) -> Result<(), Failure> {
+    let source = Source::open(corpus.inputs, corpus.options).map_err(corpus_failure)?;
+    let all = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    let threads = corpus.threads.unwrap_or_else(all);
+    let idle: Mutex<Vec<Observer>> = Mutex::new(Vec::new());
+    let lock = || idle.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut recorder = Recorder {
+        store,
+        output: Output::open(None)?,
+        json: corpus.json,
+        waiting: Vec::new(),
+        counts: BTreeMap::new(),
+    };
+    let mut progress = Progress::start(None, corpus.quiet, recorder.output.on_screen());
+    let (mut passed, mut skipped) = (0, 0);
+    source.in_order(
+        threads,
+        |batch| {
+            let ready = lock().pop();
+            let mut observer = ready.unwrap_or_else(new);
+            let read = read(batch, &mut observer);
+            lock().push(observer);
+            read
+        },
+        |batch| {
+            for bad in &batch.bad {
+                progress.note(&format!("skipped: {}", readable::harmless(&bad.to_string())));
+            }
+            (passed, skipped) = (passed + batch.passed, skipped + batch.bad.len() as u64);
+            progress.pages(batch.actions.len() as u64);
+            recorder.waiting.extend(batch.actions);
+            if recorder.waiting.len() >= TOGETHER || batch.stopped.is_some() {
+                recorder.commit()?;
+            }
+            batch.stopped.map_or(Ok(()), |error| Err(corpus_failure(error)))
+        },
+    )?;
+    recorder.commit()?;
+    progress.clear();
+    recorder.output.finish()?;
+    if !corpus.quiet {
+        let told: Vec<String> = ["new", "exact", "near", "related", "redirect", "cycle", "empty"]
+            .into_iter()
+            .filter_map(|kind| recorder.counts.get(kind).map(|n| format!("{} {kind}", count(*n))))
+            .collect();
+        let pages = counted(recorder.counts.values().sum(), "page");
+        let (passed, skipped) = (count(passed), count(skipped));
+        let told = if told.is_empty() { String::new() } else { format!(": {}", told.join(", ")) };
+        say(&format!("{pages} recorded{told}; {passed} records passed over, {skipped} skipped"));
+    }
+    Ok(())
+}
+
+fn read(mut batch: hapax_corpus::Batch, observer: &mut Observer) -> Batch {
+    let mut read = Batch::default();
+    for entry in batch.entries() {
+        match entry {
+            Ok(Entry::Document(document)) => match observer.document(&document) {
+                Some(seen) => read.actions.push(Action::Observe(Box::new(seen))),
+                None => read.passed += 1,
+            },
+            Ok(Entry::Fact(Fact::Redirect { from, to, .. })) => {
+                read.actions.push(Action::Redirect { from, to, fetched: None });
+            }
+            Ok(Entry::Fact(Fact::Revisit { .. }) | Entry::Passed { .. }) => read.passed += 1,
+            Ok(Entry::Bad(error)) => read.bad.push(error),
+            Err(error) => read.stopped = Some(error),
+        }
+    }
+    read
+}
+
+fn corpus_failure(error: hapax_corpus::Error) -> Failure {
+    let text = format!("{:#}", anyhow::Error::new(error));
+    Failure::Run(anyhow::anyhow!(text.replace("`skip_bad`", "--skip-bad")))
+}
+
+/// Collects what comes and records it together.
+struct Recorder<'a> {
+    store: &'a mut dyn Pages,
+    output: Output,
+    json: bool,
+    waiting: Vec<Action>,
+    counts: BTreeMap<&'static str, u64>,
+}
+
+impl Recorder<'_> {
+    fn commit(&mut self) -> Result<(), Failure> {
+        let actions = std::mem::take(&mut self.waiting);
+        if actions.is_empty() {
+            return Ok(());
+        }
+        for done in self.store.apply(actions)? {
+            let Done::Verdict(answer) = done else { continue };
+            *self.counts.entry(answer.kind).or_default() += 1;
+            if self.json {
+                let mut line = serde_json::to_string(&answer).map_err(anyhow::Error::new)?;
+                line.push('\n');
+                self.output.write(line.as_bytes())?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,79 @@
+//! `hapax page`: tell a repository what happened to pages, and ask it about them.
+//!
+//! - `add` records pages, one or a whole corpus; `check` asks without recording.
+//! - `observing` turns bytes and documents into observations.
+//! - `rest` has the short ones: `show`, `forget`, `redirect`, `score`, `expire`.
+
+pub(crate) mod add;
+mod observing;
+mod rest;
+
+use crate::failure::Failure;
+use clap::{Args, Subcommand};
+
+/// Record pages in a repository, and ask about them
+///
+/// A repository remembers every page: what it duplicates, which copy stays, and why. An answer is
+/// given when everything about it is on the disk.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  hapax page add seen https://example.org/tea tea.html --create
+  curl -s URL | hapax page add seen URL
+  hapax page add seen --from crawl/*.warc.gz
+  hapax page check seen https://example.org/new new.html
+  hapax page show seen https://example.org/tea
+  hapax page redirect seen http://example.org/tea https://example.org/tea
+  hapax page forget seen https://example.org/tea")]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand, Debug)]
+enum What {
+    Add(Box<add::Arguments>),
+    Check(add::CheckArguments),
+    Show(rest::Show),
+    Forget(rest::Forget),
+    Redirect(rest::Redirect),
+    Score(rest::Score),
+    Expire(rest::Expire),
+}
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// See [`Failure`].
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    match &arguments.what {
+        What::Add(arguments) => add::run(arguments),
+        What::Check(arguments) => add::check(arguments),
+        What::Show(arguments) => rest::show(arguments),
+        What::Forget(arguments) => rest::forget(arguments),
+        What::Redirect(arguments) => rest::redirect(arguments),
+        What::Score(arguments) => rest::score(arguments),
+        What::Expire(arguments) => rest::expire(arguments),
+    }
+}
+
+/// Writes one answer: as JSON, or as lines for people.
+fn tell(json: bool, answer: &impl serde::Serialize, text: &str) -> Result<(), Failure> {
+    let mut output = crate::output::Output::open(None)?;
+    let mut line = match json {
+        true => serde_json::to_string(answer).map_err(anyhow::Error::new)?,
+        false => text.to_owned(),
+    };
+    line.push('\n');
+    output.write(line.as_bytes())?;
+    output.finish()
+}
+
+/// A moment as a user writes it, in seconds since 1970.
+fn moment(text: &str) -> Result<u64, String> {
+    let seconds = hapax_corpus::Timestamp::parse(text).map(|time| time.seconds());
+    seconds.and_then(|seconds| u64::try_from(seconds).ok()).ok_or_else(|| {
+        "a moment is 2026-03-01, 2026-03-01T12:00:00Z or seconds since 1970".to_owned()
+    })
+}

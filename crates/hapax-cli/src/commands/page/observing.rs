@@ -1,0 +1,138 @@
+//! From bytes and documents to observations.
+//!
+//! The recipe is the repository's: a built-in one by its name, any other must be given again. A
+//! document without an address goes by its id. What is neither HTML nor text is passed over: a
+//! repository compares words.
+
+use crate::failure::Failure;
+use crate::inputs::Source;
+use crate::recipes::RecipeArguments;
+use clap::Args;
+use hapax::fingerprint::{Fingerprinter, RecipeId};
+use hapax::group::Scope;
+use hapax::page::{Hints, Page, PageError, Purifier, PurifyOptions};
+use hapax_corpus::{Content, Document, Kind};
+use hapax_store::Observation;
+use std::path::PathBuf;
+
+/// What made the repository's fingerprints.
+#[derive(Args, Debug)]
+pub(super) struct RecipeChoice {
+    /// Built-in recipe or a .toml file [default: the repository's, web-1 for a new one]
+    #[arg(long, value_name = "NAME|FILE.toml")]
+    recipe: Option<String>,
+
+    /// Document-frequency table, for recipes that weigh by TF-IDF
+    #[arg(long, value_name = "TABLE")]
+    frequencies: Option<PathBuf>,
+}
+
+impl RecipeChoice {
+    /// Ready to run; for a repository that is there, under its recipe.
+    ///
+    /// # Errors
+    ///
+    /// There is no such recipe, or it is not the repository's.
+    pub(super) fn fingerprinter(&self, of: Option<&RecipeId>) -> Result<Fingerprinter, Failure> {
+        let name = match (&self.recipe, of) {
+            (Some(given), _) => given.clone(),
+            (None, Some(stored)) => stored.name().to_owned(),
+            (None, None) => hapax::fingerprint::recipe::DEFAULT_RECIPE.to_owned(),
+        };
+        let made = RecipeArguments::of(name, self.frequencies.clone()).fingerprinter()?;
+        match of {
+            Some(stored) if stored != made.recipe_id() => Err(Failure::Run(anyhow::anyhow!(
+                "the repository holds fingerprints of recipe {stored}, not {}; give --recipe (and \
+                 --frequencies) as it was made with, or feed the pages to a new repository",
+                made.recipe_id()
+            ))),
+            _ => Ok(made),
+        }
+    }
+}
+
+/// Makes observations; one for each thread.
+pub(super) struct Observer {
+    purifier: Purifier,
+    fingerprinter: Fingerprinter,
+    scope: Scope,
+}
+
+impl Observer {
+    pub(super) fn new(fingerprinter: &Fingerprinter, scope: &Scope) -> Self {
+        let extent = fingerprinter.recipe().extent;
+        let options = PurifyOptions { extent, ..PurifyOptions::default() };
+        Self {
+            purifier: Purifier::new(options),
+            fingerprinter: fingerprinter.clone(),
+            scope: scope.clone(),
+        }
+    }
+
+    /// The page in a file, as found at an address.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be read, or is neither HTML nor text.
+    pub(super) fn file(&mut self, url: &str, source: &Source) -> Result<Observation, Failure> {
+        let mut bytes = Vec::new();
+        source.read(&mut bytes)?;
+        let hints = Hints { content_type: source.content_type(), url: Some(url) };
+        let page = self.purifier.purify(&bytes, &hints).map_err(|error| {
+            anyhow::Error::new(error).context(crate::readable::path(source.path()))
+        })?;
+        Ok(observation(&mut self.fingerprinter, url, page, None))
+    }
+
+    /// A document of a corpus; `None` for one that is neither HTML nor text.
+    pub(super) fn document(&mut self, document: &Document<'_>) -> Option<Observation> {
+        let url = document.url.as_deref().unwrap_or(&document.id);
+        let page = purify(&mut self.purifier, document).ok()?;
+        let language = document.language.as_deref();
+        let mut seen = observation(&mut self.fingerprinter, url, page, language);
+        seen.score = document.score;
+        let fetched = document.fetched.map(|time| time.seconds());
+        seen.fetched = fetched.and_then(|seconds| u64::try_from(seconds).ok());
+        if let Scope::Field(name) = &self.scope {
+            seen.field = document.field(name).unwrap_or_default();
+        }
+        Some(seen)
+    }
+}
+
+fn observation(
+    fingerprinter: &mut Fingerprinter,
+    url: &str,
+    page: &Page,
+    language: Option<&str>,
+) -> Observation {
+    let imprint = fingerprinter.purified(page);
+    let language = language.or(page.language.as_deref()).unwrap_or_default();
+    let primary = language.split(['-', '_']).next().unwrap_or(language);
+    Observation {
+        canonical: page.canonical.clone(),
+        language: primary.to_owned(),
+        ..Observation::new(url, &imprint)
+    }
+}
+
+fn purify<'p>(purifier: &'p mut Purifier, document: &Document<'_>) -> Result<&'p Page, PageError> {
+    let body = &document.body;
+    let stated = match body.kind {
+        Kind::Html => "text/html",
+        Kind::Text => "text/plain",
+        Kind::Other => {
+            let found = document.content_type.as_deref().unwrap_or("other").to_owned();
+            return Err(PageError::Unsupported { found: found.into() });
+        }
+    };
+    let hints = Hints {
+        content_type: Some(document.content_type.as_deref().unwrap_or(stated)),
+        url: document.url.as_deref(),
+    };
+    match (&body.content, body.kind) {
+        (Content::Str(text), Kind::Html) => purifier.purify_html(text, &hints),
+        (Content::Str(text), Kind::Text | Kind::Other) => purifier.purify_text(text),
+        (Content::Bytes(bytes), _) => purifier.purify(bytes, &hints),
+    }
+}

@@ -1,0 +1,182 @@
+//! `hapax page show`, `forget`, `redirect`, `score` and `expire`.
+//!
+//! One question or one commit each. A page that is not known is an error that says so; of several
+//! pages to forget, it is one only if none is known.
+
+use super::{moment, tell};
+use crate::failure::Failure;
+use crate::readable::{counted, harmless};
+use crate::repositories::{Done, StoreArguments};
+use clap::Args;
+use hapax_store::Action;
+use serde::Serialize;
+
+/// What is known of a page, and how it stands
+#[derive(Args, Debug)]
+pub(crate) struct Show {
+    #[command(flatten)]
+    store: StoreArguments,
+
+    /// The page's address
+    #[arg(value_name = "URL")]
+    url: String,
+
+    /// Under the rules of this market
+    #[arg(long, value_name = "NAME")]
+    market: Option<String>,
+
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Pages exist no more: they leave their groups
+#[derive(Args, Debug)]
+pub(crate) struct Forget {
+    #[command(flatten)]
+    store: StoreArguments,
+
+    /// The pages' addresses
+    #[arg(value_name = "URL", required = true)]
+    urls: Vec<String>,
+
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// A page redirects to another, which need not be known
+#[derive(Args, Debug)]
+pub(crate) struct Redirect {
+    #[command(flatten)]
+    store: StoreArguments,
+
+    /// The page
+    #[arg(value_name = "FROM")]
+    from: String,
+
+    /// Where it leads
+    #[arg(value_name = "TO")]
+    to: String,
+
+    /// When that was found
+    #[arg(long, value_name = "TIME", value_parser = moment)]
+    fetched: Option<u64>,
+
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// A page's score changes, and with it perhaps the winner
+#[derive(Args, Debug)]
+pub(crate) struct Score {
+    #[command(flatten)]
+    store: StoreArguments,
+
+    /// The page's address
+    #[arg(value_name = "URL")]
+    url: String,
+
+    /// The score; without it, it is unknown from now on
+    #[arg(value_name = "NUMBER", allow_negative_numbers = true)]
+    score: Option<f64>,
+
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Forget pages that were not fetched since a time
+#[derive(Args, Debug)]
+pub(crate) struct Expire {
+    #[command(flatten)]
+    store: StoreArguments,
+
+    /// Pages last fetched before this are forgotten; pages without a time stay
+    #[arg(long, value_name = "TIME", value_parser = moment)]
+    before: u64,
+
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+fn unknown(store: &StoreArguments, url: &str) -> Failure {
+    Failure::Run(anyhow::anyhow!(
+        "repository {} does not know {}; addresses are compared as they are written",
+        crate::readable::path(&store.store),
+        harmless(url)
+    ))
+}
+
+pub(super) fn show(arguments: &Show) -> Result<(), Failure> {
+    let store = arguments.store.open()?;
+    let page = store.page(&arguments.url, arguments.market.as_deref())?;
+    let page = page.ok_or_else(|| unknown(&arguments.store, &arguments.url))?;
+    let lines: Vec<String> =
+        page.rows().into_iter().map(|(name, value)| format!("{name:<12} {value}")).collect();
+    tell(arguments.json, &page, &lines.join("\n"))
+}
+
+#[derive(Serialize)]
+struct Forgotten {
+    forgotten: u64,
+    unknown: Vec<String>,
+}
+
+pub(super) fn forget(arguments: &Forget) -> Result<(), Failure> {
+    let mut store = arguments.store.open()?;
+    let forget = |url: &String| Action::Forget { url: url.clone() };
+    let done = store.apply(arguments.urls.iter().map(forget).collect())?;
+    let mut answer = Forgotten { forgotten: 0, unknown: Vec::new() };
+    for (url, done) in arguments.urls.iter().zip(done) {
+        match done {
+            Done::Known(false) => answer.unknown.push(url.clone()),
+            Done::Known(true) | Done::Verdict(_) => answer.forgotten += 1,
+        }
+    }
+    if let Some(url) = answer.unknown.first()
+        && answer.forgotten == 0
+    {
+        return Err(unknown(&arguments.store, url));
+    }
+    let mut text = format!("{} forgotten", counted(answer.forgotten, "page"));
+    for url in &answer.unknown {
+        text.push_str(&format!("\n{} was not known", harmless(url)));
+    }
+    tell(arguments.json, &answer, &text)
+}
+
+pub(super) fn redirect(arguments: &Redirect) -> Result<(), Failure> {
+    let mut store = arguments.store.open()?;
+    let Redirect { from, to, fetched, .. } = arguments;
+    let action = Action::Redirect { from: from.clone(), to: to.clone(), fetched: *fetched };
+    match store.apply(vec![action])?.pop() {
+        Some(Done::Verdict(answer)) => tell(arguments.json, &*answer, &answer.sentence()),
+        Some(Done::Known(_)) | None => Ok(()),
+    }
+}
+
+pub(super) fn score(arguments: &Score) -> Result<(), Failure> {
+    let mut store = arguments.store.open()?;
+    let (url, score) = (arguments.url.clone(), arguments.score);
+    let done = store.apply(vec![Action::Score { url, score }])?.pop();
+    if matches!(done, Some(Done::Known(false))) {
+        return Err(unknown(&arguments.store, &arguments.url));
+    }
+    let page = store.page(&arguments.url, None)?;
+    let page = page.ok_or_else(|| unknown(&arguments.store, &arguments.url))?;
+    tell(arguments.json, &page.verdict, &page.verdict.sentence())
+}
+
+#[derive(Serialize)]
+struct Expired {
+    forgotten: u64,
+}
+
+pub(super) fn expire(arguments: &Expire) -> Result<(), Failure> {
+    let forgotten = arguments.store.open()?.expire(arguments.before)?;
+    let text = format!("{} forgotten", counted(forgotten, "page"));
+    tell(arguments.json, &Expired { forgotten }, &text)
+}

@@ -1,0 +1,160 @@
+//! A repository in a folder of this machine.
+//!
+//! It is open, and nobody else's, as long as this value lives; events are read without opening all
+//! of it. Errors name the folder or file and what a user of this program can do about it.
+
+use super::answers::{EventAnswer, GroupAnswer, GroupPages, PageAnswer, VerdictAnswer};
+use super::{Done, Events, Pages};
+use crate::failure::Failure;
+use hapax::group::Rules;
+use hapax::group::live::GroupId;
+use hapax_store::{
+    Action, Effect, IndexOrigin, Market, Observation, Reader, Repository, StoreError, read_events,
+};
+use std::path::{Path, PathBuf};
+
+/// Groups that are read together.
+const PIECE: usize = 1000;
+
+/// See the module header.
+pub(crate) struct Local {
+    pub(crate) store: Repository,
+}
+
+/// A store's error, with the way out that a user of this program has.
+pub(crate) fn failure(error: StoreError) -> Failure {
+    let hint = match &error {
+        StoreError::Missing { .. } => "; `hapax page add STORE --create` makes one",
+        StoreError::InUse { .. } => " (`hapax export STORE --snapshot DIR` makes one)",
+        _ => "",
+    };
+    let text = format!("{:#}{hint}", anyhow::Error::new(error));
+    Failure::Run(anyhow::anyhow!(crate::readable::harmless(&text).into_owned()))
+}
+
+impl Local {
+    /// Opens what is there, and says so when its index had to be built again.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub(crate) fn open(folder: &Path) -> Result<Self, Failure> {
+        let store = Repository::open(folder, None).map_err(failure)?;
+        if let IndexOrigin::Rebuilt { why } = store.index_origin() {
+            crate::progress::say(&format!(
+                "note: the index was built from the records: {}",
+                crate::readable::harmless(why)
+            ));
+        }
+        Ok(Self { store })
+    }
+}
+
+fn market(reader: &Reader, name: Option<&str>) -> Result<Option<Market>, Failure> {
+    name.map(|name| reader.market(name).map_err(failure)).transpose()
+}
+
+impl Pages for Local {
+    fn apply(&mut self, actions: Vec<Action>) -> Result<Vec<Done>, Failure> {
+        let url = |action: &Action| match action {
+            Action::Observe(page) => page.url.clone(),
+            Action::Redirect { from: url, .. }
+            | Action::Forget { url }
+            | Action::Score { url, .. } => url.clone(),
+        };
+        let urls: Vec<String> = actions.iter().map(url).collect();
+        let effects = self.store.apply(actions).map_err(failure)?;
+        let done = |(url, effect): (String, Effect)| match effect {
+            Effect::Decided(decision) => {
+                Done::Verdict(Box::new(VerdictAnswer::new(url, &decision)))
+            }
+            Effect::Known(known) => Done::Known(known),
+        };
+        Ok(urls.into_iter().zip(effects).map(done).collect())
+    }
+
+    fn check(&self, page: &Observation) -> Result<VerdictAnswer, Failure> {
+        let decision = self.store.check(page).map_err(failure)?;
+        Ok(VerdictAnswer::new(page.url.clone(), &decision))
+    }
+
+    fn page(&self, url: &str, name: Option<&str>) -> Result<Option<PageAnswer>, Failure> {
+        let reader = self.store.reader();
+        let market = market(&reader, name)?;
+        let Some(page) = reader.page(url).map_err(failure)? else { return Ok(None) };
+        let decision = reader.standing(url, market.as_ref()).map_err(failure)?;
+        Ok(decision.map(|decision| PageAnswer::new(page, &decision)))
+    }
+
+    fn group(&self, url: &str, name: Option<&str>) -> Result<Option<GroupPages>, Failure> {
+        let reader = self.store.reader();
+        let market = market(&reader, name)?;
+        let group = reader.group(url, market.as_ref()).map_err(failure)?;
+        let Some(group) = group else { return Ok(None) };
+        let mut pages: Vec<VerdictAnswer> = reader
+            .members(&group, market.as_ref())
+            .map_err(failure)?
+            .into_iter()
+            .map(|(page, decision)| VerdictAnswer::new(page.url, &decision))
+            .collect();
+        pages.sort_by(|a, b| (!a.is_winner, &a.url).cmp(&(!b.is_winner, &b.url)));
+        let group = GroupAnswer::new(group.id, &group.record, group.winner_url);
+        Ok(Some(GroupPages { group, pages }))
+    }
+
+    fn groups(
+        &self,
+        after: Option<u32>,
+        limit: u64,
+        least: u32,
+        name: Option<&str>,
+        visit: &mut dyn FnMut(&GroupAnswer) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let reader = self.store.reader();
+        let market = market(&reader, name)?;
+        let (mut after, mut left) = (after.map(GroupId), limit);
+        while left > 0 {
+            let piece = left.min(PIECE as u64) as usize;
+            let found = reader.groups(after, piece, least, market.as_ref()).map_err(failure)?;
+            let Some(last) = found.last() else { break };
+            after = Some(last.id);
+            left -= found.len() as u64;
+            for group in found {
+                visit(&GroupAnswer::new(group.id, &group.record, group.winner_url))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn expire(&mut self, before: u64) -> Result<u64, Failure> {
+        self.store.expire(before).map_err(failure)
+    }
+
+    fn set_rules(&mut self, rules: Rules) -> Result<(), Failure> {
+        self.store.set_rules(rules).map_err(failure)
+    }
+
+    fn set_market(&mut self, name: &str, rules: Option<Rules>) -> Result<(), Failure> {
+        self.store.set_market(name, rules).map_err(failure)
+    }
+
+    fn rules(&self) -> (String, Vec<(String, String)>) {
+        let settings = self.store.settings();
+        let markets = settings.markets.into_iter();
+        let markets = markets.map(|(name, rules)| (name, rules.to_string())).collect();
+        (settings.rules.to_string(), markets)
+    }
+}
+
+/// The events of a folder that is opened for every look, so that others can use it in between.
+pub(crate) struct LocalEvents(pub(crate) PathBuf);
+
+impl Events for LocalEvents {
+    fn next(&mut self, after: u64, limit: usize) -> Result<Option<Vec<EventAnswer>>, Failure> {
+        match read_events(&self.0, after, limit) {
+            Ok(events) => Ok(Some(events.iter().map(EventAnswer::new).collect())),
+            Err(StoreError::InUse { .. }) => Ok(None),
+            Err(error) => Err(failure(error)),
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! A repository from the shell: pages in, verdicts, groups, events and tables out.
+
+use crate::folder::{ARTICLE, Folder, stdout};
+use serde_json::Value;
+
+const TIME: [&str; 2] = ["--fetched", "2026-03-01"];
+
+fn other(text: &str) -> String {
+    let words = "The ferry across the bay stopped at noon because the captain had seen fog over the \
+        northern lights, and nobody aboard had brought anything to read but a timetable.";
+    format!("<html><body><p>{words} {text}</p></body></html>")
+}
+
+/// Two copies of an article, a near copy, a stranger, a redirect.
+fn filled() -> Folder {
+    let folder = Folder::new();
+    folder.write("a.html", ARTICLE).write("near.html", ARTICLE.replace("Tuesday", "Monday"));
+    folder.write("other.html", other("Nobody minded."));
+    let add = |url: &str, file: &str, more: &[&str]| {
+        folder.output(&[&["page", "add", "seen", url, file], &TIME[..], more].concat())
+    };
+    let first = add("https://example.org/cranes/", "a.html", &["--create"]);
+    assert_eq!(first, "https://example.org/cranes/  new\n");
+    let copy = add("https://example.org/cranes/print", "a.html", &[]);
+    assert!(copy.contains("exact duplicate of https://example.org/cranes/ (100 %, 0 bits)"));
+    assert!(copy.contains("; shortest-url: shorter URL"), "{copy}");
+    add("https://example.org/ferry", "other.html", &[]);
+    folder.output(&[
+        "page",
+        "redirect",
+        "seen",
+        "http://example.org/c",
+        "https://example.org/cranes/",
+    ]);
+    folder
+}
+
+fn json(folder: &Folder, arguments: &[&str]) -> Value {
+    serde_json::from_str(&folder.output(&[arguments, &["--json"]].concat())).unwrap()
+}
+
+#[test]
+fn a_page_is_checked_without_being_recorded() {
+    let folder = filled();
+    let url = "https://mirror.example/cranes/";
+    let asked = json(&folder, &["page", "check", "seen", url, "a.html"]);
+    assert_eq!((&asked["kind"], &asked["removable"]), (&"exact".into(), &true.into()));
+    assert_eq!(asked["winner"], "https://example.org/cranes/");
+    let error = folder.refusal(1, &["page", "show", "seen", url]);
+    assert!(error.contains("repository seen does not know https://mirror.example/cranes/"));
+    let piped = folder.hapax(&["page", "check", "seen", url]).write_stdin(ARTICLE).assert().code(0);
+    assert!(stdout(&piped).contains("exact duplicate of"), "{}", stdout(&piped));
+}
+
+#[test]
+fn what_is_known_of_a_page_is_shown_to_people_and_programs() {
+    let folder = filled();
+    let shown = folder.output(&["page", "show", "seen", "https://example.org/cranes/print"]);
+    assert!(shown.contains("standing     exact duplicate of https://example.org/cranes/\n"));
+    assert!(shown.contains("fetched      2026-03-01T00:00:00Z\n"), "{shown}");
+    let page = json(&folder, &["page", "show", "seen", "https://example.org/cranes/print"]);
+    assert_eq!((&page["percent"], &page["fetched"]), (&100.0.into(), &1_772_323_200.into()));
+    let moved = json(&folder, &["page", "show", "seen", "http://example.org/c"]);
+    assert_eq!((&moved["kind"], &moved["content"]), (&"redirect".into(), &Value::Null));
+}
+
+#[test]
+fn scores_redirects_and_ends_of_pages_change_the_groups() {
+    let folder = filled();
+    let print = "https://example.org/cranes/print";
+    let scored = json(&folder, &["page", "score", "seen", print, "2.5"]);
+    assert_eq!(scored["is_winner"], true);
+    let group = json(&folder, &["group", "show", "seen", "http://example.org/c"]);
+    assert_eq!((&group["winner"], &group["members"]), (&print.into(), &2.into()));
+    assert_eq!(group["pages"][0]["url"], print);
+    assert_eq!(group["pages"].as_array().unwrap().len(), 3);
+    let gone = json(&folder, &["page", "forget", "seen", print, "https://nowhere.example/"]);
+    assert_eq!((&gone["forgotten"], gone["unknown"].as_array().unwrap().len()), (&1.into(), 1));
+    let error = folder.refusal(1, &["page", "forget", "seen", print]);
+    assert!(error.contains("does not know"), "{error}");
+    let expired = json(&folder, &["page", "expire", "seen", "--before", "2026-03-02"]);
+    assert_eq!(expired["forgotten"], 2);
+}
+
+#[test]
+fn groups_are_listed_and_asked_under_other_rules() {
+    let folder = filled();
+    let listed = folder.output(&["group", "list", "seen"]);
+    let lines: Vec<&str> = listed.lines().collect();
+    assert_eq!(lines.len(), 2, "{listed}");
+    assert!(lines[1].ends_with("https://example.org/cranes/"), "{listed}");
+    assert_eq!(folder.output(&["group", "list", "seen", "--least", "1"]).lines().count(), 3);
+    let set = ["group", "rules", "seen", "--market", "print", "--set", "shortest, longest"];
+    assert_eq!(folder.output(&set), "market print  shortest, longest\n");
+    folder.output(&[
+        "group",
+        "rules",
+        "seen",
+        "--market",
+        "odd",
+        "--set",
+        "avoid-host:example.org",
+    ]);
+    let rules = json(&folder, &["group", "rules", "seen", "--market", "odd", "--drop"]);
+    assert_eq!(rules["markets"].as_object().unwrap().len(), 1);
+    let show = ["group", "show", "seen", "https://example.org/cranes/", "--market", "print"];
+    assert_eq!(json(&folder, &show)["winner"], "https://example.org/cranes/");
+    let error = folder.refusal(1, &["group", "list", "seen", "--market", "odd"]);
+    assert!(error.contains("has no market `odd`; it has print"), "{error}");
+    let error = folder.refusal(2, &["group", "rules", "seen", "--set", "prettiest"]);
+    assert!(error.contains("no winner rule is called `prettiest`"), "{error}");
+    folder.output(&["group", "rules", "seen", "--set", "prefer-host:b|a, score"]);
+    assert_eq!(json(&folder, &["inspect", "seen"])["rules"], "prefer-host:b|a, score");
+}
+
+#[test]
+fn events_are_told_in_order_and_from_anywhere() {
+    let folder = filled();
+    let all = folder.output(&["events", "seen"]);
+    assert!(all.starts_with("     1  https://example.org/cranes/ joined group 0\n"), "{all}");
+    let some = folder.output(&["events", "seen", "--after", "1", "--limit", "2", "--json"]);
+    let events: Vec<Value> = some.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(events.iter().map(|e| e["sequence"].as_u64().unwrap()).collect::<Vec<_>>(), [2, 3]);
+    let limited = ["events", "seen", "--follow", "--every", "0.01", "--limit", "3"];
+    assert_eq!(folder.output(&limited).lines().count(), 3);
+}
+
+#[test]
+fn a_follower_hears_what_happens_while_it_waits() {
+    let folder = filled();
+    let before = folder.output(&["events", "seen"]).lines().count();
+    let more = (before + 1).to_string();
+    let mut follower = std::process::Command::new(env!("CARGO_BIN_EXE_hapax"))
+        .current_dir(folder.path("."))
+        .args(["events", "seen", "--follow", "--every", "0.05", "--limit", &more])
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    // In use for a moment now and then: whoever meets it in use tries again.
+    let forget = ["page", "forget", "seen", "https://example.org/ferry"];
+    while folder.hapax(&forget).assert().get_output().status.code() != Some(0) {}
+    let told = follower.wait_with_output_text();
+    assert_eq!(told.lines().count(), before + 1);
+    assert!(told.lines().last().unwrap().contains("https://example.org/ferry"), "{told}");
+}
+
+trait Told {
+    fn wait_with_output_text(&mut self) -> String;
+}
+
+impl Told for std::process::Child {
+    fn wait_with_output_text(&mut self) -> String {
+        use std::io::Read;
+        let mut text = String::new();
+        self.stdout.take().unwrap().read_to_string(&mut text).unwrap();
+        assert!(self.wait().unwrap().success());
+        text
+    }
+}
+
+#[test]
+fn a_corpus_is_recorded_in_one_go_whatever_the_threads() {
+    let folder = Folder::new();
+    let line = |n: u32, text: &str| {
+        let html = other(text).replace('"', "'");
+        format!("{{\"url\":\"http://a/{n}\",\"html\":\"{html}\",\"fetched\":{}}}\n", 1000 + n)
+    };
+    let same = "Nobody minded.";
+    let corpus: String = (0..40).map(|n| line(n, if n % 2 == 0 { same } else { "x" })).collect();
+    folder.write("pages.jsonl", &corpus).write("bad.jsonl", format!("{corpus}{{\n"));
+    let from = |store: &str, file: &str, more: &[&str]| {
+        folder.hapax(&[&["page", "add", store, "--create", "--from", file], more].concat()).assert()
+    };
+    let told = from("one", "pages.jsonl", &["--threads", "1"]).code(0);
+    let told = String::from_utf8(told.get_output().stderr.clone()).unwrap();
+    assert!(told.starts_with("40 pages recorded: 2 new, 38 exact; "), "{told}");
+    from("two", "pages.jsonl", &["--threads", "2", "--quiet"]).code(0);
+    for store in ["one", "two"] {
+        folder.output(&["export", store, "--format", "jsonl", "--out", &format!("{store}.out")]);
+    }
+    assert_eq!(folder.read("one.out/pages.jsonl"), folder.read("two.out/pages.jsonl"));
+    assert_eq!(folder.read("one.out/duplicates.jsonl"), folder.read("two.out/duplicates.jsonl"));
+    // What came before the damage is recorded.
+    from("bad", "bad.jsonl", &[]).code(1);
+    assert_eq!(json(&folder, &["inspect", "bad"])["pages"], 40);
+    from("bad", "bad.jsonl", &["--skip-bad"]).code(0);
+    let lines = from("two", "pages.jsonl", &["--json"]).code(0);
+    assert_eq!(stdout(&lines).lines().count(), 40);
+}
+
+#[test]
+fn a_corpus_can_be_cleaned_into_a_repository() {
+    let folder = filled();
+    folder.hapax(&["dedup", "a.html", "near.html", "--into", "seen", "--quiet"]).assert().code(0);
+    let page = json(&folder, &["page", "show", "seen", "a.html"]);
+    assert_eq!((&page["kind"], &page["removable"]), (&"exact".into(), &true.into()));
+    let both =
+        ["dedup", "a.html", "other.html", "--into", "new", "--out", "clean", "--within", "3"];
+    folder.hapax(&both).assert().code(0);
+    assert!(folder.path("clean/report.html").exists());
+    let made = json(&folder, &["inspect", "new"]);
+    assert_eq!((&made["pages"], &made["within"]), (&2.into(), &3.into()));
+    folder.refusal(2, &["dedup", "a.html", "--into", "seen", "--dry-run"]);
+}
+
+#[test]
+fn sqlite_parquet_and_jsonl_say_the_same() {
+    let folder = filled();
+    for (format, out) in [("jsonl", "lines"), ("parquet", "tables"), ("sqlite", "seen.db")] {
+        let export = ["export", "seen", "--format", format, "--out", out];
+        folder.hapax(&export).assert().code(0).stderr(format!("4 pages, 2 duplicates in {out}\n"));
+        let error = folder.refusal(1, &export);
+        assert!(error.contains(&format!("{out} is there already")), "{error}");
+    }
+    let lines = String::from_utf8(folder.read("lines/duplicates.jsonl")).unwrap();
+    let rows: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let moved = (&rows[0]["page"], &rows[0]["kind"], &rows[0]["percentage"]);
+    assert_eq!(moved, (&"http://example.org/c".into(), &"redirect".into(), &Value::Null));
+    assert_eq!(rows[1]["duplicate_of"], "https://example.org/cranes/");
+    assert_eq!(rows[1]["percentage"], 100.0);
+
+    let db = rusqlite::Connection::open(folder.path("seen.db")).unwrap();
+    let mut asked = db.prepare("SELECT page, duplicate_of, percentage FROM duplicates").unwrap();
+    let told: Vec<(String, String, Option<f64>)> = asked
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    let same = rows.iter().map(|row| {
+        let text = |name: &str| row[name].as_str().unwrap().to_owned();
+        (text("page"), text("duplicate_of"), row["percentage"].as_f64())
+    });
+    assert_eq!(told, same.collect::<Vec<_>>());
+    let count: u32 = db.query_row("SELECT count(*) FROM pages", [], |row| row.get(0)).unwrap();
+    assert_eq!(count, 4);
+
+    // Parquet is read by the program itself, as a corpus of texts.
+    let tables = folder.read("tables/pages.parquet");
+    assert_eq!((&tables[..4], &tables[tables.len() - 4..]), (&b"PAR1"[..], &b"PAR1"[..]));
+    let names = folder.names();
+    assert!(names.iter().all(|name| !name.starts_with(".hapax")), "{names:?}");
+}
+
+#[test]
+fn a_snapshot_is_a_repository() {
+    let folder = filled();
+    folder.hapax(&["export", "seen", "--snapshot", "copy", "--quiet"]).assert().code(0).stderr("");
+    let error = folder.refusal(1, &["export", "seen", "--snapshot", "copy"]);
+    assert!(error.contains("copy is a repository already"), "{error}");
+    let events = folder.output(&["events", "seen"]);
+    assert_eq!(folder.output(&["events", "copy"]), events);
+    let check = folder.output(&["inspect", "copy", "--check"]);
+    assert!(check.ends_with("checked: sound\n"), "{check}");
+}
+
+#[test]
+fn a_damaged_repository_is_told_and_mended() {
+    let folder = filled();
+    folder.write("seen/index.hpx", "no index");
+    let shown = folder.hapax(&["inspect", "seen"]).assert().code(0);
+    let note = String::from_utf8(shown.get_output().stderr.clone()).unwrap();
+    assert!(note.contains("index.hpx") && note.contains("built from the records"), "{note}");
+    folder.write("seen/index.hpx", "no index");
+    let mended = folder.output(&["inspect", "seen", "--repair"]);
+    assert!(mended.starts_with("mended:\n  the index was built again: "), "{mended}");
+    assert_eq!(json(&folder, &["inspect", "seen", "--repair"])["mended"], 0);
+    assert_eq!(json(&folder, &["inspect", "seen", "--check"])["clean"], true);
+    folder.write("seen/pages.redb", "no store");
+    let error = folder.refusal(1, &["inspect", "seen", "--check"]);
+    assert!(error.contains("pages.redb is not a Hapax repository"), "{error}");
+}
+
+#[test]
+fn errors_name_the_store_and_the_way_out() {
+    let folder = filled();
+    let error = folder.refusal(1, &["page", "show", "none", "http://a"]);
+    assert!(error.contains("none/pages.redb") && error.contains("--create"), "{error}");
+    let error = folder
+        .refusal(1, &["page", "add", "seen", "http://a", "a.html", "--recipe", "stream-words"]);
+    assert!(error.contains("web-1") && error.contains("stream-words"), "{error}");
+    let error = folder.refusal(1, &["page", "add", "seen", "http://a", "missing.html"]);
+    assert!(error.contains("missing.html"), "{error}");
+    for arguments in [
+        &["page", "add", "seen"][..],
+        &["page", "add", "seen", "http://a", "a.html", "--within", "3"],
+        &["page", "add", "seen", "http://a", "--from", "a.html"],
+        &["page", "expire", "seen", "--before", "yesterday"],
+        &["export", "seen"],
+        &["export", "seen", "--format", "csv", "--out", "x"],
+        &["inspect", "seen", "--forget-unreadable"],
+        &["events", "seen", "--every", "2"],
+    ] {
+        folder.refusal(2, arguments);
+    }
+}

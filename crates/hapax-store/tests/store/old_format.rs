@@ -1,0 +1,103 @@
+//! Repositories of former versions, kept in `tests/fixtures`: they open, and say what they said.
+//!
+//! `format-1` was written by the first version with this format. A new format gets a fixture of its
+//! own: `HAPAX_STORE_FIXTURE=format-N cargo test --release -p hapax-store fixtures`. Fixtures are
+//! never written again.
+
+use crate::line::{assert_clean, create, empty, open, page};
+use hapax_store::{Observation, Repository, check_folder};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+const FORMATS: &[&str] = &["format-1"];
+
+fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
+}
+
+/// Everything a repository can hold.
+fn fill(store: &Repository) {
+    for n in 0..6 {
+        let fetched = Some(1_700_000_000 + u64::from(n));
+        let seen = Observation { words: 100 + n, fetched, ..page(&format!("http://a/{n}"), 5) };
+        store.observe(seen).unwrap();
+    }
+    store.observe(page("http://near/5", 6)).unwrap();
+    let canonical = Some("http://b/canonical".to_owned());
+    store.observe(Observation { canonical, ..page("http://b/", 11) }).unwrap();
+    store.observe(empty("http://empty/")).unwrap();
+    store.redirect("http://moved/", "http://a/2", Some(1_700_000_100)).unwrap();
+    store.redirect("http://lost/", "http://never-seen/", None).unwrap();
+    store.redirect("http://round/", "http://about/", None).unwrap();
+    store.redirect("http://about/", "http://round/", None).unwrap();
+    store.score("http://a/3", Some(2.5)).unwrap();
+    store.forget("http://a/4").unwrap();
+    store.set_market("other", Some("prefer-host:near, shortest-url".parse().unwrap())).unwrap();
+}
+
+fn described(store: &Repository) -> String {
+    let mut text = String::new();
+    let settings = store.settings();
+    writeln!(text, "{} {}", settings.recipe, settings.rules).unwrap();
+    let reader = store.reader();
+    let market = reader.market("other").unwrap();
+    for (page, decision) in reader.pages(None, 1000, None).unwrap() {
+        let bits = page.contents.as_ref().map(|contents| contents.fingerprint);
+        let there = reader.standing(&page.url, Some(&market)).unwrap().unwrap();
+        writeln!(
+            text,
+            "{} {} {bits:?} {} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
+            page.url,
+            page.content,
+            page.words,
+            page.score,
+            page.fetched,
+            page.canonical,
+            page.place,
+            decision.verdict.kind,
+            decision.winner_url,
+            there.winner_url,
+        )
+        .unwrap();
+    }
+    for group in reader.groups(None, 1000, 0, None).unwrap() {
+        writeln!(text, "{group:?}").unwrap();
+    }
+    for event in reader.events(0, 1000).unwrap() {
+        writeln!(text, "{event:?}").unwrap();
+    }
+    text
+}
+
+/// Not a test of its own: makes a fixture when it is told to.
+#[test]
+fn maker_of_fixtures() {
+    let Ok(name) = std::env::var("HAPAX_STORE_FIXTURE") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let store = create(folder.path());
+    fill(&store);
+    let text = described(&store);
+    drop(store);
+    let bytes = std::fs::read(folder.path().join("pages.redb")).unwrap();
+    std::fs::create_dir_all(fixture("")).unwrap();
+    let packed = zstd::encode_all(bytes.as_slice(), 19).unwrap();
+    std::fs::write(fixture(&format!("{name}.redb.zst")), packed).unwrap();
+    std::fs::write(fixture(&format!("{name}.txt")), text).unwrap();
+}
+
+#[test]
+fn every_former_format_opens_and_says_what_it_said() {
+    for name in FORMATS {
+        let folder = tempfile::tempdir().unwrap();
+        let packed = std::fs::read(fixture(&format!("{name}.redb.zst"))).unwrap();
+        let bytes = zstd::decode_all(packed.as_slice()).unwrap();
+        std::fs::write(folder.path().join("pages.redb"), bytes).unwrap();
+        let expected = std::fs::read_to_string(fixture(&format!("{name}.txt"))).unwrap();
+        assert!(check_folder(folder.path()).unwrap().is_clean(), "{name}");
+        let store = open(folder.path());
+        assert_eq!(described(&store), expected, "{name}");
+        let again = store.observe(page("http://new/", 5)).unwrap();
+        assert_eq!(again.winner_url.as_deref(), Some("http://a/3"));
+        assert_clean(&store);
+    }
+}
