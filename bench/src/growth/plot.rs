@@ -34,9 +34,25 @@ pub(crate) fn draw(points: &[Point]) -> String {
         2.0 * (CHART + TOP + 50.0)
     );
     let time = |p: &Point| p.microseconds.max(1e-3).log10();
-    chart(&mut svg, 0.0, "microseconds per query (one thread)", points, &lines, time, true);
+    chart(
+        &mut svg,
+        0.0,
+        "microseconds per query, one thread, by number of pages",
+        points,
+        &lines,
+        time,
+        true,
+    );
     let bytes = |p: &Point| p.bytes;
-    chart(&mut svg, CHART + TOP + 50.0, "bytes per page", points, &lines, bytes, false);
+    chart(
+        &mut svg,
+        CHART + TOP + 50.0,
+        "bytes per page, by number of pages",
+        points,
+        &lines,
+        bytes,
+        false,
+    );
     svg.push_str("</svg>\n");
     svg
 }
