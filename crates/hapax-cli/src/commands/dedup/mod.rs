@@ -15,10 +15,7 @@ use hapax::fingerprint::MaxDistance;
 use hapax::group::rules::DEFAULT_RULES;
 use hapax::group::{Rules, Scope};
 use hapax_corpus::{Fields, Format, ReadOptions};
-use hapax_dedup::{
-    DEFAULT_MIN_SIMILARITY, DEFAULT_WITHIN, Finished, KeptFormat, MinSimilarity, Options, Stage,
-    Watch,
-};
+use hapax_dedup::{Finished, KeptFormat, MinSimilarity, Options, Stage, Watch};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -64,16 +61,18 @@ pub(crate) struct Arguments {
     #[arg(long)]
     dry_run: bool,
 
-    /// Bits in which fingerprints of near-duplicates may differ, 0 to 16
-    #[arg(long, value_name = "K", default_value_t = u32::from(DEFAULT_WITHIN), value_parser = clap::value_parser!(u32).range(0..=16))]
-    within: u32,
+    /// Bits in which fingerprints of near-duplicates may differ, 0 to 16 [default: 6; 10 for main
+    /// content]
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(0..=16))]
+    within: Option<u32>,
 
-    /// How alike their texts must be: shared part of all runs of 5 words, 0 to 1
+    /// How alike their texts must be: shared part of all runs of 5 words, 0 to 1 [default: 0.84; 0.5
+    /// for main content]
     ///
     /// Estimated from sketches with a standard error of 0.02 at 0.8; the estimate must reach the
     /// bound.
-    #[arg(long, value_name = "J", default_value_t = DEFAULT_MIN_SIMILARITY, value_parser = similarity)]
-    min_similarity: f64,
+    #[arg(long, value_name = "J", value_parser = similarity)]
+    min_similarity: Option<f64>,
 
     /// Which copy stays: rules, most important first
     #[arg(long, value_name = "RULES", default_value = DEFAULT_RULES)]
@@ -168,7 +167,7 @@ impl From<InputFormat> for Format {
 /// Which fields of JSON objects, or columns of tables, make a document.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Fields of JSONL and columns of Parquet")]
-struct FieldArguments {
+pub(crate) struct FieldArguments {
     /// What the document is called [default: id, or the URL, or file and line]
     #[arg(long, value_name = "NAME")]
     id_field: Option<String>,
@@ -203,30 +202,37 @@ pub(crate) fn similarity(text: &str) -> Result<f64, String> {
     text.parse::<MinSimilarity>().map(MinSimilarity::jaccard).map_err(|error| error.to_string())
 }
 
+impl FieldArguments {
+    /// As the corpus reader wants them.
+    pub(crate) fn fields(&self) -> Fields {
+        Fields {
+            id: self.id_field.clone(),
+            url: self.url_field.clone(),
+            html: self.html_field.clone(),
+            text: self.text_field.clone(),
+            score: self.score_field.clone(),
+            fetched: self.fetched_field.clone(),
+            language: self.language_field.clone(),
+        }
+    }
+}
+
 impl Arguments {
     fn options(&self) -> Result<Options, Failure> {
         let fingerprinter = self.recipe.fingerprinter_of(self.main_content)?;
         let mut options = Options::new(fingerprinter);
-        let fields = &self.fields;
         options.read = ReadOptions {
-            fields: Fields {
-                id: fields.id_field.clone(),
-                url: fields.url_field.clone(),
-                html: fields.html_field.clone(),
-                text: fields.text_field.clone(),
-                score: fields.score_field.clone(),
-                fetched: fields.fetched_field.clone(),
-                language: fields.language_field.clone(),
-            },
+            fields: self.fields.fields(),
             format: self.input_format.map(Format::from),
             keep_error_pages: self.error_pages,
             skip_bad: self.skip_bad,
             ..ReadOptions::default()
         };
-        if let Some(within) = u8::try_from(self.within).ok().and_then(MaxDistance::new) {
+        let within = self.within.and_then(|it| u8::try_from(it).ok());
+        if let Some(within) = within.and_then(MaxDistance::new) {
             options.within = within;
         }
-        if let Some(least) = MinSimilarity::new(self.min_similarity) {
+        if let Some(least) = self.min_similarity.and_then(MinSimilarity::new) {
             options.min_similarity = least;
         }
         options.keep = self.keep.clone();
@@ -262,7 +268,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 /// The libraries speak of options, a user has flags.
-fn failure(error: hapax_dedup::Error) -> Failure {
+pub(crate) fn failure(error: hapax_dedup::Error) -> Failure {
     let text = format!("{:#}", anyhow::Error::new(error));
     Failure::Run(anyhow::anyhow!(text.replace("`skip_bad`", "--skip-bad")))
 }
