@@ -1,6 +1,8 @@
 //! What a user can type. What it means is worked out by each command.
 
-use crate::commands::{compare, dedup, fingerprint, groups, near, pairs, plan, recipe, train};
+use crate::commands::{
+    compare, dedup, eval, fingerprint, groups, near, pairs, plan, recipe, train,
+};
 use clap::{Parser, Subcommand};
 
 /// Finds pages that are almost the same
@@ -19,6 +21,7 @@ Examples:
   curl -s URL | hapax fingerprint - --json     one page, everything about it
   hapax compare old.html new.html              what changed, and how alike they are
   hapax near find new.txt --index crawl.seg    which stored fingerprints are near these
+  hapax eval docs.jsonl --truth pairs.tsv      how right the answers are
   hapax plan --pages 8e9 --within 3            which index that many pages need
   hapax help fingerprint                       more about a command"
 )]
@@ -31,6 +34,7 @@ pub(crate) struct Arguments {
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
     Dedup(Box<dedup::Arguments>),
+    Eval(Box<eval::Arguments>),
     Fingerprint(fingerprint::Arguments),
     Pairs(pairs::Arguments),
     Groups(groups::Arguments),
