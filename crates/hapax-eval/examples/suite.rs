@@ -61,9 +61,9 @@ fn main() -> Result<()> {
     suite.labelled("labelled-minhash2500", 1.0, Some(1.0))?;
     suite.syndication()?;
     suite.steps()?;
-    println!("\n{:<22} {:<52} {:>34}", "set", "bar", "measured [95 % interval]");
+    println!("\n{:<21} {:<74} {:>30}", "set", "bar", "measured [95 % interval]");
     for (set, bar, measured, met) in &suite.rows {
-        println!("{set:<22} {bar:<52} {measured:>34} {}", if *met { "" } else { "NOT MET" });
+        println!("{set:<21} {bar:<74} {measured:>30} {}", if *met { "" } else { "NOT MET" });
     }
     println!("{:.0} s", start.elapsed().as_secs_f64());
     if let Some(out) = out {
@@ -102,6 +102,7 @@ impl Suite {
         for run in &mut report.runs {
             run.curves.clear();
             run.worst.clear();
+            run.distances = None;
         }
         report.inputs.clear();
         report.truth.file = None;
@@ -141,6 +142,7 @@ impl Suite {
                 &pairs.recall,
                 !ours || pairs.recall.value >= 0.97,
             );
+            self.row(set, &format!("{who}: pairs >= 0.9, not both stay"), &run.settled, true);
             let bar =
                 format!("{who}: removed pairs >= 0.8, 0.99 ({} below 0.5)", removed.below_half);
             let met = removed.from_80.value >= 0.99 && removed.below_half == 0;
@@ -183,8 +185,8 @@ impl Suite {
         self.keep(format!("{set} labelled"), report)
     }
 
-    /// The same article in another frame, by its main content: pairs, at the similarity that is best on the
-    /// other half of the pairs.
+    /// The same article in another frame, by its main content. The bar is for groups by the defaults; what
+    /// pairs alone could reach at their best similarity is told beside it.
     fn syndication(&mut self) -> Result<()> {
         let set = "syndication";
         let mut recipe = Recipe::built_in("web-1")?;
@@ -204,15 +206,16 @@ impl Suite {
                 best(curve).filter(|(within, _)| [6, 16, 64].contains(within))
             {
                 let bar = format!(
-                    "main content, pairs within {within}, from {:.2}: F1, 0.9",
+                    "main content, pairs within {within}, from {:.2}: F1 at best",
                     it.similarity
                 );
                 let text = format!("{:.4} (P {:.4}, R {:.4})", it.f1, it.precision, it.recall);
-                self.rows.push((set.to_owned(), bar, text, within < 64 || it.f1 >= 0.9));
+                self.rows.push((set.to_owned(), bar, text, true));
             }
         }
         if let Some(pairs) = report.runs[0].pairs {
-            self.row(set, "main content, groups by the defaults: F1", &pairs.f1, true);
+            let met = pairs.f1.value >= 0.9;
+            self.row(set, "main content, groups by the defaults: F1, 0.9", &pairs.f1, met);
         }
         self.keep("syndication labelled".to_owned(), report)
     }

@@ -99,29 +99,31 @@ impl Evaluation {
                 report.documents = pages.len() as u64;
                 report.truth = self.summary(&known);
             }
-            let mut predictions = Vec::new();
+            let mut answers = Vec::new();
             for &within in &self.within {
                 for &least in &self.min_similarity {
                     (options.within, options.min_similarity) = (within, least);
                     let prediction = predicted(&corpus, &options)?;
                     let settings = Some((within.bits(), least.jaccard()));
-                    predictions.push((recipe.recipe_id().name().to_owned(), settings, prediction));
+                    let name = recipe.recipe_id().name().to_owned();
+                    answers.push(Answer { name, settings, prediction });
                 }
             }
             if number == 0 {
                 for (name, path) in &self.others {
-                    predictions.push((name.clone(), None, Prediction::read(path, pages)?));
+                    let prediction = Prediction::read(path, pages)?;
+                    answers.push(Answer { name: name.clone(), settings: None, prediction });
                 }
             }
             let exact = match self.exact {
-                true => Exact::of(&self.inputs, &options, &predictions)?,
+                true => Exact::of(&self.inputs, &options, &answers)?,
                 false => Exact::default(),
             };
             let measured: Vec<Measured> =
                 known.pairs.iter().map(|pair| Measured::of(pages, pair.a, pair.b)).collect();
-            for (name, settings, prediction) in &predictions {
+            for answer in &answers {
                 let judge = Judge { pages, known: &known, measured: &measured, exact: &exact };
-                let run = judge.run(name, *settings, prediction, self.worst);
+                let run = judge.run(answer, self.worst);
                 report.runs.push(run);
             }
         }
@@ -172,20 +174,23 @@ fn predicted(corpus: &Corpus, options: &Options) -> Result<Prediction, Error> {
     Ok(prediction?)
 }
 
+/// Who said what, with which distance and similarity if it was the job.
+struct Answer {
+    name: String,
+    settings: Option<(u32, f64)>,
+    prediction: Prediction,
+}
+
 /// Exact similarities of removed pairs.
 #[derive(Debug, Default)]
 struct Exact(BTreeMap<u32, RunSet>);
 
 impl Exact {
     /// Reads the documents again and keeps the runs of those that are in a removed pair.
-    fn of(
-        inputs: &[String],
-        options: &Options,
-        predictions: &[(String, Option<(u32, f64)>, Prediction)],
-    ) -> Result<Self, Error> {
+    fn of(inputs: &[String], options: &Options, answers: &[Answer]) -> Result<Self, Error> {
         let mut wanted: BTreeMap<u32, RunSet> = BTreeMap::new();
-        for (_, _, prediction) in predictions {
-            for (page, winner) in sampled(&prediction.removed) {
+        for answer in answers {
+            for (page, winner) in sampled(&answer.prediction.removed) {
                 wanted.insert(page, RunSet::default());
                 wanted.insert(winner, RunSet::default());
             }
@@ -227,13 +232,8 @@ struct Judge<'a> {
 }
 
 impl Judge<'_> {
-    fn run(
-        &self,
-        name: &str,
-        settings: Option<(u32, f64)>,
-        prediction: &Prediction,
-        worst: usize,
-    ) -> Run {
+    fn run(&self, Answer { name, settings, prediction }: &Answer, worst: usize) -> Run {
+        let settings = *settings;
         let (pages, known) = (self.pages, self.known);
         let blocks = self.blocks(prediction);
         let block = |page: u32| blocks[page as usize];

@@ -71,8 +71,8 @@ fn without_tags(html: &str) -> String {
         decode_into(&rest[..at], &mut text);
         text.push(' ');
         let tag = &rest[at..];
-        let end = if tag.starts_with("<!--") {
-            tag[4..].find("-->").map(|end| end + 7)
+        let end = if let Some(comment) = tag.strip_prefix("<!--") {
+            comment.find("-->").map(|end| end + 7)
         } else if let Some(name) = ["script", "style"].into_iter().find(|it| opens(tag, it)) {
             closing(tag, name)
         } else {

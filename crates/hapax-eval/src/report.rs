@@ -1,4 +1,11 @@
 //! What an evaluation found, as data: what `--json` writes and the page shows.
+//!
+//! Field names are what programs read, so they change only with a note in the changelog. Positions of
+//! documents are for showing them and are not written.
+//!
+//! # What it does not know
+//!
+//! How any of it is measured.
 
 use serde::Serialize;
 

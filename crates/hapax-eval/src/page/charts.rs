@@ -1,4 +1,11 @@
 //! Curves and bars, as SVG.
+//!
+//! Precision by recall for each distance, how far pairs are apart, what was found by exact similarity, and
+//! Sood's figure. Colours are names of the style sheet, so charts follow day and night.
+//!
+//! # What it does not know
+//!
+//! How the numbers came about.
 
 use hapax_dedup::html::escape;
 
