@@ -49,8 +49,8 @@ def purify(text):
     return regex.sub(" +", " ", folded).strip(" ")
 
 
-def words(text):
-    """Section 3, with pairs for unspaced scripts."""
+def words(text, unspaced):
+    """Section 3, with characters or pairs for unspaced scripts."""
     found = []
     for chunk in regex.split(r"[ \t\n\v\f\r]+", text):
         chunk = unicodedata.normalize("NFKC", chunk).casefold()
@@ -65,9 +65,15 @@ def words(text):
             if units:
                 run += units
                 continue
-            found += ["".join(pair) for pair in zip(run, run[1:])] if len(run) > 1 else run
+            pairs = unspaced == "bigrams" and len(run) > 1
+            found += ["".join(pair) for pair in zip(run, run[1:])] if pairs else run
             run = []
-            if regex.search(r"[\p{WB=ALetter}\p{WB=Hebrew_Letter}\p{WB=Numeric}\p{WB=Katakana}]", segment):
+            katakana = regex.fullmatch(
+                r"(\p{WB=Katakana}[\p{WB=Extend}\p{WB=Format}\p{WB=ZWJ}]*)+", segment
+            )
+            if katakana and unspaced == "characters":
+                found += katakana.captures(1)
+            elif regex.search(r"[\p{WB=ALetter}\p{WB=Hebrew_Letter}\p{WB=Numeric}\p{WB=Katakana}]", segment):
                 found.append(segment)
     return found
 
@@ -102,14 +108,14 @@ def cut(sums, tie):
 
 
 def imprint(text, recipe):
-    shingle, weight, tie = {
-        "web-1": (1, "count", "zero"),
-        "stream-words": (1, "count", "zero"),
-        "khan-words": (1, "count", "one"),
-        "zhu-shingles": (5, "presence", "zero"),
+    unspaced, shingle, weight, tie = {
+        "web-1": ("characters", 1, "count", "zero"),
+        "stream-words": ("bigrams", 1, "count", "zero"),
+        "khan-words": ("bigrams", 1, "count", "one"),
+        "zhu-shingles": ("bigrams", 5, "presence", "zero"),
     }[recipe]
     text = purify(text)
-    hashes = [xxhash.xxh3_64_intdigest(w.encode(), seed=0) for w in words(text)]
+    hashes = [xxhash.xxh3_64_intdigest(w.encode(), seed=0) for w in words(text, unspaced)]
     features = shingles(hashes, shingle)
     weighed = [(f, 1) for f in (set(features) if weight == "presence" else features)]
     sums = sums_of(weighed)
@@ -135,8 +141,9 @@ def main():
         checked += 1
 
     for case in json.loads((HERE / "words.json").read_text()):
-        if case["unspaced"] == "bigrams":
-            check(case["name"], {"words": words(case["input"])}, case["output"])
+        if case["unspaced"] != "dictionary":
+            found = {"words": words(case["input"], case["unspaced"])}
+            check(case["name"], found, case["output"])
     for case in json.loads((HERE / "tallies.json").read_text()):
         sums = sums_of([(int(h, 16), w) for h, w in case["features"]])[: case["bits"]]
         found = {"sums": sums}

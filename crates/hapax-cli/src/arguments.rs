@@ -1,8 +1,8 @@
 //! What a user can type. What it means is worked out by each command.
 
 use crate::commands::{
-    compare, dedup, events, export, fingerprint, group, groups, inspect, match_, near, page, pairs,
-    plan, recipe, train,
+    compare, dedup, eval, events, export, fingerprint, group, groups, inspect, match_, near, page,
+    pairs, plan, recipe, train,
 };
 use clap::{Parser, Subcommand};
 
@@ -23,6 +23,7 @@ Examples:
   hapax compare old.html new.html              what changed, and how alike they are
   hapax near find new.txt --index crawl.seg    which stored fingerprints are near these
   hapax page add seen URL page.html            remember a page: is it a duplicate?
+  hapax eval docs.jsonl --truth pairs.tsv      how right the answers are
   hapax plan --pages 8e9 --within 3            which index that many pages need
   hapax help fingerprint                       more about a command"
 )]
@@ -35,6 +36,7 @@ pub(crate) struct Arguments {
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
     Dedup(Box<dedup::Arguments>),
+    Eval(Box<eval::Arguments>),
     Fingerprint(fingerprint::Arguments),
     Pairs(pairs::Arguments),
     Groups(groups::Arguments),

@@ -9,7 +9,7 @@ use crate::readable;
 use clap::Args;
 use hapax::features::{Frequencies, FrequencyWeights};
 use hapax::fingerprint::recipe::DEFAULT_RECIPE;
-use hapax::fingerprint::{Fingerprinter, Recipe, RecipeError};
+use hapax::fingerprint::{Fingerprinter, Recipe, RecipeError, Weighting};
 use hapax::page::Extent;
 use std::fs::File;
 use std::io::Read;
@@ -31,6 +31,28 @@ pub(crate) struct RecipeArguments {
     /// Document-frequency table made by `hapax train`, for recipes that weigh by TF-IDF
     #[arg(long, value_name = "TABLE")]
     frequencies: Option<PathBuf>,
+}
+
+/// Recipes by name or file, all with one table where they need it.
+///
+/// # Errors
+///
+/// As for [`RecipeArguments::fingerprinter`].
+pub(crate) fn fingerprinters(
+    recipes: &[String],
+    frequencies: Option<&Path>,
+    main_content: bool,
+) -> Result<Vec<Fingerprinter>, Failure> {
+    let made = recipes.iter().map(|recipe| {
+        let tf_idf = named("--recipe", recipe)?.weighting == Weighting::TfIdf;
+        let frequencies = frequencies.filter(|_| tf_idf || recipes.len() == 1);
+        let one = RecipeArguments {
+            recipe: recipe.clone(),
+            frequencies: frequencies.map(Path::to_owned),
+        };
+        one.fingerprinter_of(main_content)
+    });
+    made.collect()
 }
 
 impl RecipeArguments {

@@ -134,6 +134,24 @@ pub fn dry_run(
     Ok(Finished { summary, run, files: Vec::new() })
 }
 
+/// Reads a corpus as [`dedup`] does, and decides nothing: for those who want to
+/// [`decide`](crate::decide()) several times.
+///
+/// # Errors
+///
+/// An input is bad, or there is no document.
+pub fn read_corpus(
+    inputs: &[String],
+    options: &Options,
+    watch: &mut dyn Watch,
+) -> Result<Corpus, Error> {
+    let source = Source::open(inputs, options.read.clone())?;
+    let mut clock = Clock::start();
+    let names = StreamName::default();
+    let (corpus, _) = read_all(&source, &names, inputs, options, None, watch, &mut clock)?;
+    Ok(corpus)
+}
+
 fn read_all(
     source: &Source,
     names: &StreamName,

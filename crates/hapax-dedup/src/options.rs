@@ -10,6 +10,7 @@ use std::str::FromStr;
 
 use hapax::fingerprint::{Estimate, Fingerprinter, MaxDistance};
 use hapax::group::{Rules, Scope};
+use hapax::page::Extent;
 use hapax_corpus::ReadOptions;
 
 use crate::error::Error;
@@ -18,7 +19,16 @@ use crate::pages::Pages;
 /// The distance within which pages are proposed, unless the caller says otherwise.
 pub const DEFAULT_WITHIN: u8 = 6;
 /// The similarity from which a proposed pair is confirmed, unless the caller says otherwise.
-pub const DEFAULT_MIN_SIMILARITY: f64 = 0.8;
+///
+/// Two standard errors above 0.8, so that of the pairs that are removed 99 in 100 are really 0.8 alike
+/// or more (`docs/quality.md`).
+pub const DEFAULT_MIN_SIMILARITY: f64 = 0.84;
+/// The distance where only the main content of pages is compared: cutting it out is not exact, so
+/// copies in different frames are further apart.
+pub const MAIN_CONTENT_WITHIN: u8 = 10;
+/// The similarity where only the main content of pages is compared. Without frames around them, other
+/// articles have next to nothing in common.
+pub const MAIN_CONTENT_MIN_SIMILARITY: f64 = 0.5;
 
 /// How a corpus is cleaned.
 #[derive(Clone, Debug)]
@@ -51,13 +61,28 @@ pub struct Options {
 }
 
 impl Options {
-    /// Everything as it is unless the caller says otherwise.
+    /// Everything as it is unless the caller says otherwise; the bounds depend on how much of a page
+    /// the recipe looks at.
     pub fn new(fingerprinter: Fingerprinter) -> Self {
+        let (within, min_similarity) = match fingerprinter.recipe().extent {
+            Extent::Page | Extent::Body => {
+                const {
+                    let within = MaxDistance::new(DEFAULT_WITHIN).expect("at most 64");
+                    (within, MinSimilarity(DEFAULT_MIN_SIMILARITY))
+                }
+            }
+            Extent::MainContent => {
+                const {
+                    let within = MaxDistance::new(MAIN_CONTENT_WITHIN).expect("at most 64");
+                    (within, MinSimilarity(MAIN_CONTENT_MIN_SIMILARITY))
+                }
+            }
+        };
         Self {
             read: ReadOptions::default(),
             fingerprinter,
-            within: const { MaxDistance::new(DEFAULT_WITHIN).expect("at most 64") },
-            min_similarity: const { MinSimilarity(DEFAULT_MIN_SIMILARITY) },
+            within,
+            min_similarity,
             keep: Rules::default(),
             scope: Scope::None,
             languages: Vec::new(),

@@ -5,6 +5,7 @@
 
 pub(crate) mod compare;
 pub(crate) mod dedup;
+pub(crate) mod eval;
 pub(crate) mod events;
 pub(crate) mod export;
 pub(crate) mod fingerprint;
@@ -31,6 +32,7 @@ use crate::failure::Failure;
 pub(crate) fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::Dedup(arguments) => dedup::run(&arguments),
+        Command::Eval(arguments) => eval::run(&arguments),
         Command::Fingerprint(arguments) => fingerprint::run(&arguments),
         Command::Pairs(arguments) => pairs::run(&arguments),
         Command::Groups(arguments) => groups::run(&arguments),

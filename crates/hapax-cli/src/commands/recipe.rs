@@ -81,6 +81,7 @@ fn sentence(recipe: &Recipe) -> String {
     }
     match recipe.extent {
         Extent::Body => {}
+        Extent::Page => text.push_str(", title included"),
         Extent::MainContent => text.push_str(", main content only"),
     }
     match recipe.tie {
@@ -98,9 +99,11 @@ fn settings(recipe: &Recipe) -> String {
     };
     let extent = match recipe.extent {
         Extent::Body => "body",
+        Extent::Page => "page",
         Extent::MainContent => "main-content",
     };
     let unspaced = match recipe.unspaced {
+        Unspaced::Characters => "characters",
         Unspaced::Bigrams => "bigrams",
         Unspaced::Dictionary => "dictionary",
     };
@@ -121,8 +124,8 @@ fn settings(recipe: &Recipe) -> String {
     format!(
         "{identity}\
          name = \"{}\"{rename}\n\
-         extent = \"{extent}\"  # body or main-content\n\
-         unspaced = \"{unspaced}\"  # Chinese, Japanese, Thai ...: bigrams or dictionary\n\
+         extent = \"{extent}\"  # page (title and body), body or main-content\n\
+         unspaced = \"{unspaced}\"  # Chinese, Japanese, Thai ...: characters, bigrams or dictionary\n\
          min-word-chars = {}\n\
          stop-words = \"{}\"  # a language code or none\n\
          stemming = \"{}\"  # an algorithm or none\n\

@@ -4,7 +4,8 @@ use crate::folder::{ARTICLE, Folder, stderr, stdout};
 
 /// An article, its exact copy with other markup, a near copy, and another page.
 fn pages(folder: &Folder) {
-    let long = format!("{ARTICLE} {}", "It will be open to visitors from spring on. ".repeat(3));
+    let facts: String = (0..40).map(|i| format!("fact{i} ")).collect();
+    let long = format!("{ARTICLE} It will be open to visitors from spring on. {facts}");
     let other: String = (0..60).map(|i| format!("word{i} ")).collect();
     folder
         .write("in/a.html", &long)

@@ -42,7 +42,7 @@ fn json_has_every_field() {
     assert_eq!(article["fingerprint"].as_str().unwrap().len(), 16);
     assert_eq!(article["content"].as_str().unwrap().len(), 32);
     assert_eq!(article["sketch"].as_str().unwrap().len(), 256);
-    assert_eq!((&article["words"], &article["features"]), (&35.into(), &35.into()));
+    assert_eq!((&article["words"], &article["features"]), (&36.into(), &36.into()));
     assert_eq!((&article["too_short"], &article["no_features"]), (&false.into(), &false.into()));
     let mut bits: Vec<u64> =
         article["weak_bits"].as_array().unwrap().iter().map(|b| b.as_u64().unwrap()).collect();

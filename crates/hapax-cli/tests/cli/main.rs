@@ -4,6 +4,7 @@
 //! - [`bad_input`]: everything that can be wrong with what is read or typed.
 //! - [`compare`]: two pages, on the terminal, as JSON and as a web page.
 //! - [`dedup`]: corpora cleaned, and the stages one by one.
+//! - [`eval`]: answers judged against what is known.
 //! - [`train`]: frequency tables, and fingerprints made with them.
 //! - [`recipe`]: listing, showing and using recipes.
 //! - [`match_`]: a batch against a file of fingerprints.
@@ -17,6 +18,7 @@
 mod bad_input;
 mod compare;
 mod dedup;
+mod eval;
 mod fingerprint;
 mod folder;
 mod match_;

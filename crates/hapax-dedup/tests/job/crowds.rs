@@ -37,7 +37,7 @@ fn a_template_with_another_number_in_each_page_costs_linear_work() {
 #[test]
 fn a_template_whose_number_moves_many_bits_costs_linear_work() {
     // Three numbers tip many more bits than one: thousands of distinct fingerprints, all near.
-    let parts = [words(50, 1), words(50, 2), words(50, 3), words(50, 4)];
+    let parts = [words(80, 1), words(80, 2), words(80, 3), words(80, 4)];
     let template = |i: usize| {
         let [a, b, c, d] = &parts;
         format!("{a} {i} {b} {} {c} x{} {d}", i * 7 + 1, i * 13 + 5)

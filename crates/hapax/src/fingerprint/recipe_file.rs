@@ -33,12 +33,14 @@ struct RecipeFile {
 #[serde(rename_all = "kebab-case")]
 enum ExtentName {
     Body,
+    Page,
     MainContent,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum UnspacedName {
+    Characters,
     Bigrams,
     Dictionary,
 }
@@ -81,11 +83,13 @@ impl Recipe {
         if let Some(extent) = file.extent {
             recipe.extent = match extent {
                 ExtentName::Body => Extent::Body,
+                ExtentName::Page => Extent::Page,
                 ExtentName::MainContent => Extent::MainContent,
             };
         }
         if let Some(unspaced) = file.unspaced {
             recipe.unspaced = match unspaced {
+                UnspacedName::Characters => Unspaced::Characters,
                 UnspacedName::Bigrams => Unspaced::Bigrams,
                 UnspacedName::Dictionary => Unspaced::Dictionary,
             };

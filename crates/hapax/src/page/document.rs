@@ -5,7 +5,8 @@ use std::borrow::Cow;
 /// The text of a page and the facts its markup states.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Page {
-    /// What a reader sees: words separated by single ASCII spaces, none at either end.
+    /// What a reader sees, with the title in front if [`Extent::Page`](super::Extent::Page) was
+    /// asked for: words separated by single ASCII spaces, none at either end.
     pub text: String,
     /// The first `<title>`, folded like the text.
     pub title: Option<String>,

@@ -182,6 +182,11 @@ impl Purifier {
         facts.finish(hints.url, text.bytes(), &mut self.page);
         self.page.truncated |= text.is_full();
         let mut bytes = text.finish();
+        if let Some(title) = self.page.title.as_deref()
+            && self.options.extent == Extent::Page
+        {
+            bytes.splice(0..0, title.bytes().chain([b' ']));
+        }
         if let Some(blocks) = blocks {
             blocks.finish(bytes.len());
             content::keep_main_content(blocks, &mut bytes, &content::TUNING);

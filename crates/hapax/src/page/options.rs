@@ -20,6 +20,9 @@ pub enum Extent {
     /// Everything a reader sees in the body.
     #[default]
     Body,
+    /// The title, then everything a reader sees in the body. Pages whose bodies are one template
+    /// and whose titles differ are not the same page.
+    Page,
     /// The body without navigation, header, footer, forms and link-dense blocks. Falls back
     /// to [`Extent::Body`] when nothing would be left.
     MainContent,

@@ -102,7 +102,7 @@ mod tests {
         fn placed_words_are_the_words_and_places_are_valid(
             text in "([A-Za-zäßИЯ漢字かなกา한\u{300}\u{345}ＡﬁⅣ①\u{A8} .,'_0-9]|\\PC){0,40}"
         ) {
-            for unspaced in [Unspaced::Bigrams, Unspaced::Dictionary] {
+            for unspaced in [Unspaced::Characters, Unspaced::Bigrams, Unspaced::Dictionary] {
                 let mut segmenter = Segmenter::new(unspaced);
                 let mut words = Vec::new();
                 segmenter.words(&text, |w| words.push(w.to_owned()));

@@ -15,6 +15,9 @@ use std::ops::Range;
 /// How letters that are written without spaces become words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Unspaced {
+    /// Every character with its marks; Katakana words are cut likewise. A run of five words is then
+    /// five characters, whatever they are.
+    Characters,
     /// Every two neighbouring characters, overlapping; a run of one is itself. Needs no
     /// dictionary, so nothing changes when a dictionary does.
     #[default]
@@ -154,6 +157,7 @@ fn cut_ascii(chunk: &str, visit: &mut impl FnMut(&str)) {
 /// Cuts a folded chunk, unspaced runs included.
 #[derive(Debug)]
 enum RunCutter {
+    Characters,
     Bigrams,
     Dictionary(WordSegmenterBorrowed<'static>),
 }
@@ -161,6 +165,7 @@ enum RunCutter {
 impl RunCutter {
     fn new(unspaced: Unspaced) -> Self {
         match unspaced {
+            Unspaced::Characters => Self::Characters,
             Unspaced::Bigrams => Self::Bigrams,
             // `new_auto` would run a neural model on Thai, a hundred times slower.
             Unspaced::Dictionary => {
@@ -171,8 +176,14 @@ impl RunCutter {
 
     fn cut(&self, folded: &str, mut visit: impl FnMut(Range<usize>)) {
         wordbreak::pieces(folded, |piece| match piece {
-            Piece::Word(range) => visit(range),
+            Piece::Word(range) => match self {
+                Self::Characters if is_katakana(&folded[range.clone()]) => {
+                    units(folded, range, &mut visit);
+                }
+                Self::Characters | Self::Bigrams | Self::Dictionary(_) => visit(range),
+            },
             Piece::Unspaced(run) => match self {
+                Self::Characters => units(folded, run, &mut visit),
                 Self::Bigrams => bigrams(folded, run, &mut visit),
                 Self::Dictionary(words) => {
                     let mut from = run.start;
@@ -184,6 +195,23 @@ impl RunCutter {
             },
         });
     }
+}
+
+/// Is a word written in Katakana alone?
+fn is_katakana(word: &str) -> bool {
+    word.chars().all(|c| matches!(Class::of(c), Class::Katakana | Class::Extend))
+}
+
+/// Letters, each with the marks that follow it.
+fn units(folded: &str, run: Range<usize>, visit: &mut impl FnMut(Range<usize>)) {
+    let mut unit = run.start;
+    for (offset, c) in folded[run.clone()].char_indices().skip(1) {
+        if Class::of(c) != Class::Extend {
+            visit(unit..run.start + offset);
+            unit = run.start + offset;
+        }
+    }
+    visit(unit..run.end);
 }
 
 /// Overlapping pairs of units; a unit is a letter with the marks that follow it.
@@ -299,6 +327,16 @@ mod tests {
     }
 
     #[test]
+    fn characters_are_cut_one_by_one_with_their_marks_and_spaced_words_are_not() {
+        assert_eq!(
+            words(Unspaced::Characters, "我爱北京 can't コーヒーを"),
+            ["我", "爱", "北", "京", "can't", "コ", "ー", "ヒ", "ー", "を"]
+        );
+        assert_eq!(words(Unspaced::Characters, "ที่นี่"), ["ที่", "นี่"]);
+        assert_eq!(words(Unspaced::Characters, "한국어 x_ア"), ["한국어", "x_ア"]);
+    }
+
+    #[test]
     fn chinese_and_thai_with_a_dictionary_become_words() {
         assert_eq!(words(Unspaced::Dictionary, "北京天安门"), ["北京", "天安门"]);
         assert_eq!(words(Unspaced::Dictionary, "ภาษาไทย"), ["ภาษา", "ไทย"]);
@@ -324,7 +362,7 @@ mod tests {
     proptest! {
         #[test]
         fn the_fast_path_gives_the_words_of_the_slow_one(text in mixed()) {
-            for unspaced in [Unspaced::Bigrams, Unspaced::Dictionary] {
+            for unspaced in [Unspaced::Characters, Unspaced::Bigrams, Unspaced::Dictionary] {
                 prop_assert_eq!(words(unspaced, &text), slow_words(unspaced, &text));
             }
         }

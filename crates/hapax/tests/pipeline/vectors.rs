@@ -105,6 +105,7 @@ fn imprints_of_every_recipe_and_language_are_those_of_the_vectors() {
 fn words_are_those_of_the_vectors() {
     check_file("words.json", |case| {
         let unspaced = match text_of(case, "unspaced") {
+            "characters" => Unspaced::Characters,
             "bigrams" => Unspaced::Bigrams,
             "dictionary" => Unspaced::Dictionary,
             other => panic!("unknown way {other}"),

@@ -16,10 +16,7 @@ use clap::Args;
 use hapax::fingerprint::MaxDistance;
 use hapax::group::rules::DEFAULT_RULES;
 use hapax::group::{Rules, Scope};
-use hapax_dedup::{
-    DEFAULT_MIN_SIMILARITY, DEFAULT_WITHIN, Finished, KeptFormat, MinSimilarity, Options, Stage,
-    Watch,
-};
+use hapax_dedup::{Finished, KeptFormat, MinSimilarity, Options, Stage, Watch};
 use hapax_store::Settings;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -72,16 +69,18 @@ pub(crate) struct Arguments {
     #[arg(long)]
     dry_run: bool,
 
-    /// Bits in which fingerprints of near-duplicates may differ, 0 to 16
-    #[arg(long, value_name = "K", default_value_t = u32::from(DEFAULT_WITHIN), value_parser = clap::value_parser!(u32).range(0..=16))]
-    within: u32,
+    /// Bits in which fingerprints of near-duplicates may differ, 0 to 16 [default: 6; 10 for main
+    /// content]
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(0..=16))]
+    within: Option<u32>,
 
-    /// How alike their texts must be: shared part of all runs of 5 words, 0 to 1
+    /// How alike their texts must be: shared part of all runs of 5 words, 0 to 1 [default: 0.84; 0.5
+    /// for main content]
     ///
     /// Estimated from sketches with a standard error of 0.02 at 0.8; the estimate must reach the
     /// bound.
-    #[arg(long, value_name = "J", default_value_t = DEFAULT_MIN_SIMILARITY, value_parser = similarity)]
-    min_similarity: f64,
+    #[arg(long, value_name = "J", value_parser = similarity)]
+    min_similarity: Option<f64>,
 
     /// Which copy stays: rules, most important first
     #[arg(long, value_name = "RULES", default_value = DEFAULT_RULES)]
@@ -147,10 +146,11 @@ impl Arguments {
         let fingerprinter = self.recipe.fingerprinter_of(self.main_content)?;
         let mut options = Options::new(fingerprinter);
         options.read = self.corpus.read_options(self.skip_bad);
-        if let Some(within) = u8::try_from(self.within).ok().and_then(MaxDistance::new) {
+        let within = self.within.and_then(|it| u8::try_from(it).ok());
+        if let Some(within) = within.and_then(MaxDistance::new) {
             options.within = within;
         }
-        if let Some(least) = MinSimilarity::new(self.min_similarity) {
+        if let Some(least) = self.min_similarity.and_then(MinSimilarity::new) {
             options.min_similarity = least;
         }
         options.keep = self.keep.clone();
@@ -217,7 +217,7 @@ fn clean(arguments: &Arguments, options: &Options) -> Result<(), Failure> {
 }
 
 /// The libraries speak of options, a user has flags.
-fn failure(error: hapax_dedup::Error) -> Failure {
+pub(crate) fn failure(error: hapax_dedup::Error) -> Failure {
     let text = format!("{:#}", anyhow::Error::new(error));
     Failure::Run(anyhow::anyhow!(text.replace("`skip_bad`", "--skip-bad")))
 }

@@ -128,3 +128,19 @@ fn attributes_mean_the_same_however_they_are_written() {
         assert_eq!(found, [link("http://x.org/x", "t", false)], "{tag}");
     }
 }
+
+#[test]
+fn with_extent_page_the_title_stands_before_the_text() {
+    let mut purifier = Purifier::new(PurifyOptions { extent: Extent::Page, ..Default::default() });
+    for (html, expected) in [
+        ("<title> A\n B </title><p>body", "A B body"),
+        ("<p>body<title>late</title>", "late body"),
+        ("<title>see www.example.org</title><p>body", "see body"),
+        ("<title>alone</title>", "alone"),
+        ("<p>body", "body"),
+    ] {
+        let page = purifier.purify_html(html, &Hints::default()).unwrap();
+        assert_eq!(page.text, expected, "{html}");
+    }
+    assert_eq!(purifier.purify_text("a <title>b</title>").unwrap().text, "a <title>b</title>");
+}

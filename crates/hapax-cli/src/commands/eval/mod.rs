@@ -1,0 +1,243 @@
+//! `hapax eval`: how right are the answers?
+//!
+//! The crate `hapax-eval` runs the job and judges it; here arguments become an evaluation and its report
+//! a table, JSON, or a page.
+
+mod table;
+
+use crate::commands::dedup::similarity;
+use crate::corpus::CorpusArguments;
+use crate::failure::Failure;
+use crate::output::{Output, write_file};
+use crate::progress::Progress;
+use crate::recipes;
+use clap::Args;
+use hapax::fingerprint::MaxDistance;
+use hapax::fingerprint::recipe::DEFAULT_RECIPE;
+use hapax_corpus::ReadOptions;
+use hapax_dedup::{MinSimilarity, Watch};
+use hapax_eval::figure6::{Figure, figure};
+use hapax_eval::truth::known::Meaning;
+use hapax_eval::truth::{core2020, news_copy};
+use hapax_eval::{Evaluation, Report, Truth, TruthKind, page};
+use serde_json::json;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+/// Measure how right the answers are, against labels or exact similarities
+///
+/// Reads and decides as `hapax dedup` does, once for every recipe, distance and similarity named, and
+/// compares the groups with what is known: precision, recall and F1 of pairs, adjusted Rand index and
+/// B-cubed of groups, sets that are exactly right, and how alike removed documents really are; with
+/// intervals.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Kinds of truth, found by the header of the file unless --truth-kind names one:
+  pairs      id1, id2, label [, jaccard]: same_page, dup, ... are duplicates; diff_page, nondup, ... not
+  graded     id1, id2, jaccard: all pairs from some similarity up
+  groups     id, group
+  lists      id, duplicates: all duplicates of a document, separated by commas
+  core2020   the CORE deduplication dataset of 2020; name its file as DOCS and as --truth
+  news-copy  NEWS-COPY: the articles as DOCS, the pairs as --truth
+Without --truth, rel=canonical and addresses that differ in trifles only are the labels.
+
+Examples:
+  hapax eval docs.jsonl --truth pairs.tsv
+  hapax eval docs.jsonl --truth refpairs.tsv.zst --within 3,6,8 --min-similarity 0.8,0.84,0.9
+  hapax eval docs.jsonl --truth pairs.tsv --recipe web-1 --recipe zhu-shingles --html report.html
+  hapax eval docs.jsonl --truth pairs.tsv --other minhash=groups.tsv
+  hapax eval crawl/*.warc.gz --cosine 2000 --html report.html --no-text")]
+pub(crate) struct Arguments {
+    /// Files, folders, globs, or @lists of files
+    #[arg(required = true, value_name = "DOCS")]
+    inputs: Vec<String>,
+
+    /// What is known to be right
+    #[arg(long, value_name = "FILE")]
+    truth: Option<PathBuf>,
+
+    /// How it is written: pairs, graded, groups, lists, core2020 or news-copy
+    #[arg(long, value_name = "KIND", requires = "truth")]
+    truth_kind: Option<TruthKind>,
+
+    /// Labels that mean duplicates, separated by commas
+    #[arg(long, value_name = "LABELS", value_delimiter = ',')]
+    positive: Vec<String>,
+
+    /// Labels that mean others, separated by commas
+    #[arg(long, value_name = "LABELS", value_delimiter = ',')]
+    negative: Vec<String>,
+
+    /// Graded pairs from this similarity up are duplicates
+    #[arg(long, value_name = "J", default_value_t = 0.9, value_parser = similarity)]
+    alike: f64,
+
+    /// Built-in recipe or a .toml file; may be given several times
+    #[arg(long, value_name = "NAME|FILE.toml", default_value = DEFAULT_RECIPE)]
+    recipe: Vec<String>,
+
+    /// Document-frequency table made by `hapax train`, for recipes that weigh by TF-IDF
+    #[arg(long, value_name = "TABLE")]
+    frequencies: Option<PathBuf>,
+
+    /// Judge pages by their main content
+    #[arg(long)]
+    main_content: bool,
+
+    /// Bits that may differ, 0 to 16; several separated by commas [default: as for dedup]
+    #[arg(long, value_name = "K", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(0..=16))]
+    within: Vec<u32>,
+
+    /// How alike texts must be, 0 to 1; several separated by commas [default: as for dedup]
+    #[arg(long, value_name = "J", value_delimiter = ',', value_parser = similarity)]
+    min_similarity: Vec<f64>,
+
+    /// Groups that another program made, lines of id and group; may be given several times
+    #[arg(long, value_name = "NAME=FILE", value_parser = other)]
+    other: Vec<(String, PathBuf)>,
+
+    /// Do not compute how alike removed documents really are
+    #[arg(long)]
+    no_exact: bool,
+
+    /// Compare distance and cosine of all pairs of so many documents (Sood, Figure 6)
+    #[arg(long, value_name = "N")]
+    cosine: Option<u64>,
+
+    /// Write a page with curves, distances and the worst errors
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+
+    /// Leave texts of documents out of the page
+    #[arg(long, requires = "html")]
+    no_text: bool,
+
+    #[command(flatten)]
+    corpus: CorpusArguments,
+
+    /// Number of threads [default: all cores]
+    #[arg(long, value_name = "N", value_parser = crate::inputs::threads)]
+    threads: Option<NonZeroUsize>,
+
+    /// Write the report to standard output, as JSON
+    #[arg(long)]
+    json: bool,
+
+    /// No progress
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+fn other(text: &str) -> Result<(String, PathBuf), String> {
+    let named = text.split_once('=').filter(|(name, file)| !name.is_empty() && !file.is_empty());
+    named
+        .map(|(name, file)| (name.to_owned(), PathBuf::from(file)))
+        .ok_or_else(|| "write NAME=FILE".to_owned())
+}
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// Documents or truth cannot be read.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let recipes = recipes::fingerprinters(
+        &arguments.recipe,
+        arguments.frequencies.as_deref(),
+        arguments.main_content,
+    )?;
+    let Some(first) = recipes.first().cloned() else {
+        return Err(Failure::Arguments("--recipe names nothing".to_owned()));
+    };
+    let scratch = tempfile::tempdir().map_err(anyhow::Error::new)?;
+    let inputs = documents(arguments, scratch.path())?;
+    let mut evaluation = Evaluation::new(inputs.clone(), first.clone());
+    evaluation.recipes = recipes;
+    evaluation.truth = match &arguments.truth {
+        Some(path) => {
+            let truth = Truth::read(path, arguments.truth_kind).map_err(failure)?;
+            Some((truth, path.display().to_string()))
+        }
+        None => None,
+    };
+    let Meaning { positive, negative } = Meaning::default();
+    let or = |given: &Vec<String>, default| if given.is_empty() { default } else { given.clone() };
+    evaluation.meaning = Meaning {
+        positive: or(&arguments.positive, positive),
+        negative: or(&arguments.negative, negative),
+    };
+    evaluation.alike = arguments.alike;
+    if !arguments.within.is_empty() {
+        let within = arguments.within.iter();
+        evaluation.within =
+            within.filter_map(|&k| MaxDistance::new(u8::try_from(k).ok()?)).collect();
+    }
+    if !arguments.min_similarity.is_empty() {
+        let least = arguments.min_similarity.iter();
+        evaluation.min_similarity = least.filter_map(|&it| MinSimilarity::new(it)).collect();
+    }
+    evaluation.others = arguments.other.clone();
+    evaluation.exact = !arguments.no_exact;
+    let read = arguments.corpus.read_options(false);
+    evaluation.options.read = read.clone();
+    if let Some(threads) = arguments.threads {
+        evaluation.options.threads = threads;
+    }
+    let mut shown = Shown(Progress::start(None, arguments.quiet, false));
+    let report = evaluation.run(&mut shown);
+    shown.0.clear();
+    let report = report.map_err(failure)?;
+    let sample = arguments
+        .cosine
+        .map(|sample| figure(&inputs, &read, &first, report.documents, sample).map_err(failure));
+    let cosine = sample.transpose()?;
+    if let Some(path) = &arguments.html {
+        let texts = match arguments.no_text {
+            true => page::Texts::default(),
+            false => page::Texts::of(&report, &inputs, &read, &first).map_err(failure)?,
+        };
+        write_file(path, page::page(&report, cosine.as_ref(), &texts, &first).as_bytes())?;
+    }
+    tell(arguments, &report, cosine.as_ref())
+}
+
+/// Benchmarks have documents in a form of their own.
+fn documents(arguments: &Arguments, scratch: &Path) -> Result<Vec<String>, Failure> {
+    let convert = match arguments.truth_kind {
+        Some(TruthKind::Core2020) => core2020::documents,
+        Some(TruthKind::NewsCopy) => news_copy::documents,
+        _ => return Ok(arguments.inputs.clone()),
+    };
+    let converted = arguments.inputs.iter().enumerate().map(|(number, input)| {
+        let out = scratch.join(format!("{number}.jsonl"));
+        convert(Path::new(input), &out).map_err(failure)?;
+        Ok(out.display().to_string())
+    });
+    converted.collect()
+}
+
+fn failure(error: hapax_eval::Error) -> Failure {
+    Failure::Run(anyhow::Error::new(error))
+}
+
+fn tell(arguments: &Arguments, report: &Report, cosine: Option<&Figure>) -> Result<(), Failure> {
+    let mut output = Output::open(None)?;
+    let text = if arguments.json {
+        let all = json!({ "report": report, "cosine": cosine });
+        let mut text = serde_json::to_string_pretty(&all).map_err(anyhow::Error::new)?;
+        text.push('\n');
+        text
+    } else {
+        table::table(report, cosine)
+    };
+    output.write(text.as_bytes())?;
+    output.finish()
+}
+
+struct Shown(Progress);
+
+impl Watch for Shown {
+    fn progress(&mut self, documents: u64, _input_bytes: u64) {
+        self.0.pages(documents);
+    }
+}

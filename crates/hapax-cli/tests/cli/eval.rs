@@ -1,0 +1,117 @@
+//! `hapax eval` as a user meets it: truth of every kind, tables, JSON and a page.
+
+use crate::folder::{ARTICLE, Folder};
+use serde_json::Value;
+
+/// Two copies of an article, one of them changed a little, and another page.
+fn pages(folder: &Folder) {
+    let facts: String = (0..60).map(|i| format!("fact{i} ")).collect();
+    let other: String = (0..60).map(|i| format!("word{i} ")).collect();
+    folder
+        .write("in/a.html", format!("{ARTICLE} {facts}"))
+        .write("in/b.html", format!("{ARTICLE} {facts}").replace("Tuesday", "Wednesday"))
+        .write("in/c.txt", &other)
+        .write("pairs.tsv", "id1\tid2\tlabel\na.html\tb.html\tdup\na.html\tc.txt\tnondup\n")
+        .write("missed.tsv", "id1\tid2\tlabel\na.html\tc.txt\tdup\n")
+        .write("groups.tsv", "id\tgroup\na.html\t1\nb.html\t1\nc.txt\t2\n");
+}
+
+fn run(json: &str) -> Value {
+    let all: Value = serde_json::from_str(json).unwrap();
+    all["report"]["runs"][0].clone()
+}
+
+#[test]
+fn pairs_and_groups_are_judged() {
+    let folder = Folder::new();
+    pages(&folder);
+    let table = folder.output(&["eval", "in", "--truth", "pairs.tsv"]);
+    assert!(table.contains("3 documents · 1 pairs of duplicates · 1 of others"), "{table}");
+    let pairs = run(&folder.output(&["eval", "in", "--truth", "pairs.tsv", "--json"]));
+    assert_eq!(pairs["pairs"]["f1"]["value"], 1.0, "{pairs}");
+    assert_eq!(pairs["removed_pairs"]["below_half"], 0);
+    let groups = run(&folder.output(&["eval", "in", "--truth", "groups.tsv", "--json"]));
+    assert_eq!(groups["group_scores"]["adjusted_rand"]["value"], 1.0, "{groups}");
+    assert_eq!(groups["group_scores"]["exact_sets"]["value"], 1.0, "{groups}");
+}
+
+#[test]
+fn several_recipes_bounds_and_other_programs_are_compared() {
+    let folder = Folder::new();
+    pages(&folder);
+    folder.write("other.tsv", "in/a.html\t1\nin/c.txt\t1\n");
+    let json = folder.output(&[
+        "eval",
+        "in",
+        "--truth",
+        "pairs.tsv",
+        "--recipe",
+        "web-1",
+        "--recipe",
+        "zhu-shingles",
+        "--within",
+        "3,6",
+        "--other",
+        "theirs=other.tsv",
+        "--json",
+    ]);
+    let all: Value = serde_json::from_str(&json).unwrap();
+    let names: Vec<&str> = all["report"]["runs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|run| run["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["web-1", "web-1", "theirs", "zhu-shingles", "zhu-shingles"]);
+    assert_eq!(all["report"]["runs"][2]["pairs"]["counts"]["false_alarms"], 1);
+}
+
+#[test]
+fn the_page_fetches_nothing_and_can_do_without_texts() {
+    let folder = Folder::new();
+    pages(&folder);
+    let arguments = ["eval", "in", "--truth", "missed.tsv", "--cosine", "10", "--html", "x.html"];
+    folder.output(&arguments);
+    let page = String::from_utf8(folder.read("x.html")).unwrap();
+    assert!(page.contains("word59") && page.contains("Not found"), "{page}");
+    let fetches = ["src=", "@import", "url(", "<link", "<img", "<iframe"];
+    assert!(fetches.iter().all(|tag| !page.contains(tag)));
+    folder.output(&[&arguments[..], &["--no-text"]].concat());
+    let page = String::from_utf8(folder.read("x.html")).unwrap();
+    assert!(!page.contains("word59") && page.contains("in/c.txt"), "{page}");
+}
+
+#[test]
+fn public_benchmarks_are_read_as_they_are_published() {
+    let folder = Folder::new();
+    let text: String = (0..40).map(|i| format!("word{i} ")).collect();
+    let record = |id: u32, text: &str, duplicates: &str| {
+        format!(
+            "{{\"core_id\":\"{id}\",\"processed_title\":\"t\",\"processed_abstract\":\"{text}\",\
+             \"labelled_duplicates\":[{duplicates}]}}\n"
+        )
+    };
+    let other = text.replace("word", "other");
+    let core = [record(1, &text, "\"2\""), record(2, &text, "\"1\""), record(3, &other, "")];
+    folder.write("core.jsonl", core.concat());
+    let arguments = ["eval", "core.jsonl", "--truth", "core.jsonl", "--truth-kind", "core2020"];
+    let core = run(&folder.output(&[&arguments[..], &["--json"]].concat()));
+    assert_eq!(core["group_scores"]["exact_sets"]["value"], 1.0, "{core}");
+    folder.write("data.json", format!(
+        "{{\"a\":{{\"article\":\"{text}\"}},\"b\":{{\"article\":\"{text}\"}},\"c\":{{\"article\":\"{other}\"}}}}"
+    ));
+    folder.write("gt.json", r#"[["a","b"]]"#);
+    let arguments = ["eval", "data.json", "--truth", "gt.json", "--truth-kind", "news-copy"];
+    let news = run(&folder.output(&[&arguments[..], &["--json"]].concat()));
+    assert_eq!(news["group_scores"]["adjusted_rand"]["value"], 1.0, "{news}");
+}
+
+#[test]
+fn truth_about_other_documents_is_refused() {
+    let folder = Folder::new();
+    pages(&folder);
+    folder.write("wrong.tsv", "id1\tid2\tlabel\nx\ty\tdup\n");
+    let told = folder.refusal(1, &["eval", "in", "--truth", "wrong.tsv"]);
+    assert!(told.contains("none of its ids is a document"), "{told}");
+    folder.refusal(2, &["eval", "in", "--truth", "wrong.tsv", "--truth-kind", "poems"]);
+}

@@ -1,0 +1,262 @@
+//! Every bar of quality, on real sets, from one command.
+//!
+//! ```console
+//! $ cargo run --release -p hapax-eval --example suite -- --data DIR [--groups DIR] [--json FILE]
+//! ```
+//!
+//! `DIR/SET/` holds `docs.jsonl.zst`, `refpairs.tsv.zst` (all pairs with exact similarity) and `pairs.tsv.zst`
+//! (labels). Sets that are not there are left out and named. `--groups` has what other programs say, as
+//! `SET-NAME.tsv` of id and group (`experiments/quality/minhash.py` makes them). Everything is measured with
+//! the defaults; nothing is tuned here.
+
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a program that prints what it measures"
+)]
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+use hapax::fingerprint::{Fingerprinter, MaxDistance, Recipe};
+use hapax::page::{Extent, Hints, Purifier, PurifyOptions};
+use hapax_corpus::{ReadOptions, Source};
+use hapax_dedup::MinSimilarity;
+use hapax_eval::curves::Curve;
+use hapax_eval::{Evaluation, Report, Score, Truth, steps};
+use serde_json::{Value, json};
+
+const GRADED: [&str; 4] = ["web-uci", "debdocs", "phpdoc", "cjk-lohelp"];
+
+struct Suite {
+    data: PathBuf,
+    groups: Option<PathBuf>,
+    rows: Vec<(String, String, String, bool)>,
+    record: serde_json::Map<String, Value>,
+}
+
+fn main() -> Result<()> {
+    let mut arguments = std::env::args().skip(1);
+    let (mut data, mut groups, mut out) = (None, None, None);
+    while let Some(argument) = arguments.next() {
+        let value = arguments.next().map(PathBuf::from);
+        match argument.as_str() {
+            "--data" => data = value,
+            "--groups" => groups = value,
+            "--json" => out = value,
+            other => bail!("unknown argument {other}; see the head of examples/suite.rs"),
+        }
+    }
+    let data = data.context("--data DIR says where the sets are")?;
+    let mut suite = Suite { data, groups, rows: Vec::new(), record: serde_json::Map::new() };
+    let start = Instant::now();
+    for set in GRADED {
+        suite.graded(set)?;
+    }
+    for set in ["debdocs", "phpdoc", "cjk-lohelp"] {
+        suite.labelled(set, 0.99, None)?;
+    }
+    suite.labelled("web-uci", 0.99, None)?;
+    suite.labelled("labelled-minhash2500", 1.0, Some(1.0))?;
+    suite.syndication()?;
+    suite.steps()?;
+    println!("\n{:<21} {:<74} {:>30}", "set", "bar", "measured [95 % interval]");
+    for (set, bar, measured, met) in &suite.rows {
+        println!("{set:<21} {bar:<74} {measured:>30} {}", if *met { "" } else { "NOT MET" });
+    }
+    println!("{:.0} s", start.elapsed().as_secs_f64());
+    if let Some(out) = out {
+        std::fs::write(&out, serde_json::to_string_pretty(&Value::Object(suite.record))? + "\n")?;
+    }
+    Ok(())
+}
+
+impl Suite {
+    fn row(&mut self, set: &str, bar: &str, measured: &Score, met: bool) {
+        self.rows.push((set.to_owned(), bar.to_owned(), measured.to_string(), met));
+    }
+
+    /// The inputs of a set, and one of its tables.
+    fn files(&self, set: &str, table: &str) -> Option<(Vec<String>, PathBuf)> {
+        let folder = self.data.join(set);
+        let (documents, truth) = (folder.join("docs.jsonl.zst"), folder.join(table));
+        if !documents.exists() || !truth.exists() {
+            eprintln!("{set}: not there");
+            return None;
+        }
+        Some((vec![documents.display().to_string()], truth))
+    }
+
+    fn evaluation(&self, set: &str, table: &str, recipe: Recipe) -> Result<Option<Evaluation>> {
+        let Some((inputs, truth)) = self.files(set, table) else { return Ok(None) };
+        let mut evaluation = Evaluation::new(inputs, Fingerprinter::new(recipe, None)?);
+        let name = truth.display().to_string();
+        evaluation.truth = Some((Truth::read(&truth, None)?, name));
+        evaluation.worst = 0;
+        Ok(Some(evaluation))
+    }
+
+    fn keep(&mut self, name: String, mut report: Report) -> Result<()> {
+        // Curves are large and pages' names are not ours to print.
+        for run in &mut report.runs {
+            run.curves.clear();
+            run.worst.clear();
+            run.distances = None;
+        }
+        report.inputs.clear();
+        report.truth.file = None;
+        self.record.insert(name, serde_json::to_value(report)?);
+        Ok(())
+    }
+
+    /// Exact similarities: are all alike found, and is all that is removed alike?
+    fn graded(&mut self, set: &str) -> Result<()> {
+        let Some(mut evaluation) =
+            self.evaluation(set, "refpairs.tsv.zst", Recipe::built_in("web-1")?)?
+        else {
+            return Ok(());
+        };
+        // The second is SimHash alone at 3 bits: no confirmation.
+        let least = MinSimilarity::new(0.0).context("0 is a similarity")?;
+        let three = MaxDistance::new(3).context("3 is a distance")?;
+        evaluation.within.push(three);
+        evaluation.min_similarity.push(least);
+        evaluation.others = self.others(set);
+        let report = evaluation.run(&mut ())?;
+        for (number, run) in report.runs.iter().enumerate() {
+            let alone = run.within == Some(3) && run.min_similarity == Some(0.0);
+            let (Some(pairs), Some(removed)) = (run.pairs, run.removed_pairs) else { continue };
+            if number > 0 && !alone && run.within.is_some() {
+                continue;
+            }
+            let who = match number {
+                0 => "defaults".to_owned(),
+                _ if alone => "(SimHash alone, k = 3)".to_owned(),
+                _ => format!("({})", run.name),
+            };
+            let ours = number == 0;
+            self.row(
+                set,
+                &format!("{who}: pairs >= 0.9 in one group, 0.97"),
+                &pairs.recall,
+                !ours || pairs.recall.value >= 0.97,
+            );
+            self.row(set, &format!("{who}: pairs >= 0.9, not both stay"), &run.settled, true);
+            let bar =
+                format!("{who}: removed pairs >= 0.8, 0.99 ({} below 0.5)", removed.below_half);
+            let met = removed.from_80.value >= 0.99 && removed.below_half == 0;
+            self.row(set, &bar, &removed.from_80, !ours || met);
+        }
+        self.keep(format!("{set} graded"), report)
+    }
+
+    fn others(&self, set: &str) -> Vec<(String, PathBuf)> {
+        let Some(folder) = &self.groups else { return Vec::new() };
+        let mut found: Vec<(String, PathBuf)> = Vec::new();
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let name = name.strip_prefix(&format!("{set}-")).and_then(|it| it.strip_suffix(".tsv"));
+            if let Some(name) = name {
+                found.push((name.to_owned(), entry.path()));
+            }
+        }
+        found.sort();
+        found
+    }
+
+    /// Labels that do not come from text.
+    fn labelled(&mut self, set: &str, precision: f64, recall: Option<f64>) -> Result<()> {
+        let Some(mut evaluation) =
+            self.evaluation(set, "pairs.tsv.zst", Recipe::built_in("web-1")?)?
+        else {
+            return Ok(());
+        };
+        evaluation.exact = false;
+        let report = evaluation.run(&mut ())?;
+        if let Some(pairs) = report.runs.first().and_then(|run| run.pairs) {
+            let met = pairs.precision.value >= precision;
+            self.row(set, &format!("labels: precision, {precision}"), &pairs.precision, met);
+            let met = recall.is_none_or(|it| pairs.recall.value >= it);
+            let bar =
+                recall.map_or("labels: recall".to_owned(), |it| format!("labels: recall, {it}"));
+            self.row(set, &bar, &pairs.recall, met);
+        }
+        self.keep(format!("{set} labelled"), report)
+    }
+
+    /// The same article in another frame, by its main content. The bar is for groups by the defaults; what
+    /// pairs alone could reach at their best similarity is told beside it.
+    fn syndication(&mut self) -> Result<()> {
+        let set = "syndication";
+        let mut recipe = Recipe::built_in("web-1")?;
+        recipe.extent = Extent::MainContent;
+        recipe.name = "web-1-main".to_owned();
+        let Some(mut evaluation) = self.evaluation(set, "pairs.tsv.zst", recipe)? else {
+            return Ok(());
+        };
+        evaluation.exact = false;
+        let report = evaluation.run(&mut ())?;
+        let best = |curve: &Curve| {
+            let points = curve.points.iter().copied();
+            points.max_by(|a, b| a.f1.total_cmp(&b.f1)).map(|it| (curve.within, it))
+        };
+        for curve in &report.runs[0].curves {
+            if let Some((within, it)) =
+                best(curve).filter(|(within, _)| [6, 16, 64].contains(within))
+            {
+                let bar = format!(
+                    "main content, pairs within {within}, from {:.2}: F1 at best",
+                    it.similarity
+                );
+                let text = format!("{:.4} (P {:.4}, R {:.4})", it.f1, it.precision, it.recall);
+                self.rows.push((set.to_owned(), bar, text, true));
+            }
+        }
+        if let Some(pairs) = report.runs[0].pairs {
+            let met = pairs.f1.value >= 0.9;
+            self.row(set, "main content, groups by the defaults: F1, 0.9", &pairs.f1, met);
+        }
+        self.keep("syndication labelled".to_owned(), report)
+    }
+
+    /// Similarity in percent against texts that change in steps.
+    fn steps(&mut self) -> Result<()> {
+        let mut by = Fingerprinter::new(Recipe::built_in("web-1")?, None)?;
+        for set in ["debdocs", "web-uci"] {
+            let Some((inputs, _)) = self.files(set, "pairs.tsv.zst") else { continue };
+            let texts = some_texts(&inputs, 61)?;
+            let found = steps::measure(&texts, &mut by, 20);
+            let text =
+                format!("{:.2} points, at most {:.1}", found.mean_error, found.largest_error);
+            self.rows.push((
+                set.to_owned(),
+                "similarity in percent: mean error, 3 points".to_owned(),
+                text,
+                found.mean_error < 3.0,
+            ));
+            let record = json!({"mean_error": found.mean_error, "largest_error": found.largest_error, "steps": found.steps.len()});
+            self.record.insert(format!("{set} steps"), record);
+        }
+        Ok(())
+    }
+}
+
+/// Texts of documents taken evenly from a set.
+fn some_texts(inputs: &[String], most: usize) -> Result<Vec<String>> {
+    let mut purifier = Purifier::new(PurifyOptions::default());
+    let source = Source::open(inputs, ReadOptions::default())?;
+    let mut texts = Vec::new();
+    let mut number = 0;
+    for mut batch in source.batches() {
+        for document in batch.documents() {
+            let document = document?;
+            number += 1;
+            if number % 97 == 0 && texts.len() < most {
+                let html = String::from_utf8_lossy(document.body.content.as_bytes()).into_owned();
+                texts.push(purifier.purify_html(&html, &Hints::default())?.text.clone());
+            }
+        }
+    }
+    Ok(texts)
+}

@@ -1,0 +1,56 @@
+//! Why an evaluation could not be made.
+
+use std::io;
+
+/// Why an evaluation could not be made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The documents could not be read or compared.
+    #[error(transparent)]
+    Dedup(#[from] hapax_dedup::Error),
+    /// The documents could not be read again, or the truth could not be unpacked.
+    #[error(transparent)]
+    Corpus(#[from] hapax_corpus::Error),
+    /// The operating system said no.
+    #[error("cannot {what} {path}")]
+    Io {
+        /// What was tried.
+        what: &'static str,
+        /// With which file.
+        path: String,
+        /// What the system answered.
+        source: io::Error,
+    },
+    /// A line or value that is not what it should be.
+    #[error("{path}, line {line}: {what}")]
+    Bad {
+        /// The file.
+        path: String,
+        /// From 1.
+        line: u64,
+        /// What was expected.
+        what: String,
+    },
+    /// The first line does not tell what the truth is.
+    #[error(
+        "{path}: the first line does not say what follows; name it with --truth-kind: pairs (id1 id2 label), \
+         graded (id1 id2 jaccard), groups (id group), lists (id duplicates), core2020 or news-copy"
+    )]
+    Kind {
+        /// The file.
+        path: String,
+    },
+    /// Truth and documents have nothing to do with each other.
+    #[error(
+        "{path}: none of its ids is a document of the corpus; the first is `{first}`, the first document is called `{document}`"
+    )]
+    Strangers {
+        /// The file.
+        path: String,
+        /// The first id of the truth.
+        first: String,
+        /// The first id of the corpus.
+        document: String,
+    },
+}

@@ -1,0 +1,123 @@
+//! Right and wrong about pairs: precision, recall and F1.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::Score;
+use super::bootstrap::{self, Sums};
+
+/// How pairs were judged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// Duplicates, and said to be.
+    pub hits: u64,
+    /// Said to be duplicates, and are not.
+    pub false_alarms: u64,
+    /// Duplicates that were not found.
+    pub misses: u64,
+    /// Neither said to be nor are.
+    pub passed: u64,
+}
+
+impl Counts {
+    /// Counts a pair in.
+    pub fn add(&mut self, duplicate: bool, predicted: bool) {
+        *match (duplicate, predicted) {
+            (true, true) => &mut self.hits,
+            (false, true) => &mut self.false_alarms,
+            (true, false) => &mut self.misses,
+            (false, false) => &mut self.passed,
+        } += 1;
+    }
+
+    /// Of those said to be duplicates, how many are; 1 when nothing was said.
+    pub fn precision(&self) -> f64 {
+        ratio(self.hits, self.hits + self.false_alarms)
+    }
+
+    /// Of the duplicates, how many were found; 1 when there are none.
+    pub fn recall(&self) -> f64 {
+        ratio(self.hits, self.hits + self.misses)
+    }
+
+    /// The harmonic mean of the two.
+    pub fn f1(&self) -> f64 {
+        ratio(2 * self.hits, 2 * self.hits + self.false_alarms + self.misses)
+    }
+}
+
+fn ratio(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 1.0 } else { part as f64 / whole as f64 }
+}
+
+/// Scores of pairs with their intervals.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct PairScores {
+    /// As counted.
+    pub counts: Counts,
+    /// See [`Counts::precision`].
+    pub precision: Score,
+    /// See [`Counts::recall`].
+    pub recall: Score,
+    /// See [`Counts::f1`].
+    pub f1: Score,
+}
+
+impl PairScores {
+    /// Of pairs as (block, are duplicates, are said to be).
+    pub fn of(pairs: impl IntoIterator<Item = (u32, bool, bool)>) -> Self {
+        let mut counts = Counts::default();
+        let mut blocks: BTreeMap<u32, Counts> = BTreeMap::new();
+        for (block, duplicate, predicted) in pairs {
+            counts.add(duplicate, predicted);
+            blocks.entry(block).or_default().add(duplicate, predicted);
+        }
+        let sums = |parts: fn(&Counts) -> (u64, u64)| -> (Vec<Sums>, u64) {
+            let blocks: Vec<Sums> = blocks
+                .values()
+                .map(parts)
+                .filter(|(_, whole)| *whole > 0)
+                .map(|(part, whole)| [part as f64, whole as f64, 0.0, 0.0])
+                .collect();
+            (blocks, parts(&counts).1)
+        };
+        let score = |parts| {
+            let (blocks, of) = sums(parts);
+            bootstrap::share(&blocks, of)
+        };
+        Self {
+            counts,
+            precision: score(|it| (it.hits, it.hits + it.false_alarms)),
+            recall: score(|it| (it.hits, it.hits + it.misses)),
+            f1: score(|it| (2 * it.hits, 2 * it.hits + it.false_alarms + it.misses)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scores_are_what_their_names_say() {
+        let pairs = [
+            (0, true, true),
+            (1, true, true),
+            (2, true, false),
+            (3, false, true),
+            (4, false, false),
+        ];
+        let scores = PairScores::of(pairs);
+        assert_eq!(scores.counts, Counts { hits: 2, false_alarms: 1, misses: 1, passed: 1 });
+        assert!((scores.precision.value - 2.0 / 3.0).abs() < 1e-12);
+        assert!((scores.f1.value - scores.counts.f1()).abs() < 1e-12);
+        assert_eq!(scores.recall.of, 3);
+    }
+
+    #[test]
+    fn who_says_nothing_is_never_wrong() {
+        let silent = Counts { misses: 3, ..Counts::default() };
+        assert_eq!((silent.precision(), silent.recall(), silent.f1()), (1.0, 0.0, 0.0));
+    }
+}

@@ -1,0 +1,269 @@
+//! Curves and bars, as SVG.
+//!
+//! Precision by recall for each distance, how far pairs are apart, what was found by exact similarity, and
+//! Sood's figure. Colours are names of the style sheet, so charts follow day and night.
+//!
+//! # What it does not know
+//!
+//! How the numbers came about.
+
+use hapax_dedup::html::escape;
+
+use super::grouped;
+use crate::figure6::{ALIKE, Figure};
+use crate::report::{Report, Run};
+
+const WIDTH: f64 = 560.0;
+const HEIGHT: f64 = 320.0;
+const LEFT: f64 = 48.0;
+const BOTTOM: f64 = 34.0;
+const TOP: f64 = 10.0;
+const RIGHT: f64 = 12.0;
+
+pub(super) fn write(out: &mut String, report: &Report) {
+    // One for each recipe: bounds do not change the curves.
+    let mut seen: Vec<&str> = Vec::new();
+    for run in &report.runs {
+        if run.curves.is_empty() && run.distances.is_none() || seen.contains(&run.name.as_str()) {
+            continue;
+        }
+        seen.push(&run.name);
+        out.push_str(&format!(
+            "<section><h2>{}: other bounds</h2>\n<div class=\"charts\">\n",
+            escape(&run.name)
+        ));
+        if run.judges_others() {
+            precision_recall(out, run);
+        }
+        distances(out, run);
+        ladder(out, run, report.truth.graded);
+        out.push_str("</div></section>\n");
+    }
+}
+
+/// A plain frame with its axes.
+struct Frame {
+    x: (f64, f64),
+    y: (f64, f64),
+    svg: String,
+}
+
+impl Frame {
+    fn new(x: (f64, f64), y: (f64, f64)) -> Self {
+        Self { x, y, svg: format!("<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\">") }
+    }
+
+    fn at(&self, x: f64, y: f64) -> (f64, f64) {
+        let across = (x - self.x.0) / (self.x.1 - self.x.0);
+        let up = ((y - self.y.0) / (self.y.1 - self.y.0)).clamp(0.0, 1.0);
+        (LEFT + across * (WIDTH - LEFT - RIGHT), HEIGHT - BOTTOM - up * (HEIGHT - BOTTOM - TOP))
+    }
+
+    fn axes(&mut self, x: &[(f64, String)], y: &[(f64, String)], name: &str) {
+        for (value, label) in y {
+            let (x0, at) = self.at(self.x.0, *value);
+            self.svg.push_str(&format!(
+                "<line class=\"grid\" x1=\"{x0:.1}\" x2=\"{:.1}\" y1=\"{at:.1}\" y2=\"{at:.1}\"/><text class=\"left\" x=\"{:.1}\" y=\"{:.1}\">{label}</text>",
+                WIDTH - RIGHT, x0 - 6.0, at + 4.0
+            ));
+        }
+        for (value, label) in x {
+            let (at, y0) = self.at(*value, self.y.0);
+            self.svg
+                .push_str(&format!("<text x=\"{at:.1}\" y=\"{:.1}\">{label}</text>", y0 + 16.0));
+        }
+        let (x0, y0) = self.at(self.x.0, self.y.0);
+        self.svg.push_str(&format!(
+            "<line class=\"axis\" x1=\"{x0:.1}\" x2=\"{:.1}\" y1=\"{y0:.1}\" y2=\"{y0:.1}\"/><text x=\"{:.1}\" y=\"{:.1}\">{name}</text>",
+            WIDTH - RIGHT, (LEFT + WIDTH - RIGHT) / 2.0, HEIGHT - 3.0
+        ));
+    }
+
+    fn line(&mut self, points: impl Iterator<Item = (f64, f64)>, colour: &str) {
+        let points: Vec<String> = points
+            .map(|(x, y)| {
+                let (x, y) = self.at(x, y);
+                format!("{x:.1},{y:.1}")
+            })
+            .collect();
+        self.svg.push_str(&format!(
+            "<polyline class=\"line\" style=\"stroke:{colour}\" points=\"{}\"/>",
+            points.join(" ")
+        ));
+    }
+
+    fn dot(&mut self, x: f64, y: f64, colour: &str, title: &str) {
+        let (x, y) = self.at(x, y);
+        self.svg.push_str(&format!(
+            "<circle class=\"chosen\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"5\" style=\"fill:{colour}\"><title>{title}</title></circle>"
+        ));
+    }
+
+    fn finish(self, out: &mut String, title: &str, key: &[(String, String)], about: &str) {
+        out.push_str(&format!("<figure><h3>{title}</h3>{}</svg>", self.svg));
+        if !key.is_empty() {
+            out.push_str("<ul class=\"key\">");
+            for (colour, name) in key {
+                out.push_str(&format!("<li><i style=\"background:{colour}\"></i>{name}</li>"));
+            }
+            out.push_str("</ul>");
+        }
+        out.push_str(&format!("<figcaption>{about}</figcaption></figure>\n"));
+    }
+}
+
+fn ticks(from: f64, to: f64, step: f64) -> Vec<(f64, String)> {
+    let count = ((to - from) / step).round() as usize;
+    let decimals = if step < 0.1 { 3 } else { usize::from(step < 1.0) };
+    (0..=count)
+        .map(|i| {
+            let value = from + step * i as f64;
+            (value, format!("{value:.decimals$}"))
+        })
+        .collect()
+}
+
+fn precision_recall(out: &mut String, run: &Run) {
+    // The interesting part is a corner; the axes begin where the curves within 6 bits do.
+    let chosen = run.curves.iter().filter(|curve| curve.within <= 10);
+    let least = chosen
+        .flat_map(|curve| &curve.points)
+        .filter(|it| it.recall > 0.5)
+        .map(|it| it.precision)
+        .fold(1.0, f64::min);
+    let floor =
+        [0.0, 0.5, 0.8, 0.9, 0.95, 0.98].into_iter().rfind(|it| *it <= least).unwrap_or(0.0);
+    let mut frame = Frame::new((0.0, 1.0), (floor, 1.0));
+    frame.axes(&ticks(0.0, 1.0, 0.2), &ticks(floor, 1.0, (1.0 - floor) / 5.0), "recall");
+    let mut key = Vec::new();
+    for (number, curve) in run.curves.iter().enumerate() {
+        let colour = format!("var(--c{})", number % 6);
+        frame.line(
+            curve.points.iter().filter(|it| it.recall > 0.0).map(|it| (it.recall, it.precision)),
+            &colour,
+        );
+        let name = match curve.within {
+            64 => "similarity alone".to_owned(),
+            bits => format!("within {bits}"),
+        };
+        if let Some(least) =
+            run.min_similarity.filter(|_| Some(u32::from(curve.within)) == run.within)
+            && let Some(point) =
+                curve.points.iter().find(|it| f64::from(it.similarity) >= least - 1e-6)
+        {
+            let title = format!(
+                "{name}, from {least}: precision {:.4}, recall {:.4}",
+                point.precision, point.recall
+            );
+            frame.dot(point.recall, point.precision, &colour, &title);
+        }
+        key.push((colour, name));
+    }
+    frame.finish(
+        out,
+        "Precision and recall",
+        &key,
+        "A curve for each distance; along it the least similarity falls from 1 (left) to 0. Pairs by themselves, before grouping. The dot is the first answer above.",
+    );
+}
+
+fn distances(out: &mut String, run: &Run) {
+    let Some(found) = &run.distances else { return };
+    let total = |of: &[u64]| of.iter().sum::<u64>().max(1) as f64;
+    let (duplicates, others) = (total(&found.duplicates), total(&found.others));
+    let share = |of: &[u64], all: f64, i: usize| of[i] as f64 / all;
+    // Identical pages would flatten all the rest.
+    let most = (1..65)
+        .flat_map(|i| [share(&found.duplicates, duplicates, i), share(&found.others, others, i)])
+        .fold(0.02, f64::max);
+    let mut frame = Frame::new((-0.6, 48.5), (0.0, most * 1.05));
+    let y: Vec<(f64, String)> = (0..=4)
+        .map(|i| (most * f64::from(i) / 4.0, format!("{:.0} %", 25.0 * most * f64::from(i))))
+        .collect();
+    let x: Vec<(f64, String)> = (0..=12).map(|i| (f64::from(i * 4), (i * 4).to_string())).collect();
+    frame.axes(&x, &y, "bits that differ");
+    for i in 0..49 {
+        for (class, of, all, shift) in
+            [("other", &found.others, others, 0.0), ("dup", &found.duplicates, duplicates, -0.42)]
+        {
+            let (x0, y0) = frame.at(i as f64 + shift, 0.0);
+            let (x1, y1) = frame.at(i as f64 + shift + 0.42, share(of, all, i));
+            if of[i] > 0 {
+                frame.svg.push_str(&format!(
+                    "<rect class=\"{class}\" x=\"{x0:.1}\" y=\"{y1:.1}\" width=\"{:.1}\" height=\"{:.1}\"><title>{i} bits: {} pairs</title></rect>",
+                    x1 - x0, y0 - y1, grouped(of[i])
+                ));
+            }
+        }
+    }
+    if let Some(within) = run.within {
+        let (x, y0) = frame.at(f64::from(within) + 0.5, 0.0);
+        frame.svg.push_str(&format!(
+            "<line class=\"bound\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{TOP}\" y2=\"{y0:.1}\"/>"
+        ));
+    }
+    let key = [
+        (
+            "var(--dup)".to_owned(),
+            format!("duplicates ({})", grouped(found.duplicates.iter().sum())),
+        ),
+        ("var(--other)".to_owned(), format!("others ({})", grouped(found.others.iter().sum()))),
+    ];
+    frame.finish(
+        out,
+        "How far pairs are apart",
+        &key,
+        "Share of each kind. The dashed line is the bound. The bar at 0 may be cut off.",
+    );
+}
+
+fn ladder(out: &mut String, run: &Run, graded: bool) {
+    if run.ladder.len() < 3 {
+        return;
+    }
+    let mut frame = Frame::new((0.0, 1.05), (0.0, 1.0));
+    frame.axes(&ticks(0.0, 1.0, 0.2), &ticks(0.0, 1.0, 0.2), "exact similarity");
+    for rung in &run.ladder {
+        let share = rung.together as f64 / rung.pairs as f64;
+        let (x0, y0) = frame.at(f64::from(rung.from) + 0.004, 0.0);
+        let (x1, y1) = frame.at(f64::from(rung.from) + 0.046, share);
+        frame.svg.push_str(&format!(
+            "<rect class=\"dup\" x=\"{x0:.1}\" y=\"{y1:.1}\" width=\"{:.1}\" height=\"{:.1}\"><title>from {:.2}: {} of {} pairs in one group; estimate off by {:.1} points on average</title></rect>",
+            x1 - x0, (y0 - y1).max(0.8), rung.from, grouped(rung.together), grouped(rung.pairs), rung.error
+        ));
+    }
+    let about = match graded {
+        true => {
+            "Share of all pairs of so much similarity that ended in one group; the last bar is 1."
+        }
+        false => {
+            "Share of duplicates by label that ended in one group, by how alike they really are; the last bar is 1."
+        }
+    };
+    frame.finish(out, "Found, by exact similarity", &[], about);
+}
+
+pub(super) fn figure6(out: &mut String, figure: &Figure) {
+    let last = figure.rows.iter().map(|row| row.distance).filter(|it| *it <= 32).max().unwrap_or(1);
+    let mut frame = Frame::new((0.0, f64::from(last.max(1))), (0.0, 1.0));
+    let x: Vec<(f64, String)> =
+        (0..=last).step_by(4).map(|it| (f64::from(it), it.to_string())).collect();
+    frame.axes(&x, &ticks(0.0, 1.0, 0.2), "bits that differ, at most");
+    let rows = || figure.rows.iter().filter(|row| row.distance <= last);
+    frame.line(rows().map(|it| (f64::from(it.distance), it.precision)), "var(--c2)");
+    frame.line(rows().map(|it| (f64::from(it.distance), it.recall)), "var(--c5)");
+    frame.line(rows().map(|it| (f64::from(it.distance), it.mean_cosine)), "var(--c3)");
+    let key = [
+        ("var(--c2)".to_owned(), "precision".to_owned()),
+        ("var(--c5)".to_owned(), "recall".to_owned()),
+        ("var(--c3)".to_owned(), "mean cosine at this distance".to_owned()),
+    ];
+    out.push_str("<section><h2>Fingerprints alone</h2>\n<div class=\"charts\">\n");
+    let about = format!(
+        "All pairs of {} documents; {} have a cosine of {ALIKE} or more (Sood, Figure 6).",
+        grouped(figure.documents),
+        grouped(figure.duplicates)
+    );
+    frame.finish(out, "Distance and cosine", &key, &about);
+    out.push_str("</div></section>\n");
+}

@@ -1,0 +1,150 @@
+//! The worst errors, side by side, so that one can see why.
+
+use std::collections::BTreeMap;
+
+use hapax::fingerprint::side_by_side::{Row, lay_out};
+use hapax::fingerprint::{Fingerprinter, compare};
+use hapax::page::{Hints, Purifier, PurifyOptions};
+use hapax_corpus::{Kind, ReadOptions, Source};
+use hapax_dedup::html::{escape, row};
+
+use crate::error::Error;
+use crate::report::{Report, WrongPair};
+
+/// Texts of documents that are shown.
+#[derive(Debug, Default)]
+pub struct Texts(BTreeMap<u32, String>);
+
+/// Bytes of a text that are laid out.
+const LONGEST: usize = 40_000;
+/// Rows of a pair that are shown.
+const MOST_ROWS: usize = 30;
+/// A longer differing passage is cut.
+const LONGEST_ROW: usize = 1_200;
+
+impl Texts {
+    /// Reads the documents of the first answer's worst errors, purified by its recipe.
+    ///
+    /// # Errors
+    ///
+    /// They cannot be read.
+    pub fn of(
+        report: &Report,
+        inputs: &[String],
+        read: &ReadOptions,
+        by: &Fingerprinter,
+    ) -> Result<Self, Error> {
+        let mut wanted: BTreeMap<u32, String> = BTreeMap::new();
+        for pair in report.runs.first().map_or(&[][..], |run| &run.worst) {
+            wanted.insert(pair.positions.0, String::new());
+            wanted.insert(pair.positions.1, String::new());
+        }
+        if wanted.is_empty() {
+            return Ok(Self::default());
+        }
+        let options = PurifyOptions { extent: by.recipe().extent, ..PurifyOptions::default() };
+        let mut purifier = Purifier::new(options);
+        let source = Source::open(inputs, read.clone())?;
+        let mut number = 0;
+        for mut batch in source.batches() {
+            for document in batch.documents() {
+                let document = document?;
+                if let Some(text) = wanted.get_mut(&number) {
+                    let stated = match document.body.kind {
+                        Kind::Html => "text/html; charset=utf-8",
+                        Kind::Text | Kind::Other => "text/plain; charset=utf-8",
+                    };
+                    let stated = document.content_type.as_deref().unwrap_or(stated);
+                    let hints = Hints { content_type: Some(stated), url: None };
+                    if let Ok(page) = purifier.purify(document.body.content.as_bytes(), &hints) {
+                        let end = page.text.floor_char_boundary(LONGEST.min(page.text.len()));
+                        *text = page.text[..end].to_owned();
+                    }
+                }
+                number += 1;
+            }
+        }
+        Ok(Self(wanted))
+    }
+}
+
+pub(super) fn write(out: &mut String, report: &Report, texts: &Texts, by: &Fingerprinter) {
+    let Some(run) = report.runs.first().filter(|run| !run.worst.is_empty()) else { return };
+    let mut by = by.clone();
+    for (merged, title, about) in [
+        (true, "Wrongly taken for the same", "The least alike first."),
+        (false, "Not found", "The most alike first."),
+    ] {
+        let chosen: Vec<&WrongPair> = run.worst.iter().filter(|it| it.merged == merged).collect();
+        if chosen.is_empty() {
+            continue;
+        }
+        out.push_str(&format!(
+            "<section><h2>{title}</h2>\n<p class=\"about\">{about} Of {}. \
+             <span class=\"only-a\">only in A</span> <span class=\"only-b\">only in B</span> \
+             <span class=\"moved\">in both, elsewhere</span></p>\n",
+            escape(&run.title())
+        ));
+        for (number, pair) in chosen.into_iter().enumerate() {
+            write_pair(out, pair, texts, &mut by, number == 0);
+        }
+        out.push_str("</section>\n");
+    }
+}
+
+fn write_pair(
+    out: &mut String,
+    pair: &WrongPair,
+    texts: &Texts,
+    by: &mut Fingerprinter,
+    open: bool,
+) {
+    let or_dash = |it: Option<String>| it.unwrap_or_else(|| "-".to_owned());
+    let kind = if pair.merged { "tag" } else { "tag missed" };
+    let facts = format!(
+        "<b>{}</b> exactly, {} estimated, {} bits apart <span>{}</span> <span class=\"{kind}\">{}</span>",
+        or_dash(pair.jaccard.map(|it| format!("{it:.3}"))),
+        or_dash(pair.similarity.map(|it| format!("{it:.3}"))),
+        or_dash(pair.distance.map(|it| it.to_string())),
+        escape(&pair.b),
+        escape(&pair.label)
+    );
+    let names = format!("<p class=\"facts\">A {}<br>B {}</p>", escape(&pair.a), escape(&pair.b));
+    let both = texts.0.get(&pair.positions.0).zip(texts.0.get(&pair.positions.1));
+    let Some((left, right)) = both else {
+        out.push_str(&format!("<div class=\"example\"><p>{facts}</p>{names}</div>\n"));
+        return;
+    };
+    let open = if open { " open" } else { "" };
+    out.push_str(&format!(
+        "<details class=\"example\"{open}><summary>{facts}</summary>{names}<div class=\"rows\">\n"
+    ));
+    let comparison = compare(by, left, right);
+    let rows = lay_out(&comparison, left, right);
+    for laid in rows.iter().take(MOST_ROWS) {
+        row(out, &shortened(laid, left, right), left, right);
+    }
+    out.push_str("</div>");
+    if rows.len() > MOST_ROWS {
+        out.push_str(&format!("<p class=\"facts\">{} more passages.</p>", rows.len() - MOST_ROWS));
+    }
+    out.push_str("</details>\n");
+}
+
+/// Without the tail of very long differing passages.
+fn shortened(row: &Row, left: &str, right: &str) -> Row {
+    let cut = |pieces: &[hapax::fingerprint::side_by_side::Piece], text: &str| {
+        let start = pieces.first().map_or(0, |piece| piece.place.start);
+        let end = text.floor_char_boundary((start + LONGEST_ROW).min(text.len()));
+        let mut kept = pieces.to_vec();
+        kept.retain(|piece| piece.place.start < end);
+        kept.iter_mut().for_each(|piece| piece.place.end = piece.place.end.min(end));
+        kept
+    };
+    match row {
+        Row::Same { .. } => row.clone(),
+        Row::Different { left: l, right: r } => {
+            Row::Different { left: cut(l, left), right: cut(r, right) }
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! The report as one page that fetches nothing: scores, curves, distances, and errors side by side.
+//!
+//! Texts of documents are on it only if the caller collected them; whoever may not print pages
+//! leaves that out, and the page names the documents only. Everything from documents is escaped.
+
+mod charts;
+mod errors;
+mod scores;
+
+pub use errors::Texts;
+
+use hapax::fingerprint::Fingerprinter;
+use hapax_dedup::html::{BASE_STYLE, escape};
+
+use crate::figure6::Figure;
+use crate::report::Report;
+
+/// Colours of curves come from the base style; this is the layout.
+const STYLE: &str = include_str!("page.css");
+/// Opens folded passages.
+const SCRIPT: &str = "document.documentElement.classList.add('scripted');\
+document.addEventListener('click',e=>{const b=e.target.closest('button.fold');\
+if(b)b.closest('.row').classList.add('open')});";
+
+/// The page. `by` is the recipe whose words errors are explained in.
+pub fn page(report: &Report, figure: Option<&Figure>, texts: &Texts, by: &Fingerprinter) -> String {
+    let mut out = String::new();
+    out.push_str(&format!(
+        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
+         <title>How right are the answers?</title>\n<style>{BASE_STYLE}{STYLE}</style></head>\n<body><main>\n"
+    ));
+    out.push_str("<h1>How right are the answers?</h1>\n");
+    let truth = &report.truth;
+    let known = match (&truth.file, truth.graded) {
+        (None, _) => "labels that the crawl brings with it".to_owned(),
+        (Some(file), false) => format!("labels in <code>{}</code>", escape(file)),
+        (Some(file), true) => {
+            format!("exact similarities in <code>{}</code>", escape(file))
+        }
+    };
+    out.push_str(&format!(
+        "<p class=\"lead\">{} documents against {known}: {} pairs of duplicates{}, {} of others.{}</p>\n",
+        grouped(report.documents),
+        grouped(truth.duplicates),
+        if truth.graded { format!(" (from {} up)", truth.alike) } else { String::new() },
+        grouped(truth.others),
+        match truth.missing {
+            0 => String::new(),
+            some => format!(" {} entries name no document.", grouped(some)),
+        }
+    ));
+    scores::write(&mut out, report);
+    charts::write(&mut out, report);
+    if let Some(figure) = figure {
+        charts::figure6(&mut out, figure);
+    }
+    errors::write(&mut out, report, texts, by);
+    out.push_str(&format!("</main><script>{SCRIPT}</script></body></html>\n"));
+    out
+}
+
+/// `1234567` as `1,234,567`.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}

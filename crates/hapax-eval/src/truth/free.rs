@@ -1,0 +1,85 @@
+//! Labels that a crawl brings with it: no person and no text similarity made them.
+//!
+//! - `canonical`: a page names another as its canonical address, and that one was crawled too;
+//! - `url_alias`: two addresses that differ in scheme, `www.`, fragment, a trailing slash or an index
+//!   file only.
+//!
+//! They are right most of the time and no more: a canonical link can be a mistake, and a page may change
+//! between two fetches. Read a share below one as a question, not as an error.
+//!
+//! Redirects and revisits are not labels: the job follows them, so they would always be right.
+
+use std::collections::BTreeMap;
+
+use hapax_dedup::Pages;
+
+use super::LabelledPair;
+
+/// The labels of a corpus that has been read.
+pub fn labels(pages: &Pages) -> Vec<LabelledPair> {
+    let mut by_address: BTreeMap<String, u32> = BTreeMap::new();
+    let mut found = Vec::new();
+    let pair = |a: u32, b: u32, label: &str| LabelledPair {
+        a: pages.id(a).to_owned(),
+        b: pages.id(b).to_owned(),
+        label: label.to_owned(),
+        jaccard: None,
+    };
+    for page in 0..pages.len() as u32 {
+        let url = pages.url(page);
+        if url.is_empty() {
+            continue;
+        }
+        match by_address.entry(plain(url)) {
+            std::collections::btree_map::Entry::Occupied(first) => {
+                let first = *first.get();
+                // The same address twice is two fetches, not two names.
+                if pages.url(first) != url {
+                    found.push(pair(first, page, "url_alias"));
+                }
+            }
+            std::collections::btree_map::Entry::Vacant(place) => {
+                place.insert(page);
+            }
+        }
+    }
+    for (page, canonical) in pages.canonicals() {
+        let target = by_address.get(&plain(canonical)).copied();
+        if let Some(target) = target.filter(|&it| plain(pages.url(it)) != plain(pages.url(page))) {
+            found.push(pair(page, target, "canonical"));
+        }
+    }
+    found
+}
+
+/// An address without what usually does not matter.
+fn plain(url: &str) -> String {
+    let url = url.split_once('#').map_or(url, |(before, _)| before);
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let host = host.to_ascii_lowercase();
+    let host = host.strip_prefix("www.").unwrap_or(&host);
+    let path = ["index.html", "index.htm", "index.php"]
+        .iter()
+        .find_map(|name| path.strip_suffix(name).filter(|it| it.is_empty() || it.ends_with('/')))
+        .unwrap_or(path);
+    format!("{host}/{}", path.strip_suffix('/').unwrap_or(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_of_one_page_are_one() {
+        for url in [
+            "http://www.example.org/a/",
+            "https://Example.org/a",
+            "https://example.org/a/index.html#top",
+        ] {
+            assert_eq!(plain(url), "example.org/a", "{url}");
+        }
+        assert_ne!(plain("http://example.org/a?x=1"), plain("http://example.org/a?x=2"));
+        assert_ne!(plain("http://example.org/myindex.html"), plain("http://example.org/my"));
+    }
+}
