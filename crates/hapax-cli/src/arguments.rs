@@ -1,6 +1,8 @@
 //! What a user can type. What it means is worked out by each command.
 
-use crate::commands::{compare, dedup, fingerprint, groups, near, pairs, plan, recipe, train};
+use crate::commands::{
+    compare, dedup, fetch, fingerprint, groups, near, pairs, plan, recipe, serve, train,
+};
 use clap::{Parser, Subcommand};
 
 /// Finds pages that are almost the same
@@ -20,6 +22,7 @@ Examples:
   hapax compare old.html new.html              what changed, and how alike they are
   hapax near find new.txt --index crawl.seg    which stored fingerprints are near these
   hapax plan --pages 8e9 --within 3            which index that many pages need
+  hapax serve --store seen                     the service and its web page
   hapax help fingerprint                       more about a command"
 )]
 pub(crate) struct Arguments {
@@ -39,4 +42,6 @@ pub(crate) enum Command {
     Plan(plan::Arguments),
     Train(train::Arguments),
     Recipe(recipe::Arguments),
+    Fetch(fetch::Arguments),
+    Serve(serve::Arguments),
 }

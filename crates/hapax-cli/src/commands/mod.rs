@@ -5,12 +5,14 @@
 
 pub(crate) mod compare;
 pub(crate) mod dedup;
+pub(crate) mod fetch;
 pub(crate) mod fingerprint;
 pub(crate) mod groups;
 pub(crate) mod near;
 pub(crate) mod pairs;
 pub(crate) mod plan;
 pub(crate) mod recipe;
+pub(crate) mod serve;
 pub(crate) mod stage_input;
 pub(crate) mod train;
 
@@ -33,5 +35,7 @@ pub(crate) fn run(command: Command) -> Result<(), Failure> {
         Command::Plan(arguments) => plan::run(&arguments),
         Command::Train(arguments) => train::run(&arguments),
         Command::Recipe(arguments) => recipe::run(&arguments),
+        Command::Fetch(arguments) => fetch::run(&arguments),
+        Command::Serve(arguments) => serve::run(&arguments),
     }
 }
