@@ -204,9 +204,13 @@ impl Service {
         self.metrics.judged(&decision.verdict);
         let shown = decision.verdict.matches.iter().take(MATCHES);
         let shown: Vec<PageId> = shown.map(|near| near.page).collect();
-        let names = match shown.is_empty() {
-            true => Vec::new(),
-            false => self.repository.addresses(&shown)?,
+        let names = match (&shown[..], decision.verdict.winner) {
+            ([], _) => Vec::new(),
+            // Mostly the winner is all that is found, and its address is there already.
+            ([only], Some(winner)) if *only == winner && decision.winner_url.is_some() => {
+                vec![decision.winner_url.clone()]
+            }
+            _ => self.repository.addresses(&shown)?,
         };
         Ok(Verdict::new(url, decision, names, recorded))
     }

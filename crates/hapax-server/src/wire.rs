@@ -8,7 +8,7 @@
 
 use hapax::fingerprint::Fingerprint;
 use hapax::group::live::{Bare, Change, Kind, Likeness, Matching, PageRecord, Tier};
-use hapax_store::{Decision, EventInfo, GroupSummary, Member, PageInfo};
+use hapax_store::{Decision, EventInfo, GroupOverview, Member, PageInfo};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -264,8 +264,8 @@ pub struct Group {
     pub diameter: u8,
 }
 
-impl From<GroupSummary> for Group {
-    fn from(group: GroupSummary) -> Self {
+impl From<GroupOverview> for Group {
+    fn from(group: GroupOverview) -> Self {
         Self {
             id: group.id.0,
             winner: group.winner_url,

@@ -20,7 +20,7 @@ use std::ops::Bound;
 
 /// A group without its pages.
 #[derive(Clone, Debug, PartialEq)]
-pub struct GroupSummary {
+pub struct GroupOverview {
     /// Its number.
     pub id: GroupId,
     /// Winner, counts, radius.
@@ -56,7 +56,7 @@ pub struct Member {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GroupSizes {
     /// The largest groups, largest first, ties by number.
-    pub largest: Vec<GroupSummary>,
+    pub largest: Vec<GroupOverview>,
     /// At place `i`, groups of at least `2^i` and fewer than `2^(i+1)` members.
     pub by_doubling: Vec<u64>,
 }
@@ -118,7 +118,7 @@ impl Repository {
     /// # Errors
     ///
     /// See [`StoreError`].
-    pub fn group_numbered(&self, group: GroupId) -> Result<Option<GroupSummary>, StoreError> {
+    pub fn group_numbered(&self, group: GroupId) -> Result<Option<GroupOverview>, StoreError> {
         self.ask(|view| {
             let Some(record) = view.groups()?.state().group(group)? else { return Ok(None) };
             summary(view, group, record).map(Some)
@@ -134,7 +134,7 @@ impl Repository {
         &self,
         after: Option<GroupId>,
         limit: usize,
-    ) -> Result<Vec<GroupSummary>, StoreError> {
+    ) -> Result<Vec<GroupOverview>, StoreError> {
         self.ask(|view| {
             let groups = view.tables.open_table(tables::GROUPS)?;
             let start = after.map_or(Bound::Unbounded, |group| Bound::Excluded(group.0));
@@ -206,9 +206,9 @@ fn record(id: u32, bytes: &codec::GroupBytes) -> Outcome<GroupRecord> {
     codec::read_group(bytes).ok_or_else(damaged)
 }
 
-fn summary(view: &View, id: GroupId, record: GroupRecord) -> Outcome<GroupSummary> {
+fn summary(view: &View, id: GroupId, record: GroupRecord) -> Outcome<GroupOverview> {
     let winner_url = name(&view.tables.open_table(tables::NAMES)?, record.winner)?;
-    Ok(GroupSummary { id, record, winner_url })
+    Ok(GroupOverview { id, record, winner_url })
 }
 
 fn member(view: &View, group: &GroupRecord, id: PageId) -> Outcome<Member> {

@@ -48,7 +48,7 @@ mod tables;
 pub mod view;
 mod world;
 
-pub use browse::{GroupSizes, GroupSummary, Member};
+pub use browse::{GroupOverview, GroupSizes, Member};
 pub use error::StoreError;
 pub use integrity::{Integrity, check_folder};
 pub use page::{Contents, Observation, PageInfo};

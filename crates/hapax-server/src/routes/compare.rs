@@ -11,7 +11,7 @@ use crate::state::Service;
 use axum::Json;
 use axum::extract::State;
 use hapax::fingerprint::side_by_side::{self, Mark, Piece, Row};
-use hapax::fingerprint::{Comparison, compare as compare_texts};
+use hapax::fingerprint::{Comparison, ContentHash, compare as compare_texts};
 use hapax_store::Contents;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -193,13 +193,16 @@ fn read(service: &Service, name: &str, side: SideInput) -> Result<Known, ApiErro
     match (url, html, text) {
         (Some(url), None, None) => {
             good_address("url", &url)?;
-            if let Some(text) = service.texts.as_ref().and_then(|texts| texts.get(&url)) {
-                return Ok(Known::Text { title: None, text });
-            }
             let unknown = || {
-                ApiError::new(Code::NotFound, format!("{name}: no page with this address is known"))
+                let message = format!("{name}: no page with this address is known");
+                ApiError::new(Code::NotFound, message)
             };
             let page = service.repository.page(&url)?.ok_or_else(unknown)?;
+            let kept = service.texts.as_ref().and_then(|texts| texts.get(&url));
+            // The page may have come again without its text: then the kept one is another's.
+            if let Some(text) = kept.filter(|text| ContentHash::of(text) == page.content) {
+                return Ok(Known::Text { title: None, text });
+            }
             Ok(Known::Contents { contents: page.contents, words: page.words })
         }
         (None, html, text) if html.is_some() != text.is_some() => {
