@@ -6,6 +6,7 @@
 //! - [`dedup`]: corpora cleaned, and the stages one by one.
 //! - [`train`]: frequency tables, and fingerprints made with them.
 //! - [`recipe`]: listing, showing and using recipes.
+//! - [`serve`]: the service, and fetching.
 //! - [`near`]: an index of fingerprints, built, searched and described.
 //! - [`plan`]: what an index would take.
 //! - [`folder`]: a temporary folder and the program run in it.
@@ -20,4 +21,5 @@ mod folder;
 mod near;
 mod plan;
 mod recipe;
+mod serve;
 mod train;

@@ -101,18 +101,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             Ok(verdict) if arguments.json => {
                 json!({ "asked": url, "verdict": verdict }).to_string()
             }
-            Ok(verdict) => {
-                let (kind, page, winner) = (&verdict.verdict, &verdict.url, &verdict.winner);
-                format!("{kind}\t{page}\t{winner}")
-            }
+            Ok(verdict) => fields([&verdict.verdict, &verdict.url, &verdict.winner]),
             Err(why) if arguments.json => json!({ "asked": url, "error": why }).to_string(),
-            Err(why) => format!("failed\t{url}\t{why}"),
+            Err(why) => fields(["failed", url, why]),
         };
         (good, failed) = match judged {
             Ok(_) => (good + 1, failed),
             Err(_) => (good, failed + 1),
         };
-        output.write(format!("{}\n", readable::harmless(&line)).as_bytes())?;
+        output.write(format!("{line}\n").as_bytes())?;
         done.note(url)
     })?;
     output.finish()?;
@@ -122,6 +119,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         return Err(Failure::Run(anyhow::anyhow!("{bad} could not be fetched; the lines say why")));
     }
     Ok(())
+}
+
+/// A line for people, and for `cut`.
+fn fields(of: [&str; 3]) -> String {
+    of.map(readable::harmless).join("\t")
 }
 
 fn judge(
