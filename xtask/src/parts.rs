@@ -18,6 +18,7 @@ use anyhow::{Result, bail};
 
 use crate::console;
 use crate::needs::{Need, Provider};
+use crate::service;
 use crate::tidy;
 use crate::workspace::{Workspace, run, run_watched};
 
@@ -55,6 +56,18 @@ const PARTS: &[Part] = &[
         about: "the documentation's examples print what they show",
         needs: &[],
         run: readme,
+    },
+    Part {
+        name: "browser",
+        about: "the web page works in a real browser",
+        needs: &["debian:chromium", "debian:nodejs=node", "debian:npm"],
+        run: service::browser,
+    },
+    Part {
+        name: "api",
+        about: "the service keeps to its description, whatever it is sent",
+        needs: &["python:schemathesis"],
+        run: service::api,
     },
 ];
 
@@ -195,7 +208,7 @@ impl Tally {
     }
 
     /// The plain line `N passed, N failed`; nothing of any other.
-    fn of_plain(line: &str) -> Self {
+    pub(crate) fn of_plain(line: &str) -> Self {
         let counts = || {
             let (passed, failed) = line.trim().split_once(" passed, ")?;
             Some(Self {
@@ -206,7 +219,7 @@ impl Tally {
         counts().unwrap_or_default()
     }
 
-    fn add(&mut self, other: Self) {
+    pub(crate) fn add(&mut self, other: Self) {
         self.passed += other.passed;
         self.failed += other.failed;
     }

@@ -1,8 +1,8 @@
 //! What a user can type. What it means is worked out by each command.
 
 use crate::commands::{
-    compare, dedup, eval, events, export, fingerprint, group, groups, inspect, match_, near, page,
-    pairs, plan, recipe, train,
+    compare, dedup, eval, events, export, fetch, fingerprint, group, groups, inspect, match_, near,
+    page, pairs, plan, recipe, serve, train,
 };
 use clap::{Parser, Subcommand};
 
@@ -25,6 +25,7 @@ Examples:
   hapax page add seen URL page.html            remember a page: is it a duplicate?
   hapax eval docs.jsonl --truth pairs.tsv      how right the answers are
   hapax plan --pages 8e9 --within 3            which index that many pages need
+  hapax serve --store seen                     the service and its web page
   hapax help fingerprint                       more about a command"
 )]
 pub(crate) struct Arguments {
@@ -51,4 +52,6 @@ pub(crate) enum Command {
     Plan(plan::Arguments),
     Train(train::Arguments),
     Recipe(recipe::Arguments),
+    Fetch(fetch::Arguments),
+    Serve(serve::Arguments),
 }

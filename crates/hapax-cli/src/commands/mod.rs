@@ -8,6 +8,7 @@ pub(crate) mod dedup;
 pub(crate) mod eval;
 pub(crate) mod events;
 pub(crate) mod export;
+pub(crate) mod fetch;
 pub(crate) mod fingerprint;
 pub(crate) mod group;
 pub(crate) mod groups;
@@ -18,6 +19,7 @@ pub(crate) mod page;
 pub(crate) mod pairs;
 pub(crate) mod plan;
 pub(crate) mod recipe;
+pub(crate) mod serve;
 pub(crate) mod stage_input;
 pub(crate) mod train;
 
@@ -47,5 +49,7 @@ pub(crate) fn run(command: Command) -> Result<(), Failure> {
         Command::Plan(arguments) => plan::run(&arguments),
         Command::Train(arguments) => train::run(&arguments),
         Command::Recipe(arguments) => recipe::run(&arguments),
+        Command::Fetch(arguments) => fetch::run(&arguments),
+        Command::Serve(arguments) => serve::run(&arguments),
     }
 }

@@ -8,6 +8,7 @@
 //! - [`train`]: frequency tables, and fingerprints made with them.
 //! - [`recipe`]: listing, showing and using recipes.
 //! - [`match_`]: a batch against a file of fingerprints.
+//! - [`serve`]: the service, and fetching.
 //! - [`near`]: an index of fingerprints, built, searched and described.
 //! - [`plan`]: what an index would take.
 //! - [`repository`]: pages, groups, events and tables of a repository.
@@ -25,6 +26,7 @@ mod match_;
 mod near;
 mod plan;
 mod recipe;
-mod stages;
 mod repository;
+mod serve;
+mod stages;
 mod train;

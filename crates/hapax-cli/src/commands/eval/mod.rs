@@ -14,7 +14,6 @@ use crate::recipes;
 use clap::Args;
 use hapax::fingerprint::MaxDistance;
 use hapax::fingerprint::recipe::DEFAULT_RECIPE;
-use hapax_corpus::ReadOptions;
 use hapax_dedup::{MinSimilarity, Watch};
 use hapax_eval::figure6::{Figure, figure};
 use hapax_eval::truth::known::Meaning;

@@ -1,0 +1,88 @@
+//! The same work without HTTP: the library on all cores.
+
+use crate::pages;
+use anyhow::Result;
+use hapax::page::{Hints, Purifier, PurifyOptions};
+use hapax_store::{Observation, Repository};
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// Calls `work(thread, n)` on all cores for a while; calls a second.
+fn on_all_cores<W: FnMut(u64) -> Result<()>>(
+    time: Duration,
+    make: impl Fn(usize) -> Result<W> + Sync,
+) -> Result<f64> {
+    let done = AtomicU64::new(0);
+    let over = AtomicBool::new(false);
+    let start = Instant::now();
+    std::thread::scope(|scope| -> Result<()> {
+        let threads: Vec<_> = (0..cores())
+            .map(|thread| {
+                let (done, over, make) = (&done, &over, &make);
+                scope.spawn(move || -> Result<()> {
+                    let mut work = make(thread)?;
+                    let mut n = thread as u64 * 1_000_003;
+                    while !over.load(Ordering::Relaxed) {
+                        work(n)?;
+                        n += 1;
+                        done.fetch_add(1, Ordering::Relaxed);
+                    }
+                    Ok(())
+                })
+            })
+            .collect();
+        std::thread::sleep(time);
+        over.store(true, Ordering::Relaxed);
+        threads.into_iter().try_for_each(|thread| match thread.join() {
+            Ok(result) => result,
+            Err(_) => anyhow::bail!("a thread panicked"),
+        })
+    })?;
+    Ok(done.load(Ordering::Relaxed) as f64 / start.elapsed().as_secs_f64())
+}
+
+/// Ready fingerprints checked a second.
+pub(crate) fn check_ready(store: &Repository, pages: u64, time: Duration) -> Result<f64> {
+    on_all_cores(time, |_| {
+        Ok(move |n: u64| {
+            let mut page = pages::observation(n % pages);
+            page.url.push('x');
+            let decision = store.check(&page)?;
+            anyhow::ensure!(decision.verdict.likeness.is_some(), "page {n} is not recognised");
+            Ok(())
+        })
+    })
+}
+
+/// Real pages purified, fingerprinted and checked a second.
+pub(crate) fn check_real(store: &Repository, html: &[String], time: Duration) -> Result<f64> {
+    on_all_cores(time, |_| {
+        let mut by = pages::fingerprinter()?;
+        let extent = by.recipe().extent;
+        let mut purifier = Purifier::new(PurifyOptions { extent, ..PurifyOptions::default() });
+        Ok(move |n: u64| {
+            let page = purifier.purify_html(&html[n as usize % html.len()], &Hints::default())?;
+            let imprint = by.purified(page);
+            store.check(&Observation::new("https://example.org/page", &imprint))?;
+            Ok(())
+        })
+    })
+}
+
+/// New pages recorded durably a second, in commits as large as the service makes them.
+pub(crate) fn observe(store: &Repository, pages: Range<u64>) -> Result<f64> {
+    let count = pages.end - pages.start;
+    let start = Instant::now();
+    let mut n = pages.start;
+    while n < pages.end {
+        let end = pages.end.min(n + pages::BATCH);
+        store.observe_many((n..end).map(pages::observation).collect())?;
+        n = end;
+    }
+    Ok(count as f64 / start.elapsed().as_secs_f64())
+}

@@ -1,0 +1,60 @@
+//! The service as a process of its own, which can be asked, measured and killed.
+
+use crate::pages;
+use anyhow::{Context, Result};
+use hapax_server::{Layers, Service};
+use hapax_store::Repository;
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+/// What the child process does.
+pub(crate) fn serve(store: &Path) -> Result<()> {
+    let by = pages::fingerprinter()?;
+    let repository = Repository::open(store, Some(by.recipe_id()))?;
+    let mut layers = Layers::new()?;
+    layers.set("benchmark", "listen", "127.0.0.1:0")?;
+    layers.environment(std::env::vars())?;
+    let service = Service::new(repository, by, layers.finish()?)?;
+    hapax_server::run(service, |address| println!("{address}"))?;
+    Ok(())
+}
+
+pub(crate) struct Server {
+    child: Child,
+    pub(crate) address: SocketAddr,
+}
+
+impl Server {
+    pub(crate) fn start(store: &Path) -> Result<Self> {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.arg("server").arg(store).stdout(Stdio::piped());
+        let mut child = command.spawn().context("cannot start the server")?;
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().context("no output")?).read_line(&mut line)?;
+        let address = line.trim().parse().context("the server did not say where it listens")?;
+        Ok(Self { child, address })
+    }
+
+    /// Bytes of memory it has, as the system counts.
+    pub(crate) fn memory(&self) -> Option<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"))?;
+        Some(line.trim().trim_end_matches(" kB").parse::<u64>().ok()? * 1024)
+    }
+
+    /// Ends it without warning.
+    pub(crate) fn kill(mut self) -> Result<()> {
+        self.child.kill()?;
+        self.child.wait()?;
+        Ok(())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,182 @@
+//! `hapax fetch`: fetches pages and judges them, fit for a cron job.
+//!
+//! Safe and polite as the service is: `hapax_server::fetch` does it. An address that is done is
+//! noted in the progress file after its page is on the disk; a run that was stopped goes on
+//! from there. One line for each address, as it comes.
+
+use crate::commands::serve;
+use crate::failure::{Failure, io_error};
+use crate::output::Output;
+use crate::progress::say;
+use crate::readable;
+use crate::recipes::RecipeArguments;
+use clap::Args;
+use hapax_server::fetch::{FetchError, Fetched, Fetcher, list};
+use hapax_server::prepare::Tools;
+use hapax_server::wire::Verdict;
+use hapax_store::Repository;
+use serde_json::json;
+use std::collections::BTreeSet;
+use std::fs::{File, OpenOptions};
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Fetch pages, safely and politely, and record them in a repository
+///
+/// Only public http and https addresses, one connection and a pause per host, robots.txt
+/// obeyed. Prints a line for each address: verdict, address, and the copy that stays.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  hapax fetch --store seen https://example.org/
+  hapax fetch --store seen --from addresses.txt --progress done.txt")]
+pub(crate) struct Arguments {
+    /// Addresses
+    #[arg(value_name = "URL", required_unless_present = "from")]
+    urls: Vec<String>,
+
+    /// A file with an address a line; blank lines and lines that begin with # are passed over
+    #[arg(long, value_name = "FILE")]
+    from: Option<PathBuf>,
+
+    /// The repository's folder; made if it is not there
+    #[arg(long, value_name = "DIR")]
+    store: PathBuf,
+
+    /// Notes what is done, and goes on from there the next time
+    #[arg(long, value_name = "FILE")]
+    progress: Option<PathBuf>,
+
+    /// Only say what would be said, record nothing
+    #[arg(long)]
+    check: bool,
+
+    /// Do not ask robots.txt: for sites of your own
+    #[arg(long)]
+    ignore_robots: bool,
+
+    /// Settings, a TOML file: its [fetch] part counts
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+
+    /// Hosts visited at once
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    hosts: usize,
+
+    /// One JSON object a line
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    recipe: RecipeArguments,
+}
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// The settings, the list or the repository cannot be used, or some address failed.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let mut config = serve::settings(arguments.config.as_deref(), None)?;
+    config.fetch.robots &= !arguments.ignore_robots;
+    let fetcher =
+        Fetcher::new(&config.fetch).map_err(|error| Failure::Arguments(error.to_string()))?;
+    let mut urls = arguments.urls.clone();
+    if let Some(path) = &arguments.from {
+        urls.extend(lines(path)?.into_iter().filter(|line| !line.starts_with('#')));
+    }
+    let mut done = Progress::open(arguments.progress.as_deref())?;
+    let fingerprinter = arguments.recipe.fingerprinter()?;
+    let store = serve::open(&arguments.store, &fingerprinter)?;
+    let mut tools = Tools::new(fingerprinter);
+    let mut output = Output::open(None)?;
+    let (mut good, mut failed) = (0u64, 0u64);
+    let finished = done.finished.clone();
+    list::fetch_all(&fetcher, urls, &finished, arguments.hosts, |url, fetched| {
+        let judged = fetched
+            .map_err(|error: FetchError| error.to_string())
+            .and_then(|fetched| judge(&store, &mut tools, &fetched, arguments.check));
+        let line = match &judged {
+            Ok(verdict) if arguments.json => {
+                json!({ "asked": url, "verdict": verdict }).to_string()
+            }
+            Ok(verdict) => fields([&verdict.verdict, &verdict.url, &verdict.winner]),
+            Err(why) if arguments.json => json!({ "asked": url, "error": why }).to_string(),
+            Err(why) => fields(["failed", url, why]),
+        };
+        (good, failed) = match judged {
+            Ok(_) => (good + 1, failed),
+            Err(_) => (good, failed + 1),
+        };
+        output.write(format!("{line}\n").as_bytes())?;
+        done.note(url)
+    })?;
+    output.finish()?;
+    let (good, bad) = (readable::counted(good, "page"), readable::counted(failed, "address"));
+    say(&format!("{good} fetched, {bad} failed"));
+    if failed > 0 {
+        return Err(Failure::Run(anyhow::anyhow!("{bad} could not be fetched; the lines say why")));
+    }
+    Ok(())
+}
+
+/// A line for people, and for `cut`.
+fn fields(of: [&str; 3]) -> String {
+    of.map(readable::harmless).join("\t")
+}
+
+fn judge(
+    store: &Repository,
+    tools: &mut Tools,
+    fetched: &Fetched,
+    only_check: bool,
+) -> Result<Verdict, String> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    let content_type = fetched.content_type.as_deref();
+    let (mut seen, _) =
+        tools.fetched(&fetched.url, content_type, &fetched.body).map_err(|error| error.message)?;
+    seen.fetched = Some(now);
+    let said = |error: hapax_store::StoreError| error.to_string();
+    let decision = if only_check {
+        store.check(&seen).map_err(said)?
+    } else {
+        for (from, to) in fetched.redirects.iter().filter(|(from, to)| from != to) {
+            store.redirect(from, to, Some(now)).map_err(said)?;
+        }
+        store.observe(seen).map_err(said)?
+    };
+    Ok(Verdict::new(fetched.url.clone(), &decision, Vec::new(), !only_check))
+}
+
+fn lines(path: &Path) -> Result<Vec<String>, Failure> {
+    let file = File::open(path).map_err(|error| io_error("read", path, error))?;
+    let read = BufReader::new(file).lines().map(|line| line.map(|line| line.trim().to_owned()));
+    let read: std::io::Result<Vec<String>> = read.collect();
+    let read = read.map_err(|error| io_error("read", path, error))?;
+    Ok(read.into_iter().filter(|line| !line.is_empty()).collect())
+}
+
+/// What is done, in a file that only grows.
+struct Progress {
+    finished: BTreeSet<String>,
+    file: Option<(PathBuf, File)>,
+}
+
+impl Progress {
+    fn open(path: Option<&Path>) -> Result<Self, Failure> {
+        let Some(path) = path else {
+            return Ok(Self { finished: BTreeSet::new(), file: None });
+        };
+        let finished =
+            if path.exists() { lines(path)?.into_iter().collect() } else { BTreeSet::new() };
+        let opened = OpenOptions::new().create(true).append(true).open(path);
+        let file = opened.map_err(|error| io_error("write", path, error))?;
+        Ok(Self { finished, file: Some((path.to_owned(), file)) })
+    }
+
+    fn note(&mut self, url: &str) -> Result<(), Failure> {
+        let Some((path, file)) = &mut self.file else { return Ok(()) };
+        writeln!(file, "{url}").map_err(|error| Failure::io("write", path, error))
+    }
+}

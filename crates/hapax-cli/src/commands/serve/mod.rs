@@ -1,0 +1,112 @@
+//! `hapax serve`: the service and its web page, over one repository.
+//!
+//! Settings come from the embedded default, a file, the environment and flags; this file only
+//! gathers them. The service itself is the `hapax-server` crate.
+
+use crate::failure::{Failure, io_error};
+use crate::progress::say;
+use crate::recipes::RecipeArguments;
+use clap::Args;
+use hapax::fingerprint::Fingerprinter;
+use hapax_server::{Config, ConfigError, Layers, Service};
+use hapax_store::{IndexOrigin, Repository, Settings, StoreError};
+use std::path::{Path, PathBuf};
+
+/// Serve a repository over HTTP, with a web page to look at it
+///
+/// Opens the repository in DIR, or makes one if there is none. Writes are taken from this
+/// machine only, until tokens are configured.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Settings: flags win over the environment (HAPAX_LISTEN, HAPAX_LIMITS__BODY_BYTES, ...), which wins
+over --config FILE, which wins over the default; --show-config prints the default with
+explanations.
+
+Examples:
+  hapax serve --store seen                    then open http://127.0.0.1:8017/
+  hapax serve --store seen --config hapax.toml
+  curl -s 127.0.0.1:8017/v1/check --json '{\"url\":\"http://a/\",\"text\":\"...\"}'")]
+pub(crate) struct Arguments {
+    /// The repository's folder
+    #[arg(long, value_name = "DIR", required_unless_present = "show_config")]
+    store: Option<PathBuf>,
+
+    /// Where to listen; port 0 takes a free one [default: 127.0.0.1:8017]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    listen: Option<String>,
+
+    /// Settings, a TOML file
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+
+    /// Print the default settings, with what each means, and stop
+    #[arg(long)]
+    show_config: bool,
+
+    #[command(flatten)]
+    recipe: RecipeArguments,
+}
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// The settings or the repository cannot be used, or nobody can be listened to.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    if arguments.show_config {
+        let mut output = crate::output::Output::open(None)?;
+        output.write(hapax_server::config::DEFAULT.as_bytes())?;
+        return output.finish();
+    }
+    let config = settings(arguments.config.as_deref(), arguments.listen.as_deref())?;
+    hapax_server::logging::start(&config.log).map_err(wrong)?;
+    let fingerprinter = arguments.recipe.fingerprinter()?;
+    let folder = arguments.store.clone().unwrap_or_default();
+    let repository = open(&folder, &fingerprinter)?;
+    if let IndexOrigin::Rebuilt { why } = repository.index_origin() {
+        say(&format!("the index was built from the records: {why}"));
+    }
+    let service = Service::new(repository, fingerprinter, config).map_err(anyhow::Error::new)?;
+    let listening = |address| say(&format!("listening on http://{address}/"));
+    hapax_server::run(service, listening).map_err(anyhow::Error::new)?;
+    say("stopped");
+    Ok(())
+}
+
+/// Opens a repository, or makes one if there is none.
+///
+/// # Errors
+///
+/// It cannot be used.
+pub(crate) fn open(folder: &Path, by: &Fingerprinter) -> Result<Repository, Failure> {
+    let repository = match Repository::open(folder, Some(by.recipe_id())) {
+        Err(StoreError::Missing { .. }) => {
+            say(&format!("making a new repository in {}", crate::readable::path(folder)));
+            Repository::create(folder, Settings::new(by.recipe_id().clone()))
+        }
+        opened => opened,
+    };
+    Ok(repository.map_err(anyhow::Error::new)?)
+}
+
+/// Default, file, environment, flag.
+///
+/// # Errors
+///
+/// The file cannot be read, or a setting makes no sense.
+pub(crate) fn settings(file: Option<&Path>, listen: Option<&str>) -> Result<Config, Failure> {
+    let mut layers = Layers::new().map_err(wrong)?;
+    if let Some(path) = file {
+        let text = std::fs::read_to_string(path).map_err(|error| io_error("read", path, error))?;
+        layers.file(&crate::readable::path(path), &text).map_err(wrong)?;
+    }
+    layers.environment(std::env::vars()).map_err(wrong)?;
+    if let Some(listen) = listen {
+        layers.set("--listen", "listen", listen).map_err(wrong)?;
+    }
+    layers.finish().map_err(wrong)
+}
+
+fn wrong(error: ConfigError) -> Failure {
+    Failure::Arguments(error.to_string())
+}

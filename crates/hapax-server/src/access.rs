@@ -1,0 +1,268 @@
+//! Who may do what: bearer tokens, and what holds while there are none.
+//!
+//! Tokens are compared by their hashes, in constant time, and all of them, so that the time
+//! taken says nothing about any. Without tokens everybody may read what they can reach, and only
+//! this machine may write. A browser on this machine is no licence for the pages it shows: a
+//! write that names another origin, or reached us under a name that is not this machine's (DNS
+//! rebinding), is refused.
+
+use crate::config::Tokens;
+use crate::error::{ApiError, Code};
+use axum::http::{HeaderMap, header};
+use std::collections::{BTreeMap, VecDeque};
+use std::net::IpAddr;
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+/// What a request needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// Nothing: health, the web page, the description of the API.
+    Open,
+    /// Leave to read.
+    Read,
+    /// Leave to write.
+    Write,
+}
+
+/// The tokens, as hashes.
+#[derive(Debug)]
+pub struct Access {
+    read: Vec<blake3::Hash>,
+    write: Vec<blake3::Hash>,
+}
+
+impl Access {
+    /// Of the configured tokens.
+    pub fn new(tokens: &Tokens) -> Self {
+        let hashes = |list: &[String]| list.iter().map(|t| blake3::hash(t.as_bytes())).collect();
+        Self { read: hashes(&tokens.read), write: hashes(&tokens.write) }
+    }
+
+    /// Are there no tokens at all?
+    pub fn is_open(&self) -> bool {
+        self.read.is_empty() && self.write.is_empty()
+    }
+
+    /// May a request from `peer` with these headers do what needs `scope`?
+    ///
+    /// # Errors
+    ///
+    /// It may not.
+    pub fn allow(&self, scope: Scope, headers: &HeaderMap, peer: IpAddr) -> Result<(), ApiError> {
+        match scope {
+            Scope::Open => Ok(()),
+            Scope::Read if self.is_open() => Ok(()),
+            Scope::Write if self.is_open() => only_this_machine(headers, peer),
+            Scope::Read | Scope::Write => self.by_token(scope, headers),
+        }
+    }
+
+    fn by_token(&self, scope: Scope, headers: &HeaderMap) -> Result<(), ApiError> {
+        let refused = |message: &str| Err(ApiError::new(Code::Unauthorized, message));
+        let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+        let token = given.and_then(|value| {
+            let (scheme, token) = value.split_once(' ')?;
+            scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+        });
+        let Some(token) = token else {
+            return refused("send `Authorization: Bearer TOKEN`");
+        };
+        let hash = blake3::hash(token.as_bytes());
+        // `Hash` compares in constant time; no early end either.
+        let among =
+            |list: &[blake3::Hash]| list.iter().fold(false, |found, h| found | (*h == hash));
+        match (among(&self.read), among(&self.write), scope) {
+            (_, true, _) | (true, _, Scope::Read | Scope::Open) => Ok(()),
+            (true, false, Scope::Write) => {
+                Err(ApiError::new(Code::Forbidden, "this token may only read"))
+            }
+            (false, false, _) => refused("this token is unknown"),
+        }
+    }
+}
+
+fn only_this_machine(headers: &HeaderMap, peer: IpAddr) -> Result<(), ApiError> {
+    let refused = |message: &str| Err(ApiError::new(Code::Forbidden, message));
+    if !peer.to_canonical().is_loopback() {
+        return refused(
+            "no tokens are configured, so only programs on the service's machine write",
+        );
+    }
+    let host = headers.get(header::HOST).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    if !names_this_machine(host) {
+        return refused(
+            "no tokens are configured, so writes must be sent to localhost or 127.0.0.1",
+        );
+    }
+    let origin = headers.get(header::ORIGIN).map(|value| value.to_str().unwrap_or("?"));
+    match origin {
+        Some(origin) if origin.strip_prefix("http://") != Some(host) => {
+            refused("another web page may not write")
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+fn names_this_machine(host: &str) -> bool {
+    // `[::1]:8017`, `127.0.0.1:8017`, `localhost`
+    let name = match host.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => host.split(':').next().unwrap_or_default(),
+    };
+    name.eq_ignore_ascii_case("localhost")
+        || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+/// Addresses remembered at once; when there are more, those that are at rest are forgotten.
+const REMEMBERED: usize = 10_000;
+
+/// So many requests a second from each address, after a burst.
+#[derive(Debug)]
+pub struct Rate {
+    per_second: f64,
+    burst: f64,
+    clients: Mutex<Clients>,
+}
+
+#[derive(Debug, Default)]
+struct Clients {
+    /// What each may still send, and as of when.
+    left: BTreeMap<IpAddr, (f64, Instant)>,
+    arrived: VecDeque<IpAddr>,
+}
+
+impl Rate {
+    /// 0 a second is no limit.
+    pub fn new(per_second: f64, burst: u32) -> Self {
+        Self { per_second, burst: f64::from(burst.max(1)), clients: Mutex::default() }
+    }
+
+    /// May this address send a request now?
+    pub fn admits(&self, peer: IpAddr, now: Instant) -> bool {
+        let peer = peer.to_canonical();
+        if self.per_second <= 0.0 || peer.is_loopback() {
+            return true;
+        }
+        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        let Clients { left, arrived } = &mut *clients;
+        if !left.contains_key(&peer) {
+            arrived.push_back(peer);
+            if arrived.len() > REMEMBERED
+                && let Some(first) = arrived.pop_front()
+            {
+                left.remove(&first);
+            }
+        }
+        let (tokens, since) = left.entry(peer).or_insert((self.burst, now));
+        let gained = now.saturating_duration_since(*since).as_secs_f64() * self.per_second;
+        *tokens = (*tokens + gained).min(self.burst);
+        *since = now;
+        let admitted = *tokens >= 1.0;
+        *tokens -= f64::from(u8::from(admitted));
+        admitted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    const HERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
+    const THERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 7));
+
+    fn headers(pairs: &[(header::HeaderName, &str)]) -> HeaderMap {
+        pairs.iter().map(|(name, value)| (name.clone(), value.parse().unwrap())).collect()
+    }
+
+    fn code(
+        access: &Access,
+        scope: Scope,
+        pairs: &[(header::HeaderName, &str)],
+        peer: IpAddr,
+    ) -> Option<Code> {
+        access.allow(scope, &headers(pairs), peer).err().map(|error| error.code)
+    }
+
+    #[test]
+    fn without_tokens_anybody_reads_and_only_this_machine_writes() {
+        let open = Access::new(&Tokens::default());
+        let host = |name| [(header::HOST, name)];
+        assert_eq!(code(&open, Scope::Read, &[], THERE), None);
+        assert_eq!(
+            code(&open, Scope::Write, &host("127.0.0.1:8017"), THERE),
+            Some(Code::Forbidden)
+        );
+        for name in ["127.0.0.1:8017", "localhost", "[::1]:8017", "LOCALHOST:1"] {
+            assert_eq!(code(&open, Scope::Write, &host(name), HERE), None, "{name}");
+        }
+        for name in ["evil.example", "127.0.0.1.evil.example", "", "localhost.evil"] {
+            assert_eq!(
+                code(&open, Scope::Write, &host(name), HERE),
+                Some(Code::Forbidden),
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_page_of_another_origin_cannot_write_through_a_browser_here() {
+        let open = Access::new(&Tokens::default());
+        let from = |origin| [(header::HOST, "localhost:8017"), (header::ORIGIN, origin)];
+        assert_eq!(code(&open, Scope::Write, &from("http://localhost:8017"), HERE), None);
+        for origin in
+            ["http://localhost:9", "https://evil.example", "null", "http://localhost:8017.evil"]
+        {
+            assert_eq!(
+                code(&open, Scope::Write, &from(origin), HERE),
+                Some(Code::Forbidden),
+                "{origin}"
+            );
+        }
+    }
+
+    #[test]
+    fn tokens_are_needed_by_everybody_once_there_is_one() {
+        let access =
+            Access::new(&Tokens { read: vec!["reader".into()], write: vec!["writer".into()] });
+        let with = |value| [(header::AUTHORIZATION, value)];
+        assert_eq!(code(&access, Scope::Open, &[], THERE), None);
+        assert_eq!(code(&access, Scope::Read, &[], HERE), Some(Code::Unauthorized));
+        assert_eq!(code(&access, Scope::Read, &with("Bearer reader"), THERE), None);
+        assert_eq!(
+            code(&access, Scope::Write, &with("Bearer reader"), HERE),
+            Some(Code::Forbidden)
+        );
+        assert_eq!(code(&access, Scope::Write, &with("bearer writer"), THERE), None);
+        assert_eq!(
+            code(&access, Scope::Read, &with("Bearer write"), THERE),
+            Some(Code::Unauthorized)
+        );
+        assert_eq!(
+            code(&access, Scope::Read, &with("Basic reader"), THERE),
+            Some(Code::Unauthorized)
+        );
+    }
+
+    #[test]
+    fn a_client_gets_its_burst_and_then_its_rate() {
+        let rate = Rate::new(10.0, 3);
+        let start = Instant::now();
+        let sent = (0..5).filter(|_| rate.admits(THERE, start)).count();
+        assert_eq!(sent, 3);
+        assert!(rate.admits(THERE, start + Duration::from_millis(101)));
+        assert!(!rate.admits(THERE, start + Duration::from_millis(102)));
+        assert!((0..100).all(|_| rate.admits(HERE, start)));
+    }
+
+    #[test]
+    fn only_so_many_clients_are_remembered() {
+        let rate = Rate::new(1.0, 1);
+        for n in 0..(REMEMBERED as u32 + 500) {
+            rate.admits(IpAddr::V4(std::net::Ipv4Addr::from_bits(0x0b00_0000 + n)), Instant::now());
+        }
+        let clients = rate.clients.lock().unwrap();
+        assert_eq!((clients.left.len(), clients.arrived.len()), (REMEMBERED, REMEMBERED));
+    }
+}

@@ -1,0 +1,309 @@
+//! What the service may do, and how much: settings from four places.
+//!
+//! The embedded default, which is also the documentation, then a file, then the environment, then
+//! flags: each layer is a table laid over the one before. A name that the default does not have
+//! is refused, so that a slip is not taken for a wish.
+//!
+//! # What this module does not know
+//!
+//! Where the file and the flags come from: layers are handed in.
+
+use serde::Deserialize;
+use std::net::SocketAddr;
+use std::time::Duration;
+use toml::{Table, Value};
+
+/// The embedded default, with comments.
+pub const DEFAULT: &str = include_str!("default.toml");
+/// What the names of environment variables begin with.
+pub const PREFIX: &str = "HAPAX_";
+
+/// Everything that can be set. `default.toml` says what each means.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "default.toml documents every field")]
+pub struct Config {
+    pub listen: SocketAddr,
+    pub limits: Limits,
+    pub tokens: Tokens,
+    pub cors: Cors,
+    pub texts: Texts,
+    pub fetch: Fetch,
+    pub log: Log,
+}
+
+/// How much at once, how long, how fast.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "default.toml documents every field")]
+pub struct Limits {
+    pub body_bytes: usize,
+    pub requests: usize,
+    pub connections: usize,
+    pub rate: f64,
+    pub burst: u32,
+    pub request_seconds: u64,
+    pub idle_seconds: u64,
+    pub rows: usize,
+}
+
+impl Limits {
+    /// The longest a request may take.
+    pub const fn request_time(&self) -> Duration {
+        Duration::from_secs(self.request_seconds)
+    }
+
+    /// The longest a client may be silent.
+    pub const fn idle_time(&self) -> Duration {
+        Duration::from_secs(self.idle_seconds)
+    }
+}
+
+/// Who may do what.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "default.toml documents every field")]
+pub struct Tokens {
+    pub read: Vec<String>,
+    pub write: Vec<String>,
+}
+
+/// Which other web pages may call.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "default.toml documents every field")]
+pub struct Cors {
+    pub origins: Vec<String>,
+}
+
+/// Whether texts are kept.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "default.toml documents every field")]
+pub struct Texts {
+    pub max_bytes: u64,
+}
+
+/// What may be fetched, and how politely.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "default.toml documents every field")]
+pub struct Fetch {
+    pub enabled: bool,
+    pub allow: Vec<String>,
+    pub redirects: u32,
+    pub seconds: u64,
+    pub body_bytes: u64,
+    pub delay_seconds: f64,
+    pub robots: bool,
+    pub agent: String,
+}
+
+/// What is logged.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "default.toml documents every field")]
+pub struct Log {
+    pub level: String,
+    pub format: LogFormat,
+}
+
+/// How a line of the log looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// An object a line.
+    Json,
+}
+
+/// Why settings cannot be used. The text names the place and the setting.
+#[derive(Debug, thiserror::Error)]
+#[error("{place}: {what}")]
+pub struct ConfigError {
+    /// The file, the variable, the flag.
+    pub place: String,
+    /// What is wrong there.
+    pub what: String,
+}
+
+/// Settings being gathered, weakest layer first.
+#[derive(Clone, Debug)]
+pub struct Layers(Table);
+
+impl Layers {
+    /// The embedded default.
+    ///
+    /// # Errors
+    ///
+    /// None: a test reads the default.
+    pub fn new() -> Result<Self, ConfigError> {
+        Ok(Self(parse("default settings", DEFAULT)?))
+    }
+
+    /// Lays a file's text over what is there.
+    ///
+    /// # Errors
+    ///
+    /// It is not TOML, or sets what does not exist.
+    pub fn file(&mut self, name: &str, text: &str) -> Result<(), ConfigError> {
+        lay_over(&mut self.0, parse(name, text)?, name, "")
+    }
+
+    /// Lays environment variables over what is there. Variables with other prefixes are left
+    /// alone.
+    ///
+    /// # Errors
+    ///
+    /// A variable sets what does not exist, or not as such a value is written.
+    pub fn environment(
+        &mut self,
+        variables: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<(), ConfigError> {
+        for (name, text) in variables {
+            let Some(path) = name.strip_prefix(PREFIX) else { continue };
+            let path = path.to_ascii_lowercase();
+            self.set(&name, &path.replace("__", "."), &text)?;
+        }
+        Ok(())
+    }
+
+    /// Sets one value by its dotted path, read as what stands there now is.
+    ///
+    /// # Errors
+    ///
+    /// There is no such setting, or the text is no such value.
+    pub fn set(&mut self, place: &str, path: &str, text: &str) -> Result<(), ConfigError> {
+        let error = |what: String| ConfigError { place: place.to_owned(), what };
+        let unknown = || error(format!("there is no setting `{path}`"));
+        let mut table = &mut self.0;
+        let (groups, name) = match path.rsplit_once('.') {
+            Some((groups, name)) => (Some(groups), name),
+            None => (None, path),
+        };
+        for group in groups.into_iter().flat_map(|groups| groups.split('.')) {
+            let inner = table.get_mut(group).and_then(Value::as_table_mut);
+            table = inner.ok_or_else(unknown)?;
+        }
+        let value = table.get_mut(name).filter(|value| !value.is_table()).ok_or_else(unknown)?;
+        let kind = value.type_str();
+        let wrong = || error(format!("`{text}` is no {kind} for `{path}`"));
+        *value = read_like(value, text).ok_or_else(wrong)?;
+        Ok(())
+    }
+
+    /// The settings.
+    ///
+    /// # Errors
+    ///
+    /// A value is of the wrong kind or out of range.
+    pub fn finish(self) -> Result<Config, ConfigError> {
+        let error = |what: String| ConfigError { place: "settings".into(), what };
+        let config: Config =
+            self.0.try_into().map_err(|e: toml::de::Error| error(e.message().to_owned()))?;
+        let Limits { body_bytes, requests, connections, rows, request_seconds, .. } = config.limits;
+        let positive = [
+            ("limits.body_bytes", body_bytes as u64),
+            ("limits.requests", requests as u64),
+            ("limits.connections", connections as u64),
+            ("limits.rows", rows as u64),
+            ("limits.request_seconds", request_seconds),
+            ("limits.idle_seconds", config.limits.idle_seconds),
+        ];
+        match positive.into_iter().find(|(_, value)| *value == 0) {
+            Some((name, _)) => Err(error(format!("`{name}` must be at least 1"))),
+            None if config.tokens.read.iter().chain(&config.tokens.write).any(|t| t.len() < 16) => {
+                Err(error("a token needs at least 16 characters to be hard to guess".into()))
+            }
+            None => Ok(config),
+        }
+    }
+}
+
+fn parse(name: &str, text: &str) -> Result<Table, ConfigError> {
+    let error = |e: toml::de::Error| ConfigError { place: name.to_owned(), what: e.to_string() };
+    text.parse::<Table>().map_err(error)
+}
+
+/// Only what is there already may be set.
+fn lay_over(base: &mut Table, over: Table, place: &str, path: &str) -> Result<(), ConfigError> {
+    for (key, value) in over {
+        let name = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+        match (base.get_mut(&key), value) {
+            (Some(Value::Table(below)), Value::Table(above)) => {
+                lay_over(below, above, place, &name)?;
+            }
+            (Some(below), above) if !below.is_table() => *below = above,
+            (Some(_) | None, _) => {
+                let what = format!("there is no setting `{name}`");
+                return Err(ConfigError { place: place.to_owned(), what });
+            }
+        }
+    }
+    Ok(())
+}
+
+fn read_like(present: &Value, text: &str) -> Option<Value> {
+    Some(match present {
+        Value::String(_) => Value::String(text.to_owned()),
+        Value::Integer(_) => Value::Integer(text.replace('_', "").parse().ok()?),
+        Value::Float(_) => Value::Float(text.parse().ok()?),
+        Value::Boolean(_) => Value::Boolean(text.parse().ok()?),
+        Value::Array(_) => {
+            let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
+            Value::Array(items.map(|item| Value::String(item.to_owned())).collect())
+        }
+        Value::Datetime(_) | Value::Table(_) => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn variables(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+        pairs.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect()
+    }
+
+    #[test]
+    fn each_layer_wins_over_the_one_before_and_leaves_the_rest() {
+        let mut layers = Layers::new().unwrap();
+        layers.file("a.toml", "[limits]\nrows = 7\nrequests = 8").unwrap();
+        let set = [("HAPAX_LIMITS__REQUESTS", "9"), ("PATH", "/bin")];
+        layers.environment(variables(&set)).unwrap();
+        layers.set("--listen", "listen", "127.0.0.1:0").unwrap();
+        let config = layers.finish().unwrap();
+        assert_eq!((config.limits.rows, config.limits.requests), (7, 9));
+        assert_eq!(config.listen.port(), 0);
+        assert_eq!(config.limits.connections, 1024);
+    }
+
+    #[test]
+    fn lists_in_the_environment_are_separated_by_commas() {
+        let mut layers = Layers::new().unwrap();
+        let set = [("HAPAX_TOKENS__WRITE", "0123456789abcdef, fedcba9876543210")];
+        layers.environment(variables(&set)).unwrap();
+        let config = layers.finish().unwrap();
+        assert_eq!(config.tokens.write, ["0123456789abcdef", "fedcba9876543210"]);
+    }
+
+    #[test]
+    fn what_does_not_exist_is_refused_with_its_place() {
+        let mut layers = Layers::new().unwrap();
+        let wrong = layers.file("a.toml", "[limits]\nrow = 7").unwrap_err().to_string();
+        assert_eq!(wrong, "a.toml: there is no setting `limits.row`");
+        let set = variables(&[("HAPAX_LIMITS__ROWS", "many")]);
+        let wrong = layers.environment(set).unwrap_err().to_string();
+        assert_eq!(wrong, "HAPAX_LIMITS__ROWS: `many` is no integer for `limits.rows`");
+        layers.set("--x", "limits.rows", "0").unwrap();
+        assert!(layers.finish().unwrap_err().to_string().contains("at least 1"));
+    }
+
+    #[test]
+    fn a_token_that_can_be_guessed_is_refused() {
+        let mut layers = Layers::new().unwrap();
+        layers.file("a.toml", "[tokens]\nread = ['secret']").unwrap();
+        assert!(layers.finish().unwrap_err().to_string().contains("16 characters"));
+    }
+}

@@ -1,0 +1,235 @@
+//! Everything a client can be told went wrong: one table of codes, statuses and meanings.
+//!
+//! An answer is `{"error": {"code", "message", "request"}}`. The message says what to change.
+//! What only the operator should know, such as paths, is logged with the request's number and
+//! not sent.
+
+use crate::fetch::FetchError;
+use axum::Json;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use hapax::page::PageError;
+use hapax_store::StoreError;
+use serde::Serialize;
+
+/// What kind of failure; the first column of [`TABLE`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the table says what each means")]
+pub enum Code {
+    Invalid,
+    Unauthorized,
+    Forbidden,
+    NotFound,
+    MethodNotAllowed,
+    SlowBody,
+    OtherRecipe,
+    TooLarge,
+    MediaType,
+    NotAPage,
+    AddressRefused,
+    RobotsForbid,
+    TooManyRequests,
+    Internal,
+    FetchFailed,
+    Overloaded,
+    Timeout,
+    Storage,
+    Stopping,
+}
+
+/// Code, name on the wire, status, meaning.
+pub const TABLE: [(Code, &str, u16, &str); 19] = [
+    (Code::Invalid, "invalid", 400, "the request cannot be read; the message says where"),
+    (Code::Unauthorized, "unauthorized", 401, "a bearer token is needed, or this one is unknown"),
+    (Code::Forbidden, "forbidden", 403, "the token, or the place you call from, may not do this"),
+    (Code::NotFound, "not_found", 404, "there is no such page, group or path"),
+    (Code::MethodNotAllowed, "method_not_allowed", 405, "the path exists, but not this method"),
+    (Code::SlowBody, "slow_body", 408, "the body did not arrive in time"),
+    (
+        Code::OtherRecipe,
+        "other_recipe",
+        409,
+        "a fingerprint of another recipe than the repository's",
+    ),
+    (Code::TooLarge, "too_large", 413, "the body or the line is longer than allowed"),
+    (Code::MediaType, "media_type", 415, "the body is not of the type this path takes"),
+    (Code::NotAPage, "not_a_page", 422, "what was given or fetched is neither HTML nor text"),
+    (
+        Code::AddressRefused,
+        "address_refused",
+        422,
+        "an address that is not fetched: not http(s), or not public",
+    ),
+    (
+        Code::RobotsForbid,
+        "robots_forbid",
+        422,
+        "the site's robots.txt forbids fetching this address",
+    ),
+    (
+        Code::TooManyRequests,
+        "too_many_requests",
+        429,
+        "your rate limit is reached; wait for Retry-After seconds",
+    ),
+    (Code::Internal, "internal", 500, "our fault; the log has the request's number"),
+    (Code::FetchFailed, "fetch_failed", 502, "the other server did not give the page"),
+    (Code::Overloaded, "overloaded", 503, "too much at once; try again after Retry-After seconds"),
+    (Code::Timeout, "timeout", 503, "it took too long; a write may still have been done"),
+    (Code::Storage, "storage", 503, "the repository cannot be read or written; the log says why"),
+    (Code::Stopping, "stopping", 503, "the service is shutting down"),
+];
+
+impl Code {
+    fn row(self) -> (&'static str, StatusCode) {
+        let row = TABLE.iter().find(|(code, ..)| *code == self);
+        let (name, status) = row.map_or(("internal", 500), |(_, name, status, _)| (*name, *status));
+        (name, StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR))
+    }
+
+    /// The name on the wire.
+    pub fn name(self) -> &'static str {
+        self.row().0
+    }
+
+    /// The HTTP status.
+    pub fn status(self) -> StatusCode {
+        self.row().1
+    }
+}
+
+/// A failure on its way to a client.
+#[derive(Debug)]
+pub struct ApiError {
+    /// Its kind.
+    pub code: Code,
+    /// For the client.
+    pub message: String,
+    /// For the log.
+    pub hidden: Option<String>,
+}
+
+impl ApiError {
+    /// With a message for the client.
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), hidden: None }
+    }
+
+    /// A request that cannot be read.
+    pub fn invalid(message: impl Into<String>) -> Self {
+        Self::new(Code::Invalid, message)
+    }
+
+    /// Something of ours failed: the client learns no more than that.
+    pub fn internal(hidden: impl Into<String>) -> Self {
+        let message = "the service failed at this request; its operator finds more in the log";
+        Self { hidden: Some(hidden.into()), ..Self::new(Code::Internal, message) }
+    }
+
+    /// There is too much to do.
+    pub fn overloaded() -> Self {
+        Self::new(Code::Overloaded, "the service is at its limit; try again in a second")
+    }
+
+    /// As it is sent, also as a line of a batch.
+    pub fn wire(&self) -> Wire<'_> {
+        Wire { code: self.code.name(), message: &self.message, request: None }
+    }
+
+    /// Tells the log what the client is not told.
+    pub fn log(&self) {
+        if let Some(hidden) = &self.hidden {
+            tracing::error!(code = self.code.name(), "{hidden}");
+        }
+    }
+}
+
+/// An error as clients see it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Wire<'a> {
+    /// From the table.
+    pub code: &'a str,
+    /// What to change.
+    pub message: &'a str,
+    /// The request's number, for the log.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request: Option<&'a str>,
+}
+
+/// The envelope of an error.
+#[derive(Clone, Debug, Serialize)]
+pub struct Envelope<'a> {
+    /// What went wrong.
+    pub error: Wire<'a>,
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        self.log();
+        let mut response =
+            (self.code.status(), Json(Envelope { error: self.wire() })).into_response();
+        let headers = response.headers_mut();
+        if matches!(self.code, Code::TooManyRequests | Code::Overloaded) {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        if self.code == Code::Unauthorized {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        response
+    }
+}
+
+impl From<StoreError> for ApiError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::BadUrl { .. } => Self::invalid(error.to_string()),
+            other => {
+                let message = "the repository cannot be used; its operator finds more in the log";
+                Self { hidden: Some(other.to_string()), ..Self::new(Code::Storage, message) }
+            }
+        }
+    }
+}
+
+impl From<PageError> for ApiError {
+    fn from(error: PageError) -> Self {
+        Self::new(Code::NotAPage, error.to_string())
+    }
+}
+
+impl From<FetchError> for ApiError {
+    fn from(error: FetchError) -> Self {
+        let code = match &error {
+            FetchError::Refused { .. } | FetchError::NotAnAddress { .. } => Code::AddressRefused,
+            FetchError::Robots { .. } => Code::RobotsForbid,
+            FetchError::TooManyRedirects { .. }
+            | FetchError::TooLong { .. }
+            | FetchError::Status { .. }
+            | FetchError::Failed { .. } => Code::FetchFailed,
+        };
+        Self::new(code, error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_is_in_the_table_once_and_in_the_order_of_its_status() {
+        let names: std::collections::BTreeSet<&str> = TABLE.iter().map(|row| row.1).collect();
+        assert_eq!(names.len(), TABLE.len());
+        assert!(TABLE.is_sorted_by_key(|row| row.2));
+        for (code, name, status, _) in TABLE {
+            assert_eq!((code.name(), code.status().as_u16()), (name, status));
+        }
+    }
+
+    #[test]
+    fn a_path_of_the_server_is_logged_and_not_sent() {
+        let folder = std::path::PathBuf::from("/secret/place");
+        let error = ApiError::from(StoreError::InUse { folder });
+        assert!(!error.message.contains("secret"));
+        assert!(error.hidden.as_ref().is_some_and(|text| text.contains("secret")));
+    }
+}

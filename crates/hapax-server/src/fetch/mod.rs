@@ -1,0 +1,352 @@
+//! Fetching pages of strangers, safely and politely.
+//!
+//! Safe: only http and https; every address is checked after its name was resolved and the
+//! connection goes to the checked numbers; redirects are followed here, one by one, so each
+//! target is checked alike; time, headers, body and unpacked body are limited; no proxy of the
+//! environment, no cookies, no credentials.
+//!
+//! Polite: one connection to a host at a time, a pause between two requests, robots.txt asked
+//! first unless the operator says otherwise.
+//!
+//! # Reading order
+//!
+//! [`ranges`] says which addresses are public, [`robots`] what a site allows; this module makes
+//! the requests. It blocks: whoever waits calls it from a thread for that.
+
+pub mod list;
+pub mod ranges;
+pub mod robots;
+
+use crate::config;
+use ranges::Allowed;
+pub use ranges::RangeError;
+use robots::Robots;
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use ureq::http::Uri;
+use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
+use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
+use url::Url;
+
+/// Bytes of a response's headers.
+const HEADER_BYTES: usize = 64 * 1024;
+/// Hosts remembered; those at rest are forgotten when there are more.
+const HOSTS: usize = 10_000;
+/// How long a robots.txt holds.
+const ROBOTS_AGE: Duration = Duration::from_secs(24 * 3600);
+
+/// A page that was fetched.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fetched {
+    /// Each redirect: from where to where.
+    pub redirects: Vec<(String, String)>,
+    /// Where the page was at last.
+    pub url: String,
+    /// Its type, as the server said.
+    pub content_type: Option<String>,
+    /// Its `Content-Language`.
+    pub language: Option<String>,
+    /// Its bytes, unpacked.
+    pub body: Vec<u8>,
+}
+
+/// Why there is no page.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FetchError {
+    /// It cannot be fetched as a page.
+    #[error("`{url}` is no http or https address")]
+    NotAnAddress {
+        /// The address.
+        url: String,
+    },
+    /// Its host is not public.
+    #[error(
+        "{url} is not fetched: its host is no public address; the operator may allow it in fetch.allow"
+    )]
+    Refused {
+        /// The address.
+        url: String,
+    },
+    /// The site does not want it.
+    #[error("{url} is not fetched: the site's robots.txt forbids it")]
+    Robots {
+        /// The address.
+        url: String,
+    },
+    /// It leads on and on.
+    #[error("{url} redirects more than {most} times")]
+    TooManyRedirects {
+        /// The first address.
+        url: String,
+        /// How many are followed.
+        most: u32,
+    },
+    /// It is too long.
+    #[error("{url} is longer than {most} bytes")]
+    TooLong {
+        /// The address.
+        url: String,
+        /// How many are read.
+        most: u64,
+    },
+    /// The server answered something else.
+    #[error("{url} was answered with status {status}")]
+    Status {
+        /// The address.
+        url: String,
+        /// The status.
+        status: u16,
+    },
+    /// No answer.
+    #[error("{url} was not fetched: {why}")]
+    Failed {
+        /// The address.
+        url: String,
+        /// What happened.
+        why: String,
+    },
+}
+
+/// Names to numbers, of which only those that may be connected to come out.
+#[derive(Debug)]
+struct CheckedResolver(Arc<Allowed>);
+
+impl Resolver for CheckedResolver {
+    fn resolve(
+        &self,
+        uri: &Uri,
+        config: &ureq::config::Config,
+        timeout: NextTimeout,
+    ) -> Result<ResolvedSocketAddrs, ureq::Error> {
+        let all = DefaultResolver::default().resolve(uri, config, timeout)?;
+        let mut admitted = self.empty();
+        for address in all.iter().filter(|address| self.0.admits(address.ip())) {
+            admitted.push(*address);
+        }
+        match admitted.is_empty() {
+            true => Err(ureq::Error::Other(Box::new(NotPublic))),
+            false => Ok(admitted),
+        }
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("not a public address")]
+struct NotPublic;
+
+#[derive(Debug, Default)]
+struct Host {
+    last: Option<Instant>,
+    robots: Option<(Instant, Robots)>,
+}
+
+/// Fetches pages. Share it: it remembers when it last asked a host.
+#[derive(Debug)]
+pub struct Fetcher {
+    agent: ureq::Agent,
+    allowed: Arc<Allowed>,
+    settings: config::Fetch,
+    hosts: Mutex<BTreeMap<String, Arc<Mutex<Host>>>>,
+}
+
+impl Fetcher {
+    /// With these settings.
+    ///
+    /// # Errors
+    ///
+    /// A range of addresses cannot be read.
+    pub fn new(settings: &config::Fetch) -> Result<Self, RangeError> {
+        let allowed = Arc::new(Allowed::new(&settings.allow)?);
+        let config = ureq::Agent::config_builder()
+            .proxy(None)
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .http_status_as_error(false)
+            .max_response_header_size(HEADER_BYTES)
+            .max_idle_connections(0)
+            .user_agent(settings.agent.as_str())
+            .accept("text/html,application/xhtml+xml,text/plain;q=0.8,*/*;q=0.1")
+            .build();
+        let resolver = CheckedResolver(allowed.clone());
+        let agent = ureq::Agent::with_parts(config, DefaultConnector::default(), resolver);
+        Ok(Self { agent, allowed, settings: settings.clone(), hosts: Mutex::default() })
+    }
+
+    /// Fetches a page, following redirects.
+    ///
+    /// # Errors
+    ///
+    /// See [`FetchError`].
+    pub fn fetch(&self, first: &str) -> Result<Fetched, FetchError> {
+        let deadline = Instant::now() + Duration::from_secs(self.settings.seconds);
+        let mut url = parse(first)?;
+        let mut redirects = Vec::new();
+        for _ in 0..=self.settings.redirects {
+            let host = self.host(&url);
+            // One connection to a host: whoever else wants it waits here.
+            let mut host = host.lock().unwrap_or_else(PoisonError::into_inner);
+            self.obey_robots(&url, &mut host, deadline)?;
+            self.pause(&mut host, deadline, &url)?;
+            let mut response = self.get(&url, deadline)?;
+            host.last = Some(Instant::now());
+            let header = |name: &str| -> Option<String> {
+                Some(response.headers().get(name)?.to_str().ok()?.to_owned())
+            };
+            let status = response.status();
+            if status.is_redirection()
+                && let Some(target) = header("location")
+            {
+                let target = url.join(&target);
+                let next = target.map_err(|_| FetchError::NotAnAddress { url: url.to_string() })?;
+                let next = parse(next.as_str())?;
+                redirects.push((url.to_string(), next.to_string()));
+                url = next;
+                continue;
+            }
+            if !status.is_success() {
+                return Err(FetchError::Status { url: url.into(), status: status.as_u16() });
+            }
+            let (content_type, language) = (header("content-type"), header("content-language"));
+            let body = self.read(&url, &mut response, self.settings.body_bytes)?;
+            return Ok(Fetched { redirects, url: url.into(), content_type, language, body });
+        }
+        Err(FetchError::TooManyRedirects { url: first.to_owned(), most: self.settings.redirects })
+    }
+
+    fn host(&self, url: &Url) -> Arc<Mutex<Host>> {
+        let mut hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
+        if hosts.len() > HOSTS {
+            hosts.retain(|_, host| Arc::strong_count(host) > 1);
+        }
+        let name = format!(
+            "{}:{}",
+            url.host_str().unwrap_or_default(),
+            url.port_or_known_default().unwrap_or(0)
+        );
+        hosts.entry(name).or_default().clone()
+    }
+
+    fn obey_robots(&self, url: &Url, host: &mut Host, deadline: Instant) -> Result<(), FetchError> {
+        if !self.settings.robots {
+            return Ok(());
+        }
+        if host.robots.as_ref().is_none_or(|(since, _)| since.elapsed() > ROBOTS_AGE) {
+            let robots = self.ask_robots(url, deadline)?;
+            host.last = Some(Instant::now());
+            host.robots = Some((Instant::now(), robots));
+        }
+        let path = &url[url::Position::BeforePath..url::Position::AfterQuery];
+        match &host.robots {
+            Some((_, robots)) if !robots.allows(path) => {
+                Err(FetchError::Robots { url: url.to_string() })
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    fn ask_robots(&self, url: &Url, deadline: Instant) -> Result<Robots, FetchError> {
+        let mut at = url
+            .join("/robots.txt")
+            .map_err(|_| FetchError::NotAnAddress { url: url.to_string() })?;
+        for _ in 0..=self.settings.redirects {
+            let mut response = match self.get(&at, deadline) {
+                Ok(response) => response,
+                Err(refused @ FetchError::Refused { .. }) => return Err(refused),
+                Err(_) => return Ok(Robots::closed()),
+            };
+            let status = response.status().as_u16();
+            match status {
+                200..=299 => {
+                    // A file that is too long is read as far as it is looked at.
+                    let mut bytes = Vec::new();
+                    let reader = response.body_mut().as_reader().take(robots::MOST_BYTES as u64);
+                    if { reader }.read_to_end(&mut bytes).is_err() {
+                        return Ok(Robots::closed());
+                    }
+                    let product = self.settings.agent.split(['/', ' ']).next().unwrap_or_default();
+                    return Ok(Robots::parse(&String::from_utf8_lossy(&bytes), product));
+                }
+                300..=399 => {
+                    let target = response.headers().get("location").and_then(|v| v.to_str().ok());
+                    match target.and_then(|target| at.join(target).ok()) {
+                        Some(next) => at = parse(next.as_str())?,
+                        None => return Ok(Robots::open()),
+                    }
+                }
+                400..=499 => return Ok(Robots::open()),
+                _ => return Ok(Robots::closed()),
+            }
+        }
+        Ok(Robots::open())
+    }
+
+    fn pause(&self, host: &mut Host, deadline: Instant, url: &Url) -> Result<(), FetchError> {
+        let asked = host.robots.as_ref().and_then(|(_, robots)| robots.delay).unwrap_or_default();
+        let delay =
+            Duration::from_secs_f64(self.settings.delay_seconds.clamp(0.0, 3600.0)).max(asked);
+        let Some(last) = host.last else { return Ok(()) };
+        let until = last + delay;
+        if until > deadline {
+            let why = "its host was asked a moment ago; try again later".into();
+            return Err(FetchError::Failed { url: url.to_string(), why });
+        }
+        std::thread::sleep(until.saturating_duration_since(Instant::now()));
+        Ok(())
+    }
+
+    fn get(
+        &self,
+        url: &Url,
+        deadline: Instant,
+    ) -> Result<ureq::http::Response<ureq::Body>, FetchError> {
+        // Numbers need no resolving, and are refused before anything is sent.
+        let number = match url.host() {
+            Some(url::Host::Ipv4(address)) => Some(IpAddr::V4(address)),
+            Some(url::Host::Ipv6(address)) => Some(IpAddr::V6(address)),
+            Some(url::Host::Domain(_)) | None => None,
+        };
+        let refused = || FetchError::Refused { url: url.to_string() };
+        if number.is_some_and(|number| !self.allowed.admits(number)) {
+            return Err(refused());
+        }
+        let left = deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
+        let request = self.agent.get(url.as_str()).config().timeout_global(Some(left)).build();
+        request.call().map_err(|error| match error {
+            ureq::Error::Other(other) if other.is::<NotPublic>() => refused(),
+            other => FetchError::Failed { url: url.to_string(), why: other.to_string() },
+        })
+    }
+
+    fn read(
+        &self,
+        url: &Url,
+        response: &mut ureq::http::Response<ureq::Body>,
+        most: u64,
+    ) -> Result<Vec<u8>, FetchError> {
+        let mut bytes = Vec::new();
+        let read = response.body_mut().as_reader().take(most + 1).read_to_end(&mut bytes);
+        match read {
+            Ok(read) if read as u64 > most => {
+                Err(FetchError::TooLong { url: url.to_string(), most })
+            }
+            Ok(_) => Ok(bytes),
+            Err(error) => Err(FetchError::Failed { url: url.to_string(), why: error.to_string() }),
+        }
+    }
+}
+
+/// Only http and https, without credentials and fragment.
+fn parse(text: &str) -> Result<Url, FetchError> {
+    let wrong = || FetchError::NotAnAddress { url: text.chars().take(200).collect() };
+    let mut url = Url::parse(text).map_err(|_| wrong())?;
+    let plain = url.username().is_empty() && url.password().is_none();
+    if !matches!(url.scheme(), "http" | "https") || !url.has_host() || !plain {
+        return Err(wrong());
+    }
+    url.set_fragment(None);
+    Ok(url)
+}

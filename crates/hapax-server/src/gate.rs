@@ -1,0 +1,178 @@
+//! What every request passes on its way to a route, and every answer on its way back.
+//!
+//! Outside the routes ([`around`]): a number for the request, the client's rate, the headers that
+//! keep browsers from doing more than they should. Around each route ([`gate`]): leave, room,
+//! time, counting, and a net under panics.
+
+use crate::access::Scope;
+use crate::error::{ApiError, Code};
+use crate::metrics::RouteMetrics;
+use crate::state::Service;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use futures_util::FutureExt;
+use http_body_util::BodyExt;
+use std::net::IpAddr;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+/// Only what came with the page may run in it, and nobody may frame it.
+pub const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; \
+    style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; \
+    form-action 'none'; frame-ancestors 'none'";
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// Who sent a request.
+#[derive(Clone, Copy, Debug)]
+pub struct Peer(pub IpAddr);
+
+/// How a route uses time and room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// Answered at once, also under overload: health and numbers.
+    Probe,
+    /// Answered within the time a request may take.
+    Plain,
+    /// Goes on for as long as the client likes; times out only when nothing moves.
+    Stream,
+}
+
+/// What the gate knows of a route.
+#[derive(Clone, Debug)]
+pub struct Guard {
+    /// Shared state.
+    pub service: Arc<Service>,
+    /// Leave needed.
+    pub scope: Scope,
+    /// Time and room.
+    pub pace: Pace,
+    /// Its counters.
+    pub metrics: RouteMetrics,
+}
+
+/// Around each route.
+pub async fn gate(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
+    let service = &guard.service;
+    let start = Instant::now();
+    let response = match enter(&guard, request, next).await {
+        Ok(response) => response,
+        Err(error) => error.into_response(),
+    };
+    service.metrics.answered(&guard.metrics, response.status().as_u16(), start.elapsed());
+    response
+}
+
+async fn enter(guard: &Guard, request: Request, next: Next) -> Result<Response, ApiError> {
+    let service = &guard.service;
+    let peer = request.extensions().get::<Peer>().map_or(IpAddr::from([0, 0, 0, 0]), |peer| peer.0);
+    service.access.allow(guard.scope, request.headers(), peer)?;
+    let permit = match guard.pace {
+        Pace::Probe => None,
+        Pace::Plain | Pace::Stream => {
+            let free = service.in_flight.clone().try_acquire_owned();
+            Some(free.map_err(|_| ApiError::overloaded())?)
+        }
+    };
+    service.metrics.in_flight.inc();
+    let caught = AssertUnwindSafe(next.run(request)).catch_unwind();
+    let done = match guard.pace {
+        Pace::Stream => Ok(caught.await),
+        Pace::Probe | Pace::Plain => {
+            tokio::time::timeout(service.config.limits.request_time(), caught).await
+        }
+    };
+    service.metrics.in_flight.dec();
+    match done {
+        Ok(Ok(response)) if guard.pace == Pace::Stream => Ok(response.map(|body| {
+            // The room is taken until the last byte has gone.
+            Body::new(body.map_frame(move |frame| {
+                let _held = &permit;
+                frame
+            }))
+        })),
+        Ok(Ok(response)) => Ok(response),
+        Ok(Err(_)) => Err(ApiError::internal("a request panicked")),
+        Err(_) => {
+            let seconds = service.config.limits.request_seconds;
+            let message = format!("not done within {seconds} seconds; a write may still be done");
+            Err(ApiError::new(Code::Timeout, message))
+        }
+    }
+}
+
+static LAST: AtomicU64 = AtomicU64::new(0);
+
+/// Around everything, unknown paths included.
+pub async fn around<F>(service: &Service, peer: IpAddr, mut request: Request, run: F) -> Response
+where
+    F: AsyncFnOnce(Request) -> Response,
+{
+    let start = Instant::now();
+    let number = LAST.fetch_add(1, Ordering::Relaxed) + 1;
+    request.extensions_mut().insert(Peer(peer));
+    let debug = tracing::enabled!(target: "hapax::request", tracing::Level::DEBUG);
+    let told = debug.then(|| (request.method().clone(), request.uri().path().to_owned()));
+    let origin = request.headers().get(header::ORIGIN).cloned();
+    let allowed = origin.filter(|origin| is_allowed(service, origin));
+    let preflight = request.method() == Method::OPTIONS && allowed.is_some();
+    let mut response = if preflight {
+        StatusCode::NO_CONTENT.into_response()
+    } else if service.rate.admits(peer, start) {
+        run(request).await
+    } else {
+        ApiError::new(Code::TooManyRequests, "too many requests from your address").into_response()
+    };
+    if response.status().is_server_error() {
+        tracing::error!(target: "hapax::request", request = number, status = response.status().as_u16(), "failed");
+    }
+    if let Some((method, path)) = told {
+        let micros = start.elapsed().as_micros() as u64;
+        let status = response.status().as_u16();
+        tracing::debug!(target: "hapax::request", request = number, %peer, %method, path, status, micros, "answered");
+    }
+    let headers = response.headers_mut();
+    headers.insert(REQUEST_ID, HeaderValue::from(number));
+    let fixed = [
+        (header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY_POLICY),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    ];
+    for (name, value) in fixed {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    if let Some(origin) = allowed {
+        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+        headers.insert(header::VARY, HeaderValue::from_static("origin"));
+        headers.insert(
+            HeaderName::from_static("cross-origin-resource-policy"),
+            HeaderValue::from_static("cross-origin"),
+        );
+        if preflight {
+            let methods = HeaderValue::from_static("GET, POST, PUT, DELETE");
+            headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, methods);
+            let names = HeaderValue::from_static("authorization, content-type");
+            headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, names);
+        }
+    }
+    response
+}
+
+fn is_allowed(service: &Service, origin: &HeaderValue) -> bool {
+    service.config.cors.origins.iter().any(|allowed| allowed.as_bytes() == origin.as_bytes())
+}
+
+/// A body made of what a channel brings.
+pub fn body_of(receiver: tokio::sync::mpsc::Receiver<Bytes>) -> Body {
+    Body::from_stream(futures_util::stream::unfold(receiver, async |mut receiver| {
+        let bytes = receiver.recv().await?;
+        Some((Ok::<_, std::convert::Infallible>(bytes), receiver))
+    }))
+}

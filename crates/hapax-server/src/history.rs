@@ -1,0 +1,108 @@
+//! Counters over time, for the charts: an hour of samples in a ring.
+//!
+//! A sample is what happened since the one before, so that a chart needs no arithmetic.
+
+use crate::metrics::Latencies;
+use crate::state::Service;
+use serde::Serialize;
+use std::collections::VecDeque;
+use std::sync::atomic::Ordering;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// Time between samples.
+pub const EVERY: Duration = Duration::from_secs(2);
+/// Samples kept: an hour.
+const SAMPLES: usize = 1800;
+
+/// One moment.
+#[derive(Clone, Debug, Serialize)]
+pub struct Sample {
+    /// Seconds since 1970.
+    pub time: f64,
+    /// Pages with content.
+    pub pages: u64,
+    /// Groups.
+    pub groups: u64,
+    /// Share of the pages with content that another page stands for, 0 to 1.
+    pub duplicates: f64,
+    /// Requests answered a second.
+    pub requests: f64,
+    /// Pages judged a second.
+    pub judged: f64,
+    /// Share of them that tier 1 answered; none when none was recorded.
+    pub tier_1: Option<f64>,
+    /// Half of the requests took at most this, in milliseconds.
+    pub p50: Option<f64>,
+    /// All but one in a hundred took at most this.
+    pub p99: Option<f64>,
+}
+
+struct Before {
+    at: Instant,
+    answered: u64,
+    judged: u64,
+    by_winner: u64,
+    latencies: [u64; 128],
+}
+
+/// The ring.
+#[derive(Default)]
+pub struct History {
+    samples: Mutex<VecDeque<Sample>>,
+    before: Mutex<Option<Before>>,
+}
+
+impl std::fmt::Debug for History {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("History")
+    }
+}
+
+impl History {
+    /// The samples after a time, oldest first.
+    pub fn since(&self, time: f64) -> Vec<Sample> {
+        let samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
+        samples.iter().filter(|sample| sample.time > time).cloned().collect()
+    }
+
+    /// Takes a sample.
+    pub fn sample(&self, service: &Service) {
+        let Ok(stats) = service.repository.stats() else { return };
+        let judged = service.metrics.judged_so_far();
+        let tier = |name: &str| judged.tiers.get(name).copied().unwrap_or(0);
+        let now = Before {
+            at: Instant::now(),
+            answered: service.metrics.answered.load(Ordering::Relaxed),
+            judged: judged.kinds.values().sum(),
+            by_winner: tier("winner"),
+            latencies: service.metrics.latencies.counts(),
+        };
+        let mut before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(last) = before.replace(now) else { return };
+        let Some(now) = &*before else { return };
+        let seconds = (now.at - last.at).as_secs_f64().max(1e-3);
+        let judged = now.judged.saturating_sub(last.judged);
+        let pages = stats.with_content;
+        let sample = Sample {
+            time: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64(),
+            pages,
+            groups: stats.groups,
+            duplicates: match pages {
+                0 => 0.0,
+                _ => pages.saturating_sub(stats.groups) as f64 / pages as f64,
+            },
+            requests: now.answered.saturating_sub(last.answered) as f64 / seconds,
+            judged: judged as f64 / seconds,
+            tier_1: (judged > 0)
+                .then(|| now.by_winner.saturating_sub(last.by_winner) as f64 / judged as f64),
+            p50: Latencies::quantile(&last.latencies, &now.latencies, 0.5),
+            p99: Latencies::quantile(&last.latencies, &now.latencies, 0.99),
+        };
+        let mut samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
+        if samples.len() == SAMPLES {
+            samples.pop_front();
+        }
+        samples.push_back(sample);
+    }
+}

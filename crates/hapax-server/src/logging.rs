@@ -1,0 +1,27 @@
+//! The log: lines on standard error, for people or for programs.
+//!
+//! `info` tells of starting, stopping and failures; `debug` adds a line for each request, with its
+//! number, which clients are given as `X-Request-Id`.
+
+use crate::config::{Log, LogFormat};
+use tracing_subscriber::EnvFilter;
+
+/// Starts logging. The first call in a process counts.
+///
+/// # Errors
+///
+/// The level cannot be read.
+pub fn start(log: &Log) -> Result<(), crate::ConfigError> {
+    let filter = EnvFilter::try_new(&log.level).map_err(|error| crate::ConfigError {
+        place: "log.level".into(),
+        what: error.to_string(),
+    })?;
+    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let lines = lines.with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()));
+    // A second subscriber is refused; the first one stays.
+    let _ = match log.format {
+        LogFormat::Text => lines.try_init(),
+        LogFormat::Json => lines.json().flatten_event(true).try_init(),
+    };
+    Ok(())
+}

@@ -1,0 +1,308 @@
+//! What happened, counted: for Prometheus, and for the charts of the web page.
+//!
+//! Counters are atomics of our own, because the charts need what the exporter's types do not
+//! give back: quantiles, and differences between two moments. Labels are routes, verdicts and
+//! tiers, never addresses.
+
+use crate::wire::{kind_name, tier_name};
+use hapax::group::live::{Kind, Tier, Verdict};
+use hapax_store::{GroupSizes, Stats};
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::{Registry, Unit};
+use std::array::from_fn;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+type Labels = Vec<(&'static str, String)>;
+
+const KINDS: [Kind; 8] = [
+    Kind::New,
+    Kind::Exact,
+    Kind::Near,
+    Kind::Related,
+    Kind::Redirect,
+    Kind::Cycle,
+    Kind::Empty,
+    Kind::Awaited,
+];
+const TIERS: [Tier; 3] = [Tier::None, Tier::Winner, Tier::Index];
+/// Distances told apart, 0 and up; farther ones count as the last.
+const DISTANCES: usize = 17;
+/// Latencies are counted by quarters of a doubling, from a microsecond to an hour.
+const STEPS_PER_DOUBLING: f64 = 4.0;
+const STEPS: usize = 128;
+
+/// How long requests took, so that quantiles of any span can be told.
+#[derive(Debug)]
+pub struct Latencies([AtomicU64; STEPS]);
+
+impl Default for Latencies {
+    fn default() -> Self {
+        Self(from_fn(|_| AtomicU64::new(0)))
+    }
+}
+
+impl Latencies {
+    fn record(&self, took: Duration) {
+        let micros = took.as_secs_f64() * 1e6;
+        let step = (micros.max(1.0).log2() * STEPS_PER_DOUBLING) as usize;
+        self.0[step.min(STEPS - 1)].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The counts so far.
+    pub fn counts(&self) -> [u64; STEPS] {
+        from_fn(|step| self.0[step].load(Ordering::Relaxed))
+    }
+
+    /// A quantile of what came between two counts, in milliseconds; an upper bound of its step.
+    pub fn quantile(before: &[u64; STEPS], after: &[u64; STEPS], share: f64) -> Option<f64> {
+        let counts: [u64; STEPS] = from_fn(|step| after[step].saturating_sub(before[step]));
+        let all: u64 = counts.iter().sum();
+        let rank = ((all as f64 * share).ceil() as u64).max(1);
+        let mut seen = 0;
+        let step = counts.iter().position(|count| {
+            seen += count;
+            seen >= rank
+        })?;
+        Some(((step + 1) as f64 / STEPS_PER_DOUBLING).exp2() / 1e3)
+    }
+}
+
+/// All counters.
+#[derive(Debug)]
+pub struct Metrics {
+    registry: Registry,
+    requests: Family<Labels, Counter>,
+    seconds: Family<Labels, Histogram, fn() -> Histogram>,
+    /// Requests being worked on.
+    pub in_flight: Gauge,
+    totals: [Gauge; 8],
+    sizes: Family<Labels, Gauge>,
+    pages: Counter,
+    kinds: [AtomicU64; KINDS.len()],
+    verdicts: Family<Labels, Counter>,
+    tiers: [AtomicU64; TIERS.len()],
+    tiers_shown: Family<Labels, Counter>,
+    distances: [AtomicU64; DISTANCES],
+    /// Requests answered.
+    pub answered: AtomicU64,
+    /// How long they took.
+    pub latencies: Latencies,
+}
+
+const TOTALS: [(&str, &str); 8] = [
+    ("pages", "Pages with an address"),
+    ("pages_with_content", "Pages with content"),
+    ("groups", "Groups"),
+    ("events", "Number of the last event"),
+    ("commits", "Commits since the repository was created"),
+    ("index_bytes", "Bytes of the index in memory"),
+    ("file_bytes", "Bytes of the store's file"),
+    ("fsyncs", "Times the store's file was synced since it was opened"),
+];
+
+impl Default for Metrics {
+    fn default() -> Self {
+        let mut registry = Registry::with_prefix("hapax");
+        let requests = Family::default();
+        registry.register("requests", "Requests by route and status", requests.clone());
+        // From 50 microseconds to 26 seconds.
+        let buckets: fn() -> Histogram =
+            || Histogram::new((0..20).map(|step| 5e-5 * 2f64.powi(step)));
+        let seconds = Family::new_with_constructor(buckets);
+        let help = "Time to answer by route";
+        registry.register_with_unit("request_duration", help, Unit::Seconds, seconds.clone());
+        let in_flight = Gauge::default();
+        registry.register("requests_in_flight", "Requests being worked on", in_flight.clone());
+        let totals: [Gauge; 8] = Default::default();
+        for ((name, help), gauge) in TOTALS.iter().zip(&totals) {
+            registry.register(*name, *help, gauge.clone());
+        }
+        let sizes = Family::default();
+        let help = "Groups by members: at least this many, fewer than twice as many";
+        registry.register("groups_by_members", help, sizes.clone());
+        let pages = Counter::default();
+        registry.register("pages_judged", "Pages observed or checked", pages.clone());
+        let verdicts = Family::default();
+        registry.register("verdicts", "Verdicts by kind", verdicts.clone());
+        let tiers_shown = Family::default();
+        let help = "Verdicts by tier: `winner` is tier 1, which searched no index";
+        registry.register("tiers", help, tiers_shown.clone());
+        Self {
+            registry,
+            requests,
+            seconds,
+            in_flight,
+            totals,
+            sizes,
+            pages,
+            kinds: from_fn(|_| AtomicU64::new(0)),
+            verdicts,
+            tiers: from_fn(|_| AtomicU64::new(0)),
+            tiers_shown,
+            distances: from_fn(|_| AtomicU64::new(0)),
+            answered: AtomicU64::new(0),
+            latencies: Latencies::default(),
+        }
+    }
+}
+
+/// Counters of one route, found once.
+#[derive(Clone, Debug)]
+pub struct RouteMetrics {
+    path: &'static str,
+    method: &'static str,
+    ok: Counter,
+    seconds: Histogram,
+}
+
+impl Metrics {
+    /// The counters of a route.
+    pub fn route(&self, method: &'static str, path: &'static str) -> RouteMetrics {
+        let ok = self.requests.get_or_create_owned(&labels(method, path, 200));
+        let by_path = vec![("method", method.to_owned()), ("path", path.to_owned())];
+        let seconds = self.seconds.get_or_create_owned(&by_path);
+        RouteMetrics { path, method, ok, seconds }
+    }
+
+    /// A request was answered.
+    pub fn answered(&self, route: &RouteMetrics, status: u16, took: Duration) {
+        match status {
+            200 => route.ok.inc(),
+            _ => self.requests.get_or_create(&labels(route.method, route.path, status)).inc(),
+        };
+        route.seconds.observe(took.as_secs_f64());
+        self.answered.fetch_add(1, Ordering::Relaxed);
+        self.latencies.record(took);
+    }
+
+    /// A page was judged.
+    pub fn judged(&self, verdict: &Verdict) {
+        self.pages.inc();
+        let add = |counters: &[AtomicU64], place: Option<usize>| {
+            if let Some(counter) = place.and_then(|place| counters.get(place)) {
+                counter.fetch_add(1, Ordering::Relaxed);
+            }
+        };
+        add(&self.kinds, KINDS.iter().position(|kind| *kind == verdict.kind));
+        add(&self.tiers, TIERS.iter().position(|tier| *tier == verdict.tier));
+        let distance = verdict.likeness.map(|likeness| usize::from(likeness.distance));
+        add(&self.distances, distance.map(|distance| distance.min(DISTANCES - 1)));
+    }
+
+    /// Pages judged by kind, tier and distance, in words and numbers.
+    pub fn judged_so_far(&self) -> Judged {
+        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let kinds = KINDS.iter().zip(&self.kinds).map(|(k, c)| (kind_name(*k), read(c)));
+        let tiers = TIERS.iter().zip(&self.tiers).map(|(t, c)| (tier_name(*t), read(c)));
+        Judged {
+            kinds: kinds.collect(),
+            tiers: tiers.collect(),
+            distances: self.distances.iter().map(read).collect(),
+        }
+    }
+
+    /// The text that Prometheus reads.
+    pub fn text(&self, stats: &Stats, sizes: &GroupSizes) -> String {
+        let values = [
+            stats.pages,
+            stats.with_content,
+            stats.groups,
+            stats.last_event,
+            stats.commits,
+            stats.index_bytes,
+            stats.file_bytes,
+            stats.syncs,
+        ];
+        for (gauge, value) in self.totals.iter().zip(values) {
+            gauge.set(i64::try_from(value).unwrap_or(i64::MAX));
+        }
+        for (power, groups) in sizes.by_doubling.iter().enumerate() {
+            let label = vec![("members", (1u64 << power).to_string())];
+            self.sizes.get_or_create(&label).set(i64::try_from(*groups).unwrap_or(i64::MAX));
+        }
+        let judged = self.judged_so_far();
+        let shown = [
+            ("verdict", &self.verdicts, &judged.kinds),
+            ("tier", &self.tiers_shown, &judged.tiers),
+        ];
+        for (label, family, counts) in shown {
+            for (name, count) in counts {
+                let counter = family.get_or_create_owned(&vec![(label, (*name).to_owned())]);
+                counter.inc_by(count.saturating_sub(counter.get()));
+            }
+        }
+        let mut text = String::new();
+        // Writing to a string does not fail.
+        let _ = encode(&mut text, &self.registry);
+        text
+    }
+}
+
+fn labels(method: &str, path: &str, status: u16) -> Labels {
+    vec![("method", method.to_owned()), ("path", path.to_owned()), ("status", status.to_string())]
+}
+
+/// Verdicts since the service started.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Judged {
+    /// By kind.
+    pub kinds: std::collections::BTreeMap<&'static str, u64>,
+    /// By tier.
+    pub tiers: std::collections::BTreeMap<&'static str, u64>,
+    /// By distance to the winner, from 0; the last place has all that are farther.
+    pub distances: Vec<u64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quantile_bounds_what_came_between_two_counts() {
+        let latencies = Latencies::default();
+        latencies.record(Duration::from_secs(9));
+        let before = latencies.counts();
+        assert_eq!(Latencies::quantile(&before, &before, 0.5), None);
+        (0..99).for_each(|_| latencies.record(Duration::from_millis(1)));
+        latencies.record(Duration::from_millis(100));
+        let after = latencies.counts();
+        let half = Latencies::quantile(&before, &after, 0.5).unwrap();
+        assert!((1.0..1.25).contains(&half), "{half}");
+        let most = Latencies::quantile(&before, &after, 0.999).unwrap();
+        assert!((100.0..125.0).contains(&most), "{most}");
+    }
+
+    #[test]
+    fn a_route_is_shown_with_its_count_and_its_time() {
+        let metrics = Metrics::default();
+        let route = metrics.route("GET", "/v1/stats");
+        metrics.answered(&route, 200, Duration::from_millis(3));
+        metrics.answered(&route, 404, Duration::from_millis(3));
+        let stats = Stats {
+            pages: 5,
+            with_content: 4,
+            groups: 3,
+            last_event: 9,
+            commits: 1,
+            index_bytes: 0,
+            file_bytes: 0,
+            syncs: 2,
+        };
+        let sizes = GroupSizes { largest: Vec::new(), by_doubling: vec![2, 1] };
+        let text = metrics.text(&stats, &sizes);
+        for line in [
+            r#"hapax_requests_total{method="GET",path="/v1/stats",status="404"} 1"#,
+            r#"hapax_request_duration_seconds_count{method="GET",path="/v1/stats"} 2"#,
+            "hapax_pages 5",
+            "hapax_fsyncs 2",
+            r#"hapax_groups_by_members{members="2"} 1"#,
+        ] {
+            assert!(text.contains(line), "{line} is not in\n{text}");
+        }
+    }
+}

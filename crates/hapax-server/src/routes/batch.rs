@@ -1,0 +1,277 @@
+//! `POST /v1/pages/batch`: pages as lines in, verdicts as lines out, any number, in order.
+//!
+//! Four stages, each a step ahead of the next and no further: lines are read, made ready on all
+//! cores, committed, answered. A commit takes as many lines as have come while the one
+//! before was written, up to a bound, so a slow stream is answered line by line and a fast one in
+//! large commits. Memory is a few chunks, however long the stream.
+//!
+//! A line that is wrong is answered with its error and the others go on. Blank lines are passed
+//! over. Every answer has its line's number, from 1.
+
+use super::{must_be, read_json};
+use crate::error::{ApiError, Code, Wire};
+use crate::gate::body_of;
+use crate::prepare::{self, Prepared};
+use crate::state::Service;
+use crate::wire::{PageInput, Verdict};
+use crate::writer::Accepted;
+use axum::body::{Body, BodyDataStream, Bytes};
+use axum::extract::{Request, State};
+use axum::http::{HeaderValue, header};
+use axum::response::Response;
+use bytes::BytesMut;
+use futures_util::StreamExt;
+use futures_util::future::try_join_all;
+use serde::Serialize;
+use std::sync::Arc;
+use tokio::sync::mpsc;
+
+/// Lines and bytes of a chunk, beyond which it is not added to.
+const CHUNK_LINES: usize = 4096;
+const CHUNK_BYTES: usize = 4 << 20;
+/// Lines that are worth a thread of their own.
+const PIECE: usize = 64;
+
+/// A line with its number: its bytes, or why there are none.
+type Line = (u64, Result<Bytes, ApiError>);
+
+/// An answered line.
+#[derive(Serialize)]
+struct Answer<'a> {
+    line: u64,
+    #[serde(flatten)]
+    outcome: Outcome<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Outcome<'a> {
+    Done(Box<Verdict>),
+    Failed { error: Wire<'a> },
+}
+
+/// The route.
+pub async fn batch(
+    State(service): State<Arc<Service>>,
+    request: Request,
+) -> Result<Response, ApiError> {
+    must_be(
+        request.headers(),
+        &["application/x-ndjson", "application/jsonl", "application/jsonlines"],
+    )?;
+    let (chunks, to_prepare) = mpsc::channel(1);
+    let (prepared, to_answer) = mpsc::channel(1);
+    let (answers, body) = mpsc::channel(2);
+    tokio::spawn(read(service.clone(), request.into_body(), chunks));
+    tokio::spawn(prepare(service.clone(), to_prepare, prepared));
+    tokio::spawn(answer(service, to_answer, answers));
+    let mut response = Response::new(body_of(body));
+    let kind = HeaderValue::from_static("application/x-ndjson");
+    response.headers_mut().insert(header::CONTENT_TYPE, kind);
+    Ok(response)
+}
+
+/// Cuts a body into lines of at most so many bytes.
+struct Lines {
+    body: BodyDataStream,
+    buffer: BytesMut,
+    /// So many bytes of the buffer hold no end of a line.
+    searched: usize,
+    longest: usize,
+    number: u64,
+    /// In a line that is too long already.
+    skipping: bool,
+    ended: bool,
+}
+
+impl Lines {
+    /// The next line that is not blank; `None` at the end.
+    async fn next(&mut self) -> Option<Line> {
+        loop {
+            if let Some(end) = memchr::memchr(b'\n', &self.buffer[self.searched..]) {
+                let end = self.searched + end;
+                self.searched = 0;
+                let line = self.buffer.split_to(end + 1).freeze().slice(..end);
+                if let Some(line) = self.finish(line) {
+                    return Some(line);
+                }
+                continue;
+            }
+            self.skipping |= self.buffer.len() > self.longest;
+            if self.skipping {
+                self.buffer.clear();
+            }
+            self.searched = self.buffer.len();
+            if self.ended {
+                let rest = self.buffer.split().freeze();
+                self.searched = 0;
+                return if rest.is_empty() && !self.skipping { None } else { self.finish(rest) };
+            }
+            match self.body.next().await {
+                Some(Ok(bytes)) => self.buffer.extend_from_slice(&bytes),
+                // A client that has gone has sent what it has sent.
+                Some(Err(_)) | None => self.ended = true,
+            }
+        }
+    }
+
+    fn finish(&mut self, line: Bytes) -> Option<Line> {
+        self.number += 1;
+        if std::mem::take(&mut self.skipping) || line.len() > self.longest {
+            let message = format!("a line has at most {} bytes", self.longest);
+            return Some((self.number, Err(ApiError::new(Code::TooLarge, message))));
+        }
+        (!line.trim_ascii().is_empty()).then_some((self.number, Ok(line)))
+    }
+}
+
+async fn read(service: Arc<Service>, body: Body, chunks: mpsc::Sender<Vec<Line>>) {
+    let limits = &service.config.limits;
+    let mut lines = Lines {
+        body: body.into_data_stream(),
+        buffer: BytesMut::new(),
+        searched: 0,
+        longest: limits.body_bytes,
+        number: 0,
+        skipping: false,
+        ended: false,
+    };
+    let mut chunk: Vec<Line> = Vec::new();
+    let mut bytes = 0;
+    loop {
+        let full = chunk.len() >= CHUNK_LINES || bytes >= CHUNK_BYTES;
+        // Lines that are there already come before handing over; waiting for more does not.
+        let line = tokio::select! {
+            biased;
+            line = tokio::time::timeout(limits.idle_time(), lines.next()), if !full => line,
+            room = chunks.reserve(), if !chunk.is_empty() => {
+                let Ok(room) = room else { return };
+                room.send(std::mem::take(&mut chunk));
+                bytes = 0;
+                continue;
+            }
+        };
+        match line {
+            Ok(Some((number, line))) => {
+                bytes += line.as_ref().map_or(0, Bytes::len);
+                chunk.push((number, line));
+            }
+            Ok(None) => break,
+            Err(_) => {
+                let error = ApiError::new(Code::SlowBody, "no line arrived in time");
+                chunk.push((lines.number + 1, Err(error)));
+                break;
+            }
+        }
+    }
+    if !chunk.is_empty() {
+        let _ = chunks.send(chunk).await;
+    }
+}
+
+/// A line's number, and its page's address and text, or why it is none.
+type Slot = (u64, Result<(String, Option<String>), ApiError>);
+
+/// A chunk on its way: what each line is, and the answers to come for those that are pages.
+struct Waiting {
+    slots: Vec<Slot>,
+    accepted: Result<Accepted, ApiError>,
+}
+
+async fn prepare(
+    service: Arc<Service>,
+    mut chunks: mpsc::Receiver<Vec<Line>>,
+    ready: mpsc::Sender<Waiting>,
+) {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    while let Some(mut lines) = chunks.recv().await {
+        let piece = lines.len().div_ceil(cores).max(PIECE);
+        let mut pieces = Vec::new();
+        while !lines.is_empty() {
+            let rest = lines.split_off(lines.len().min(piece));
+            let lines = std::mem::replace(&mut lines, rest);
+            pieces.push(service.work(move |service| Ok(prepare_piece(service, lines))));
+        }
+        let Ok(pieces) = try_join_all(pieces).await.inspect_err(ApiError::log) else { return };
+        let (mut slots, mut operations) = (Vec::new(), Vec::new());
+        for (number, line) in pieces.into_iter().flatten() {
+            let slot = line.map(|Prepared { url, operation, text }| {
+                operations.push(operation);
+                (url, text)
+            });
+            slots.push((number, slot));
+        }
+        let accepted = service.writer.accept_later(operations).await;
+        if ready.send(Waiting { slots, accepted }).await.is_err() {
+            // The client has gone; what was accepted is written all the same.
+            return;
+        }
+    }
+}
+
+fn prepare_piece(service: &Service, lines: Vec<Line>) -> Vec<(u64, Result<Prepared, ApiError>)> {
+    service.with_tools(|tools| {
+        let each = lines.into_iter().map(|(number, line)| {
+            let prepared = line.and_then(|line| {
+                let input: PageInput = read_json(&line)?;
+                prepare::prepare(tools, input)
+            });
+            (number, prepared)
+        });
+        each.collect()
+    })
+}
+
+async fn answer(
+    service: Arc<Service>,
+    mut waiting: mpsc::Receiver<Waiting>,
+    body: mpsc::Sender<Bytes>,
+) {
+    while let Some(Waiting { slots, accepted }) = waiting.recv().await {
+        let decisions = match accepted {
+            Ok(accepted) => accepted.answers().await,
+            Err(error) => Err(error),
+        };
+        let written =
+            service.work(move |service| Ok(write_answers(service, slots, decisions))).await;
+        let Ok(bytes) = written.inspect_err(ApiError::log) else { return };
+        let sent = tokio::time::timeout(service.config.limits.idle_time(), body.send(bytes)).await;
+        if !matches!(sent, Ok(Ok(()))) {
+            return;
+        }
+    }
+}
+
+fn write_answers(
+    service: &Service,
+    slots: Vec<Slot>,
+    decisions: Result<Vec<hapax_store::Decision>, ApiError>,
+) -> Bytes {
+    let mut out = Vec::new();
+    let failed = decisions.as_ref().err();
+    if let Some(error) = failed {
+        error.log();
+    }
+    let mut decisions = decisions.as_ref().map(|list| list.iter()).unwrap_or_default();
+    for (line, slot) in slots {
+        let judged = slot.and_then(|(url, text)| match (decisions.next(), failed) {
+            (Some(decision), _) => {
+                if let (Some(texts), Some(text)) = (&service.texts, text) {
+                    texts.put(&url, text);
+                }
+                service.verdict(url, decision, true)
+            }
+            (None, Some(error)) => Err(ApiError::new(error.code, error.message.clone())),
+            (None, None) => Err(ApiError::internal("no decision came")),
+        });
+        let outcome = match &judged {
+            Ok(verdict) => Outcome::Done(Box::new(verdict.clone())),
+            Err(error) => Outcome::Failed { error: error.wire() },
+        };
+        // Every field can be written.
+        if serde_json::to_writer(&mut out, &Answer { line, outcome }).is_ok() {
+            out.push(b'\n');
+        }
+    }
+    out.into()
+}

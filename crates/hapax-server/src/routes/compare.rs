@@ -1,0 +1,254 @@
+//! `POST /v1/compare`: two pages, how alike they are, why, and both side by side.
+//!
+//! The engine compares and lays out; here its places become the pieces of text they stand for. A
+//! known page whose text is not kept is compared by its fingerprint alone, and then there are
+//! no rows.
+
+use super::Sent;
+use crate::error::{ApiError, Code};
+use crate::prepare::good_address;
+use crate::state::Service;
+use axum::Json;
+use axum::extract::State;
+use hapax::fingerprint::side_by_side::{self, Mark, Piece, Row};
+use hapax::fingerprint::{Comparison, ContentHash, compare as compare_texts};
+use hapax_store::Contents;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// The longest text that is laid side by side.
+const LONGEST: usize = 2 << 20;
+
+/// One side: exactly one of these.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SideInput {
+    url: Option<String>,
+    html: Option<String>,
+    text: Option<String>,
+}
+
+/// Both sides.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CompareInput {
+    left: SideInput,
+    right: SideInput,
+}
+
+/// What is said of two pages.
+#[derive(Debug, Serialize)]
+pub struct Compared {
+    same_text: bool,
+    /// None when a page has no words.
+    distance: Option<u32>,
+    percent: Option<f64>,
+    /// The sketches' estimate of the share of common passages.
+    similarity: Option<f64>,
+    /// The exact shares, of the texts; none when a text is not kept.
+    exact: Option<Exact>,
+    differing_bits: Vec<Bit>,
+    left: Side,
+    right: Side,
+    /// None when a text is not kept.
+    rows: Option<Vec<Shown>>,
+}
+
+#[derive(Debug, Serialize)]
+struct Exact {
+    jaccard: f64,
+    containment: f64,
+    cosine: f64,
+    shared: usize,
+    only_left: usize,
+    only_right: usize,
+    shingle: usize,
+}
+
+#[derive(Debug, Serialize)]
+struct Bit {
+    bit: u8,
+    left_rank: u8,
+    right_rank: u8,
+}
+
+#[derive(Debug, Serialize)]
+struct Side {
+    url: Option<String>,
+    title: Option<String>,
+    words: Option<u32>,
+    fingerprint: Option<String>,
+    text_kept: bool,
+}
+
+/// A row: the same words on both sides, or what each has.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum Shown {
+    Same { same: String },
+    Different { left: Vec<ShownPiece>, right: Vec<ShownPiece> },
+}
+
+#[derive(Debug, Serialize)]
+struct ShownPiece {
+    text: String,
+    /// `between`, `only` or `elsewhere`.
+    mark: &'static str,
+    /// Pieces that were moved have the same number on both sides.
+    moved: Option<usize>,
+}
+
+enum Known {
+    Text { title: Option<String>, text: String },
+    Contents { contents: Option<Contents>, words: u32 },
+}
+
+/// The route.
+pub async fn compare(
+    State(service): State<Arc<Service>>,
+    Sent(input): Sent<CompareInput>,
+) -> Result<Json<Compared>, ApiError> {
+    service.work(move |service| compared(service, input)).await.map(Json)
+}
+
+fn compared(service: &Service, input: CompareInput) -> Result<Compared, ApiError> {
+    let (left_url, right_url) = (input.left.url.clone(), input.right.url.clone());
+    let left = read(service, "left", input.left)?;
+    let right = read(service, "right", input.right)?;
+    let side = |url, known: &Known| {
+        let (title, words, fingerprint, text_kept) = match known {
+            Known::Text { title, .. } => (title.clone(), None, None, true),
+            Known::Contents { contents, words } => {
+                let bits = contents.as_ref().map(|contents| contents.fingerprint.to_string());
+                (None, Some(*words), bits, false)
+            }
+        };
+        Side { url, title, words, fingerprint, text_kept }
+    };
+    let (mut left_side, mut right_side) = (side(left_url, &left), side(right_url, &right));
+    if let (Known::Text { text: l, .. }, Known::Text { text: r, .. }) = (&left, &right) {
+        let comparison = service.with_tools(|tools| compare_texts(&mut tools.fingerprinter, l, r));
+        for (side, imprint) in
+            [(&mut left_side, &comparison.left), (&mut right_side, &comparison.right)]
+        {
+            side.words = Some(imprint.words);
+            side.fingerprint = imprint.mark.as_ref().map(|mark| mark.fingerprint.to_string());
+        }
+        let rows = side_by_side::lay_out(&comparison, l, r);
+        let rows = rows.into_iter().map(|row| shown(row, l, r)).collect();
+        return Ok(of_texts(service, &comparison, left_side, right_side, rows));
+    }
+    let (l, r) = (contents(service, left)?, contents(service, right)?);
+    let pair = l.as_ref().zip(r.as_ref());
+    Ok(Compared {
+        same_text: false,
+        distance: pair.map(|(l, r)| l.fingerprint.distance(r.fingerprint)),
+        percent: pair.map(|(l, r)| l.fingerprint.percent(r.fingerprint)),
+        similarity: pair.map(|(l, r)| l.sketch.estimate(&r.sketch).jaccard),
+        exact: None,
+        differing_bits: Vec::new(),
+        left: left_side,
+        right: right_side,
+        rows: None,
+    })
+}
+
+fn of_texts(
+    service: &Service,
+    c: &Comparison,
+    left: Side,
+    right: Side,
+    rows: Vec<Shown>,
+) -> Compared {
+    let bits = c.bits.as_ref();
+    let differing = bits.map(|bits| bits.differing.as_slice()).unwrap_or_default();
+    let bit = |d: &hapax::fingerprint::explain::DifferingBit| Bit {
+        bit: d.bit,
+        left_rank: d.left_rank,
+        right_rank: d.right_rank,
+    };
+    Compared {
+        same_text: c.same_text,
+        distance: bits.map(|bits| bits.distance),
+        percent: bits.map(|bits| bits.percent),
+        similarity: bits.map(|bits| bits.estimate.jaccard),
+        exact: Some(Exact {
+            jaccard: c.jaccard,
+            containment: c.containment,
+            cosine: c.cosine,
+            shared: c.shared,
+            only_left: c.only_left,
+            only_right: c.only_right,
+            shingle: service.recipe.sketch_shingle.words(),
+        }),
+        differing_bits: differing.iter().map(bit).collect(),
+        left,
+        right,
+        rows: Some(rows),
+    }
+}
+
+fn read(service: &Service, name: &str, side: SideInput) -> Result<Known, ApiError> {
+    let SideInput { url, html, text } = side;
+    match (url, html, text) {
+        (Some(url), None, None) => {
+            good_address("url", &url)?;
+            let unknown = || {
+                let message = format!("{name}: no page with this address is known");
+                ApiError::new(Code::NotFound, message)
+            };
+            let page = service.repository.page(&url)?.ok_or_else(unknown)?;
+            let kept = service.texts.as_ref().and_then(|texts| texts.get(&url));
+            // The page may have come again without its text: then the kept one is another's.
+            if let Some(text) = kept.filter(|text| ContentHash::of(text) == page.content) {
+                return Ok(Known::Text { title: None, text });
+            }
+            Ok(Known::Contents { contents: page.contents, words: page.words })
+        }
+        (None, html, text) if html.is_some() != text.is_some() => {
+            let purified = |tools: &mut crate::prepare::Tools| {
+                tools.purified(html.as_deref(), text.as_deref())
+            };
+            let (title, mut text) = service.with_tools(purified)?;
+            text.truncate(text.floor_char_boundary(LONGEST));
+            Ok(Known::Text { title, text })
+        }
+        _ => Err(ApiError::invalid(format!("{name}: give exactly one of url, html and text"))),
+    }
+}
+
+fn contents(service: &Service, known: Known) -> Result<Option<Contents>, ApiError> {
+    match known {
+        Known::Contents { contents, .. } => Ok(contents),
+        Known::Text { text, .. } => {
+            let imprint = service.with_tools(|tools| tools.fingerprinter.text(&text))?;
+            Ok(imprint.mark.map(|mark| Contents {
+                fingerprint: mark.fingerprint,
+                sketch: mark.sketch,
+                too_short: imprint.too_short,
+            }))
+        }
+    }
+}
+
+fn shown(row: Row, left: &str, right: &str) -> Shown {
+    let pieces = |pieces: Vec<Piece>, text: &str| {
+        let piece = |piece: Piece| {
+            let (mark, moved) = match piece.mark {
+                Mark::Between => ("between", None),
+                Mark::OnlyHere => ("only", None),
+                Mark::Elsewhere(moved) => ("elsewhere", moved),
+            };
+            ShownPiece { text: text.get(piece.place).unwrap_or_default().to_owned(), mark, moved }
+        };
+        pieces.into_iter().map(piece).collect()
+    };
+    match row {
+        Row::Same { left: place, .. } => {
+            Shown::Same { same: left.get(place).unwrap_or_default().to_owned() }
+        }
+        Row::Different { left: l, right: r } => {
+            Shown::Different { left: pieces(l, left), right: pieces(r, right) }
+        }
+    }
+}

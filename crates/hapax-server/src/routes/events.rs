@@ -1,0 +1,109 @@
+//! Changes in their order: read, waited for, or followed as a stream.
+//!
+//! Whoever has seen everything up to a number asks for what comes after it, and misses nothing:
+//! events are numbered without a gap.
+
+use super::{Asked, rows};
+use crate::error::ApiError;
+use crate::gate::body_of;
+use crate::state::Service;
+use crate::wire::{Event, Rows};
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::response::Response;
+use serde::Deserialize;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout, timeout_at};
+
+/// The longest a client may wait for the next event.
+const LONGEST_WAIT: u64 = 60;
+/// A stream without events says that it lives.
+const HEARTBEAT: Duration = Duration::from_secs(15);
+/// Events read at once for a stream.
+const AT_ONCE: usize = 200;
+
+/// Which events.
+#[derive(Debug, Deserialize)]
+pub struct EventParameters {
+    #[serde(default)]
+    after: u64,
+    limit: Option<usize>,
+    #[serde(default)]
+    wait: u64,
+}
+
+async fn read(service: &Arc<Service>, after: u64, limit: usize) -> Result<Vec<Event>, ApiError> {
+    let work = move |service: &Service| {
+        let events = service.repository.events(after, limit)?;
+        Ok(events.into_iter().map(Event::from).collect())
+    };
+    service.work(work).await
+}
+
+/// `GET /v1/events`
+pub async fn events(
+    State(service): State<Arc<Service>>,
+    Asked(asked): Asked<EventParameters>,
+) -> Result<Json<Rows<Event>>, ApiError> {
+    let limit = rows(&service, asked.limit)?;
+    let until = Instant::now() + Duration::from_secs(asked.wait.min(LONGEST_WAIT));
+    // Before reading, so that no commit comes unnoticed in between.
+    let mut changed = service.changed.subscribe();
+    loop {
+        let rows = read(&service, asked.after, limit).await?;
+        let waited = !rows.is_empty() || service.is_stopping() || asked.wait == 0;
+        if waited || timeout_at(until, changed.changed()).await.is_err() {
+            let last = rows.last().map_or(asked.after, |event: &Event| event.sequence);
+            return Ok(Json(Rows { rows, next: Some(last.to_string()) }));
+        }
+    }
+}
+
+/// `GET /v1/events/stream`
+pub async fn stream(
+    State(service): State<Arc<Service>>,
+    Asked(asked): Asked<EventParameters>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    // A browser that lost its connection says what it saw last.
+    let last = headers.get("last-event-id").and_then(|value| value.to_str().ok()?.parse().ok());
+    let (send, body) = mpsc::channel(2);
+    tokio::spawn(follow(service, last.unwrap_or(asked.after), send));
+    let mut response = Response::new(body_of(body));
+    let kind = HeaderValue::from_static("text/event-stream");
+    response.headers_mut().insert(header::CONTENT_TYPE, kind);
+    Ok(response)
+}
+
+async fn follow(service: Arc<Service>, mut after: u64, body: mpsc::Sender<Bytes>) {
+    let mut changed = service.changed.subscribe();
+    let idle = service.config.limits.idle_time();
+    loop {
+        let Ok(events) = read(&service, after, AT_ONCE).await.inspect_err(ApiError::log) else {
+            return;
+        };
+        let mut text = String::new();
+        for event in &events {
+            let Ok(data) = serde_json::to_string(event) else { return };
+            text += &format!("id: {}\nevent: {}\ndata: {data}\n\n", event.sequence, event.change);
+            after = event.sequence;
+        }
+        if events.is_empty() {
+            let woken = timeout(HEARTBEAT, changed.changed()).await;
+            if service.is_stopping() {
+                return;
+            }
+            if woken.is_ok() {
+                continue;
+            }
+            text.push_str(": nothing new\n\n");
+        }
+        if !matches!(timeout(idle, body.send(text.into())).await, Ok(Ok(()))) {
+            return;
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! `POST /v1/fetch`: an address in; the service fetches, purifies and judges it.
+//!
+//! Redirects on the way become facts of their own when the page is recorded.
+
+use super::Sent;
+use crate::error::ApiError;
+use crate::prepare::good_address;
+use crate::state::Service;
+use crate::wire::Verdict;
+use crate::writer::Operation;
+use axum::Json;
+use axum::extract::State;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+use tokio::sync::Semaphore;
+
+/// Pages fetched at once; more wait.
+static AT_ONCE: Semaphore = Semaphore::const_new(16);
+
+/// What to fetch.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FetchInput {
+    url: String,
+    /// Record the page, or only say what would be said?
+    #[serde(default = "yes")]
+    record: bool,
+    /// Send the page's text along?
+    #[serde(default)]
+    text: bool,
+}
+
+const fn yes() -> bool {
+    true
+}
+
+/// The verdict, and the way to the page.
+#[derive(Debug, Serialize)]
+pub struct Judged {
+    #[serde(flatten)]
+    verdict: Verdict,
+    redirects: Vec<Hop>,
+    bytes: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Hop {
+    from: String,
+    to: String,
+}
+
+/// The route.
+pub async fn fetch(
+    State(service): State<Arc<Service>>,
+    Sent(FetchInput { url, record, text: wanted }): Sent<FetchInput>,
+) -> Result<Json<Judged>, ApiError> {
+    good_address("url", &url)?;
+    service.fetcher()?;
+    let closed = |_| ApiError::internal("no more pages are fetched");
+    let _turn = AT_ONCE.acquire().await.map_err(closed)?;
+    // Mostly waiting: it takes no place among those who work.
+    let fetching = service.clone();
+    let fetched =
+        tokio::task::spawn_blocking(move || Ok::<_, ApiError>(fetching.fetcher()?.fetch(&url)?));
+    let fetched = fetched
+        .await
+        .map_err(|panic| ApiError::internal(format!("fetching failed: {panic}")))??;
+    let bytes = fetched.body.len();
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    let (page, hops) = (fetched.url.clone(), fetched.redirects.clone());
+    let work = move |service: &Service| {
+        service.with_tools(|tools| {
+            tools.fetched(&fetched.url, fetched.content_type.as_deref(), &fetched.body)
+        })
+    };
+    let (mut seen, text) = service.work(work).await?;
+    seen.fetched = Some(now);
+    let shown = wanted.then(|| text.clone());
+    let redirects: Vec<Hop> =
+        hops.iter().map(|(from, to)| Hop { from: from.clone(), to: to.clone() }).collect();
+    let verdict = if record {
+        let facts = hops.into_iter().filter(|(from, to)| from != to);
+        let mut operations: Vec<Operation> =
+            facts.map(|(from, to)| Operation::Redirect { from, to, fetched: Some(now) }).collect();
+        operations.push(Operation::Observe(Box::new(seen)));
+        let decisions = service.writer.accept(operations)?.answers().await?;
+        let decision = decisions.last().ok_or_else(|| ApiError::internal("no decision came"))?;
+        if let Some(texts) = &service.texts {
+            texts.put(&page, text);
+        }
+        service.verdict(page, decision, true)?
+    } else {
+        service.work(move |service| service.check(seen)).await?
+    };
+    Ok(Json(Judged { verdict, redirects, bytes, text: shown }))
+}

@@ -1,0 +1,166 @@
+//! Groups: the largest, all of them, those of a site, and the members of one.
+//!
+//! Every list goes on where the one before ended. The largest are few and may be a little old in
+//! a large repository; members are compared with the winner when they are shown.
+
+use super::{Asked, Named, rows};
+use crate::error::{ApiError, Code};
+use crate::state::{LARGEST, Service};
+use crate::wire::{Group, GroupMember, Rows};
+use axum::Json;
+use axum::extract::State;
+use hapax::group::live::{GroupId, PageId};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Which groups.
+#[derive(Debug, Deserialize)]
+pub struct ListParameters {
+    /// `largest` (the default) or `number`.
+    #[serde(default)]
+    sort: Sort,
+    /// The beginning of an address, or a host.
+    search: Option<String>,
+    after: Option<String>,
+    limit: Option<usize>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Sort {
+    #[default]
+    Largest,
+    Number,
+}
+
+/// `GET /v1/groups`
+pub async fn list(
+    State(service): State<Arc<Service>>,
+    Asked(asked): Asked<ListParameters>,
+) -> Result<Json<Rows<Group>>, ApiError> {
+    let limit = rows(&service, asked.limit)?;
+    let work = move |service: &Service| {
+        let after = asked.after.as_deref();
+        match asked.search.as_deref().map(str::trim) {
+            Some(text) if !text.is_empty() => search(service, text, after, limit),
+            Some(_) | None if asked.sort == Sort::Largest => largest(service, after, limit),
+            Some(_) | None => by_number(service, after, limit),
+        }
+    };
+    service.work(work).await.map(Json)
+}
+
+fn bad_cursor() -> ApiError {
+    ApiError::invalid("after must be what an answer gave as next")
+}
+
+fn by_number(
+    service: &Service,
+    after: Option<&str>,
+    limit: usize,
+) -> Result<Rows<Group>, ApiError> {
+    let after =
+        after.map(|after| after.parse().map(GroupId).map_err(|_| bad_cursor())).transpose()?;
+    let found = service.repository.groups_after(after, limit)?;
+    let next = (found.len() == limit).then(|| found.last().map(|group| group.id.to_string()));
+    Ok(Rows { rows: found.into_iter().map(Group::from).collect(), next: next.flatten() })
+}
+
+/// Only the first few hundred are kept in order; the others are listed by number.
+fn largest(service: &Service, after: Option<&str>, limit: usize) -> Result<Rows<Group>, ApiError> {
+    let skip: usize = after.map_or(Ok(0), str::parse).map_err(|_| bad_cursor())?;
+    let sizes = service.group_sizes()?;
+    let rows = sizes.largest.iter().skip(skip.min(LARGEST)).take(limit);
+    let rows: Vec<Group> = rows.cloned().map(Group::from).collect();
+    let end = skip.saturating_add(rows.len());
+    let next = (end < sizes.largest.len()).then(|| end.to_string());
+    Ok(Rows { rows, next })
+}
+
+/// What an address on this host begins with, or the address itself.
+fn beginnings(text: &str) -> Vec<String> {
+    if text.contains("://") {
+        return vec![text.to_owned()];
+    }
+    ["https://", "https://www.", "http://", "http://www."]
+        .map(|start| format!("{start}{text}"))
+        .into()
+}
+
+/// The groups of the pages whose address begins so. The cursor is the place in the list of
+/// beginnings and the last address looked at.
+fn search(
+    service: &Service,
+    text: &str,
+    after: Option<&str>,
+    limit: usize,
+) -> Result<Rows<Group>, ApiError> {
+    let store = &service.repository;
+    let (mut place, mut after) = match after {
+        Some(cursor) => {
+            let (place, url) = cursor.split_once(' ').ok_or_else(bad_cursor)?;
+            (place.parse().map_err(|_| bad_cursor())?, Some(url.to_owned()))
+        }
+        None => (0usize, None),
+    };
+    let beginnings = beginnings(text);
+    let mut seen = BTreeSet::new();
+    let mut rows = Vec::new();
+    while let Some(beginning) = beginnings.get(place) {
+        let pages = store.pages_from(beginning, after.as_deref(), limit)?;
+        let last = pages.last().map(|(_, url)| url.clone());
+        for (page, _) in &pages {
+            if let Some(group) = store.group_of(*page)?
+                && seen.insert(group)
+                && let Some(group) = store.group_numbered(group)?
+            {
+                rows.push(group.into());
+            }
+        }
+        if let Some(last) = last
+            && pages.len() == limit
+        {
+            return Ok(Rows { rows, next: Some(format!("{place} {last}")) });
+        }
+        (place, after) = (place + 1, None);
+    }
+    Ok(Rows { rows, next: None })
+}
+
+/// Which members.
+#[derive(Debug, Deserialize)]
+pub struct MemberParameters {
+    after: Option<u32>,
+    limit: Option<usize>,
+}
+
+/// A group and its members.
+#[derive(Debug, Serialize)]
+pub struct GroupDetail {
+    #[serde(flatten)]
+    group: Group,
+    #[serde(flatten)]
+    members_shown: Rows<GroupMember>,
+}
+
+/// `GET /v1/groups/{id}`
+pub async fn group(
+    State(service): State<Arc<Service>>,
+    Named(id): Named<u32>,
+    Asked(asked): Asked<MemberParameters>,
+) -> Result<Json<GroupDetail>, ApiError> {
+    let limit = rows(&service, asked.limit)?;
+    let work = move |service: &Service| {
+        let unknown = || ApiError::new(Code::NotFound, "there is no group of this number");
+        let store = &service.repository;
+        let group = store.group_numbered(GroupId(id))?.ok_or_else(unknown)?;
+        let members =
+            store.members(GroupId(id), asked.after.map(PageId), limit)?.ok_or_else(unknown)?;
+        let next =
+            (members.len() == limit).then(|| members.last().map(|member| member.id.to_string()));
+        let rows = members.into_iter().map(GroupMember::from).collect();
+        Ok(GroupDetail { group: group.into(), members_shown: Rows { rows, next: next.flatten() } })
+    };
+    service.work(work).await.map(Json)
+}

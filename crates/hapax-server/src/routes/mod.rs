@@ -1,0 +1,191 @@
+//! The paths of the service, in one list, and how requests are read.
+//!
+//! A route is a method, a path, the leave it needs and its pace. `openapi.json` describes each;
+//! a test compares the two lists.
+//!
+//! # Reading order
+//!
+//! [`pages`] and [`batch`] judge, [`fetching`] fetches and judges, [`groups`] and [`events`] tell
+//! what is known, [`compare`] shows two pages, [`operate`] is for who runs the service, [`web`]
+//! is the page.
+
+pub mod batch;
+pub mod compare;
+pub mod events;
+pub mod fetching;
+pub mod groups;
+pub mod operate;
+pub mod pages;
+pub mod web;
+
+use crate::access::Scope;
+use crate::error::{ApiError, Code};
+use crate::gate::{Guard, Pace, gate};
+use crate::state::Service;
+use axum::Router;
+use axum::body::{Body, Bytes, to_bytes};
+use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, header};
+use axum::routing::{MethodRouter, delete, get, post, put};
+use serde::de::DeserializeOwned;
+use std::error::Error;
+use std::sync::Arc;
+
+type Handler = MethodRouter<Arc<Service>>;
+
+/// The description of the API.
+pub const OPENAPI: &str = include_str!("../openapi.json");
+
+/// Method, path, leave, pace, handler.
+fn routes() -> Vec<(&'static str, &'static str, Scope, Pace, Handler)> {
+    use Pace::{Plain, Probe, Stream};
+    use Scope::{Open, Read, Write};
+    vec![
+        ("POST", "/v1/pages", Write, Plain, post(pages::observe)),
+        ("GET", "/v1/pages", Read, Plain, get(pages::list)),
+        ("POST", "/v1/pages/batch", Write, Stream, post(batch::batch)),
+        ("GET", "/v1/pages/{url}", Read, Plain, get(pages::page)),
+        ("DELETE", "/v1/pages/{url}", Write, Plain, delete(pages::forget)),
+        ("PUT", "/v1/pages/{url}/score", Write, Plain, put(pages::score)),
+        ("PUT", "/v1/pages/{url}/redirect", Write, Plain, put(pages::redirect)),
+        ("POST", "/v1/expire", Write, Plain, post(pages::expire)),
+        ("POST", "/v1/check", Read, Plain, post(pages::check)),
+        ("POST", "/v1/fetch", Write, Plain, post(fetching::fetch)),
+        ("POST", "/v1/compare", Read, Plain, post(compare::compare)),
+        ("GET", "/v1/groups", Read, Plain, get(groups::list)),
+        ("GET", "/v1/groups/{id}", Read, Plain, get(groups::group)),
+        ("GET", "/v1/events", Read, Stream, get(events::events)),
+        ("GET", "/v1/events/stream", Read, Stream, get(events::stream)),
+        ("GET", "/v1/stats", Read, Plain, get(operate::stats)),
+        ("GET", "/v1/settings", Read, Plain, get(operate::settings)),
+        ("GET", "/metrics", Read, Probe, get(operate::metrics)),
+        ("GET", "/healthz", Open, Probe, get(operate::healthz)),
+        ("GET", "/readyz", Open, Probe, get(operate::readyz)),
+        ("GET", "/openapi.json", Open, Probe, get(operate::openapi)),
+        ("GET", "/", Open, Plain, get(web::index)),
+        ("GET", "/assets/{file}", Open, Plain, get(web::asset)),
+    ]
+}
+
+/// Method and path of every route.
+pub fn list() -> Vec<(&'static str, &'static str)> {
+    routes().into_iter().map(|(method, path, ..)| (method, path)).collect()
+}
+
+/// All routes, each behind its gate.
+pub fn router(service: &Arc<Service>) -> Router {
+    let mut router = Router::new();
+    for (method, path, scope, pace, handler) in routes() {
+        let metrics = service.metrics.route(method, path);
+        let guard = Arc::new(Guard { service: service.clone(), scope, pace, metrics });
+        let gated = handler.route_layer(axum::middleware::from_fn_with_state(guard, gate));
+        router = router.route(path, gated);
+    }
+    let router = router
+        .fallback(async || {
+            ApiError::new(Code::NotFound, "there is no such path; see /openapi.json")
+        })
+        .method_not_allowed_fallback(async || {
+            ApiError::new(Code::MethodNotAllowed, "the path exists, but not this method")
+        });
+    router.with_state(service.clone())
+}
+
+/// A body of JSON.
+#[derive(Debug)]
+pub struct Sent<T>(pub T);
+
+impl<T: DeserializeOwned> FromRequest<Arc<Service>> for Sent<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, service: &Arc<Service>) -> Result<Self, ApiError> {
+        must_be(request.headers(), &["application/json"])?;
+        let bytes = whole_body(service, request.into_body()).await?;
+        read_json(&bytes).map(Self)
+    }
+}
+
+/// Reads JSON, and says where it is wrong.
+///
+/// # Errors
+///
+/// It is not what is wanted.
+pub fn read_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
+    serde_json::from_slice(bytes)
+        .map_err(|error| ApiError::invalid(format!("not the JSON wanted: {error}")))
+}
+
+/// Refuses bodies of another type: a browser sends only harmless types to other origins unasked.
+///
+/// # Errors
+///
+/// The type is not among these.
+pub fn must_be(headers: &HeaderMap, types: &[&str]) -> Result<(), ApiError> {
+    let given = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let given = given.unwrap_or_default().split(';').next().unwrap_or_default().trim();
+    match types.iter().any(|wanted| given.eq_ignore_ascii_case(wanted)) {
+        true => Ok(()),
+        false => Err(ApiError::new(
+            Code::MediaType,
+            format!("send `Content-Type: {}`", types.first().copied().unwrap_or_default()),
+        )),
+    }
+}
+
+async fn whole_body(service: &Service, body: Body) -> Result<Bytes, ApiError> {
+    let limits = &service.config.limits;
+    let read = tokio::time::timeout(limits.idle_time(), to_bytes(body, limits.body_bytes)).await;
+    let slow = |_| ApiError::new(Code::SlowBody, "the body did not arrive in time");
+    read.map_err(slow)?.map_err(|error| {
+        let mut cause: Option<&(dyn Error + 'static)> = Some(&error);
+        while let Some(inner) = cause {
+            if inner.is::<http_body_util::LengthLimitError>() {
+                let most = limits.body_bytes;
+                return ApiError::new(Code::TooLarge, format!("a body has at most {most} bytes"));
+            }
+            cause = inner.source();
+        }
+        ApiError::invalid("the body did not arrive whole")
+    })
+}
+
+/// The parameters after `?`.
+#[derive(Debug)]
+pub struct Asked<T>(pub T);
+
+impl<T: DeserializeOwned> FromRequestParts<Arc<Service>> for Asked<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        service: &Arc<Service>,
+    ) -> Result<Self, ApiError> {
+        let read = Query::<T>::from_request_parts(parts, service).await;
+        read.map(|Query(asked)| Self(asked)).map_err(|error| ApiError::invalid(error.body_text()))
+    }
+}
+
+/// What stands in the path.
+#[derive(Debug)]
+pub struct Named<T>(pub T);
+
+impl<T: DeserializeOwned + Send> FromRequestParts<Arc<Service>> for Named<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        service: &Arc<Service>,
+    ) -> Result<Self, ApiError> {
+        let read = Path::<T>::from_request_parts(parts, service).await;
+        read.map(|Path(named)| Self(named)).map_err(|error| ApiError::invalid(error.body_text()))
+    }
+}
+
+/// How many rows an answer has: what was asked for, within the limit.
+fn rows(service: &Service, asked: Option<usize>) -> Result<usize, ApiError> {
+    match asked {
+        Some(0) => Err(ApiError::invalid("limit must be at least 1")),
+        asked => Ok(asked.unwrap_or(100).min(service.config.limits.rows)),
+    }
+}

@@ -1,0 +1,172 @@
+//! For whoever runs the service: health, numbers, settings, the description of the API.
+//!
+//! Health says that the process answers, readiness that the repository does. Numbers are those of
+//! the last commit and of the counters since the start; nothing here changes anything.
+
+use super::{Asked, OPENAPI};
+use crate::error::{ApiError, Code};
+use crate::history::Sample;
+use crate::metrics::Judged;
+use crate::state::Service;
+use axum::Json;
+use axum::extract::State;
+use axum::http::header;
+use axum::response::IntoResponse;
+use hapax::fingerprint::Weighting;
+use hapax::page::Extent;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+type Shared = State<Arc<Service>>;
+
+/// It lives.
+#[derive(Debug, Serialize)]
+pub struct Alive {
+    status: &'static str,
+}
+
+/// `GET /healthz`
+pub async fn healthz() -> Json<Alive> {
+    Json(Alive { status: "alive" })
+}
+
+/// `GET /readyz`
+pub async fn readyz(State(service): Shared) -> Result<Json<Alive>, ApiError> {
+    if service.is_stopping() {
+        return Err(ApiError::new(Code::Stopping, "the service is shutting down"));
+    }
+    service.repository.stats()?;
+    Ok(Json(Alive { status: "ready" }))
+}
+
+/// `GET /metrics`
+pub async fn metrics(State(service): Shared) -> Result<impl IntoResponse, ApiError> {
+    let work = |service: &Service| {
+        let (stats, sizes) = (service.repository.stats()?, service.group_sizes()?);
+        Ok(service.metrics.text(&stats, &sizes))
+    };
+    let text = service.work(work).await?;
+    Ok((
+        [(header::CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")],
+        text,
+    ))
+}
+
+/// `GET /openapi.json`
+pub async fn openapi() -> impl IntoResponse {
+    ([(header::CONTENT_TYPE, "application/json")], OPENAPI)
+}
+
+/// From when on samples are wanted.
+#[derive(Debug, Deserialize)]
+pub struct StatsParameters {
+    since: Option<f64>,
+}
+
+/// How much there is, and what happened.
+#[derive(Debug, Serialize)]
+pub struct Statistics {
+    pages: u64,
+    pages_with_content: u64,
+    groups: u64,
+    events: u64,
+    commits: u64,
+    index_bytes: u64,
+    file_bytes: u64,
+    fsyncs: u64,
+    uptime_seconds: u64,
+    groups_by_doubling: Vec<u64>,
+    judged: Judged,
+    history: Vec<Sample>,
+}
+
+/// `GET /v1/stats`
+pub async fn stats(
+    State(service): Shared,
+    Asked(asked): Asked<StatsParameters>,
+) -> Result<Json<Statistics>, ApiError> {
+    let work = move |service: &Service| {
+        let (stats, sizes) = (service.repository.stats()?, service.group_sizes()?);
+        Ok(Statistics {
+            pages: stats.pages,
+            pages_with_content: stats.with_content,
+            groups: stats.groups,
+            events: stats.last_event,
+            commits: stats.commits,
+            index_bytes: stats.index_bytes,
+            file_bytes: stats.file_bytes,
+            fsyncs: stats.syncs,
+            uptime_seconds: service.started.elapsed().as_secs(),
+            groups_by_doubling: sizes.by_doubling.clone(),
+            judged: service.metrics.judged_so_far(),
+            history: service.history.since(asked.since.unwrap_or(0.0)),
+        })
+    };
+    service.work(work).await.map(Json)
+}
+
+/// What the service and its repository were set up with.
+#[derive(Debug, Serialize)]
+pub struct Shown {
+    version: &'static str,
+    recipe: RecipeShown,
+    within: u32,
+    min_similarity: f64,
+    rules: String,
+    scope: String,
+    repair_share: f64,
+    texts_kept: bool,
+    fetching: bool,
+    tokens_needed: bool,
+    body_bytes: usize,
+    rows: usize,
+}
+
+#[derive(Debug, Serialize)]
+struct RecipeShown {
+    id: String,
+    extent: &'static str,
+    shingle: usize,
+    weighting: &'static str,
+    stop_words: Option<String>,
+    stemming: Option<String>,
+    min_word_chars: u8,
+    sketch_shingle: usize,
+    min_features: u32,
+}
+
+/// `GET /v1/settings`
+pub async fn settings(State(service): Shared) -> Json<Shown> {
+    let (settings, recipe) = (service.repository.settings(), &service.recipe);
+    Json(Shown {
+        version: env!("CARGO_PKG_VERSION"),
+        recipe: RecipeShown {
+            id: service.recipe_id.to_string(),
+            extent: match recipe.extent {
+                Extent::Body => "whole body",
+                Extent::MainContent => "main content",
+            },
+            shingle: recipe.shingle.words(),
+            weighting: match recipe.weighting {
+                Weighting::Presence => "presence",
+                Weighting::Count => "count",
+                Weighting::TfIdf => "tf-idf",
+            },
+            stop_words: recipe.stop_words.clone(),
+            stemming: recipe.stemming.clone(),
+            min_word_chars: recipe.min_word_chars,
+            sketch_shingle: recipe.sketch_shingle.words(),
+            min_features: recipe.min_features,
+        },
+        within: settings.within.bits(),
+        min_similarity: settings.min_similarity,
+        rules: settings.rules.to_string(),
+        scope: settings.scope.to_string(),
+        repair_share: settings.groups.repair_share,
+        texts_kept: service.texts.is_some(),
+        fetching: service.fetcher.is_some(),
+        tokens_needed: !service.access.is_open(),
+        body_bytes: service.config.limits.body_bytes,
+        rows: service.config.limits.rows,
+    })
+}

@@ -1,0 +1,216 @@
+//! Pages: seen, asked about, looked up, changed, forgotten.
+//!
+//! An answer to a write comes after its commit is on the disk. A check reads the last commit and
+//! leaves no trace. What takes long is done on threads for it, see [`Service::work`].
+
+use super::{Asked, Named, Sent, rows};
+use crate::error::{ApiError, Code};
+use crate::prepare::{self, Prepared, good_address};
+use crate::state::Service;
+use crate::wire::{Changed, Page, PageInput, Rows, Verdict};
+use crate::writer::Operation;
+use axum::Json;
+use axum::extract::State;
+use serde::Deserialize;
+use std::sync::Arc;
+
+type Shared = State<Arc<Service>>;
+
+/// Pages with less text than this are prepared in place.
+const SHORT: usize = 1024;
+
+/// Makes a page ready: in place if that takes microseconds, else on a thread for work.
+async fn prepared(service: &Arc<Service>, input: PageInput) -> Result<Prepared, ApiError> {
+    let bytes = [&input.html, &input.text].into_iter().flatten().map(String::len).sum::<usize>();
+    if bytes <= SHORT {
+        return service.with_tools(|tools| prepare::prepare(tools, input));
+    }
+    service.work(|service| service.with_tools(|tools| prepare::prepare(tools, input))).await
+}
+
+/// `POST /v1/pages`
+pub async fn observe(
+    State(service): Shared,
+    Sent(input): Sent<PageInput>,
+) -> Result<Json<Verdict>, ApiError> {
+    let Prepared { url, operation, text } = prepared(&service, input).await?;
+    record(&service, url, operation, text).await.map(Json)
+}
+
+/// Records one page and says what it is.
+///
+/// # Errors
+///
+/// The repository refuses, or there is no room.
+pub(super) async fn record(
+    service: &Service,
+    url: String,
+    operation: Operation,
+    text: Option<String>,
+) -> Result<Verdict, ApiError> {
+    let decisions = service.writer.accept(vec![operation])?.answers().await?;
+    let decision = decisions.first().ok_or_else(|| ApiError::internal("no decision came"))?;
+    if let (Some(texts), Some(text)) = (&service.texts, text) {
+        texts.put(&url, text);
+    }
+    service.verdict(url, decision, true)
+}
+
+/// `POST /v1/check`
+pub async fn check(
+    State(service): Shared,
+    Sent(input): Sent<PageInput>,
+) -> Result<Json<Verdict>, ApiError> {
+    let judge = |service: &Service, prepared: Prepared| match prepared.operation {
+        Operation::Observe(page) => service.check(*page),
+        Operation::Redirect { .. } => {
+            Err(ApiError::invalid("a redirect can be recorded, but there is nothing to check"))
+        }
+    };
+    if input.imprint.is_some() {
+        // A lookup of microseconds in memory that waits for nobody.
+        let prepared = prepared(&service, input).await?;
+        return judge(&service, prepared).map(Json);
+    }
+    let work = move |service: &Service| {
+        let prepared = service.with_tools(|tools| prepare::prepare(tools, input))?;
+        judge(service, prepared)
+    };
+    service.work(work).await.map(Json)
+}
+
+/// Which pages to list.
+#[derive(Debug, Deserialize)]
+pub struct ListParameters {
+    #[serde(default)]
+    prefix: String,
+    after: Option<String>,
+    limit: Option<usize>,
+}
+
+/// `GET /v1/pages`
+pub async fn list(
+    State(service): Shared,
+    Asked(asked): Asked<ListParameters>,
+) -> Result<Json<Rows<Page>>, ApiError> {
+    let limit = rows(&service, asked.limit)?;
+    let work = move |service: &Service| {
+        let store = &service.repository;
+        let found = store.pages_from(&asked.prefix, asked.after.as_deref(), limit)?;
+        let next = (found.len() == limit).then(|| found.last().map(|(_, url)| url.clone()));
+        let mut rows = Vec::with_capacity(found.len());
+        for (id, url) in found {
+            // A page may go between the two questions.
+            if let Some(info) = store.page(&url)? {
+                rows.push(Page::new(info, store.group_of(id)?.map(|group| group.0)));
+            }
+        }
+        Ok(Rows { rows, next: next.flatten() })
+    };
+    service.work(work).await.map(Json)
+}
+
+fn unknown() -> ApiError {
+    ApiError::new(Code::NotFound, "no page with this address is known")
+}
+
+/// `GET /v1/pages/{url}`
+pub async fn page(
+    State(service): Shared,
+    Named(url): Named<String>,
+) -> Result<Json<Page>, ApiError> {
+    let work = move |service: &Service| {
+        let store = &service.repository;
+        let info = store.page(&url)?.ok_or_else(unknown)?;
+        let group = store.group_of(info.id)?.map(|group| group.0);
+        Ok(Page::new(info, group))
+    };
+    service.work(work).await.map(Json)
+}
+
+/// `DELETE /v1/pages/{url}`
+pub async fn forget(
+    State(service): Shared,
+    Named(url): Named<String>,
+) -> Result<Json<Changed>, ApiError> {
+    let work = move |service: &Service| {
+        if let Some(texts) = &service.texts {
+            texts.remove(&url);
+        }
+        match service.repository.forget(&url)? {
+            true => Ok(Changed { pages: 1 }),
+            false => Err(unknown()),
+        }
+    };
+    changing(&service, work).await.map(Json)
+}
+
+/// Runs a call that writes, and tells those who wait for events.
+async fn changing<T: Send + 'static>(
+    service: &Arc<Service>,
+    work: impl FnOnce(&Service) -> Result<T, ApiError> + Send + 'static,
+) -> Result<T, ApiError> {
+    if service.is_stopping() {
+        return Err(ApiError::new(Code::Stopping, "the service is shutting down"));
+    }
+    let done = service.work(work).await;
+    service.changed.send_modify(|commits| *commits += 1);
+    done
+}
+
+/// A page's new score.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScoreInput {
+    score: Option<f64>,
+}
+
+/// `PUT /v1/pages/{url}/score`
+pub async fn score(
+    State(service): Shared,
+    Named(url): Named<String>,
+    Sent(ScoreInput { score }): Sent<ScoreInput>,
+) -> Result<Json<Changed>, ApiError> {
+    let work = move |service: &Service| match service.repository.score(&url, score)? {
+        true => Ok(Changed { pages: 1 }),
+        false => Err(unknown()),
+    };
+    changing(&service, work).await.map(Json)
+}
+
+/// Where a page redirects to.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RedirectInput {
+    to: String,
+    #[serde(default)]
+    fetched: Option<u64>,
+}
+
+/// `PUT /v1/pages/{url}/redirect`
+pub async fn redirect(
+    State(service): Shared,
+    Named(from): Named<String>,
+    Sent(RedirectInput { to, fetched }): Sent<RedirectInput>,
+) -> Result<Json<Verdict>, ApiError> {
+    good_address("url", &from)?;
+    good_address("to", &to)?;
+    let operation = Operation::Redirect { from: from.clone(), to, fetched };
+    record(&service, from, operation, None).await.map(Json)
+}
+
+/// What is too old.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExpireInput {
+    before: u64,
+}
+
+/// `POST /v1/expire`
+pub async fn expire(
+    State(service): Shared,
+    Sent(ExpireInput { before }): Sent<ExpireInput>,
+) -> Result<Json<Changed>, ApiError> {
+    let work = move |service: &Service| Ok(Changed { pages: service.repository.expire(before)? });
+    changing(&service, work).await.map(Json)
+}

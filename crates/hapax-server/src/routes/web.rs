@@ -1,0 +1,56 @@
+//! The web page: a few files inside the program, no build step, nothing from elsewhere.
+
+use super::Named;
+use crate::error::{ApiError, Code};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use std::sync::LazyLock;
+
+const HTML: &str = "text/html; charset=utf-8";
+const STYLE: &str = "text/css; charset=utf-8";
+const SCRIPT: &str = "text/javascript; charset=utf-8";
+
+/// Name, type, content.
+const FILES: [(&str, &str, &str); 10] = [
+    ("index.html", HTML, include_str!("../../web/index.html")),
+    ("style.css", STYLE, include_str!("../../web/style.css")),
+    ("app.js", SCRIPT, include_str!("../../web/app.js")),
+    ("api.js", SCRIPT, include_str!("../../web/api.js")),
+    ("dom.js", SCRIPT, include_str!("../../web/dom.js")),
+    ("try.js", SCRIPT, include_str!("../../web/try.js")),
+    ("pair.js", SCRIPT, include_str!("../../web/pair.js")),
+    ("groups.js", SCRIPT, include_str!("../../web/groups.js")),
+    ("overview.js", SCRIPT, include_str!("../../web/overview.js")),
+    ("chart.js", SCRIPT, include_str!("../../web/chart.js")),
+];
+
+/// Changes with every file.
+static TAG: LazyLock<String> = LazyLock::new(|| {
+    let mut hash = blake3::Hasher::new();
+    for (name, _, text) in FILES {
+        hash.update(name.as_bytes()).update(text.as_bytes());
+    }
+    format!("\"{}\"", &hash.finalize().to_hex()[..16])
+});
+
+fn file(name: &str, headers: &HeaderMap) -> Result<Response, ApiError> {
+    let unknown = || ApiError::new(Code::NotFound, "there is no such file");
+    let (_, kind, text) = FILES.iter().find(|(known, ..)| *known == name).ok_or_else(unknown)?;
+    let kept = [(header::ETAG, TAG.as_str()), (header::CACHE_CONTROL, "no-cache")];
+    let known =
+        headers.get(header::IF_NONE_MATCH).is_some_and(|tag| tag.as_bytes() == TAG.as_bytes());
+    Ok(match known {
+        true => (StatusCode::NOT_MODIFIED, kept).into_response(),
+        false => (kept, [(header::CONTENT_TYPE, *kind)], *text).into_response(),
+    })
+}
+
+/// `GET /`
+pub async fn index(headers: HeaderMap) -> Result<Response, ApiError> {
+    file("index.html", &headers)
+}
+
+/// `GET /assets/{file}`
+pub async fn asset(Named(name): Named<String>, headers: HeaderMap) -> Result<Response, ApiError> {
+    file(&name, &headers)
+}

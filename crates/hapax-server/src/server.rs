@@ -1,0 +1,164 @@
+//! Connections: accepting them, limiting them, and ending them without losing work.
+//!
+//! Stopping: no new connection, requests under way are finished within the time a request may
+//! take, then the writer finishes what was accepted, then the repository is closed.
+
+use crate::gate;
+use crate::history;
+use crate::idle::Idle;
+use crate::routes;
+use crate::state::{Service, StartError};
+use axum::Router;
+use axum::extract::Request;
+use axum::response::Response;
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use std::convert::Infallible;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+use tower::ServiceExt;
+
+/// After a failure to accept, which is mostly a lack of file handles.
+const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
+/// Bytes that a connection buffers of a request.
+const BUFFER: usize = 64 * 1024;
+
+/// The routes over a service: everything but connections.
+#[derive(Clone, Debug)]
+pub struct App {
+    service: Arc<Service>,
+    router: Router,
+}
+
+impl App {
+    /// The routes of a service.
+    pub fn new(service: Arc<Service>) -> Self {
+        let router = routes::router(&service);
+        Self { service, router }
+    }
+
+    /// Answers a request.
+    pub async fn answer(&self, peer: IpAddr, request: Request) -> Response {
+        let router = self.router.clone();
+        gate::around(&self.service, peer, request, async |request| {
+            let Ok(response) = router.oneshot(request).await;
+            response
+        })
+        .await
+    }
+}
+
+/// Listens and serves until the process is asked to stop (SIGINT or SIGTERM). Blocks.
+///
+/// `ready` is told the address.
+///
+/// # Errors
+///
+/// The address cannot be listened on, or the system refuses threads.
+pub fn run(service: Arc<Service>, ready: impl FnOnce(SocketAddr)) -> Result<(), StartError> {
+    let address = service.config.listen;
+    let cannot =
+        |source| StartError::System { what: format!("cannot listen on {address}"), source };
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(cannot)?;
+    runtime.block_on(async {
+        let listener = TcpListener::bind(address).await.map_err(cannot)?;
+        ready(listener.local_addr().map_err(cannot)?);
+        serve(service.clone(), listener, asked_to_stop()).await;
+        Ok::<_, StartError>(())
+    })?;
+    runtime.shutdown_timeout(service.config.limits.request_time());
+    service.finish();
+    Ok(())
+}
+
+/// Serves connections until `stop` is ready, then ends as the module's header says, but for
+/// closing the repository.
+pub async fn serve(service: Arc<Service>, listener: TcpListener, stop: impl Future<Output = ()>) {
+    let app = App::new(service.clone());
+    let graceful = GracefulShutdown::new();
+    let room = Arc::new(Semaphore::new(service.config.limits.connections));
+    let sampler = tokio::spawn(sample(service.clone()));
+    let mut stop = std::pin::pin!(stop);
+    loop {
+        let accepted = tokio::select! {
+            () = &mut stop => break,
+            accepted = async {
+                // One waits here until there is room.
+                let room = room.clone().acquire_owned().await;
+                (listener.accept().await, room)
+            } => accepted,
+        };
+        let (Ok((stream, peer)), Ok(room)) = accepted else {
+            tokio::time::sleep(ACCEPT_AGAIN).await;
+            continue;
+        };
+        let _ = stream.set_nodelay(true);
+        let idle = service.config.limits.idle_time();
+        let app = app.clone();
+        let answer = service_fn(move |request: hyper::Request<Incoming>| {
+            let app = app.clone();
+            async move {
+                let request = request.map(axum::body::Body::new);
+                Ok::<_, Infallible>(app.answer(peer.ip(), request).await)
+            }
+        });
+        let connection = hyper::server::conn::http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(idle)
+            .max_buf_size(BUFFER)
+            .serve_connection(TokioIo::new(Idle::new(stream, idle)), answer);
+        let connection = graceful.watch(connection);
+        tokio::spawn(async move {
+            if let Err(error) = connection.await {
+                tracing::debug!(target: "hapax::connection", %peer, "{error}");
+            }
+            drop(room);
+        });
+    }
+    service.begin_stop();
+    drop(listener);
+    let finished = tokio::time::timeout(service.config.limits.request_time(), graceful.shutdown());
+    if finished.await.is_err() {
+        tracing::warn!("some clients did not finish in time and were cut off");
+    }
+    sampler.abort();
+    let last = service.clone();
+    let _ = tokio::task::spawn_blocking(move || last.finish()).await;
+}
+
+async fn sample(service: Arc<Service>) {
+    let mut clock = tokio::time::interval(history::EVERY);
+    clock.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
+    loop {
+        clock.tick().await;
+        let sampled = service.work(|service| {
+            service.history.sample(service);
+            Ok(())
+        });
+        let _ = sampled.await;
+    }
+}
+
+async fn asked_to_stop() {
+    let interrupted = tokio::signal::ctrl_c();
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        match signal(SignalKind::terminate()) {
+            Ok(mut terminate) => tokio::select! {
+                _ = interrupted => {}
+                _ = terminate.recv() => {}
+            },
+            Err(_) => drop(interrupted.await),
+        }
+    }
+    #[cfg(not(unix))]
+    drop(interrupted.await);
+    tracing::info!("stopping: finishing what was accepted");
+}

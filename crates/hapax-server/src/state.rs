@@ -1,0 +1,265 @@
+//! What all requests share, and the border between waiting and working.
+//!
+//! Requests wait asynchronously; fingerprinting, searching and reading the store are ordinary
+//! calls. They cross here: [`Service::work`] runs a call on a thread for such calls, and lets in no
+//! more at once than there are cores. What takes a few microseconds and never waits, such as
+//! looking up a ready fingerprint, is called in place: a change of threads would cost more.
+
+use crate::access::{Access, Rate};
+use crate::config::Config;
+use crate::error::{ApiError, Code};
+use crate::fetch::Fetcher;
+use crate::history::History;
+use crate::metrics::Metrics;
+use crate::prepare::Tools;
+use crate::texts::Texts;
+use crate::wire::{MATCHES, Verdict};
+use crate::writer::Writer;
+use hapax::fingerprint::{Fingerprinter, Recipe, RecipeId};
+use hapax::group::live::PageId;
+use hapax_store::{Decision, GroupSizes, Observation, Repository, StoreError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::sync::{Semaphore, watch};
+
+/// The list of the largest groups is made again when it is so many times as old as making it
+/// takes: that reads a row of every group, and may take no more than this share of the time.
+const SIZES_AGE: u32 = 20;
+/// How many of the largest groups are kept ready.
+pub const LARGEST: usize = 200;
+
+/// The service.
+pub struct Service {
+    /// Pages, groups, index.
+    pub repository: Arc<Repository>,
+    /// Settings.
+    pub config: Config,
+    /// The recipe of the repository.
+    pub recipe: Recipe,
+    /// Its name and digest.
+    pub recipe_id: RecipeId,
+    /// Who writes.
+    pub writer: Writer,
+    /// Texts, if they are kept.
+    pub texts: Option<Texts>,
+    /// Who fetches, if it is allowed.
+    pub fetcher: Option<Fetcher>,
+    /// Counters.
+    pub metrics: Metrics,
+    /// Counters over time.
+    pub history: History,
+    /// Who may.
+    pub access: Access,
+    /// How often.
+    pub rate: Rate,
+    /// Requests at once.
+    pub in_flight: Arc<Semaphore>,
+    /// Counts commits.
+    pub changed: watch::Sender<u64>,
+    /// When it started.
+    pub started: Instant,
+    stopping: AtomicBool,
+    working: Semaphore,
+    spare: Mutex<Vec<Tools>>,
+    first: Tools,
+    sizes: Mutex<Option<Sizes>>,
+}
+
+struct Sizes {
+    made: Instant,
+    took: Duration,
+    sizes: Arc<GroupSizes>,
+}
+
+impl std::fmt::Debug for Service {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Service").field("repository", &self.repository).finish_non_exhaustive()
+    }
+}
+
+/// Why the service does not start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// Fingerprinter and repository do not belong together.
+    #[error(transparent)]
+    Recipe(#[from] hapax::fingerprint::RecipeMismatch),
+    /// The texts cannot be kept.
+    #[error("the texts cannot be kept ({0}); set texts.max_bytes = 0 to do without")]
+    Texts(#[source] Box<redb::Error>),
+    /// A range of addresses cannot be read.
+    #[error(transparent)]
+    Ranges(#[from] crate::fetch::RangeError),
+    /// The system refuses.
+    #[error("{what}: {source}")]
+    System {
+        /// What was tried.
+        what: String,
+        /// What it said.
+        source: std::io::Error,
+    },
+}
+
+impl Service {
+    /// Over a repository, with the fingerprinter of its recipe.
+    ///
+    /// # Errors
+    ///
+    /// See [`StartError`].
+    pub fn new(
+        repository: Repository,
+        fingerprinter: Fingerprinter,
+        config: Config,
+    ) -> Result<Arc<Self>, StartError> {
+        let recipe_id = fingerprinter.recipe_id().clone();
+        repository.settings().recipe.must_be(&recipe_id)?;
+        let texts = match config.texts.max_bytes {
+            0 => None,
+            most => {
+                let opened = Texts::open(repository.folder(), most);
+                Some(opened.map_err(|error| StartError::Texts(Box::new(error)))?)
+            }
+        };
+        let fetcher = match config.fetch.enabled {
+            true => Some(Fetcher::new(&config.fetch)?),
+            false => None,
+        };
+        let repository = Arc::new(repository);
+        let changed = watch::Sender::new(0);
+        let system = |source| StartError::System { what: "cannot start a thread".into(), source };
+        let writer = Writer::start(repository.clone(), changed.clone()).map_err(system)?;
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        Ok(Arc::new(Self {
+            recipe: fingerprinter.recipe().clone(),
+            recipe_id,
+            writer,
+            texts,
+            fetcher,
+            metrics: Metrics::default(),
+            history: History::default(),
+            access: Access::new(&config.tokens),
+            rate: Rate::new(config.limits.rate, config.limits.burst),
+            in_flight: Arc::new(Semaphore::new(config.limits.requests)),
+            changed,
+            started: Instant::now(),
+            stopping: AtomicBool::new(false),
+            working: Semaphore::new(cores),
+            spare: Mutex::default(),
+            first: Tools::new(fingerprinter),
+            sizes: Mutex::default(),
+            repository,
+            config,
+        }))
+    }
+
+    /// Runs a call that takes long, or may wait for the disk.
+    ///
+    /// # Errors
+    ///
+    /// The call's own, or it panicked.
+    pub async fn work<T: Send + 'static>(
+        self: &Arc<Self>,
+        call: impl FnOnce(&Self) -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<T, ApiError> {
+        let closed = |_| ApiError::internal("no more work is taken");
+        let permit = self.working.acquire().await.map_err(closed)?;
+        let service = self.clone();
+        let done = tokio::task::spawn_blocking(move || call(&service)).await;
+        drop(permit);
+        done.map_err(|panic| ApiError::internal(format!("a call did not finish: {panic}")))?
+    }
+
+    /// Lends a fingerprinter and a purifier.
+    pub fn with_tools<T>(&self, call: impl FnOnce(&mut Tools) -> T) -> T {
+        let spare = || self.spare.lock().unwrap_or_else(PoisonError::into_inner);
+        let lent = spare().pop();
+        let mut tools = lent.unwrap_or_else(|| self.first.clone());
+        let result = call(&mut tools);
+        spare().push(tools);
+        result
+    }
+
+    /// What would be said of a page.
+    ///
+    /// # Errors
+    ///
+    /// The repository cannot be read.
+    pub fn check(&self, page: Observation) -> Result<Verdict, ApiError> {
+        let decision = self.repository.check(&page)?;
+        self.verdict(page.url, &decision, false)
+    }
+
+    /// A decision in words, counted.
+    ///
+    /// # Errors
+    ///
+    /// The repository cannot be read.
+    pub fn verdict(
+        &self,
+        url: String,
+        decision: &Decision,
+        recorded: bool,
+    ) -> Result<Verdict, ApiError> {
+        self.metrics.judged(&decision.verdict);
+        let shown = decision.verdict.matches.iter().take(MATCHES);
+        let shown: Vec<PageId> = shown.map(|near| near.page).collect();
+        let names = match (&shown[..], decision.verdict.winner) {
+            ([], _) => Vec::new(),
+            // Mostly the winner is all that is found, and its address is there already.
+            ([only], Some(winner)) if *only == winner && decision.winner_url.is_some() => {
+                vec![decision.winner_url.clone()]
+            }
+            _ => self.repository.addresses(&shown)?,
+        };
+        Ok(Verdict::new(url, decision, names, recorded))
+    }
+
+    /// The largest groups and the sizes of all, a little old in a large repository.
+    ///
+    /// # Errors
+    ///
+    /// The repository cannot be read.
+    pub fn group_sizes(&self) -> Result<Arc<GroupSizes>, StoreError> {
+        let mut kept = self.sizes.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(Sizes { made, took, sizes }) = &*kept
+            && made.elapsed() < *took * SIZES_AGE
+        {
+            return Ok(sizes.clone());
+        }
+        // Others wait here rather than read all groups too.
+        let start = Instant::now();
+        let sizes = Arc::new(self.repository.group_sizes(LARGEST)?);
+        *kept = Some(Sizes { made: Instant::now(), took: start.elapsed(), sizes: sizes.clone() });
+        Ok(sizes)
+    }
+
+    /// Is it shutting down?
+    pub fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Relaxed)
+    }
+
+    /// From now on it is not ready, and whoever waits for events is sent home.
+    pub fn begin_stop(&self) {
+        self.stopping.store(true, Ordering::Relaxed);
+        self.changed.send_modify(|commits| *commits += 1);
+    }
+
+    /// Finishes everything accepted. Blocks.
+    pub fn finish(&self) {
+        self.writer.stop();
+        if let Some(texts) = &self.texts {
+            texts.stop();
+        }
+    }
+
+    /// Refuses what is not allowed to fetch.
+    ///
+    /// # Errors
+    ///
+    /// Fetching is switched off.
+    pub fn fetcher(&self) -> Result<&Fetcher, ApiError> {
+        let off = || ApiError::new(Code::Forbidden, "this service does not fetch addresses");
+        self.fetcher.as_ref().ok_or_else(off)
+    }
+}

@@ -1,0 +1,372 @@
+//! The shapes of requests and answers: what JSON says, and nothing else.
+//!
+//! These are the service's own types, used by the server and by the client alike; engine types
+//! are turned into them here and may change without the API changing. Times are seconds since
+//! 1970, fingerprints and hashes hexadecimal digits.
+//!
+//! `openapi.json` describes the same shapes to others.
+
+use hapax::fingerprint::Fingerprint;
+use hapax::group::live::{Bare, Change, Kind, Likeness, Matching, PageRecord, Tier};
+use hapax_store::{Decision, EventInfo, GroupSummary, Member, PageInfo};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A page: its address and exactly one of `html`, `text`, `imprint` and `redirect`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PageInput {
+    /// Its address.
+    pub url: String,
+    /// Its HTML, decoded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub html: Option<String>,
+    /// Its text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// Its fingerprint, made elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imprint: Option<ReadyImprint>,
+    /// The address it redirects to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub redirect: Option<String>,
+    /// PageRank, clicks, anything of which more is better.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub score: Option<f64>,
+    /// When it was fetched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fetched: Option<u64>,
+    /// Its HTTP headers: `Link: rel=canonical` and `Content-Language` are looked at.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, String>,
+}
+
+/// What `hapax fingerprint --json` prints of a page; other fields of it are passed over.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ReadyImprint {
+    /// `name:digest`.
+    pub recipe: String,
+    /// Sixteen hexadecimal digits; none for a page without words.
+    pub fingerprint: Option<String>,
+    /// 256 hexadecimal digits; none for a page without words.
+    pub sketch: Option<String>,
+    /// Thirty-two hexadecimal digits, equal exactly for equal texts.
+    pub content: String,
+    /// Words of text.
+    #[serde(default)]
+    pub words: u32,
+    /// Too few features for likeness to mean much.
+    #[serde(default)]
+    pub too_short: bool,
+}
+
+/// How alike two pages are.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Alike {
+    /// Bits in which the fingerprints differ.
+    pub distance: u8,
+    /// The share of bits that agree, in percent.
+    pub percent: f64,
+    /// Estimated share of common passages, 0 to 1.
+    pub similarity: f64,
+    /// Is the text the same?
+    pub exact: bool,
+    /// Is it a confirmed duplicate?
+    pub matches: bool,
+}
+
+impl From<&Likeness> for Alike {
+    fn from(likeness: &Likeness) -> Self {
+        let differing = f64::from(likeness.distance) / f64::from(Fingerprint::BITS);
+        Self {
+            distance: likeness.distance,
+            percent: 100.0 * (1.0 - differing),
+            // Sketches say hundredths; more digits would pretend.
+            similarity: (f64::from(likeness.similarity) * 1e4).round() / 1e4,
+            exact: likeness.matching == Matching::Exact,
+            matches: likeness.matches(),
+        }
+    }
+}
+
+/// The rule that decided, and what it saw.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Because {
+    /// Its name.
+    pub rule: String,
+    /// For people.
+    pub text: String,
+}
+
+impl From<&hapax::group::Reason> for Because {
+    fn from(reason: &hapax::group::Reason) -> Self {
+        Self { rule: reason.rule.to_owned(), text: reason.text.clone() }
+    }
+}
+
+/// A page found by the index.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Match {
+    /// Its address.
+    pub url: String,
+    /// How alike it is.
+    #[serde(flatten)]
+    pub alike: Alike,
+}
+
+/// What is said of a page.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// The page.
+    pub url: String,
+    /// `new`, `exact`, `near`, `related`, `redirect`, `cycle`, `empty` or `awaited`.
+    pub verdict: String,
+    /// May the page be dropped, because the winner stands for it?
+    pub removable: bool,
+    /// Its group; none for a page that is not recorded and would found one.
+    pub group: Option<u32>,
+    /// The address of the copy that stays; the page's own when it is the one.
+    pub winner: String,
+    /// How alike it is to the winner or, if it is the winner, to the member nearest to it.
+    pub alike: Option<Alike>,
+    /// Why the winner stays.
+    pub reason: Option<Because>,
+    /// `none`, `winner` (tier 1: still like its group's winner) or `index` (tier 2: searched).
+    pub tier: String,
+    /// The nearest pages found by the index, at most [`MATCHES`].
+    pub matches: Vec<Match>,
+    /// How many were found.
+    pub found: usize,
+    /// Was it recorded?
+    pub recorded: bool,
+}
+
+/// The most matches that a verdict lists.
+pub const MATCHES: usize = 20;
+
+/// A verdict's kind in a word.
+pub const fn kind_name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::New => "new",
+        Kind::Exact => "exact",
+        Kind::Near => "near",
+        Kind::Related => "related",
+        Kind::Redirect => "redirect",
+        Kind::Cycle => "cycle",
+        Kind::Empty => "empty",
+        Kind::Awaited => "awaited",
+    }
+}
+
+/// A tier in a word.
+pub const fn tier_name(tier: Tier) -> &'static str {
+    match tier {
+        Tier::None => "none",
+        Tier::Winner => "winner",
+        Tier::Index => "index",
+    }
+}
+
+impl Verdict {
+    /// Of a decision; `names` are the addresses of its first matches.
+    pub fn new(
+        url: String,
+        decision: &Decision,
+        names: Vec<Option<String>>,
+        recorded: bool,
+    ) -> Self {
+        let verdict = &decision.verdict;
+        let shown = verdict.matches.iter().zip(names);
+        Self {
+            verdict: kind_name(verdict.kind).into(),
+            removable: verdict.removable(),
+            group: verdict.group.map(|group| group.0),
+            winner: decision.winner_url.clone().unwrap_or_else(|| url.clone()),
+            alike: verdict.likeness.as_ref().map(Alike::from),
+            reason: verdict.reason.as_ref().map(Because::from),
+            tier: tier_name(verdict.tier).into(),
+            matches: shown
+                .filter_map(|(near, url)| Some(Match { url: url?, alike: (&near.likeness).into() }))
+                .collect(),
+            found: verdict.matches.len(),
+            recorded,
+            url,
+        }
+    }
+}
+
+/// A page as it is known.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Page {
+    /// Its address.
+    pub url: String,
+    /// Its number.
+    pub id: u32,
+    /// `content`, `redirect`, `cycle`, `empty` or `awaited`.
+    pub state: String,
+    /// Its group.
+    pub group: Option<u32>,
+    /// Sixteen hexadecimal digits.
+    pub fingerprint: Option<String>,
+    /// Words of text.
+    pub words: u32,
+    /// Its score.
+    pub score: Option<f64>,
+    /// When it was fetched last.
+    pub fetched: Option<u64>,
+    /// When its content was last found changed.
+    pub changed: Option<u64>,
+    /// Its canonical address.
+    pub canonical: Option<String>,
+}
+
+/// Where a page stands, in a word.
+pub const fn state_name(place: &PageRecord) -> &'static str {
+    match place {
+        PageRecord::Content { .. } => "content",
+        PageRecord::Redirects { .. } => "redirect",
+        PageRecord::Bare { why: Bare::Loop { .. }, .. } => "cycle",
+        PageRecord::Bare { why: Bare::Empty, .. } => "empty",
+        PageRecord::Bare { why: Bare::Awaited, .. } => "awaited",
+    }
+}
+
+impl Page {
+    /// Of what the repository knows.
+    pub fn new(info: PageInfo, group: Option<u32>) -> Self {
+        Self {
+            id: info.id.0,
+            state: state_name(&info.place).into(),
+            group,
+            fingerprint: info.contents.map(|contents| contents.fingerprint.to_string()),
+            words: info.words,
+            score: info.score,
+            fetched: info.fetched,
+            changed: info.changed,
+            canonical: info.canonical,
+            url: info.url,
+        }
+    }
+}
+
+/// A group without its members.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Group {
+    /// Its number.
+    pub id: u32,
+    /// The address of the copy that stays.
+    pub winner: String,
+    /// Pages that do not redirect.
+    pub members: u32,
+    /// Members that were compared with the winner and do not match it.
+    pub failing: u32,
+    /// No two members are farther apart than this.
+    pub diameter: u8,
+}
+
+impl From<GroupSummary> for Group {
+    fn from(group: GroupSummary) -> Self {
+        Self {
+            id: group.id.0,
+            winner: group.winner_url,
+            members: group.record.members,
+            failing: group.record.failing,
+            diameter: group.record.diameter(),
+        }
+    }
+}
+
+/// A page of a group.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GroupMember {
+    /// Its number.
+    pub id: u32,
+    /// Its address.
+    pub url: String,
+    /// As in [`Page`].
+    pub state: String,
+    /// How alike it is to the winner; none for the winner.
+    pub alike: Option<Alike>,
+    /// Why the winner stays.
+    pub reason: Option<Because>,
+    /// The address it redirects to.
+    pub redirects_to: Option<String>,
+    /// Words of text.
+    pub words: u32,
+    /// Its score.
+    pub score: Option<f64>,
+    /// When it was fetched last.
+    pub fetched: Option<u64>,
+}
+
+impl From<Member> for GroupMember {
+    fn from(member: Member) -> Self {
+        Self {
+            id: member.id.0,
+            state: state_name(&member.place).into(),
+            alike: member.likeness.as_ref().map(Alike::from),
+            reason: member.reason.as_ref().map(Because::from),
+            redirects_to: member.redirects_to,
+            words: member.words,
+            score: member.score,
+            fetched: member.fetched,
+            url: member.url,
+        }
+    }
+}
+
+/// A change.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// 1 for the first; no number is left out.
+    pub sequence: u64,
+    /// `joined`, `left`, `merged`, `split`, `winner`, `gone`, `redirected` or `returned`.
+    pub change: String,
+    /// The group it is about.
+    pub group: Option<u32>,
+    /// The other group of a merge or a split.
+    pub other_group: Option<u32>,
+    /// The page it is about, or the new winner.
+    pub url: Option<String>,
+    /// The page redirected to, or the former winner.
+    pub other_url: Option<String>,
+}
+
+impl From<EventInfo> for Event {
+    fn from(event: EventInfo) -> Self {
+        let (change, group, other_group) = match event.change {
+            Change::Joined { group, .. } => ("joined", Some(group), None),
+            Change::Left { group, .. } => ("left", Some(group), None),
+            Change::Merged { from, into } => ("merged", Some(into), Some(from)),
+            Change::Split { from, into } => ("split", Some(from), Some(into)),
+            Change::WinnerChanged { group, .. } => ("winner", Some(group), None),
+            Change::Gone { .. } => ("gone", None, None),
+            Change::Redirected { .. } => ("redirected", None, None),
+            Change::Returned { .. } => ("returned", None, None),
+        };
+        Self {
+            sequence: event.sequence,
+            change: change.into(),
+            group: group.map(|group| group.0),
+            other_group: other_group.map(|group| group.0),
+            url: event.url,
+            other_url: event.other_url,
+        }
+    }
+}
+
+/// Some rows, and where to go on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Rows<T> {
+    /// The rows.
+    pub rows: Vec<T>,
+    /// Give this as `after` for the next ones; none when there are no more.
+    pub next: Option<String>,
+}
+
+/// How many were changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Changed {
+    /// Pages.
+    pub pages: u64,
+}

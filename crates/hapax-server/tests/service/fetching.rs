@@ -1,0 +1,192 @@
+//! Addresses that are fetched and that are not, against a small site on this machine.
+
+use crate::running::{Running, text};
+use hapax_server::Layers;
+use hapax_server::fetch::{FetchError, Fetcher, list};
+use serde_json::json;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
+use std::sync::{Arc, Mutex};
+
+/// A site of fixed answers: path to everything after the status line's version.
+struct Site {
+    base: String,
+    asked: Arc<Mutex<Vec<String>>>,
+}
+
+impl Site {
+    fn start(answers: &[(&str, String)]) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let base = format!("http://{}", listener.local_addr().unwrap());
+        let answers: BTreeMap<String, String> =
+            answers.iter().map(|(path, answer)| ((*path).to_owned(), answer.clone())).collect();
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let seen = asked.clone();
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let Ok(mut stream) = stream else { continue };
+                let mut head = BufReader::new(stream.try_clone().unwrap());
+                let mut first = String::new();
+                let _ = head.read_line(&mut first);
+                let mut line = String::new();
+                while head.read_line(&mut line).is_ok_and(|read| read > 2) {
+                    line.clear();
+                }
+                let path = first.split(' ').nth(1).unwrap_or_default().to_owned();
+                let missing = "404 Not Found\r\nContent-Length: 0\r\n\r\n".to_owned();
+                let answer = answers.get(&path).unwrap_or(&missing);
+                seen.lock().unwrap().push(path);
+                let _ = write!(stream, "HTTP/1.1 {answer}");
+            }
+        });
+        Self { base, asked }
+    }
+
+    fn asked(&self) -> Vec<String> {
+        self.asked.lock().unwrap().clone()
+    }
+}
+
+fn page(text: &str) -> String {
+    format!(
+        "200 OK\r\nContent-Type: text/html\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{text}",
+        text.len()
+    )
+}
+
+fn redirect(to: &str) -> String {
+    format!("302 Found\r\nLocation: {to}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+}
+
+const LOCAL: &str = "[fetch]\nallow = ['127.0.0.1']\ndelay_seconds = 0.0\n";
+
+fn fetcher(settings: &str) -> Fetcher {
+    let mut layers = Layers::new().unwrap();
+    layers.file("test", settings).unwrap();
+    Fetcher::new(&layers.finish().unwrap().fetch).unwrap()
+}
+
+#[test]
+fn what_is_not_public_is_refused_by_number_and_by_name() {
+    let site = Site::start(&[("/", page("secret"))]);
+    let port = site.base.rsplit(':').next().unwrap();
+    let fetcher = fetcher("");
+    for host in [
+        "127.0.0.1",
+        "localhost",
+        "0.0.0.0",
+        "[::1]",
+        "[::ffff:127.0.0.1]",
+        "2130706433",
+        "0x7f.1",
+        "169.254.169.254",
+    ] {
+        let refused = fetcher.fetch(&format!("http://{host}:{port}/"));
+        assert!(matches!(refused, Err(FetchError::Refused { .. })), "{host}: {refused:?}");
+    }
+    for other in
+        ["file:///etc/passwd", "ftp://a/", "gopher://a/", "http://user@a/", "nothing", "http:///"]
+    {
+        let refused = fetcher.fetch(other);
+        let expected =
+            matches!(refused, Err(FetchError::NotAnAddress { .. } | FetchError::Failed { .. }));
+        assert!(expected, "{other}: {refused:?}");
+    }
+    assert_eq!(site.asked(), [""; 0]);
+}
+
+#[test]
+fn a_redirect_to_what_is_not_public_is_refused() {
+    let inner = Site::start(&[("/", page("secret"))]);
+    let by_name = inner.base.replace("127.0.0.1", "[::ffff:127.0.0.2]");
+    let site = Site::start(&[
+        ("/", redirect("http://169.254.169.254/latest/")),
+        ("/name", redirect(&by_name)),
+        ("/file", redirect("file:///etc/passwd")),
+    ]);
+    let fetcher = fetcher(LOCAL);
+    for path in ["/", "/name"] {
+        let refused = fetcher.fetch(&format!("{}{path}", site.base));
+        assert!(matches!(refused, Err(FetchError::Refused { .. })), "{refused:?}");
+    }
+    let refused = fetcher.fetch(&format!("{}/file", site.base));
+    assert!(matches!(refused, Err(FetchError::NotAnAddress { .. })), "{refused:?}");
+    assert_eq!(inner.asked(), [""; 0]);
+}
+
+#[test]
+fn redirects_size_and_status_are_limited() {
+    let bomb = "200 OK\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n".to_owned()
+        + &"x".repeat(5000);
+    let site = Site::start(&[
+        ("/loop", redirect("/loop")),
+        ("/long", bomb),
+        ("/gone", "410 Gone\r\nContent-Length: 0\r\n\r\n".into()),
+    ]);
+    let fetcher = fetcher(&format!("{LOCAL}body_bytes = 4000\nredirects = 3\nrobots = false\n"));
+    let fetch = |path: &str| fetcher.fetch(&format!("{}{path}", site.base));
+    assert!(matches!(fetch("/loop"), Err(FetchError::TooManyRedirects { most: 3, .. })));
+    assert_eq!(site.asked().len(), 4);
+    assert!(matches!(fetch("/long"), Err(FetchError::TooLong { most: 4000, .. })));
+    assert!(matches!(fetch("/gone"), Err(FetchError::Status { status: 410, .. })));
+}
+
+#[test]
+fn robots_txt_is_asked_once_and_obeyed_unless_told_otherwise() {
+    let robots = "User-agent: *\nDisallow: /private";
+    let answers = [("/robots.txt", page(robots)), ("/private", page("no")), ("/open", page("yes"))];
+    let site = Site::start(&answers);
+    let polite = fetcher(LOCAL);
+    let private = format!("{}/private", site.base);
+    assert!(matches!(polite.fetch(&private), Err(FetchError::Robots { .. })));
+    assert_eq!(polite.fetch(&format!("{}/open", site.base)).unwrap().body, b"yes");
+    assert_eq!(site.asked(), ["/robots.txt", "/open"]);
+    assert_eq!(fetcher(&format!("{LOCAL}robots = false\n")).fetch(&private).unwrap().body, b"no");
+}
+
+#[test]
+fn the_service_fetches_records_redirects_and_judges() {
+    let words = text(1, 100);
+    let site = Site::start(&[
+        ("/old", redirect("/new")),
+        ("/new", page(&format!("<title>New</title><p>{words}</p>"))),
+        ("/image", "200 OK\r\nContent-Type: image/png\r\nContent-Length: 8\r\nConnection: close\r\n\r\n\u{7f}PNG\r\n\u{1a}\n".into()),
+    ]);
+    let server = Running::with(LOCAL);
+    let old = format!("{}/old", site.base);
+    let checked = server.post("/v1/fetch", json!({"url": old, "record": false})).good();
+    assert_eq!((&checked["verdict"], &checked["recorded"]), (&json!("new"), &json!(false)));
+    let judged = server.post("/v1/fetch", json!({"url": old})).good();
+    let new = format!("{}/new", site.base);
+    assert_eq!((&judged["url"], &judged["redirects"][0]["to"]), (&json!(new), &json!(new)));
+    let asked = server.post("/v1/check", json!({"url": "http://copy", "text": words})).good();
+    assert_eq!(asked["matches"][0]["url"], new);
+    assert_eq!(server.get("/v1/stats").good()["pages"], 2);
+    let image = server.post("/v1/fetch", json!({"url": format!("{}/image", site.base)}));
+    assert_eq!(image.code(), "not_a_page");
+    assert_eq!(Running::start().post("/v1/fetch", json!({"url": old})).code(), "address_refused");
+    let off = Running::with("[fetch]\nenabled = false");
+    assert_eq!(off.post("/v1/fetch", json!({"url": old})).code(), "forbidden");
+}
+
+#[test]
+fn a_list_goes_on_where_it_stopped() {
+    let site = Site::start(&[("/1", page("a")), ("/2", page("b")), ("/3", page("c"))]);
+    let urls = [1, 2, 3, 2].map(|n| format!("{}/{n}", site.base));
+    let fetcher = fetcher(&format!("{LOCAL}robots = false\n"));
+    let mut finished = BTreeSet::new();
+    let stopped = list::fetch_all(&fetcher, urls.clone(), &BTreeSet::new(), 2, |url, fetched| {
+        fetched.unwrap();
+        finished.insert(url.to_owned());
+        if finished.len() == 2 { Err("stop") } else { Ok(()) }
+    });
+    assert_eq!(stopped, Err("stop"));
+    let mut rest = Vec::new();
+    list::fetch_all(&fetcher, urls.clone(), &finished, 2, |url, _| {
+        rest.push(url.to_owned());
+        Ok::<_, ()>(())
+    })
+    .unwrap();
+    assert_eq!(rest, urls[2..3]);
+}

@@ -1,0 +1,140 @@
+//! Overload, slow and hostile clients, tokens.
+
+use crate::running::{Answer, Running, text};
+use serde_json::{Value, json};
+use std::io::{BufReader, Read, Write};
+
+#[test]
+fn requests_that_cannot_be_read_are_refused_with_their_code() {
+    let server = Running::with("[limits]\nbody_bytes = 5000");
+    let json = "Content-Type: application/json\r\n";
+    let long = json!({"url": "http://a", "text": "x".repeat(6000)}).to_string();
+    let deep = format!("{}{}", "[".repeat(2000), "]".repeat(2000));
+    for (method, path, headers, body, code) in [
+        ("POST", "/v1/pages", json, "{", "invalid"),
+        (
+            "POST",
+            "/v1/pages",
+            json,
+            "{\"url\":\"http://a\",\"text\":\"x\",\"colour\":1}",
+            "invalid",
+        ),
+        ("POST", "/v1/pages", json, &deep, "invalid"),
+        ("POST", "/v1/pages", json, &long, "too_large"),
+        ("POST", "/v1/pages", "Content-Type: text/plain\r\n", "{}", "media_type"),
+        ("POST", "/v1/pages/batch", json, "{}", "media_type"),
+        ("GET", "/v1/nothing", "", "", "not_found"),
+        ("PUT", "/v1/stats", "", "", "method_not_allowed"),
+        ("GET", "/v1/groups/none", "", "", "invalid"),
+        ("GET", "/v1/groups/77", "", "", "not_found"),
+        ("GET", "/v1/groups?after=x&sort=number", "", "", "invalid"),
+        ("GET", "/v1/events?limit=0", "", "", "invalid"),
+        ("GET", "/v1/pages/%ff", "", "", "invalid"),
+        ("GET", "/assets/..%2fCargo.toml", "", "", "not_found"),
+    ] {
+        let answer = server.ask_with(method, path, headers, body);
+        assert_eq!(answer.code(), code, "{method} {path}: {answer:?}");
+        assert!(answer.headers.contains("x-request-id: "), "{answer:?}");
+    }
+    assert_eq!(server.get("/healthz").status, 200);
+}
+
+#[test]
+fn tokens_open_what_they_are_for() {
+    let server =
+        Running::with("[tokens]\nread = ['reader-0123456789']\nwrite = ['writer-0123456789']");
+    let body = json!({"url": "http://a", "text": text(1, 50)}).to_string();
+    let send = |path: &str, token: &str| {
+        let headers = format!("Content-Type: application/json\r\n{token}");
+        server.ask_with("POST", path, &headers, &body).status
+    };
+    let bearer = |token: &str| format!("Authorization: Bearer {token}\r\n");
+    let (read, write) = (bearer("reader-0123456789"), bearer("writer-0123456789"));
+    assert_eq!(send("/v1/check", ""), 401);
+    assert_eq!(send("/v1/check", &bearer("wrong-0123456789")), 401);
+    assert_eq!(send("/v1/check", &read), 200);
+    assert_eq!(send("/v1/pages", &read), 403);
+    assert_eq!(send("/v1/pages", &write), 200);
+    assert_eq!(server.get("/metrics").status, 401);
+    assert_eq!((server.get("/healthz").status, server.get("/").status), (200, 200));
+}
+
+#[test]
+fn another_web_page_cannot_write_or_read_by_a_browser() {
+    let server = Running::start();
+    let body = json!({"url": "http://a", "text": "x"}).to_string();
+    let json = "Content-Type: application/json\r\nOrigin: http://evil.example\r\n";
+    let answer = server.ask_with("POST", "/v1/pages", json, &body);
+    assert_eq!(answer.code(), "forbidden");
+    assert!(!answer.headers.contains("access-control-allow-origin"), "{answer:?}");
+    assert!(answer.headers.contains("content-security-policy: default-src 'none'"), "{answer:?}");
+    let friend = Running::with("[cors]\norigins = ['http://friend.example']");
+    let asked = "Origin: http://friend.example\r\nAccess-Control-Request-Method: POST\r\n";
+    let answer = friend.ask_with("OPTIONS", "/v1/check", asked, "");
+    assert_eq!(answer.status, 204);
+    assert!(answer.headers.contains("access-control-allow-origin: http://friend.example"));
+}
+
+#[test]
+fn overload_is_refused_at_once_and_ends_with_the_load() {
+    let server = Running::with("[limits]\nrequests = 2");
+    let wait = "GET /v1/events?after=9&wait=20 HTTP/1.1\r\nHost: x\r\n\r\n";
+    let mut waiting: Vec<_> = (0..2).map(|_| server.connect()).collect();
+    waiting.iter_mut().for_each(|stream| stream.write_all(wait.as_bytes()).unwrap());
+    let refused = |server: &Running| server.get("/v1/settings").status == 503;
+    let mut tries = 0;
+    while server.service.in_flight.available_permits() > 0 {
+        tries += 1;
+        assert!(tries < 3000, "the room is never full");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    assert_eq!(server.get("/v1/settings").code(), "overloaded");
+    assert!(server.get("/v1/settings").headers.contains("retry-after: 1"));
+    assert_eq!(server.get("/healthz").status, 200);
+    // The commit wakes those who wait; asking for it needs room itself, so it is made directly.
+    server.service.changed.send_modify(|commits| *commits += 1);
+    drop(waiting);
+    let mut tries = 0;
+    while refused(&server) {
+        tries += 1;
+        assert!(tries < 3000, "refused for ever");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn a_client_that_sends_too_slowly_is_cut_off() {
+    let server = Running::with("[limits]\nidle_seconds = 1");
+    let mut headers = server.connect();
+    headers.write_all(b"GET /healthz HTTP/1.1\r\nHost:").unwrap();
+    let mut body = server.connect();
+    body.write_all(b"POST /v1/check HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{").unwrap();
+    assert_eq!(Answer::read(&mut BufReader::new(body)).code(), "slow_body");
+    let mut rest = Vec::new();
+    let _ = headers.read_to_end(&mut rest);
+    assert!(!String::from_utf8_lossy(&rest).contains("200 OK"));
+    let mut batch = server.connect();
+    batch.write_all(b"POST /v1/pages/batch HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/jsonl\r\nContent-Length: 50\r\n\r\n\n").unwrap();
+    let answer = Answer::read(&mut BufReader::new(batch));
+    let line: Value = serde_json::from_str(answer.body.trim()).unwrap();
+    assert_eq!(line["error"]["code"], "slow_body");
+}
+
+#[test]
+fn nonsense_on_the_wire_harms_nobody() {
+    let server = Running::start();
+    let long = format!("GET /{} HTTP/1.1\r\n\r\n", "a".repeat(1 << 20));
+    for bytes in [
+        &b"\x16\x03\x01\x02\x00"[..],
+        b"\r\n\r\n\r\n",
+        b"GET\r\n\r\n",
+        long.as_bytes(),
+        b"POST /v1/pages HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
+    ] {
+        let mut stream = server.connect();
+        let _ = stream.write_all(bytes);
+        let _ = stream.shutdown(std::net::Shutdown::Write);
+        let _ = stream.read_to_end(&mut Vec::new());
+    }
+    assert_eq!(server.get("/healthz").status, 200);
+}

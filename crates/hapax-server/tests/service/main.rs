@@ -1,0 +1,21 @@
+//! The service from outside: a real server on a free port, asked over real connections.
+//!
+//! | module | what belongs there |
+//! |---|---|
+//! | `running` | a server for a test, and a small client that sees every byte |
+//! | `verdicts` | pages observed, checked, looked up, changed |
+//! | `batches` | streams of lines |
+//! | `limits` | overload, slow and hostile clients, tokens |
+//! | `hostile` | any input to the parsers of requests |
+//! | `fetching` | addresses that are fetched and that are not |
+//! | `documented` | the guide's examples and the description of the API |
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod batches;
+mod documented;
+mod fetching;
+mod hostile;
+mod limits;
+mod running;
+mod verdicts;

@@ -1,0 +1,186 @@
+//! Pages observed, checked, looked up, changed.
+
+use crate::running::{Running, fingerprinter, text};
+use hapax_server::client::{Client, ClientError, encoded};
+use hapax_server::wire::PageInput;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+fn page(url: &str, text: &str) -> Value {
+    json!({ "url": url, "text": text })
+}
+
+#[test]
+fn a_near_copy_is_recognised_and_its_group_can_be_browsed() {
+    let server = Running::start();
+    let original = text(1, 300);
+    let copy = format!("{original} and one more sentence");
+    let first = server.post("/v1/pages", page("http://a/original", &original)).good();
+    assert_eq!((&first["verdict"], &first["winner"]), (&json!("new"), &json!("http://a/original")));
+    let checked = server.post("/v1/check", page("http://b/much/longer/copy", &copy)).good();
+    assert_eq!((&checked["verdict"], &checked["recorded"]), (&json!("near"), &json!(false)));
+    let second = server.post("/v1/pages", page("http://b/much/longer/copy", &copy)).good();
+    assert_eq!((&second["verdict"], &second["removable"]), (&json!("near"), &json!(true)));
+    assert_eq!(second["winner"], "http://a/original");
+    assert_eq!(second["matches"][0]["url"], "http://a/original");
+    let group = second["group"].as_u64().unwrap();
+    let group = server.get(&format!("/v1/groups/{group}")).good();
+    assert_eq!((group["rows"].as_array().unwrap().len(), &group["members"]), (2, &json!(2)));
+    assert_eq!(group["rows"][1]["reason"]["rule"], second["reason"]["rule"]);
+    for found in [
+        "/v1/groups",
+        "/v1/groups?search=b/much",
+        "/v1/groups?search=http://a",
+        "/v1/groups?sort=number",
+    ] {
+        assert_eq!(server.get(found).good()["rows"][0]["winner"], "http://a/original", "{found}");
+    }
+    assert_eq!(server.get("/v1/groups?search=nowhere").good()["rows"], json!([]));
+}
+
+#[test]
+fn a_page_is_looked_up_scored_redirected_and_forgotten() {
+    let server = Running::start();
+    let url = "http://a/x?y=1&z=ü/ #";
+    let path = format!("/v1/pages/{}", encoded(url));
+    server.post("/v1/pages", json!({"url": url, "text": text(2, 100), "fetched": 50})).good();
+    server.post("/v1/pages", page("http://b/", &text(2, 100))).good();
+    let known = server.get(&path).good();
+    assert_eq!((&known["url"], &known["state"]), (&json!(url), &json!("content")));
+    assert_eq!(
+        server.ask("PUT", &format!("{path}/score"), json!({"score": 2.5})).good()["pages"],
+        1
+    );
+    assert_eq!(server.get(&path).good()["score"], 2.5);
+    let moved = server.ask("PUT", &format!("{path}/redirect"), json!({"to": "http://b/"})).good();
+    assert_eq!((&moved["verdict"], &moved["winner"]), (&json!("redirect"), &json!("http://b/")));
+    assert_eq!(server.ask("DELETE", &path, Value::Null).good()["pages"], 1);
+    assert_eq!(server.get(&path).code(), "not_found");
+    assert_eq!(server.post("/v1/expire", json!({"before": 100})).good()["pages"], 0);
+    let listed = server.get("/v1/pages?prefix=http://b").good();
+    assert_eq!(listed["rows"][0]["url"], "http://b/");
+}
+
+#[test]
+fn a_ready_fingerprint_is_judged_like_its_text() {
+    let server = Running::start();
+    let words = text(3, 120);
+    let imprint = fingerprinter().text(&words).unwrap();
+    let mark = imprint.mark.unwrap();
+    let hex: String = mark.sketch.to_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+    let recipe = fingerprinter().recipe_id().to_string();
+    let ready = json!({
+        "recipe": recipe, "fingerprint": mark.fingerprint.to_string(), "sketch": hex,
+        "content": imprint.content.to_string(), "words": 120, "features": 118,
+    });
+    server.post("/v1/pages", json!({"url": "http://a", "imprint": ready})).good();
+    let copy = server.post("/v1/check", page("http://b", &words)).good();
+    assert_eq!((&copy["verdict"], &copy["alike"]["percent"]), (&json!("exact"), &json!(100.0)));
+    let mut other = ready;
+    other["recipe"] = json!("web-9:0123456789abcdef");
+    assert_eq!(
+        server.post("/v1/check", json!({"url": "u", "imprint": other})).code(),
+        "other_recipe"
+    );
+}
+
+#[test]
+fn two_pages_are_laid_side_by_side_with_their_differences() {
+    let server = Running::start();
+    let words = text(4, 60);
+    let changed = words.replacen(' ', " inserted ", 30);
+    server.post("/v1/pages", page("http://a", &words)).good();
+    // The text is kept by a thread of its own.
+    let sides = json!({"left": {"url": "http://a"}, "right": {"text": changed}});
+    let compared = (0..100)
+        .map(|_| server.post("/v1/compare", sides.clone()).good())
+        .inspect(|compared| {
+            if compared["rows"].is_null() {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        })
+        .find(|compared| !compared["rows"].is_null())
+        .unwrap();
+    let rows = compared["rows"].as_array().unwrap();
+    assert!(rows.iter().any(|row| row["same"].is_string()), "{compared}");
+    let only = |side: &Value| {
+        side.as_array().is_some_and(|pieces| pieces.iter().any(|piece| piece["mark"] == "only"))
+    };
+    assert!(rows.iter().any(|row| only(&row["right"])), "{compared}");
+    assert!(compared["exact"]["jaccard"].as_f64().unwrap() < 1.0);
+    let missing = json!({"left": {"url": "http://nowhere"}, "right": {"text": "x"}});
+    assert_eq!(server.post("/v1/compare", missing).code(), "not_found");
+    let both = json!({"left": {"url": "http://a", "text": "x"}, "right": {"text": "x"}});
+    assert_eq!(server.post("/v1/compare", both).code(), "invalid");
+}
+
+#[test]
+fn events_are_read_waited_for_and_streamed() {
+    let server = Running::start();
+    server.post("/v1/pages", page("http://a", &text(5, 50))).good();
+    let seen = server.get("/v1/events").good();
+    assert_eq!(seen["rows"][0]["change"], "joined");
+    let last = seen["next"].as_str().unwrap().to_owned();
+    std::thread::scope(|scope| {
+        let waiting =
+            scope.spawn(|| server.get(&format!("/v1/events?after={last}&wait=30")).good());
+        std::thread::sleep(Duration::from_millis(50));
+        server.post("/v1/pages", page("http://b", &text(6, 50))).good();
+        assert_eq!(waiting.join().unwrap()["rows"][0]["url"], "http://b");
+    });
+    use std::io::{BufRead, BufReader, Write};
+    let mut stream = server.connect();
+    stream
+        .write_all(b"GET /v1/events/stream HTTP/1.1\r\nHost: x\r\nLast-Event-ID: 1\r\n\r\n")
+        .unwrap();
+    let lines = BufReader::new(stream).lines().map_while(Result::ok);
+    let told = lines.skip_while(|line| !line.starts_with("id: ")).take(3).collect::<Vec<_>>();
+    assert_eq!((told[0].as_str(), told[1].as_str()), ("id: 2", "event: joined"));
+    assert!(told[2].contains(r#""url":"http://b""#), "{told:?}");
+}
+
+#[test]
+fn what_was_acknowledged_is_there_after_a_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = Running::over(folder.path(), "");
+    server.post("/v1/pages", page("http://a", &text(7, 80))).good();
+    server.stop();
+    assert!(server.service.is_stopping());
+    drop(server);
+    let server = Running::over(folder.path(), "");
+    let again = server.post("/v1/pages", page("http://a", &text(7, 80))).good();
+    assert_eq!((&again["verdict"], &again["tier"]), (&json!("new"), &json!("winner")));
+    assert_eq!(server.get("/v1/stats").good()["pages"], 1);
+    let metrics = server.get("/metrics");
+    assert!(metrics.body.contains("hapax_pages 1\n"), "{}", metrics.body);
+    assert!(metrics.body.contains(r#"hapax_tiers_total{tier="winner"} 1"#), "{}", metrics.body);
+}
+
+#[test]
+fn the_client_speaks_for_the_repository() {
+    let server = Running::start();
+    let client = Client::new(&format!("http://{}", server.address), None, Duration::from_secs(30));
+    let input = |url: &str, seed| PageInput {
+        url: url.into(),
+        text: Some(text(seed, 90)),
+        ..PageInput::default()
+    };
+    assert_eq!(client.observe(&input("http://a", 8)).unwrap().verdict, "new");
+    assert_eq!(client.check(&input("http://b", 8)).unwrap().verdict, "exact");
+    assert_eq!(client.page("http://b").unwrap(), None);
+    assert!(client.score("http://a", Some(1.0)).unwrap());
+    assert_eq!(client.page("http://a").unwrap().unwrap().score, Some(1.0));
+    assert_eq!(client.redirect("http://old", "http://a", None).unwrap().verdict, "redirect");
+    assert_eq!(client.groups(None, 10).unwrap().rows.len(), 1);
+    assert_eq!(client.events(0, 1, 0).unwrap().rows[0].sequence, 1);
+    let lines =
+        (0..2500).map(|n| format!("{{\"url\":\"http://c/{n}\",\"text\":\"{}\"}}\n", text(n, 12)));
+    let lines: String = lines.chain(["no json\n".into()]).collect();
+    let answers: Vec<_> = client.batch(lines.as_bytes()).collect::<Result<_, _>>().unwrap();
+    assert_eq!(answers.len(), 2501);
+    assert!(answers.iter().zip(1..).all(|(answer, line)| answer.line == line));
+    assert!(client.forget("http://a").unwrap());
+    assert!(!client.forget("http://a").unwrap());
+    let refused = client.observe(&PageInput { url: "http://x".into(), ..PageInput::default() });
+    assert!(matches!(refused, Err(ClientError::Refused { status: 400, .. })), "{refused:?}");
+}

@@ -1,0 +1,35 @@
+// Asks the service. An error has the code, the message and the number of the request.
+
+const TOKEN = "hapax-token";
+export const token = {
+  get: () => sessionStorage.getItem(TOKEN) || "",
+  set: (value) => (value ? sessionStorage.setItem(TOKEN, value) : sessionStorage.removeItem(TOKEN)),
+};
+
+export async function ask(method, path, body) {
+  const headers = {};
+  if (token.get()) headers.Authorization = `Bearer ${token.get()}`;
+  if (body !== undefined) headers["Content-Type"] = "application/json";
+  let response;
+  try {
+    response = await fetch(path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) });
+  } catch {
+    throw Object.assign(new Error("The service does not answer. Is it still running?"), { title: "No connection.", code: "unreachable" });
+  }
+  const text = await response.text();
+  let answer;
+  try { answer = JSON.parse(text); } catch { answer = null; }
+  if (response.ok && answer !== null) return answer;
+  const { code = String(response.status), message = "The answer cannot be read." } = answer?.error ?? {};
+  const number = response.headers.get("x-request-id");
+  throw Object.assign(new Error(`${message}${number ? ` (request ${number})` : ""}`), { code });
+}
+
+export const get = (path) => ask("GET", path);
+export const post = (path, body) => ask("POST", path, body);
+
+/** A path with parameters, those without a value left out. */
+export function withParameters(path, parameters) {
+  const given = Object.entries(parameters).filter(([, value]) => value !== undefined && value !== null && value !== "");
+  return given.length ? `${path}?${new URLSearchParams(given)}` : path;
+}

@@ -1,0 +1,98 @@
+//! Tests of the service from outside Rust: a real browser, and a tool that reads its description.
+//!
+//! Both start the built program on a free port over a new repository, and stop it when done.
+//! The browser is Debian's Chromium, driven by playwright-core from npm; the tool is Schemathesis
+//! from PyPI. npm packages go beside the build output and touch no system.
+
+use crate::parts::Tally;
+use crate::workspace::{Workspace, run, run_watched};
+use anyhow::{Context, Result, bail};
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Stdio};
+
+/// The version that was tried with Debian's Chromium.
+const PLAYWRIGHT: &str = "playwright-core@1.65.0";
+
+/// A running server; ends with the value.
+struct Server {
+    process: Child,
+    address: String,
+    _folder: tempfile::TempDir,
+}
+
+impl Server {
+    fn start(workspace: &Workspace) -> Result<Self> {
+        run(&mut workspace.cargo(["build", "--release", "--package", "hapax-cli"]))?;
+        let folder = tempfile::tempdir()?;
+        let mut command = workspace.command(workspace.binaries().join("hapax"));
+        command.args(["serve", "--listen", "127.0.0.1:0", "--store"]).arg(folder.path());
+        // The test's own page is fetched from this machine.
+        command.env("HAPAX_FETCH__ALLOW", "127.0.0.1").env("HAPAX_FETCH__DELAY_SECONDS", "0.0");
+        let mut process =
+            command.stderr(Stdio::piped()).spawn().context("cannot start the server")?;
+        let mut lines = BufReader::new(process.stderr.take().context("no output")?).lines();
+        let address = lines.by_ref().map_while(Result::ok).find_map(|line| {
+            Some(line.split_once("listening on ")?.1.trim_end_matches('/').to_owned())
+        });
+        // Whoever does not read would make it wait.
+        std::thread::spawn(move || lines.map_while(Result::ok).for_each(drop));
+        let Some(address) = address else {
+            let _ = process.kill();
+            bail!("the server did not say where it listens");
+        };
+        Ok(Self { process, address, _folder: folder })
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// The web page in a real browser.
+pub(crate) fn browser(workspace: &Workspace) -> Result<Tally> {
+    let modules = workspace.binaries().join("xtask-node");
+    if !modules.join("node_modules/playwright-core").exists() {
+        let mut install = workspace.command("npm");
+        install.args(["install", "--no-audit", "--no-fund", "--loglevel=error", "--prefix"]);
+        run(install.arg(&modules).arg(PLAYWRIGHT))?;
+    }
+    let server = Server::start(workspace)?;
+    let mut tally = Tally::default();
+    let mut command = workspace.command("node");
+    command.arg("crates/hapax-server/tests/browser.mjs").arg(&server.address);
+    command.env("HAPAX_NODE_MODULES", modules.join("node_modules/"));
+    let succeeded = run_watched(&mut command, |line| tally.add(Tally::of_plain(line)))?;
+    if !succeeded && tally.failed == 0 || tally.passed == 0 {
+        bail!("the browser test did not finish");
+    }
+    Ok(tally)
+}
+
+/// The API against its description.
+pub(crate) fn api(workspace: &Workspace) -> Result<Tally> {
+    let server = Server::start(workspace)?;
+    let mut command = workspace.command("schemathesis");
+    command.arg("run").arg(format!("{}/openapi.json", server.address));
+    // A stream without end is no answer to wait for, the tool writes no lines of JSON, and
+    // fetching needs a site; Rust tests have those three.
+    for path in ["/v1/events/stream", "/v1/pages/batch", "/v1/fetch"] {
+        command.args(["--exclude-path", path]);
+    }
+    command.args([
+        "--phases",
+        "examples,coverage,fuzzing",
+        "--max-examples",
+        "40",
+        "--checks",
+        "all",
+    ]);
+    // Which page is known, and which of several contents was meant, no schema says; a client may
+    // ask to be kept waiting for events.
+    let unfit = "positive_data_acceptance,negative_data_rejection,max_response_time";
+    command.args(["--exclude-checks", unfit, "--generation-deterministic", "--no-color"]);
+    run(&mut command)?;
+    Ok(Tally { passed: 1, failed: 0 })
+}
