@@ -55,7 +55,6 @@ pub mod view;
 mod world;
 
 pub use browse::{GroupSizes, Member};
-pub use browse::{GroupSummary, GroupSizes, Member};
 pub use error::StoreError;
 pub use integrity::{Integrity, check_folder};
 pub use page::{Contents, Observation, PageInfo};

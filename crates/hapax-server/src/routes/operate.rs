@@ -144,6 +144,7 @@ pub async fn settings(State(service): Shared) -> Json<Shown> {
             id: service.recipe_id.to_string(),
             extent: match recipe.extent {
                 Extent::Body => "whole body",
+                Extent::Page => "title and body",
                 Extent::MainContent => "main content",
             },
             shingle: recipe.shingle.words(),
