@@ -59,7 +59,7 @@ pub struct Decision<'p> {
 }
 
 /// How the decision was come by.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Effort {
     /// Pairs that the fingerprints proposed.
     pub candidates: u64,
@@ -71,10 +71,12 @@ pub struct Effort {
     pub crowded: u64,
     /// Pages that share a fingerprint with many others and a text with none.
     pub strangers: u64,
-    /// Pages with so many others near them that they were compared within fewer bits.
+    /// Pages with so many others near them that not all were compared.
     pub hazy: u64,
     /// Within how many bits, where there are such pages.
     pub hazy_within: Option<u32>,
+    /// Or with which chance a partner at the least similarity was found, by sketches.
+    pub hazy_chance: Option<f64>,
 }
 
 /// What becomes of one document.
@@ -155,6 +157,7 @@ pub fn decide<'p>(
         strangers: near.strangers,
         hazy: near.hazy,
         hazy_within: near.seen_within.map(|it| it.bits()),
+        hazy_chance: near.chance,
     };
     let Company { addresses, pages: company, facts, .. } = company;
     Ok(Decision {

@@ -3,9 +3,10 @@
 //! A short template filled with other words in each page gives thousands of fingerprints within a
 //! few bits of each other whose texts are not alike, so no leader can speak for them. All their
 //! pairs would be quadratic, in time and in memory. A sample of pages is compared with all
-//! pages; if the pairs it foretells exceed [`BUDGET`] a page, pages around the sample's crowded places
-//! are *hazy* and are compared within fewer bits, as many as the budget allows. Fewer
-//! of their near-duplicates are found then; the caller says how many pages that concerns.
+//! pages; if the pairs it foretells exceed [`BUDGET`] a page, there is haze: pages around the sample's
+//! crowded places are *hazy* and should be compared within fewer bits, as many as the budget
+//! allows, if nothing better is at hand. Fewer of their near-duplicates are found then; the caller
+//! says how many pages that concerns.
 //!
 //! # What it promises
 //!
@@ -21,10 +22,10 @@ pub(crate) const FEW: usize = 1 << 13;
 /// Pages that are compared with all pages.
 const SAMPLE: usize = 1024;
 /// Pairs a page, on average, that are looked at.
-const BUDGET: f64 = 128.0;
+const BUDGET: f64 = 16.0;
 /// A page of the sample with more pages near it than this stands in haze: twice what the budget
 /// allows.
-const CROWDED: u64 = 512;
+const CROWDED: u64 = 64;
 
 /// Where the haze is, and how far one can see in it.
 #[derive(Debug, PartialEq, Eq)]

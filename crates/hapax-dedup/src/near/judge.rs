@@ -55,6 +55,11 @@ impl<'p> Judge<'p> {
         if self.least.admits(&estimate) { Opinion::Alike(pair) } else { Opinion::NotAlike(pair) }
     }
 
+    /// The least similarity of a pair.
+    pub(crate) fn least(&self) -> f64 {
+        self.least.jaccard()
+    }
+
     /// How many pairs were looked at so far.
     pub(crate) fn compared(&self) -> u64 {
         self.compared.load(Ordering::Relaxed)

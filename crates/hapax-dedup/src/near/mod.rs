@@ -9,7 +9,8 @@
 //! A *crowd* is a large number of pages that are nearly one: a template with another number in each.
 //! All their pairs would be quadratic. The best page of a crowd leads it, the others are
 //! compared with the leader only, and are no longer proposed to anyone. *Haze* is the same with texts
-//! that are not alike: there fewer bits may differ.
+//! that are not alike: there sketches propose ([`bands`](mod@bands)) instead of fingerprints, or,
+//! where they cannot, fewer bits may differ.
 //!
 //! # What it promises
 //!
@@ -22,6 +23,7 @@
 //! Which copy stays; members whose leader does not stay are looked at again by
 //! [`decide`](mod@crate::decide).
 
+mod bands;
 mod crowd;
 mod haze;
 mod joiner;
@@ -53,10 +55,12 @@ pub(crate) struct Near {
     /// Pages that share a fingerprint with many others and a text with none: they are compared with
     /// few of those and nobody else.
     pub(crate) strangers: u64,
-    /// Pages that were compared within fewer bits than asked for.
+    /// Pages that were not compared with all others within the bound.
     pub(crate) hazy: u64,
-    /// Within how many, at least.
+    /// Those within fewer bits were compared within so many, at least.
     pub(crate) seen_within: Option<MaxDistance>,
+    /// Those proposed by sketches found a partner at the least similarity with this chance.
+    pub(crate) chance: Option<f64>,
 }
 
 /// Candidates that a thread confirms at a time.
@@ -105,14 +109,20 @@ impl Near {
         let wide = PairOptions::within(within)?;
         let mut confirm = |candidates: &[Pair<u32>]| {
             self.candidates += candidates.len() as u64;
-            for (confirmed, refused) in confirm(candidates, &twins, judge, joiner.executor) {
-                self.pairs.extend(confirmed);
-                self.refused.extend(refused);
+            for opinions in confirm(candidates, &twins, judge, joiner.executor) {
+                self.pairs.extend(opinions.confirmed);
+                self.refused.extend(opinions.refused);
             }
         };
         let Some(found) = haze::haze(&fingerprints, within, joiner.executor) else {
             return joiner.pairs(records(&|_| true), &wide, confirm);
         };
+        if bands::suffice(judge.least()) {
+            self.hazy += leaders.len() as u64;
+            self.chance = Some(bands::chance(judge.least()));
+            self.propose_by_sketch(leaders, pages, judge, joiner.executor);
+            return Ok(());
+        }
         let narrow = PairOptions::within(found.narrow)?;
         joiner.pairs(records(&|at| !found.hazy[at]), &wide, &mut confirm)?;
         joiner.pairs(records(&|_| true), &narrow, confirm)?;
@@ -121,6 +131,34 @@ impl Near {
         self.hazy += found.hazy.iter().filter(|hazy| **hazy).count() as u64;
         self.seen_within = Some(self.seen_within.map_or(found.narrow, |it| it.min(found.narrow)));
         Ok(())
+    }
+
+    /// The same by bands of sketches.
+    fn propose_by_sketch(
+        &mut self,
+        leaders: &[u32],
+        pages: &Pages,
+        judge: &Judge<'_>,
+        executor: &impl Executor,
+    ) {
+        let found = executor.map((0..bands::count()).collect(), |band: usize| {
+            let mut opinions = Opinions::default();
+            let mut candidates = 0u64;
+            bands::candidates(leaders, pages, band, |a, b| {
+                candidates += 1;
+                opinions.ask(judge, a, b);
+            });
+            (candidates, opinions)
+        });
+        for (candidates, opinions) in found {
+            self.candidates += candidates;
+            self.pairs.extend(opinions.confirmed);
+            self.refused.extend(opinions.refused);
+        }
+        for pairs in [&mut self.pairs, &mut self.refused] {
+            pairs.sort_unstable_by_key(|pair| (pair.a, pair.b));
+            pairs.dedup_by_key(|pair| (pair.a, pair.b));
+        }
     }
 }
 
@@ -159,27 +197,41 @@ fn keep_most_similar(pairs: &mut Vec<NearPair>) {
     pairs.truncate(REFUSED);
 }
 
+/// What a judge thought of candidates.
+#[derive(Debug, Default)]
+struct Opinions {
+    confirmed: Vec<NearPair>,
+    /// The most similar, and some others.
+    refused: Vec<NearPair>,
+}
+
+impl Opinions {
+    fn ask(&mut self, judge: &Judge<'_>, a: u32, b: u32) {
+        match judge.opinion(a, b) {
+            Opinion::Alike(pair) => self.confirmed.push(pair),
+            Opinion::NotAlike(pair) => self.refused.push(pair),
+            Opinion::Far => {}
+        }
+        if self.refused.len() > 4 * REFUSED {
+            keep_most_similar(&mut self.refused);
+        }
+    }
+}
+
 /// Asks the judge about every candidate, and about those that share a candidate's fingerprint.
 fn confirm(
     candidates: &[Pair<u32>],
     twins: &Twins,
     judge: &Judge<'_>,
     executor: &impl Executor,
-) -> Vec<(Vec<NearPair>, Vec<NearPair>)> {
+) -> Vec<Opinions> {
     executor.map(candidates.chunks(TOGETHER).collect(), |candidates: &[Pair<u32>]| {
-        let (mut confirmed, mut refused) = (Vec::new(), Vec::new());
+        let mut opinions = Opinions::default();
         for pair in candidates {
             for (a, b) in twins.of(pair.a).flat_map(|a| twins.of(pair.b).map(move |b| (a, b))) {
-                match judge.opinion(a, b) {
-                    Opinion::Alike(pair) => confirmed.push(pair),
-                    Opinion::NotAlike(pair) => refused.push(pair),
-                    Opinion::Far => {}
-                }
-            }
-            if refused.len() > 2 * REFUSED {
-                keep_most_similar(&mut refused);
+                opinions.ask(judge, a, b);
             }
         }
-        (confirmed, refused)
+        opinions
     })
 }

@@ -72,10 +72,12 @@ pub struct Summary {
     pub crowded: u64,
     /// Documents that share a fingerprint with many others and a text with none: compared with few.
     pub strangers: u64,
-    /// Documents with so many others near them that they were compared within fewer bits.
+    /// Documents with so many others near them that not all were compared.
     pub hazy: u64,
     /// Within how many bits, where there are such documents.
     pub hazy_within: Option<u32>,
+    /// Or the chance of finding a partner at the least similarity, where sketches proposed.
+    pub hazy_chance: Option<f64>,
     /// What was asked for.
     pub settings: Settings,
 }
@@ -152,6 +154,7 @@ impl Summary {
             strangers: effort.strangers,
             hazy: effort.hazy,
             hazy_within: effort.hazy_within,
+            hazy_chance: effort.hazy_chance,
             settings: Settings::of(options, format, inputs),
         };
         for group in decision.groups() {

@@ -122,7 +122,7 @@ fn totals(out: &mut String, summary: &Summary) {
             summary.strangers,
             "documents share a fingerprint with many and a text with none: compared with few",
         ),
-        (summary.hazy, "documents have too many neighbours: compared within fewer bits"),
+        (summary.hazy, "documents have too many neighbours: not compared with all of them"),
     ] {
         if value > 0 {
             tile(value, about.to_owned());

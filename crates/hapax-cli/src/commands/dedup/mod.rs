@@ -5,8 +5,8 @@
 
 mod told;
 
-use crate::corpus::CorpusArguments;
 use super::page::add::Corpus;
+use crate::corpus::CorpusArguments;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::progress::{Progress, say};

@@ -65,8 +65,16 @@ fn notes(summary: &Summary) -> Vec<String> {
             "with the fingerprint of many others and the text of none: compared with few of them",
         ),
         noted(summary.hazy, "document", "with too many neighbours").map(|line| {
-            let within = u64::from(summary.hazy_within.unwrap_or(0));
-            format!("{line}: compared within {} only", counted(within, "bit"))
+            match (summary.hazy_chance, summary.hazy_within) {
+                (Some(chance), _) => format!(
+                    "{line}: proposed by sketches, which find {:.1} % of the pairs at the bound",
+                    100.0 * chance
+                ),
+                (None, within) => {
+                    let within = u64::from(within.unwrap_or(0));
+                    format!("{line}: compared within {} only", counted(within, "bit"))
+                }
+            }
         }),
     ]
     .into_iter()

@@ -67,9 +67,7 @@ impl Rendered {
             }
             Format::Parquet => Self::Row { id: id(), url, imprint: Box::new(imprint) },
             Format::Hpx => match imprint.mark {
-                Some(mark) => {
-                    Self::Entry { bits: mark.fingerprint.to_bits(), name: name.to_vec() }
-                }
+                Some(mark) => Self::Entry { bits: mark.fingerprint.to_bits(), name: name.to_vec() },
                 None => Self::Nothing,
             },
         })
