@@ -64,9 +64,11 @@ pub(crate) fn check_real(store: &Repository, html: &[String], time: Duration) ->
     on_all_cores(time, |_| {
         let mut by = pages::fingerprinter()?;
         let extent = by.recipe().extent;
-        let mut purifier = Purifier::new(PurifyOptions { extent, ..PurifyOptions::default() });
+        let options = PurifyOptions { extent, collect_links: false, ..PurifyOptions::default() };
+        let mut purifier = Purifier::new(options);
+        let hints = Hints { url: Some("https://example.org/page"), content_type: None };
         Ok(move |n: u64| {
-            let page = purifier.purify_html(&html[n as usize % html.len()], &Hints::default())?;
+            let page = purifier.purify_html(&html[n as usize % html.len()], &hints)?;
             let imprint = by.purified(page);
             store.check(&Observation::new("https://example.org/page", &imprint))?;
             Ok(())

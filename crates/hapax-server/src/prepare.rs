@@ -24,7 +24,8 @@ impl Tools {
     /// For a recipe.
     pub fn new(fingerprinter: Fingerprinter) -> Self {
         let extent = fingerprinter.recipe().extent;
-        let options = PurifyOptions { extent, ..PurifyOptions::default() };
+        // Nobody asks for links here, and making them absolute takes as long as the rest.
+        let options = PurifyOptions { extent, collect_links: false, ..PurifyOptions::default() };
         Self { fingerprinter, purifier: Purifier::new(options) }
     }
 
