@@ -56,7 +56,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     ignore_robots: bool,
 
-    /// Settings, a TOML file: its [fetch] part counts
+    /// Settings, a TOML file: its `fetch` part counts
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 
