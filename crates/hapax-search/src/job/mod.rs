@@ -2,7 +2,7 @@
 //!
 //! [`one_by_one`] is the paper's own way: queries in order, each sees what the former left.
 //! [`all_at_once`] is the one it proposes and did not build (section III.C): every query sees the
-//! whole index, what could go is only marked, and [`settle`](mod@settle) decides in the end.
+//! whole index, what could go is only marked, and [`settle`](settle()) decides in the end.
 //!
 //! # What it promises
 //!

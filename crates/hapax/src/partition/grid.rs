@@ -1,6 +1,6 @@
 //! Cells of length vectors, and the machines they live on.
 //!
-//! Each dimension is cut into intervals ([`slicing`](super::slicing)); a cell is one interval of
+//! Each dimension is cut into intervals ([`slicing`]); a cell is one interval of
 //! each. There are at least as many cells as machines, as far as the lengths allow, and cells are
 //! given to machines the largest first, each to the machine with the fewest pages.
 //!
