@@ -107,7 +107,7 @@ await test("an address is fetched by the service and judged", async (page) => {
   await page.getByLabel("Address of the page").fill(`http://127.0.0.1:${site.address().port}/old`);
   await page.getByRole("button", { name: "Check", exact: true }).click();
   await page.getByRole("heading", { name: "Near duplicate" }).waitFor();
-  await page.locator(".right mark", { hasText: "fetched" }).waitFor();
+  await page.locator(".right mark", { hasText: "fetched" }).first().waitFor();
   site.close();
 });
 
