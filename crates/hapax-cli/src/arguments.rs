@@ -1,8 +1,8 @@
 //! What a user can type. What it means is worked out by each command.
 
 use crate::commands::{
-    compare, dedup, eval, events, export, fetch, fingerprint, group, groups, inspect, match_, near,
-    page, pairs, plan, recipe, serve, train,
+    compare, dedup, eval, events, export, fingerprint, group, groups, inspect, match_, near, page,
+    pairs, plan, recipe, serve, train,
 };
 use clap::{Parser, Subcommand};
 
@@ -52,6 +52,5 @@ pub(crate) enum Command {
     Plan(plan::Arguments),
     Train(train::Arguments),
     Recipe(recipe::Arguments),
-    Fetch(fetch::Arguments),
     Serve(serve::Arguments),
 }

@@ -8,7 +8,6 @@ pub(crate) mod dedup;
 pub(crate) mod eval;
 pub(crate) mod events;
 pub(crate) mod export;
-pub(crate) mod fetch;
 pub(crate) mod fingerprint;
 pub(crate) mod group;
 pub(crate) mod groups;
@@ -49,7 +48,6 @@ pub(crate) fn run(command: Command) -> Result<(), Failure> {
         Command::Plan(arguments) => plan::run(&arguments),
         Command::Train(arguments) => train::run(&arguments),
         Command::Recipe(arguments) => recipe::run(&arguments),
-        Command::Fetch(arguments) => fetch::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments),
     }
 }

@@ -21,7 +21,8 @@ fn the_default_settings_are_shown_and_can_be_given_back() {
 fn an_address_that_is_not_public_is_not_fetched() {
     let folder = Folder::new();
     folder.write("list.txt", "# mine\n\nhttp://127.0.0.1:1/\nfile:///etc/hosts\n");
-    let arguments = ["fetch", "--store", "s", "--from", "list.txt", "--progress", "done.txt"];
+    let arguments =
+        ["page", "fetch", "--store", "s", "--from", "list.txt", "--progress", "done.txt"];
     let lines = stdout(&folder.hapax(&arguments).assert().code(1));
     assert_eq!(lines.lines().filter(|line| line.starts_with("failed\t")).count(), 2, "{lines}");
     assert_eq!(folder.output(&arguments), "", "everything is done already");

@@ -1,10 +1,12 @@
 //! `hapax page`: tell a repository what happened to pages, and ask it about them.
 //!
 //! - `add` records pages, one or a whole corpus; `check` asks without recording.
+//! - `fetch` gets pages from the web and records or checks them.
 //! - `observing` turns bytes and documents into observations.
 //! - `rest` has the short ones: `show`, `forget`, `redirect`, `score`, `expire`.
 
 pub(crate) mod add;
+mod fetch;
 mod observing;
 mod rest;
 
@@ -24,6 +26,7 @@ Examples:
   hapax page check seen https://example.org/new new.html
   hapax page show seen https://example.org/tea
   hapax page redirect seen http://example.org/tea https://example.org/tea
+  hapax page fetch --store seen --from addresses.txt --progress done.txt
   hapax page forget seen https://example.org/tea")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -34,6 +37,7 @@ pub(crate) struct Arguments {
 enum What {
     Add(Box<add::Arguments>),
     Check(add::CheckArguments),
+    Fetch(fetch::Arguments),
     Show(rest::Show),
     Forget(rest::Forget),
     Redirect(rest::Redirect),
@@ -50,6 +54,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.what {
         What::Add(arguments) => add::run(arguments),
         What::Check(arguments) => add::check(arguments),
+        What::Fetch(arguments) => fetch::run(arguments),
         What::Show(arguments) => rest::show(arguments),
         What::Forget(arguments) => rest::forget(arguments),
         What::Redirect(arguments) => rest::redirect(arguments),

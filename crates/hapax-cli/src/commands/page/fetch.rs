@@ -1,4 +1,4 @@
-//! `hapax fetch`: fetches pages and judges them, fit for a cron job.
+//! `hapax page fetch`: fetches pages and judges them, fit for a cron job.
 //!
 //! Safe and polite as the service is: `hapax_server::fetch` does it. An address that is done is
 //! noted in the progress file after its page is on the disk; a run that was stopped goes on
@@ -29,8 +29,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  hapax fetch --store seen https://example.org/
-  hapax fetch --store seen --from addresses.txt --progress done.txt")]
+  hapax page fetch --store seen https://example.org/
+  hapax page fetch --store seen --from addresses.txt --progress done.txt")]
 pub(crate) struct Arguments {
     /// Addresses
     #[arg(value_name = "URL", required_unless_present = "from")]
