@@ -334,19 +334,14 @@ pub struct Event {
 
 impl From<EventInfo> for Event {
     fn from(event: EventInfo) -> Self {
-        let (change, group, other_group) = match event.change {
-            Change::Joined { group, .. } => ("joined", Some(group), None),
-            Change::Left { group, .. } => ("left", Some(group), None),
-            Change::Merged { from, into } => ("merged", Some(into), Some(from)),
-            Change::Split { from, into } => ("split", Some(from), Some(into)),
-            Change::WinnerChanged { group, .. } => ("winner", Some(group), None),
-            Change::Gone { .. } => ("gone", None, None),
-            Change::Redirected { .. } => ("redirected", None, None),
-            Change::Returned { .. } => ("returned", None, None),
+        // After a merge the group that is left is the one to look at.
+        let (group, other_group) = match event.change {
+            Change::Merged { from, into } => (Some(into), Some(from)),
+            other => other.groups(),
         };
         Self {
             sequence: event.sequence,
-            change: change.into(),
+            change: event.change.name().into(),
             group: group.map(|group| group.0),
             other_group: other_group.map(|group| group.0),
             url: event.url,

@@ -4,7 +4,7 @@
 //! Text from outside is made harmless in lines for people, and left as it is in JSON.
 
 use crate::readable::{self, harmless};
-use hapax::group::live::{Change, GroupId, GroupRecord, Kind, PageRecord, Tier};
+use hapax::group::live::{GroupId, GroupRecord, Kind, PageRecord, Tier};
 use hapax_corpus::Timestamp;
 use hapax_store::{Decision, EventInfo, PageInfo};
 use serde::Serialize;
@@ -207,19 +207,10 @@ pub(crate) struct EventAnswer {
 
 impl EventAnswer {
     pub(crate) fn new(info: &EventInfo) -> Self {
-        let (event, group, into) = match info.change {
-            Change::Joined { group, .. } => ("joined", Some(group), None),
-            Change::Left { group, .. } => ("left", Some(group), None),
-            Change::Merged { from, into } => ("merged", Some(from), Some(into)),
-            Change::Split { from, into } => ("split", Some(from), Some(into)),
-            Change::WinnerChanged { group, .. } => ("winner", Some(group), None),
-            Change::Gone { .. } => ("gone", None, None),
-            Change::Redirected { .. } => ("redirected", None, None),
-            Change::Returned { .. } => ("returned", None, None),
-        };
+        let (group, into) = info.change.groups();
         Self {
             sequence: info.sequence,
-            event,
+            event: info.change.name(),
             url: info.url.clone(),
             other: info.other_url.clone(),
             group: group.map(|group| group.0),

@@ -10,6 +10,7 @@ use clap::Args;
 use hapax::fingerprint::Fingerprinter;
 use hapax_server::{Config, ConfigError, Layers, Service};
 use hapax_store::{IndexOrigin, Repository, Settings, StoreError};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 /// Serve a repository over HTTP, with a web page to look at it
@@ -33,7 +34,7 @@ pub(crate) struct Arguments {
 
     /// Where to listen; port 0 takes a free one [default: 127.0.0.1:8017]
     #[arg(long, value_name = "ADDRESS:PORT")]
-    listen: Option<String>,
+    listen: Option<SocketAddr>,
 
     /// Settings, a TOML file
     #[arg(long, value_name = "FILE")]
@@ -58,7 +59,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         output.write(hapax_server::config::DEFAULT.as_bytes())?;
         return output.finish();
     }
-    let config = settings(arguments.config.as_deref(), arguments.listen.as_deref())?;
+    let config = settings(arguments.config.as_deref(), arguments.listen)?;
     hapax_server::logging::start(&config.log).map_err(wrong)?;
     let fingerprinter = arguments.recipe.fingerprinter()?;
     let folder = arguments.store.clone().unwrap_or_default();
@@ -94,7 +95,7 @@ pub(crate) fn open(folder: &Path, by: &Fingerprinter) -> Result<Repository, Fail
 /// # Errors
 ///
 /// The file cannot be read, or a setting makes no sense.
-pub(crate) fn settings(file: Option<&Path>, listen: Option<&str>) -> Result<Config, Failure> {
+pub(crate) fn settings(file: Option<&Path>, listen: Option<SocketAddr>) -> Result<Config, Failure> {
     let mut layers = Layers::new().map_err(wrong)?;
     if let Some(path) = file {
         let text = std::fs::read_to_string(path).map_err(|error| io_error("read", path, error))?;
@@ -102,7 +103,7 @@ pub(crate) fn settings(file: Option<&Path>, listen: Option<&str>) -> Result<Conf
     }
     layers.environment(std::env::vars()).map_err(wrong)?;
     if let Some(listen) = listen {
-        layers.set("--listen", "listen", listen).map_err(wrong)?;
+        layers.set("--listen", "listen", &listen.to_string()).map_err(wrong)?;
     }
     layers.finish().map_err(wrong)
 }

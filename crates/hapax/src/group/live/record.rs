@@ -197,3 +197,30 @@ pub enum Change {
         page: PageId,
     },
 }
+
+impl Change {
+    /// What it is called wherever events are told.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Joined { .. } => "joined",
+            Self::Left { .. } => "left",
+            Self::Merged { .. } => "merged",
+            Self::Split { .. } => "split",
+            Self::WinnerChanged { .. } => "winner",
+            Self::Gone { .. } => "gone",
+            Self::Redirected { .. } => "redirected",
+            Self::Returned { .. } => "returned",
+        }
+    }
+
+    /// The group it is about, and where a merged or split group's pages go.
+    pub const fn groups(self) -> (Option<GroupId>, Option<GroupId>) {
+        match self {
+            Self::Joined { group, .. }
+            | Self::Left { group, .. }
+            | Self::WinnerChanged { group, .. } => (Some(group), None),
+            Self::Merged { from, into } | Self::Split { from, into } => (Some(from), Some(into)),
+            Self::Gone { .. } | Self::Redirected { .. } | Self::Returned { .. } => (None, None),
+        }
+    }
+}
