@@ -5,7 +5,6 @@
 
 use std::fmt;
 use std::path::Path;
-use std::process::ExitCode;
 
 /// How a command ends when it does not end well.
 #[derive(Debug)]
@@ -20,11 +19,11 @@ pub(crate) enum Failure {
 
 impl Failure {
     /// What the shell sees.
-    pub(crate) fn exit_code(&self) -> ExitCode {
+    pub(crate) fn exit_code(&self) -> u8 {
         match self {
-            Self::ClosedPipe => ExitCode::SUCCESS,
-            Self::Run(_) => ExitCode::from(1),
-            Self::Arguments(_) => ExitCode::from(2),
+            Self::ClosedPipe => 0,
+            Self::Run(_) => 1,
+            Self::Arguments(_) => 2,
         }
     }
 
