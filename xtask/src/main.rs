@@ -8,7 +8,8 @@
 //!
 //! [`parts`] is the list of what the gate does; a new part is one entry there. [`needs`]
 //! provides what a part wants from outside Rust. [`tidy`] holds the rules, [`console`] the
-//! examples, [`service`] what is tested in a browser and over HTTP. [`workspace`] knows where the repository is and how to start a command in it.
+//! examples, [`service`] what is tested in a browser and over HTTP, [`wheel`] the Python package.
+//! [`workspace`] knows where the repository is and how to start a command in it.
 //!
 //! Exit codes: 0 done, 1 something failed, 2 bad arguments.
 #![expect(clippy::print_stdout, reason = "a program that talks to the person who started it")]
@@ -20,6 +21,7 @@ mod needs;
 mod parts;
 mod service;
 mod tidy;
+mod wheel;
 mod workspace;
 
 use std::process::ExitCode;

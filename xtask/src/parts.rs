@@ -20,6 +20,7 @@ use crate::console;
 use crate::needs::{Need, Provider};
 use crate::service;
 use crate::tidy;
+use crate::wheel;
 use crate::workspace::{Workspace, run, run_watched};
 
 /// One step of the gate that can also be run alone.
@@ -68,6 +69,12 @@ const PARTS: &[Part] = &[
         about: "the service keeps to its description, whatever it is sent",
         needs: &["python:schemathesis"],
         run: service::api,
+    },
+    Part {
+        name: "python",
+        about: "the wheel works in a fresh environment: tests, types, documentation, a real crawl",
+        needs: &[],
+        run: wheel::python,
     },
 ];
 

@@ -107,6 +107,9 @@ pub enum Error {
         /// The folder.
         path: PathBuf,
     },
+    /// The caller wanted no more.
+    #[error("the job was stopped; nothing was written")]
+    Stopped,
     /// Threads could not be started.
     #[error("cannot start {threads} threads: {reason}")]
     Threads {

@@ -131,7 +131,7 @@ impl Corpus {
             self.add(decoded.batch)?;
         }
         watch.progress(documents, decoded.input_bytes);
-        Ok(())
+        if watch.stopped() { Err(Error::Stopped) } else { Ok(()) }
     }
 
     fn add(&mut self, batch: ImprintBatch) -> Result<(), Error> {

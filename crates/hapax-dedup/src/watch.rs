@@ -31,6 +31,11 @@ pub trait Watch {
         let _ = documents;
     }
 
+    /// Does the caller want no more? Asked after every progress.
+    fn stopped(&self) -> bool {
+        false
+    }
+
     /// Something damaged was passed.
     fn skipped(&mut self, why: &Error) {
         let _ = why;

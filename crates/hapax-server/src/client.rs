@@ -3,7 +3,7 @@
 //! Blocking, one connection kept open for the next question. Errors of the service come back with
 //! the code, status and message of its table.
 
-use crate::wire::{Changed, Event, Group, Page, PageInput, Rows, Verdict};
+use crate::wire::{Changed, Event, Group, GroupDetail, Page, PageInput, Rows, Verdict};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::VecDeque;
@@ -198,6 +198,30 @@ impl Client {
     pub fn groups(&self, after: Option<&str>, limit: usize) -> Result<Rows<Group>, ClientError> {
         let after = after.map(|after| format!("&after={}", encoded(after))).unwrap_or_default();
         self.get(&format!("/v1/groups?limit={limit}{after}"))
+    }
+
+    /// A group and the members behind one of them; `None` for a number that is no group's.
+    ///
+    /// # Errors
+    ///
+    /// See [`ClientError`].
+    pub fn group(
+        &self,
+        number: u32,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Option<GroupDetail>, ClientError> {
+        let after = after.map(|after| format!("&after={}", encoded(after))).unwrap_or_default();
+        known(self.get(&format!("/v1/groups/{number}?limit={limit}{after}")))
+    }
+
+    /// How much there is, as the service says it.
+    ///
+    /// # Errors
+    ///
+    /// See [`ClientError`].
+    pub fn stats(&self) -> Result<serde_json::Value, ClientError> {
+        self.get("/v1/stats")
     }
 
     /// Events after a number, waiting up to so many seconds for the next.

@@ -315,6 +315,17 @@ impl From<Member> for GroupMember {
     }
 }
 
+/// A group and some of its members.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GroupDetail {
+    /// The group.
+    #[serde(flatten)]
+    pub group: Group,
+    /// Members, in the order of their numbers.
+    #[serde(flatten)]
+    pub members_shown: Rows<GroupMember>,
+}
+
 /// A change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Event {

@@ -72,6 +72,9 @@ impl Writing<'_> {
                 position += 1;
             }
             watch.progress(u64::from(position - before), input_bytes);
+            if watch.stopped() {
+                return Err(Error::Stopped);
+            }
         }
         if position as usize != pages.len() {
             return Err(Error::Changed { path: files.join(", ") });

@@ -82,30 +82,25 @@ impl Pairs {
     ///
     /// A line is no pair.
     pub fn read(reader: &mut dyn BufRead) -> Result<Self, LinesError> {
-        let mut all = Self::default();
-        let mut places: BTreeMap<String, u32> = BTreeMap::new();
+        let mut all = Gathering::default();
         each_line(reader, |line, text| {
-            let pair = NamedPair::parse(text).map_err(|what| LinesError::Bad { line, what })?;
-            let similarity = pair.similarity.unwrap_or(1.0);
-            if !(0.0..=1.0).contains(&similarity) {
-                let what = format!("similarity {similarity} is not from 0 to 1");
-                return Err(LinesError::Bad { line, what });
-            }
-            let mut place = |name: String| {
-                let next = all.names.len() as u32;
-                *places.entry(name).or_insert_with_key(|name| {
-                    all.names.push(name.clone());
-                    next
-                })
-            };
-            let (a, b) = (place(pair.a), place(pair.b));
-            if pair.exact || (pair.distance == 0 && pair.similarity.is_none()) {
-                all.same.push((a, b));
-            }
-            all.pairs.push(NearPair { a, b, distance: pair.distance, similarity });
-            Ok(())
+            let bad = |what| LinesError::Bad { line, what };
+            all.add(NamedPair::parse(text).map_err(bad)?).map_err(bad)
         })?;
-        Ok(all)
+        Ok(all.pairs)
+    }
+
+    /// Of pairs that are there already.
+    ///
+    /// # Errors
+    ///
+    /// One has a similarity that is none, with its number from 1.
+    pub fn of(named: impl IntoIterator<Item = NamedPair>) -> Result<Self, LinesError> {
+        let mut all = Gathering::default();
+        for (line, pair) in (1..).zip(named) {
+            all.add(pair).map_err(|what| LinesError::Bad { line, what })?;
+        }
+        Ok(all.pairs)
     }
 
     /// Groups the documents; names count as addresses.
@@ -137,5 +132,35 @@ impl Pairs {
     pub fn facts(&self) -> Vec<PageFacts<'_>> {
         let fact = |(id, name)| PageFacts { id, ..PageFacts::at(name) };
         (0..).zip(self.names.iter().map(String::as_str)).map(fact).collect()
+    }
+}
+
+/// Names get places in the order in which they come.
+#[derive(Default)]
+struct Gathering {
+    pairs: Pairs,
+    places: BTreeMap<String, u32>,
+}
+
+impl Gathering {
+    fn add(&mut self, pair: NamedPair) -> Result<(), String> {
+        let similarity = pair.similarity.unwrap_or(1.0);
+        if !(0.0..=1.0).contains(&similarity) {
+            return Err(format!("similarity {similarity} is not from 0 to 1"));
+        }
+        let Self { pairs, places } = self;
+        let mut place = |name: String| {
+            let next = pairs.names.len() as u32;
+            *places.entry(name).or_insert_with_key(|name| {
+                pairs.names.push(name.clone());
+                next
+            })
+        };
+        let (a, b) = (place(pair.a), place(pair.b));
+        if pair.exact || (pair.distance == 0 && pair.similarity.is_none()) {
+            pairs.same.push((a, b));
+        }
+        pairs.pairs.push(NearPair { a, b, distance: pair.distance, similarity });
+        Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! Imprints as a Parquet table, out and in.
+//! Imprints as a table, out and in: Arrow rows, and Parquet files of them.
 //!
 //! | column | holds |
 //! |---|---|
@@ -43,8 +43,7 @@ const ROW_GROUP: usize = 16 << 20;
 /// Writes rows; what is ready is taken with [`ready`](Self::ready).
 pub struct TableWriter {
     writer: ArrowWriter<Vec<u8>>,
-    schema: SchemaRef,
-    columns: Columns,
+    columns: ImprintRows,
 }
 
 impl TableWriter {
@@ -54,13 +53,12 @@ impl TableWriter {
     ///
     /// The library refuses.
     pub fn new() -> Result<Self, ParquetError> {
-        let schema = schema();
         let properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
             .set_created_by(concat!("hapax-dedup ", env!("CARGO_PKG_VERSION")).to_owned())
             .build();
-        let writer = ArrowWriter::try_new(Vec::new(), Arc::clone(&schema), Some(properties))?;
-        Ok(Self { writer, schema, columns: Columns::new() })
+        let writer = ArrowWriter::try_new(Vec::new(), schema(), Some(properties))?;
+        Ok(Self { writer, columns: ImprintRows::default() })
     }
 
     /// Adds a row.
@@ -80,8 +78,7 @@ impl TableWriter {
     }
 
     fn flush(&mut self) -> Result<(), ParquetError> {
-        let rows = RecordBatch::try_new(Arc::clone(&self.schema), self.columns.finish())?;
-        self.writer.write(&rows)?;
+        self.writer.write(&self.columns.finish()?)?;
         if self.writer.in_progress_size() >= ROW_GROUP { self.writer.flush() } else { Ok(()) }
     }
 
@@ -101,7 +98,8 @@ impl TableWriter {
     }
 }
 
-fn schema() -> SchemaRef {
+/// The columns.
+pub fn schema() -> SchemaRef {
     let bytes = |name: &str, length, nullable| {
         Field::new(name, DataType::FixedSizeBinary(length), nullable)
     };
@@ -119,7 +117,9 @@ fn schema() -> SchemaRef {
     ]))
 }
 
-struct Columns {
+/// Rows in the making.
+#[derive(Debug)]
+pub struct ImprintRows {
     id: StringBuilder,
     url: StringBuilder,
     recipe: StringBuilder,
@@ -133,8 +133,8 @@ struct Columns {
     rows: usize,
 }
 
-impl Columns {
-    fn new() -> Self {
+impl Default for ImprintRows {
+    fn default() -> Self {
         Self {
             id: StringBuilder::new(),
             url: StringBuilder::new(),
@@ -149,8 +149,15 @@ impl Columns {
             rows: 0,
         }
     }
+}
 
-    fn push(
+impl ImprintRows {
+    /// Adds a row.
+    ///
+    /// # Errors
+    ///
+    /// None in practice: hashes and sketches have their length.
+    pub fn push(
         &mut self,
         id: &str,
         url: Option<&str>,
@@ -180,9 +187,14 @@ impl Columns {
         Ok(())
     }
 
-    fn finish(&mut self) -> Vec<ArrayRef> {
+    /// Takes the rows that are there.
+    ///
+    /// # Errors
+    ///
+    /// None in practice: columns are of one length.
+    pub fn finish(&mut self) -> Result<RecordBatch, ArrowError> {
         self.rows = 0;
-        vec![
+        let columns: Vec<ArrayRef> = vec![
             Arc::new(self.id.finish()),
             Arc::new(self.url.finish()),
             Arc::new(self.recipe.finish()),
@@ -193,7 +205,8 @@ impl Columns {
             Arc::new(self.too_short.finish()),
             Arc::new(self.weak_bits.finish()),
             Arc::new(self.sketch.finish()),
-        ]
+        ];
+        RecordBatch::try_new(schema(), columns)
     }
 }
 
@@ -213,20 +226,39 @@ fn read_rows(file: File) -> Result<Fingerprints, LinesError> {
     let damaged = |error: &dyn std::fmt::Display| LinesError::Table { what: error.to_string() };
     let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| damaged(&e))?;
     let reader = builder.with_batch_size(TOGETHER).build().map_err(|e| damaged(&e))?;
-    let mut all = Fingerprints::default();
-    let mut recipe: Option<String> = None;
-    let mut row = 0;
+    let mut all = TableRows::default();
     for rows in reader {
-        let rows = rows.map_err(|e| damaged(&e))?;
-        let ids: &StringArray = column(&rows, "id", "text")?;
-        let recipes: &StringArray = column(&rows, "recipe", "text")?;
-        let fingerprints: &UInt64Array = column(&rows, "fingerprint", "unsigned 64-bit numbers")?;
-        let contents: &FixedSizeBinaryArray = column(&rows, "content", "16 bytes each")?;
-        let sketches: &FixedSizeBinaryArray = column(&rows, "sketch", "128 bytes each")?;
-        let too_short: &BooleanArray = column(&rows, "too_short", "true and false")?;
+        all.add(&rows.map_err(|e| damaged(&e))?)?;
+    }
+    Ok(all.list)
+}
+
+/// Documents gathered from tables, which are of one recipe.
+#[derive(Debug, Default)]
+pub struct TableRows {
+    /// What was gathered.
+    pub list: Fingerprints,
+    recipe: Option<String>,
+    row: u64,
+}
+
+impl TableRows {
+    /// Adds the rows of a table.
+    ///
+    /// # Errors
+    ///
+    /// A column is missing or of another type, or a row is of another recipe than those before.
+    pub fn add(&mut self, rows: &RecordBatch) -> Result<(), LinesError> {
+        let ids: &StringArray = column(rows, "id", "text")?;
+        let recipes: &StringArray = column(rows, "recipe", "text")?;
+        let fingerprints: &UInt64Array = column(rows, "fingerprint", "unsigned 64-bit numbers")?;
+        let contents: &FixedSizeBinaryArray = column(rows, "content", "16 bytes each")?;
+        let sketches: &FixedSizeBinaryArray = column(rows, "sketch", "128 bytes each")?;
+        let too_short: &BooleanArray = column(rows, "too_short", "true and false")?;
         for at in 0..rows.num_rows() {
-            row += 1;
-            super::one_recipe(&mut recipe, Some(recipes.value(at)), row)?;
+            self.row += 1;
+            let row = self.row;
+            super::one_recipe(&mut self.recipe, Some(recipes.value(at)), row)?;
             let bad = |what: &str| LinesError::Table { what: format!("row {row}: {what}") };
             let content: [u8; 16] =
                 contents.value(at).try_into().map_err(|_| bad("a content hash is 16 bytes"))?;
@@ -242,10 +274,10 @@ fn read_rows(file: File) -> Result<Fingerprints, LinesError> {
                 listed.fingerprint = Some(Fingerprint::from_bits(fingerprints.value(at)));
                 listed.sketch = Some(Sketch::from_bytes(&sketch));
             }
-            all.push(ids.value(at).to_owned(), listed).map_err(|what| bad(&what))?;
+            self.list.push(ids.value(at).to_owned(), listed).map_err(|what| bad(&what))?;
         }
+        Ok(())
     }
-    Ok(all)
 }
 
 fn column<'r, A: 'static>(

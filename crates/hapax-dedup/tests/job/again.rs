@@ -137,6 +137,36 @@ fn checkpoint(folder: &Folder, inputs: &[String], options: &Options) -> Vec<u8> 
 }
 
 #[test]
+fn a_caller_can_stop_a_job_while_it_reads_and_while_it_writes() {
+    /// Wants no more once a stage makes progress.
+    struct Enough {
+        at: hapax_dedup::Stage,
+        now: Option<hapax_dedup::Stage>,
+        progressed: bool,
+    }
+    impl Watch for Enough {
+        fn stage(&mut self, stage: hapax_dedup::Stage) {
+            (self.now, self.progressed) = (Some(stage), false);
+        }
+        fn progress(&mut self, _documents: u64, _input_bytes: u64) {
+            self.progressed = true;
+        }
+        fn stopped(&self) -> bool {
+            self.progressed && self.now == Some(self.at)
+        }
+    }
+    let folder = Folder::new();
+    let input = folder.write("pages.jsonl", lines(&[("a", words(50, 1)), ("b", words(50, 2))]));
+    for at in [hapax_dedup::Stage::Reading, hapax_dedup::Stage::Writing] {
+        let mut enough = Enough { at, now: None, progressed: false };
+        let out = folder.path("out");
+        let stopped = hapax_dedup::dedup(&[input.clone()], &out, &options(|_| {}), &mut enough);
+        assert!(matches!(stopped, Err(hapax_dedup::Error::Stopped)), "{at:?}");
+        assert!(!out.join("summary.json").exists());
+    }
+}
+
+#[test]
 fn two_jobs_do_not_work_in_one_folder() {
     let folder = Folder::new();
     let input = folder.write("pages.jsonl", lines(&[("a", words(50, 1))]));

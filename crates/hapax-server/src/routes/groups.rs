@@ -6,11 +6,11 @@
 use super::{Asked, Named, rows};
 use crate::error::{ApiError, Code};
 use crate::state::{LARGEST, Service};
-use crate::wire::{Group, GroupMember, Rows};
+use crate::wire::{Group, GroupDetail, GroupMember, Rows};
 use axum::Json;
 use axum::extract::State;
 use hapax::group::live::{GroupId, PageId};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -133,15 +133,6 @@ fn search(
 pub struct MemberParameters {
     after: Option<u32>,
     limit: Option<usize>,
-}
-
-/// A group and its members.
-#[derive(Debug, Serialize)]
-pub struct GroupDetail {
-    #[serde(flatten)]
-    group: Group,
-    #[serde(flatten)]
-    members_shown: Rows<GroupMember>,
 }
 
 /// `GET /v1/groups/{id}`

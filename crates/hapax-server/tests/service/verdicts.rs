@@ -172,6 +172,13 @@ fn the_client_speaks_for_the_repository() {
     assert_eq!(client.page("http://a").unwrap().unwrap().score, Some(1.0));
     assert_eq!(client.redirect("http://old", "http://a", None).unwrap().verdict, "redirect");
     assert_eq!(client.groups(None, 10).unwrap().rows.len(), 1);
+    let number = client.page("http://a").unwrap().unwrap().group.unwrap();
+    let first = client.group(number, None, 1).unwrap().unwrap();
+    assert_eq!((first.group.winner.as_str(), first.members_shown.rows.len()), ("http://a", 1));
+    let rest = client.group(number, first.members_shown.next.as_deref(), 10).unwrap().unwrap();
+    assert_eq!(rest.members_shown.rows[0].redirects_to.as_deref(), Some("http://a"));
+    assert_eq!(client.group(number + 1, None, 10).unwrap(), None);
+    assert_eq!(client.stats().unwrap()["pages"], 2);
     assert_eq!(client.events(0, 1, 0).unwrap().rows[0].sequence, 1);
     let lines =
         (0..2500).map(|n| format!("{{\"url\":\"http://c/{n}\",\"text\":\"{}\"}}\n", text(n, 12)));

@@ -56,6 +56,7 @@ mod sniff;
 mod tests;
 mod urls;
 
+use std::borrow::Cow;
 use std::cell::Cell;
 
 use html5gum::Tokenizer;
@@ -211,6 +212,28 @@ impl Purifier {
         self.page.text = String::from_utf8(text)
             .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
     }
+}
+
+/// What the bytes of a page are and what they say, before anything is taken away: for those who
+/// hand pages on to others. Bytes beyond [`Limits::max_input_bytes`] are left out.
+///
+/// # Errors
+///
+/// [`PageError::Unsupported`] when the bytes are neither markup nor text.
+pub fn decoded<'b>(bytes: &'b [u8], hints: &Hints<'_>) -> Result<(Kind, Cow<'b, str>), PageError> {
+    let limit = Limits::default().max_input_bytes;
+    let cut = bytes.len() > limit;
+    let bytes = &bytes[..bytes.len().min(limit)];
+    let charset = charset::charset_of(bytes, hints.content_type, hints.url);
+    let kind = sniff::recognise(bytes, hints.content_type, charset.is_utf16())?.kind;
+    if charset.encoding == encoding_rs::UTF_8
+        && let Ok(text) = str::from_utf8(&bytes[charset.mark_length..])
+    {
+        return Ok((kind, Cow::Borrowed(text)));
+    }
+    let mut buffer = String::new();
+    let text = decode(bytes, &charset, cut, &mut buffer).to_owned();
+    Ok((kind, Cow::Owned(text)))
 }
 
 /// The text of `bytes`, in place when it is UTF-8 already, else in `buffer`.

@@ -75,3 +75,26 @@ fn a_cut_inside_a_character_leaves_no_trace() {
         assert_eq!((page.text.as_str(), page.truncated), ("日本", true), "{label}");
     }
 }
+
+#[test]
+fn decoded_bytes_purify_to_the_text_of_the_bytes() {
+    let utf16: Vec<u8> = "<p>Words, 字".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let cases: [(&[u8], Option<&str>); 5] = [
+        (b"<title>Tea</title><p>gr\xfcn", Some("text/html; charset=iso-8859-1")),
+        ("\u{feff}<p>grün".as_bytes(), None),
+        (b"<p>a\xffb \xe2\x82 c", Some("text/html; charset=utf-8")),
+        (&utf16, None),
+        (b"plain < text", Some("text/plain")),
+    ];
+    for (bytes, content_type) in cases {
+        let hints = Hints { content_type, url: None };
+        let (kind, text) = decoded(bytes, &hints).unwrap();
+        let mut purifier = Purifier::new(PurifyOptions::default());
+        let page = match kind {
+            Kind::Html => purifier.purify_html(&text, &hints),
+            Kind::Text => purifier.purify_text(&text),
+        };
+        assert_eq!(page.unwrap().text, purified(bytes, content_type).text);
+    }
+    assert!(decoded(b"%PDF-1.7\n\x00\x01", &Hints::default()).is_err());
+}

@@ -1,0 +1,5 @@
+//! An extension module is linked without the interpreter that loads it; macOS must be told so.
+
+fn main() {
+    pyo3_build_config::add_extension_module_link_args();
+}

@@ -1,0 +1,191 @@
+"""What a repository and a service answer: the same words from both.
+
+Times are seconds since 1970. Every class has ``from_json``, which passes over what a later service adds.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, Mapping, Optional, TypeVar
+
+__all__ = ["Alike", "Event", "Group", "Match", "Member", "Page", "Reason", "Verdict"]
+
+T = TypeVar("T")
+
+
+def _of(kind: type[T], found: Mapping[str, Any], **others: Any) -> T:
+    """The fields of a class, from JSON and from what was made of it."""
+    names = (field.name for field in dataclasses.fields(kind))  # type: ignore[arg-type]
+    return kind(**{name: others[name] if name in others else found[name] for name in names})
+
+
+@dataclass(frozen=True)
+class Alike:
+    """How alike two pages are."""
+
+    #: Bits in which the fingerprints differ.
+    distance: int
+    #: The share of bits that agree, in percent.
+    percent: float
+    #: Estimated share of common passages, 0 to 1.
+    similarity: float
+    #: Is the text the same?
+    exact: bool
+    #: Is it a confirmed duplicate?
+    matches: bool
+
+    @classmethod
+    def from_json(cls, found: Mapping[str, Any]) -> "Alike":
+        return _of(cls, found)
+
+
+@dataclass(frozen=True)
+class Reason:
+    """The rule that decided, and what it saw."""
+
+    rule: str
+    text: str
+
+    @classmethod
+    def from_json(cls, found: Mapping[str, Any]) -> "Reason":
+        return _of(cls, found)
+
+
+@dataclass(frozen=True)
+class Match:
+    """A page found by the index."""
+
+    url: str
+    alike: Alike
+
+    @classmethod
+    def from_json(cls, found: Mapping[str, Any]) -> "Match":
+        return cls(found["url"], Alike.from_json(found))
+
+
+def _alike(found: Mapping[str, Any]) -> Optional[Alike]:
+    return None if found["alike"] is None else Alike.from_json(found["alike"])
+
+
+def _reason(found: Mapping[str, Any]) -> Optional[Reason]:
+    return None if found["reason"] is None else Reason.from_json(found["reason"])
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is said of a page."""
+
+    url: str
+    #: ``new``, ``exact``, ``near``, ``related``, ``redirect``, ``cycle``, ``empty`` or ``awaited``.
+    verdict: str
+    #: May the page be dropped, because the winner stands for it?
+    removable: bool
+    #: The number of its group; None for a page that is not recorded and would found one.
+    group: Optional[int]
+    #: The address of the copy that stays; the page's own when it is the one.
+    winner: str
+    #: How alike it is to the winner.
+    alike: Optional[Alike]
+    #: Why the winner stays.
+    reason: Optional[Reason]
+    #: ``none``, ``winner`` or ``index``: what had to be asked.
+    tier: str
+    #: The nearest pages found by the index, at most 20.
+    matches: tuple[Match, ...]
+    #: How many were found.
+    found: int
+    #: Was it recorded?
+    recorded: bool
+
+    @classmethod
+    def from_json(cls, found: Mapping[str, Any]) -> "Verdict":
+        matches = tuple(Match.from_json(match) for match in found["matches"])
+        return _of(cls, found, alike=_alike(found), reason=_reason(found), matches=matches)
+
+    @property
+    def is_duplicate(self) -> bool:
+        """Does another page say the same, or nearly?"""
+        return self.verdict in ("exact", "near")
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page as it is known."""
+
+    url: str
+    id: int
+    #: ``content``, ``redirect``, ``cycle``, ``empty`` or ``awaited``.
+    state: str
+    group: Optional[int]
+    #: Sixteen hexadecimal digits.
+    fingerprint: Optional[str]
+    words: int
+    score: Optional[float]
+    fetched: Optional[int]
+    changed: Optional[int]
+    canonical: Optional[str]
+
+    @classmethod
+    def from_json(cls, found: Mapping[str, Any]) -> "Page":
+        return _of(cls, found)
+
+
+@dataclass(frozen=True)
+class Member:
+    """A page of a group."""
+
+    id: int
+    url: str
+    state: str
+    #: How alike it is to the winner; None for the winner.
+    alike: Optional[Alike]
+    reason: Optional[Reason]
+    redirects_to: Optional[str]
+    words: int
+    score: Optional[float]
+    fetched: Optional[int]
+
+    @classmethod
+    def from_json(cls, found: Mapping[str, Any]) -> "Member":
+        return _of(cls, found, alike=_alike(found), reason=_reason(found))
+
+
+@dataclass(frozen=True)
+class Group:
+    """A duplicate group."""
+
+    id: int
+    #: The address of the copy that stays.
+    winner: str
+    #: How many pages it has that do not redirect.
+    members: int
+    #: Members that were compared with the winner and do not match it.
+    failing: int
+    #: No two members are farther apart than this.
+    diameter: int
+    #: Its pages, those that redirect into it included; empty in a list of groups.
+    pages: tuple[Member, ...] = ()
+
+    @classmethod
+    def from_json(cls, found: Mapping[str, Any]) -> "Group":
+        pages = tuple(Member.from_json(member) for member in found.get("rows", ()))
+        return _of(cls, found, pages=pages)
+
+
+@dataclass(frozen=True)
+class Event:
+    """A change."""
+
+    #: 1 for the first; no number is left out.
+    sequence: int
+    #: ``joined``, ``left``, ``merged``, ``split``, ``winner``, ``gone``, ``redirected`` or ``returned``.
+    change: str
+    group: Optional[int]
+    other_group: Optional[int]
+    url: Optional[str]
+    other_url: Optional[str]
+
+    @classmethod
+    def from_json(cls, found: Mapping[str, Any]) -> "Event":
+        return _of(cls, found)

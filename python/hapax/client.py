@@ -1,0 +1,182 @@
+"""A service, asked the way a repository is."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any, Iterable, Mapping, Optional, Union
+
+from ._hapax import ClientCore, Imprint
+from .answers import Event, Group, Page, Verdict
+from .errors import ArgumentError
+from .repository import Pages, Time, seconds
+
+__all__ = ["AsyncClient", "Client"]
+
+
+class Client(Pages):
+    """A Hapax service (``hapax serve``) at an address such as ``http://127.0.0.1:8017``.
+
+    Has the methods of :class:`hapax.Repository`. ``timeout`` is in seconds, for connecting and for waiting. Threads
+    and forked children may share it. What goes wrong is a :class:`~hapax.errors.ServiceError`:
+
+    >>> import hapax
+    >>> try:
+    ...     hapax.Client("http://127.0.0.1:9").page("https://example.org/")
+    ... except hapax.errors.UnreachableError as error:
+    ...     isinstance(error, ConnectionError)
+    True
+    """
+
+    def __init__(self, url: str, *, token: Optional[str] = None, timeout: float = 30.0) -> None:
+        if not url.startswith(("http://", "https://")):
+            raise ArgumentError(f"a service's address begins with http:// or https://, not {url!r}")
+        #: The service.
+        self.url = url
+        self._core = ClientCore(url, token, timeout)
+
+    def forget(self, url: str) -> bool:
+        return self._core.forget(url)
+
+    def score(self, url: str, score: Optional[float]) -> bool:
+        return self._core.score(url, score)
+
+    def expire(self, before: Time) -> int:
+        return self._core.expire(seconds(before) or 0)
+
+    def events(self, after: int = 0, limit: int = 1000, wait: int = 0) -> list[Event]:
+        """Changes after a number, oldest first; waits up to so many seconds for the next."""
+        return [Event.from_json(event) for event in json.loads(self._core.events(after, limit, wait))]
+
+    def stats(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self._core.stats())
+        return found
+
+    def _observe(self, one: Mapping[str, Any]) -> Verdict:
+        return Verdict.from_json(json.loads(self._core.observe(one)))
+
+    def _observe_many(self, pages: list[Mapping[str, Any]]) -> str:
+        return self._core.observe_many(pages)
+
+    def _check(self, page: Mapping[str, Any]) -> str:
+        return self._core.check(page)
+
+    def _page(self, url: str) -> Optional[str]:
+        return self._core.page(url)
+
+    def _group(self, url: str) -> Optional[str]:
+        return self._core.group(url)
+
+    def _groups(self, limit: int) -> str:
+        return self._core.groups(limit)
+
+    def __repr__(self) -> str:
+        return f"Client({self.url!r})"
+
+
+class AsyncClient:
+    """:class:`Client` for ``asyncio``: every method is awaited, and waits on a thread of its own.
+
+    >>> import asyncio, hapax
+    >>> async def ask() -> str:
+    ...     try:
+    ...         await hapax.AsyncClient("http://127.0.0.1:9").stats()
+    ...     except hapax.errors.UnreachableError:
+    ...         return "nobody there"
+    >>> asyncio.run(ask())
+    'nobody there'
+    """
+
+    def __init__(self, url: str, *, token: Optional[str] = None, timeout: float = 30.0) -> None:
+        #: What is asked underneath.
+        self.client = Client(url, token=token, timeout=timeout)
+
+    async def observe(
+        self,
+        url: str,
+        content: Union[str, bytes, None] = None,
+        *,
+        html: Optional[str] = None,
+        text: Optional[str] = None,
+        imprint: Optional[Imprint] = None,
+        content_type: Optional[str] = None,
+        score: Optional[float] = None,
+        fetched: Optional[Time] = None,
+        headers: Optional[Mapping[str, str]] = None,
+    ) -> Verdict:
+        """As :meth:`Client.observe`."""
+        return await asyncio.to_thread(
+            self.client.observe,
+            url,
+            content,
+            html=html,
+            text=text,
+            imprint=imprint,
+            content_type=content_type,
+            score=score,
+            fetched=fetched,
+            headers=headers,
+        )
+
+    async def check(
+        self,
+        url: str,
+        content: Union[str, bytes, None] = None,
+        *,
+        html: Optional[str] = None,
+        text: Optional[str] = None,
+        imprint: Optional[Imprint] = None,
+        content_type: Optional[str] = None,
+        headers: Optional[Mapping[str, str]] = None,
+    ) -> Verdict:
+        """As :meth:`Client.check`."""
+        return await asyncio.to_thread(
+            self.client.check,
+            url,
+            content,
+            html=html,
+            text=text,
+            imprint=imprint,
+            content_type=content_type,
+            headers=headers,
+        )
+
+    async def redirect(self, url: str, to: str, *, fetched: Optional[Time] = None) -> Verdict:
+        """As :meth:`Client.redirect`."""
+        return await asyncio.to_thread(self.client.redirect, url, to, fetched=fetched)
+
+    async def observe_many(self, pages: Iterable[Mapping[str, Any]]) -> list[Verdict]:
+        """As :meth:`Client.observe_many`."""
+        return await asyncio.to_thread(self.client.observe_many, pages)
+
+    async def page(self, url: str) -> Optional[Page]:
+        """As :meth:`Client.page`."""
+        return await asyncio.to_thread(self.client.page, url)
+
+    async def group(self, url: str) -> Optional[Group]:
+        """As :meth:`Client.group`."""
+        return await asyncio.to_thread(self.client.group, url)
+
+    async def groups(self, limit: int = 100) -> list[Group]:
+        """As :meth:`Client.groups`."""
+        return await asyncio.to_thread(self.client.groups, limit)
+
+    async def forget(self, url: str) -> bool:
+        """As :meth:`Client.forget`."""
+        return await asyncio.to_thread(self.client.forget, url)
+
+    async def score(self, url: str, score: Optional[float]) -> bool:
+        """As :meth:`Client.score`."""
+        return await asyncio.to_thread(self.client.score, url, score)
+
+    async def expire(self, before: Time) -> int:
+        """As :meth:`Client.expire`."""
+        return await asyncio.to_thread(self.client.expire, before)
+
+    async def events(self, after: int = 0, limit: int = 1000, wait: int = 0) -> list[Event]:
+        """As :meth:`Client.events`."""
+        return await asyncio.to_thread(self.client.events, after, limit, wait)
+
+    async def stats(self) -> dict[str, Any]:
+        """As :meth:`Client.stats`."""
+        return await asyncio.to_thread(self.client.stats)

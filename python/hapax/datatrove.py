@@ -1,0 +1,99 @@
+"""A step for datatrove pipelines: of documents that say nearly the same, the first stays.
+
+::
+
+    from hapax.datatrove import Deduplicate
+    pipeline = [JsonlReader("pages"), Deduplicate("seen-{rank}"), JsonlWriter("kept")]
+
+Each rank has a repository of its own (``{rank}`` stands for its number); ranks that share a service
+(``Deduplicate("http://127.0.0.1:8017")``) deduplicate across all of them. Documents need ``text`` and ``id``;
+datatrove itself need not be installed.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from itertools import islice
+from typing import Any, Iterable, Iterator, Optional
+
+from .client import Client
+from .fingerprints import Fingerprinter
+from .repository import Pages, Repository, page
+
+__all__ = ["Deduplicate"]
+
+try:
+    from datatrove.pipeline.base import PipelineStep as _Step
+except ImportError:
+
+    class _Step:  # type: ignore[no-redef]
+        """What a pipeline asks of a step, where datatrove is not installed."""
+
+        name: str
+        type: str
+
+        def stat_update(self, *labels: str, value: int = 1, unit: Optional[str] = None) -> None:
+            """Counts nothing."""
+
+        def __call__(self, data: Any, rank: int = 0, world_size: int = 1) -> Any:
+            """As datatrove calls a step."""
+            return self.run(data, rank, world_size)  # type: ignore[attr-defined]
+
+
+class Deduplicate(_Step):  # type: ignore[misc]
+    """Passes on what was not seen before; ``metadata["hapax"]`` has the verdict.
+
+    ``where`` is a folder, in which ``{rank}`` stands for the rank, or the address of a service. ``verdicts`` are
+    those that go. ``exclusion_writer`` gets what goes, as datatrove's filters have it.
+    """
+
+    name = "🌿 hapax"
+    type = "🫂 - DEDUP"
+
+    def __init__(
+        self,
+        where: str,
+        *,
+        recipe: str = "web-1",
+        token: Optional[str] = None,
+        verdicts: Iterable[str] = ("exact", "near"),
+        batch_size: int = 256,
+        threads: int = 1,
+        exclusion_writer: Any = None,
+        **settings: Any,
+    ) -> None:
+        super().__init__()
+        self.where = str(where)
+        self.recipe, self.token, self.settings = recipe, token, settings
+        self.verdicts = frozenset(verdicts)
+        self.batch_size, self.threads = batch_size, threads
+        self.exclusion_writer = exclusion_writer
+
+    def _pages(self, rank: int) -> Pages:
+        if self.where.startswith(("http://", "https://")):
+            return Client(self.where, token=self.token, **self.settings)
+        return Repository(self.where.replace("{rank}", f"{rank:05d}"), recipe=self.recipe, **self.settings)
+
+    def run(self, data: Optional[Iterable[Any]], rank: int = 0, world_size: int = 1) -> Iterator[Any]:
+        by = Fingerprinter(self.recipe)
+        documents = iter(data or ())
+        with ExitStack() as open_now:
+            pages = self._pages(rank)
+            if isinstance(pages, Repository):
+                open_now.enter_context(pages)
+            excluded = self.exclusion_writer and open_now.enter_context(self.exclusion_writer)
+            while batch := list(islice(documents, self.batch_size)):
+                imprints = by.imprints([document.text for document in batch], threads=self.threads)
+                seen = [page(str(d.id), imprint=imprint) for d, imprint in zip(batch, imprints)]
+                for document, verdict in zip(batch, pages.observe_many(seen)):
+                    self.stat_update("total")
+                    self.stat_update(verdict.verdict)
+                    document.metadata["hapax"] = verdict.verdict
+                    if verdict.verdict not in self.verdicts:
+                        self.stat_update("forwarded")
+                        yield document
+                        continue
+                    self.stat_update("dropped")
+                    document.metadata["hapax_winner"] = verdict.winner
+                    if excluded is not None:
+                        excluded.write(document, rank)

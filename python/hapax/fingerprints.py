@@ -1,0 +1,204 @@
+"""Documents in, fingerprints out.
+
+>>> import hapax
+>>> by = hapax.Fingerprinter()
+>>> page = by.html("<title>Tea</title><p>Green tea is a drink made of leaves.</p>")
+>>> page.hex
+'8cdd4ed7d05d5af3'
+>>> by.text("nothing at all").distance(page) > 16
+True
+"""
+
+from __future__ import annotations
+
+from typing import Any, Iterable, Optional, Union, overload
+
+from . import _arrow
+from ._hapax import Comparison, FingerprinterCore, Imprint, built_in_recipes
+
+__all__ = ["Comparison", "Fingerprinter", "Imprint", "compare", "recipes"]
+
+Document = Union[str, bytes]
+
+
+def recipes() -> list[str]:
+    """The names of the built-in recipes, the default first.
+
+    >>> import hapax
+    >>> hapax.recipes()[0]
+    'web-1'
+    """
+    return built_in_recipes()
+
+
+class Fingerprinter:
+    """A recipe made ready: the whole way from bytes to bits.
+
+    ``recipe`` is the name of a built-in recipe or a ``.toml`` file; ``frequencies`` the table that recipes with
+    TF-IDF weights need (``hapax train`` makes one); ``main_content`` leaves navigation, header and footer out.
+
+    One object serves any number of threads, and can be pickled.
+
+    >>> import hapax
+    >>> by = hapax.Fingerprinter("web-1")
+    >>> by.fingerprints(["Green tea is a drink.", "Green tea is a drink!"], threads=2)
+    [16703402386653007094, 16703402386653007094]
+    """
+
+    __slots__ = ("_arguments", "_core")
+
+    def __init__(self, recipe: str = "web-1", *, frequencies: Optional[str] = None, main_content: bool = False) -> None:
+        frequencies = None if frequencies is None else str(frequencies)
+        self._arguments = (str(recipe), frequencies, main_content)
+        self._core = FingerprinterCore(*self._arguments)
+
+    @property
+    def recipe(self) -> str:
+        """Name and digest: fingerprints with the same are comparable."""
+        return self._core.recipe
+
+    def text(self, text: Document) -> Imprint:
+        """The imprint of a plain text."""
+        return self._core.one(text, "text", None, None)
+
+    def html(self, html: Document) -> Imprint:
+        """The imprint of a page given as HTML."""
+        return self._core.one(html, "html", None, None)
+
+    def page(self, data: bytes, *, content_type: Optional[str] = None, url: Optional[str] = None) -> Imprint:
+        """The imprint of a page of unknown kind and encoding.
+
+        >>> import hapax
+        >>> by = hapax.Fingerprinter()
+        >>> same = by.page("<p>grüner Tee".encode("latin-1"), content_type="text/html; charset=latin-1")
+        >>> same == by.html("<p>grüner Tee")
+        True
+        """
+        if not isinstance(data, bytes):
+            raise TypeError(f"data is {type(data).__name__}, not bytes")
+        return self._core.one(data, "bytes", content_type, url)
+
+    def purify(self, document: Document, *, kind: str = "html") -> str:
+        """The text that is fingerprinted.
+
+        >>> import hapax
+        >>> hapax.Fingerprinter().purify("<title>Tea</title><p>Green &amp; <b>hot</b><script>no</script>")
+        'Tea Green & hot'
+        """
+        return self._core.purify(document, kind)
+
+    @overload
+    def fingerprints(
+        self, documents: list[str], *, kind: str = ..., column: None = ..., threads: int = ..., errors: str = ...
+    ) -> list[Optional[int]]: ...
+    @overload
+    def fingerprints(
+        self, documents: Any, *, kind: str = ..., column: Optional[str] = ..., threads: int = ..., errors: str = ...
+    ) -> Any: ...
+
+    def fingerprints(
+        self,
+        documents: Any,
+        *,
+        kind: str = "text",
+        column: Optional[str] = None,
+        threads: int = 1,
+        errors: str = "raise",
+    ) -> Any:
+        """The fingerprints of many documents, as ints; None for a document without words.
+
+        ``documents`` is a list of str or of bytes, or Arrow data: an array, a chunked array, a series of pandas or
+        polars, or a table or data frame whose ``column`` holds them. Arrow gives a ``pyarrow.UInt64Array`` and has
+        nulls for None. ``kind`` is ``text``, ``html`` or ``bytes``. ``threads=0`` uses all cores. What is neither
+        HTML nor text is a :class:`~hapax.errors.PageError`, or None with ``errors="none"``.
+        """
+        skip = _skips(errors)
+        if _arrow.is_arrow(documents):
+            table, _ = _arrow.documents(documents, column)
+            return self._core.fingerprints_of_stream(table, kind, threads, skip)
+        return self._core.fingerprints_of_list(_listed(documents, column), kind, threads, skip)
+
+    @overload
+    def imprints(
+        self, documents: list[str], *, kind: str = ..., column: None = ..., id: None = ..., threads: int = ..., errors: str = ...
+    ) -> list[Optional[Imprint]]: ...
+    @overload
+    def imprints(
+        self,
+        documents: Any,
+        *,
+        kind: str = ...,
+        column: Optional[str] = ...,
+        id: Optional[str] = ...,
+        threads: int = ...,
+        errors: str = ...,
+    ) -> Any: ...
+
+    def imprints(
+        self,
+        documents: Any,
+        *,
+        kind: str = "text",
+        column: Optional[str] = None,
+        id: Optional[str] = None,
+        threads: int = 1,
+        errors: str = "raise",
+    ) -> Any:
+        """The imprints of many documents, given as for :meth:`fingerprints`.
+
+        A list gives a list of :class:`Imprint`. Arrow data gives the table that ``hapax fingerprint`` writes:
+        ``id`` (of the column named so, or the row), ``recipe``, ``fingerprint``, ``content``, ``words``,
+        ``features``, ``too_short``, ``weak_bits``, ``sketch``. :func:`hapax.pairs` takes it.
+        """
+        skip = _skips(errors)
+        if _arrow.is_arrow(documents):
+            table, ids = _arrow.documents(documents, column, id)
+            return self._core.imprints_of_stream(table, kind, threads, skip, ids)
+        if id is not None:
+            raise TypeError("id= names a column of a table")
+        return self._core.imprints_of_list(_listed(documents, column), kind, threads, skip)
+
+    def compare(self, left: Document, right: Document, *, kind: str = "text") -> Comparison:
+        """Why two documents are, or are not, alike. Slow and exact; notebooks show it side by side.
+
+        >>> import hapax
+        >>> one = "the quick brown fox jumps over the lazy dog and runs away"
+        >>> seen = hapax.Fingerprinter().compare(one, one.replace("dog", "cat"))
+        >>> [text for text, shared in seen.left_passages if not shared]
+        ['dog']
+        """
+        return self._core.compare(left, right, kind)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, self._arguments
+
+    def __repr__(self) -> str:
+        return f"Fingerprinter({self.recipe})"
+
+
+def compare(left: Document, right: Document, *, kind: str = "text", recipe: str = "web-1") -> Comparison:
+    """Why two documents are, or are not, alike; see :meth:`Fingerprinter.compare`.
+
+    >>> import hapax
+    >>> hapax.compare("<p>Tea", "<div>Tea</div>", kind="html").same_text
+    True
+    """
+    return Fingerprinter(recipe).compare(left, right, kind=kind)
+
+
+def _again(recipe: str, frequencies: Optional[str], main_content: bool) -> Fingerprinter:
+    return Fingerprinter(recipe, frequencies=frequencies, main_content=main_content)
+
+
+def _skips(errors: str) -> bool:
+    if errors not in ("raise", "none"):
+        raise ValueError(f"errors={errors!r} is neither 'raise' nor 'none'")
+    return errors == "none"
+
+
+def _listed(documents: Iterable[Document], column: Optional[str]) -> list[Document]:
+    if column is not None:
+        raise TypeError("column= names a column of a table; a list has none")
+    if isinstance(documents, (str, bytes)):
+        raise TypeError("many documents are a list; for one, use text(), html() or page()")
+    return documents if isinstance(documents, list) else list(documents)

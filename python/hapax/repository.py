@@ -1,0 +1,279 @@
+"""A repository: which pages were seen, which copy of each stays, and why.
+
+:class:`Repository` keeps it in a folder of this machine, :class:`hapax.Client` asks a service; both have the
+methods of :class:`Pages` and give the same answers.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from abc import ABC, abstractmethod
+from datetime import datetime
+from typing import Any, Iterable, Mapping, Optional, Union
+
+from ._hapax import Imprint, RepositoryCore
+from .answers import Event, Group, Page, Verdict
+from .errors import ArgumentError
+
+__all__ = ["Pages", "Repository", "page"]
+
+Time = Union[int, float, datetime]
+
+
+def seconds(time: Optional[Time]) -> Optional[int]:
+    """Seconds since 1970."""
+    if time is None:
+        return None
+    value = int(time.timestamp() if isinstance(time, datetime) else time)
+    if not 0 <= value < 1 << 63:
+        raise ArgumentError(f"a time is seconds since 1970, or a datetime; not {time!r}")
+    return value
+
+
+def page(
+    url: str,
+    content: Union[str, bytes, None] = None,
+    *,
+    html: Optional[str] = None,
+    text: Optional[str] = None,
+    imprint: Optional[Imprint] = None,
+    redirect: Optional[str] = None,
+    content_type: Optional[str] = None,
+    score: Optional[float] = None,
+    fetched: Optional[Time] = None,
+    headers: Optional[Mapping[str, str]] = None,
+) -> dict[str, Any]:
+    """A page for :meth:`Pages.observe_many`; the arguments are those of :meth:`Pages.observe`."""
+    data = content if isinstance(content, bytes) else None
+    if isinstance(content, str):
+        if html is not None:
+            raise ArgumentError("give content or html, not both")
+        html = content
+    elif content is not None and data is None:
+        raise TypeError(f"content is {type(content).__name__}, not str or bytes")
+    if sum(it is not None for it in (data, html, text, imprint, redirect)) != 1:
+        raise ArgumentError("give exactly one of content, html, text, imprint and redirect")
+    return {
+        "url": url,
+        "html": html,
+        "text": text,
+        "data": data,
+        "content_type": content_type,
+        "imprint": imprint,
+        "redirect": redirect,
+        "score": score,
+        "fetched": seconds(fetched),
+        "headers": dict(headers or {}),
+    }
+
+
+class Pages(ABC):
+    """What can be asked of a repository, wherever it is."""
+
+    def observe(
+        self,
+        url: str,
+        content: Union[str, bytes, None] = None,
+        *,
+        html: Optional[str] = None,
+        text: Optional[str] = None,
+        imprint: Optional[Imprint] = None,
+        content_type: Optional[str] = None,
+        score: Optional[float] = None,
+        fetched: Optional[Time] = None,
+        headers: Optional[Mapping[str, str]] = None,
+    ) -> Verdict:
+        """A page was seen: records it and says what it duplicates. Answered when it is on the disk.
+
+        ``content`` is HTML, or bytes of HTML or text in any encoding (``content_type`` helps); or give ``html``,
+        ``text``, or an ``imprint`` made elsewhere by the same recipe. ``score`` is PageRank, clicks or anything of
+        which more is better. ``headers`` of the answer may name a canonical address and a language.
+        """
+        return self._observe(
+            page(
+                url,
+                content,
+                html=html,
+                text=text,
+                imprint=imprint,
+                content_type=content_type,
+                score=score,
+                fetched=fetched,
+                headers=headers,
+            )
+        )
+
+    def check(
+        self,
+        url: str,
+        content: Union[str, bytes, None] = None,
+        *,
+        html: Optional[str] = None,
+        text: Optional[str] = None,
+        imprint: Optional[Imprint] = None,
+        content_type: Optional[str] = None,
+        headers: Optional[Mapping[str, str]] = None,
+    ) -> Verdict:
+        """What would be said of a page. Nothing changes."""
+        asked = page(url, content, html=html, text=text, imprint=imprint, content_type=content_type, headers=headers)
+        return Verdict.from_json(json.loads(self._check(asked)))
+
+    def redirect(self, url: str, to: str, *, fetched: Optional[Time] = None) -> Verdict:
+        """A page was found to redirect to another, which need not be known."""
+        return self._observe(page(url, redirect=to, fetched=fetched))
+
+    def observe_many(self, pages: Iterable[Mapping[str, Any]]) -> list[Verdict]:
+        """Pages, each made by :func:`hapax.page`, in this order."""
+        return [Verdict.from_json(one) for one in json.loads(self._observe_many(list(pages)))]
+
+    def page(self, url: str) -> Optional[Page]:
+        """What is known of a page; None for an unknown address."""
+        found = self._page(url)
+        return None if found is None else Page.from_json(json.loads(found))
+
+    def group(self, url: str) -> Optional[Group]:
+        """The group of a page, with its pages; None for an unknown address."""
+        found = self._group(url)
+        return None if found is None else Group.from_json(json.loads(found))
+
+    def groups(self, limit: int = 100) -> list[Group]:
+        """The largest groups, without their pages."""
+        return [Group.from_json(one) for one in json.loads(self._groups(limit))]
+
+    @abstractmethod
+    def forget(self, url: str) -> bool:
+        """A page exists no more. Whether it was known."""
+
+    @abstractmethod
+    def score(self, url: str, score: Optional[float]) -> bool:
+        """A page's score is this from now on, None for unknown. Whether the page is known."""
+
+    @abstractmethod
+    def expire(self, before: Time) -> int:
+        """Forgets pages last fetched before a time; pages without a time stay. How many."""
+
+    @abstractmethod
+    def events(self, after: int = 0, limit: int = 1000) -> list[Event]:
+        """Changes after a number, oldest first."""
+
+    @abstractmethod
+    def stats(self) -> dict[str, Any]:
+        """How much there is."""
+
+    def _observe(self, one: Mapping[str, Any]) -> Verdict:
+        return self.observe_many([one])[0]
+
+    @abstractmethod
+    def _observe_many(self, pages: list[Mapping[str, Any]]) -> str: ...
+    @abstractmethod
+    def _check(self, page: Mapping[str, Any]) -> str: ...
+    @abstractmethod
+    def _page(self, url: str) -> Optional[str]: ...
+    @abstractmethod
+    def _group(self, url: str) -> Optional[str]: ...
+    @abstractmethod
+    def _groups(self, limit: int) -> str: ...
+
+
+class Repository(Pages):
+    """A repository in a folder, which one process at a time opens.
+
+    >>> import hapax, tempfile
+    >>> story = "a long story about a fox that runs over the hills and far away "
+    >>> with hapax.Repository(tempfile.mkdtemp() + "/seen") as seen:
+    ...     first = seen.observe("https://example.org/fox", text=story)
+    ...     second = seen.observe("https://example.org/fox?session=17", text=story)
+    ...     first.verdict, second.verdict, second.winner
+    ('new', 'exact', 'https://example.org/fox')
+
+    ``mode`` is ``auto`` (open it, or create it if it is not there), ``open`` or ``create``. ``recipe``, ``within``,
+    ``min_similarity``, ``keep`` and ``scope`` are for a new one; one that is there keeps its own, and refuses
+    another recipe. Threads may share it; a forked child may not use it
+    (:class:`~hapax.errors.ForkedError`). Close it, or use ``with``: closing keeps the index for a quick start.
+    """
+
+    def __init__(
+        self,
+        path: Union[str, "os.PathLike[str]"],
+        *,
+        mode: str = "auto",
+        recipe: Optional[str] = None,
+        frequencies: Optional[str] = None,
+        main_content: bool = False,
+        within: Optional[int] = None,
+        min_similarity: Optional[float] = None,
+        keep: Optional[str] = None,
+        scope: Optional[str] = None,
+    ) -> None:
+        #: The folder.
+        self.path = os.fspath(path)
+        making = {
+            "mode": mode,
+            "recipe": recipe,
+            "frequencies": frequencies,
+            "main_content": main_content,
+            "within": within,
+            "min_similarity": min_similarity,
+            "keep": keep,
+            "scope": scope,
+        }
+        self._core = RepositoryCore(self.path, making)
+
+    @property
+    def recipe(self) -> str:
+        """Name and digest of its recipe."""
+        return self._core.recipe
+
+    @property
+    def closed(self) -> bool:
+        """Was it closed?"""
+        return self._core.closed
+
+    def close(self) -> None:
+        """Closes it; a second time does nothing."""
+        self._core.close()
+
+    def __enter__(self) -> "Repository":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def forget(self, url: str) -> bool:
+        return self._core.forget(url)
+
+    def score(self, url: str, score: Optional[float]) -> bool:
+        return self._core.score(url, score)
+
+    def expire(self, before: Time) -> int:
+        return self._core.expire(seconds(before) or 0)
+
+    def set_rules(self, keep: str) -> None:
+        """Other winner rules: every group chooses again."""
+        self._core.set_rules(keep)
+
+    def events(self, after: int = 0, limit: int = 1000) -> list[Event]:
+        return [Event.from_json(event) for event in json.loads(self._core.events(after, limit))]
+
+    def stats(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self._core.stats())
+        return found
+
+    def _observe_many(self, pages: list[Mapping[str, Any]]) -> str:
+        return self._core.observe_many(pages)
+
+    def _check(self, page: Mapping[str, Any]) -> str:
+        return self._core.check(page)
+
+    def _page(self, url: str) -> Optional[str]:
+        return self._core.page(url)
+
+    def _group(self, url: str) -> Optional[str]:
+        return self._core.group(url)
+
+    def _groups(self, limit: int) -> str:
+        return self._core.groups(limit)
+
+    def __repr__(self) -> str:
+        return f"Repository({self.path!r}{', closed' if self.closed else ''})"

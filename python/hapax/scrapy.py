@@ -1,0 +1,281 @@
+"""Scrapy: near-duplicate responses are skipped, their items dropped, or tagged.
+
+Three lines of settings::
+
+    ADDONS = {"hapax.scrapy.Addon": 500}
+    HAPAX_REPOSITORY = "seen"      # a folder; or HAPAX_SERVICE = "http://127.0.0.1:8017"
+    HAPAX_ACTION = "skip"          # "tag", "drop" or "skip"
+
+Every page that arrives is recorded, with the redirects that led to it; its verdict is in
+``response.meta["hapax"]`` (a :class:`hapax.answers.Verdict`) and counted in Scrapy's stats under ``hapax/``.
+
+============================  =============================================================================
+``HAPAX_REPOSITORY``          folder of a repository, made if it is not there; spiders of a process share it
+``HAPAX_SERVICE``             address of a service, instead
+``HAPAX_TOKEN``               the service's token
+``HAPAX_TIMEOUT``             seconds to wait for the service, 30
+``HAPAX_ACTION``              ``tag``: everything passes; ``drop``: links of a duplicate are followed, its items
+                              are dropped; ``skip``: the spider does not see it. ``tag`` unless said
+``HAPAX_VERDICTS``            what counts as a duplicate: ``["exact", "near"]`` unless said; ``related`` exists, too
+``HAPAX_ON_ERROR``            ``pass``: log, count and let the page through; ``raise``: fail the request. ``pass``
+``HAPAX_RECIPE``, ``HAPAX_WITHIN``, ``HAPAX_MIN_SIMILARITY``, ``HAPAX_KEEP``, ``HAPAX_SCOPE``
+                              for a repository that is made, as for :class:`hapax.Repository`
+``HAPAX_ITEM_URL``            the item's field with its address, ``url``; for :class:`DuplicatesPipeline`
+``HAPAX_ITEM_TEXT``           the item's field with its text, ``text``
+``HAPAX_ITEM_REPOSITORY``     a repository of its own for items
+============================  =============================================================================
+
+A spider's ``custom_settings`` may set all of these. A request with ``meta={"hapax_ignore": True}`` is left alone.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from typing import Any, AsyncIterator, Callable, Iterable, Optional, TypeVar
+
+from itemadapter import ItemAdapter
+from scrapy import Request, signals
+from scrapy.exceptions import DropItem, IgnoreRequest, NotConfigured
+from scrapy.http import Response, TextResponse
+from scrapy.utils.defer import maybe_deferred_to_future
+from twisted.internet.threads import deferToThread
+
+from .answers import Verdict
+from .client import Client
+from .errors import HapaxError
+from .repository import Pages, Repository, page
+
+__all__ = ["Addon", "DuplicateItemsMiddleware", "DuplicatesMiddleware", "DuplicatesPipeline"]
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+ACTIONS = ("tag", "drop", "skip")
+
+
+class Addon:
+    """Switches both middlewares on: ``ADDONS = {"hapax.scrapy.Addon": 500}``."""
+
+    def update_settings(self, settings: Any) -> None:
+        # Below the redirect (600) and compression (590) middlewares: what comes has arrived and is unpacked.
+        _enable(settings, "DOWNLOADER_MIDDLEWARES", DuplicatesMiddleware, 543)
+        _enable(settings, "SPIDER_MIDDLEWARES", DuplicateItemsMiddleware, 543)
+
+
+def _enable(settings: Any, name: str, component: type, place: int) -> None:
+    known = settings[name]
+    if component not in known and f"{component.__module__}.{component.__qualname__}" not in known:
+        known.set(component, place, "addon")
+
+
+class _Shared:
+    """Repositories that are open in this process, by folder: one object for all who use it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._open: dict[str, tuple[Repository, int]] = {}
+
+    def get(self, folder: str, **settings: Any) -> Repository:
+        with self._lock:
+            known = self._open.get(folder)
+            repository = Repository(folder, **settings) if known is None else known[0]
+            self._open[folder] = (repository, (0 if known is None else known[1]) + 1)
+            return repository
+
+    def release(self, folder: str) -> None:
+        with self._lock:
+            repository, users = self._open.pop(folder)
+            if users > 1:
+                self._open[folder] = (repository, users - 1)
+            else:
+                repository.close()
+
+
+_shared = _Shared()
+
+
+class _Judge:
+    """Asks a repository or a service, off the reactor's thread, and counts."""
+
+    def __init__(self, crawler: Any, repository: Optional[str]) -> None:
+        settings = crawler.settings
+        service = settings.get("HAPAX_SERVICE")
+        if repository is None and service is None:
+            raise NotConfigured("set HAPAX_REPOSITORY (a folder) or HAPAX_SERVICE (an address)")
+        self.action = settings.get("HAPAX_ACTION", "tag")
+        if self.action not in ACTIONS:
+            raise ValueError(f"HAPAX_ACTION is one of {', '.join(ACTIONS)}, not {self.action!r}")
+        self.on_error = settings.get("HAPAX_ON_ERROR", "pass")
+        if self.on_error not in ("pass", "raise"):
+            raise ValueError(f"HAPAX_ON_ERROR is pass or raise, not {self.on_error!r}")
+        self.verdicts = frozenset(settings.getlist("HAPAX_VERDICTS", ["exact", "near"]))
+        self.stats = crawler.stats
+        self.pages: Pages
+        self.folder = repository
+        if repository is not None:
+            within, similarity = settings.get("HAPAX_WITHIN"), settings.get("HAPAX_MIN_SIMILARITY")
+            self.pages = _shared.get(
+                repository,
+                recipe=settings.get("HAPAX_RECIPE"),
+                within=None if within is None else int(within),
+                min_similarity=None if similarity is None else float(similarity),
+                keep=settings.get("HAPAX_KEEP"),
+                scope=settings.get("HAPAX_SCOPE"),
+            )
+        else:
+            token, timeout = settings.get("HAPAX_TOKEN"), settings.getfloat("HAPAX_TIMEOUT", 30.0)
+            self.pages = Client(service, token=token, timeout=timeout)
+        crawler.signals.connect(self._closed, signal=signals.spider_closed)
+
+    def _closed(self) -> None:
+        if self.folder is not None:
+            _shared.release(self.folder)
+
+    def count(self, what: str) -> None:
+        self.stats.inc_value(f"hapax/{what}")
+
+    async def ask(self, url: str, question: Callable[[], T]) -> Optional[T]:
+        """The answer; None after an error that may pass."""
+        try:
+            return await maybe_deferred_to_future(deferToThread(question))  # type: ignore[no-any-return]
+        except HapaxError as error:
+            self.count("errors")
+            self.count(f"errors/{type(error).__name__}")
+            if self.on_error == "raise":
+                raise
+            logger.warning("%s was not judged: %s", url, error)
+            return None
+
+    def duplicate(self, verdict: Verdict) -> bool:
+        return verdict.verdict in self.verdicts
+
+    def counted(self, verdict: Verdict) -> Verdict:
+        self.count("pages")
+        self.count(f"verdict/{verdict.verdict}")
+        return verdict
+
+
+class DuplicatesMiddleware:
+    """Downloader middleware: records pages and redirects, tags responses, skips duplicates."""
+
+    def __init__(self, crawler: Any) -> None:
+        self.judge = _Judge(crawler, crawler.settings.get("HAPAX_REPOSITORY"))
+
+    @classmethod
+    def from_crawler(cls, crawler: Any) -> "DuplicatesMiddleware":
+        return cls(crawler)
+
+    async def process_response(self, request: Request, response: Response, spider: Any = None) -> Response:
+        if request.meta.get("hapax_ignore"):
+            return response
+        judge = self.judge
+        if response.status in (404, 410):
+            if await judge.ask(response.url, lambda: judge.pages.forget(response.url)):
+                judge.count("forgotten")
+            return response
+        if not 200 <= response.status < 300 or not isinstance(response, TextResponse):
+            return response
+        hops = [*request.meta.get("redirect_urls", ()), response.url]
+        answers = await judge.ask(response.url, lambda: _record(judge.pages, response, hops))
+        if answers is None:
+            return response
+        for _ in answers[:-1]:
+            judge.count("redirects")
+        verdict = judge.counted(answers[-1])
+        request.meta["hapax"] = verdict
+        if not judge.duplicate(verdict):
+            return response
+        response.flags.append(f"hapax-{verdict.verdict}")
+        if judge.action == "skip":
+            judge.count("skipped")
+            raise IgnoreRequest(f"{response.url} is a duplicate ({verdict.verdict}) of {verdict.winner}")
+        return response
+
+
+def _record(pages: Pages, response: Any, hops: list[str]) -> list[Verdict]:
+    """The page, and each redirect on the way to it, in one go."""
+    now = int(time.time())
+    headers = {
+        name: b", ".join(response.headers.getlist(name)).decode("latin-1")
+        for name in ("Link", "Content-Language")
+        if name in response.headers
+    }
+    content_type = response.headers.get("Content-Type", b"").decode("latin-1")
+    # Scrapy knows the encoding from more than the header.
+    if "charset" not in content_type.lower() and response.encoding:
+        content_type = f"{content_type or 'text/html'}; charset={response.encoding}"
+    facts = [page(url, redirect=to, fetched=now) for url, to in zip(hops, hops[1:]) if url != to]
+    seen = page(response.url, response.body, content_type=content_type, headers=headers, fetched=now)
+    return pages.observe_many([*facts, seen])
+
+
+class DuplicateItemsMiddleware:
+    """Spider middleware: with ``HAPAX_ACTION = "drop"``, items of duplicate responses are dropped, links followed."""
+
+    def __init__(self, crawler: Any) -> None:
+        settings = crawler.settings
+        self.drops = settings.get("HAPAX_ACTION", "tag") == "drop"
+        self.verdicts = frozenset(settings.getlist("HAPAX_VERDICTS", ["exact", "near"]))
+        self.stats = crawler.stats
+
+    @classmethod
+    def from_crawler(cls, crawler: Any) -> "DuplicateItemsMiddleware":
+        return cls(crawler)
+
+    def _stays(self, response: Response, result: Any) -> bool:
+        verdict = response.meta.get("hapax")
+        if isinstance(result, Request) or not self.drops or verdict is None or verdict.verdict not in self.verdicts:
+            return True
+        self.stats.inc_value("hapax/dropped_items")
+        return False
+
+    def process_spider_output(self, response: Response, result: Iterable[Any], spider: Any = None) -> Iterable[Any]:
+        return (one for one in result if self._stays(response, one))
+
+    async def process_spider_output_async(
+        self, response: Response, result: AsyncIterator[Any], spider: Any = None
+    ) -> AsyncIterator[Any]:
+        async for one in result:
+            if self._stays(response, one):
+                yield one
+
+
+class DuplicatesPipeline:
+    """Item pipeline: judges items by their own text instead of the page they came from.
+
+    ``ITEM_PIPELINES = {"hapax.scrapy.DuplicatesPipeline": 300}``. With ``drop`` or ``skip`` a duplicate is dropped;
+    with ``tag``, and always for the first, the field ``hapax`` has the verdict if the item takes it. Give items a
+    repository of their own (``HAPAX_ITEM_REPOSITORY``) if the middleware records the pages.
+    """
+
+    def __init__(self, crawler: Any) -> None:
+        settings = crawler.settings
+        self.judge = _Judge(crawler, settings.get("HAPAX_ITEM_REPOSITORY") or settings.get("HAPAX_REPOSITORY"))
+        self.url_field = settings.get("HAPAX_ITEM_URL", "url")
+        self.text_field = settings.get("HAPAX_ITEM_TEXT", "text")
+
+    @classmethod
+    def from_crawler(cls, crawler: Any) -> "DuplicatesPipeline":
+        return cls(crawler)
+
+    async def process_item(self, item: Any, spider: Any = None) -> Any:
+        adapter = ItemAdapter(item)
+        url, text = adapter.get(self.url_field), adapter.get(self.text_field)
+        if not isinstance(url, str) or not isinstance(text, str):
+            self.judge.count("items_without_text")
+            return item
+        verdict = await self.judge.ask(url, lambda: self.judge.pages.observe(url, text=text))
+        if verdict is None:
+            return item
+        self.judge.count("items")
+        self.judge.count(f"items/{verdict.verdict}")
+        if self.judge.duplicate(verdict) and self.judge.action != "tag":
+            raise DropItem(f"{url} is a duplicate ({verdict.verdict}) of {verdict.winner}")
+        try:
+            adapter["hapax"] = verdict.verdict
+        except (KeyError, AttributeError):
+            pass  # An item class without such a field.
+        return item

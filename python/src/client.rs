@@ -1,0 +1,166 @@
+//! A service, asked over HTTP without the interpreter's lock.
+//!
+//! Connections are not shared between processes: a forked child makes its own.
+
+use std::io::Cursor;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use hapax_server::client::{Client, LineOutcome};
+use pyo3::prelude::*;
+use serde::Serialize;
+
+use crate::errors::{of_client, raised};
+use crate::pages::Given;
+
+/// Rows of one answer.
+const PIECE: usize = 1000;
+
+/// A service's address and what it takes to speak with it.
+#[pyclass(frozen, module = "hapax._hapax")]
+pub(crate) struct ClientCore {
+    server: String,
+    token: Option<String>,
+    timeout: Duration,
+    /// The process it belongs to.
+    client: Mutex<(u32, Client)>,
+}
+
+impl ClientCore {
+    fn client(&self) -> Client {
+        let mut kept = self.client.lock().unwrap_or_else(PoisonError::into_inner);
+        let process = std::process::id();
+        if kept.0 != process {
+            let new = Client::new(&self.server, self.token.as_deref(), self.timeout);
+            // What the parent uses stays open there; closing it here would say goodbye for both.
+            std::mem::forget(std::mem::replace(&mut *kept, (process, new)));
+        }
+        kept.1.clone()
+    }
+}
+
+fn to_json(answer: &impl Serialize) -> PyResult<String> {
+    serde_json::to_string(answer).map_err(|error| raised("HapaxError", error.to_string(), None))
+}
+
+#[pymethods]
+impl ClientCore {
+    #[new]
+    fn new(server: String, token: Option<String>, timeout: f64) -> PyResult<Self> {
+        let timeout = Duration::try_from_secs_f64(timeout).map_err(|_| {
+            raised("ArgumentError", format!("a timeout is seconds, not {timeout}"), None)
+        })?;
+        let client = Client::new(&server, token.as_deref(), timeout);
+        let client = Mutex::new((std::process::id(), client));
+        Ok(Self { server, token, timeout, client })
+    }
+
+    fn observe(&self, py: Python<'_>, page: Given) -> PyResult<String> {
+        let client = self.client();
+        py.detach(|| to_json(&client.observe(&page.input()?).map_err(|e| of_client(&e))?))
+    }
+
+    fn observe_many(&self, py: Python<'_>, pages: Vec<Given>) -> PyResult<String> {
+        let client = self.client();
+        py.detach(|| {
+            let mut lines = Vec::new();
+            for page in pages {
+                lines.extend_from_slice(to_json(&page.input()?)?.as_bytes());
+                lines.push(b'\n');
+            }
+            let mut answers = Vec::new();
+            for answer in client.batch(Cursor::new(lines)) {
+                let answer = answer.map_err(|error| of_client(&error))?;
+                match answer.outcome {
+                    LineOutcome::Done(verdict) => answers.push(verdict),
+                    LineOutcome::Failed { error } => {
+                        let refused = hapax_server::client::ClientError::Refused {
+                            server: self.server.clone(),
+                            code: error.code,
+                            status: 200,
+                            message: format!("page {}: {}", answer.line - 1, error.message),
+                        };
+                        return Err(of_client(&refused));
+                    }
+                }
+            }
+            to_json(&answers)
+        })
+    }
+
+    fn check(&self, py: Python<'_>, page: Given) -> PyResult<String> {
+        let client = self.client();
+        py.detach(|| to_json(&client.check(&page.input()?).map_err(|e| of_client(&e))?))
+    }
+
+    fn forget(&self, py: Python<'_>, url: &str) -> PyResult<bool> {
+        let client = self.client();
+        py.detach(|| client.forget(url)).map_err(|error| of_client(&error))
+    }
+
+    fn score(&self, py: Python<'_>, url: &str, score: Option<f64>) -> PyResult<bool> {
+        let client = self.client();
+        py.detach(|| client.score(url, score)).map_err(|error| of_client(&error))
+    }
+
+    fn expire(&self, py: Python<'_>, before: u64) -> PyResult<u64> {
+        let client = self.client();
+        py.detach(|| client.expire(before)).map_err(|error| of_client(&error))
+    }
+
+    fn page(&self, py: Python<'_>, url: &str) -> PyResult<Option<String>> {
+        let client = self.client();
+        py.detach(|| {
+            let page = client.page(url).map_err(|error| of_client(&error))?;
+            page.map(|page| to_json(&page)).transpose()
+        })
+    }
+
+    fn group(&self, py: Python<'_>, url: &str) -> PyResult<Option<String>> {
+        let client = self.client();
+        py.detach(|| {
+            let page = client.page(url).map_err(|error| of_client(&error))?;
+            let Some(number) = page.and_then(|page| page.group) else { return Ok(None) };
+            let first = client.group(number, None, PIECE).map_err(|error| of_client(&error))?;
+            let Some(mut all) = first else { return Ok(None) };
+            while let Some(next) = all.members_shown.next.take() {
+                let more = client.group(number, Some(&next), PIECE);
+                let Some(more) = more.map_err(|error| of_client(&error))? else { break };
+                all.members_shown.rows.extend(more.members_shown.rows);
+                all.members_shown.next = more.members_shown.next;
+            }
+            to_json(&all).map(Some)
+        })
+    }
+
+    fn groups(&self, py: Python<'_>, limit: usize) -> PyResult<String> {
+        let client = self.client();
+        py.detach(|| {
+            let (mut all, mut after) = (Vec::new(), None);
+            while all.len() < limit {
+                let asked = (limit - all.len()).min(PIECE);
+                let rows = client.groups(after.as_deref(), asked);
+                let rows = rows.map_err(|error| of_client(&error))?;
+                all.extend(rows.rows);
+                after = rows.next;
+                if after.is_none() {
+                    break;
+                }
+            }
+            to_json(&all)
+        })
+    }
+
+    fn events(&self, py: Python<'_>, after: u64, limit: usize, wait: u64) -> PyResult<String> {
+        let client = self.client();
+        py.detach(|| {
+            let rows = client.events(after, limit, wait).map_err(|error| of_client(&error))?;
+            to_json(&rows.rows)
+        })
+    }
+
+    fn stats(&self, py: Python<'_>) -> PyResult<String> {
+        let client = self.client();
+        py.detach(|| to_json(&client.stats().map_err(|error| of_client(&error))?))
+    }
+}

@@ -1,0 +1,303 @@
+//! A recipe made ready: one document or many, from Python or from Arrow.
+//!
+//! Engine fingerprinters have buffers of their own, so a call takes one for each of its threads
+//! and puts it back: threads of Python may share one object.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use arrow_array::ffi_stream::RecordBatchStreamReader;
+use arrow_array::{Array, RecordBatch, UInt64Array};
+use arrow_pyarrow::{PyArrowType, Table, ToPyArrow};
+use hapax::fingerprint::{ContentHash, Fingerprinter, Imprint as Engine, RecipeId, compare};
+use hapax::page::{Hints, PageError, Purifier, PurifyOptions};
+use hapax_dedup::stages::table::{ImprintRows, schema};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyList, PyString};
+
+use crate::comparison::Comparison;
+use crate::errors::{of_page, raised};
+use crate::imprint::Imprint;
+use crate::recipes;
+use crate::texts::{Content, Kind, Texts};
+use crate::workers::{each, threads};
+
+/// Documents that a thread takes at a time.
+const TOGETHER: usize = 16;
+/// The name of the column with the documents; the package names it so.
+const DOCUMENT: &str = "document";
+/// The name of the column with their ids, if there is one.
+const ID: &str = "id";
+
+/// Makes imprints by one recipe.
+#[pyclass(frozen, module = "hapax._hapax")]
+pub(crate) struct FingerprinterCore {
+    first: Fingerprinter,
+    idle: Mutex<Vec<Fingerprinter>>,
+}
+
+/// A document as a caller gives it.
+enum Given {
+    Text(String),
+    Bytes(Vec<u8>),
+}
+
+impl Given {
+    fn of(value: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if let Ok(text) = value.cast::<PyString>() {
+            return Ok(Self::Text(text.to_cow()?.into_owned()));
+        }
+        if let Ok(bytes) = value.cast::<PyBytes>() {
+            return Ok(Self::Bytes(bytes.as_bytes().to_vec()));
+        }
+        let found = value.get_type().name()?;
+        Err(PyTypeError::new_err(format!("a document is str or bytes, not {found}")))
+    }
+}
+
+impl FingerprinterCore {
+    fn lock(&self) -> MutexGuard<'_, Vec<Fingerprinter>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lend(&self, count: usize) -> Vec<Fingerprinter> {
+        let mut idle = self.lock();
+        let kept = idle.len() - count.min(idle.len());
+        let mut lent = idle.split_off(kept);
+        drop(idle);
+        lent.resize_with(count, || self.first.clone());
+        lent
+    }
+
+    fn with<T>(&self, work: impl FnOnce(&mut Fingerprinter) -> T) -> T {
+        let lent = self.lock().pop();
+        let mut by = lent.unwrap_or_else(|| self.first.clone());
+        let result = work(&mut by);
+        self.lock().push(by);
+        result
+    }
+
+    /// What `keep` makes of every document's imprint; `None` for a null, and with `skip` for what
+    /// is neither HTML nor text.
+    fn all<R: Send>(
+        &self,
+        py: Python<'_>,
+        texts: &Texts,
+        options: &Options,
+        keep: impl Fn(Engine) -> R + Sync,
+    ) -> PyResult<Vec<Option<R>>> {
+        let count = options.threads.min(texts.len().max(1));
+        let work = |by: &mut Fingerprinter, row: usize| -> Result<Option<R>, PageError> {
+            match texts.get(row).map(|text| text.imprint(by, options.kind)) {
+                None => Ok(None),
+                Some(Ok(imprint)) => Ok(Some(keep(imprint))),
+                Some(Err(_)) if options.skip => Ok(None),
+                Some(Err(error)) => Err(error),
+            }
+        };
+        let (results, tools, failed) = each(py, texts.len(), TOGETHER, self.lend(count), work)?;
+        self.lock().extend(tools);
+        match failed {
+            None => Ok(results),
+            Some((row, error)) => {
+                Err(raised("PageError", format!("document {row}: {error}"), None))
+            }
+        }
+    }
+
+    fn wrapped(&self, imprint: Engine) -> Imprint {
+        Imprint { imprint, recipe: self.first.recipe_id().clone() }
+    }
+
+    fn purified(&self, document: &Given, kind: Kind) -> Result<String, PageError> {
+        let extent = self.first.recipe().extent;
+        let mut purifier = Purifier::new(PurifyOptions { extent, ..PurifyOptions::default() });
+        let hints = Hints::default();
+        let page = match (document, kind) {
+            (Given::Text(text), Kind::Html) => purifier.purify_html(text, &hints),
+            (Given::Text(text), Kind::Text | Kind::Bytes) => purifier.purify_text(text),
+            (Given::Bytes(bytes), _) => purifier.purify(bytes, &hints),
+        };
+        Ok(page?.text.clone())
+    }
+
+    pub(crate) fn recipe_id(&self) -> &RecipeId {
+        self.first.recipe_id()
+    }
+
+    pub(crate) fn engine(&self) -> &Fingerprinter {
+        &self.first
+    }
+}
+
+struct Options {
+    kind: Kind,
+    threads: usize,
+    skip: bool,
+}
+
+impl Options {
+    fn new(kind: &str, asked: usize, skip: bool) -> PyResult<Self> {
+        Ok(Self { kind: Kind::parse(kind)?, threads: threads(asked).get(), skip })
+    }
+}
+
+fn batches(stream: RecordBatchStreamReader) -> PyResult<Vec<RecordBatch>> {
+    let batches: Result<Vec<_>, _> = stream.collect();
+    batches.map_err(|error| raised("ArrowError", error.to_string(), None))
+}
+
+#[pymethods]
+impl FingerprinterCore {
+    #[new]
+    fn new(recipe: &str, frequencies: Option<&str>, main_content: bool) -> PyResult<Self> {
+        let first = recipes::fingerprinter(recipe, frequencies, main_content)?;
+        Ok(Self { first, idle: Mutex::default() })
+    }
+
+    #[getter]
+    fn recipe(&self) -> String {
+        self.recipe_id().to_string()
+    }
+
+    fn one(
+        &self,
+        py: Python<'_>,
+        document: &Bound<'_, PyAny>,
+        kind: &str,
+        content_type: Option<&str>,
+        url: Option<&str>,
+    ) -> PyResult<Imprint> {
+        let (document, kind) = (Given::of(document)?, Kind::parse(kind)?);
+        let hints = Hints { content_type, url };
+        let imprint = py.detach(|| {
+            self.with(|by| match &document {
+                Given::Bytes(bytes) if content_type.is_some() || url.is_some() => {
+                    by.page(bytes, &hints)
+                }
+                Given::Bytes(bytes) => Content::Bytes(bytes).imprint(by, kind),
+                Given::Text(text) => Content::Text(text).imprint(by, kind),
+            })
+        });
+        imprint.map(|imprint| self.wrapped(imprint)).map_err(|error| of_page(&error))
+    }
+
+    fn fingerprints_of_list(
+        &self,
+        py: Python<'_>,
+        list: &Bound<'_, PyList>,
+        kind: &str,
+        threads: usize,
+        skip: bool,
+    ) -> PyResult<Vec<Option<u64>>> {
+        let options = Options::new(kind, threads, skip)?;
+        let bits = |imprint: Engine| imprint.mark.map(|mark| mark.fingerprint.to_bits());
+        let all = self.all(py, &Texts::of_list(list)?, &options, bits)?;
+        Ok(all.into_iter().map(Option::flatten).collect())
+    }
+
+    fn imprints_of_list(
+        &self,
+        py: Python<'_>,
+        list: &Bound<'_, PyList>,
+        kind: &str,
+        threads: usize,
+        skip: bool,
+    ) -> PyResult<Vec<Option<Imprint>>> {
+        let options = Options::new(kind, threads, skip)?;
+        let texts = Texts::of_list(list)?;
+        self.all(py, &texts, &options, |imprint| self.wrapped(imprint))
+    }
+
+    fn fingerprints_of_stream<'py>(
+        &self,
+        py: Python<'py>,
+        stream: PyArrowType<RecordBatchStreamReader>,
+        kind: &str,
+        threads: usize,
+        skip: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let options = Options::new(kind, threads, skip)?;
+        let texts = Texts::of_batches(&batches(stream.0)?, DOCUMENT)?;
+        let bits = |imprint: Engine| imprint.mark.map(|mark| mark.fingerprint.to_bits());
+        let all = self.all(py, &texts, &options, bits)?;
+        let array: UInt64Array = all.into_iter().map(Option::flatten).collect();
+        array.into_data().to_pyarrow(py)
+    }
+
+    fn imprints_of_stream(
+        &self,
+        py: Python<'_>,
+        stream: PyArrowType<RecordBatchStreamReader>,
+        kind: &str,
+        threads: usize,
+        skip: bool,
+        ids: bool,
+    ) -> PyResult<PyArrowType<Table>> {
+        let options = Options::new(kind, threads, skip)?;
+        let batches = batches(stream.0)?;
+        let texts = Texts::of_batches(&batches, DOCUMENT)?;
+        let ids = if ids { Some(Texts::of_batches(&batches, ID)?) } else { None };
+        let all = self.all(py, &texts, &options, |imprint| imprint)?;
+        let recipe = self.recipe_id().to_string();
+        let table = py.detach(|| {
+            let mut rows = ImprintRows::default();
+            let content = ContentHash::of("");
+            let nothing = Engine { content, words: 0, features: 0, too_short: true, mark: None };
+            for (row, imprint) in all.iter().enumerate() {
+                let imprint = imprint.as_ref().unwrap_or(&nothing);
+                let number = row.to_string();
+                let id = match ids.as_ref().and_then(|ids| ids.get(row)) {
+                    Some(Content::Text(id)) => id,
+                    _ => &number,
+                };
+                rows.push(id, None, &recipe, imprint)?;
+            }
+            Table::try_new(vec![rows.finish()?], schema())
+        });
+        let failed =
+            |error: arrow_schema::ArrowError| raised("ArrowError", error.to_string(), None);
+        Ok(PyArrowType(table.map_err(failed)?))
+    }
+
+    fn purify(&self, py: Python<'_>, document: &Bound<'_, PyAny>, kind: &str) -> PyResult<String> {
+        let (document, kind) = (Given::of(document)?, Kind::parse(kind)?);
+        py.detach(|| self.purified(&document, kind)).map_err(|error| of_page(&error))
+    }
+
+    fn compare(
+        &self,
+        py: Python<'_>,
+        left: &Bound<'_, PyAny>,
+        right: &Bound<'_, PyAny>,
+        kind: &str,
+    ) -> PyResult<Comparison> {
+        let (left, right, kind) = (Given::of(left)?, Given::of(right)?, Kind::parse(kind)?);
+        let compared = py.detach(|| {
+            let (left, right) = (self.purified(&left, kind)?, self.purified(&right, kind)?);
+            let comparison = self.with(|by| compare(by, &left, &right));
+            Ok(Comparison::new(Arc::new(comparison), self.recipe_id().clone(), left, right))
+        });
+        compared.map_err(|error: PageError| of_page(&error))
+    }
+
+    /// Seconds that the engine alone takes for a list of documents that lie in its own memory, on
+    /// one thread: what a binding costs is measured against this.
+    fn _seconds_in_rust(&self, py: Python<'_>, list: Vec<String>, kind: &str) -> PyResult<f64> {
+        let kind = Kind::parse(kind)?;
+        let took = py.detach(|| {
+            self.with(|by| {
+                let started = Instant::now();
+                let mut marks = Vec::with_capacity(list.len());
+                for text in &list {
+                    let mark = Content::Text(text).imprint(by, kind)?.mark;
+                    marks.push(mark.map(|mark| mark.fingerprint.to_bits()));
+                }
+                std::hint::black_box(&marks);
+                Ok(started.elapsed().as_secs_f64())
+            })
+        });
+        took.map_err(|error: PageError| of_page(&error))
+    }
+}

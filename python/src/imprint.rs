@@ -1,0 +1,161 @@
+//! What remains of a page, as Python holds it.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use hapax::fingerprint::{
+    BitSums, ContentHash, Fingerprint, Imprint as Engine, Mark, RecipeId, Sketch,
+};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyTuple};
+
+use crate::errors::raised;
+
+/// What remains of a page: fingerprint, weak bits, sketch and content hash.
+#[pyclass(frozen, module = "hapax")]
+pub(crate) struct Imprint {
+    pub(crate) imprint: Engine,
+    pub(crate) recipe: RecipeId,
+}
+
+/// What pickle keeps: recipe, content, words, features, too short, and of a page with words
+/// fingerprint, sums and sketch.
+type Parts = (String, Vec<u8>, u32, u32, bool, Option<(u64, Vec<i64>, Vec<u8>)>);
+
+impl Imprint {
+    fn mark(&self) -> Option<&Mark> {
+        self.imprint.mark.as_ref()
+    }
+
+    /// Both marks, if the pages have words and one recipe made them.
+    fn marks<'a>(&'a self, other: &'a Self) -> PyResult<Option<(&'a Mark, &'a Mark)>> {
+        let same = self.recipe.must_be(&other.recipe);
+        same.map_err(|error| raised("RecipeMismatchError", error.to_string(), None))?;
+        Ok(self.mark().zip(other.mark()))
+    }
+}
+
+#[pymethods]
+impl Imprint {
+    /// The 64 bits as an int; None for a page without words.
+    #[getter]
+    fn fingerprint(&self) -> Option<u64> {
+        self.mark().map(|mark| mark.fingerprint.to_bits())
+    }
+
+    /// The fingerprint as sixteen hexadecimal digits.
+    #[getter]
+    fn hex(&self) -> Option<String> {
+        self.mark().map(|mark| mark.fingerprint.to_string())
+    }
+
+    /// The positions of all bits, the weakest first.
+    #[getter]
+    fn weak_bits<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        self.mark().map(|mark| PyTuple::new(py, mark.sums.weakest_first())).transpose()
+    }
+
+    /// The weighted sum each bit was cut from, bit 0 first.
+    #[getter]
+    fn sums<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        self.mark().map(|mark| PyTuple::new(py, mark.sums.as_array())).transpose()
+    }
+
+    /// The similarity sketch, 128 bytes.
+    #[getter]
+    fn sketch<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
+        self.mark().map(|mark| PyBytes::new(py, &mark.sketch.to_bytes()))
+    }
+
+    /// Thirty-two hexadecimal digits, equal exactly for equal texts.
+    #[getter]
+    fn content(&self) -> String {
+        self.imprint.content.to_string()
+    }
+
+    /// Words that passed the recipe's filters.
+    #[getter]
+    fn words(&self) -> u32 {
+        self.imprint.words
+    }
+
+    /// Shingles that went into the fingerprint, repeats included.
+    #[getter]
+    fn features(&self) -> u32 {
+        self.imprint.features
+    }
+
+    /// Too little text for similarity to say much.
+    #[getter]
+    fn too_short(&self) -> bool {
+        self.imprint.too_short
+    }
+
+    /// Name and digest of the recipe.
+    #[getter]
+    fn recipe(&self) -> String {
+        self.recipe.to_string()
+    }
+
+    /// How many bits differ from another imprint's; None when one of them has no words.
+    fn distance(&self, other: &Self) -> PyResult<Option<u32>> {
+        Ok(self.marks(other)?.map(|(a, b)| a.fingerprint.distance(b.fingerprint)))
+    }
+
+    /// The estimated share of common passages, 0 to 1; None when one of them has no words.
+    fn similarity(&self, other: &Self) -> PyResult<Option<f64>> {
+        Ok(self.marks(other)?.map(|(a, b)| a.sketch.estimate(&b.sketch).jaccard))
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        self.recipe == other.recipe && self.imprint == other.imprint
+    }
+
+    fn __hash__(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.imprint.content.hash(&mut hasher);
+        hasher.finish()
+    }
+
+    fn __repr__(&self) -> String {
+        let words = self.imprint.words;
+        match self.mark() {
+            Some(mark) => format!("Imprint({}, {words} words)", mark.fingerprint),
+            None => "Imprint(no words)".to_owned(),
+        }
+    }
+
+    fn __reduce__(slf: &Bound<'_, Self>) -> PyResult<(Py<PyAny>, (Parts,))> {
+        let Self { imprint, recipe } = slf.get();
+        let mark = imprint.mark.as_ref().map(|mark| {
+            let sums = mark.sums.as_array().to_vec();
+            (mark.fingerprint.to_bits(), sums, mark.sketch.to_bytes().to_vec())
+        });
+        let parts = (
+            recipe.to_string(),
+            imprint.content.to_bytes().to_vec(),
+            imprint.words,
+            imprint.features,
+            imprint.too_short,
+            mark,
+        );
+        Ok((slf.get_type().getattr("_of_parts")?.unbind(), (parts,)))
+    }
+
+    /// What pickle kept.
+    #[staticmethod]
+    fn _of_parts(parts: Parts) -> PyResult<Self> {
+        let (recipe, content, words, features, too_short, mark) = parts;
+        let wrong = || raised("ArgumentError", "these are not the parts of an imprint", None);
+        let mark = match mark {
+            None => None,
+            Some((bits, sums, sketch)) => Some(Mark {
+                fingerprint: Fingerprint::from_bits(bits),
+                sums: BitSums::new(sums.try_into().map_err(|_| wrong())?),
+                sketch: Sketch::from_bytes(&sketch.try_into().map_err(|_| wrong())?),
+            }),
+        };
+        let content = ContentHash::from_bytes(content.try_into().map_err(|_| wrong())?);
+        let imprint = Engine { content, words, features, too_short, mark };
+        Ok(Self { imprint, recipe: recipe.parse().map_err(|_| wrong())? })
+    }
+}

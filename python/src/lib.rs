@@ -1,0 +1,73 @@
+//! The engine as a Python module: `hapax._hapax`.
+//!
+//! What Python people see is the package `python/hapax`, which is typed and documented; this
+//! module is what it stands on. Texts, numbers and paths come in, engine values, bytes, Arrow
+//! tables and JSON go out.
+//!
+//! # Reading order
+//!
+//! [`errors`] turns every error of the engine into a Python exception. [`recipes`] makes a recipe
+//! ready, [`texts`] is a column of documents wherever it lies, [`workers`] spreads it over threads
+//! without the interpreter's lock; [`fingerprinter`], [`imprint`] and [`comparison`] are the
+//! values. [`index`] searches, [`stages`] and [`dedup`] clean a corpus, [`repository`] and
+//! [`client`] keep pages, here or behind HTTP; [`command`] is the program.
+//!
+//! # What it promises
+//!
+//! The lock is released around all work. Errors are exceptions; nothing of outside makes it
+//! panic. A value that belongs to a process refuses to work in a child made by `fork`.
+//!
+//! # What this crate does not know
+//!
+//! Algorithms. It calls the crates that have them.
+
+mod client;
+mod command;
+mod comparison;
+mod dedup;
+mod errors;
+mod fingerprinter;
+mod imprint;
+mod index;
+mod pages;
+mod recipes;
+mod repository;
+mod stages;
+mod texts;
+mod workers;
+
+use pyo3::prelude::*;
+
+/// The module.
+#[pymodule]
+mod _hapax {
+    #[pymodule_export]
+    use super::client::ClientCore;
+    #[pymodule_export]
+    use super::command::run_command;
+    #[pymodule_export]
+    use super::comparison::Comparison;
+    #[pymodule_export]
+    use super::dedup::run_dedup;
+    #[pymodule_export]
+    use super::fingerprinter::FingerprinterCore;
+    #[pymodule_export]
+    use super::imprint::Imprint;
+    #[pymodule_export]
+    use super::index::{IndexCore, plan_json};
+    #[pymodule_export]
+    use super::recipes::built_in_recipes;
+    #[pymodule_export]
+    use super::repository::RepositoryCore;
+    #[pymodule_export]
+    use super::stages::{groups_of_pairs, pairs_of_file, pairs_of_fingerprints, pairs_of_table};
+
+    #[pymodule_init]
+    fn init(module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
+        use pyo3::types::PyModuleMethods;
+        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        module.add("DEFAULT_WITHIN", hapax_dedup::DEFAULT_WITHIN)?;
+        module.add("DEFAULT_MIN_SIMILARITY", hapax_dedup::DEFAULT_MIN_SIMILARITY)?;
+        module.add("DEFAULT_RULES", hapax::group::rules::DEFAULT_RULES)
+    }
+}

@@ -1,0 +1,64 @@
+//! A page as Python gives it, in the form that a repository and a service both take.
+
+use std::collections::BTreeMap;
+
+use hapax::fingerprint::Mark;
+use hapax::page::{Hints, Kind, decoded};
+use hapax_server::wire::{PageInput, ReadyImprint};
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+
+use crate::errors::of_page;
+use crate::imprint::Imprint;
+
+/// Everything that may be known; the package always gives all of it.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Given {
+    url: String,
+    html: Option<String>,
+    text: Option<String>,
+    data: Option<PyBackedBytes>,
+    content_type: Option<String>,
+    imprint: Option<Py<Imprint>>,
+    redirect: Option<String>,
+    score: Option<f64>,
+    fetched: Option<u64>,
+    headers: BTreeMap<String, String>,
+}
+
+impl Given {
+    /// Bytes become HTML or text by what they are; the package sees to it that they are all that
+    /// is given.
+    ///
+    /// # Errors
+    ///
+    /// They are neither.
+    pub(crate) fn input(self) -> PyResult<PageInput> {
+        let Self { url, mut html, mut text, redirect, score, fetched, headers, .. } = self;
+        if let Some(data) = &self.data {
+            let hints = Hints { content_type: self.content_type.as_deref(), url: Some(&url) };
+            let (kind, decoded) = decoded(data, &hints).map_err(|error| of_page(&error))?;
+            match kind {
+                Kind::Html => html = Some(decoded.into_owned()),
+                Kind::Text => text = Some(decoded.into_owned()),
+            }
+        }
+        let imprint = self.imprint.as_ref().map(|imprint| ready(imprint.get()));
+        Ok(PageInput { url, html, text, imprint, redirect, score, fetched, headers })
+    }
+}
+
+fn ready(imprint: &Imprint) -> ReadyImprint {
+    let Imprint { imprint, recipe } = imprint;
+    let mark = imprint.mark.as_ref();
+    let hex = |mark: &Mark| mark.sketch.to_bytes().iter().map(|b| format!("{b:02x}")).collect();
+    ReadyImprint {
+        recipe: recipe.to_string(),
+        fingerprint: mark.map(|mark| mark.fingerprint.to_string()),
+        sketch: mark.map(hex),
+        content: imprint.content.to_string(),
+        words: imprint.words,
+        too_short: imprint.too_short,
+    }
+}

@@ -1,0 +1,239 @@
+//! Pairs and groups: the stages of a job one by one.
+//!
+//! The same functions as `hapax pairs` and `hapax groups`; here columns are taken apart and put
+//! together.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use arrow_array::builder::{
+    BooleanBuilder, Float32Builder, StringBuilder, UInt8Builder, UInt64Builder,
+};
+use arrow_array::cast::AsArray;
+use arrow_array::ffi_stream::RecordBatchStreamReader;
+use arrow_array::types::{Float32Type, UInt8Type};
+use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
+use arrow_pyarrow::{PyArrowType, Table};
+use arrow_schema::ArrowError;
+use hapax::group::{Outcome, Rules};
+use hapax_dedup::stages::fingerprints::{Fingerprints, Listed};
+use hapax_dedup::stages::grouping::{NamedPair, Pairs};
+use hapax_dedup::stages::pairing::{self, Pair};
+use hapax_dedup::stages::table::{self, TableRows};
+use hapax_dedup::{MinSimilarity, Threads};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::errors::{of_argument, of_job, of_lines, raised, system};
+use crate::index::{bound, bytes_of, numbers};
+use crate::workers::threads;
+
+fn arrow(error: &ArrowError) -> PyErr {
+    raised("ArrowError", error.to_string(), None)
+}
+
+/// A similarity as the caller says it.
+pub(crate) fn similarity(given: f64) -> PyResult<MinSimilarity> {
+    MinSimilarity::new(given).ok_or_else(|| {
+        raised("ArgumentError", format!("min_similarity {given}: it is 0 to 1"), None)
+    })
+}
+
+/// Rules as the caller says them.
+pub(crate) fn rules(keep: &str) -> PyResult<Rules> {
+    keep.parse().map_err(|error: hapax::group::ParseRulesError| of_argument(&error))
+}
+
+fn find(
+    list: &Fingerprints,
+    within: u32,
+    min_similarity: f64,
+    asked: usize,
+) -> PyResult<Vec<Pair>> {
+    let (within, least) = (bound(within)?, similarity(min_similarity)?);
+    let pool = Threads::new(threads(asked)).map_err(|error| of_job(&error))?;
+    pairing::find(list, within, least, &pool).map_err(|error| of_job(&error))
+}
+
+/// All near pairs of fingerprints: places of both and distances, as columns of bytes.
+#[pyfunction]
+pub(crate) fn pairs_of_fingerprints<'py>(
+    py: Python<'py>,
+    fingerprints: &[u8],
+    within: u32,
+    asked_threads: usize,
+) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
+    let bits = numbers(fingerprints)?;
+    let pairs = py.detach(|| {
+        let mut list = Fingerprints::default();
+        for bits in bits {
+            let fingerprint = Some(hapax::fingerprint::Fingerprint::from_bits(bits));
+            let listed = Listed { fingerprint, ..Listed::default() };
+            let pushed = list.push(String::new(), listed);
+            pushed.map_err(|what| raised("ArgumentError", what, None))?;
+        }
+        find(&list, within, 0.0, asked_threads)
+    })?;
+    let distances: Vec<u8> = pairs.iter().map(|pair| pair.distance).collect();
+    Ok((
+        bytes_of(py, pairs.iter().map(|pair| u64::from(pair.a))),
+        bytes_of(py, pairs.iter().map(|pair| u64::from(pair.b))),
+        PyBytes::new(py, &distances),
+    ))
+}
+
+/// All near pairs of imprints in a table.
+#[pyfunction]
+pub(crate) fn pairs_of_table(
+    py: Python<'_>,
+    stream: PyArrowType<RecordBatchStreamReader>,
+    within: u32,
+    min_similarity: f64,
+    asked_threads: usize,
+) -> PyResult<PyArrowType<Table>> {
+    py.detach(|| {
+        let mut rows = TableRows::default();
+        for batch in stream.0 {
+            let batch = batch.map_err(|error| arrow(&error))?;
+            rows.add(&batch).map_err(|error| of_lines(&error, None))?;
+        }
+        let pairs = find(&rows.list, within, min_similarity, asked_threads)?;
+        named_table(&rows.list, &pairs)
+    })
+}
+
+/// All near pairs of what `hapax fingerprint` wrote.
+#[pyfunction]
+pub(crate) fn pairs_of_file(
+    py: Python<'_>,
+    path: PathBuf,
+    within: u32,
+    min_similarity: f64,
+    asked_threads: usize,
+) -> PyResult<PyArrowType<Table>> {
+    py.detach(|| {
+        let failed = |error: std::io::Error| system(&path, &error);
+        let mut reader = BufReader::new(File::open(&path).map_err(failed)?);
+        let list = if reader.fill_buf().map_err(failed)?.starts_with(table::MAGIC) {
+            table::read(File::open(&path).map_err(failed)?)
+        } else {
+            Fingerprints::read(&mut reader)
+        };
+        let list = list.map_err(|error| of_lines(&error, Some(&path)))?;
+        let pairs = find(&list, within, min_similarity, asked_threads)?;
+        named_table(&list, &pairs)
+    })
+}
+
+fn named_table(list: &Fingerprints, pairs: &[Pair]) -> PyResult<PyArrowType<Table>> {
+    let (mut a, mut b) = (StringBuilder::new(), StringBuilder::new());
+    let mut distance = UInt8Builder::new();
+    let mut similarity = Float32Builder::new();
+    let mut exact = BooleanBuilder::new();
+    for pair in pairs {
+        a.append_value(&list.ids[pair.a as usize]);
+        b.append_value(&list.ids[pair.b as usize]);
+        distance.append_value(pair.distance);
+        similarity.append_option(pair.similarity);
+        exact.append_value(pair.exact);
+    }
+    table_of([
+        ("a", Arc::new(a.finish()) as ArrayRef),
+        ("b", Arc::new(b.finish())),
+        ("distance", Arc::new(distance.finish())),
+        ("similarity", Arc::new(similarity.finish())),
+        ("exact", Arc::new(exact.finish())),
+    ])
+}
+
+fn table_of<const N: usize>(columns: [(&str, ArrayRef); N]) -> PyResult<PyArrowType<Table>> {
+    let batch = RecordBatch::try_from_iter_with_nullable(
+        columns.into_iter().map(|(name, column)| (name, column, true)),
+    );
+    let batch = batch.map_err(|error| arrow(&error))?;
+    let schema = batch.schema();
+    Ok(PyArrowType(Table::try_new(vec![batch], schema).map_err(|error| arrow(&error))?))
+}
+
+/// Groups of documents by their pairs: columns a, b (text), distance, similarity and exact.
+#[pyfunction]
+pub(crate) fn groups_of_pairs(
+    py: Python<'_>,
+    stream: PyArrowType<RecordBatchStreamReader>,
+    keep: &str,
+) -> PyResult<PyArrowType<Table>> {
+    let rules = rules(keep)?;
+    py.detach(|| {
+        let mut named = Vec::new();
+        for batch in stream.0 {
+            add_pairs(&batch.map_err(|error| arrow(&error))?, &mut named)?;
+        }
+        let pairs = Pairs::of(named).map_err(|error| of_lines(&error, None))?;
+        group_table(&pairs, &rules)
+    })
+}
+
+fn add_pairs(batch: &RecordBatch, named: &mut Vec<NamedPair>) -> PyResult<()> {
+    let missing = || raised("ArgumentError", "pairs need a, b, distance, similarity, exact", None);
+    let column = |name: &str| batch.column_by_name(name).ok_or_else(missing);
+    let text = |name: &str| -> PyResult<StringArray> {
+        Ok(column(name)?.as_string_opt::<i32>().ok_or_else(missing)?.clone())
+    };
+    let (a, b) = (text("a")?, text("b")?);
+    let distance = column("distance")?.as_primitive_opt::<UInt8Type>().ok_or_else(missing)?;
+    let similarity = column("similarity")?.as_primitive_opt::<Float32Type>().ok_or_else(missing)?;
+    let exact = column("exact")?.as_boolean_opt().ok_or_else(missing)?;
+    for row in 0..batch.num_rows() {
+        named.push(NamedPair {
+            a: a.value(row).to_owned(),
+            b: b.value(row).to_owned(),
+            distance: distance.value(row),
+            similarity: similarity.is_valid(row).then(|| similarity.value(row)),
+            exact: exact.is_valid(row) && exact.value(row),
+        });
+    }
+    Ok(())
+}
+
+fn group_table(pairs: &Pairs, rules: &Rules) -> PyResult<PyArrowType<Table>> {
+    let grouping = pairs.group(rules).map_err(|error| of_job(&error))?;
+    let facts = pairs.facts();
+    let mut group = UInt64Builder::new();
+    let (mut document, mut winner) = (StringBuilder::new(), StringBuilder::new());
+    let (mut outcome, mut reason) = (StringBuilder::new(), StringBuilder::new());
+    let mut distance = UInt8Builder::new();
+    let mut similarity = Float32Builder::new();
+    for (number, star) in (0u64..).zip(grouping.stars()) {
+        for &page in grouping.members(star) {
+            let placement = &grouping.placements()[page as usize];
+            group.append_value(number);
+            document.append_value(&pairs.names[page as usize]);
+            winner.append_value(&pairs.names[star.winner as usize]);
+            outcome.append_value(name(placement.outcome));
+            distance.append_value(placement.distance);
+            similarity.append_value(placement.similarity);
+            let why = grouping.reason(rules, &facts, page);
+            reason.append_option(why.map(|why| why.to_string()));
+        }
+    }
+    table_of([
+        ("group", Arc::new(group.finish()) as ArrayRef),
+        ("document", Arc::new(document.finish())),
+        ("winner", Arc::new(winner.finish())),
+        ("outcome", Arc::new(outcome.finish())),
+        ("distance", Arc::new(distance.finish())),
+        ("similarity", Arc::new(similarity.finish())),
+        ("reason", Arc::new(reason.finish())),
+    ])
+}
+
+fn name(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Kept => "kept",
+        Outcome::Exact => "exact",
+        Outcome::Near => "near",
+        Outcome::Redirect => "redirect",
+    }
+}

@@ -1,0 +1,138 @@
+//! Many rows on some threads, without the interpreter's lock.
+//!
+//! Threads live as long as the call: nothing is left behind that a forked child could wait for.
+//! Rows are handed out in small runs; results come back in order. The calling thread works too,
+//! and looks between runs whether the user pressed Ctrl-C.
+
+use std::num::NonZero;
+use std::ops::Range;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use pyo3::prelude::*;
+
+use crate::errors::raised;
+
+/// How long a user waits for Ctrl-C, about.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// As the caller says it: 0 for all cores.
+pub(crate) fn threads(asked: usize) -> NonZero<usize> {
+    NonZero::new(asked)
+        .or_else(|| std::thread::available_parallelism().ok())
+        .unwrap_or(NonZero::<usize>::MIN)
+}
+
+/// What `work` makes of each row, with a tool of its own for each thread, or the first error;
+/// `together` rows are handed out at a time.
+pub(crate) fn each<T: Send, R: Send, E: Send>(
+    py: Python<'_>,
+    rows: usize,
+    together: usize,
+    tools: Vec<T>,
+    work: impl Fn(&mut T, usize) -> Result<R, E> + Sync,
+) -> PyResult<(Vec<R>, Vec<T>, Option<(usize, E)>)> {
+    let next = AtomicUsize::new(0);
+    let stop = AtomicBool::new(false);
+    let done: Mutex<Vec<(usize, Vec<R>)>> = Mutex::new(Vec::new());
+    let failed: Mutex<Option<(usize, E)>> = Mutex::new(None);
+    let job =
+        Job { next: &next, stop: &stop, done: &done, failed: &failed, rows, together, work: &work };
+    let (tools, interrupted) = py.detach(|| {
+        std::thread::scope(|scope| {
+            let mut tools = tools.into_iter();
+            let mut own = tools.next();
+            let spawned: Vec<_> = tools
+                .map(|mut tool| {
+                    let job = &job;
+                    scope.spawn(move || {
+                        job.run(&mut tool, || true);
+                        tool
+                    })
+                })
+                .collect();
+            let mut looked = Instant::now();
+            let mut interrupted = None;
+            if let Some(tool) = &mut own {
+                job.run(tool, || {
+                    if looked.elapsed() < LOOK {
+                        return true;
+                    }
+                    looked = Instant::now();
+                    let signal = Python::attach(|py| py.check_signals());
+                    interrupted = signal.err();
+                    interrupted.is_none()
+                });
+            }
+            let mut back: Vec<T> = own.into_iter().collect();
+            let mut broken = false;
+            for thread in spawned {
+                match thread.join() {
+                    Ok(tool) => back.push(tool),
+                    Err(_) => broken = true,
+                }
+            }
+            if broken && interrupted.is_none() {
+                interrupted = Some(raised("HapaxError", "a thread did not finish", None));
+            }
+            (back, interrupted)
+        })
+    });
+    if let Some(error) = interrupted {
+        return Err(error);
+    }
+    let mut runs = done.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+    runs.sort_unstable_by_key(|(first, _)| *first);
+    let results = runs.into_iter().flat_map(|(_, results)| results).collect();
+    let failed = failed.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+    Ok((results, tools, failed))
+}
+
+struct Job<'a, R, E, W> {
+    next: &'a AtomicUsize,
+    stop: &'a AtomicBool,
+    done: &'a Mutex<Vec<(usize, Vec<R>)>>,
+    failed: &'a Mutex<Option<(usize, E)>>,
+    rows: usize,
+    together: usize,
+    work: &'a W,
+}
+
+impl<R, E, W> Job<'_, R, E, W> {
+    /// Takes runs until none is left, or `go_on` says no. Of several errors the first row's is
+    /// kept, whichever thread came first: runs before it are always finished.
+    fn run<T>(&self, tool: &mut T, mut go_on: impl FnMut() -> bool)
+    where
+        W: Fn(&mut T, usize) -> Result<R, E>,
+    {
+        let mut mine = Vec::new();
+        while !self.stop.load(Ordering::Relaxed) {
+            let first = self.next.fetch_add(self.together, Ordering::Relaxed);
+            if first >= self.rows {
+                break;
+            }
+            match self.run_of(tool, first..self.rows.min(first + self.together)) {
+                Ok(results) => mine.push((first, results)),
+                Err((row, error)) => {
+                    self.stop.store(true, Ordering::Relaxed);
+                    let mut failed = self.failed.lock().unwrap_or_else(|it| it.into_inner());
+                    if failed.as_ref().is_none_or(|(earlier, _)| row < *earlier) {
+                        *failed = Some((row, error));
+                    }
+                }
+            }
+            if !go_on() {
+                self.stop.store(true, Ordering::Relaxed);
+            }
+        }
+        self.done.lock().unwrap_or_else(|it| it.into_inner()).append(&mut mine);
+    }
+
+    fn run_of<T>(&self, tool: &mut T, rows: Range<usize>) -> Result<Vec<R>, (usize, E)>
+    where
+        W: Fn(&mut T, usize) -> Result<R, E>,
+    {
+        rows.map(|row| (self.work)(tool, row).map_err(|error| (row, error))).collect()
+    }
+}

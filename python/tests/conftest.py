@@ -1,0 +1,77 @@
+"""What tests share: the example corpus, the program, a running service."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import threading
+from typing import Iterator
+
+import pytest
+
+import hapax
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+EXAMPLES = ROOT / "examples" / "docs"
+VECTORS = ROOT / "vectors"
+
+
+def program() -> list[str]:
+    """The program as Rust builds it, or else the one in the wheel."""
+    built = os.environ.get("HAPAX_PROGRAM")
+    return [built] if built else [sys.executable, "-m", "hapax.command"]
+
+
+def story(seed: int, words: int = 120) -> str:
+    """A text like no other."""
+    rng = random.Random(seed)
+    return " ".join("".join(rng.choice("abcdefghijklmnop") for _ in range(7)) for _ in range(words))
+
+
+class Service:
+    """``hapax serve`` on a free port."""
+
+    def __init__(self, store: pathlib.Path, *options: str) -> None:
+        command = [*program(), "serve", "--listen", "127.0.0.1:0", "--store", str(store), *options]
+        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        assert self.process.stderr is not None
+        said = []
+        for line in self.process.stderr:
+            said.append(line)
+            if "listening on " in line:
+                self.url = line.split("listening on ")[1].split()[0].rstrip("/")
+                break
+        else:
+            raise AssertionError("the service did not start: " + "".join(said))
+        threading.Thread(target=self.process.stderr.read, daemon=True).start()
+
+    def stop(self) -> None:
+        self.process.terminate()
+        self.process.wait(30)
+
+
+@pytest.fixture
+def service(tmp_path: pathlib.Path) -> Iterator[Service]:
+    running = Service(tmp_path / "served")
+    yield running
+    running.stop()
+
+
+@pytest.fixture(params=["repository", "service"])
+def pages(request: pytest.FixtureRequest, tmp_path: pathlib.Path) -> Iterator[hapax.Pages]:
+    """A repository here, and one behind HTTP: whatever holds of one holds of the other."""
+    if request.param == "repository":
+        with hapax.Repository(tmp_path / "seen") as repository:
+            yield repository
+    else:
+        running = Service(tmp_path / "served")
+        yield hapax.Client(running.url)
+        running.stop()
+
+
+@pytest.fixture(scope="session")
+def by() -> hapax.Fingerprinter:
+    return hapax.Fingerprinter()

@@ -1,0 +1,120 @@
+"""Whatever comes in, a Python exception comes out: never an abort, never a panic."""
+
+from __future__ import annotations
+
+import pathlib
+import subprocess
+import sys
+
+import pyarrow as pa
+import pytest
+
+import hapax
+from conftest import story
+
+
+@pytest.mark.parametrize("wrong", [None, 1, 1.5, ["a"], {"a": 1}, object(), bytearray(b"x"), memoryview(b"x")])
+def test_a_document_of_another_type(by: hapax.Fingerprinter, wrong: object) -> None:
+    for ask in (by.text, by.html, by.purify, lambda it: by.compare("x", it), lambda it: by.compare(it, "x")):
+        with pytest.raises(TypeError, match="str or bytes"):
+            ask(wrong)
+    with pytest.raises(TypeError):
+        by.page(wrong)
+    for many in (["fine", wrong], [b"fine", wrong], [wrong]):
+        with pytest.raises(TypeError, match="document [01] is"):
+            by.fingerprints(many)
+
+
+def test_none_and_single_documents_are_not_many(by: hapax.Fingerprinter) -> None:
+    with pytest.raises(TypeError):
+        by.fingerprints(None)
+    with pytest.raises(TypeError, match="a list"):
+        by.fingerprints("one text")
+    with pytest.raises(TypeError, match="document 1 is bytes"):
+        by.fingerprints(["a", b"b"])
+    with pytest.raises(TypeError):
+        by.fingerprints(17)
+    for column in (pa.array([1, 2]), pa.array([["a"]]), pa.table({"text": [1.5]})):
+        with pytest.raises(TypeError, match="not text or bytes"):
+            by.fingerprints(column)
+
+
+def test_surrogates_are_an_encoding_error(by: hapax.Fingerprinter) -> None:
+    for ask in (by.text, by.html, lambda it: by.fingerprints(["fine", it]), lambda it: by.compare(it, "x")):
+        with pytest.raises(UnicodeEncodeError):
+            ask("words \ud800 more")
+
+
+def test_bytes_that_are_no_utf8_are_decoded_and_binaries_refused(by: hapax.Fingerprinter) -> None:
+    assert by.text(b"caf\xe9 au lait").words == 3
+    pdf, zip_file = b"%PDF-1.7\n\x00\x01\x02\x03", b"PK\x03\x04" + bytes(100)
+    for binary in (pdf, zip_file):
+        with pytest.raises(hapax.errors.PageError):
+            by.page(binary)
+    with pytest.raises(hapax.errors.PageError, match="document 2: "):
+        by.fingerprints([b"fine words", b"more words", pdf], kind="bytes", threads=2)
+    found = by.fingerprints([b"fine words", pdf], kind="bytes", errors="none")
+    assert found == [by.text("fine words").fingerprint, None]
+    assert by.fingerprints(pa.array([pdf]), kind="bytes", errors="none").to_pylist() == [None]
+    with pytest.raises(ValueError, match="errors="):
+        by.fingerprints([], errors="ignore")
+
+
+def test_hostile_and_huge_texts_end_well(by: hapax.Fingerprinter) -> None:
+    for text in ("\x00" * 1000, "<" * 100_000, "a" * 5_000_000, "\U0010ffff" * 1000, "🏳️‍🌈" * 10_000, "\u0301" * 100_000):
+        by.text(text)
+        by.html(text)
+    nested = "<div>" * 200_000 + "deep"
+    assert by.html(nested).words == 1
+    huge = "word " * 20_000_000  # 100 MB: more than is read of a page
+    assert by.text(huge).words == (64 << 20) // 5 + 1
+
+
+def test_settings_that_cannot_be(by: hapax.Fingerprinter, tmp_path: pathlib.Path) -> None:
+    with pytest.raises(hapax.errors.ArgumentError, match="kind 'pdf'"):
+        by.fingerprints(["x"], kind="pdf")
+    with pytest.raises(OverflowError):
+        by.fingerprints(["x"], threads=-1)
+    with pytest.raises(TypeError):
+        by.fingerprints(["x"], threads="two")
+    with pytest.raises(hapax.errors.RecipeError):
+        hapax.Fingerprinter("")
+    bad = tmp_path / "bad.toml"
+    bad.write_bytes(b"\xff\xfe")
+    with pytest.raises(hapax.errors.RecipeError) as refused:
+        hapax.Fingerprinter(str(bad))
+    assert refused.value.path == str(bad) and "UTF-8" in refused.value.reason
+    with pytest.raises(hapax.errors.RecipeError):
+        hapax.Fingerprinter("sood-tfidf", frequencies=str(bad))
+    with pytest.raises(IsADirectoryError):
+        hapax.Fingerprinter("sood-tfidf", frequencies=str(tmp_path))
+    with pytest.raises(TypeError):
+        hapax.pairs(None)
+    with pytest.raises(TypeError):
+        hapax.dedup(17)
+    with pytest.raises(FileNotFoundError):
+        hapax.pairs(tmp_path / "none.jsonl")
+    lines = tmp_path / "lines.txt"
+    lines.write_text("no fingerprints\n")
+    with pytest.raises(hapax.errors.CorpusError, match="line 1") as refused:
+        hapax.pairs(lines)
+    assert refused.value.path == str(lines)
+
+
+def test_without_pyarrow_lists_work_and_arrow_says_what_it_needs() -> None:
+    script = (
+        "import sys; sys.modules['pyarrow'] = None; sys.modules['numpy'] = None; sys.modules['tqdm'] = None\n"
+        "import hapax\n"
+        "by = hapax.Fingerprinter()\n"
+        "assert by.fingerprints(['tea'])[0] == by.text('tea').fingerprint\n"
+        "assert hapax.pairs([1, 3], within=1) == [(0, 1, 1)]\n"
+        "assert hapax.Index.build([1, 2]).find_many([1])[0]\n"
+        "try:\n    hapax.dedup('x')\n"
+        "except ImportError as error:\n    print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert "pip install 'hapax[arrow]'" in done.stdout, done.stderr
+
+
+def test_a_story_is_as_long_as_it_says(by: hapax.Fingerprinter) -> None:
+    assert by.text(story(1, 77)).words == 77

@@ -1,0 +1,102 @@
+"""Pipelines of data people: datatrove steps and datasets maps, on data made on the spot."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import subprocess
+import sys
+
+import datasets
+import pyarrow as pa
+from datatrove.data import Document
+from datatrove.executor import LocalPipelineExecutor
+from datatrove.pipeline.readers import JsonlReader
+from datatrove.pipeline.writers import JsonlWriter
+
+import hapax
+from conftest import Service, story
+from hapax.datatrove import Deduplicate
+
+TEXTS = [story(1), story(2), story(1) + " end", story(1), story(3), story(2)]
+#: The first of each kind.
+FIRST = [0, 1, 4]
+
+
+def documents() -> list[Document]:
+    return [Document(text=text, id=f"d{n}") for n, text in enumerate(TEXTS)]
+
+
+def test_a_step_passes_the_first_of_each_kind_on(tmp_path: pathlib.Path) -> None:
+    for batch_size in (1, 4, 100):
+        step = Deduplicate(str(tmp_path / f"seen-{batch_size}"), batch_size=batch_size)
+        kept = list(step.run(documents()))
+        assert [document.id for document in kept] == [f"d{n}" for n in FIRST]
+        assert kept[0].metadata["hapax"] == "new"
+        # Again: the same documents are known by their ids, and stay.
+        assert [d.id for d in step(documents())] == [f"d{n}" for n in FIRST]
+
+
+def test_a_real_pipeline_of_datatrove(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "in").mkdir()
+    lines = [json.dumps({"id": f"d{n}", "text": text}) + "\n" for n, text in enumerate(TEXTS)]
+    (tmp_path / "in" / "pages.jsonl").write_text("".join(lines))
+    pipeline = [
+        JsonlReader(str(tmp_path / "in")),
+        Deduplicate(
+            str(tmp_path / "seen-{rank}"),
+            exclusion_writer=JsonlWriter(str(tmp_path / "gone"), compression=None),
+        ),
+        JsonlWriter(str(tmp_path / "out"), compression=None),
+    ]
+    LocalPipelineExecutor(pipeline=pipeline, logging_dir=str(tmp_path / "logs")).run()
+    kept = [json.loads(line)["id"] for line in (tmp_path / "out" / "00000.jsonl").read_text().splitlines()]
+    assert kept == [f"d{n}" for n in FIRST] and (tmp_path / "seen-00000").is_dir()
+    gone = [json.loads(line) for line in (tmp_path / "gone" / "00000.jsonl").read_text().splitlines()]
+    assert [(d["id"], d["metadata"]["hapax"], d["metadata"]["hapax_winner"]) for d in gone] == [
+        ("d2", "near", "d0"),
+        ("d3", "exact", "d0"),
+        ("d5", "exact", "d1"),
+    ]
+    stats = json.loads((tmp_path / "logs" / "stats.json").read_text())
+    ours = next(step["stats"] for step in stats if "hapax" in step["name"])
+    assert (ours["total"], ours["forwarded"], ours["dropped"]) == (6, 3, 3)
+
+
+def test_ranks_share_a_service(service: Service) -> None:
+    step = Deduplicate(service.url)
+    assert [d.id for d in step.run(documents()[:3], rank=0)] == ["d0", "d1"]
+    assert [d.id for d in step.run(documents()[3:], rank=1)] == ["d4"]
+
+
+def test_a_step_needs_no_datatrove(tmp_path: pathlib.Path) -> None:
+    script = (
+        "import sys, types; sys.modules['datatrove'] = None\n"
+        "from hapax.datatrove import Deduplicate\n"
+        f"texts = {TEXTS!r}\n"
+        "made = [types.SimpleNamespace(text=t, id=str(n), metadata={}) for n, t in enumerate(texts)]\n"
+        f"print([d.id for d in Deduplicate({str(tmp_path / 'seen')!r})(made)])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.stdout == "['0', '1', '4']\n", done.stderr
+
+
+def test_a_map_of_datasets_and_a_clean_dataset(by: hapax.Fingerprinter) -> None:
+    data = datasets.Dataset.from_dict({"text": TEXTS})
+    expected = by.fingerprints(TEXTS)
+
+    def lists(batch: dict) -> dict:
+        return {"fingerprint": by.fingerprints(batch["text"])}
+
+    features = datasets.Features({**data.features, "fingerprint": datasets.Value("uint64")})
+    assert data.map(lists, batched=True, features=features)["fingerprint"][:] == expected
+    assert data.map(lists, batched=True, features=features, num_proc=2)["fingerprint"][:] == expected
+
+    def tables(batch: pa.Table) -> pa.Table:
+        return batch.append_column("fingerprint", by.fingerprints(batch, column="text"))
+
+    mapped = data.with_format("arrow").map(tables, batched=True).with_format(None)
+    assert mapped["fingerprint"][:] == expected
+    found = hapax.dedup(data.with_format("arrow")[:])
+    rows = sorted(set(range(len(data))) - {row - 1 for row in found.removed.column("record").to_pylist()})
+    assert data.select(rows)["text"][:] == found.kept.column("text").to_pylist() == [TEXTS[n] for n in FIRST]

@@ -1,0 +1,145 @@
+"""Pairs, groups and the whole job: tables in, tables out."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as parquet
+import pytest
+
+import hapax
+from conftest import story
+
+NEAR = [("a", story(1)), ("b", story(1) + " end"), ("c", story(2)), ("d", story(1)), ("e", story(3)), ("f", "")]
+
+
+def corpus() -> pa.Table:
+    ids, texts = zip(*NEAR)
+    return pa.table({"id": ids, "text": texts, "extra": range(len(ids))})
+
+
+def test_pairs_of_imprints_are_confirmed_by_sketches(by: hapax.Fingerprinter) -> None:
+    imprints = by.imprints(corpus(), id="id")
+    found = hapax.pairs(imprints).to_pylist()
+    assert [(p["a"], p["b"], p["exact"]) for p in found] == [("a", "b", False), ("a", "d", True)]
+    assert found[0]["similarity"] > 0.9
+    for other in (pl.from_arrow(imprints), imprints.to_pandas()):
+        assert hapax.pairs(other).to_pylist() == found
+    assert hapax.pairs(imprints, min_similarity=1.0).to_pylist() == found[1:]
+    with pytest.raises(hapax.errors.ArgumentError, match="no column 'sketch'"):
+        hapax.pairs(imprints.drop_columns("sketch"))
+    mixed = pa.concat_tables([imprints, hapax.Fingerprinter("khan-words").imprints(corpus(), id="id")])
+    with pytest.raises(hapax.errors.RecipeMismatchError):
+        hapax.pairs(mixed)
+
+
+def test_pairs_of_bare_fingerprints_in_every_form() -> None:
+    bits = [0xFF00, 0xFF01, 0x1234, 0xFF00]
+    expected = [(0, 1, 1), (0, 3, 0), (1, 3, 1)]
+    assert hapax.pairs(bits, within=3, threads=2) == expected
+    for form in (np.array(bits, np.uint64), pa.array(bits, pa.uint64()), pl.Series(bits, dtype=pl.UInt64)):
+        table = hapax.pairs(form, within=3)
+        assert list(zip(*(table.column(name).to_pylist() for name in ("a", "b", "distance")))) == expected
+    with pytest.raises(hapax.errors.ArgumentError, match="exact from 0 to 16"):
+        hapax.pairs(bits, within=17)
+
+
+def test_groups_choose_by_rules(by: hapax.Fingerprinter) -> None:
+    pairs = hapax.pairs(by.imprints(corpus(), id="id"))
+    rows = hapax.groups(pairs).to_pylist()
+    assert [(r["document"], r["winner"], r["outcome"]) for r in rows] == [
+        ("a", "a", "kept"),
+        ("d", "a", "exact"),
+        ("b", "a", "near"),
+    ]
+    assert rows[0]["reason"] is None and rows[1]["reason"]
+    assert hapax.groups([]).num_rows == 0
+    with pytest.raises(hapax.errors.ArgumentError, match="prettiest"):
+        hapax.groups(pairs, keep="prettiest")
+    with pytest.raises(hapax.errors.CorpusError, match="similarity 7"):
+        hapax.groups(pa.table({"a": ["x"], "b": ["y"], "distance": [1], "similarity": [7.0]}))
+
+
+@pytest.mark.parametrize("form", [lambda t: t, lambda t: t.to_pandas(), lambda t: pl.from_arrow(t), lambda t: t.to_batches()[0]])
+def test_a_table_is_cleaned(form) -> None:
+    found = hapax.dedup(form(corpus()))
+    assert found.kept.column("id").to_pylist() == ["a", "c", "e", "f"]
+    assert found.kept.column("extra").to_pylist() == [0, 2, 4, 5]
+    assert {row["document"]: row["winner"] for row in found.removed.to_pylist()} == {"b": "a", "d": "a"}
+    assert found.groups.num_rows == 6 and found.files == []
+    assert (found.summary["exact"], found.summary["near"]) == (1, 1)
+    assert "<td>6</td>" in found._repr_html_() and "4 kept" in repr(found)
+
+
+def test_files_are_cleaned_into_what_the_program_writes(tmp_path: pathlib.Path) -> None:
+    source = tmp_path / "pages.jsonl"
+    source.write_text("".join(json.dumps({"id": id, "body": text}) + "\n" for id, text in NEAR))
+    found = hapax.dedup(source, tmp_path / "clean", text_field="body", keep="longest", threads=2, format="parquet")
+    made = sorted(file.name for file in (tmp_path / "clean").iterdir())
+    assert made == sorted(pathlib.Path(file).name for file in found.files)
+    assert "report.html" in made and parquet.read_table(tmp_path / "clean" / "kept.parquet").num_rows == 4
+    assert found.kept is None and found.summary["settings"]["keep"] == "longest"
+    assert found.groups.equals(parquet.read_table(tmp_path / "clean" / "groups.parquet"))
+    with pytest.raises(hapax.errors.OutputExistsError) as full:
+        hapax.dedup(source, tmp_path / "clean", text_field="body")
+    assert isinstance(full.value, FileExistsError) and full.value.path == str(tmp_path / "clean")
+    again = hapax.dedup([source], against=[tmp_path / "clean"], text_field="body")
+    assert (again.summary["known"], again.summary["kept"]) == (5, 1)
+    with pytest.raises(FileNotFoundError):
+        hapax.dedup(tmp_path / "nothing.jsonl")
+    with pytest.raises(hapax.errors.CorpusError) as wrong:
+        hapax.dedup(source, text_field="story")
+    assert wrong.value.path == str(source) and "story" in wrong.value.reason
+    source.write_text("{broken\n")
+    with pytest.raises(hapax.errors.CorpusError, match="line 1"):
+        hapax.dedup(source)
+    twice = pa.table({"id": ["a", "a"], "text": ["some words", "other words"]})
+    with pytest.raises(hapax.errors.DuplicateIdError):
+        hapax.dedup(twice)
+    with pytest.raises(hapax.errors.NoDocumentsError):
+        hapax.dedup(pa.table({"text": pa.array([], pa.string())}))
+    with pytest.raises(hapax.errors.ArgumentError, match="csv"):
+        hapax.dedup(twice, format="csv")
+    with pytest.raises(hapax.errors.ArgumentError, match="min_similarity"):
+        hapax.dedup(twice, min_similarity=80)
+
+
+def test_progress_is_told_to_tqdm(capsys) -> None:
+    hapax.dedup(corpus(), progress=True)
+    shown = capsys.readouterr().err
+    assert "reading" in shown and "6 documents" in shown.replace(" documents", " documents")
+    hapax.dedup(corpus(), progress=False)
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("work", ["hapax.dedup(many, progress=False)", "by.fingerprints(texts, threads=2)"])
+def test_ctrl_c_ends_the_work(work: str) -> None:
+    script = textwrap.dedent(
+        f"""
+        import hapax, pyarrow as pa, sys
+        by = hapax.Fingerprinter()
+        texts = [" ".join(str(i * j) for i in range(400)) for j in range(20)] * 20_000
+        many = pa.table({{"text": texts}}) if "many" in {work!r} else None
+        print("ready", flush=True)
+        try:
+            {work}
+        except KeyboardInterrupt:
+            print("interrupted")
+        """
+    )
+    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "ready\n"
+    # While it writes the table for the job Python itself listens; afterwards the job does.
+    time.sleep(1.5)
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=60)[0] == "interrupted\n"

@@ -1,0 +1,317 @@
+"""A repository and a service, asked the same questions."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import os
+import pathlib
+import pickle
+import threading
+from datetime import datetime, timezone
+
+import pytest
+
+import hapax
+from conftest import Service, story
+
+
+def test_pages_are_judged_looked_up_and_forgotten(pages: hapax.Pages) -> None:
+    text = story(1, 300)
+    first = pages.observe("http://a/original", text=text, score=2.0, fetched=datetime(2026, 1, 1, tzinfo=timezone.utc))
+    assert (first.verdict, first.winner, first.recorded, first.matches) == ("new", "http://a/original", True, ())
+    checked = pages.check("http://b/copy", text=text + " and a little more")
+    assert (checked.verdict, checked.recorded, checked.is_duplicate) == ("near", False, True)
+    assert pages.page("http://b/copy") is None
+    second = pages.observe("http://b/copy", text=text + " and a little more")
+    assert (second.verdict, second.removable, second.group) == ("near", True, first.group)
+    assert second.reason.rule == "score" and second.matches[0].url == "http://a/original"
+    assert second.alike.matches and second.alike.similarity > 0.9
+    moved = pages.redirect("http://old/", "http://a/original", fetched=1_800_000_000)
+    assert (moved.verdict, moved.winner) == ("redirect", "http://a/original")
+    known = pages.page("http://a/original")
+    assert (known.state, known.score, known.fetched, known.words) == ("content", 2.0, 1767225600, 300)
+    assert known.fingerprint == hapax.Fingerprinter().text(text).hex
+    group = pages.group("http://b/copy")
+    assert (group.winner, group.members, len(group.pages)) == ("http://a/original", 2, 3)
+    assert group.pages[1].alike == second.alike and group.pages[2].redirects_to == "http://a/original"
+    assert pages.groups()[0] == hapax.answers.Group(group.id, group.winner, 2, 0, group.diameter)
+    assert pages.score("http://b/copy", 9.0) and not pages.score("http://nowhere/", 1.0)
+    assert pages.group("http://old/").winner == "http://b/copy"
+    changes = pages.events()
+    assert [event.sequence for event in changes] == list(range(1, len(changes) + 1))
+    assert [event.change for event in changes][-1] == "winner"
+    assert pages.events(after=changes[-2].sequence) == changes[-1:] and len(pages.events(limit=2)) == 2
+    assert pages.forget("http://b/copy") and not pages.forget("http://b/copy")
+    assert pages.expire(datetime(2026, 6, 1, tzinfo=timezone.utc)) == 1
+    assert pages.group("http://nowhere/") is None
+    assert pages.stats()["pages"] >= 1
+
+
+def test_html_bytes_imprints_and_headers_say_the_same(pages: hapax.Pages) -> None:
+    html = f"<html lang=de><title>Tee</title><link rel=canonical href=/tee><p>{story(2)} grüner Tee"
+    assert pages.observe("http://a/tee", html).verdict == "new"
+    same = [
+        pages.check("http://b/", html=html),
+        pages.check("http://b/", html.encode("latin-1"), content_type="text/html; charset=latin-1"),
+        pages.check("http://b/", imprint=hapax.Fingerprinter().html(html)),
+    ]
+    assert [one.verdict for one in same] == ["exact"] * 3
+    assert pages.page("http://a/tee").canonical == "http://a/tee"
+    pages.observe("http://c/", text=story(3), headers={"Link": "</other>; rel=canonical"})
+    assert pages.page("http://c/").canonical == "http://c/other"
+
+
+def test_many_pages_at_once(pages: hapax.Pages) -> None:
+    texts = [story(n % 40) for n in range(60)]
+    many = [hapax.page(f"http://a/{n}", text=text) for n, text in enumerate(texts)]
+    verdicts = pages.observe_many([*many, hapax.page("http://r/", redirect="http://a/1")])
+    assert [v.verdict for v in verdicts] == ["new"] * 40 + ["exact"] * 20 + ["redirect"]
+    assert [v.url for v in verdicts][:2] == ["http://a/0", "http://a/1"]
+    assert pages.observe_many([]) == []
+
+
+def test_bad_pages_are_refused(pages: hapax.Pages) -> None:
+    refusals = (hapax.errors.ArgumentError, hapax.errors.RefusedError)
+    for arguments in (
+        {},
+        {"html": "x", "text": "y"},
+        {"text": "x", "score": float("nan")},
+        {"text": "x", "fetched": -1},
+    ):
+        with pytest.raises(refusals):
+            pages.observe("http://a/", **arguments)
+    for url in ("", "http://a/\n", "x" * 20_000):
+        with pytest.raises(refusals):
+            pages.observe(url, text="some words")
+    with pytest.raises(hapax.errors.PageError):
+        pages.observe("http://a/", b"%PDF-1.7\n\x00\x01\x02")
+    with pytest.raises(TypeError):
+        pages.observe("http://a/", 17)
+    with pytest.raises(TypeError):
+        pages.observe(None, text="x")
+    with pytest.raises(UnicodeEncodeError):
+        pages.observe("http://a/", text="\ud800")
+    other = hapax.Fingerprinter("stream-words").text(story(1))
+    with pytest.raises((hapax.errors.RecipeMismatchError, hapax.errors.RefusedError)):
+        pages.observe("http://a/", imprint=other)
+    assert pages.stats()["pages"] == 0
+
+
+def test_a_repository_is_opened_created_and_closed(tmp_path: pathlib.Path) -> None:
+    folder = tmp_path / "seen"
+    with pytest.raises(hapax.errors.RepositoryMissingError) as missing:
+        hapax.Repository(folder, mode="open")
+    assert isinstance(missing.value, FileNotFoundError) and missing.value.path.startswith(str(folder))
+    with hapax.Repository(folder, within=3, keep="longest", recipe="zhu-shingles") as made:
+        assert made.recipe.startswith("zhu-shingles:")
+        made.observe("http://a/", text=story(1))
+        with pytest.raises(hapax.errors.RepositoryInUseError):
+            hapax.Repository(folder)
+    assert made.closed and repr(made).endswith("closed)")
+    made.close()
+    for question in (made.stats, lambda: made.page("http://a/"), lambda: made.observe("http://a/", text="x")):
+        with pytest.raises(hapax.errors.ClosedError) as closed:
+            question()
+        assert closed.value.path == str(folder)
+    with pytest.raises(hapax.errors.RepositoryExistsError):
+        hapax.Repository(folder, mode="create")
+    with pytest.raises(hapax.errors.RecipeMismatchError):
+        hapax.Repository(folder, recipe="web-1")
+    with pytest.raises(hapax.errors.ArgumentError, match="mode"):
+        hapax.Repository(folder, mode="w")
+    with hapax.Repository(folder) as again:
+        assert again.page("http://a/").words == 120 and again.recipe == made.recipe
+        again.set_rules("shortest-url")
+        with pytest.raises(hapax.errors.ArgumentError):
+            again.set_rules("prettiest")
+    (tmp_path / "foreign").mkdir()
+    store = next(file.name for file in folder.iterdir() if file.name != "index.hpx")
+    (tmp_path / "foreign" / store).write_bytes(b"no repository at all" * 1000)
+    with pytest.raises(hapax.errors.NotARepositoryError):
+        hapax.Repository(tmp_path / "foreign")
+
+
+@pytest.mark.skipif(os.getuid() == 0, reason="root may do everything")
+def test_permissions_are_pythons_own(tmp_path: pathlib.Path) -> None:
+    tmp_path.chmod(0o500)
+    with pytest.raises(PermissionError):
+        hapax.Repository(tmp_path / "seen")
+
+
+def test_errors_survive_pickle() -> None:
+    refused = hapax.errors.RefusedError("no", "http://a", "invalid", 400)
+    again = pickle.loads(pickle.dumps(refused))
+    assert (again.reason, again.path, again.code, again.status) == ("no", "http://a", "invalid", 400)
+    for name in hapax.errors.__all__:
+        kind = getattr(hapax.errors, name)
+        error = kind("reason", "place")
+        assert (str(error), error.path) == ("place: reason", "place")
+        assert issubclass(kind, hapax.HapaxError) and str(pickle.loads(pickle.dumps(error))) == str(error)
+
+
+def test_threads_share_a_repository(tmp_path: pathlib.Path) -> None:
+    with hapax.Repository(tmp_path / "seen") as repository:
+        verdicts: list[str] = []
+
+        def crawl(worker: int) -> None:
+            for n in range(25):
+                verdict = repository.observe(f"http://{worker}/{n}", text=story(n))
+                verdicts.append(verdict.verdict)
+
+        threads = [threading.Thread(target=crawl, args=(worker,)) for worker in range(4)]
+        [thread.start() for thread in threads]
+        [thread.join() for thread in threads]
+        assert sorted(verdicts) == ["exact"] * 75 + ["new"] * 25
+        assert [group.members for group in repository.groups()] == [4] * 25
+
+
+def in_child(work) -> str:
+    """What a forked child says; it must not hang."""
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            said = work()
+        except BaseException as error:
+            said = type(error).__name__
+        os.write(write, said.encode())
+        os._exit(0)
+    os.close(write)
+    with os.fdopen(read, "rb") as pipe:
+        said = pipe.read().decode()
+    assert os.waitpid(child, 0)[1] == 0
+    return said
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_child_is_told_and_does_no_harm(tmp_path: pathlib.Path, by: hapax.Fingerprinter) -> None:
+    repository = hapax.Repository(tmp_path / "seen")
+    repository.observe("http://a/", text=story(1))
+    texts = [story(n) for n in range(40)]
+    expected = by.fingerprints(texts, threads=2)
+    imprints = by.imprints(pa_table(texts))
+    pairs = hapax.pairs(imprints, threads=2)
+
+    def child() -> str:
+        # Pools and threads of the parent are not here; work must go on without them.
+        assert by.fingerprints(texts, threads=2) == expected
+        assert hapax.pairs(imprints, threads=2) == pairs
+        for question in (repository.stats, repository.close, lambda: repository.observe("http://b/", text="x")):
+            try:
+                question()
+                return "allowed"
+            except hapax.errors.ForkedError:
+                pass
+        with hapax.Repository(tmp_path / "own") as own:
+            return own.observe("http://a/", text=story(1)).verdict
+
+    assert in_child(child) == "new"
+
+    def dropping() -> str:
+        nonlocal repository
+        del repository
+        return "dropped"
+
+    assert in_child(dropping) == "dropped"
+    assert repository.observe("http://c/", text=story(1)).verdict == "exact"
+    repository.close()
+
+
+def pa_table(texts: list[str]):
+    import pyarrow as pa
+
+    return pa.table({"text": texts})
+
+
+def _work(client: hapax.Client, n: int) -> str:
+    return client.observe(f"http://a/{n}", text=story(n)).verdict
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_client_works_on_both_sides_of_a_fork(service: Service) -> None:
+    client = hapax.Client(service.url)
+    assert _work(client, 0) == "new"
+    assert in_child(lambda: _work(client, 1)) == "new"
+    assert _work(client, 1) == "new" and client.stats()["pages"] == 2
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        assert pool.starmap(_hold, [(service.url, n) for n in range(2, 8)]) == ["new"] * 6
+
+
+def _hold(url: str, n: int) -> str:
+    return _work(hapax.Client(url), n)
+
+
+def test_a_lost_server_is_an_exception(tmp_path: pathlib.Path) -> None:
+    running = Service(tmp_path / "served")
+    client = hapax.Client(running.url, timeout=5)
+    assert client.observe("http://a/", text=story(1)).verdict == "new"
+    running.stop()
+    for question in (
+        client.stats,
+        lambda: client.observe("http://b/", text=story(1)),
+        lambda: client.observe_many([hapax.page("http://b/", text=story(1))]),
+        lambda: client.group("http://a/"),
+    ):
+        with pytest.raises(hapax.errors.UnreachableError) as lost:
+            question()
+        assert isinstance(lost.value, ConnectionError) and lost.value.path == running.url
+    with pytest.raises(hapax.errors.ArgumentError):
+        hapax.Client("localhost:8017")
+    with pytest.raises(hapax.errors.ArgumentError):
+        hapax.Client("http://127.0.0.1:1", timeout=-1)
+
+
+def test_a_token_is_sent_and_a_refusal_has_its_code(tmp_path: pathlib.Path) -> None:
+    settings = tmp_path / "hapax.toml"
+    settings.write_text('[tokens]\nwrite = ["0123456789abcdef0123456789abcdef"]\n')
+    running = Service(tmp_path / "served", "--config", str(settings))
+    try:
+        with pytest.raises(hapax.errors.RefusedError) as refused:
+            hapax.Client(running.url).observe("http://a/", text="some words")
+        assert (refused.value.code, refused.value.status) == ("unauthorized", 401)
+        client = hapax.Client(running.url, token="0123456789abcdef0123456789abcdef")
+        assert client.observe("http://a/", text="some words").verdict == "new"
+        with pytest.raises(hapax.errors.RefusedError, match="page 1: ") as refused:
+            client.observe_many([hapax.page("http://b/", text="x y"), hapax.page("", text="x y")])
+        assert refused.value.code == "invalid"
+    finally:
+        running.stop()
+
+
+def test_a_strange_server_is_told_apart(tmp_path: pathlib.Path) -> None:
+    import http.server
+
+    class Other(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b"<html>hello")
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = http.server.HTTPServer(("127.0.0.1", 0), Other)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    with pytest.raises(hapax.errors.StrangeAnswerError):
+        hapax.Client(f"http://127.0.0.1:{server.server_port}").page("http://a/")
+    server.shutdown()
+
+
+def test_the_asynchronous_client_has_the_same_methods(service: Service) -> None:
+    async def crawl() -> list[str]:
+        client = hapax.AsyncClient(service.url)
+        await client.observe("http://a/0", text=story(0))
+        found = await asyncio.gather(*(client.check(f"http://a/{n}", text=story(n % 2)) for n in range(1, 9)))
+        await client.observe_many([hapax.page("http://b/", text=story(0))])
+        await client.redirect("http://r/", "http://a/0")
+        assert (await client.page("http://b/")).words == 120
+        assert (await client.group("http://b/")).members == 2
+        assert len(await client.groups()) == 1 and await client.events()
+        assert await client.score("http://b/", 1.0) and await client.forget("http://b/")
+        assert await client.expire(1) == 0 and (await client.stats())["pages"] == 2
+        return [verdict.verdict for verdict in found]
+
+    assert asyncio.run(crawl()) == ["new", "exact"] * 4
+    public = {name for name in dir(hapax.Client) if not name.startswith("_")}
+    assert public <= set(dir(hapax.AsyncClient))

@@ -1,0 +1,231 @@
+"""A real crawl of a site whose near-duplicates, redirects and session ids are known."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import pathlib
+import subprocess
+import sys
+import textwrap
+import threading
+from typing import Iterator
+
+import pytest
+
+import hapax
+from conftest import Service, story
+
+TEA, COFFEE = story(1, 300), story(2, 300)
+
+
+def html(title: str, body: str, *links: str) -> bytes:
+    anchors = "".join(f'<a href="{link}"></a>' for link in links)
+    return f"<html><head><title>{title}</title></head><body><p>{body}</p>{anchors}</body></html>".encode()
+
+
+#: Links in the order in which they are followed; the front page has them all but the last two.
+FRONT = ["/tea", "/tea?session=17", "/tea-again", "/old-tea", "/coffee", "/photo.png", "/gone", "/hidden-by-copy"]
+PAGES = {
+    "/": html("Front", story(0, 50), *FRONT),
+    "/tea": html("Tea", TEA),
+    "/tea?session=17": html("Tea", TEA),
+    # A near copy, with a link that only it has.
+    "/tea-again": html("Tea", TEA + " and one more sentence", "/only-from-copy"),
+    "/coffee": html("Coffee", COFFEE),
+    "/hidden-by-copy": html("Coffee", COFFEE),
+    "/only-from-copy": html("Cocoa", story(3, 300)),
+}
+REDIRECTS = {"/old-tea": "/older-tea", "/older-tea": "/tea"}
+
+
+class Site(http.server.BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        if self.path in REDIRECTS:
+            self.send_response(301)
+            self.send_header("Location", REDIRECTS[self.path])
+            self.end_headers()
+        elif self.path in PAGES:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html; charset=utf-8")
+            self.end_headers()
+            self.wfile.write(PAGES[self.path])
+        elif self.path == "/photo.png":
+            self.send_response(200)
+            self.send_header("Content-Type", "image/png")
+            self.end_headers()
+            self.wfile.write(b"\x89PNG\r\n\x1a\n" + bytes(100))
+        else:
+            self.send_response(404)
+            self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[str]:
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Site)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+
+
+SPIDER = """
+import json, scrapy, sys
+from scrapy.crawler import CrawlerProcess
+
+given = json.loads(sys.argv[1])
+
+
+class Spider(scrapy.Spider):
+    name = "site"
+    custom_settings = given["settings"]
+
+    async def start(self):
+        yield scrapy.Request(given["site"] + "/", meta=given.get("meta") or {})
+
+    def start_requests(self):
+        yield scrapy.Request(given["site"] + "/", meta=given.get("meta") or {})
+
+    def parse(self, response):
+        verdict = response.meta.get("hapax")
+        yield {"url": response.url, "verdict": verdict and verdict.verdict, "flags": response.flags,
+               "text": " ".join(response.css("p::text").getall()) if hasattr(response, "css") else None}
+        if hasattr(response, "css"):
+            for place, link in enumerate(response.css("a::attr(href)").getall()):
+                yield response.follow(link, self.parse, priority=-place, dont_filter=True)
+
+
+items = []
+process = CrawlerProcess({
+    "LOG_LEVEL": "ERROR", "CONCURRENT_REQUESTS": 1, "ROBOTSTXT_ENABLED": False, "TELNETCONSOLE_ENABLED": False,
+    "HTTPERROR_ALLOW_ALL": False, "REQUEST_FINGERPRINTER_IMPLEMENTATION": "2.7", "RETRY_ENABLED": False,
+})
+crawler = process.create_crawler(Spider)
+crawler.signals.connect(lambda item: items.append(dict(item)), signal=scrapy.signals.item_scraped)
+process.crawl(crawler)
+process.start()
+stats = {k: v for k, v in crawler.stats.get_stats().items() if k.startswith(("hapax/", "item_dropped", "log_count"))}
+print(json.dumps({"items": items, "stats": stats}))
+"""
+
+
+def crawl(site: str, settings: dict, meta: dict | None = None) -> tuple[dict[str, list], dict[str, int]]:
+    """Items by path, and the stats of ours."""
+    given = json.dumps({"site": site, "settings": settings, "meta": meta})
+    done = subprocess.run([sys.executable, "-c", SPIDER, given], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout.splitlines()[-1])
+    items = {item["url"].removeprefix(site): [item["verdict"], item["flags"]] for item in told["items"]}
+    return items, told["stats"]
+
+
+#: Two pages are exact copies (session id, /hidden-by-copy), the redirect leads to /tea once more.
+VERDICTS = {
+    "/": "new",
+    "/tea": "new",
+    "/tea?session=17": "exact",
+    "/tea-again": "near",
+    "/coffee": "new",
+    "/hidden-by-copy": "exact",
+    "/only-from-copy": "new",
+}
+
+
+def three_lines(where: dict, action: str) -> dict:
+    return {"ADDONS": {"hapax.scrapy.Addon": 500}, **where, "HAPAX_ACTION": action}
+
+
+@pytest.mark.parametrize("place", ["repository", "service"])
+def test_tag_passes_everything_on(site: str, tmp_path: pathlib.Path, place: str) -> None:
+    running = Service(tmp_path / "served") if place == "service" else None
+    where = {"HAPAX_SERVICE": running.url} if running else {"HAPAX_REPOSITORY": str(tmp_path / "seen")}
+    items, stats = crawl(site, three_lines(where, "tag"))
+    assert {path: verdict for path, (verdict, _) in items.items() if path != "/photo.png"} == VERDICTS
+    assert items["/tea-again"][1] == ["hapax-near"] and items["/coffee"][1] == []
+    assert items["/photo.png"] == [None, []]
+    assert stats == {
+        "hapax/pages": 8,  # /tea twice: by its name and through the redirects
+        "hapax/verdict/new": 5,
+        "hapax/verdict/exact": 2,
+        "hapax/verdict/near": 1,
+        "hapax/redirects": 2,
+    }
+    pages: hapax.Pages = hapax.Client(running.url) if running else hapax.Repository(tmp_path / "seen", mode="open")
+    group = pages.group(site + "/tea")
+    found = {member.url.removeprefix(site): member.redirects_to for member in group.pages}
+    assert found == {
+        "/tea": None,
+        "/tea?session=17": None,
+        "/tea-again": None,
+        "/old-tea": site + "/older-tea",
+        "/older-tea": site + "/tea",
+    }
+    assert group.winner == site + "/tea" and pages.page(site + "/photo.png") is None
+    if running:
+        running.stop()
+
+
+def test_drop_follows_links_of_a_duplicate_and_drops_its_items(site: str, tmp_path: pathlib.Path) -> None:
+    items, stats = crawl(site, three_lines({"HAPAX_REPOSITORY": str(tmp_path / "seen")}, "drop"))
+    assert sorted(items) == ["/", "/coffee", "/only-from-copy", "/photo.png", "/tea"]
+    assert stats["hapax/dropped_items"] == 3 and stats["hapax/pages"] == 8 and "hapax/skipped" not in stats
+
+
+def test_skip_hides_a_duplicate_from_the_spider(site: str, tmp_path: pathlib.Path) -> None:
+    settings = three_lines({"HAPAX_REPOSITORY": str(tmp_path / "seen")}, "skip")
+    items, stats = crawl(site, settings)
+    assert sorted(items) == ["/", "/coffee", "/photo.png", "/tea"]
+    assert stats["hapax/skipped"] == 3 and stats["hapax/pages"] == 7
+    # The second crawl: every page is known and is still like itself.
+    items, stats = crawl(site, settings)
+    assert sorted(items) == ["/", "/coffee", "/photo.png", "/tea"] and stats["hapax/skipped"] == 3
+
+
+def test_settings_of_a_spider(site: str, tmp_path: pathlib.Path) -> None:
+    settings = three_lines({"HAPAX_REPOSITORY": str(tmp_path / "seen")}, "skip")
+    items, stats = crawl(site, {**settings, "HAPAX_VERDICTS": ["near"]})
+    assert "/tea?session=17" in items and "/tea-again" not in items and stats["hapax/skipped"] == 1
+    items, stats = crawl(site, settings, meta={"hapax_ignore": True})
+    assert items["/"] == [None, []]
+    strict = {**settings, "HAPAX_REPOSITORY": str(tmp_path / "strict"), "HAPAX_MIN_SIMILARITY": 1.0, "HAPAX_WITHIN": 0}
+    items, stats = crawl(site, strict)
+    assert items["/tea-again"][0] == "new" and stats["hapax/skipped"] == 2
+
+
+def test_items_are_judged_by_their_own_text(site: str, tmp_path: pathlib.Path) -> None:
+    items, stats = crawl(
+        site,
+        {
+            "ITEM_PIPELINES": {"hapax.scrapy.DuplicatesPipeline": 300},
+            "HAPAX_ITEM_REPOSITORY": str(tmp_path / "items"),
+            "HAPAX_ACTION": "drop",
+        },
+    )
+    assert sorted(items) == ["/", "/coffee", "/only-from-copy", "/photo.png", "/tea"]
+    assert (stats["item_dropped_count"], stats["hapax/items"], stats["hapax/items_without_text"]) == (3, 8, 1)
+
+
+def test_a_lost_service_lets_pages_pass_unless_told_otherwise(site: str) -> None:
+    where = {"HAPAX_SERVICE": "http://127.0.0.1:9"}
+    items, stats = crawl(site, three_lines(where, "skip"))
+    assert len(items) == 8 and stats["hapax/errors/UnreachableError"] == stats["hapax/errors"] == 9
+    items, stats = crawl(site, {**three_lines(where, "skip"), "HAPAX_ON_ERROR": "raise"})
+    assert items == {} and stats["log_count/ERROR"] >= 1
+
+
+def test_a_page_that_is_gone_is_forgotten(site: str, tmp_path: pathlib.Path) -> None:
+    with hapax.Repository(tmp_path / "seen") as repository:
+        repository.observe(site + "/gone", text=story(9))
+    _, stats = crawl(site, three_lines({"HAPAX_REPOSITORY": str(tmp_path / "seen")}, "tag"))
+    assert stats["hapax/forgotten"] == 1
+    with hapax.Repository(tmp_path / "seen") as repository:
+        assert repository.page(site + "/gone") is None
+
+
+def test_settings_that_cannot_be_meant_end_the_crawl(site: str, tmp_path: pathlib.Path) -> None:
+    for wrong in ({"HAPAX_REPOSITORY": str(tmp_path / "seen"), "HAPAX_ACTION": "delete"},):
+        given = json.dumps({"site": site, "settings": {"ADDONS": {"hapax.scrapy.Addon": 500}, **wrong}})
+        done = subprocess.run([sys.executable, "-c", SPIDER, given], capture_output=True, text=True, timeout=60)
+        assert "HAPAX_ACTION is one of tag, drop, skip" in done.stderr, textwrap.shorten(done.stderr, 2000)

@@ -1,0 +1,124 @@
+//! The Python package: its wheel in a fresh virtual environment, and everything that tests it.
+//!
+//! The environment lies beside the build output and is made again every time, from the pinned
+//! `python/requirements-test.txt`; it touches no system. maturin builds with the workspace's
+//! profile into the workspace's target folder, so that the engine is not compiled a second time.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::parts::Tally;
+use crate::workspace::{Workspace, run, run_watched};
+
+/// The part: installs, builds, tests, checks types.
+pub(crate) fn python(workspace: &Workspace) -> Result<Tally> {
+    let environment = Environment::fresh(workspace)?;
+    // The tests compare the package with the program.
+    run(&mut workspace.cargo(["build", "--release", "--package", "hapax-cli"]))?;
+    let wheel = environment.build()?;
+    run(environment.pip(["--no-deps", "--force-reinstall"]).arg(&wheel))?;
+    run(environment.program("mypy").arg("--config-file").arg("python/pyproject.toml").args([
+        "--strict",
+        "--package",
+        "hapax",
+    ]))?;
+    run(environment.program("mypy").arg("--strict").arg("python/tests/typed.py"))?;
+    environment.test()
+}
+
+struct Environment<'w> {
+    workspace: &'w Workspace,
+    folder: PathBuf,
+}
+
+impl<'w> Environment<'w> {
+    fn fresh(workspace: &'w Workspace) -> Result<Self> {
+        let folder = workspace.binaries().join("xtask-wheel");
+        run(workspace.command("python3").args(["-m", "venv", "--clear"]).arg(&folder))?;
+        let made = Self { workspace, folder };
+        run(made.pip(["--requirement", "python/requirements-test.txt"]).arg("--no-input"))?;
+        Ok(made)
+    }
+
+    fn program(&self, name: &str) -> Command {
+        let mut command = self.workspace.command(self.folder.join("bin").join(name));
+        command.env("VIRTUAL_ENV", &self.folder);
+        command
+    }
+
+    fn pip<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Command {
+        let mut command = self.program("python3");
+        command.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
+        command.args(arguments);
+        command
+    }
+
+    /// Builds the wheel and gives its path.
+    fn build(&self) -> Result<PathBuf> {
+        let out = self.folder.join("wheels");
+        let target = self.workspace.binaries().parent().context("no target folder")?;
+        let mut command = self.program("maturin");
+        command.args(["build", "--release", "--locked", "--manifest-path", "python/Cargo.toml"]);
+        run(command.arg("--out").arg(&out).env("CARGO_TARGET_DIR", target))?;
+        only_wheel(&out)
+    }
+
+    fn test(&self) -> Result<Tally> {
+        let mut tally = Tally::default();
+        let mut command = self.program("python3");
+        command.args(["-m", "pytest", "-q", "python/tests"]);
+        command.env("HAPAX_PROGRAM", self.workspace.binaries().join("hapax"));
+        // Nothing beside the sources.
+        command.env("PYTHONDONTWRITEBYTECODE", "1").args(["-p", "no:cacheprovider"]);
+        let succeeded = run_watched(&mut command, |line| tally.add(of_pytest(line)))?;
+        if !succeeded && tally.failed == 0 || tally.passed == 0 {
+            bail!("the tests did not finish");
+        }
+        Ok(tally)
+    }
+}
+
+fn only_wheel(folder: &Path) -> Result<PathBuf> {
+    let files = std::fs::read_dir(folder).context("no wheel was made")?;
+    let mut wheels: Vec<PathBuf> = files.filter_map(|file| Some(file.ok()?.path())).collect();
+    wheels.retain(|path| path.extension().is_some_and(|ending| ending == "whl"));
+    match (wheels.pop(), wheels.is_empty()) {
+        (Some(wheel), true) => Ok(wheel),
+        _ => bail!("expected one wheel in {}", folder.display()),
+    }
+}
+
+/// The last line of pytest: `3 failed, 120 passed, 2 warnings in 61.20s (0:01:01)`; nothing of any
+/// other.
+fn of_pytest(line: &str) -> Tally {
+    let Some((counts, _)) = line.rsplit_once(" in ") else { return Tally::default() };
+    let count = |words: &[&str]| {
+        let phrases = counts.trim_matches(['=', ' ']).split(", ");
+        let found = phrases.filter_map(|phrase| {
+            let (number, word) = phrase.split_once(' ')?;
+            words.contains(&word).then(|| number.parse::<u64>().ok())?
+        });
+        found.sum()
+    };
+    Tally { passed: count(&["passed"]), failed: count(&["failed", "error", "errors"]) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_line_of_pytest_is_counted_and_no_other() {
+        let counted = |line: &str| {
+            let tally = of_pytest(line);
+            (tally.passed, tally.failed)
+        };
+        assert_eq!(counted("120 passed in 61.20s (0:01:01)"), (120, 0));
+        assert_eq!(counted("2 failed, 118 passed, 3 warnings, 1 error in 3.1s"), (118, 3));
+        assert_eq!(counted("===== 7 passed, 1 skipped in 0.5s ====="), (7, 0));
+        assert_eq!(counted("..................... [ 40%]"), (0, 0));
+        assert_eq!(counted("a test that slept in a bed"), (0, 0));
+    }
+}
