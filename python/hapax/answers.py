@@ -105,8 +105,8 @@ class Verdict:
 
     @property
     def is_duplicate(self) -> bool:
-        """Does another page say the same, or nearly?"""
-        return self.verdict in ("exact", "near")
+        """Does another page stand for it? The copy that stays is no duplicate, however many it has."""
+        return self.verdict in ("exact", "near") and self.winner != self.url
 
 
 @dataclass(frozen=True)

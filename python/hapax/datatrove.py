@@ -1,4 +1,4 @@
-"""A step for datatrove pipelines: of documents that say nearly the same, the first stays.
+"""A step for datatrove pipelines: of documents that say nearly the same, one stays.
 
 ::
 
@@ -7,7 +7,8 @@
 
 Each rank has a repository of its own (``{rank}`` stands for its number); ranks that share a service
 (``Deduplicate("http://127.0.0.1:8017")``) deduplicate across all of them. Documents need ``text`` and ``id``;
-datatrove itself need not be installed.
+datatrove itself need not be installed. In a repository the first of its kind stays; a service has rules of its own, and a
+document that is better by them passes, too.
 """
 
 from __future__ import annotations
@@ -72,11 +73,12 @@ class Deduplicate(_Step):  # type: ignore[misc]
     def _pages(self, rank: int) -> Pages:
         if self.where.startswith(("http://", "https://")):
             return Client(self.where, token=self.token, **self.settings)
-        return Repository(self.where.replace("{rank}", f"{rank:05d}"), recipe=self.recipe, **self.settings)
+        settings = {"recipe": self.recipe, "keep": "earliest", **self.settings}
+        return Repository(self.where.replace("{rank}", f"{rank:05d}"), **settings)
 
     def run(self, data: Optional[Iterable[Any]], rank: int = 0, world_size: int = 1) -> Iterator[Any]:
         by = Fingerprinter(self.recipe)
-        documents = iter(data or ())
+        documents, start = iter(data or ()), 0
         with ExitStack() as open_now:
             pages = self._pages(rank)
             if isinstance(pages, Repository):
@@ -84,12 +86,17 @@ class Deduplicate(_Step):  # type: ignore[misc]
             excluded = self.exclusion_writer and open_now.enter_context(self.exclusion_writer)
             while batch := list(islice(documents, self.batch_size)):
                 imprints = by.imprints([document.text for document in batch], threads=self.threads)
-                seen = [page(str(d.id), imprint=imprint) for d, imprint in zip(batch, imprints)]
+                # The place in the pipeline stands for the time: the first is the earliest.
+                seen = [
+                    page(str(document.id), imprint=imprint, fetched=place)
+                    for place, (document, imprint) in enumerate(zip(batch, imprints), start)
+                ]
+                start += len(batch)
                 for document, verdict in zip(batch, pages.observe_many(seen)):
                     self.stat_update("total")
                     self.stat_update(verdict.verdict)
                     document.metadata["hapax"] = verdict.verdict
-                    if verdict.verdict not in self.verdicts:
+                    if verdict.verdict not in self.verdicts or verdict.winner == verdict.url:
                         self.stat_update("forwarded")
                         yield document
                         continue

@@ -4,7 +4,7 @@
 >>> by = hapax.Fingerprinter()
 >>> page = by.html("<title>Tea</title><p>Green tea is a drink made of leaves.</p>")
 >>> page.hex
-'8cdd4ed7d05d5af3'
+'b1ecb2600a82d480'
 >>> by.text("nothing at all").distance(page) > 16
 True
 """
@@ -42,7 +42,7 @@ class Fingerprinter:
     >>> import hapax
     >>> by = hapax.Fingerprinter("web-1")
     >>> by.fingerprints(["Green tea is a drink.", "Green tea is a drink!"], threads=2)
-    [16703402386653007094, 16703402386653007094]
+    [11587394810944838792, 11587394810944838792]
     """
 
     __slots__ = ("_arguments", "_core")
@@ -162,7 +162,7 @@ class Fingerprinter:
         """Why two documents are, or are not, alike. Slow and exact; notebooks show it side by side.
 
         >>> import hapax
-        >>> one = "the quick brown fox jumps over the lazy dog and runs away"
+        >>> one = "the quick brown fox jumps over the lazy dog and then runs far away"
         >>> seen = hapax.Fingerprinter().compare(one, one.replace("dog", "cat"))
         >>> [text for text, shared in seen.left_passages if not shared]
         ['dog']

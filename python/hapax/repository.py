@@ -7,6 +7,7 @@ methods of :class:`Pages` and give the same answers.
 from __future__ import annotations
 
 import json
+import math
 import os
 from abc import ABC, abstractmethod
 from datetime import datetime
@@ -54,6 +55,8 @@ def page(
         raise TypeError(f"content is {type(content).__name__}, not str or bytes")
     if sum(it is not None for it in (data, html, text, imprint, redirect)) != 1:
         raise ArgumentError("give exactly one of content, html, text, imprint and redirect")
+    if score is not None and not math.isfinite(score):
+        raise ArgumentError(f"a score is a finite number, not {score}")
     return {
         "url": url,
         "html": html,

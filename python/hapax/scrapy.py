@@ -71,6 +71,11 @@ def _enable(settings: Any, name: str, component: type, place: int) -> None:
         known.set(component, place, "addon")
 
 
+def _duplicate(verdict: Verdict, verdicts: frozenset[str]) -> bool:
+    """The copy that stays is no duplicate, however many it has."""
+    return verdict.verdict in verdicts and verdict.winner != verdict.url
+
+
 class _Shared:
     """Repositories that are open in this process, by folder: one object for all who use it."""
 
@@ -150,7 +155,7 @@ class _Judge:
             return None
 
     def duplicate(self, verdict: Verdict) -> bool:
-        return verdict.verdict in self.verdicts
+        return _duplicate(verdict, self.verdicts)
 
     def counted(self, verdict: Verdict) -> Verdict:
         self.count("pages")
@@ -227,7 +232,9 @@ class DuplicateItemsMiddleware:
 
     def _stays(self, response: Response, result: Any) -> bool:
         verdict = response.meta.get("hapax")
-        if isinstance(result, Request) or not self.drops or verdict is None or verdict.verdict not in self.verdicts:
+        if isinstance(result, Request) or not self.drops or verdict is None:
+            return True
+        if not _duplicate(verdict, self.verdicts):
             return True
         self.stats.inc_value("hapax/dropped_items")
         return False

@@ -1,6 +1,7 @@
 //! A service, asked over HTTP without the interpreter's lock.
 //!
-//! Connections are not shared between processes: a forked child makes its own.
+//! Connections are not shared between processes: a forked child makes its own. Answers are the
+//! service's JSON, which the package reads; what they mean is not known here.
 
 use std::io::Cursor;
 use std::sync::{Mutex, PoisonError};
@@ -8,6 +9,7 @@ use std::time::Duration;
 
 use hapax_server::client::{Client, LineOutcome};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use serde::Serialize;
 
 use crate::errors::{of_client, raised};
@@ -55,13 +57,13 @@ impl ClientCore {
         Ok(Self { server, token, timeout, client })
     }
 
-    fn observe(&self, py: Python<'_>, page: Given) -> PyResult<String> {
-        let client = self.client();
+    fn observe(&self, py: Python<'_>, page: &Bound<'_, PyDict>) -> PyResult<String> {
+        let (client, page) = (self.client(), Given::of(page)?);
         py.detach(|| to_json(&client.observe(&page.input()?).map_err(|e| of_client(&e))?))
     }
 
-    fn observe_many(&self, py: Python<'_>, pages: Vec<Given>) -> PyResult<String> {
-        let client = self.client();
+    fn observe_many(&self, py: Python<'_>, pages: Vec<Bound<'_, PyDict>>) -> PyResult<String> {
+        let (client, pages) = (self.client(), Given::all(&pages)?);
         py.detach(|| {
             let mut lines = Vec::new();
             for page in pages {
@@ -88,8 +90,8 @@ impl ClientCore {
         })
     }
 
-    fn check(&self, py: Python<'_>, page: Given) -> PyResult<String> {
-        let client = self.client();
+    fn check(&self, py: Python<'_>, page: &Bound<'_, PyDict>) -> PyResult<String> {
+        let (client, page) = (self.client(), Given::of(page)?);
         py.detach(|| to_json(&client.check(&page.input()?).map_err(|e| of_client(&e))?))
     }
 

@@ -1,4 +1,7 @@
 //! What remains of a page, as Python holds it.
+//!
+//! Never changes, can be pickled, and is compared only with imprints of its own recipe. How it is
+//! made is not known here.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 

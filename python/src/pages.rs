@@ -7,13 +7,12 @@ use hapax::page::{Hints, Kind, decoded};
 use hapax_server::wire::{PageInput, ReadyImprint};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::PyDict;
 
 use crate::errors::of_page;
 use crate::imprint::Imprint;
 
 /// Everything that may be known; the package always gives all of it.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
 pub(crate) struct Given {
     url: String,
     html: Option<String>,
@@ -28,6 +27,28 @@ pub(crate) struct Given {
 }
 
 impl Given {
+    /// Of a dictionary. Errors are those of the field itself, such as what cannot be encoded.
+    pub(crate) fn of(page: &Bound<'_, PyDict>) -> PyResult<Self> {
+        let field = |name: &str| page.as_any().get_item(name);
+        Ok(Self {
+            url: field("url")?.extract()?,
+            html: field("html")?.extract()?,
+            text: field("text")?.extract()?,
+            data: field("data")?.extract()?,
+            content_type: field("content_type")?.extract()?,
+            imprint: field("imprint")?.extract()?,
+            redirect: field("redirect")?.extract()?,
+            score: field("score")?.extract()?,
+            fetched: field("fetched")?.extract()?,
+            headers: field("headers")?.extract()?,
+        })
+    }
+
+    /// Of many.
+    pub(crate) fn all(pages: &[Bound<'_, PyDict>]) -> PyResult<Vec<Self>> {
+        pages.iter().map(Self::of).collect()
+    }
+
     /// Bytes become HTML or text by what they are; the package sees to it that they are all that
     /// is given.
     ///

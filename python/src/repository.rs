@@ -14,6 +14,7 @@ use hapax_server::wire::{Event, Group, GroupDetail, GroupMember, MATCHES, Page, 
 use hapax_server::writer::Operation;
 use hapax_store::{Action, Decision, Effect, Repository, Settings, StoreError};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use serde::Serialize;
 use serde_json::json;
 
@@ -183,8 +184,8 @@ impl RepositoryCore {
         })
     }
 
-    fn observe_many(&self, py: Python<'_>, pages: Vec<Given>) -> PyResult<String> {
-        let store = self.store()?;
+    fn observe_many(&self, py: Python<'_>, pages: Vec<Bound<'_, PyDict>>) -> PyResult<String> {
+        let (store, pages) = (self.store()?, Given::all(&pages)?);
         py.detach(|| {
             let mut urls = Vec::with_capacity(pages.len());
             let mut actions = Vec::with_capacity(pages.len());
@@ -204,8 +205,8 @@ impl RepositoryCore {
         })
     }
 
-    fn check(&self, py: Python<'_>, page: Given) -> PyResult<String> {
-        let store = self.store()?;
+    fn check(&self, py: Python<'_>, page: &Bound<'_, PyDict>) -> PyResult<String> {
+        let (store, page) = (self.store()?, Given::of(page)?);
         py.detach(|| {
             let Prepared { url, operation, .. } = self.prepared(page)?;
             let Operation::Observe(seen) = operation else {

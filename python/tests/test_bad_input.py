@@ -71,7 +71,7 @@ def test_hostile_and_huge_texts_end_well(by: hapax.Fingerprinter) -> None:
 
 
 def test_settings_that_cannot_be(by: hapax.Fingerprinter, tmp_path: pathlib.Path) -> None:
-    with pytest.raises(hapax.errors.ArgumentError, match="kind 'pdf'"):
+    with pytest.raises(hapax.errors.ArgumentError, match='kind "pdf"'):
         by.fingerprints(["x"], kind="pdf")
     with pytest.raises(OverflowError):
         by.fingerprints(["x"], threads=-1)
