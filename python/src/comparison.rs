@@ -145,7 +145,8 @@ impl Comparison {
                 "Comparison(distance={}, similarity={:.3}, jaccard={:.3})",
                 bits.distance, bits.estimate.jaccard, self.engine.jaccard
             ),
-            None => format!("Comparison(no words, same_text={})", self.engine.same_text),
+            None if self.engine.same_text => "Comparison(no words, same text)".to_owned(),
+            None => "Comparison(no words)".to_owned(),
         }
     }
 

@@ -21,7 +21,7 @@ use crate::errors::{of_page, raised};
 use crate::imprint::Imprint;
 use crate::recipes;
 use crate::texts::{Content, Kind, Texts};
-use crate::workers::{each, threads};
+use crate::workers::{Done, each, threads};
 
 /// Documents that a thread takes at a time.
 const TOGETHER: usize = 16;
@@ -96,7 +96,8 @@ impl FingerprinterCore {
                 Some(Err(error)) => Err(error),
             }
         };
-        let (results, tools, failed) = each(py, texts.len(), TOGETHER, self.lend(count), work)?;
+        let Done { results, tools, failed } =
+            each(py, texts.len(), TOGETHER, self.lend(count), work)?;
         self.lock().extend(tools);
         match failed {
             None => Ok(results),

@@ -17,7 +17,7 @@ use pyo3::types::PyBytes;
 use serde_json::{Value, json};
 
 use crate::errors::{of_argument, raised, system};
-use crate::workers::{each, threads};
+use crate::workers::{Done, each, threads};
 
 /// Queries that are searched together.
 const BATCH: usize = 4096;
@@ -174,7 +174,7 @@ impl IndexCore {
             snapshot.find_all_batch(&queries, bound)
         };
         let tools = vec![(); threads(asked_threads).get().min(batches.len().max(1))];
-        let (answers, _, failed) = each(py, batches.len(), 1, tools, work)?;
+        let Done { results: answers, failed, .. } = each(py, batches.len(), 1, tools, work)?;
         if let Some((_, error)) = failed {
             return Err(of_argument(&error));
         }

@@ -6,11 +6,11 @@
 //!
 //! # Reading order
 //!
-//! [`errors`] turns every error of the engine into a Python exception. [`recipes`] makes a recipe
-//! ready, [`texts`] is a column of documents wherever it lies, [`workers`] spreads it over threads
-//! without the interpreter's lock; [`fingerprinter`], [`imprint`] and [`comparison`] are the
-//! values. [`index`] searches, [`stages`] and [`dedup`] clean a corpus, [`repository`] and
-//! [`client`] keep pages, here or behind HTTP; [`command`] is the program.
+//! `errors` turns every error of the engine into a Python exception. `recipes` makes a recipe
+//! ready, `texts` is a column of documents wherever it lies, `workers` spreads it over threads
+//! without the interpreter's lock; `fingerprinter`, `imprint` and `comparison` are the
+//! values. `index` searches, `stages` and `dedup` clean a corpus, `repository` and
+//! `client` keep pages, here or behind HTTP; `command` is the program.
 //!
 //! # What it promises
 //!

@@ -24,6 +24,16 @@ pub(crate) fn threads(asked: usize) -> NonZero<usize> {
         .unwrap_or(NonZero::<usize>::MIN)
 }
 
+/// What became of the rows.
+pub(crate) struct Done<R, T, E> {
+    /// In the order of the rows, up to one that failed.
+    pub(crate) results: Vec<R>,
+    /// To be used again.
+    pub(crate) tools: Vec<T>,
+    /// The first row that failed, and why.
+    pub(crate) failed: Option<(usize, E)>,
+}
+
 /// What `work` makes of each row, with a tool of its own for each thread, or the first error;
 /// `together` rows are handed out at a time.
 pub(crate) fn each<T: Send, R: Send, E: Send>(
@@ -32,7 +42,7 @@ pub(crate) fn each<T: Send, R: Send, E: Send>(
     together: usize,
     tools: Vec<T>,
     work: impl Fn(&mut T, usize) -> Result<R, E> + Sync,
-) -> PyResult<(Vec<R>, Vec<T>, Option<(usize, E)>)> {
+) -> PyResult<Done<R, T, E>> {
     let next = AtomicUsize::new(0);
     let stop = AtomicBool::new(false);
     let done: Mutex<Vec<(usize, Vec<R>)>> = Mutex::new(Vec::new());
@@ -86,7 +96,7 @@ pub(crate) fn each<T: Send, R: Send, E: Send>(
     runs.sort_unstable_by_key(|(first, _)| *first);
     let results = runs.into_iter().flat_map(|(_, results)| results).collect();
     let failed = failed.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
-    Ok((results, tools, failed))
+    Ok(Done { results, tools, failed })
 }
 
 struct Job<'a, R, E, W> {

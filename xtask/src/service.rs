@@ -22,7 +22,7 @@ struct Server {
 
 impl Server {
     fn start(workspace: &Workspace) -> Result<Self> {
-        run(&mut workspace.cargo(["build", "--release", "--package", "hapax-cli"]))?;
+        run(&mut workspace.cargo(["build", "--release", "--bin", "hapax"]))?;
         let folder = tempfile::tempdir()?;
         let mut command = workspace.command(workspace.binaries().join("hapax"));
         command.args(["serve", "--listen", "127.0.0.1:0", "--store"]).arg(folder.path());

@@ -16,7 +16,7 @@ use crate::workspace::{Workspace, run, run_watched};
 pub(crate) fn python(workspace: &Workspace) -> Result<Tally> {
     let environment = Environment::fresh(workspace)?;
     // The tests compare the package with the program.
-    run(&mut workspace.cargo(["build", "--release", "--package", "hapax-cli"]))?;
+    run(&mut workspace.cargo(["build", "--release", "--bin", "hapax"]))?;
     let wheel = environment.build()?;
     run(environment.pip(["--no-deps", "--force-reinstall"]).arg(&wheel))?;
     run(environment.program("mypy").arg("--config-file").arg("python/pyproject.toml").args([

@@ -160,7 +160,8 @@ fn a_caller_can_stop_a_job_while_it_reads_and_while_it_writes() {
     for at in [hapax_dedup::Stage::Reading, hapax_dedup::Stage::Writing] {
         let mut enough = Enough { at, now: None, progressed: false };
         let out = folder.path("out");
-        let stopped = hapax_dedup::dedup(&[input.clone()], &out, &options(|_| {}), &mut enough);
+        let stopped =
+            hapax_dedup::dedup(std::slice::from_ref(&input), &out, &options(|_| {}), &mut enough);
         assert!(matches!(stopped, Err(hapax_dedup::Error::Stopped)), "{at:?}");
         assert!(!out.join("summary.json").exists());
     }
