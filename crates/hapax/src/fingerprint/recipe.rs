@@ -343,7 +343,7 @@ mod tests {
     #[test]
     fn every_setting_that_decides_bits_changes_the_identity() {
         let base = Recipe::built_in(DEFAULT_RECIPE).unwrap();
-        let changes: [fn(&mut Recipe); 10] = [
+        let changes: [fn(&mut Recipe); 11] = [
             |r| r.extent = Extent::Body,
             |r| r.unspaced = Unspaced::Bigrams,
             |r| r.joined = Joined::Whole,
