@@ -49,11 +49,13 @@ def purify(text):
     return regex.sub(" +", " ", folded).strip(" ")
 
 
-def words(text, unspaced):
+def words(text, unspaced, joined):
     """Section 3, with characters or pairs for unspaced scripts."""
     found = []
     for chunk in regex.split(r"[ \t\n\v\f\r]+", text):
         chunk = unicodedata.normalize("NFKC", chunk).casefold()
+        if joined == "parts":
+            chunk = regex.sub(r"[\p{WB=ExtendNumLet}\p{WB=MidLetter}\p{WB=MidNum}\p{WB=MidNumLet}\p{WB=Single_Quote}\p{WB=Double_Quote}]", "\0", chunk)
         run = []
         segments = regex.split(r"(?w)\b", chunk, flags=regex.VERSION1) if chunk else []
         for segment in [s for s in segments if s] + [""]:
@@ -108,14 +110,14 @@ def cut(sums, tie):
 
 
 def imprint(text, recipe):
-    unspaced, shingle, weight, tie = {
-        "web-1": ("characters", 1, "count", "zero"),
-        "stream-words": ("bigrams", 1, "count", "zero"),
-        "khan-words": ("bigrams", 1, "count", "one"),
-        "zhu-shingles": ("bigrams", 5, "presence", "zero"),
+    unspaced, joined, shingle, weight, tie = {
+        "web-1": ("characters", "parts", 1, "count", "zero"),
+        "stream-words": ("bigrams", "whole", 1, "count", "zero"),
+        "khan-words": ("bigrams", "whole", 1, "count", "one"),
+        "zhu-shingles": ("bigrams", "whole", 5, "presence", "zero"),
     }[recipe]
     text = purify(text)
-    hashes = [xxhash.xxh3_64_intdigest(w.encode(), seed=0) for w in words(text, unspaced)]
+    hashes = [xxhash.xxh3_64_intdigest(w.encode(), seed=0) for w in words(text, unspaced, joined)]
     features = shingles(hashes, shingle)
     weighed = [(f, 1) for f in (set(features) if weight == "presence" else features)]
     sums = sums_of(weighed)
@@ -142,7 +144,7 @@ def main():
 
     for case in json.loads((HERE / "words.json").read_text()):
         if case["unspaced"] != "dictionary":
-            found = {"words": words(case["input"], case["unspaced"])}
+            found = {"words": words(case["input"], case["unspaced"], case.get("joined", "whole"))}
             check(case["name"], found, case["output"])
     for case in json.loads((HERE / "tallies.json").read_text()):
         sums = sums_of([(int(h, 16), w) for h, w in case["features"]])[: case["bits"]]

@@ -8,7 +8,7 @@ use crate::recipes;
 use clap::{Args, Subcommand};
 use hapax::fingerprint::{Recipe, Tie, Weighting};
 use hapax::page::Extent;
-use hapax::text::Unspaced;
+use hapax::text::{Joined, Unspaced};
 
 /// List the built-in recipes, or show one
 ///
@@ -107,6 +107,10 @@ fn settings(recipe: &Recipe) -> String {
         Unspaced::Bigrams => "bigrams",
         Unspaced::Dictionary => "dictionary",
     };
+    let joined = match recipe.joined {
+        Joined::Whole => "whole",
+        Joined::Parts => "parts",
+    };
     let weight = match recipe.weighting {
         Weighting::Presence => "presence",
         Weighting::Count => "count",
@@ -126,6 +130,7 @@ fn settings(recipe: &Recipe) -> String {
          name = \"{}\"{rename}\n\
          extent = \"{extent}\"  # page (title and body), body or main-content\n\
          unspaced = \"{unspaced}\"  # Chinese, Japanese, Thai ...: characters, bigrams or dictionary\n\
+         joined = \"{joined}\"  # snake_case, can't, 3.14: one word (whole) or several (parts)\n\
          min-word-chars = {}\n\
          stop-words = \"{}\"  # a language code or none\n\
          stemming = \"{}\"  # an algorithm or none\n\

@@ -5,7 +5,7 @@
 
 use super::hash::word_hash;
 use crate::text::language::{Stemming, StopWords};
-use crate::text::{PlacedWord, Segmenter, Unspaced};
+use crate::text::{Joined, PlacedWord, Segmenter, Unspaced};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -46,13 +46,21 @@ pub struct WordHasher {
     segmenter: Segmenter,
     filter: WordFilter,
     unspaced: Unspaced,
+    joined: Joined,
     seed: u64,
 }
 
 impl WordHasher {
     /// A hasher with this way of cutting, these filters and this seed.
     pub fn new(unspaced: Unspaced, filter: WordFilter, seed: u64) -> Self {
-        Self { segmenter: Segmenter::new(unspaced), filter, unspaced, seed }
+        let joined = Joined::default();
+        Self { segmenter: Segmenter::new(unspaced), filter, unspaced, joined, seed }
+    }
+
+    /// The same, with joined words taken in this way.
+    #[must_use]
+    pub fn taking_joined(self, joined: Joined) -> Self {
+        Self { segmenter: self.segmenter.taking_joined(joined), joined, ..self }
     }
 
     /// Appends the hashes of the words of `text`, in order.
@@ -92,7 +100,7 @@ impl WordHasher {
 impl Clone for WordHasher {
     /// Same settings, own buffers.
     fn clone(&self) -> Self {
-        Self::new(self.unspaced, self.filter.clone(), self.seed)
+        Self::new(self.unspaced, self.filter.clone(), self.seed).taking_joined(self.joined)
     }
 }
 

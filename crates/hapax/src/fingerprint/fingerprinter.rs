@@ -232,7 +232,7 @@ fn word_hasher(recipe: &Recipe) -> Result<WordHasher, RecipeError> {
         },
         stemming: recipe.stemming.as_deref().map(Stemming::named).transpose()?,
     };
-    Ok(WordHasher::new(recipe.unspaced, filter, recipe.seed))
+    Ok(WordHasher::new(recipe.unspaced, filter, recipe.seed).taking_joined(recipe.joined))
 }
 
 /// The buffers between a purified text and its imprint.

@@ -12,8 +12,8 @@
 use super::simhash::Tie;
 use crate::features::{FrequencyWeights, ShingleSize};
 use crate::page::Extent;
-use crate::text::Unspaced;
 use crate::text::language::{Stemming, StopWords, UnknownLanguage};
+use crate::text::{Joined, Unspaced};
 use std::fmt;
 use std::str::FromStr;
 
@@ -41,6 +41,8 @@ pub struct Recipe {
     pub extent: Extent,
     /// How scripts without spaces become words.
     pub unspaced: Unspaced,
+    /// What becomes of words with a sign inside.
+    pub joined: Joined,
     /// Shorter words are dropped; counted in characters.
     pub min_word_chars: u8,
     /// ISO 639-1 code of the stop-word list.
@@ -85,10 +87,11 @@ impl Recipe {
         match name {
             // Chosen by measured quality (docs/quality.md): words as often as they occur propose
             // best; the title tells templates apart; characters make Chinese and Japanese shingles
-            // as long as they are said to be.
+            // as long as they are said to be, parts do so for names with dots and dashes below.
             DEFAULT_RECIPE => {
                 recipe.extent = Extent::Page;
                 recipe.unspaced = Unspaced::Characters;
+                recipe.joined = Joined::Parts;
             }
             // "We compute a 64-bit simhash fingerprint by processing the bag-of-words
             // representation" (Stream).
@@ -118,6 +121,7 @@ impl Recipe {
             name: name.to_owned(),
             extent: Extent::Body,
             unspaced: Unspaced::Bigrams,
+            joined: Joined::Whole,
             min_word_chars: 1,
             stop_words: None,
             stemming: None,
@@ -157,13 +161,17 @@ impl Recipe {
 
     fn word_settings(&self) -> String {
         format!(
-            "unspaced={:?} min-word-chars={} stop-words={} stemming={} shingle={} seed={:016x}",
+            "unspaced={:?} min-word-chars={} stop-words={} stemming={} shingle={} seed={:016x}{}",
             self.unspaced,
             self.min_word_chars,
             self.stop_words.as_deref().unwrap_or("-"),
             self.stemming.as_deref().unwrap_or("-"),
             self.shingle.words(),
             self.seed,
+            match self.joined {
+                Joined::Whole => "",
+                Joined::Parts => " joined=Parts",
+            },
         )
     }
 
@@ -335,9 +343,10 @@ mod tests {
     #[test]
     fn every_setting_that_decides_bits_changes_the_identity() {
         let base = Recipe::built_in(DEFAULT_RECIPE).unwrap();
-        let changes: [fn(&mut Recipe); 10] = [
+        let changes: [fn(&mut Recipe); 11] = [
             |r| r.extent = Extent::Body,
             |r| r.unspaced = Unspaced::Bigrams,
+            |r| r.joined = Joined::Whole,
             |r| r.min_word_chars = 3,
             |r| r.stop_words = Some("en".into()),
             |r| r.stemming = Some("english".into()),

@@ -8,7 +8,7 @@ use super::recipe::{DEFAULT_RECIPE, Recipe, RecipeError, Weighting};
 use super::simhash::Tie;
 use crate::features::ShingleSize;
 use crate::page::Extent;
-use crate::text::Unspaced;
+use crate::text::{Joined, Unspaced};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -18,6 +18,7 @@ struct RecipeFile {
     base: Option<String>,
     extent: Option<ExtentName>,
     unspaced: Option<UnspacedName>,
+    joined: Option<JoinedName>,
     min_word_chars: Option<u8>,
     stop_words: Option<String>,
     stemming: Option<String>,
@@ -43,6 +44,13 @@ enum UnspacedName {
     Characters,
     Bigrams,
     Dictionary,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum JoinedName {
+    Whole,
+    Parts,
 }
 
 #[derive(Deserialize)]
@@ -92,6 +100,12 @@ impl Recipe {
                 UnspacedName::Characters => Unspaced::Characters,
                 UnspacedName::Bigrams => Unspaced::Bigrams,
                 UnspacedName::Dictionary => Unspaced::Dictionary,
+            };
+        }
+        if let Some(joined) = file.joined {
+            recipe.joined = match joined {
+                JoinedName::Whole => Joined::Whole,
+                JoinedName::Parts => Joined::Parts,
             };
         }
         if let Some(weight) = file.weight {

@@ -25,4 +25,4 @@ pub mod wordbreak;
 
 pub use language::Language;
 pub use places::{Place, PlacedWord};
-pub use segment::{Segmenter, Unspaced};
+pub use segment::{Joined, Segmenter, Unspaced};

@@ -26,29 +26,48 @@ pub enum Unspaced {
     Dictionary,
 }
 
+/// What becomes of a word with a sign inside, such as `snake_case`, `can't`, `3.14` or `a.b.c`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Joined {
+    /// It is one word, as UAX 29 has it.
+    #[default]
+    Whole,
+    /// Its parts are words: letters and digits alone make a word.
+    Parts,
+}
+
 /// Cuts texts into folded words. Reuse it: it keeps its buffers.
 #[derive(Debug)]
 pub struct Segmenter {
     unspaced: RunCutter,
+    joined: Joined,
     normalizer: Normalizer,
     lowered: String,
     folded: String,
 }
 
 impl Segmenter {
-    /// A segmenter that cuts unspaced runs in this way.
+    /// A segmenter that cuts unspaced runs in this way and leaves joined words whole.
     pub fn new(unspaced: Unspaced) -> Self {
         Self {
             unspaced: RunCutter::new(unspaced),
+            joined: Joined::default(),
             normalizer: Normalizer::default(),
             lowered: String::new(),
             folded: String::new(),
         }
     }
 
+    /// The same, with joined words taken in this way.
+    #[must_use]
+    pub fn taking_joined(mut self, joined: Joined) -> Self {
+        self.joined = joined;
+        self
+    }
+
     /// Calls `visit` with every folded word of `text`, in order.
     pub fn words(&mut self, text: &str, mut visit: impl FnMut(&str)) {
-        let Self { unspaced, normalizer, lowered, folded } = self;
+        let Self { unspaced, joined, normalizer, lowered, folded } = self;
         lowered.clear();
         lowered.push_str(text);
         lowered.make_ascii_lowercase();
@@ -80,7 +99,14 @@ impl Segmenter {
                 folded.clear();
                 // Folding starts from the original: lowering first could hide a composition.
                 normalizer.fold_into(&text[start..at], folded);
-                unspaced.cut(folded, |range| visit(&folded[range]));
+                unspaced.cut(folded, *joined, |range| visit(&folded[range]));
+            } else if *joined == Joined::Parts {
+                let chunk = &lowered[start..at];
+                chunk.split(|c: char| ASCII[c as usize & 0x7F] != PLAIN).for_each(|part| {
+                    if !part.is_empty() {
+                        visit(part);
+                    }
+                });
             } else {
                 cut_ascii(&lowered[start..at], &mut visit);
             }
@@ -90,7 +116,7 @@ impl Segmenter {
 
     /// The ranges of the words of an already folded chunk.
     pub(super) fn cut_folded(&self, folded: &str, visit: impl FnMut(Range<usize>)) {
-        self.unspaced.cut(folded, visit);
+        self.unspaced.cut(folded, self.joined, visit);
     }
 
     pub(super) fn normalizer(&mut self) -> &mut Normalizer {
@@ -174,8 +200,8 @@ impl RunCutter {
         }
     }
 
-    fn cut(&self, folded: &str, mut visit: impl FnMut(Range<usize>)) {
-        wordbreak::pieces(folded, |piece| match piece {
+    fn cut(&self, folded: &str, joined: Joined, mut visit: impl FnMut(Range<usize>)) {
+        wordbreak::pieces(folded, joined == Joined::Parts, |piece| match piece {
             Piece::Word(range) => match self {
                 Self::Characters if is_katakana(&folded[range.clone()]) => {
                     units(folded, range, &mut visit);
@@ -289,19 +315,24 @@ mod tests {
     use proptest::prelude::*;
 
     fn words(unspaced: Unspaced, text: &str) -> Vec<String> {
+        joined_words(unspaced, Joined::Whole, text)
+    }
+
+    fn joined_words(unspaced: Unspaced, joined: Joined, text: &str) -> Vec<String> {
         let mut found = Vec::new();
-        Segmenter::new(unspaced).words(text, |w| found.push(w.to_owned()));
+        let mut segmenter = Segmenter::new(unspaced).taking_joined(joined);
+        segmenter.words(text, |w| found.push(w.to_owned()));
         found
     }
 
     /// The obvious version: fold everything, cut at white space, use the general path.
-    fn slow_words(unspaced: Unspaced, text: &str) -> Vec<String> {
+    fn slow_words(unspaced: Unspaced, joined: Joined, text: &str) -> Vec<String> {
         let mut found = Vec::new();
         let cutter = RunCutter::new(unspaced);
         for chunk in text.split(|c: char| c.is_ascii() && is_chunk_end(c as u8)) {
             let mut folded = String::new();
             Normalizer::default().fold_into(chunk, &mut folded);
-            cutter.cut(&folded, |range| found.push(folded[range].to_owned()));
+            cutter.cut(&folded, joined, |range| found.push(folded[range].to_owned()));
         }
         found
     }
@@ -319,6 +350,33 @@ mod tests {
             words(Unspaced::Bigrams, "The Quick, brown fox's  3.5 e-mails\tHTML5!"),
             ["the", "quick", "brown", "fox's", "3.5", "e", "mails", "html5"]
         );
+    }
+
+    #[test]
+    fn joined_words_come_whole_or_in_parts() {
+        let text = "can't x_y  __ 3.14 a.b/c d\u{2019}e 版7.4 l\u{e9}on_1";
+        assert_eq!(
+            joined_words(Unspaced::Bigrams, Joined::Parts, text),
+            [
+                "can",
+                "t",
+                "x",
+                "y",
+                "3",
+                "14",
+                "a",
+                "b",
+                "c",
+                "d",
+                "e",
+                "版",
+                "7",
+                "4",
+                "l\u{e9}on",
+                "1"
+            ]
+        );
+        assert_eq!(words(Unspaced::Bigrams, "x_y a.b 3.14"), ["x_y", "a.b", "3.14"]);
     }
 
     #[test]
@@ -363,7 +421,12 @@ mod tests {
         #[test]
         fn the_fast_path_gives_the_words_of_the_slow_one(text in mixed()) {
             for unspaced in [Unspaced::Characters, Unspaced::Bigrams, Unspaced::Dictionary] {
-                prop_assert_eq!(words(unspaced, &text), slow_words(unspaced, &text));
+                for joined in [Joined::Whole, Joined::Parts] {
+                    prop_assert_eq!(
+                        joined_words(unspaced, joined, &text),
+                        slow_words(unspaced, joined, &text)
+                    );
+                }
             }
         }
 

@@ -26,11 +26,16 @@ pub enum Piece {
     Unspaced(Range<usize>),
 }
 
-/// Calls `visit` for every piece of `chunk`, in order.
-pub fn pieces(chunk: &str, mut visit: impl FnMut(Piece)) {
+/// Calls `visit` for every piece of `chunk`, in order. With `parts`, no sign joins: `can't` is two
+/// words.
+pub fn pieces(chunk: &str, parts: bool, mut visit: impl FnMut(Piece)) {
     let mut scan = Scan::default();
     for (at, c) in chunk.char_indices() {
-        scan.step(Class::of(c), at, c.len_utf8(), &mut visit);
+        let class = match Class::of(c) {
+            class if parts && class.joins() => Class::Other,
+            class => class,
+        };
+        scan.step(class, at, c.len_utf8(), &mut visit);
     }
     scan.finish(&mut visit);
 }
@@ -88,6 +93,19 @@ impl Class {
             }
             _ => Self::Other,
         }
+    }
+
+    /// Is it a sign that can stand inside a word?
+    fn joins(self) -> bool {
+        matches!(
+            self,
+            Self::Joiner
+                | Self::MidLetter
+                | Self::MidNumber
+                | Self::MidBoth
+                | Self::Apostrophe
+                | Self::Quote
+        )
     }
 
     fn is_letter(self) -> bool {
@@ -253,7 +271,7 @@ mod tests {
 
     fn words(chunk: &str) -> Vec<&str> {
         let mut found = Vec::new();
-        pieces(chunk, |piece| match piece {
+        pieces(chunk, false, |piece| match piece {
             Piece::Word(range) | Piece::Unspaced(range) => found.push(&chunk[range]),
         });
         found

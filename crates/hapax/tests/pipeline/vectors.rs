@@ -10,7 +10,7 @@ use hapax::fingerprint::{
     FeatureReader, Fingerprint, Fingerprinter, Imprint, Recipe, Tally, Tie, Weighting, simhash,
 };
 use hapax::page::Hints;
-use hapax::text::{Segmenter, Unspaced};
+use hapax::text::{Joined, Segmenter, Unspaced};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -110,8 +110,14 @@ fn words_are_those_of_the_vectors() {
             "dictionary" => Unspaced::Dictionary,
             other => panic!("unknown way {other}"),
         };
+        let joined = match case.get("joined").map(|it| it.as_str().unwrap()) {
+            None | Some("whole") => Joined::Whole,
+            Some("parts") => Joined::Parts,
+            Some(other) => panic!("unknown way {other}"),
+        };
+        let mut segmenter = Segmenter::new(unspaced).taking_joined(joined);
         let mut words = Vec::new();
-        Segmenter::new(unspaced).words(text_of(case, "input"), |w| words.push(w.to_owned()));
+        segmenter.words(text_of(case, "input"), |w| words.push(w.to_owned()));
         json!({ "words": words })
     });
 }
