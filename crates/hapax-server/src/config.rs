@@ -45,6 +45,7 @@ pub struct Limits {
     pub request_seconds: u64,
     pub idle_seconds: u64,
     pub rows: usize,
+    pub cache_bytes: usize,
 }
 
 impl Limits {

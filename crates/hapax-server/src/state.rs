@@ -186,8 +186,9 @@ impl Service {
     ///
     /// The repository cannot be read.
     pub fn check(&self, page: Observation) -> Result<Verdict, ApiError> {
-        let decision = self.repository.check(&page)?;
-        self.verdict(page.url, &decision, false)
+        let (decision, names) = self.repository.check_named(&page, MATCHES)?;
+        self.metrics.judged(&decision.verdict);
+        Ok(Verdict::new(page.url, &decision, names.into_iter().map(Some).collect(), false))
     }
 
     /// A decision in words, counted.

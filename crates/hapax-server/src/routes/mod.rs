@@ -27,7 +27,9 @@ use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
+use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, delete, get, post, put};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::error::Error;
 use std::sync::Arc;
@@ -103,6 +105,23 @@ impl<T: DeserializeOwned> FromRequest<Arc<Service>> for Sent<T> {
         must_be(request.headers(), &["application/json"])?;
         let bytes = whole_body(service, request.into_body()).await?;
         read_json(&bytes).map(Self)
+    }
+}
+
+/// Bytes of most verdicts.
+const ANSWER: usize = 1024;
+
+/// A JSON answer that is asked for often: written at once into room enough for most.
+#[derive(Debug)]
+pub struct Answer<T>(pub T);
+
+impl<T: Serialize> IntoResponse for Answer<T> {
+    fn into_response(self) -> Response {
+        let mut body = Vec::with_capacity(ANSWER);
+        match serde_json::to_writer(&mut body, &self.0) {
+            Ok(()) => ([(header::CONTENT_TYPE, "application/json")], body).into_response(),
+            Err(error) => ApiError::internal(error.to_string()).into_response(),
+        }
     }
 }
 

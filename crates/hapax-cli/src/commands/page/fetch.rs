@@ -88,7 +88,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let mut done = Progress::open(arguments.progress.as_deref())?;
     let fingerprinter = arguments.recipe.fingerprinter()?;
-    let store = serve::open(&arguments.store, &fingerprinter)?;
+    let store = serve::open(&arguments.store, &fingerprinter, hapax_store::CACHE_BYTES)?;
     let mut tools = Tools::new(fingerprinter);
     let mut output = Output::open(None)?;
     let (mut good, mut failed) = (0u64, 0u64);
