@@ -32,7 +32,8 @@ use failure::Failure;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let arguments = match arguments::Arguments::try_parse() {
+    let typed = repositories::server_first(std::env::args_os());
+    let arguments = match arguments::Arguments::try_parse_from(typed) {
         Ok(arguments) => arguments,
         // Help and version are not errors; clap knows which is which.
         Err(refused) => {

@@ -8,6 +8,7 @@
 //!
 //! Where the file and the flags come from: layers are handed in.
 
+use crate::client::TOKEN_VARIABLE;
 use serde::Deserialize;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -164,6 +165,10 @@ impl Layers {
     ) -> Result<(), ConfigError> {
         for (name, text) in variables {
             let Some(path) = name.strip_prefix(PREFIX) else { continue };
+            // What a client is known by, not a setting of the service.
+            if name == TOKEN_VARIABLE {
+                continue;
+            }
             let path = path.to_ascii_lowercase();
             self.set(&name, &path.replace("__", "."), &text)?;
         }

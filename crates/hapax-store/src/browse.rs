@@ -7,7 +7,7 @@ use crate::codec;
 use crate::error::{Fault, Outcome, StoreError, of_groups};
 use crate::reader::GroupSummary;
 use crate::repository::Repository;
-use crate::view::{OpenTables, View};
+use crate::view::{EventInfo, OpenTables, View, event_info};
 use crate::world::{name, page_data};
 use hapax::group::Reason;
 use hapax::group::live::{
@@ -50,7 +50,50 @@ pub struct GroupSizes {
     pub by_doubling: Vec<u64>,
 }
 
+/// A piece of a group's history.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GroupHistory {
+    /// Changes that name the group, newest first.
+    pub events: Vec<EventInfo>,
+    /// Whatever is older lies before this number; `None` when all of it was looked at.
+    pub before: Option<u64>,
+}
+
 impl Repository {
+    /// The last `limit` changes before a number that name a group, merges and splits included,
+    /// newest first. At most `look` changes are looked at, of whatever group: there may be more
+    /// although few or none were found.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub fn group_history(
+        &self,
+        group: GroupId,
+        before: Option<u64>,
+        limit: usize,
+        look: usize,
+    ) -> Result<GroupHistory, StoreError> {
+        self.ask(|view| {
+            let mut found = GroupHistory { events: Vec::new(), before: None };
+            let end = before.unwrap_or(u64::MAX);
+            for (looked, row) in view.tables.events.range(..end)?.rev().enumerate() {
+                let (sequence, bytes) = row?;
+                let sequence = sequence.value();
+                if found.events.len() == limit || looked == look {
+                    found.before = Some(sequence.saturating_add(1));
+                    break;
+                }
+                let change = codec::read_change(sequence, bytes.value())?;
+                let (one, other) = change.groups();
+                if one == Some(group) || other == Some(group) {
+                    found.events.push(event_info(&view.tables, sequence, change)?);
+                }
+            }
+            Ok(found)
+        })
+    }
+
     /// The addresses of pages, `None` for a number that is no page's.
     ///
     /// # Errors

@@ -71,7 +71,7 @@ pub(crate) fn open_file(
     let refused = |source| StoreError::Disk { file: file.to_owned(), source };
     let handle = match fs::OpenOptions::new().read(true).write(true).open(file) {
         Ok(handle) => handle,
-        Err(error) if error.kind() == ErrorKind::NotFound => {
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             return Err(StoreError::Missing { file: file.to_owned() });
         }
         Err(error) => return Err(refused(error)),

@@ -71,6 +71,11 @@ impl Reader {
         &self.view.settings
     }
 
+    /// The number of the commit.
+    pub fn commit(&self) -> u64 {
+        self.view.counters.commits
+    }
+
     /// What is known of a page.
     ///
     /// # Errors

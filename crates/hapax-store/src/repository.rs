@@ -404,7 +404,9 @@ impl Repository {
         let file_bytes = fs::metadata(&self.file).map_err(disk)?.len();
         let index_bytes = self.index.memory_bytes() as u64;
         let syncs = self.syncs.load(Ordering::Relaxed);
-        Ok(Stats { file_bytes, index_bytes, syncs, ..stats })
+        // Segments are merged in the background, between commits too.
+        let segments = self.index.snapshot().segments().len() as u64;
+        Ok(Stats { file_bytes, index_bytes, syncs, segments, ..stats })
     }
 
     pub(crate) fn view(&self) -> Arc<View> {

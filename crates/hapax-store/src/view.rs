@@ -68,6 +68,8 @@ pub struct Stats {
     pub file_bytes: u64,
     /// Times the file was synced since it was opened.
     pub syncs: u64,
+    /// Parts of the index, of which every search looks into each.
+    pub segments: u64,
 }
 
 /// The pages of a snapshot.
@@ -232,12 +234,24 @@ impl View {
             index_bytes: self.index.memory_bytes() as u64,
             file_bytes: 0,
             syncs: 0,
+            segments: self.index.segments().len() as u64,
         })
     }
 }
 
 pub(crate) fn events_of(tables: &OpenTables, after: u64, limit: usize) -> Outcome<Vec<EventInfo>> {
-    let OpenTables { events, names, former, .. } = tables;
+    let mut found = Vec::new();
+    for row in tables.events.range(after.saturating_add(1)..)?.take(limit) {
+        let (sequence, bytes) = row?;
+        let change = codec::read_change(sequence.value(), bytes.value())?;
+        found.push(event_info(tables, sequence.value(), change)?);
+    }
+    Ok(found)
+}
+
+/// A change, with the addresses of its pages.
+pub(crate) fn event_info(tables: &OpenTables, sequence: u64, change: Change) -> Outcome<EventInfo> {
+    let OpenTables { names, former, .. } = tables;
     let url = |page: Option<PageId>| -> Outcome<Option<String>> {
         let Some(page) = page else { return Ok(None) };
         if let Some(row) = names.get(page.0)? {
@@ -245,22 +259,15 @@ pub(crate) fn events_of(tables: &OpenTables, after: u64, limit: usize) -> Outcom
         }
         Ok(former.get(page.0)?.map(|row| row.value().1.to_owned()))
     };
-    let mut found = Vec::new();
-    for row in events.range(after.saturating_add(1)..)?.take(limit) {
-        let (sequence, bytes) = row?;
-        let sequence = sequence.value();
-        let change = codec::read_change(sequence, bytes.value())?;
-        let (page, other) = match change {
-            Change::Joined { page, .. }
-            | Change::Left { page, .. }
-            | Change::Gone { page }
-            | Change::Returned { page } => (Some(page), None),
-            Change::WinnerChanged { from, to, .. } => (Some(to), Some(from)),
-            Change::Redirected { page, to } => (Some(page), Some(to)),
-            Change::Merged { .. } | Change::Split { .. } => (None, None),
-        };
-        let (url, other_url) = (url(page)?, url(other)?);
-        found.push(EventInfo { sequence, change, url, other_url });
-    }
-    Ok(found)
+    let (page, other) = match change {
+        Change::Joined { page, .. }
+        | Change::Left { page, .. }
+        | Change::Gone { page }
+        | Change::Returned { page } => (Some(page), None),
+        Change::WinnerChanged { from, to, .. } => (Some(to), Some(from)),
+        Change::Redirected { page, to } => (Some(page), Some(to)),
+        Change::Merged { .. } | Change::Split { .. } => (None, None),
+    };
+    let (url, other_url) = (url(page)?, url(other)?);
+    Ok(EventInfo { sequence, change, url, other_url })
 }

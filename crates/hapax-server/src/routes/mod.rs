@@ -6,7 +6,8 @@
 //! # Reading order
 //!
 //! [`pages`] and [`batch`] judge, [`fetching`] fetches and judges, [`groups`] and [`events`] tell
-//! what is known, [`compare`] shows two pages, [`operate`] is for who runs the service, [`web`]
+//! what is known, [`standing`] how pages stand in their groups and [`rules`] who wins them,
+//! [`compare`] shows two pages, [`operate`] is for who runs the service, [`web`]
 //! is the page.
 
 pub mod batch;
@@ -16,6 +17,8 @@ pub mod fetching;
 pub mod groups;
 pub mod operate;
 pub mod pages;
+pub mod rules;
+pub mod standing;
 pub mod web;
 
 use crate::access::Scope;
@@ -47,7 +50,8 @@ fn routes() -> Vec<(&'static str, &'static str, Scope, Pace, Handler)> {
         ("POST", "/v1/pages", Write, Plain, post(pages::observe)),
         ("GET", "/v1/pages", Read, Plain, get(pages::list)),
         ("POST", "/v1/pages/batch", Write, Stream, post(batch::batch)),
-        ("GET", "/v1/pages/{url}", Read, Plain, get(pages::page)),
+        ("GET", "/v1/pages/{url}", Read, Plain, get(standing::page)),
+        ("GET", "/v1/pages/{url}/group", Read, Plain, get(standing::group)),
         ("DELETE", "/v1/pages/{url}", Write, Plain, delete(pages::forget)),
         ("PUT", "/v1/pages/{url}/score", Write, Plain, put(pages::score)),
         ("PUT", "/v1/pages/{url}/redirect", Write, Plain, put(pages::redirect)),
@@ -57,6 +61,11 @@ fn routes() -> Vec<(&'static str, &'static str, Scope, Pace, Handler)> {
         ("POST", "/v1/compare", Read, Plain, post(compare::compare)),
         ("GET", "/v1/groups", Read, Plain, get(groups::list)),
         ("GET", "/v1/groups/{id}", Read, Plain, get(groups::group)),
+        ("GET", "/v1/groups/{id}/events", Read, Plain, get(events::of_group)),
+        ("GET", "/v1/rules", Read, Plain, get(rules::rules)),
+        ("PUT", "/v1/rules", Write, Plain, put(rules::set)),
+        ("PUT", "/v1/markets/{name}", Write, Plain, put(rules::set_market)),
+        ("DELETE", "/v1/markets/{name}", Write, Plain, delete(rules::drop_market)),
         ("GET", "/v1/events", Read, Stream, get(events::events)),
         ("GET", "/v1/events/stream", Read, Stream, get(events::stream)),
         ("GET", "/v1/stats", Read, Plain, get(operate::stats)),

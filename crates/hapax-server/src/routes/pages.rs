@@ -110,22 +110,8 @@ pub async fn list(
     service.work(work).await.map(Json)
 }
 
-fn unknown() -> ApiError {
+pub(super) fn unknown() -> ApiError {
     ApiError::new(Code::NotFound, "no page with this address is known")
-}
-
-/// `GET /v1/pages/{url}`
-pub async fn page(
-    State(service): Shared,
-    Named(url): Named<String>,
-) -> Result<Json<Page>, ApiError> {
-    let work = move |service: &Service| {
-        let store = &service.repository;
-        let info = store.page(&url)?.ok_or_else(unknown)?;
-        let group = store.group_of(info.id)?.map(|group| group.0);
-        Ok(Page::new(info, group))
-    };
-    service.work(work).await.map(Json)
 }
 
 /// `DELETE /v1/pages/{url}`
@@ -146,7 +132,7 @@ pub async fn forget(
 }
 
 /// Runs a call that writes, and tells those who wait for events.
-async fn changing<T: Send + 'static>(
+pub(super) async fn changing<T: Send + 'static>(
     service: &Arc<Service>,
     work: impl FnOnce(&Service) -> Result<T, ApiError> + Send + 'static,
 ) -> Result<T, ApiError> {
