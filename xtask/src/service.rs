@@ -74,15 +74,29 @@ pub(crate) fn browser(workspace: &Workspace) -> Result<Tally> {
 /// The API against its description.
 pub(crate) fn api(workspace: &Workspace) -> Result<Tally> {
     let server = Server::start(workspace)?;
+    // A stream without end is no answer to wait for; a Rust test has it.
+    let most = ["--exclude-path", "/v1/events/stream", "--exclude-path", "/v1/fetch"];
+    run(&mut schemathesis(workspace, &server, &most, "positive_data_acceptance"))?;
+    // That an address cannot be fetched is said with 502, which is not our failure.
+    let fetch = ["--include-path", "/v1/fetch"];
+    let unfit = "positive_data_acceptance,not_a_server_error";
+    run(&mut schemathesis(workspace, &server, &fetch, unfit))?;
+    Ok(Tally { passed: 2, failed: 0 })
+}
+
+fn schemathesis(
+    workspace: &Workspace,
+    server: &Server,
+    paths: &[&str],
+    unfit: &str,
+) -> std::process::Command {
     let mut command = workspace.command("schemathesis");
     // It leaves notes where it runs.
     command.current_dir(workspace.binaries());
-    command.arg("run").arg(format!("{}/openapi.json", server.address));
-    // A stream without end is no answer to wait for, the tool writes no lines of JSON, and
-    // fetching needs a site; Rust tests have those three.
-    for path in ["/v1/events/stream", "/v1/pages/batch", "/v1/fetch"] {
-        command.args(["--exclude-path", path]);
-    }
+    // How lines of JSON are written.
+    let hooks = workspace.root().join("crates/hapax-server/tests/schemathesis_hooks.py");
+    command.env("SCHEMATHESIS_HOOKS", hooks);
+    command.arg("run").arg(format!("{}/openapi.json", server.address)).args(paths);
     command.args([
         "--phases",
         "examples,coverage,fuzzing",
@@ -92,10 +106,9 @@ pub(crate) fn api(workspace: &Workspace) -> Result<Tally> {
         "all",
     ]);
     // Which page is known, and which of several contents was meant, no schema says.
-    let unfit = "positive_data_acceptance,negative_data_rejection";
-    command.args(["--exclude-checks", unfit, "--generation-deterministic", "--no-color"]);
+    let unfit = format!("{unfit},negative_data_rejection");
+    command.args(["--exclude-checks", &unfit, "--generation-deterministic", "--no-color"]);
     // A client may ask to be kept waiting for events, for a minute at most.
     command.args(["--max-response-time", "90", "--request-timeout", "90"]);
-    run(&mut command)?;
-    Ok(Tally { passed: 1, failed: 0 })
+    command
 }

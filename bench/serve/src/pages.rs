@@ -7,6 +7,8 @@ use hapax_store::{Contents, Observation, Repository, Settings};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// Words of every page.
+pub(crate) const WORDS: u32 = 300;
 /// Pages of one commit while the repository is made, and of a batch of the library.
 pub(crate) const BATCH: u64 = 4096;
 
@@ -54,12 +56,21 @@ fn hash(n: u64) -> ContentHash {
 /// Page `n` as the library takes it.
 pub(crate) fn observation(n: u64) -> Observation {
     let mut seen = Observation::of_parts(url(n), hash(n), Some(contents(n)));
-    seen.words = 300;
+    seen.words = WORDS;
     seen
 }
 
 /// Page `n` as the service takes it, as JSON.
 pub(crate) fn ready(n: u64, url: String, recipe: &str) -> Result<String> {
+    json(url, n, WORDS, recipe)
+}
+
+/// Page `n` with the content of another and so many words, as JSON.
+pub(crate) fn version(n: u64, content: u64, words: u32, recipe: &str) -> Result<String> {
+    json(url(n), content, words, recipe)
+}
+
+fn json(url: String, n: u64, words: u32, recipe: &str) -> Result<String> {
     let contents = contents(n);
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     let imprint = ReadyImprint {
@@ -67,7 +78,7 @@ pub(crate) fn ready(n: u64, url: String, recipe: &str) -> Result<String> {
         fingerprint: Some(contents.fingerprint.to_string()),
         sketch: Some(hex(&contents.sketch.to_bytes())),
         content: hash(n).to_string(),
-        words: 300,
+        words,
         too_short: false,
     };
     Ok(serde_json::to_string(&PageInput { url, imprint: Some(imprint), ..PageInput::default() })?)

@@ -12,11 +12,13 @@ use std::process::{Child, Command, Stdio};
 /// What the child process does.
 pub(crate) fn serve(store: &Path) -> Result<()> {
     let by = pages::fingerprinter()?;
-    let repository = Repository::open(store, Some(by.recipe_id()))?;
     let mut layers = Layers::new()?;
     layers.set("benchmark", "listen", "127.0.0.1:0")?;
     layers.environment(std::env::vars())?;
-    let service = Service::new(repository, by, layers.finish()?)?;
+    let config = layers.finish()?;
+    let cache = config.limits.cache_bytes;
+    let repository = Repository::open_cached(store, Some(by.recipe_id()), cache)?;
+    let service = Service::new(repository, by, config)?;
     hapax_server::run(service, |address| println!("{address}"))?;
     Ok(())
 }
@@ -27,9 +29,11 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    pub(crate) fn start(store: &Path) -> Result<Self> {
+    /// With settings by environment.
+    pub(crate) fn start(store: &Path, settings: &[(&str, u64)]) -> Result<Self> {
         let mut command = Command::new(std::env::current_exe()?);
         command.arg("server").arg(store).stdout(Stdio::piped());
+        command.envs(settings.iter().map(|(name, value)| (name, value.to_string())));
         let mut child = command.spawn().context("cannot start the server")?;
         let mut line = String::new();
         BufReader::new(child.stdout.take().context("no output")?).read_line(&mut line)?;

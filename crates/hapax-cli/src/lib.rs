@@ -35,6 +35,7 @@ use std::ffi::OsString;
 /// Runs the program with these words, the program's own name first, and gives the exit code: 0
 /// done, 1 bad input or a failed run, 2 bad arguments.
 pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
+    let words = repositories::server_first(words);
     let arguments = match arguments::Arguments::try_parse_from(words) {
         Ok(arguments) => arguments,
         // Help and version are not errors; clap knows which is which.

@@ -3,7 +3,10 @@
 //! Blocking, one connection kept open for the next question. Errors of the service come back with
 //! the code, status and message of its table.
 
-use crate::wire::{Changed, Event, Group, GroupDetail, Page, PageInput, Rows, Verdict};
+use crate::wire::{
+    Changed, Event, Group, GroupDetail, GroupStandings, Page, PageDetail, PageInput, Rows, RulesInput,
+    RulesShown, SettingsShown, StatsShown, Verdict,
+};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::VecDeque;
@@ -11,6 +14,9 @@ use std::io::BufRead;
 use std::time::Duration;
 use ureq::http::Response;
 use ureq::{Body, SendBody};
+
+/// The environment variable in which programs look for their token.
+pub const TOKEN_VARIABLE: &str = "HAPAX_TOKEN";
 
 /// The longest answer that is read at once; batches are read line by line.
 const LONGEST_ANSWER: u64 = 256 << 20;
@@ -145,6 +151,127 @@ impl Client {
         known(self.get(&page_path(url, "")))
     }
 
+    /// What is known of a page and how it stands, in a market if one is named; `None` for an
+    /// unknown address.
+    ///
+    /// # Errors
+    ///
+    /// See [`ClientError`].
+    pub fn page_standing(
+        &self,
+        url: &str,
+        market: Option<&str>,
+    ) -> Result<Option<PageDetail>, ClientError> {
+        let path = page_path(url, &in_market('?', market));
+        self.known_in(market, self.get(&path))
+    }
+
+    /// The group of a page and how its pages stand, from where an answer left off; `None` for an
+    /// unknown address.
+    ///
+    /// # Errors
+    ///
+    /// See [`ClientError`].
+    pub fn page_group(
+        &self,
+        url: &str,
+        market: Option<&str>,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Option<GroupStandings>, ClientError> {
+        let after = after.map(|after| format!("&after={}", encoded(after))).unwrap_or_default();
+        let rest = format!("/group?limit={limit}{after}{}", in_market('&', market));
+        self.known_in(market, self.get(&page_path(url, &rest)))
+    }
+
+    /// Groups by number with at least `least` members, from where an answer left off.
+    ///
+    /// # Errors
+    ///
+    /// See [`ClientError`].
+    pub fn groups_by_number(
+        &self,
+        after: Option<&str>,
+        limit: usize,
+        least: u32,
+        market: Option<&str>,
+    ) -> Result<Rows<Group>, ClientError> {
+        let after = after.map(|after| format!("&after={}", encoded(after))).unwrap_or_default();
+        let market = in_market('&', market);
+        self.get(&format!("/v1/groups?sort=number&limit={limit}&least={least}{after}{market}"))
+    }
+
+    /// What the service and its repository were set up with.
+    ///
+    /// # Errors
+    ///
+    /// See [`ClientError`].
+    pub fn settings(&self) -> Result<SettingsShown, ClientError> {
+        self.get("/v1/settings")
+    }
+
+    /// How much there is.
+    ///
+    /// # Errors
+    ///
+    /// See [`ClientError`].
+    pub fn stats(&self) -> Result<StatsShown, ClientError> {
+        self.get("/v1/stats?since=1e300")
+    }
+
+    /// The rules, and those of markets.
+    ///
+    /// # Errors
+    ///
+    /// See [`ClientError`].
+    pub fn rules(&self) -> Result<RulesShown, ClientError> {
+        self.get("/v1/rules")
+    }
+
+    /// Other rules: every group chooses its winner again.
+    ///
+    /// # Errors
+    ///
+    /// See [`ClientError`].
+    pub fn set_rules(&self, rules: &str) -> Result<RulesShown, ClientError> {
+        self.send("PUT", "/v1/rules", &RulesInput { rules: rules.to_owned() })
+    }
+
+    /// Names a list of rules, or with `None` forgets the name, whether it is known or not.
+    ///
+    /// # Errors
+    ///
+    /// See [`ClientError`].
+    pub fn set_market(&self, name: &str, rules: Option<&str>) -> Result<(), ClientError> {
+        let path = format!("/v1/markets/{}", encoded(name));
+        match rules {
+            Some(rules) => {
+                let body = RulesInput { rules: rules.to_owned() };
+                self.send::<_, RulesShown>("PUT", &path, &body).map(drop)
+            }
+            None => {
+                let response = self.call("DELETE", &path, None)?;
+                known(self.read::<RulesShown>(response)).map(drop)
+            }
+        }
+    }
+
+    /// "Not found" is an answer about the page, unless it is the market that is not there.
+    fn known_in<T>(
+        &self,
+        market: Option<&str>,
+        answer: Result<T, ClientError>,
+    ) -> Result<Option<T>, ClientError> {
+        match (market, &answer) {
+            (Some(name), Err(ClientError::Refused { status: 404, .. }))
+                if !self.rules()?.markets.contains_key(name) =>
+            {
+                answer.map(Some)
+            }
+            _ => known(answer),
+        }
+    }
+
     /// Forgets a page. Whether it was there.
     ///
     /// # Errors
@@ -213,15 +340,6 @@ impl Client {
     ) -> Result<Option<GroupDetail>, ClientError> {
         let after = after.map(|after| format!("&after={}", encoded(after))).unwrap_or_default();
         known(self.get(&format!("/v1/groups/{number}?limit={limit}{after}")))
-    }
-
-    /// How much there is, as the service says it.
-    ///
-    /// # Errors
-    ///
-    /// See [`ClientError`].
-    pub fn stats(&self) -> Result<serde_json::Value, ClientError> {
-        self.get("/v1/stats")
     }
 
     /// Events after a number, waiting up to so many seconds for the next.
@@ -375,6 +493,10 @@ fn known<T>(answer: Result<T, ClientError>) -> Result<Option<T>, ClientError> {
         Err(ClientError::Refused { status: 404, .. }) => Ok(None),
         Err(other) => Err(other),
     }
+}
+
+fn in_market(separator: char, market: Option<&str>) -> String {
+    market.map(|name| format!("{separator}market={}", encoded(name))).unwrap_or_default()
 }
 
 fn page_path(url: &str, rest: &str) -> String {

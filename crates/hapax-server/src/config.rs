@@ -8,6 +8,7 @@
 //!
 //! Where the file and the flags come from: layers are handed in.
 
+use crate::client::TOKEN_VARIABLE;
 use serde::Deserialize;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -45,6 +46,7 @@ pub struct Limits {
     pub request_seconds: u64,
     pub idle_seconds: u64,
     pub rows: usize,
+    pub cache_bytes: usize,
 }
 
 impl Limits {
@@ -163,6 +165,10 @@ impl Layers {
     ) -> Result<(), ConfigError> {
         for (name, text) in variables {
             let Some(path) = name.strip_prefix(PREFIX) else { continue };
+            // What a client is known by, not a setting of the service.
+            if name == TOKEN_VARIABLE {
+                continue;
+            }
             let path = path.to_ascii_lowercase();
             self.set(&name, &path.replace("__", "."), &text)?;
         }

@@ -20,12 +20,15 @@ use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Only what came with the page may run in it, and nobody may frame it.
 pub const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; \
     style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; \
     form-action 'none'; frame-ancestors 'none'";
+/// Bytes of a refused request that are read, and how long at most.
+const DISCARDED: usize = 4 << 20;
+const DISCARDING: Duration = Duration::from_secs(2);
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Who sent a request.
@@ -71,7 +74,10 @@ pub async fn gate(State(guard): State<Arc<Guard>>, request: Request, next: Next)
 async fn enter(guard: &Guard, request: Request, next: Next) -> Result<Response, ApiError> {
     let service = &guard.service;
     let peer = request.extensions().get::<Peer>().map_or(IpAddr::from([0, 0, 0, 0]), |peer| peer.0);
-    service.access.allow(guard.scope, request.headers(), peer)?;
+    if let Err(refused) = service.access.allow(guard.scope, request.headers(), peer) {
+        discard(request.into_body()).await;
+        return Err(refused);
+    }
     let permit = match guard.pace {
         Pace::Probe => None,
         Pace::Plain | Pace::Stream => {
@@ -104,6 +110,21 @@ async fn enter(guard: &Guard, request: Request, next: Next) -> Result<Response, 
             Err(ApiError::new(Code::Timeout, message))
         }
     }
+}
+
+/// Reads what a refused client is still sending, within limits: cut off while it sends, it would
+/// not read why.
+async fn discard(mut body: Body) {
+    let read = async {
+        let mut left = DISCARDED;
+        while let Some(Ok(frame)) = body.frame().await {
+            left = left.saturating_sub(frame.data_ref().map_or(0, Bytes::len));
+            if left == 0 {
+                break;
+            }
+        }
+    };
+    let _ = tokio::time::timeout(DISCARDING, read).await;
 }
 
 static LAST: AtomicU64 = AtomicU64::new(0);

@@ -80,7 +80,7 @@ pub struct Metrics {
     seconds: Family<Labels, Histogram, fn() -> Histogram>,
     /// Requests being worked on.
     pub in_flight: Gauge,
-    totals: [Gauge; 8],
+    totals: [Gauge; TOTALS.len()],
     sizes: Family<Labels, Gauge>,
     pages: Counter,
     kinds: [AtomicU64; KINDS.len()],
@@ -94,7 +94,7 @@ pub struct Metrics {
     pub latencies: Latencies,
 }
 
-const TOTALS: [(&str, &str); 8] = [
+const TOTALS: [(&str, &str); 9] = [
     ("pages", "Pages with an address"),
     ("pages_with_content", "Pages with content"),
     ("groups", "Groups"),
@@ -103,6 +103,7 @@ const TOTALS: [(&str, &str); 8] = [
     ("index_bytes", "Bytes of the index in memory"),
     ("file_bytes", "Bytes of the store's file"),
     ("fsyncs", "Times the store's file was synced since it was opened"),
+    ("index_segments", "Parts of the index, of which every search looks into each"),
 ];
 
 impl Default for Metrics {
@@ -118,7 +119,7 @@ impl Default for Metrics {
         registry.register_with_unit("request_duration", help, Unit::Seconds, seconds.clone());
         let in_flight = Gauge::default();
         registry.register("requests_in_flight", "Requests being worked on", in_flight.clone());
-        let totals: [Gauge; 8] = Default::default();
+        let totals: [Gauge; TOTALS.len()] = Default::default();
         for ((name, help), gauge) in TOTALS.iter().zip(&totals) {
             registry.register(*name, *help, gauge.clone());
         }
@@ -217,6 +218,7 @@ impl Metrics {
             stats.index_bytes,
             stats.file_bytes,
             stats.syncs,
+            stats.segments,
         ];
         for (gauge, value) in self.totals.iter().zip(values) {
             gauge.set(i64::try_from(value).unwrap_or(i64::MAX));
@@ -292,6 +294,7 @@ mod tests {
             index_bytes: 0,
             file_bytes: 0,
             syncs: 2,
+            segments: 7,
         };
         let sizes = GroupSizes { largest: Vec::new(), by_doubling: vec![2, 1] };
         let text = metrics.text(&stats, &sizes);
@@ -300,6 +303,7 @@ mod tests {
             r#"hapax_request_duration_seconds_count{method="GET",path="/v1/stats"} 2"#,
             "hapax_pages 5",
             "hapax_fsyncs 2",
+            "hapax_index_segments 7",
             r#"hapax_groups_by_members{members="2"} 1"#,
         ] {
             assert!(text.contains(line), "{line} is not in\n{text}");

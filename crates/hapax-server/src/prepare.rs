@@ -92,7 +92,8 @@ pub struct Prepared {
 /// Fields are missing, too many or wrong.
 pub fn prepare(tools: &mut Tools, input: PageInput) -> Result<Prepared, ApiError> {
     good_address("url", &input.url)?;
-    let PageInput { url, html, text, imprint, redirect, score, fetched, headers } = input;
+    let PageInput { url, html, text, imprint, redirect, score, fetched, headers, .. } = input;
+    let (canonical, language, field) = (input.canonical, input.language, input.field);
     let given = [html.is_some(), text.is_some(), imprint.is_some(), redirect.is_some()];
     if given.iter().filter(|given| **given).count() != 1 {
         return Err(ApiError::invalid("give exactly one of html, text, imprint and redirect"));
@@ -122,11 +123,19 @@ pub fn prepare(tools: &mut Tools, input: PageInput) -> Result<Prepared, ApiError
         }
     };
     (seen.score, seen.fetched) = (score, fetched);
+    if let Some(canonical) = &canonical {
+        good_address("canonical", canonical)?;
+    }
+    seen.canonical = seen.canonical.or(canonical);
+    if seen.language.is_empty() {
+        seen.language = primary(language.as_deref().unwrap_or_default());
+    }
+    seen.field = field.unwrap_or_default();
     for (name, value) in &headers {
         if name.eq_ignore_ascii_case("link") {
             seen.canonical = canonical_link(value, &url).or(seen.canonical);
         } else if name.eq_ignore_ascii_case("content-language") && seen.language.is_empty() {
-            seen.language = value.split(',').next().unwrap_or_default().trim().to_owned();
+            seen.language = primary(value.split(',').next().unwrap_or_default().trim());
         }
     }
     Ok(Prepared { url, operation: Operation::Observe(Box::new(seen)), text: kept })
@@ -185,7 +194,12 @@ pub fn good_address(field: &str, url: &str) -> Result<(), ApiError> {
 /// What the markup says of the page.
 fn note(seen: &mut Observation, page: &Page) {
     seen.canonical = page.canonical.clone().filter(|url| url.len() <= LONGEST_URL);
-    seen.language = page.language.clone().unwrap_or_default();
+    seen.language = primary(page.language.as_deref().unwrap_or_default());
+}
+
+/// The language without region and script, as scopes compare it.
+fn primary(language: &str) -> String {
+    language.split(['-', '_']).next().unwrap_or(language).to_owned()
 }
 
 fn read_sketch(digits: &str) -> Option<Sketch> {

@@ -17,7 +17,7 @@ use crate::wire::{MATCHES, Verdict};
 use crate::writer::Writer;
 use hapax::fingerprint::{Fingerprinter, Recipe, RecipeId};
 use hapax::group::live::PageId;
-use hapax_store::{Decision, GroupSizes, Observation, Repository, StoreError};
+use hapax_store::{Decision, GroupSizes, Market, Observation, Reader, Repository, StoreError};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -64,6 +64,7 @@ pub struct Service {
     spare: Mutex<Vec<Tools>>,
     first: Tools,
     sizes: Mutex<Option<Sizes>>,
+    market: Mutex<Option<(u64, Arc<Market>)>>,
 }
 
 struct Sizes {
@@ -148,6 +149,7 @@ impl Service {
             spare: Mutex::default(),
             first: Tools::new(fingerprinter),
             sizes: Mutex::default(),
+            market: Mutex::default(),
             repository,
             config,
         }))
@@ -186,8 +188,9 @@ impl Service {
     ///
     /// The repository cannot be read.
     pub fn check(&self, page: Observation) -> Result<Verdict, ApiError> {
-        let decision = self.repository.check(&page)?;
-        self.verdict(page.url, &decision, false)
+        let (decision, names) = self.repository.check_named(&page, MATCHES)?;
+        self.metrics.judged(&decision.verdict);
+        Ok(Verdict::new(page.url, &decision, names.into_iter().map(Some).collect(), false))
     }
 
     /// A decision in words, counted.
@@ -232,6 +235,36 @@ impl Service {
         let sizes = Arc::new(self.repository.group_sizes(LARGEST)?);
         *kept = Some(Sizes { made: Instant::now(), took: start.elapsed(), sizes: sizes.clone() });
         Ok(sizes)
+    }
+
+    /// A market's winners as of a reader's commit; those asked for last are kept.
+    ///
+    /// # Errors
+    ///
+    /// There is no such market, or the repository cannot be read.
+    pub fn market(
+        &self,
+        reader: &Reader,
+        name: Option<&str>,
+    ) -> Result<Option<Arc<Market>>, ApiError> {
+        let Some(name) = name else { return Ok(None) };
+        let mut kept = self.market.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((commit, market)) = &*kept
+            && *commit == reader.commit()
+            && market.name == name
+        {
+            return Ok(Some(market.clone()));
+        }
+        let market = reader.market(name).map_err(|error| match error {
+            StoreError::NoMarket { known, .. } => {
+                let message = format!("the repository has no market of this name; {known}");
+                ApiError::new(Code::NotFound, message)
+            }
+            other => other.into(),
+        })?;
+        let market = Arc::new(market);
+        *kept = Some((reader.commit(), market.clone()));
+        Ok(Some(market))
     }
 
     /// Is it shutting down?

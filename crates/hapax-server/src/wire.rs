@@ -7,7 +7,7 @@
 //! `openapi.json` describes the same shapes to others.
 
 use hapax::fingerprint::Fingerprint;
-use hapax::group::live::{Bare, Change, Kind, Likeness, Matching, PageRecord, Tier};
+use hapax::group::live::{Bare, Kind, Likeness, Matching, PageRecord, Tier};
 use hapax_store::{Decision, EventInfo, GroupSummary, Member, PageInfo};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -36,6 +36,15 @@ pub struct PageInput {
     /// When it was fetched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fetched: Option<u64>,
+    /// The address it calls its own, absolute, if the HTML does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub canonical: Option<String>,
+    /// Its language, for repositories with that scope, if the HTML does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub language: Option<String>,
+    /// The value of the scope's field, for repositories with that scope.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub field: Option<String>,
     /// Its HTTP headers: `Link: rel=canonical` and `Content-Language` are looked at.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
@@ -68,7 +77,7 @@ pub struct Alike {
     /// The share of bits that agree, in percent.
     pub percent: f64,
     /// Estimated share of common passages, 0 to 1.
-    pub similarity: f64,
+    pub similarity: f32,
     /// Is the text the same?
     pub exact: bool,
     /// Is it a confirmed duplicate?
@@ -82,7 +91,7 @@ impl From<&Likeness> for Alike {
             distance: likeness.distance,
             percent: 100.0 * (1.0 - differing),
             // Sketches say hundredths; more digits would pretend.
-            similarity: (f64::from(likeness.similarity) * 1e4).round() / 1e4,
+            similarity: likeness.similarity,
             exact: likeness.matching == Matching::Exact,
             matches: likeness.matches(),
         }
@@ -121,6 +130,8 @@ pub struct Verdict {
     pub url: String,
     /// `new`, `exact`, `near`, `related`, `redirect`, `cycle`, `empty` or `awaited`.
     pub verdict: String,
+    /// Is it the copy that stays?
+    pub is_winner: bool,
     /// May the page be dropped, because the winner stands for it?
     pub removable: bool,
     /// Its group; none for a page that is not recorded and would found one.
@@ -179,6 +190,7 @@ impl Verdict {
         let shown = verdict.matches.iter().zip(names);
         Self {
             verdict: kind_name(verdict.kind).into(),
+            is_winner: verdict.is_winner,
             removable: verdict.removable(),
             group: verdict.group.map(|group| group.0),
             winner: decision.winner_url.clone().unwrap_or_else(|| url.clone()),
@@ -208,6 +220,10 @@ pub struct Page {
     pub group: Option<u32>,
     /// Sixteen hexadecimal digits.
     pub fingerprint: Option<String>,
+    /// Thirty-two hexadecimal digits, equal exactly for equal texts; none while no text is known.
+    pub content: Option<String>,
+    /// Too few features for likeness to mean much.
+    pub too_short: bool,
     /// Words of text.
     pub words: u32,
     /// Its score.
@@ -234,11 +250,15 @@ pub const fn state_name(place: &PageRecord) -> &'static str {
 impl Page {
     /// Of what the repository knows.
     pub fn new(info: PageInfo, group: Option<u32>) -> Self {
+        let contents = info.contents.as_ref();
+        let blank = info.content.to_bytes() == [0; 16];
         Self {
             id: info.id.0,
             state: state_name(&info.place).into(),
             group,
-            fingerprint: info.contents.map(|contents| contents.fingerprint.to_string()),
+            fingerprint: contents.map(|contents| contents.fingerprint.to_string()),
+            content: (!blank).then(|| info.content.to_string()),
+            too_short: contents.is_some_and(|contents| contents.too_short),
             words: info.words,
             score: info.score,
             fetched: info.fetched,
@@ -247,6 +267,16 @@ impl Page {
             url: info.url,
         }
     }
+}
+
+/// A page, and how it stands in its group.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PageDetail {
+    /// The page.
+    #[serde(flatten)]
+    pub page: Page,
+    /// What is said of it now; without matches, as nothing was searched.
+    pub standing: Verdict,
 }
 
 /// A group without its members.
@@ -262,6 +292,8 @@ pub struct Group {
     pub failing: u32,
     /// No two members are farther apart than this.
     pub diameter: u8,
+    /// Was every member compared with the winner?
+    pub verified: bool,
 }
 
 impl From<GroupSummary> for Group {
@@ -272,6 +304,7 @@ impl From<GroupSummary> for Group {
             members: group.record.members,
             failing: group.record.failing,
             diameter: group.record.diameter(),
+            verified: group.record.is_verified(),
         }
     }
 }
@@ -333,9 +366,9 @@ pub struct Event {
     pub sequence: u64,
     /// `joined`, `left`, `merged`, `split`, `winner`, `gone`, `redirected` or `returned`.
     pub change: String,
-    /// The group it is about.
+    /// The group it is about: of a merge, the one that ended; of a split, the one left.
     pub group: Option<u32>,
-    /// The other group of a merge or a split.
+    /// Where the pages of a merged or split group are now.
     pub other_group: Option<u32>,
     /// The page it is about, or the new winner.
     pub url: Option<String>,
@@ -345,11 +378,7 @@ pub struct Event {
 
 impl From<EventInfo> for Event {
     fn from(event: EventInfo) -> Self {
-        // After a merge the group that is left is the one to look at.
-        let (group, other_group) = match event.change {
-            Change::Merged { from, into } => (Some(into), Some(from)),
-            other => other.groups(),
-        };
+        let (group, other_group) = event.change.groups();
         Self {
             sequence: event.sequence,
             change: event.change.name().into(),
@@ -368,6 +397,75 @@ pub struct Rows<T> {
     pub rows: Vec<T>,
     /// Give this as `after` for the next ones; none when there are no more.
     pub next: Option<String>,
+}
+
+/// The group of a page: what it is, and some of its pages.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GroupStandings {
+    /// The group.
+    #[serde(flatten)]
+    pub group: Group,
+    /// How its pages stand, in order of their numbers.
+    #[serde(flatten)]
+    pub pages: Rows<Verdict>,
+}
+
+/// Which copies stay: the rules of the repository, and of its markets by their names.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RulesShown {
+    /// The repository's rules, most important first.
+    pub rules: String,
+    /// The markets' rules.
+    pub markets: BTreeMap<String, String>,
+}
+
+/// What a service and its repository were set up with: the part that programs ask for.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct SettingsShown {
+    /// Of the service.
+    pub version: String,
+    /// What makes fingerprints.
+    pub recipe: RecipeNamed,
+    /// Bits in which fingerprints of near-duplicates may differ.
+    pub within: u32,
+    /// How alike their texts must be.
+    pub min_similarity: f64,
+    /// The rules, most important first.
+    pub rules: String,
+    /// The markets' rules.
+    pub markets: BTreeMap<String, String>,
+    /// Within what pages are compared.
+    pub scope: String,
+    /// The most rows of one answer.
+    pub rows: usize,
+}
+
+/// A recipe's name.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct RecipeNamed {
+    /// `name:digest`.
+    pub id: String,
+}
+
+/// How much there is: the part that programs ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "as in `hapax_store::Stats`")]
+pub struct StatsShown {
+    pub pages: u64,
+    pub pages_with_content: u64,
+    pub groups: u64,
+    pub events: u64,
+    pub commits: u64,
+    pub index_bytes: u64,
+    pub file_bytes: u64,
+}
+
+/// Rules to set.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RulesInput {
+    /// Separated by commas, most important first.
+    pub rules: String,
 }
 
 /// How many were changed.

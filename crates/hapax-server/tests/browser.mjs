@@ -72,6 +72,39 @@ await test("a group is found by host and its members are shown with the reason",
   await page.locator(".right mark", { hasText: "bitter" }).waitFor();
 }, "#/groups");
 
+await test("a group's history is moved through by its changes", async (page) => {
+  const score = (n) => fetch(`${base}/v1/pages/${encodeURIComponent("https://copy.example/about-tea")}/score`, { method: "PUT", headers: { "content-type": "application/json" }, body: JSON.stringify({ score: n }) });
+  for (let n = 0; n < 12; n += 1) { await score(1); await score(null); }
+  await page.reload();
+  const box = page.getByRole("region", { name: "History", exact: true });
+  const rows = box.locator("tbody tr");
+  await rows.nth(19).waitFor();
+  assert.equal(await rows.count(), 20);
+  await rows.first().getByText("stays for").waitFor();
+  await box.getByText("The last 20 changes, newest first.").waitFor();
+  await box.getByRole("button", { name: "Older changes" }).click();
+  await rows.filter({ hasText: "joined" }).nth(1).waitFor();
+  assert.equal(await rows.count(), 26);
+  await box.getByText("26 changes, newest first.").waitFor();
+  assert.equal(await box.getByRole("button", { name: "Older changes" }).isVisible(), false);
+  const numbers = (await rows.locator("td.number").allInnerTexts()).map(Number);
+  assert.deepEqual(numbers, [...numbers].sort((a, b) => b - a));
+}, "#/groups/0");
+
+await test("a group that became part of another says where its pages are", async (page) => {
+  const text = (changed) => Array.from({ length: 200 }, (_, i) => (changed(i) ? `other${i}` : `word${i}`)).join(" ");
+  const group = async (url, body) => (await (await record({ url, text: body })).json()).group;
+  const one = await group("https://merge.example/a", text(() => false));
+  const two = await group("https://merge.example/b", text((i) => i < 10 || i >= 100 && i < 110));
+  assert.notEqual(one, two);
+  await record({ url: "https://merge.example/m", text: text((i) => i < 10), score: 9 });
+  const gone = (await fetch(`${base}/v1/groups/${two}`)).status === 404 ? two : one;
+  await page.goto(`${base}/#/groups/${gone}`);
+  await page.getByText("This group is no more").waitFor();
+  await page.getByRole("link", { name: `group ${one + two - gone}` }).first().click();
+  await page.getByRole("heading", { name: `Group ${one + two - gone}` }).waitFor();
+}, "#/groups");
+
 await test("a page whose title and text are scripts is shown as text", async (page) => {
   const evil = `<img src=x onerror=alert(1)><script>alert(2)</script>`;
   const address = `https://evil.example/"><script>alert(3)</script>`;

@@ -2,7 +2,8 @@
 
 import { failure, h } from "./dom.js";
 import { tryIt } from "./try.js";
-import { group, groups, history } from "./groups.js";
+import { group, groups } from "./groups.js";
+import { history } from "./history.js";
 import { overview, settings } from "./overview.js";
 
 const views = [

@@ -1,7 +1,8 @@
-// Groups: found, listed, looked into; and the history of all changes.
+// Groups: found, listed, looked into.
 
 import { address, announce, count, failure, h, percent, plural, table, time } from "./dom.js";
 import { get, withParameters } from "./api.js";
+import { historyOf } from "./history.js";
 
 export async function groups(place, _, parameters) {
   const search = h("input", { type: "search", id: "search", value: parameters.get("search") ?? "", placeholder: "example.org or https://example.org/path", autocomplete: "off" });
@@ -47,7 +48,16 @@ function groupRow(group) {
 
 export async function group(place, [id]) {
   place.append(h("p", {}, h("a", { href: "#/groups" }, "← all groups")));
-  const first = await get(`/v1/groups/${id}?limit=100`);
+  let first;
+  try {
+    first = await get(`/v1/groups/${id}?limit=100`);
+  } catch (error) {
+    // A group that ended still has a history; of a number that never was, nobody knows anything.
+    const past = error.code === "not_found" ? await historyOf(id).catch(() => null) : null;
+    if (!past) throw error;
+    place.append(h("h1", {}, `Group ${id}`), h("p", { class: "notice" }, "This group is no more; its history says where its pages are."), past);
+    return;
+  }
   const rows = h("tbody", {});
   const more = h("button", { type: "button", class: "quiet", hidden: true }, "More members");
   const add = (answer) => {
@@ -64,6 +74,7 @@ export async function group(place, [id]) {
     h("p", { class: "lead" }, `${plural(first.members, "page")}; no two are farther apart than ${plural(first.diameter, "bit")}.`),
     first.failing > 0 && h("p", { class: "notice" }, `${plural(first.failing, "member")} came in by likeness to another member and do not match the winner: they are not called duplicates.`) || "",
     h("section", { class: "card", "aria-label": "Members" }, box, h("div", { class: "actions" }, more)));
+  place.append(await historyOf(id).catch(failure));
   announce(`Group ${id} has ${plural(first.members, "page")}`);
 }
 
@@ -77,40 +88,4 @@ function memberRow(member, winner) {
     h("td", { class: "number" }, alike ? percent(alike.similarity, alike.exact) : ""), h("td", { class: "number" }, alike ? count(alike.distance) : ""),
     h("td", { class: "number" }, count(member.words)), h("td", {}, member.fetched === null ? "" : time(member.fetched)),
     h("td", { class: "why" }, member.reason?.text ?? ""), h("td", {}, alike && h("a", { href: compare }, "Side by side")));
-}
-
-const CHANGES = {
-  joined: (event) => ["joined", toGroup(event.group)],
-  left: (event) => ["left", toGroup(event.group)],
-  merged: (event) => [toGroup(event.other_group), "was merged into", toGroup(event.group)],
-  split: (event) => [toGroup(event.group), "was split;", toGroup(event.other_group), "is new"],
-  winner: (event) => ["stays for", toGroup(event.group), "instead of", event.other_url ?? "a page that has gone"],
-  gone: () => ["is gone"],
-  redirected: (event) => ["redirects to", event.other_url ?? "a page that has gone"],
-  returned: () => ["redirects no more"],
-};
-
-function toGroup(id) {
-  return h("a", { href: `#/groups/${id}` }, `group ${id}`);
-}
-
-export async function history(place, _, parameters) {
-  const size = 50;
-  const { events: last } = await get("/v1/stats?since=9e15");
-  const after = Math.max(0, Math.min(Number(parameters.get("after") ?? Math.max(0, last - size)) || 0, last));
-  const { rows } = await get(`/v1/events?after=${after}&limit=${size}`);
-  const go = (to) => { location.hash = `#/history?after=${Math.max(0, to)}`; };
-  const number = h("input", { type: "number", id: "number", min: "1", max: last, value: after + 1 });
-  place.append(h("h1", {}, "History"), h("p", { class: "lead" }, last ? `${plural(last, "change")} so far, none left out.` : "Nothing has happened yet."));
-  if (!last) return undefined;
-  place.append(
-    h("form", { class: "card", onsubmit: (event) => { event.preventDefault(); go(Number(number.value) - 1); } },
-      h("label", { for: "number" }, "From change number"),
-      h("div", { class: "row" }, number, h("button", { type: "submit" }, "Go"),
-        h("button", { type: "button", class: "quiet", disabled: after === 0, onclick: () => go(after - size) }, "Older"),
-        h("button", { type: "button", class: "quiet", disabled: after + size >= last, onclick: () => go(after + size) }, "Newer"))),
-    h("section", { class: "card" }, table("Changes", [{ name: "Number", number: true }, { name: "What happened" }],
-      rows.map((event) => h("tr", {}, h("td", { class: "number" }, count(event.sequence)),
-        h("td", { class: "url" }, event.url && [address(event.url), " "], CHANGES[event.change]?.(event).flatMap((part) => [part, " "]) ?? event.change))))));
-  return undefined;
 }

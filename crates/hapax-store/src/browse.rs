@@ -7,9 +7,8 @@ use crate::codec;
 use crate::error::{Fault, Outcome, StoreError, of_groups};
 use crate::reader::GroupSummary;
 use crate::repository::Repository;
-use crate::tables;
-use crate::view::View;
-use crate::world::{Pages, Policy, name, page_data};
+use crate::view::{EventInfo, OpenTables, View, event_info};
+use crate::world::{name, page_data};
 use hapax::group::Reason;
 use hapax::group::live::{
     Bare, GroupId, GroupRecord, GroupState, Likeness, PageId, PageRecord, World,
@@ -51,7 +50,50 @@ pub struct GroupSizes {
     pub by_doubling: Vec<u64>,
 }
 
+/// A piece of a group's history.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GroupHistory {
+    /// Changes that name the group, newest first.
+    pub events: Vec<EventInfo>,
+    /// Whatever is older lies before this number; `None` when all of it was looked at.
+    pub before: Option<u64>,
+}
+
 impl Repository {
+    /// The last `limit` changes before a number that name a group, merges and splits included,
+    /// newest first. At most `look` changes are looked at, of whatever group: there may be more
+    /// although few or none were found.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub fn group_history(
+        &self,
+        group: GroupId,
+        before: Option<u64>,
+        limit: usize,
+        look: usize,
+    ) -> Result<GroupHistory, StoreError> {
+        self.ask(|view| {
+            let mut found = GroupHistory { events: Vec::new(), before: None };
+            let end = before.unwrap_or(u64::MAX);
+            for (looked, row) in view.tables.events.range(..end)?.rev().enumerate() {
+                let (sequence, bytes) = row?;
+                let sequence = sequence.value();
+                if found.events.len() == limit || looked == look {
+                    found.before = Some(sequence.saturating_add(1));
+                    break;
+                }
+                let change = codec::read_change(sequence, bytes.value())?;
+                let (one, other) = change.groups();
+                if one == Some(group) || other == Some(group) {
+                    found.events.push(event_info(&view.tables, sequence, change)?);
+                }
+            }
+            Ok(found)
+        })
+    }
+
     /// The addresses of pages, `None` for a number that is no page's.
     ///
     /// # Errors
@@ -59,7 +101,7 @@ impl Repository {
     /// See [`StoreError`].
     pub fn addresses(&self, pages: &[PageId]) -> Result<Vec<Option<String>>, StoreError> {
         self.ask(|view| {
-            let names = view.tables.open_table(tables::NAMES)?;
+            let names = &view.tables.names;
             let of = |page: &PageId| Ok(names.get(page.0)?.map(|row| row.value().to_owned()));
             pages.iter().map(of).collect()
         })
@@ -77,7 +119,7 @@ impl Repository {
         limit: usize,
     ) -> Result<Vec<(PageId, String)>, StoreError> {
         self.ask(|view| {
-            let urls = view.tables.open_table(tables::URLS)?;
+            let urls = &view.tables.urls;
             let start = match after {
                 Some(after) if after >= prefix => Bound::Excluded(after),
                 Some(_) | None => Bound::Included(prefix),
@@ -100,7 +142,7 @@ impl Repository {
     ///
     /// See [`StoreError`].
     pub fn group_of(&self, page: PageId) -> Result<Option<GroupId>, StoreError> {
-        self.ask(|view| Ok(view.groups()?.place(page).map_err(of_groups)?.map(|(group, _)| group)))
+        self.ask(|view| Ok(view.groups().place(page).map_err(of_groups)?.map(|(group, _)| group)))
     }
 
     /// A group by its number.
@@ -110,7 +152,7 @@ impl Repository {
     /// See [`StoreError`].
     pub fn group_numbered(&self, group: GroupId) -> Result<Option<GroupSummary>, StoreError> {
         self.ask(|view| {
-            let Some(record) = view.groups()?.state().group(group)? else { return Ok(None) };
+            let Some(record) = view.groups().state().group(group)? else { return Ok(None) };
             summary(view, group, record).map(Some)
         })
     }
@@ -126,7 +168,7 @@ impl Repository {
         limit: usize,
     ) -> Result<Vec<GroupSummary>, StoreError> {
         self.ask(|view| {
-            let groups = view.tables.open_table(tables::GROUPS)?;
+            let groups = &view.tables.groups;
             let start = after.map_or(Bound::Unbounded, |group| Bound::Excluded(group.0));
             let rows = groups.range((start, Bound::Unbounded))?.take(limit);
             rows.map(|row| {
@@ -146,7 +188,7 @@ impl Repository {
         self.ask(|view| {
             let mut by_doubling = Vec::new();
             let mut largest = BTreeSet::new();
-            for row in view.tables.open_table(tables::GROUPS)?.iter()? {
+            for row in view.tables.groups.iter()? {
                 let (id, bytes) = row?;
                 let members = record(id.value(), bytes.value())?.members.max(1);
                 let class = members.ilog2() as usize;
@@ -157,7 +199,7 @@ impl Repository {
                     largest.pop_last();
                 }
             }
-            let groups = view.groups()?;
+            let groups = view.groups();
             let mut found = Vec::new();
             for (_, id) in largest {
                 if let Some(record) = groups.state().group(GroupId(id))? {
@@ -181,7 +223,7 @@ impl Repository {
         limit: usize,
     ) -> Result<Option<Vec<Member>>, StoreError> {
         self.ask(|view| {
-            let groups = view.groups()?;
+            let groups = view.groups();
             let Some(record) = groups.state().group(group)? else { return Ok(None) };
             let pages = groups.pages(group).map_err(of_groups)?;
             let shown = pages.into_iter().filter(|page| after.is_none_or(|after| *page > after));
@@ -197,19 +239,16 @@ fn record(id: u32, bytes: &codec::GroupBytes) -> Outcome<GroupRecord> {
 }
 
 fn summary(view: &View, id: GroupId, record: GroupRecord) -> Outcome<GroupSummary> {
-    let winner_url = name(&view.tables.open_table(tables::NAMES)?, record.winner)?;
+    let winner_url = name(&view.tables.names, record.winner)?;
     Ok(GroupSummary { id, record, winner_url })
 }
 
 fn member(view: &View, group: &GroupRecord, id: PageId) -> Outcome<Member> {
-    let pages = view.tables.open_table(tables::PAGES)?;
-    let names = view.tables.open_table(tables::NAMES)?;
-    let policy = Policy::of(&view.settings);
-    let index = view.index.clone();
-    let world = Pages { pages: &pages, names: &names, index, policy, recent: None };
+    let OpenTables { pages, names, .. } = &view.tables;
+    let world = view.world();
     let no_place = || Fault::Damaged(format!("page {id} has no place"));
-    let place = view.groups()?.state().page(id)?.ok_or_else(no_place)?;
-    let data = page_data(&pages, id)?;
+    let place = view.groups().state().page(id)?.ok_or_else(no_place)?;
+    let data = page_data(pages, id)?;
     let (mut likeness, mut reason, mut redirects_to) = (None, None, None);
     match place {
         PageRecord::Content { .. } if id != group.winner => {
@@ -218,13 +257,13 @@ fn member(view: &View, group: &GroupRecord, id: PageId) -> Outcome<Member> {
             reason = Some(view.settings.rules.reason(&winner, &own));
         }
         PageRecord::Redirects { to } | PageRecord::Bare { why: Bare::Loop { to }, .. } => {
-            redirects_to = Some(name(&names, to)?);
+            redirects_to = Some(name(names, to)?);
         }
         PageRecord::Content { .. } | PageRecord::Bare { .. } => {}
     }
     Ok(Member {
         id,
-        url: name(&names, id)?,
+        url: name(names, id)?,
         place,
         likeness,
         reason,

@@ -12,7 +12,7 @@ use crate::reader::best_of;
 use crate::repository::Repository;
 use crate::state::ReadState;
 use crate::tables::{self, pairs_of};
-use crate::view::{ReadPages, View};
+use crate::view::{OpenTables, ReadPages, View};
 use hapax::fingerprint::{Fingerprint, MaxDistance};
 use hapax::group::live::{
     Change, Check, GroupId, GroupRecord, GroupState, Likeness, PageId, PageRecord,
@@ -118,7 +118,7 @@ fn copy(view: &View, to: &Database) -> Outcome<()> {
     let writing = to.begin_write()?;
     macro_rules! copy_table {
         ($($table:expr),*) => {$({
-            let from = view.tables.open_table($table)?;
+            let from = view.transaction.open_table($table)?;
             let mut to = writing.open_table($table)?;
             for row in from.iter()? {
                 let (key, value) = row?;
@@ -144,10 +144,8 @@ fn copy(view: &View, to: &Database) -> Outcome<()> {
 
 /// Addresses, records, places, lists and index.
 fn check_pages(view: &View, found: &mut Integrity) -> Outcome<()> {
-    let names = view.tables.open_table(tables::NAMES)?;
-    let urls = view.tables.open_table(tables::URLS)?;
-    let pages = view.tables.open_table(tables::PAGES)?;
-    let groups = view.groups()?;
+    let OpenTables { names, urls, pages, .. } = &view.tables;
+    let groups = view.groups();
     let state = groups.state();
     let mut indexed: Vec<(Fingerprint, u64)> = Vec::new();
     let (mut members, mut sources) = (0, 0);
@@ -179,12 +177,12 @@ fn check_pages(view: &View, found: &mut Integrity) -> Outcome<()> {
         match place {
             Some(PageRecord::Content { group, .. } | PageRecord::Bare { group, .. }) => {
                 members += 1;
-                let listed = contains(view, tables::MEMBERS, tables::pair(group.0, page.0))?;
+                let listed = contains(&view.tables.members, tables::pair(group.0, page.0))?;
                 found.note(listed, || format!("group {group} does not list page {page}"));
             }
             Some(PageRecord::Redirects { to }) => {
                 sources += 1;
-                let listed = contains(view, tables::SOURCES, tables::pair(to.0, page.0))?;
+                let listed = contains(&view.tables.sources, tables::pair(to.0, page.0))?;
                 found.note(listed, || format!("page {to} does not list page {page}"));
                 let end = groups.place(page);
                 found.note(matches!(end, Ok(Some(_))), || {
@@ -198,9 +196,9 @@ fn check_pages(view: &View, found: &mut Integrity) -> Outcome<()> {
     for (what, rows, expected) in [
         ("addresses", urls.len()?, found.pages),
         ("page records", pages.len()?, found.pages),
-        ("places", state.places.len()?, found.pages),
-        ("members", state.members.len()?, members),
-        ("redirects", state.sources.len()?, sources),
+        ("places", state.tables.places.len()?, found.pages),
+        ("members", state.tables.members.len()?, members),
+        ("redirects", state.tables.sources.len()?, sources),
         ("index entries", view.index.len() as u64, indexed.len() as u64),
     ] {
         found.note(rows == expected, || format!("there are {rows} {what}, not {expected}"));
@@ -208,8 +206,8 @@ fn check_pages(view: &View, found: &mut Integrity) -> Outcome<()> {
     check_index(view, indexed, found)
 }
 
-fn contains(view: &View, table: redb::TableDefinition<'_, u64, ()>, key: u64) -> Outcome<bool> {
-    Ok(view.tables.open_table(table)?.get(key)?.is_some())
+fn contains(table: &redb::ReadOnlyTable<u64, ()>, key: u64) -> Outcome<bool> {
+    Ok(table.get(key)?.is_some())
 }
 
 /// The index has exactly the fingerprints of the records.
@@ -229,10 +227,10 @@ fn check_index(
 }
 
 fn check_groups(view: &View, found: &mut Integrity) -> Outcome<()> {
-    let groups = view.groups()?;
+    let groups = view.groups();
     let state = groups.state();
     view.with_world(|world, _| {
-        for row in state.groups.iter()? {
+        for row in state.tables.groups.iter()? {
             let (id, bytes) = row?;
             let group = GroupId(id.value());
             found.groups += 1;
@@ -250,7 +248,7 @@ fn check_groups(view: &View, found: &mut Integrity) -> Outcome<()> {
 /// Counts, winner, checks and radius of a group, against its members.
 fn check_group(
     view: &View,
-    state: &ReadState,
+    state: &ReadState<'_>,
     world: &ReadPages<'_>,
     group: GroupId,
     record: &GroupRecord,
@@ -258,7 +256,7 @@ fn check_group(
     let (mut members, mut checked, mut failing) = (0u32, 0u32, 0u32);
     let mut winner_is_in = false;
     let winner = world.readable(record.winner)?;
-    for row in state.members.range(pairs_of(group.0))? {
+    for row in state.tables.members.range(pairs_of(group.0))? {
         let page = PageId(row?.0.value() as u32);
         members += 1;
         winner_is_in |= page == record.winner;
@@ -324,7 +322,7 @@ fn check_events(view: &View, found: &mut Integrity) -> Outcome<()> {
     let whole = view.counters.dropped_events == 0;
     let mut members: BTreeMap<GroupId, (PageId, BTreeSet<PageId>)> = BTreeMap::new();
     let mut next = view.counters.dropped_events + 1;
-    for row in view.tables.open_table(tables::EVENTS)?.iter()? {
+    for row in view.tables.events.iter()? {
         let (sequence, bytes) = row?;
         let sequence = sequence.value();
         found.events += 1;
@@ -342,14 +340,14 @@ fn check_events(view: &View, found: &mut Integrity) -> Outcome<()> {
     if !whole {
         return Ok(());
     }
-    let groups = view.groups()?;
+    let groups = view.groups();
     let state = groups.state();
-    found.note(members.len() as u64 == state.groups.len()?, || {
+    found.note(members.len() as u64 == state.tables.groups.len()?, || {
         "following the events gives another number of groups".into()
     });
     for (group, (winner, pages)) in members {
         let mut kept = BTreeSet::new();
-        for row in state.members.range(pairs_of(group.0))? {
+        for row in state.tables.members.range(pairs_of(group.0))? {
             kept.insert(PageId(row?.0.value() as u32));
         }
         let kept_winner = state.group(group)?.map(|record| record.winner);

@@ -54,9 +54,10 @@ mod tables;
 pub mod view;
 mod world;
 
-pub use browse::{GroupSizes, Member};
+pub use browse::{GroupHistory, GroupSizes, Member};
 pub use error::StoreError;
 pub use integrity::{Integrity, check_folder};
+pub use opening::CACHE_BYTES;
 pub use page::{Contents, Observation, PageInfo};
 pub use reader::{GroupSummary, Market, Reader, read_events};
 pub use repair::{Repair, Unreadable, repair_folder};

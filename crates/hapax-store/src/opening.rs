@@ -19,6 +19,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
+/// Bytes of the file that are kept in memory unless told otherwise.
+pub const CACHE_BYTES: usize = 1 << 30;
+
 /// A new file with tables in it, which the caller then gives its name.
 pub(crate) fn make(
     new: &Path,
@@ -63,11 +66,12 @@ pub(crate) fn open_file(
     file: &Path,
     disk: &Arc<dyn Disk>,
     syncs: Arc<AtomicU64>,
+    cache_bytes: usize,
 ) -> Result<Database, StoreError> {
     let refused = |source| StoreError::Disk { file: file.to_owned(), source };
     let handle = match fs::OpenOptions::new().read(true).write(true).open(file) {
         Ok(handle) => handle,
-        Err(error) if error.kind() == ErrorKind::NotFound => {
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             return Err(StoreError::Missing { file: file.to_owned() });
         }
         Err(error) => return Err(refused(error)),
@@ -78,7 +82,7 @@ pub(crate) fn open_file(
     }
     let opened = guarded(|| {
         let backend = StoreFile::new(handle, file, disk.clone(), syncs)?;
-        Ok(Database::builder().create_with_backend(backend))
+        Ok(Database::builder().set_cache_size(cache_bytes).create_with_backend(backend))
     });
     opened.map_err(|fault| fault.at(file))?.map_err(|error| match error {
         redb::DatabaseError::UpgradeRequired(version) => StoreError::Foreign {

@@ -17,7 +17,7 @@ use crate::page::PageInfo;
 use crate::session::Decision;
 use crate::settings::Settings;
 use crate::tables;
-use crate::view::{self, EventInfo, GroupInfo, View};
+use crate::view::{self, EventInfo, GroupInfo, OpenTables, View};
 use crate::world::{name, name_redirect};
 use hapax::group::live::{GroupId, GroupRecord, GroupState, PageId, PageRecord, World};
 use hapax::group::{PageFacts, Rules};
@@ -69,6 +69,11 @@ impl Reader {
     /// What the repository was made with, and its rules and markets.
     pub fn settings(&self) -> &Settings {
         &self.view.settings
+    }
+
+    /// The number of the commit.
+    pub fn commit(&self) -> u64 {
+        self.view.counters.commits
     }
 
     /// What is known of a page.
@@ -138,7 +143,7 @@ impl Reader {
         market: Option<&Market>,
     ) -> Result<Vec<(PageInfo, Decision)>, StoreError> {
         self.ask(|view| {
-            let urls = view.tables.open_table(tables::URLS)?;
+            let urls = &view.tables.urls;
             let from = after.map_or(Bound::Unbounded, Bound::Excluded);
             let mut found = Vec::new();
             for row in urls.range::<&str>((from, Bound::Unbounded))?.take(limit) {
@@ -163,7 +168,7 @@ impl Reader {
             let Some(mut group) = view.group(url)? else { return Ok(None) };
             if let Some(&winner) = market.and_then(|market| market.winners.get(&group.id)) {
                 group.record.winner = winner;
-                group.winner_url = name(&view.tables.open_table(tables::NAMES)?, winner)?;
+                group.winner_url = name(&view.tables.names, winner)?;
             }
             Ok(Some(group))
         })
@@ -201,8 +206,7 @@ impl Reader {
         market: Option<&Market>,
     ) -> Result<Vec<GroupSummary>, StoreError> {
         self.ask(|view| {
-            let groups = view.tables.open_table(tables::GROUPS)?;
-            let names = view.tables.open_table(tables::NAMES)?;
+            let OpenTables { groups, names, .. } = &view.tables;
             let from = after.map_or(Bound::Unbounded, |group| Bound::Excluded(group.0));
             let mut found = Vec::new();
             for row in groups.range::<u32>((from, Bound::Unbounded))? {
@@ -218,7 +222,7 @@ impl Reader {
                 if let Some(&winner) = market.and_then(|market| market.winners.get(&id)) {
                     record.winner = winner;
                 }
-                let winner_url = name(&names, record.winner)?;
+                let winner_url = name(names, record.winner)?;
                 found.push(GroupSummary { id, record, winner_url });
             }
             Ok(found)
@@ -239,9 +243,9 @@ impl Reader {
 pub fn read_events(folder: &Path, after: u64, limit: usize) -> Result<Vec<EventInfo>, StoreError> {
     let file = folder.join(tables::FILE);
     let disk: Arc<dyn Disk> = Arc::new(RealDisk);
-    let db = opening::open_file(&file, &disk, Arc::default())?;
+    let db = opening::open_file(&file, &disk, Arc::default(), opening::CACHE_BYTES)?;
     opening::read_settings(&db, &file)?;
-    let read = guarded(|| view::events_of(&db.begin_read()?, after, limit));
+    let read = guarded(|| view::events_of(&OpenTables::of(&db.begin_read()?)?, after, limit));
     read.map_err(|fault| fault.at(&file))
 }
 
@@ -259,7 +263,7 @@ fn both(
 
 fn standing(view: &View, page: PageId, market: Option<&Market>) -> Outcome<Option<Decision>> {
     let rules = market.map_or(&view.settings.rules, |market| &market.rules);
-    let mut groups = view.groups_under(rules)?;
+    let mut groups = view.groups_under(rules);
     let mut winner = None;
     if let Some(market) = market
         && let Some((group, _)) = groups.place(page).map_err(of_groups)?
@@ -278,11 +282,11 @@ fn standing(view: &View, page: PageId, market: Option<&Market>) -> Outcome<Optio
 }
 
 fn market_winners(view: &View, rules: &Rules) -> Outcome<BTreeMap<GroupId, PageId>> {
-    let groups = view.groups()?;
+    let groups = view.groups();
     let state = groups.state();
     let mut winners = BTreeMap::new();
     view.with_world(|world, _| {
-        for row in state.groups.iter()? {
+        for row in state.tables.groups.iter()? {
             let (id, bytes) = row?;
             let group = GroupId(id.value());
             let Some(record) = codec::read_group(bytes.value()) else { continue };

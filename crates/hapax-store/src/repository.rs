@@ -15,7 +15,7 @@ use crate::reader::Reader;
 use crate::session::{Action, Answer, Decision, Effect, Op, Session, set_index};
 use crate::settings::{Settings, good_market};
 use crate::tables::{self, Counters};
-use crate::view::{EventInfo, GroupInfo, Stats, View};
+use crate::view::{EventInfo, GroupInfo, OpenTables, Stats, View};
 use hapax::fingerprint::RecipeId;
 use hapax::group::Rules;
 use hapax::group::live::{GroupId, PageId};
@@ -115,6 +115,20 @@ impl Repository {
         Self::open_on(folder, recipe, Arc::new(RealDisk))
     }
 
+    /// [`open`](Self::open), with so many bytes of the file kept in memory at most instead of
+    /// [`CACHE_BYTES`](crate::CACHE_BYTES). The index is in memory besides.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Self::open).
+    pub fn open_cached(
+        folder: &Path,
+        recipe: Option<&RecipeId>,
+        cache_bytes: usize,
+    ) -> Result<Self, StoreError> {
+        Self::open_sized(folder, recipe, Arc::new(RealDisk), cache_bytes)
+    }
+
     /// [`open`](Self::open) on a disk of the caller's.
     ///
     /// # Errors
@@ -125,9 +139,18 @@ impl Repository {
         recipe: Option<&RecipeId>,
         disk: Arc<dyn Disk>,
     ) -> Result<Self, StoreError> {
+        Self::open_sized(folder, recipe, disk, opening::CACHE_BYTES)
+    }
+
+    fn open_sized(
+        folder: &Path,
+        recipe: Option<&RecipeId>,
+        disk: Arc<dyn Disk>,
+        cache_bytes: usize,
+    ) -> Result<Self, StoreError> {
         let file = folder.join(tables::FILE);
         let syncs = Arc::new(AtomicU64::new(0));
-        let db = opening::open_file(&file, &disk, syncs.clone())?;
+        let db = opening::open_file(&file, &disk, syncs.clone(), cache_bytes)?;
         let settings = opening::read_settings(&db, &file)?;
         let counters = opening::read_counters(&db, &file)?;
         if let Some(ours) = recipe
@@ -227,7 +250,20 @@ impl Repository {
     ///
     /// See [`StoreError`].
     pub fn check(&self, page: &Observation) -> Result<Decision, StoreError> {
-        self.ask(|view| view.check(page))
+        Ok(self.check_named(page, 0)?.0)
+    }
+
+    /// [`check`](Self::check), and the addresses of the nearest `named` of the matches.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub fn check_named(
+        &self,
+        page: &Observation,
+        named: usize,
+    ) -> Result<(Decision, Vec<String>), StoreError> {
+        self.ask(|view| view.check(page, named))
     }
 
     /// A page was found to redirect.
@@ -368,7 +404,9 @@ impl Repository {
         let file_bytes = fs::metadata(&self.file).map_err(disk)?.len();
         let index_bytes = self.index.memory_bytes() as u64;
         let syncs = self.syncs.load(Ordering::Relaxed);
-        Ok(Stats { file_bytes, index_bytes, syncs, ..stats })
+        // Segments are merged in the background, between commits too.
+        let segments = self.index.snapshot().segments().len() as u64;
+        Ok(Stats { file_bytes, index_bytes, syncs, segments, ..stats })
     }
 
     pub(crate) fn view(&self) -> Arc<View> {
@@ -489,6 +527,7 @@ fn take_view(
     settings: &Settings,
     counters: Counters,
 ) -> Outcome<View> {
-    let tables = db.begin_read()?;
-    Ok(View { tables, index: index.snapshot(), settings: settings.clone(), counters })
+    let transaction = db.begin_read()?;
+    let tables = OpenTables::of(&transaction)?;
+    Ok(View { transaction, tables, index: index.snapshot(), settings: settings.clone(), counters })
 }

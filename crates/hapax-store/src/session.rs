@@ -158,6 +158,7 @@ macro_rules! world {
             index: $session.index.snapshot(),
             policy: $session.policy,
             recent: $session.recent.as_ref(),
+            memory: None,
         }
     };
 }

@@ -8,9 +8,11 @@
 use crate::codec::{self, ChangeBytes, GroupBytes, PlaceBytes};
 use crate::error::{Fault, Outcome};
 use crate::tables::{Counters, pair, pairs_of};
+use crate::view::OpenTables;
 use hapax::group::live::state::Visit;
 use hapax::group::live::{Change, GroupId, GroupRecord, GroupState, PageId, PageRecord};
-use redb::{ReadOnlyTable, ReadableTable, Table};
+use redb::{ReadableTable, Table};
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 /// In a transaction that writes.
@@ -54,11 +56,16 @@ impl WriteState<'_> {
 }
 
 /// In a snapshot.
-pub(crate) struct ReadState {
-    pub(crate) places: ReadOnlyTable<u32, &'static PlaceBytes>,
-    pub(crate) groups: ReadOnlyTable<u32, &'static GroupBytes>,
-    pub(crate) members: ReadOnlyTable<u64, ()>,
-    pub(crate) sources: ReadOnlyTable<u64, ()>,
+pub(crate) struct ReadState<'v> {
+    pub(crate) tables: &'v OpenTables,
+    /// Matches are mostly of one group.
+    last: Cell<Option<(GroupId, GroupRecord)>>,
+}
+
+impl<'v> ReadState<'v> {
+    pub(crate) const fn new(tables: &'v OpenTables) -> Self {
+        Self { tables, last: Cell::new(None) }
+    }
 }
 
 fn place(
@@ -202,11 +209,11 @@ fn refused<T>() -> Outcome<T> {
     Err(Fault::Damaged("a question wanted to write".into()))
 }
 
-impl GroupState for ReadState {
+impl GroupState for ReadState<'_> {
     type Error = Fault;
 
     fn page(&self, page: PageId) -> Outcome<Option<PageRecord>> {
-        place(&self.places, page)
+        place(&self.tables.places, page)
     }
 
     fn put_page(&mut self, _: PageId, _: Option<PageRecord>) -> Outcome<()> {
@@ -214,7 +221,14 @@ impl GroupState for ReadState {
     }
 
     fn group(&self, number: GroupId) -> Outcome<Option<GroupRecord>> {
-        group(&self.groups, number)
+        if let Some((last, record)) = self.last.get()
+            && last == number
+        {
+            return Ok(Some(record));
+        }
+        let record = group(&self.tables.groups, number)?;
+        self.last.set(record.map(|record| (number, record)));
+        Ok(record)
     }
 
     fn put_group(&mut self, _: GroupId, _: Option<GroupRecord>) -> Outcome<()> {
@@ -226,15 +240,15 @@ impl GroupState for ReadState {
     }
 
     fn members(&self, group: GroupId, visit: Visit<'_, PageId>) -> Outcome<()> {
-        visit_pairs(&self.members, group.0, visit)
+        visit_pairs(&self.tables.members, group.0, visit)
     }
 
     fn sources(&self, page: PageId, visit: Visit<'_, PageId>) -> Outcome<()> {
-        visit_pairs(&self.sources, page.0, visit)
+        visit_pairs(&self.tables.sources, page.0, visit)
     }
 
     fn groups(&self, visit: Visit<'_, GroupId>) -> Outcome<()> {
-        visit_groups(&self.groups, visit)
+        visit_groups(&self.tables.groups, visit)
     }
 
     fn append(&mut self, _: Change) -> Outcome<()> {

@@ -1,16 +1,19 @@
 //! Reading: everything as of the last commit.
 //!
 //! A view holds a read transaction of the store and a snapshot of the index taken right after
-//! the same commit, so the two agree. The repository keeps one and replaces it at every commit.
+//! the same commit, so the two agree. The repository keeps one and replaces it at every commit,
+//! before the commit is acknowledged: whoever asks after an answer sees what was answered.
+//!
+//! Its tables are opened once, when it is made: opening one costs as much as two lookups in it.
 
-use crate::codec;
+use crate::codec::{self, ChangeBytes, GroupBytes, PlaceBytes};
 use crate::error::{Outcome, of_groups};
 use crate::page::{Observation, PageInfo};
 use crate::session::Decision;
 use crate::settings::Settings;
 use crate::state::ReadState;
 use crate::tables::{self, Counters};
-use crate::world::{Pages, Policy, name, page_data};
+use crate::world::{Memory, Pages, Policy, name, page_data};
 use hapax::group::live::{
     Change, GroupId, GroupRecord, GroupState, Kind, LiveGroups, PageId, Tier, Verdict,
 };
@@ -65,32 +68,58 @@ pub struct Stats {
     pub file_bytes: u64,
     /// Times the file was synced since it was opened.
     pub syncs: u64,
+    /// Parts of the index, of which every search looks into each.
+    pub segments: u64,
 }
 
 /// The pages of a snapshot.
 pub(crate) type ReadPages<'a> =
     Pages<'a, ReadOnlyTable<u32, &'static [u8]>, ReadOnlyTable<u32, &'static str>>;
 
+/// The tables that questions are asked of, as of one commit.
+pub(crate) struct OpenTables {
+    pub(crate) pages: ReadOnlyTable<u32, &'static [u8]>,
+    pub(crate) urls: ReadOnlyTable<&'static str, u32>,
+    pub(crate) names: ReadOnlyTable<u32, &'static str>,
+    pub(crate) former: ReadOnlyTable<u32, (u64, &'static str)>,
+    pub(crate) places: ReadOnlyTable<u32, &'static PlaceBytes>,
+    pub(crate) groups: ReadOnlyTable<u32, &'static GroupBytes>,
+    pub(crate) members: ReadOnlyTable<u64, ()>,
+    pub(crate) sources: ReadOnlyTable<u64, ()>,
+    pub(crate) events: ReadOnlyTable<u64, &'static ChangeBytes>,
+}
+
+impl OpenTables {
+    pub(crate) fn of(transaction: &ReadTransaction) -> Outcome<Self> {
+        Ok(Self {
+            pages: transaction.open_table(tables::PAGES)?,
+            urls: transaction.open_table(tables::URLS)?,
+            names: transaction.open_table(tables::NAMES)?,
+            former: transaction.open_table(tables::FORMER)?,
+            places: transaction.open_table(tables::PLACES)?,
+            groups: transaction.open_table(tables::GROUPS)?,
+            members: transaction.open_table(tables::MEMBERS)?,
+            sources: transaction.open_table(tables::SOURCES)?,
+            events: transaction.open_table(tables::EVENTS)?,
+        })
+    }
+}
+
 pub(crate) struct View {
-    pub(crate) tables: ReadTransaction,
+    pub(crate) transaction: ReadTransaction,
+    pub(crate) tables: OpenTables,
     pub(crate) index: Snapshot,
     pub(crate) settings: Settings,
     pub(crate) counters: Counters,
 }
 
 impl View {
-    pub(crate) fn groups(&self) -> Outcome<LiveGroups<ReadState>> {
+    pub(crate) fn groups(&self) -> LiveGroups<ReadState<'_>> {
         self.groups_under(&self.settings.rules)
     }
 
-    pub(crate) fn groups_under(&self, rules: &Rules) -> Outcome<LiveGroups<ReadState>> {
-        let state = ReadState {
-            places: self.tables.open_table(tables::PLACES)?,
-            groups: self.tables.open_table(tables::GROUPS)?,
-            members: self.tables.open_table(tables::MEMBERS)?,
-            sources: self.tables.open_table(tables::SOURCES)?,
-        };
-        Ok(LiveGroups::new(state, rules.clone(), self.settings.groups))
+    pub(crate) fn groups_under(&self, rules: &Rules) -> LiveGroups<ReadState<'_>> {
+        LiveGroups::new(ReadState::new(&self.tables), rules.clone(), self.settings.groups)
     }
 
     /// Calls `question` with the pages behind the groups, and their addresses.
@@ -98,22 +127,27 @@ impl View {
         &self,
         question: impl FnOnce(&ReadPages<'_>, &ReadOnlyTable<u32, &'static str>) -> Outcome<T>,
     ) -> Outcome<T> {
-        let pages = self.tables.open_table(tables::PAGES)?;
-        let names = self.tables.open_table(tables::NAMES)?;
+        question(&self.world(), &self.tables.names)
+    }
+
+    /// The pages behind the groups.
+    pub(crate) fn world(&self) -> ReadPages<'_> {
+        let OpenTables { pages, names, .. } = &self.tables;
         let (index, policy) = (self.index.clone(), Policy::of(&self.settings));
-        let world = Pages { pages: &pages, names: &names, index, policy, recent: None };
-        question(&world, &names)
+        Pages { pages, names, index, policy, recent: None, memory: None }
     }
 
     pub(crate) fn id(&self, url: &str) -> Outcome<Option<PageId>> {
-        let urls = self.tables.open_table(tables::URLS)?;
-        Ok(urls.get(url)?.map(|row| PageId(row.value())))
+        Ok(self.tables.urls.get(url)?.map(|row| PageId(row.value())))
     }
 
-    /// What would be said of a page that is not recorded, or not like this.
-    pub(crate) fn check(&self, seen: &Observation) -> Outcome<Decision> {
-        let pages = self.tables.open_table(tables::PAGES)?;
-        let names = self.tables.open_table(tables::NAMES)?;
+    /// What would be said of a page that is not recorded, or not like this; and the addresses of
+    /// the nearest `named` of its matches.
+    pub(crate) fn check(
+        &self,
+        seen: &Observation,
+        named: usize,
+    ) -> Outcome<(Decision, Vec<String>)> {
         let Some(contents) = &seen.contents else {
             let verdict = Verdict {
                 kind: Kind::Empty,
@@ -125,16 +159,15 @@ impl View {
                 reason: None,
                 tier: Tier::None,
             };
-            return Ok(Decision { page: None, verdict, winner_url: None });
+            return Ok((Decision { page: None, verdict, winner_url: None }, Vec::new()));
         };
         let known = self.id(&seen.url)?;
         let score = match known {
-            Some(page) => page_data(&pages, page)?.score,
+            Some(page) => page_data(&self.tables.pages, page)?.score,
             None => None,
         };
-        let policy = Policy::of(&self.settings);
-        let world =
-            Pages { pages: &pages, names: &names, index: self.index.clone(), policy, recent: None };
+        let memory = Memory::default();
+        let world = Pages { memory: Some(&memory), ..self.world() };
         let scope = ScopeFacts { url: &seen.url, language: &seen.language, field: &seen.field };
         let scope = self.settings.scope.key(&scope);
         let limit = self.settings.groups.max_matches;
@@ -148,15 +181,17 @@ impl View {
             canonical: seen.canonical.as_deref().map(Cow::Borrowed),
             named_canonical: seen.named_canonical,
         };
-        let verdict = self.groups()?.check(&world, &facts, found).map_err(of_groups)?;
-        let winner_url = verdict.winner.map(|winner| name(&names, winner)).transpose()?;
-        Ok(Decision { page: known, verdict, winner_url })
+        let verdict = self.groups().check(&world, &facts, found).map_err(of_groups)?;
+        let winner_url = verdict.winner.map(|winner| world.name(winner)).transpose()?;
+        let named = verdict.matches.iter().take(named).map(|near| world.name(near.page));
+        let named = named.collect::<Outcome<_>>()?;
+        Ok((Decision { page: known, verdict, winner_url }, named))
     }
 
     pub(crate) fn page(&self, url: &str) -> Outcome<Option<PageInfo>> {
         let Some(id) = self.id(url)? else { return Ok(None) };
-        let data = page_data(&self.tables.open_table(tables::PAGES)?, id)?;
-        let Some(place) = self.groups()?.state().page(id)? else { return Ok(None) };
+        let data = page_data(&self.tables.pages, id)?;
+        let Some(place) = self.groups().state().page(id)? else { return Ok(None) };
         Ok(Some(PageInfo {
             url: url.to_owned(),
             id,
@@ -173,14 +208,14 @@ impl View {
 
     pub(crate) fn group(&self, url: &str) -> Outcome<Option<GroupInfo>> {
         let Some(id) = self.id(url)? else { return Ok(None) };
-        let groups = self.groups()?;
+        let groups = self.groups();
         let Some((group, _)) = groups.place(id).map_err(of_groups)? else { return Ok(None) };
         let Some(record) = groups.state().group(group)? else { return Ok(None) };
-        let names = self.tables.open_table(tables::NAMES)?;
+        let names = &self.tables.names;
         let pages = groups.pages(group).map_err(of_groups)?;
         let pages: Outcome<Vec<_>> =
-            pages.into_iter().map(|page| Ok((page, name(&names, page)?))).collect();
-        let winner_url = name(&names, record.winner)?;
+            pages.into_iter().map(|page| Ok((page, name(names, page)?))).collect();
+        let winner_url = name(names, record.winner)?;
         Ok(Some(GroupInfo { id: group, record, winner_url, pages: pages? }))
     }
 
@@ -191,26 +226,32 @@ impl View {
     /// Bytes of file and syncs are the repository's to fill in.
     pub(crate) fn stats(&self) -> Outcome<Stats> {
         Ok(Stats {
-            pages: self.tables.open_table(tables::NAMES)?.len()?,
+            pages: self.tables.names.len()?,
             with_content: self.index.len() as u64,
-            groups: self.tables.open_table(tables::GROUPS)?.len()?,
+            groups: self.tables.groups.len()?,
             last_event: self.counters.last_event,
             commits: self.counters.commits,
             index_bytes: self.index.memory_bytes() as u64,
             file_bytes: 0,
             syncs: 0,
+            segments: self.index.segments().len() as u64,
         })
     }
 }
 
-pub(crate) fn events_of(
-    tables: &ReadTransaction,
-    after: u64,
-    limit: usize,
-) -> Outcome<Vec<EventInfo>> {
-    let events = tables.open_table(tables::EVENTS)?;
-    let names = tables.open_table(tables::NAMES)?;
-    let former = tables.open_table(tables::FORMER)?;
+pub(crate) fn events_of(tables: &OpenTables, after: u64, limit: usize) -> Outcome<Vec<EventInfo>> {
+    let mut found = Vec::new();
+    for row in tables.events.range(after.saturating_add(1)..)?.take(limit) {
+        let (sequence, bytes) = row?;
+        let change = codec::read_change(sequence.value(), bytes.value())?;
+        found.push(event_info(tables, sequence.value(), change)?);
+    }
+    Ok(found)
+}
+
+/// A change, with the addresses of its pages.
+pub(crate) fn event_info(tables: &OpenTables, sequence: u64, change: Change) -> Outcome<EventInfo> {
+    let OpenTables { names, former, .. } = tables;
     let url = |page: Option<PageId>| -> Outcome<Option<String>> {
         let Some(page) = page else { return Ok(None) };
         if let Some(row) = names.get(page.0)? {
@@ -218,22 +259,15 @@ pub(crate) fn events_of(
         }
         Ok(former.get(page.0)?.map(|row| row.value().1.to_owned()))
     };
-    let mut found = Vec::new();
-    for row in events.range(after.saturating_add(1)..)?.take(limit) {
-        let (sequence, bytes) = row?;
-        let sequence = sequence.value();
-        let change = codec::read_change(sequence, bytes.value())?;
-        let (page, other) = match change {
-            Change::Joined { page, .. }
-            | Change::Left { page, .. }
-            | Change::Gone { page }
-            | Change::Returned { page } => (Some(page), None),
-            Change::WinnerChanged { from, to, .. } => (Some(to), Some(from)),
-            Change::Redirected { page, to } => (Some(page), Some(to)),
-            Change::Merged { .. } | Change::Split { .. } => (None, None),
-        };
-        let (url, other_url) = (url(page)?, url(other)?);
-        found.push(EventInfo { sequence, change, url, other_url });
-    }
-    Ok(found)
+    let (page, other) = match change {
+        Change::Joined { page, .. }
+        | Change::Left { page, .. }
+        | Change::Gone { page }
+        | Change::Returned { page } => (Some(page), None),
+        Change::WinnerChanged { from, to, .. } => (Some(to), Some(from)),
+        Change::Redirected { page, to } => (Some(page), Some(to)),
+        Change::Merged { .. } | Change::Split { .. } => (None, None),
+    };
+    let (url, other_url) = (url(page)?, url(other)?);
+    Ok(EventInfo { sequence, change, url, other_url })
 }

@@ -16,6 +16,7 @@ use hapax::index::live::Snapshot;
 use hapax::index::{HammingIndex, Query};
 use redb::ReadableTable;
 use std::borrow::Cow;
+use std::cell::RefCell;
 
 /// How many candidates of the index are compared for each match that is wanted.
 const CANDIDATES_PER_MATCH: usize = 4;
@@ -52,6 +53,27 @@ impl Policy {
     }
 }
 
+/// How many pages of a question are remembered.
+const REMEMBERED: usize = 16;
+
+/// What a question has read: whoever matches is mostly asked for again as the winner.
+#[derive(Default)]
+pub(crate) struct Memory {
+    pages: RefCell<Vec<(PageId, PageData)>>,
+    names: RefCell<Vec<(PageId, String)>>,
+}
+
+fn remember<T>(list: &RefCell<Vec<(PageId, T)>>, page: PageId, what: impl FnOnce() -> T) {
+    let mut list = list.borrow_mut();
+    if list.len() < REMEMBERED {
+        list.push((page, what()));
+    }
+}
+
+fn recall<T: Clone>(list: &RefCell<Vec<(PageId, T)>>, page: PageId) -> Option<T> {
+    list.borrow().iter().find(|(known, _)| *known == page).map(|(_, what)| what.clone())
+}
+
 /// Pages and their index at one moment.
 pub(crate) struct Pages<'a, P, N> {
     pub(crate) pages: &'a P,
@@ -60,6 +82,8 @@ pub(crate) struct Pages<'a, P, N> {
     pub(crate) policy: Policy,
     /// A page whose record need not be read.
     pub(crate) recent: Option<&'a (PageId, PageData)>,
+    /// What need not be read twice, where nothing changes meanwhile.
+    pub(crate) memory: Option<&'a Memory>,
 }
 
 pub(crate) fn page_data(
@@ -98,9 +122,24 @@ where
 {
     fn data(&self, page: PageId) -> Outcome<Cow<'_, PageData>> {
         match self.recent {
-            Some((recent, data)) if *recent == page => Ok(Cow::Borrowed(data)),
-            _ => page_data(self.pages, page).map(Cow::Owned),
+            Some((recent, data)) if *recent == page => return Ok(Cow::Borrowed(data)),
+            Some(_) | None => {}
         }
+        if let Some(known) = self.memory.and_then(|memory| recall(&memory.pages, page)) {
+            return Ok(Cow::Owned(known));
+        }
+        page_data(self.pages, page).map(Cow::Owned)
+    }
+
+    /// The page's address.
+    pub(crate) fn name(&self, page: PageId) -> Outcome<String> {
+        let Some(memory) = self.memory else { return name(self.names, page) };
+        if let Some(known) = recall(&memory.names, page) {
+            return Ok(known);
+        }
+        let read = name(self.names, page)?;
+        remember(&memory.names, page, || read.clone());
+        Ok(read)
     }
 
     /// The page's record, unless it is missing or damaged.
@@ -142,6 +181,9 @@ where
             let likeness = self.policy.compare((content, contents), (&data.content, its));
             if likeness.matches() && data.scope == scope {
                 near.push(Near { page, likeness });
+                if let Some(memory) = self.memory {
+                    remember(&memory.pages, page, || data);
+                }
                 if near.len() == limit {
                     break;
                 }
@@ -161,7 +203,7 @@ where
     fn facts(&self, page: PageId) -> Outcome<PageFacts<'_>> {
         let data = self.data(page)?;
         Ok(PageFacts {
-            url: Cow::Owned(name(self.names, page)?),
+            url: Cow::Owned(self.name(page)?),
             // Addresses are unique; a number would tell who came first.
             id: 0,
             score: data.score,

@@ -8,13 +8,15 @@ use hapax::group::live::{GroupId, GroupRecord, Kind, PageRecord, Tier};
 use hapax_corpus::Timestamp;
 use hapax_store::{Decision, EventInfo, PageInfo};
 use serde::Serialize;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 /// How a page stands.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct VerdictAnswer {
     pub(crate) url: String,
     /// `new`, `exact`, `near`, `related`, `redirect`, `cycle`, `empty`, `awaited`.
-    pub(crate) kind: &'static str,
+    pub(crate) kind: Cow<'static, str>,
     pub(crate) is_winner: bool,
     /// May it go, because the winner stands for it?
     pub(crate) removable: bool,
@@ -25,7 +27,7 @@ pub(crate) struct VerdictAnswer {
     /// To the winner; for a winner, to the page most like it.
     pub(crate) distance: Option<u8>,
     pub(crate) percent: Option<f64>,
-    pub(crate) rule: Option<&'static str>,
+    pub(crate) rule: Option<Cow<'static, str>>,
     pub(crate) reason: Option<String>,
     /// 1 when it stayed with its group, 2 when the index was searched, null when nothing was.
     pub(crate) tier: Option<u8>,
@@ -37,14 +39,14 @@ impl VerdictAnswer {
         let likeness = verdict.likeness;
         Self {
             url,
-            kind: kind(verdict.kind),
+            kind: kind(verdict.kind).into(),
             is_winner: verdict.is_winner,
             removable: verdict.removable(),
             winner: decision.winner_url.clone(),
             group: verdict.group.map(|group| group.0),
             distance: likeness.map(|likeness| likeness.distance),
             percent: likeness.map(|likeness| percent(likeness.similarity)),
-            rule: verdict.reason.as_ref().map(|reason| reason.rule),
+            rule: verdict.reason.as_ref().map(|reason| reason.rule.into()),
             reason: verdict.reason.as_ref().map(|reason| reason.text.clone()),
             tier: match verdict.tier {
                 Tier::None => None,
@@ -65,7 +67,7 @@ impl VerdictAnswer {
         {
             line.push_str(&format!(" ({percent:.0} %, {distance} bits)"));
         }
-        if let (Some(rule), Some(reason)) = (self.rule, &self.reason)
+        if let (Some(rule), Some(reason)) = (&self.rule, &self.reason)
             && !self.is_winner
         {
             line.push_str(&format!("; {rule}: {}", harmless(reason)));
@@ -74,7 +76,7 @@ impl VerdictAnswer {
     }
 
     pub(crate) fn standing(&self) -> &'static str {
-        match (self.kind, self.is_winner) {
+        match (&*self.kind, self.is_winner) {
             ("new", _) => "new",
             ("exact", false) => "exact duplicate of",
             ("near", false) => "near duplicate of",
@@ -192,7 +194,7 @@ pub(crate) struct GroupPages {
 pub(crate) struct EventAnswer {
     pub(crate) sequence: u64,
     /// `joined`, `left`, `merged`, `split`, `winner`, `gone`, `redirected`, `returned`.
-    pub(crate) event: &'static str,
+    pub(crate) event: Cow<'static, str>,
     /// The page it is about, or the new winner; null once no event remembers its address.
     pub(crate) url: Option<String>,
     /// The page redirected to, or the former winner.
@@ -200,7 +202,7 @@ pub(crate) struct EventAnswer {
     pub(crate) other: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) group: Option<u32>,
-    /// Where a merged or split group's pages are now.
+    /// Of a merge, `group` ended; where the pages of a merged or split group are now.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) into: Option<u32>,
 }
@@ -210,7 +212,7 @@ impl EventAnswer {
         let (group, into) = info.change.groups();
         Self {
             sequence: info.sequence,
-            event: info.change.name(),
+            event: info.change.name().into(),
             url: info.url.clone(),
             other: info.other_url.clone(),
             group: group.map(|group| group.0),
@@ -226,7 +228,7 @@ impl EventAnswer {
         let number = |group: Option<u32>| group.map_or_else(String::new, |group| group.to_string());
         let (url, other) = (or_unknown(&self.url), or_unknown(&self.other));
         let (group, into) = (number(self.group), number(self.into));
-        let what = match self.event {
+        let what = match &*self.event {
             "joined" => format!("{url} joined group {group}"),
             "left" => format!("{url} left group {group}"),
             "merged" => format!("group {group} is now part of group {into}"),
@@ -238,6 +240,27 @@ impl EventAnswer {
         };
         format!("{:>6}  {what}", self.sequence)
     }
+}
+
+/// What a repository is, and how much is in it.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Description {
+    pub(crate) recipe: String,
+    pub(crate) within: u32,
+    pub(crate) min_similarity: f64,
+    pub(crate) rules: String,
+    pub(crate) scope: String,
+    pub(crate) markets: BTreeMap<String, String>,
+    pub(crate) pages: u64,
+    pub(crate) with_content: u64,
+    pub(crate) groups: u64,
+    pub(crate) last_event: u64,
+    pub(crate) commits: u64,
+    pub(crate) file_bytes: u64,
+    pub(crate) index_bytes: u64,
+    /// Where the index is from, for people.
+    #[serde(skip)]
+    pub(crate) index_origin: &'static str,
 }
 
 /// A kind in one word.

@@ -3,11 +3,14 @@
 //! It is open, and nobody else's, as long as this value lives; events are read without opening all
 //! of it. Errors name the folder or file and what a user of this program can do about it.
 
-use super::answers::{EventAnswer, GroupAnswer, GroupPages, PageAnswer, VerdictAnswer};
-use super::{Done, Events, Pages};
+use super::answers::{
+    Description, EventAnswer, GroupAnswer, GroupPages, PageAnswer, VerdictAnswer,
+};
+use super::{Done, Events, Markets, Pages};
 use crate::failure::Failure;
-use hapax::group::Rules;
+use hapax::fingerprint::RecipeId;
 use hapax::group::live::GroupId;
+use hapax::group::{Rules, Scope};
 use hapax_store::{
     Action, Effect, IndexOrigin, Market, Observation, Reader, Repository, StoreError, read_events,
 };
@@ -24,11 +27,15 @@ pub(crate) struct Local {
 /// A store's error, with the way out that a user of this program has.
 pub(crate) fn failure(error: StoreError) -> Failure {
     let hint = match &error {
+        StoreError::Missing { file } if file.parent().is_some_and(Path::is_file) => {
+            "; a repository is a folder, and this is a file"
+        }
         StoreError::Missing { .. } => "; `hapax page add STORE --create` makes one",
         StoreError::InUse { .. } => " (`hapax export STORE --snapshot DIR` makes one)",
         _ => "",
     };
-    let text = format!("{:#}{hint}", anyhow::Error::new(error));
+    // Its text has the cause already.
+    let text = format!("{error}{hint}");
     Failure::Run(anyhow::anyhow!(crate::readable::harmless(&text).into_owned()))
 }
 
@@ -138,11 +145,44 @@ impl Pages for Local {
         self.store.set_market(name, rules).map_err(failure)
     }
 
-    fn rules(&self) -> (String, Vec<(String, String)>) {
+    fn rules(&self) -> Result<(String, Markets), Failure> {
         let settings = self.store.settings();
         let markets = settings.markets.into_iter();
         let markets = markets.map(|(name, rules)| (name, rules.to_string())).collect();
-        (settings.rules.to_string(), markets)
+        Ok((settings.rules.to_string(), markets))
+    }
+
+    fn recipe(&self) -> Result<RecipeId, Failure> {
+        Ok(self.store.settings().recipe)
+    }
+
+    fn scope(&self) -> Result<Scope, Failure> {
+        Ok(self.store.settings().scope)
+    }
+
+    fn describe(&self) -> Result<Description, Failure> {
+        let stats = self.store.stats().map_err(failure)?;
+        let settings = self.store.settings();
+        let (rules, markets) = self.rules()?;
+        Ok(Description {
+            recipe: settings.recipe.to_string(),
+            within: settings.within.bits(),
+            min_similarity: settings.min_similarity,
+            rules,
+            scope: settings.scope.to_string(),
+            markets,
+            pages: stats.pages,
+            with_content: stats.with_content,
+            groups: stats.groups,
+            last_event: stats.last_event,
+            commits: stats.commits,
+            file_bytes: stats.file_bytes,
+            index_bytes: stats.index_bytes,
+            index_origin: match self.store.index_origin() {
+                IndexOrigin::File | IndexOrigin::New => "from its file",
+                IndexOrigin::Rebuilt { .. } => "built from the records",
+            },
+        })
     }
 }
 

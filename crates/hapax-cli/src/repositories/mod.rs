@@ -1,25 +1,66 @@
 //! A repository as the commands see it, wherever it is.
 //!
-//! [`Pages`] is everything that can be asked of one. [`local`] answers from a folder; a service
-//! that keeps a repository open can answer the same questions, and no command would know.
-//! [`answers`] are the forms in which it answers, for programs and for people.
+//! [`Pages`] is everything that can be asked of one. [`local`] answers from a folder, [`remote`] asks
+//! a service that keeps a repository open; no command knows the difference. [`answers`] are the
+//! forms in which both answer, for programs and for people.
+//!
+//! A store is a folder or the address of a service. `--server URL` says the same as the address in
+//! place of STORE ([`server_first`]).
 
 pub(crate) mod answers;
 pub(crate) mod local;
+pub(crate) mod remote;
 
 use crate::failure::Failure;
-use answers::{EventAnswer, GroupAnswer, GroupPages, PageAnswer, VerdictAnswer};
+use answers::{Description, EventAnswer, GroupAnswer, GroupPages, PageAnswer, VerdictAnswer};
 use clap::Args;
-use hapax::group::Rules;
+use hapax::fingerprint::RecipeId;
+use hapax::group::{Rules, Scope};
 use hapax_store::{Action, Observation};
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 /// Which repository.
 #[derive(Args, Debug)]
 pub(crate) struct StoreArguments {
-    /// The repository: its folder
+    /// The repository: its folder, or the address of a service
     #[arg(value_name = "STORE")]
     pub(crate) store: PathBuf,
+
+    /// A service that has the repository, such as http://127.0.0.1:8017; leave out STORE then
+    // Taken out before clap looks, see `server_first`.
+    #[arg(long, value_name = "URL")]
+    server: Option<String>,
+
+    /// What the service knows you by [default: $HAPAX_TOKEN]
+    #[arg(long, value_name = "TOKEN")]
+    pub(crate) token: Option<String>,
+}
+
+/// Puts the address of `--server URL` where STORE stands: behind the words of the command.
+pub(crate) fn server_first(typed: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+    let mut typed: Vec<OsString> = typed.into_iter().collect();
+    let word = |place: usize| typed.get(place).and_then(|word| word.to_str());
+    let store = match (word(1), word(2)) {
+        (Some("page"), Some("fetch")) => return typed,
+        (Some("page" | "group"), Some(_)) => 3,
+        (Some("events" | "inspect" | "export"), _) => 2,
+        _ => return typed,
+    };
+    let end = typed.iter().position(|word| word == "--").unwrap_or(typed.len());
+    for place in store..end {
+        let Some(word) = typed[place].to_str() else { continue };
+        let server = match word.strip_prefix("--server=") {
+            Some(server) => OsString::from(server),
+            None if word == "--server" && place + 1 < end => typed.remove(place + 1),
+            None => continue,
+        };
+        typed.remove(place);
+        typed.insert(store, server);
+        break;
+    }
+    typed
 }
 
 impl StoreArguments {
@@ -29,9 +70,48 @@ impl StoreArguments {
     ///
     /// There is none, or it is in use, damaged or of another version.
     pub(crate) fn open(&self) -> Result<Box<dyn Pages>, Failure> {
-        Ok(Box::new(local::Local::open(&self.store)?))
+        match self.address() {
+            Some(server) => Ok(Box::new(remote::Remote::open(server, self.token.as_deref())?)),
+            None => Ok(Box::new(local::Local::open(&self.store)?)),
+        }
+    }
+
+    /// Where its changes can be read.
+    ///
+    /// # Errors
+    ///
+    /// The service cannot be asked.
+    pub(crate) fn events(&self) -> Result<Box<dyn Events>, Failure> {
+        match self.address() {
+            Some(server) => Ok(Box::new(remote::Remote::open(server, self.token.as_deref())?)),
+            None => Ok(Box::new(local::LocalEvents(self.store.clone()))),
+        }
+    }
+
+    /// The folder, for what a service cannot do.
+    ///
+    /// # Errors
+    ///
+    /// It is a service.
+    pub(crate) fn folder(&self, what: &str) -> Result<&Path, Failure> {
+        match self.address() {
+            None => Ok(&self.store),
+            Some(server) => Err(Failure::Arguments(format!(
+                "{what} works on a folder, not on the service at {server}: stop the service, or give \
+                 the folder of a snapshot"
+            ))),
+        }
+    }
+
+    /// The address, if it is a service.
+    pub(crate) fn address(&self) -> Option<&str> {
+        let text = self.store.to_str()?;
+        (text.starts_with("http://") || text.starts_with("https://")).then_some(text)
     }
 }
+
+/// Markets and their rules.
+pub(crate) type Markets = BTreeMap<String, String>;
 
 /// What an [`Action`] led to.
 pub(crate) enum Done {
@@ -42,9 +122,10 @@ pub(crate) enum Done {
 }
 
 /// What can be asked of a repository. Every method fails when the repository cannot be read or
-/// written; then nothing has happened.
+/// written; then nothing has happened, but where a method says so.
 pub(crate) trait Pages {
-    /// Things that happened to pages, in this order, all or none; answered when they are durable.
+    /// Things that happened to pages, in this order; answered when they are durable. In a folder
+    /// all happen or none; a service that fails in between has done the first of them.
     fn apply(&mut self, actions: Vec<Action>) -> Result<Vec<Done>, Failure>;
 
     /// What would be said of a page. Nothing changes.
@@ -77,7 +158,16 @@ pub(crate) trait Pages {
     fn set_market(&mut self, name: &str, rules: Option<Rules>) -> Result<(), Failure>;
 
     /// The rules, and the markets with theirs.
-    fn rules(&self) -> (String, Vec<(String, String)>);
+    fn rules(&self) -> Result<(String, Markets), Failure>;
+
+    /// What made its fingerprints.
+    fn recipe(&self) -> Result<RecipeId, Failure>;
+
+    /// Within what pages are compared.
+    fn scope(&self) -> Result<Scope, Failure>;
+
+    /// What it is, and how much is in it.
+    fn describe(&self) -> Result<Description, Failure>;
 }
 
 /// Where changes of a repository can be read.

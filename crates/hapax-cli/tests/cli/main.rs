@@ -11,6 +11,7 @@
 //! - [`serve`]: the service, and fetching.
 //! - [`near`]: an index of fingerprints, built, searched and described.
 //! - [`plan`]: what an index would take.
+//! - [`remote`]: the same commands on a folder and on a service.
 //! - [`repository`]: pages, groups, events and tables of a repository.
 //! - [`folder`]: a temporary folder and the program run in it.
 
@@ -26,6 +27,7 @@ mod match_;
 mod near;
 mod plan;
 mod recipe;
+mod remote;
 mod repository;
 mod serve;
 mod stages;

@@ -293,3 +293,19 @@ fn errors_name_the_store_and_the_way_out() {
         folder.refusal(2, arguments);
     }
 }
+
+#[test]
+fn a_file_in_place_of_a_folder_and_a_store_cut_short_are_told_once_with_a_way_out() {
+    let folder = filled();
+    let error = folder.refusal(1, &["group", "list", "a.html"]);
+    assert!(error.contains("a repository is a folder, and this is a file"), "{error}");
+    assert!(!error.contains("os error"), "{error}");
+    let store = folder.read("seen/pages.redb");
+    folder.write("seen/pages.redb", &store[..store.len() / 3]);
+    for how in ["--check", "--repair"] {
+        let error = folder.refusal(1, &["inspect", "seen", how]);
+        assert!(error.contains("restore a snapshot"), "{error}");
+        assert!(!error.contains("hapax inspect"), "{error}");
+    }
+    assert!(folder.refusal(1, &["inspect", "seen"]).contains("hapax inspect --check"));
+}

@@ -1,10 +1,10 @@
 //! Changes in their order: read, waited for, or followed as a stream.
 //!
 //! Whoever has seen everything up to a number asks for what comes after it, and misses nothing:
-//! events are numbered without a gap.
+//! events are numbered without a gap. A group's history is read the other way, newest first.
 
-use super::{Asked, rows};
-use crate::error::ApiError;
+use super::{Asked, Named, rows};
+use crate::error::{ApiError, Code};
 use crate::gate::body_of;
 use crate::state::Service;
 use crate::wire::{Event, Rows};
@@ -13,6 +13,7 @@ use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::Response;
+use hapax::group::live::GroupId;
 use serde::Deserialize;
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,6 +27,9 @@ const HEARTBEAT: Duration = Duration::from_secs(15);
 /// Events read at once for a stream.
 const AT_ONCE: usize = 200;
 
+/// Changes of whatever group that are looked at for one piece of a group's history.
+const LOOKED_AT: usize = 200_000;
+
 /// Which events.
 #[derive(Debug, Deserialize)]
 pub struct EventParameters {
@@ -34,6 +38,33 @@ pub struct EventParameters {
     limit: Option<usize>,
     #[serde(default)]
     wait: u64,
+}
+
+/// Which part of a group's history.
+#[derive(Debug, Deserialize)]
+pub struct HistoryParameters {
+    after: Option<u64>,
+    limit: Option<usize>,
+}
+
+/// `GET /v1/groups/{id}/events`: newest first, so the next piece is older.
+pub async fn of_group(
+    State(service): State<Arc<Service>>,
+    Named(id): Named<u32>,
+    Asked(asked): Asked<HistoryParameters>,
+) -> Result<Json<Rows<Event>>, ApiError> {
+    let limit = rows(&service, asked.limit)?;
+    let work = move |service: &Service| {
+        let (store, group) = (&service.repository, GroupId(id));
+        let found = store.group_history(group, asked.after, limit, LOOKED_AT)?;
+        let nothing = found.events.is_empty() && found.before.is_none() && asked.after.is_none();
+        if nothing && store.group_numbered(group)?.is_none() {
+            return Err(ApiError::new(Code::NotFound, "there is no group of this number"));
+        }
+        let rows = found.events.into_iter().map(Event::from).collect();
+        Ok(Rows { rows, next: found.before.map(|before| before.to_string()) })
+    };
+    service.work(work).await.map(Json)
 }
 
 async fn read(service: &Arc<Service>, after: u64, limit: usize) -> Result<Vec<Event>, ApiError> {

@@ -24,6 +24,10 @@ pub struct ListParameters {
     search: Option<String>,
     after: Option<String>,
     limit: Option<usize>,
+    /// With `sort=number`, only groups with at least so many members.
+    least: Option<u32>,
+    /// With `sort=number`, the winners under the rules of this market.
+    market: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -45,7 +49,7 @@ pub async fn list(
         match asked.search.as_deref().map(str::trim) {
             Some(text) if !text.is_empty() => search(service, text, after, limit),
             Some(_) | None if asked.sort == Sort::Largest => largest(service, after, limit),
-            Some(_) | None => by_number(service, after, limit),
+            Some(_) | None => by_number(service, &asked, limit),
         }
     };
     service.work(work).await.map(Json)
@@ -57,12 +61,15 @@ fn bad_cursor() -> ApiError {
 
 fn by_number(
     service: &Service,
-    after: Option<&str>,
+    asked: &ListParameters,
     limit: usize,
 ) -> Result<Rows<Group>, ApiError> {
+    let after = asked.after.as_deref();
     let after =
         after.map(|after| after.parse().map(GroupId).map_err(|_| bad_cursor())).transpose()?;
-    let found = service.repository.groups_after(after, limit)?;
+    let reader = service.repository.reader();
+    let market = service.market(&reader, asked.market.as_deref())?;
+    let found = reader.groups(after, limit, asked.least.unwrap_or(1), market.as_deref())?;
     let next = (found.len() == limit).then(|| found.last().map(|group| group.id.to_string()));
     Ok(Rows { rows: found.into_iter().map(Group::from).collect(), next: next.flatten() })
 }

@@ -6,7 +6,8 @@
 //! # Reading order
 //!
 //! [`pages`] and [`batch`] judge, [`fetching`] fetches and judges, [`groups`] and [`events`] tell
-//! what is known, [`compare`] shows two pages, [`operate`] is for who runs the service, [`web`]
+//! what is known, [`standing`] how pages stand in their groups and [`rules`] who wins them,
+//! [`compare`] shows two pages, [`operate`] is for who runs the service, [`web`]
 //! is the page.
 
 pub mod batch;
@@ -16,6 +17,8 @@ pub mod fetching;
 pub mod groups;
 pub mod operate;
 pub mod pages;
+pub mod rules;
+pub mod standing;
 pub mod web;
 
 use crate::access::Scope;
@@ -27,7 +30,9 @@ use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
+use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, delete, get, post, put};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::error::Error;
 use std::sync::Arc;
@@ -45,7 +50,8 @@ fn routes() -> Vec<(&'static str, &'static str, Scope, Pace, Handler)> {
         ("POST", "/v1/pages", Write, Plain, post(pages::observe)),
         ("GET", "/v1/pages", Read, Plain, get(pages::list)),
         ("POST", "/v1/pages/batch", Write, Stream, post(batch::batch)),
-        ("GET", "/v1/pages/{url}", Read, Plain, get(pages::page)),
+        ("GET", "/v1/pages/{url}", Read, Plain, get(standing::page)),
+        ("GET", "/v1/pages/{url}/group", Read, Plain, get(standing::group)),
         ("DELETE", "/v1/pages/{url}", Write, Plain, delete(pages::forget)),
         ("PUT", "/v1/pages/{url}/score", Write, Plain, put(pages::score)),
         ("PUT", "/v1/pages/{url}/redirect", Write, Plain, put(pages::redirect)),
@@ -55,6 +61,11 @@ fn routes() -> Vec<(&'static str, &'static str, Scope, Pace, Handler)> {
         ("POST", "/v1/compare", Read, Plain, post(compare::compare)),
         ("GET", "/v1/groups", Read, Plain, get(groups::list)),
         ("GET", "/v1/groups/{id}", Read, Plain, get(groups::group)),
+        ("GET", "/v1/groups/{id}/events", Read, Plain, get(events::of_group)),
+        ("GET", "/v1/rules", Read, Plain, get(rules::rules)),
+        ("PUT", "/v1/rules", Write, Plain, put(rules::set)),
+        ("PUT", "/v1/markets/{name}", Write, Plain, put(rules::set_market)),
+        ("DELETE", "/v1/markets/{name}", Write, Plain, delete(rules::drop_market)),
         ("GET", "/v1/events", Read, Stream, get(events::events)),
         ("GET", "/v1/events/stream", Read, Stream, get(events::stream)),
         ("GET", "/v1/stats", Read, Plain, get(operate::stats)),
@@ -103,6 +114,23 @@ impl<T: DeserializeOwned> FromRequest<Arc<Service>> for Sent<T> {
         must_be(request.headers(), &["application/json"])?;
         let bytes = whole_body(service, request.into_body()).await?;
         read_json(&bytes).map(Self)
+    }
+}
+
+/// Bytes of most verdicts.
+const ANSWER: usize = 1024;
+
+/// A JSON answer that is asked for often: written at once into room enough for most.
+#[derive(Debug)]
+pub struct Answer<T>(pub T);
+
+impl<T: Serialize> IntoResponse for Answer<T> {
+    fn into_response(self) -> Response {
+        let mut body = Vec::with_capacity(ANSWER);
+        match serde_json::to_writer(&mut body, &self.0) {
+            Ok(()) => ([(header::CONTENT_TYPE, "application/json")], body).into_response(),
+            Err(error) => ApiError::internal(error.to_string()).into_response(),
+        }
     }
 }
 

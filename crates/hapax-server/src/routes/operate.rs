@@ -15,6 +15,7 @@ use axum::response::IntoResponse;
 use hapax::fingerprint::Weighting;
 use hapax::page::Extent;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 type Shared = State<Arc<Service>>;
@@ -74,6 +75,7 @@ pub struct Statistics {
     index_bytes: u64,
     file_bytes: u64,
     fsyncs: u64,
+    index_segments: u64,
     uptime_seconds: u64,
     groups_by_doubling: Vec<u64>,
     judged: Judged,
@@ -96,6 +98,7 @@ pub async fn stats(
             index_bytes: stats.index_bytes,
             file_bytes: stats.file_bytes,
             fsyncs: stats.syncs,
+            index_segments: stats.segments,
             uptime_seconds: service.started.elapsed().as_secs(),
             groups_by_doubling: sizes.by_doubling.clone(),
             judged: service.metrics.judged_so_far(),
@@ -113,6 +116,7 @@ pub struct Shown {
     within: u32,
     min_similarity: f64,
     rules: String,
+    markets: BTreeMap<String, String>,
     scope: String,
     repair_share: f64,
     texts_kept: bool,
@@ -162,6 +166,7 @@ pub async fn settings(State(service): Shared) -> Json<Shown> {
         within: settings.within.bits(),
         min_similarity: settings.min_similarity,
         rules: settings.rules.to_string(),
+        markets: settings.markets.iter().map(|(name, r)| (name.clone(), r.to_string())).collect(),
         scope: settings.scope.to_string(),
         repair_share: settings.groups.repair_share,
         texts_kept: service.texts.is_some(),

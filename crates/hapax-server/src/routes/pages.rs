@@ -3,7 +3,7 @@
 //! An answer to a write comes after its commit is on the disk. A check reads the last commit and
 //! leaves no trace. What takes long is done on threads for it, see [`Service::work`].
 
-use super::{Asked, Named, Sent, rows};
+use super::{Answer, Asked, Named, Sent, rows};
 use crate::error::{ApiError, Code};
 use crate::prepare::{self, Prepared, good_address};
 use crate::state::Service;
@@ -60,7 +60,7 @@ pub(super) async fn record(
 pub async fn check(
     State(service): Shared,
     Sent(input): Sent<PageInput>,
-) -> Result<Json<Verdict>, ApiError> {
+) -> Result<Answer<Verdict>, ApiError> {
     let judge = |service: &Service, prepared: Prepared| match prepared.operation {
         Operation::Observe(page) => service.check(*page),
         Operation::Redirect { .. } => {
@@ -70,13 +70,13 @@ pub async fn check(
     if input.imprint.is_some() {
         // A lookup of microseconds in memory that waits for nobody.
         let prepared = prepared(&service, input).await?;
-        return judge(&service, prepared).map(Json);
+        return judge(&service, prepared).map(Answer);
     }
     let work = move |service: &Service| {
         let prepared = service.with_tools(|tools| prepare::prepare(tools, input))?;
         judge(service, prepared)
     };
-    service.work(work).await.map(Json)
+    service.work(work).await.map(Answer)
 }
 
 /// Which pages to list.
@@ -110,22 +110,8 @@ pub async fn list(
     service.work(work).await.map(Json)
 }
 
-fn unknown() -> ApiError {
+pub(super) fn unknown() -> ApiError {
     ApiError::new(Code::NotFound, "no page with this address is known")
-}
-
-/// `GET /v1/pages/{url}`
-pub async fn page(
-    State(service): Shared,
-    Named(url): Named<String>,
-) -> Result<Json<Page>, ApiError> {
-    let work = move |service: &Service| {
-        let store = &service.repository;
-        let info = store.page(&url)?.ok_or_else(unknown)?;
-        let group = store.group_of(info.id)?.map(|group| group.0);
-        Ok(Page::new(info, group))
-    };
-    service.work(work).await.map(Json)
 }
 
 /// `DELETE /v1/pages/{url}`
@@ -146,7 +132,7 @@ pub async fn forget(
 }
 
 /// Runs a call that writes, and tells those who wait for events.
-async fn changing<T: Send + 'static>(
+pub(super) async fn changing<T: Send + 'static>(
     service: &Arc<Service>,
     work: impl FnOnce(&Service) -> Result<T, ApiError> + Send + 'static,
 ) -> Result<T, ApiError> {

@@ -11,7 +11,7 @@ const STYLE: &str = "text/css; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
 /// Name, type, content.
-const FILES: [(&str, &str, &str); 10] = [
+const FILES: [(&str, &str, &str); 11] = [
     ("index.html", HTML, include_str!("../../web/index.html")),
     ("style.css", STYLE, include_str!("../../web/style.css")),
     ("app.js", SCRIPT, include_str!("../../web/app.js")),
@@ -20,6 +20,7 @@ const FILES: [(&str, &str, &str); 10] = [
     ("try.js", SCRIPT, include_str!("../../web/try.js")),
     ("pair.js", SCRIPT, include_str!("../../web/pair.js")),
     ("groups.js", SCRIPT, include_str!("../../web/groups.js")),
+    ("history.js", SCRIPT, include_str!("../../web/history.js")),
     ("overview.js", SCRIPT, include_str!("../../web/overview.js")),
     ("chart.js", SCRIPT, include_str!("../../web/chart.js")),
 ];

@@ -7,6 +7,7 @@
 //! | `batches` | streams of lines |
 //! | `limits` | overload, slow and hostile clients, tokens |
 //! | `hostile` | any input to the parsers of requests |
+//! | `groups` | histories, rules and standings of groups |
 //! | `fetching` | addresses that are fetched and that are not |
 //! | `documented` | the guide's examples and the description of the API |
 
@@ -15,6 +16,7 @@
 mod batches;
 mod documented;
 mod fetching;
+mod groups;
 mod hostile;
 mod limits;
 mod running;

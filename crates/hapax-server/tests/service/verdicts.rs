@@ -178,7 +178,7 @@ fn the_client_speaks_for_the_repository() {
     let rest = client.group(number, first.members_shown.next.as_deref(), 10).unwrap().unwrap();
     assert_eq!(rest.members_shown.rows[0].redirects_to.as_deref(), Some("http://a"));
     assert_eq!(client.group(number + 1, None, 10).unwrap(), None);
-    assert_eq!(client.stats().unwrap()["pages"], 2);
+    assert_eq!(client.stats().unwrap().pages, 2);
     assert_eq!(client.events(0, 1, 0).unwrap().rows[0].sequence, 1);
     let lines =
         (0..2500).map(|n| format!("{{\"url\":\"http://c/{n}\",\"text\":\"{}\"}}\n", text(n, 12)));

@@ -91,7 +91,7 @@ impl Repair {
 pub fn repair_folder(folder: &Path, unreadable: Unreadable) -> Result<Repair, StoreError> {
     let file = folder.join(tables::FILE);
     let disk: Arc<dyn Disk> = Arc::new(RealDisk);
-    let mut db = opening::open_file(&file, &disk, Arc::default())?;
+    let mut db = opening::open_file(&file, &disk, Arc::default(), opening::CACHE_BYTES)?;
     let settings = opening::read_settings(&db, &file)?;
     let sound = guarded(|| Ok(db.check_integrity()?)).map_err(|fault| fault.at(&file))?;
     let mut survey = guarded(|| Survey::of(&db)).map_err(|fault| fault.at(&file))?;

@@ -161,3 +161,31 @@ fn observers_at_the_same_time_agree_on_one_winner_and_share_commits() {
     assert!(store.stats().unwrap().commits <= 200);
     assert_clean(&store);
 }
+
+/// Views keep their tables open: whoever asks after an answer must see what was answered.
+#[test]
+fn every_question_after_an_answer_sees_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = create(folder.path());
+    thread::scope(|scope| {
+        for writer in 0..4u32 {
+            let store = &store;
+            scope.spawn(move || {
+                for n in 0..25 {
+                    let url = format!("http://w{writer}/{n}");
+                    // Contents so far apart match nobody else's.
+                    let decision = store.observe(page(&url, 4 * writer)).unwrap();
+                    let known = store.page(&url).unwrap().unwrap();
+                    assert_eq!(Some(known.id), decision.page);
+                    let copy = page("http://copy", 4 * writer);
+                    let (checked, names) = store.check_named(&copy, 5).unwrap();
+                    assert_eq!((names, checked.winner_url.as_ref()), (vec![url.clone()], None));
+                    assert_eq!(checked.verdict.group, decision.verdict.group);
+                    assert!(store.forget(&url).unwrap());
+                    assert_eq!(store.page(&url).unwrap(), None);
+                    assert!(store.check(&copy).unwrap().verdict.matches.is_empty());
+                }
+            });
+        }
+    });
+}

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::repositories::{Events, StoreArguments, local::LocalEvents};
+use crate::repositories::StoreArguments;
 use clap::Args;
 use std::time::Duration;
 
@@ -15,7 +15,8 @@ const PIECE: usize = 1000;
 #[derive(Args, Debug)]
 #[command(after_help = "\
 With --json each line is an object with sequence, event (joined, left, merged, split, winner, gone,
-redirected, returned), url, and where they apply other, group, into.
+redirected, returned), url, and where they apply other, group, into. Of a merge, group is the one that
+ended and into where its pages are now.
 
 --follow looks again and again and opens the repository only while it looks, so that other commands
 can use it; while one does, it waits.
@@ -23,7 +24,8 @@ can use it; while one does, it waits.
 Examples:
   hapax events seen
   hapax events seen --after 1200 --json
-  hapax events seen --after 1200 --follow")]
+  hapax events seen --after 1200 --follow
+  hapax events --server http://127.0.0.1:8017 --follow")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     store: StoreArguments,
@@ -62,7 +64,7 @@ fn seconds(text: &str) -> Result<f64, String> {
 ///
 /// The repository cannot be read, or is in use and not to be waited for.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let mut events = LocalEvents(arguments.store.store.clone());
+    let mut events = arguments.store.events()?;
     let mut output = Output::open(None)?;
     let (mut after, mut left) = (arguments.after, arguments.limit);
     while left > 0 {
@@ -82,7 +84,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             line.push('\n');
             output.write(line.as_bytes())?;
         }
-        if found.len() == piece {
+        // A service may give fewer at once than were asked for.
+        if !found.is_empty() {
             continue;
         }
         if !arguments.follow {

@@ -79,7 +79,7 @@ enum Kind {
 ///
 /// The repository cannot be read, or results cannot be written.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let store = Local::open(&arguments.store.store)?.store;
+    let store = Local::open(arguments.store.folder("an export")?)?.store;
     if let Some(folder) = &arguments.snapshot {
         store.snapshot(folder).map_err(failure)?;
         if !arguments.quiet {

@@ -21,6 +21,7 @@ group; --market NAME asks for its winners.
 Examples:
   hapax group show seen https://example.org/tea
   hapax group list seen --least 3 --json
+  hapax group list --server http://127.0.0.1:8017
   hapax group rules seen --set \"score, https, shortest-url\"
   hapax group rules seen --market uk --set \"prefer-tld:uk, score\"
   hapax group show seen https://example.org/tea --market uk")]
@@ -198,10 +199,10 @@ fn rules(arguments: &RulesArguments) -> Result<(), Failure> {
         (None, Some(rules)) => store.set_rules(rules.clone())?,
         (Some(_) | None, None) => {}
     }
-    let (rules, markets) = store.rules();
+    let (rules, markets) = store.rules()?;
     let mut output = Output::open(None)?;
     if arguments.json {
-        let answer = RulesAnswer { rules, markets: markets.into_iter().collect() };
+        let answer = RulesAnswer { rules, markets };
         line(&mut output, &json(&answer)?)?;
         return output.finish();
     }
@@ -209,7 +210,7 @@ fn rules(arguments: &RulesArguments) -> Result<(), Failure> {
     if only.is_none() {
         line(&mut output, &format!("rules         {rules}"))?;
     }
-    for (name, rules) in markets.iter().filter(|(name, _)| only.is_none_or(|only| only == name)) {
+    for (name, rules) in markets.iter().filter(|(name, _)| only.is_none_or(|only| only == *name)) {
         line(&mut output, &format!("market {name:<6} {rules}"))?;
     }
     output.finish()

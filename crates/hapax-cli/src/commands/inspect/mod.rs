@@ -7,11 +7,10 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crate::readable::{self, count, counted, harmless};
 use crate::repositories::StoreArguments;
-use crate::repositories::local::{Local, failure};
+use crate::repositories::answers::Description;
+use crate::repositories::local::failure;
 use clap::Args;
-use hapax_store::{
-    IndexOrigin, Integrity, Repair, Settings, Stats, Unreadable, check_folder, repair_folder,
-};
+use hapax_store::{Integrity, Repair, StoreError, Unreadable, check_folder, repair_folder};
 use serde::Serialize;
 
 /// Describe a repository, check it, mend it
@@ -28,6 +27,7 @@ forgotten and the rest is mended.
 
 Examples:
   hapax inspect seen
+  hapax inspect --server http://127.0.0.1:8017
   hapax inspect seen --check
   hapax inspect seen --repair")]
 pub(crate) struct Arguments {
@@ -57,28 +57,37 @@ pub(crate) struct Arguments {
 ///
 /// The repository cannot be opened, or something is wrong with it.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let folder = &arguments.store.store;
     if arguments.repair {
+        let folder = arguments.store.folder("--repair")?;
         let unreadable = match arguments.forget_unreadable {
             true => Unreadable::Forget,
             false => Unreadable::Refuse,
         };
-        let repair = repair_folder(folder, unreadable).map_err(failure)?;
+        let repair = repair_folder(folder, unreadable).map_err(unreadable_store)?;
         tell(arguments, &RepairAnswer::new(&repair), &repair_text(&repair))?;
         return repair_outcome(arguments, &repair);
     }
     if arguments.check {
-        let found = check_folder(folder).map_err(failure)?;
+        let folder = arguments.store.folder("--check")?;
+        let found = check_folder(folder).map_err(unreadable_store)?;
         tell(arguments, &CheckAnswer::new(&found), &check_text(&found))?;
         return sound(arguments, &found);
     }
-    let store = Local::open(folder)?.store;
-    let answer = Description::new(&store.settings(), &store.stats().map_err(failure)?);
-    let origin = match store.index_origin() {
-        IndexOrigin::File | IndexOrigin::New => "from its file",
-        IndexOrigin::Rebuilt { .. } => "built from the records",
-    };
-    tell(arguments, &answer, &answer.text(origin))
+    let answer = arguments.store.open()?.describe()?;
+    tell(arguments, &answer, &description_text(&answer))
+}
+
+/// Other commands advise to run this one; here that leads nowhere.
+fn unreadable_store(error: StoreError) -> Failure {
+    match error {
+        StoreError::Damaged { file, what } => Failure::Run(anyhow::anyhow!(
+            "{} is damaged beyond what can be checked or mended: {}; restore a snapshot, or feed the \
+             pages to a new repository",
+            readable::path(&file),
+            harmless(&what)
+        )),
+        other => failure(other),
+    }
 }
 
 fn tell(arguments: &Arguments, answer: &impl Serialize, text: &str) -> Result<(), Failure> {
@@ -200,62 +209,24 @@ fn repair_text(repair: &Repair) -> String {
     text
 }
 
-#[derive(Serialize)]
-struct Description {
-    recipe: String,
-    within: u32,
-    min_similarity: f64,
-    rules: String,
-    scope: String,
-    markets: std::collections::BTreeMap<String, String>,
-    pages: u64,
-    with_content: u64,
-    groups: u64,
-    last_event: u64,
-    commits: u64,
-    file_bytes: u64,
-    index_bytes: u64,
-}
-
-impl Description {
-    fn new(settings: &Settings, stats: &Stats) -> Self {
-        let markets = settings.markets.iter();
-        Self {
-            recipe: settings.recipe.to_string(),
-            within: settings.within.bits(),
-            min_similarity: settings.min_similarity,
-            rules: settings.rules.to_string(),
-            scope: settings.scope.to_string(),
-            markets: markets.map(|(name, rules)| (name.clone(), rules.to_string())).collect(),
-            pages: stats.pages,
-            with_content: stats.with_content,
-            groups: stats.groups,
-            last_event: stats.last_event,
-            commits: stats.commits,
-            file_bytes: stats.file_bytes,
-            index_bytes: stats.index_bytes,
-        }
-    }
-
-    fn text(&self, index_origin: &str) -> String {
-        let mut rows = vec![
-            ("recipe", self.recipe.clone()),
-            ("matching", format!("within {} bits, {} alike", self.within, self.min_similarity)),
-            ("rules", self.rules.clone()),
-            ("scope", self.scope.clone()),
-        ];
-        let markets = self.markets.iter();
-        rows.extend(markets.map(|(name, rules)| ("market", format!("{name}: {rules}"))));
-        rows.extend([
-            ("pages", format!("{}, {} with content", count(self.pages), count(self.with_content))),
-            ("groups", count(self.groups)),
-            ("last event", count(self.last_event)),
-            ("commits", count(self.commits)),
-            ("file", readable::bytes(self.file_bytes)),
-            ("index", format!("{} in memory, {index_origin}", readable::bytes(self.index_bytes))),
-        ]);
-        let rows: Vec<String> =
-            rows.into_iter().map(|(name, value)| format!("{name:<11} {value}")).collect();
-        rows.join("\n")
-    }
+fn description_text(of: &Description) -> String {
+    let mut rows = vec![
+        ("recipe", of.recipe.clone()),
+        ("matching", format!("within {} bits, {} alike", of.within, of.min_similarity)),
+        ("rules", of.rules.clone()),
+        ("scope", of.scope.clone()),
+    ];
+    let markets = of.markets.iter();
+    rows.extend(markets.map(|(name, rules)| ("market", format!("{name}: {rules}"))));
+    rows.extend([
+        ("pages", format!("{}, {} with content", count(of.pages), count(of.with_content))),
+        ("groups", count(of.groups)),
+        ("last event", count(of.last_event)),
+        ("commits", count(of.commits)),
+        ("file", readable::bytes(of.file_bytes)),
+        ("index", format!("{} in memory, {}", readable::bytes(of.index_bytes), of.index_origin)),
+    ]);
+    let rows: Vec<String> =
+        rows.into_iter().map(|(name, value)| format!("{name:<11} {value}")).collect();
+    rows.join("\n")
 }

@@ -166,10 +166,9 @@ impl PageArguments {
 ///
 /// The page or the repository cannot be read.
 pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
-    let store = Local::open(&arguments.store.store)?;
-    let settings = store.store.settings();
-    let fingerprinter = arguments.recipe.fingerprinter(Some(&settings.recipe))?;
-    let mut observer = Observer::new(&fingerprinter, &settings.scope);
+    let store = arguments.store.open()?;
+    let fingerprinter = arguments.recipe.fingerprinter(Some(&store.recipe()?))?;
+    let mut observer = Observer::new(&fingerprinter, &store.scope()?);
     let answer = store.check(&arguments.page.observe(&mut observer)?)?;
     tell(arguments.json, &answer, &answer.sentence())
 }
@@ -181,7 +180,11 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
 /// A page is bad, or the repository cannot be written.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let folder = &arguments.store.store;
-    let (mut store, fingerprinter) = if arguments.create && !folder.join("pages.redb").exists() {
+    if arguments.create {
+        arguments.store.folder("--create")?;
+    }
+    let new = arguments.create && !folder.join("pages.redb").exists();
+    let (mut store, fingerprinter): (Box<dyn Pages>, _) = if new {
         let fingerprinter = arguments.recipe.fingerprinter(None)?;
         let mut settings = Settings::new(fingerprinter.recipe_id().clone());
         let Making { within, min_similarity, keep, scope } = &arguments.making;
@@ -190,13 +193,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         settings.rules = keep.clone().unwrap_or(settings.rules);
         settings.scope = scope.clone().unwrap_or(settings.scope);
         let store = Repository::create(folder, settings).map_err(failure)?;
-        (Local { store }, fingerprinter)
+        (Box::new(Local { store }), fingerprinter)
     } else {
-        let store = Local::open(folder)?;
-        let recipe = store.store.settings().recipe;
+        let store = arguments.store.open()?;
+        let recipe = store.recipe()?;
         (store, arguments.recipe.fingerprinter(Some(&recipe))?)
     };
-    let scope = store.store.settings().scope;
+    let scope = store.scope()?;
     if !arguments.from.is_empty() {
         let corpus = Corpus {
             inputs: &arguments.from,
@@ -205,7 +208,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             json: arguments.json,
             quiet: arguments.quiet,
         };
-        return many(corpus, &mut store, &|| Observer::new(&fingerprinter, &scope));
+        return many(corpus, &mut *store, &|| Observer::new(&fingerprinter, &scope));
     }
     let seen = arguments.page.observe(&mut Observer::new(&fingerprinter, &scope))?;
     match store.apply(vec![Action::Observe(Box::new(seen))])?.pop() {
@@ -339,7 +342,7 @@ struct Recorder<'a> {
     output: Output,
     json: bool,
     waiting: Vec<Action>,
-    counts: BTreeMap<&'static str, u64>,
+    counts: BTreeMap<String, u64>,
 }
 
 impl Recorder<'_> {
@@ -350,7 +353,7 @@ impl Recorder<'_> {
         }
         for done in self.store.apply(actions)? {
             let Done::Verdict(answer) = done else { continue };
-            *self.counts.entry(answer.kind).or_default() += 1;
+            *self.counts.entry(answer.kind.clone().into_owned()).or_default() += 1;
             if self.json {
                 let mut line = serde_json::to_string(&answer).map_err(anyhow::Error::new)?;
                 line.push('\n');

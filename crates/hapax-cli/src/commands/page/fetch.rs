@@ -10,11 +10,13 @@ use crate::output::Output;
 use crate::progress::say;
 use crate::readable;
 use crate::recipes::RecipeArguments;
+use crate::repositories::remote;
 use clap::Args;
+use hapax_server::client::Client;
 use hapax_server::fetch::{FetchError, Fetched, Fetcher, list};
 use hapax_server::prepare::Tools;
 use hapax_server::wire::Verdict;
-use hapax_store::Repository;
+use hapax_store::{Observation, Repository};
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
@@ -30,7 +32,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 #[command(after_help = "\
 Examples:
   hapax page fetch --store seen https://example.org/
-  hapax page fetch --store seen --from addresses.txt --progress done.txt")]
+  hapax page fetch --store seen --from addresses.txt --progress done.txt
+  hapax page fetch --server http://127.0.0.1:8017 https://example.org/")]
 pub(crate) struct Arguments {
     /// Addresses
     #[arg(value_name = "URL", required_unless_present = "from")]
@@ -41,8 +44,16 @@ pub(crate) struct Arguments {
     from: Option<PathBuf>,
 
     /// The repository's folder; made if it is not there
-    #[arg(long, value_name = "DIR")]
-    store: PathBuf,
+    #[arg(long, value_name = "DIR", required_unless_present = "server")]
+    store: Option<PathBuf>,
+
+    /// A service that has the repository, instead of a folder; pages are fetched by this program
+    #[arg(long, value_name = "URL", conflicts_with = "store")]
+    server: Option<String>,
+
+    /// What the service knows you by [default: $HAPAX_TOKEN]
+    #[arg(long, value_name = "TOKEN", requires = "server")]
+    token: Option<String>,
 
     /// Notes what is done, and goes on from there the next time
     #[arg(long, value_name = "FILE")]
@@ -88,7 +99,21 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let mut done = Progress::open(arguments.progress.as_deref())?;
     let fingerprinter = arguments.recipe.fingerprinter()?;
-    let store = serve::open(&arguments.store, &fingerprinter)?;
+    let store = match (&arguments.server, &arguments.store) {
+        (Some(server), _) => {
+            let client = remote::client(server, arguments.token.as_deref());
+            client.settings().map_err(remote::failure)?;
+            Target::Service(client, fingerprinter.recipe_id().to_string())
+        }
+        (None, folder) => {
+            let folder = folder.clone().unwrap_or_default();
+            Target::Folder(Box::new(serve::open(
+                &folder,
+                &fingerprinter,
+                hapax_store::CACHE_BYTES,
+            )?))
+        }
+    };
     let mut tools = Tools::new(fingerprinter);
     let mut output = Output::open(None)?;
     let (mut good, mut failed) = (0u64, 0u64);
@@ -126,8 +151,45 @@ fn fields(of: [&str; 3]) -> String {
     of.map(readable::harmless).join("\t")
 }
 
+/// Where pages are recorded.
+enum Target {
+    Folder(Box<Repository>),
+    /// And the recipe that fingerprints are made with.
+    Service(Client, String),
+}
+
+impl Target {
+    fn redirect(&self, from: &str, to: &str, fetched: u64) -> Result<(), String> {
+        match self {
+            Self::Folder(store) => {
+                store.redirect(from, to, Some(fetched)).map(drop).map_err(|e| e.to_string())
+            }
+            Self::Service(client, _) => {
+                client.redirect(from, to, Some(fetched)).map(drop).map_err(|e| e.to_string())
+            }
+        }
+    }
+
+    fn judge(&self, seen: Observation, only_check: bool) -> Result<Verdict, String> {
+        match self {
+            Self::Folder(store) => {
+                let url = seen.url.clone();
+                let decision = if only_check { store.check(&seen) } else { store.observe(seen) };
+                let decision = decision.map_err(|error| error.to_string())?;
+                Ok(Verdict::new(url, &decision, Vec::new(), !only_check))
+            }
+            Self::Service(client, recipe) => {
+                let page = remote::input(&seen, recipe);
+                let said = if only_check { client.check(&page) } else { client.observe(&page) };
+                let said = said.map_err(|error| error.to_string())?;
+                Ok(Verdict { matches: Vec::new(), ..said })
+            }
+        }
+    }
+}
+
 fn judge(
-    store: &Repository,
+    store: &Target,
     tools: &mut Tools,
     fetched: &Fetched,
     only_check: bool,
@@ -137,16 +199,12 @@ fn judge(
     let (mut seen, _) =
         tools.fetched(&fetched.url, content_type, &fetched.body).map_err(|error| error.message)?;
     seen.fetched = Some(now);
-    let said = |error: hapax_store::StoreError| error.to_string();
-    let decision = if only_check {
-        store.check(&seen).map_err(said)?
-    } else {
+    if !only_check {
         for (from, to) in fetched.redirects.iter().filter(|(from, to)| from != to) {
-            store.redirect(from, to, Some(now)).map_err(said)?;
+            store.redirect(from, to, now)?;
         }
-        store.observe(seen).map_err(said)?
-    };
-    Ok(Verdict::new(fetched.url.clone(), &decision, Vec::new(), !only_check))
+    }
+    store.judge(seen, only_check)
 }
 
 fn lines(path: &Path) -> Result<Vec<String>, Failure> {

@@ -16,7 +16,8 @@ use clap::{Args, Subcommand};
 /// Record pages in a repository, and ask about them
 ///
 /// A repository remembers every page: what it duplicates, which copy stays, and why. An answer is
-/// given when everything about it is on the disk.
+/// given when everything about it is on the disk. With --server a service answers instead of a folder,
+/// in the same words.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -25,6 +26,7 @@ Examples:
   hapax page add seen --from crawl/*.warc.gz
   hapax page check seen https://example.org/new new.html
   hapax page show seen https://example.org/tea
+  hapax page show --server http://127.0.0.1:8017 https://example.org/tea
   hapax page redirect seen http://example.org/tea https://example.org/tea
   hapax page fetch --store seen --from addresses.txt --progress done.txt
   hapax page forget seen https://example.org/tea")]

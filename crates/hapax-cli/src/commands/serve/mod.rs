@@ -63,7 +63,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     hapax_server::logging::start(&config.log).map_err(wrong)?;
     let fingerprinter = arguments.recipe.fingerprinter()?;
     let folder = arguments.store.clone().unwrap_or_default();
-    let repository = open(&folder, &fingerprinter)?;
+    let repository = open(&folder, &fingerprinter, config.limits.cache_bytes)?;
     if let IndexOrigin::Rebuilt { why } = repository.index_origin() {
         say(&format!("the index was built from the records: {why}"));
     }
@@ -79,11 +79,19 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 /// # Errors
 ///
 /// It cannot be used.
-pub(crate) fn open(folder: &Path, by: &Fingerprinter) -> Result<Repository, Failure> {
-    let repository = match Repository::open(folder, Some(by.recipe_id())) {
+pub(crate) fn open(
+    folder: &Path,
+    by: &Fingerprinter,
+    cache_bytes: usize,
+) -> Result<Repository, Failure> {
+    let open = || Repository::open_cached(folder, Some(by.recipe_id()), cache_bytes);
+    let repository = match open() {
         Err(StoreError::Missing { .. }) => {
             say(&format!("making a new repository in {}", crate::readable::path(folder)));
-            Repository::create(folder, Settings::new(by.recipe_id().clone()))
+            Repository::create(folder, Settings::new(by.recipe_id().clone())).and_then(|made| {
+                drop(made);
+                open()
+            })
         }
         opened => opened,
     };

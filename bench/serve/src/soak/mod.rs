@@ -1,0 +1,216 @@
+//! The soak: mixed load, kills and restarts; nothing acknowledged may be lost, no memory either.
+//!
+//! The first half kills the process without warning every few seconds and starts it again: what
+//! was under way then may fail, and nothing else may. The second half is one life, in which memory
+//! is looked at. The number of pages is the same all the time: they are crawled again, with the
+//! same content or another, deleted and recorded anew, so that memory which grows is not that of
+//! more pages. The part of the file kept in memory is limited, as an operator would.
+//!
+//! At the end every page must be as it was acknowledged last ([`crawl`]), and the folder sound.
+
+mod ask;
+mod crawl;
+mod memory;
+
+use crate::pages;
+use crate::process::Server;
+use crate::wire::{Connection, request};
+use anyhow::{Context, Result, bail, ensure};
+use clap::Args;
+use crawl::Crawled;
+use hapax_server::client::encoded;
+use memory::{Memory, Sample};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// How long, how hard.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Minutes: 60 is the long run
+    #[arg(long, default_value_t = 2.0)]
+    minutes: f64,
+    /// Seconds between kills in the first half
+    #[arg(long, default_value_t = 20)]
+    kill_every: u64,
+    /// Connections: half of them write, half of them read
+    #[arg(long, default_value_t = 64)]
+    connections: usize,
+    /// Pages
+    #[arg(long, default_value_t = 20_000)]
+    pages: u64,
+    /// Bytes of the repository's file that the service keeps in memory
+    #[arg(long, default_value_t = 32_000_000)]
+    cache_bytes: u64,
+}
+
+const JSON: &str = "application/json";
+
+#[derive(Default)]
+struct Shared {
+    address: Mutex<Option<SocketAddr>>,
+    over: AtomicBool,
+    written: AtomicU64,
+    read: AtomicU64,
+    /// Requests that are wrong on purpose, refused as they should be.
+    refused: AtomicU64,
+    /// Requests that a kill cut short.
+    cut: AtomicU64,
+}
+
+impl Shared {
+    fn connect(&self) -> Option<Connection> {
+        let address = (*self.address.lock().ok()?)?;
+        Connection::open(address).ok()
+    }
+
+    fn set(&self, address: Option<SocketAddr>) -> Result<()> {
+        match self.address.lock() {
+            Ok(mut place) => *place = address,
+            Err(_) => bail!("a thread panicked"),
+        }
+        Ok(())
+    }
+
+    /// Asks again and again until the end, on a new connection where the old one was cut off.
+    fn keep_asking(
+        &self,
+        mut turn: impl FnMut(&mut Connection) -> Result<Option<u16>>,
+    ) -> Result<()> {
+        let mut connection = None;
+        while !self.over.load(Ordering::Relaxed) {
+            match connection.as_mut() {
+                None => {
+                    connection = self.connect();
+                    std::thread::sleep(Duration::from_millis(20));
+                }
+                Some(open) => {
+                    if turn(open)?.is_none() {
+                        self.cut.fetch_add(1, Ordering::Relaxed);
+                        connection = None;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+pub(crate) fn run(options: &Options) -> Result<()> {
+    let scratch = tempfile::tempdir()?;
+    let folder = scratch.path().join("store");
+    drop(pages::repository(&folder, options.pages)?);
+    let recipe = pages::fingerprinter()?.recipe_id().to_string();
+    let shared = Shared::default();
+    let writers = (options.connections / 2).max(1) as u64;
+    let mut memory = Memory::default();
+    let mut kills = 0;
+    println!(
+        "{} minutes, {} connections, {} pages, {} MB of the file in memory",
+        options.minutes,
+        options.connections,
+        options.pages,
+        options.cache_bytes / 1_000_000
+    );
+    let crawled = std::thread::scope(|scope| -> Result<Vec<Crawled>> {
+        let (shared, recipe) = (&shared, &recipe);
+        let crawlers: Vec<_> = (0..writers)
+            .map(|place| Crawled::new((place..options.pages).step_by(writers as usize)))
+            .map(|pages| scope.spawn(move || crawl::crawl(shared, pages, recipe)))
+            .collect();
+        let askers: Vec<_> = (0..writers)
+            .map(|place| scope.spawn(move || ask::ask(shared, place, options.pages, recipe)))
+            .collect();
+        let supervised = supervise(options, &folder, shared, &mut memory, &mut kills);
+        shared.over.store(true, Ordering::Relaxed);
+        for asker in askers {
+            asker.join().ok().context("a reader panicked")??;
+        }
+        let mut all = Vec::new();
+        for crawler in crawlers {
+            all.push(crawler.join().ok().context("a writer panicked")??);
+        }
+        supervised.map(|()| all)
+    })?;
+
+    let lost = lost(options, &folder, &crawled)?;
+    let check = hapax_store::check_folder(&folder)?;
+    let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+    println!(
+        "{kills} kills: {} writes acknowledged, {} questions answered, {} wrong requests refused, \
+         {} requests cut off by kills, no other error",
+        count(&shared.written),
+        count(&shared.read),
+        count(&shared.refused),
+        count(&shared.cut),
+    );
+    println!("acknowledged and not as it was: {lost} of {} pages", options.pages);
+    println!(
+        "check of the folder: {} pages, {} groups, {} events, {} problems",
+        check.pages, check.groups, check.events, check.problems
+    );
+    memory.report();
+    ensure!(lost == 0, "{lost} acknowledged pages are lost");
+    ensure!(check.problems == 0, "the folder is damaged: {:?}", check.told);
+    memory.must_be_flat()
+}
+
+/// Kills and restarts for the first half, then one life.
+fn supervise(
+    options: &Options,
+    folder: &Path,
+    shared: &Shared,
+    memory: &mut Memory,
+    kills: &mut u32,
+) -> Result<()> {
+    let start = Instant::now();
+    let half = Duration::from_secs_f64(options.minutes * 30.0);
+    let mut since_minute = start;
+    while start.elapsed() < half * 2 {
+        let server = Server::start(folder, &[("HAPAX_LIMITS__CACHE_BYTES", options.cache_bytes)])?;
+        shared.set(Some(server.address))?;
+        let last_life = start.elapsed() >= half;
+        let until = match last_life {
+            true => start + half * 2,
+            false => (start + half).min(Instant::now() + Duration::from_secs(options.kill_every)),
+        };
+        while Instant::now() < until && !shared.over.load(Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_millis(500));
+            let bytes = server.memory().unwrap_or(0);
+            memory.add(Sample { seconds: start.elapsed().as_secs_f64(), bytes, last_life });
+            if since_minute.elapsed() >= Duration::from_secs(60) {
+                since_minute = Instant::now();
+                memory.tell_minute(shared.written.load(Ordering::Relaxed));
+            }
+        }
+        shared.set(None)?;
+        server.kill()?;
+        *kills += 1;
+    }
+    Ok(())
+}
+
+/// How many pages are not as they were acknowledged.
+fn lost(options: &Options, folder: &Path, crawled: &[Crawled]) -> Result<u64> {
+    let server = Server::start(folder, &[("HAPAX_LIMITS__CACHE_BYTES", options.cache_bytes)])?;
+    let mut connection = Connection::open(server.address)?;
+    let mut lost = 0u64;
+    for (n, page) in crawled.iter().flat_map(Crawled::pages) {
+        let path = format!("/v1/pages/{}", encoded(&pages::url(*n)));
+        let found = match connection.ask(&request("GET", &path, JSON, ""))? {
+            200 => {
+                let answer: serde_json::Value = serde_json::from_slice(&connection.body)?;
+                answer.get("words").and_then(serde_json::Value::as_u64)
+            }
+            404 => None,
+            status => bail!("page {n} was answered {status}"),
+        };
+        if !page.may_be(found) {
+            println!("page {n} is {found:?}, and should be {page:?}");
+            lost += 1;
+        }
+    }
+    Ok(lost)
+}

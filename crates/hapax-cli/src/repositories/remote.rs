@@ -1,0 +1,321 @@
+//! A repository behind a service: the same questions, asked over HTTP.
+//!
+//! Pages are purified and fingerprinted here, under the recipe of the service's repository, so a
+//! page gets the same verdict as in a folder. Errors name the service and the way out.
+
+use super::answers::{
+    Description, EventAnswer, GroupAnswer, GroupPages, PageAnswer, VerdictAnswer, percent,
+};
+use super::{Done, Events, Markets, Pages};
+use crate::failure::Failure;
+use crate::readable::harmless;
+use hapax::fingerprint::RecipeId;
+use hapax::group::{Rules, Scope};
+use hapax_server::client::{Client, ClientError, LineOutcome, TOKEN_VARIABLE};
+use hapax_server::wire::{Event, Group, PageInput, ReadyImprint, SettingsShown, Verdict};
+use hapax_store::{Action, Observation};
+use std::time::Duration;
+
+/// The longest to wait for an answer. New rules for a large repository take a while.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// See the module header.
+pub(crate) struct Remote {
+    client: Client,
+    settings: SettingsShown,
+}
+
+/// A client's error, with the way out that a user of this program has.
+pub(crate) fn failure(error: ClientError) -> Failure {
+    let hint = match &error {
+        ClientError::Refused { code, .. } if code == "unauthorized" => {
+            "; give the service's token with --token or in HAPAX_TOKEN"
+        }
+        ClientError::Refused { code, .. } if code == "forbidden" => {
+            "; give a token that may write with --token or in HAPAX_TOKEN, or call from the \
+             service's machine"
+        }
+        ClientError::Unreachable { .. } => {
+            "; is `hapax serve` running there, and is this its address?"
+        }
+        ClientError::Strange { .. } => {
+            "; give the address that `hapax serve` prints, and use a program and a service of the \
+             same version"
+        }
+        _ => "",
+    };
+    // Its text has the cause already.
+    let text = format!("{error}{hint}");
+    Failure::Run(anyhow::anyhow!(harmless(&text).into_owned()))
+}
+
+/// For the service at an address, with the token given or that of the environment.
+pub(crate) fn client(server: &str, token: Option<&str>) -> Client {
+    let of_environment = std::env::var(TOKEN_VARIABLE).ok().filter(|token| !token.is_empty());
+    Client::new(server, token.or(of_environment.as_deref()), PATIENCE)
+}
+
+impl Remote {
+    /// Asks the service what it is.
+    ///
+    /// # Errors
+    ///
+    /// It does not answer, refuses, or is something else.
+    pub(crate) fn open(server: &str, token: Option<&str>) -> Result<Self, Failure> {
+        let client = client(server, token);
+        let settings = client.settings().map_err(failure)?;
+        Ok(Self { client, settings })
+    }
+
+    fn strange(&self, what: &str) -> Failure {
+        Failure::Run(anyhow::anyhow!(
+            "the service, version {}, answers in a way that this program does not know ({what}); \
+             use a program and a service of the same version",
+            self.settings.version
+        ))
+    }
+
+    fn recorded(&self, lines: &mut Vec<PageInput>, done: &mut Vec<Done>) -> Result<(), Failure> {
+        let mut body = Vec::new();
+        for line in lines.iter() {
+            serde_json::to_writer(&mut body, line).map_err(anyhow::Error::new)?;
+            body.push(b'\n');
+        }
+        let before = done.len();
+        for (answer, input) in self.client.batch(&body[..]).zip(lines.iter()) {
+            match answer.map_err(failure)?.outcome {
+                LineOutcome::Done(verdict) => done.push(Done::Verdict(Box::new(said(*verdict)))),
+                LineOutcome::Failed { error } => {
+                    return Err(Failure::Run(anyhow::anyhow!(
+                        "{}: {} ({})",
+                        harmless(&input.url),
+                        harmless(&error.message),
+                        error.code
+                    )));
+                }
+            }
+        }
+        if done.len() - before != lines.len() {
+            return Err(self.strange("fewer answers than lines"));
+        }
+        lines.clear();
+        Ok(())
+    }
+}
+
+/// A page that was seen, as the service takes it.
+pub(crate) fn input(seen: &Observation, recipe: &str) -> PageInput {
+    let contents = seen.contents.as_ref();
+    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let some = |text: &String| (!text.is_empty()).then(|| text.clone());
+    PageInput {
+        url: seen.url.clone(),
+        imprint: Some(ReadyImprint {
+            recipe: recipe.to_owned(),
+            fingerprint: contents.map(|contents| contents.fingerprint.to_string()),
+            sketch: contents.map(|contents| hex(&contents.sketch.to_bytes())),
+            content: seen.content.to_string(),
+            words: seen.words,
+            too_short: contents.is_some_and(|contents| contents.too_short),
+        }),
+        score: seen.score,
+        fetched: seen.fetched,
+        canonical: seen.canonical.clone(),
+        language: some(&seen.language),
+        field: some(&seen.field),
+        ..PageInput::default()
+    }
+}
+
+/// A verdict as the commands tell it.
+fn said(verdict: Verdict) -> VerdictAnswer {
+    let (rule, reason) = match verdict.reason {
+        Some(because) => (Some(because.rule.into()), Some(because.text)),
+        None => (None, None),
+    };
+    VerdictAnswer {
+        kind: verdict.verdict.into(),
+        is_winner: verdict.is_winner,
+        removable: verdict.removable,
+        winner: (verdict.winner != verdict.url).then_some(verdict.winner),
+        group: verdict.group,
+        distance: verdict.alike.map(|alike| alike.distance),
+        percent: verdict.alike.map(|alike| percent(alike.similarity)),
+        rule,
+        reason,
+        tier: match &*verdict.tier {
+            "winner" => Some(1),
+            "index" => Some(2),
+            _ => None,
+        },
+        url: verdict.url,
+    }
+}
+
+fn group(group: Group) -> GroupAnswer {
+    let others = f64::from(group.members.saturating_sub(1).max(1));
+    GroupAnswer {
+        group: group.id,
+        winner: group.winner,
+        members: group.members,
+        diameter: group.diameter,
+        failing_share: f64::from(group.failing) / others,
+        verified: group.verified,
+    }
+}
+
+fn event(event: Event) -> EventAnswer {
+    EventAnswer {
+        sequence: event.sequence,
+        event: event.change.into(),
+        url: event.url,
+        other: event.other_url,
+        group: event.group,
+        into: event.other_group,
+    }
+}
+
+impl Pages for Remote {
+    fn apply(&mut self, actions: Vec<Action>) -> Result<Vec<Done>, Failure> {
+        let mut done = Vec::with_capacity(actions.len());
+        let mut lines = Vec::new();
+        for action in actions {
+            match action {
+                Action::Observe(seen) => lines.push(input(&seen, &self.settings.recipe.id)),
+                Action::Redirect { from, to, fetched } => lines.push(PageInput {
+                    url: from,
+                    redirect: Some(to),
+                    fetched,
+                    ..PageInput::default()
+                }),
+                Action::Forget { url } => {
+                    self.recorded(&mut lines, &mut done)?;
+                    done.push(Done::Known(self.client.forget(&url).map_err(failure)?));
+                }
+                Action::Score { url, score } => {
+                    self.recorded(&mut lines, &mut done)?;
+                    done.push(Done::Known(self.client.score(&url, score).map_err(failure)?));
+                }
+            }
+        }
+        self.recorded(&mut lines, &mut done)?;
+        Ok(done)
+    }
+
+    fn check(&self, page: &Observation) -> Result<VerdictAnswer, Failure> {
+        let asked = input(page, &self.settings.recipe.id);
+        self.client.check(&asked).map(said).map_err(failure)
+    }
+
+    fn page(&self, url: &str, market: Option<&str>) -> Result<Option<PageAnswer>, Failure> {
+        let found = self.client.page_standing(url, market).map_err(failure)?;
+        Ok(found.map(|found| PageAnswer {
+            verdict: said(found.standing),
+            id: found.page.id,
+            content: found.page.content,
+            fingerprint: found.page.fingerprint,
+            too_short: found.page.too_short,
+            words: found.page.words,
+            score: found.page.score,
+            fetched: found.page.fetched,
+            changed: found.page.changed,
+            canonical: found.page.canonical,
+        }))
+    }
+
+    fn group(&self, url: &str, market: Option<&str>) -> Result<Option<GroupPages>, Failure> {
+        let limit = self.settings.rows;
+        let mut pages = Vec::new();
+        let mut after = None;
+        loop {
+            let found = self.client.page_group(url, market, after.as_deref(), limit);
+            let Some(found) = found.map_err(failure)? else { return Ok(None) };
+            pages.extend(found.pages.rows.into_iter().map(said));
+            after = found.pages.next;
+            if after.is_none() {
+                pages.sort_by(|a, b| (!a.is_winner, &a.url).cmp(&(!b.is_winner, &b.url)));
+                return Ok(Some(GroupPages { group: group(found.group), pages }));
+            }
+        }
+    }
+
+    fn groups(
+        &self,
+        after: Option<u32>,
+        limit: u64,
+        least: u32,
+        market: Option<&str>,
+        visit: &mut dyn FnMut(&GroupAnswer) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let (mut after, mut left) = (after.map(|group| group.to_string()), limit);
+        while left > 0 {
+            let piece = left.min(self.settings.rows as u64) as usize;
+            let found = self.client.groups_by_number(after.as_deref(), piece, least, market);
+            let found = found.map_err(failure)?;
+            left = left.saturating_sub(found.rows.len() as u64);
+            for row in found.rows {
+                visit(&group(row))?;
+            }
+            after = match found.next {
+                Some(next) => Some(next),
+                None => break,
+            };
+        }
+        Ok(())
+    }
+
+    fn expire(&mut self, before: u64) -> Result<u64, Failure> {
+        self.client.expire(before).map_err(failure)
+    }
+
+    fn set_rules(&mut self, rules: Rules) -> Result<(), Failure> {
+        self.client.set_rules(&rules.to_string()).map(drop).map_err(failure)
+    }
+
+    fn set_market(&mut self, name: &str, rules: Option<Rules>) -> Result<(), Failure> {
+        let rules = rules.map(|rules| rules.to_string());
+        self.client.set_market(name, rules.as_deref()).map_err(failure)
+    }
+
+    fn rules(&self) -> Result<(String, Markets), Failure> {
+        let shown = self.client.rules().map_err(failure)?;
+        Ok((shown.rules, shown.markets))
+    }
+
+    fn recipe(&self) -> Result<RecipeId, Failure> {
+        self.settings.recipe.id.parse().map_err(|_| self.strange("its recipe"))
+    }
+
+    fn scope(&self) -> Result<Scope, Failure> {
+        self.settings.scope.parse().map_err(|_| self.strange("its scope"))
+    }
+
+    fn describe(&self) -> Result<Description, Failure> {
+        let stats = self.client.stats().map_err(failure)?;
+        let settings = self.client.settings().map_err(failure)?;
+        Ok(Description {
+            recipe: settings.recipe.id,
+            within: settings.within,
+            min_similarity: settings.min_similarity,
+            rules: settings.rules,
+            scope: settings.scope,
+            markets: settings.markets,
+            pages: stats.pages,
+            with_content: stats.pages_with_content,
+            groups: stats.groups,
+            last_event: stats.events,
+            commits: stats.commits,
+            file_bytes: stats.file_bytes,
+            index_bytes: stats.index_bytes,
+            index_origin: "of the service",
+        })
+    }
+}
+
+impl Events for Remote {
+    fn next(&mut self, after: u64, limit: usize) -> Result<Option<Vec<EventAnswer>>, Failure> {
+        let limit = limit.min(self.settings.rows);
+        let found = self.client.events(after, limit, 0).map_err(failure)?;
+        Ok(Some(found.rows.into_iter().map(event).collect()))
+    }
+}

@@ -1,0 +1,232 @@
+//! The same commands on a folder and on a service: same output, same exit codes.
+//!
+//! What cannot be the same: the name of the repository in errors, how many commits it took, and
+//! where an index is from.
+
+use crate::folder::{ARTICLE, Folder, stderr, stdout};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
+use std::process::{Child, Command, Stdio};
+
+/// A real server on a free port of this machine, ended with the test.
+struct Server {
+    child: Child,
+    address: String,
+    /// Read by nobody, but there must be somebody to write to.
+    _said: BufReader<std::process::ChildStderr>,
+}
+
+impl Server {
+    fn start(folder: &Folder, store: &str, settings: &[(&str, &str)]) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_hapax"))
+            .args(["serve", "--listen", "127.0.0.1:0", "--store"])
+            .arg(folder.path(store))
+            .envs(settings.iter().copied())
+            // The token of a client on the same machine is no setting of a service.
+            .env("HAPAX_TOKEN", "whatever")
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut said = BufReader::new(child.stderr.take().unwrap());
+        let mut line = String::new();
+        while !line.contains("listening on") {
+            line.clear();
+            assert_ne!(said.read_line(&mut line).unwrap(), 0, "it ended");
+        }
+        let address = line.trim().rsplit(' ').next().unwrap().to_owned();
+        Self { child, address, _said: said }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn other(text: &str) -> String {
+    let words = "The ferry across the bay stopped at noon because the captain had seen fog over the \
+        northern lights, and nobody aboard had brought anything to read but a timetable.";
+    format!("<html lang=en-GB><body><p>{words} {text}</p></body></html>")
+}
+
+const READER: &str = "a-reader-of-pages";
+const WRITER: &str = "a-writer-of-pages";
+const TEA: &str = "https://example.org/tea";
+const PRINT: &str = "https://example.org/tea/print";
+const FERRY: &str = "https://example.org/ferry";
+
+/// What is typed behind the command, in an order in which much happens; `STORE` is the repository.
+fn commands() -> Vec<Vec<&'static str>> {
+    let time = ["--fetched", "2026-03-01"];
+    let with = |words: &[&'static str], more: &[&'static str]| [words, more].concat();
+    vec![
+        with(&["page", "add", "STORE", TEA, "a.html"], &time),
+        with(&["page", "add", "STORE", PRINT, "a.html", "--json"], &time),
+        with(&["page", "add", "STORE", FERRY, "b.html", "--score", "0.5"], &time),
+        with(&["page", "add", "STORE", "https://m.example/ferry", "near.html"], &time),
+        with(&["page", "add", "STORE", "https://m.example/empty", "empty.html", "--json"], &time),
+        with(&["page", "check", "STORE", "https://new.example/", "near.html"], &time),
+        with(&["page", "check", "STORE", "https://new.example/", "near.html", "--json"], &time),
+        // Two strangers and what lies between them.
+        with(&["page", "add", "STORE", "https://l.example/1", "l1.html"], &time),
+        with(&["page", "add", "STORE", "https://l.example/3", "l3.html"], &time),
+        with(&["page", "add", "STORE", "https://l.example/2", "l2.html", "--score", "9"], &time),
+        vec!["page", "redirect", "STORE", "http://example.org/old", TEA, "--json"],
+        vec!["page", "redirect", "STORE", "http://example.org/r1", "http://example.org/r2"],
+        vec!["page", "show", "STORE", PRINT],
+        vec!["page", "show", "STORE", PRINT, "--json"],
+        vec!["page", "show", "STORE", "http://example.org/old", "--json"],
+        vec!["page", "show", "STORE", "http://example.org/r2"],
+        vec!["page", "show", "STORE", "https://m.example/empty"],
+        vec!["page", "show", "STORE", "https://nobody.example/"],
+        vec!["page", "score", "STORE", PRINT, "2.5"],
+        vec!["page", "score", "STORE", "https://nobody.example/", "1"],
+        vec!["group", "show", "STORE", TEA],
+        vec!["group", "show", "STORE", "http://example.org/old", "--json"],
+        vec!["group", "show", "STORE", "https://nobody.example/"],
+        vec!["group", "list", "STORE"],
+        vec!["group", "list", "STORE", "--least", "1", "--json"],
+        vec!["group", "list", "STORE", "--least", "1", "--after", "0", "--limit", "2"],
+        vec!["group", "rules", "STORE", "--market", "short", "--set", "shortest-url"],
+        vec!["group", "rules", "STORE", "--json"],
+        vec!["group", "show", "STORE", TEA, "--market", "short", "--json"],
+        vec!["group", "list", "STORE", "--market", "short", "--json"],
+        vec!["page", "show", "STORE", PRINT, "--market", "short"],
+        vec!["group", "rules", "STORE", "--set", "https, shortest-url"],
+        vec!["group", "rules", "STORE", "--market", "short", "--drop"],
+        vec!["group", "rules", "STORE"],
+        with(&["page", "add", "STORE", PRINT, "b.html"], &["--fetched", "2026-03-02"]),
+        vec!["page", "add", "STORE", "--from", "corpus.jsonl", "--json"],
+        vec!["page", "add", "STORE", "--from", "corpus.jsonl"],
+        vec!["page", "forget", "STORE", TEA, "https://nobody.example/", "--json"],
+        vec!["page", "forget", "STORE", TEA],
+        vec!["page", "expire", "STORE", "--before", "2026-02-01"],
+        vec!["page", "expire", "STORE", "--before", "2026-03-01T12:00:00Z", "--json"],
+        vec!["events", "STORE"],
+        vec!["events", "STORE", "--json"],
+        vec!["events", "STORE", "--after", "3", "--limit", "2"],
+        vec!["page", "show", "STORE"],
+        vec!["group", "rules", "STORE", "--set", "no-such-rule"],
+    ]
+}
+
+/// Exit code, output and errors, with the repository's name taken out.
+fn outcome(folder: &Folder, words: &[&str], store: &[&str]) -> (Option<i32>, String, String) {
+    let typed: Vec<&str> = words
+        .iter()
+        .flat_map(|word| if *word == "STORE" { store.to_vec() } else { vec![*word] })
+        .collect();
+    let assert = folder.hapax(&typed).assert();
+    let errors = stderr(&assert).replace(store[store.len() - 1], "STORE");
+    (assert.get_output().status.code(), stdout(&assert), errors)
+}
+
+#[test]
+fn every_command_says_the_same_on_a_folder_and_on_a_service() {
+    let folder = Folder::new();
+    folder.write("a.html", ARTICLE).write("b.html", other("Nobody minded."));
+    folder.write("near.html", other("Nobody minded it.")).write("empty.html", "<p></p>");
+    let line = |url: &str, html: &str| {
+        serde_json::json!({"url": url, "html": html, "fetched": 1_772_323_200}).to_string()
+    };
+    let corpus: Vec<String> = (0..5)
+        .map(|n| line(&format!("https://c.example/{n}"), &other(&format!("Day {}.", n / 2))))
+        .collect();
+    folder.write("corpus.jsonl", corpus.join("\n"));
+    let ladder = |changed: &dyn Fn(usize) -> bool| {
+        let word = |n| if changed(n) { format!("other{n}") } else { format!("word{n}") };
+        format!("<p>{}</p>", (0..200).map(word).collect::<Vec<_>>().join(" "))
+    };
+    folder.write("l1.html", ladder(&|_| false)).write("l2.html", ladder(&|n| n < 10));
+    folder.write("l3.html", ladder(&|n| n < 10 || (100..110).contains(&n)));
+    // A repository without pages, as the service makes one.
+    drop(Server::start(&folder, "seen", &[]));
+    let server = Server::start(&folder, "served", &[]);
+    let mut told = String::new();
+    for words in commands() {
+        let here = outcome(&folder, &words, &["seen"]);
+        let there = outcome(&folder, &words, &["--server", &server.address]);
+        assert_eq!(here, there, "{words:?}");
+        told += &here.1;
+    }
+    for word in [
+        "near duplicate of",
+        "redirects into",
+        "awaited",
+        "\"merged\"",
+        "is now part of",
+        "wins group",
+    ] {
+        assert!(told.contains(word), "nothing says {word}: {told}");
+    }
+    // The address may also stand where the folder does.
+    let by_name = folder.output(&["events", &server.address]);
+    assert_eq!(by_name, folder.output(&["events", "seen"]));
+
+    let local: Vec<String> = inspected(&folder.output(&["inspect", "seen"]));
+    assert_eq!(local, inspected(&folder.output(&["inspect", "--server", &server.address])));
+    for (code, words) in [(2, ["inspect", "--check"]), (2, ["export", "--json"])] {
+        let refused = folder.hapax(&[&words[..], &["--server", &server.address]].concat());
+        let refused = { refused }.assert().code(code);
+        assert!(!stderr(&refused).is_empty());
+    }
+}
+
+/// Without what differs: room for the file and the index, and commits, as a service forgets pages
+/// one by one.
+fn inspected(text: &str) -> Vec<String> {
+    let differs = ["file", "index", "commits"];
+    let same = |line: &&str| !differs.iter().any(|word| line.starts_with(word));
+    text.lines().filter(same).map(str::to_owned).collect()
+}
+
+#[test]
+fn a_token_is_taken_from_the_flag_or_the_environment() {
+    let folder = Folder::new();
+    folder.write("a.html", ARTICLE);
+    let tokens = [("HAPAX_TOKENS__READ", READER), ("HAPAX_TOKENS__WRITE", WRITER)];
+    let server = Server::start(&folder, "served", &tokens);
+    let add = ["page", "add", "--server", &server.address, TEA, "a.html"];
+    let refused = folder.refusal(1, &add);
+    assert!(refused.contains("--token") && refused.contains("HAPAX_TOKEN"), "{refused}");
+    let refused = folder.refusal(1, &[&add[..], &["--token", "wrong"]].concat());
+    assert!(refused.contains("this token is unknown"), "{refused}");
+    let refused = folder.refusal(1, &[&add[..], &["--token", READER]].concat());
+    assert!(refused.contains("this token may only read"), "{refused}");
+    folder.output(&[&add[..], &["--token", WRITER]].concat());
+    folder.hapax(&add).env("HAPAX_TOKEN", WRITER).assert().code(0);
+    let show = ["page", "show", &server.address, TEA];
+    folder.hapax(&show).env("HAPAX_TOKEN", READER).assert().code(0);
+}
+
+#[test]
+fn a_service_that_is_not_there_or_something_else_is_told_with_the_way_out() {
+    let folder = Folder::new();
+    let unused = TcpListener::bind("127.0.0.1:0").unwrap();
+    let nobody = format!("http://{}", unused.local_addr().unwrap());
+    drop(unused);
+    let lost = folder.refusal(1, &["events", "--server", &nobody]);
+    assert!(lost.contains(&nobody) && lost.contains("is `hapax serve` running there"), "{lost}");
+    let wrong = folder.refusal(1, &["inspect", "--server", "http://"]);
+    assert!(wrong.contains("hapax serve"), "{wrong}");
+
+    // A service of a former version, or another program altogether.
+    for answer in [r#"{"version":"0.0.1","recipe":{"id":"x"}}"#, "<p>hello</p>"] {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = format!("http://{}", listener.local_addr().unwrap());
+        let length = answer.len();
+        let said = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n{answer}");
+        let answering = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut asked = [0; 1000];
+            assert!(stream.read(&mut asked).unwrap() > 0);
+            stream.write_all(said.as_bytes()).unwrap();
+        });
+        let strange = folder.refusal(1, &["page", "show", "--server", &address, TEA]);
+        assert!(strange.contains("does not answer like a Hapax service"), "{strange}");
+        assert!(strange.contains("of the same version"), "{strange}");
+        answering.join().unwrap();
+    }
+}

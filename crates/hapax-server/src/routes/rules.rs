@@ -1,0 +1,83 @@
+//! The rules that choose which copy of a group stays, and those of markets.
+//!
+//! New rules of the repository choose every group's winner again, which takes a while in a large
+//! one; setting a market changes no group.
+
+use super::pages::changing;
+use super::{Named, Sent};
+use crate::error::{ApiError, Code};
+use crate::state::Service;
+use crate::wire::{RulesInput, RulesShown};
+use axum::Json;
+use axum::extract::State;
+use hapax::group::Rules;
+use hapax_store::{Settings, StoreError};
+use std::sync::Arc;
+
+type Shared = State<Arc<Service>>;
+
+fn shown(settings: &Settings) -> RulesShown {
+    let markets = settings.markets.iter();
+    RulesShown {
+        rules: settings.rules.to_string(),
+        markets: markets.map(|(name, rules)| (name.clone(), rules.to_string())).collect(),
+    }
+}
+
+fn parsed(input: &RulesInput) -> Result<Rules, ApiError> {
+    input.rules.parse().map_err(|error| ApiError::invalid(format!("rules: {error}")))
+}
+
+/// `GET /v1/rules`
+pub async fn rules(State(service): Shared) -> Json<RulesShown> {
+    Json(shown(&service.repository.settings()))
+}
+
+/// `PUT /v1/rules`
+pub async fn set(
+    State(service): Shared,
+    Sent(input): Sent<RulesInput>,
+) -> Result<Json<RulesShown>, ApiError> {
+    let rules = parsed(&input)?;
+    let work = move |service: &Service| {
+        service.repository.set_rules(rules)?;
+        Ok(shown(&service.repository.settings()))
+    };
+    changing(&service, work).await.map(Json)
+}
+
+/// `PUT /v1/markets/{name}`
+pub async fn set_market(
+    State(service): Shared,
+    Named(name): Named<String>,
+    Sent(input): Sent<RulesInput>,
+) -> Result<Json<RulesShown>, ApiError> {
+    let rules = parsed(&input)?;
+    change_market(&service, name, Some(rules)).await
+}
+
+/// `DELETE /v1/markets/{name}`
+pub async fn drop_market(
+    State(service): Shared,
+    Named(name): Named<String>,
+) -> Result<Json<RulesShown>, ApiError> {
+    if !service.repository.settings().markets.contains_key(&name) {
+        return Err(ApiError::new(Code::NotFound, "there is no market of this name"));
+    }
+    change_market(&service, name, None).await
+}
+
+async fn change_market(
+    service: &Arc<Service>,
+    name: String,
+    rules: Option<Rules>,
+) -> Result<Json<RulesShown>, ApiError> {
+    let work = move |service: &Service| {
+        service.repository.set_market(&name, rules).map_err(|error| match error {
+            StoreError::BadMarket { .. } => ApiError::invalid(error.to_string()),
+            other => other.into(),
+        })?;
+        Ok(shown(&service.repository.settings()))
+    };
+    changing(service, work).await.map(Json)
+}

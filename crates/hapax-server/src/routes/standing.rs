@@ -1,0 +1,74 @@
+//! How pages stand: what is said of a page now, and of all pages of its group.
+//!
+//! Nothing is searched: a page is compared with the winner of its group. With `market` the winner
+//! is that of the market's rules; the groups are the same.
+
+use super::pages::unknown;
+use super::{Asked, Named, rows};
+use crate::error::ApiError;
+use crate::state::Service;
+use crate::wire::{Group, GroupStandings, Page, PageDetail, Rows, Verdict};
+use axum::Json;
+use axum::extract::State;
+use hapax_store::GroupSummary;
+use serde::Deserialize;
+use std::sync::Arc;
+
+/// Under which rules.
+#[derive(Debug, Deserialize)]
+pub struct PageParameters {
+    market: Option<String>,
+}
+
+/// `GET /v1/pages/{url}`
+pub async fn page(
+    State(service): State<Arc<Service>>,
+    Named(url): Named<String>,
+    Asked(asked): Asked<PageParameters>,
+) -> Result<Json<PageDetail>, ApiError> {
+    let work = move |service: &Service| {
+        let reader = service.repository.reader();
+        let market = service.market(&reader, asked.market.as_deref())?;
+        let info = reader.page(&url)?.ok_or_else(unknown)?;
+        let decision = reader.standing(&url, market.as_deref())?.ok_or_else(unknown)?;
+        let group = decision.verdict.group.map(|group| group.0);
+        let standing = Verdict::new(url, &decision, Vec::new(), true);
+        Ok(PageDetail { page: Page::new(info, group), standing })
+    };
+    service.work(work).await.map(Json)
+}
+
+/// Under which rules, and which pages.
+#[derive(Debug, Deserialize)]
+pub struct GroupParameters {
+    market: Option<String>,
+    after: Option<u32>,
+    limit: Option<usize>,
+}
+
+/// `GET /v1/pages/{url}/group`
+pub async fn group(
+    State(service): State<Arc<Service>>,
+    Named(url): Named<String>,
+    Asked(asked): Asked<GroupParameters>,
+) -> Result<Json<GroupStandings>, ApiError> {
+    let limit = rows(&service, asked.limit)?;
+    let work = move |service: &Service| {
+        let reader = service.repository.reader();
+        let market = service.market(&reader, asked.market.as_deref())?;
+        let mut found = reader.group(&url, market.as_deref())?.ok_or_else(unknown)?;
+        let wanted = |page: u32| asked.after.is_none_or(|after| page > after);
+        found.pages.retain(|(page, _)| wanted(page.0));
+        let more = found.pages.len() > limit;
+        found.pages.truncate(limit);
+        let next = found.pages.last().filter(|_| more).map(|(page, _)| page.to_string());
+        let pages = reader.members(&found, market.as_deref())?.into_iter();
+        let rows =
+            pages.map(|(page, decision)| Verdict::new(page.url, &decision, Vec::new(), true));
+        let rows = rows.collect();
+        let (id, record, winner_url) = (found.id, found.record, found.winner_url);
+        let group = Group::from(GroupSummary { id, record, winner_url });
+        Ok(GroupStandings { group, pages: Rows { rows, next } })
+    };
+    service.work(work).await.map(Json)
+}
