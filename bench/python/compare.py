@@ -227,9 +227,9 @@ def main():
     if given.contender:
         given.out.write_text(json.dumps(CONTENDERS[given.contender](given.pages)))
         return
-    if "HAPAX_BENCH_READY" not in os.environ:
+    if "BENCH_READY" not in os.environ:
         python = environment(given.wheel)
-        os.execve(python, [python, __file__, *sys.argv[1:]], {**os.environ, "HAPAX_BENCH_READY": "1"})
+        os.execve(python, [python, __file__, *sys.argv[1:]], {**os.environ, "BENCH_READY": "1"})
     if given.only != "dedup":
         fingerprints(given.pages, given.first)
     if given.only != "fingerprints":
