@@ -21,7 +21,7 @@ VECTORS = ROOT / "vectors"
 
 def program() -> list[str]:
     """The program as Rust builds it, or else the one in the wheel."""
-    built = os.environ.get("HAPAX_PROGRAM")
+    built = os.environ.get("PROGRAM_UNDER_TEST")
     return [built] if built else [sys.executable, "-m", "hapax.command"]
 
 

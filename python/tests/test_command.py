@@ -9,6 +9,7 @@ import sys
 import sysconfig
 import time
 
+import hapax
 from conftest import EXAMPLES, story
 
 SCRIPT = pathlib.Path(sysconfig.get_path("scripts")) / "hapax"
@@ -40,9 +41,11 @@ def test_ctrl_c_ends_the_program(tmp_path: pathlib.Path) -> None:
     big.write_text((story(1, 2000) + "\n") * 20_000)
     process = subprocess.Popen([SCRIPT, "dedup", str(big), "--input-format", "lines", "--out", str(tmp_path / "out")],
                                stderr=subprocess.DEVNULL)
-    time.sleep(0.7)
+    while not (tmp_path / "out" / ".hapax-work").exists():
+        assert process.poll() is None
+        time.sleep(0.01)
     process.send_signal(signal.SIGINT)
-    assert process.wait(20) == -signal.SIGINT
+    assert process.wait(60) == -signal.SIGINT
     assert not (tmp_path / "out" / "summary.json").exists()
 
 
@@ -50,9 +53,9 @@ def test_serve_stops_when_told(tmp_path: pathlib.Path) -> None:
     command = [SCRIPT, "serve", "--listen", "127.0.0.1:0", "--store", str(tmp_path / "seen")]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
-    for line in process.stderr:
-        if "listening on" in line:
-            break
+    url = next(line.split("listening on ")[1].split()[0] for line in process.stderr if "listening on " in line)
+    # It answers, so it is ready to be told.
+    assert hapax.Client(url).stats()["pages"] == 0
     process.send_signal(signal.SIGINT)
     process.stderr.read()
     assert process.wait(30) == 0

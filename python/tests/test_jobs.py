@@ -130,8 +130,8 @@ def test_ctrl_c_ends_the_work(work: str, tmp_path: pathlib.Path) -> None:
         file = {str(tmp_path / "texts.txt")!r}
         with open(file, "w") as lines:
             lines.writelines(text + "\\n" for text in texts[:2000])
-        threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
         try:
+            threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
             {work}
         except KeyboardInterrupt:
             print("interrupted")

@@ -69,7 +69,7 @@ impl<'w> Environment<'w> {
         let mut tally = Tally::default();
         let mut command = self.program("python3");
         command.args(["-m", "pytest", "-q", "python/tests"]);
-        command.env("HAPAX_PROGRAM", self.workspace.binaries().join("hapax"));
+        command.env("PROGRAM_UNDER_TEST", self.workspace.binaries().join("hapax"));
         // Nothing beside the sources.
         command.env("PYTHONDONTWRITEBYTECODE", "1").args(["-p", "no:cacheprovider"]);
         let succeeded = run_watched(&mut command, |line| tally.add(of_pytest(line)))?;
