@@ -66,7 +66,21 @@ impl Given {
             }
         }
         let imprint = self.imprint.as_ref().map(|imprint| ready(imprint.get()));
-        Ok(PageInput { url, html, text, imprint, redirect, score, fetched, headers })
+        // Headers say these, as they do for the service.
+        let (canonical, language, field) = (None, None, None);
+        Ok(PageInput {
+            url,
+            html,
+            text,
+            imprint,
+            redirect,
+            score,
+            fetched,
+            canonical,
+            language,
+            field,
+            headers,
+        })
     }
 }
 

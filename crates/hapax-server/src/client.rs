@@ -4,8 +4,8 @@
 //! the code, status and message of its table.
 
 use crate::wire::{
-    Changed, Event, Group, GroupDetail, GroupStandings, Page, PageDetail, PageInput, Rows, RulesInput,
-    RulesShown, SettingsShown, StatsShown, Verdict,
+    Changed, Event, Group, GroupDetail, GroupStandings, Page, PageDetail, PageInput, Rows,
+    RulesInput, RulesShown, SettingsShown, StatsShown, Verdict,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
