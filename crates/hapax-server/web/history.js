@@ -4,13 +4,13 @@ import { address, announce, count, failure, h, plural, table } from "./dom.js";
 import { get, withParameters } from "./api.js";
 
 const CHANGES = {
-  joined: (event) => ["joined", toGroup(event.group)],
-  left: (event) => ["left", toGroup(event.group)],
-  merged: (event) => [toGroup(event.group), "became part of", toGroup(event.other_group)],
-  split: (event) => ["some pages of", toGroup(event.group), "became", toGroup(event.other_group)],
-  winner: (event) => ["stays for", toGroup(event.group), "instead of", event.other_url ?? "a page that has gone"],
+  joined: (event, name) => ["joined", name(event.group)],
+  left: (event, name) => ["left", name(event.group)],
+  merged: (event, name) => [name(event.group), "became part of", name(event.other_group)],
+  split: (event, name) => ["some pages of", name(event.group), "became", name(event.other_group)],
+  winner: (event, name) => ["stays for", name(event.group), "instead of", event.other_url ?? "a page that has gone"],
   gone: () => ["is gone"],
-  redirected: (event) => ["redirects to", event.other_url ?? "a page that has gone"],
+  redirected: (event, name) => ["redirects to", event.other_url ?? "a page that has gone"],
   returned: () => ["redirects no more"],
 };
 
@@ -20,8 +20,10 @@ function toGroup(id) {
 
 const HEADS = [{ name: "Number", number: true }, { name: "What happened" }];
 
-function row(event) {
-  const what = CHANGES[event.change]?.(event).flatMap((part) => [part, " "]) ?? event.change;
+/** A change; within a group's own history the group is not named again. */
+function row(event, own = null) {
+  const name = (id) => (id === own ? "this group" : toGroup(id));
+  const what = CHANGES[event.change]?.(event, name).flatMap((part) => [part, " "]) ?? event.change;
   return h("tr", {}, h("td", { class: "number" }, count(event.sequence)), h("td", { class: "url" }, event.url && [address(event.url), " "], what));
 }
 
@@ -39,7 +41,7 @@ export async function historyOf(id) {
     let found = 0;
     do {
       const answer = await get(withParameters(`/v1/groups/${id}/events`, { after: next, limit: 20 }));
-      rows.append(...answer.rows.map(row));
+      rows.append(...answer.rows.map((event) => row(event, Number(id))));
       next = answer.next;
       found += answer.rows.length;
     } while (next && !found);
@@ -69,6 +71,6 @@ export async function history(place, _, parameters) {
       h("div", { class: "row" }, number, h("button", { type: "submit" }, "Go"),
         h("button", { type: "button", class: "quiet", disabled: after === 0, onclick: () => go(after - size) }, "Older"),
         h("button", { type: "button", class: "quiet", disabled: after + size >= last, onclick: () => go(after + size) }, "Newer"))),
-    h("section", { class: "card" }, table("Changes", HEADS, rows.map(row))));
+    h("section", { class: "card" }, table("Changes", HEADS, rows.map((event) => row(event)))));
   return undefined;
 }

@@ -41,8 +41,8 @@ pub(crate) struct Options {
     /// Pages
     #[arg(long, default_value_t = 20_000)]
     pages: u64,
-    /// Bytes of the repository's file that the service keeps in memory
-    #[arg(long, default_value_t = 32_000_000)]
+    /// Bytes of the repository's file that the service keeps in memory: few, so that it is full soon
+    #[arg(long, default_value_t = 8_000_000)]
     cache_bytes: u64,
 }
 
