@@ -12,6 +12,7 @@
 //! - [`near`]: an index of fingerprints, built, searched and described.
 //! - [`plan`]: what an index would take.
 //! - [`repository`]: pages, groups, events and tables of a repository.
+//! - [`search`]: a search index, made, asked and changed.
 //! - [`folder`]: a temporary folder and the program run in it.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
@@ -27,6 +28,7 @@ mod near;
 mod plan;
 mod recipe;
 mod repository;
+mod search;
 mod serve;
 mod stages;
 mod train;

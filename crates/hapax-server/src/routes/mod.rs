@@ -6,7 +6,7 @@
 //! # Reading order
 //!
 //! [`pages`] and [`batch`] judge, [`fetching`] fetches and judges, [`groups`] and [`events`] tell
-//! what is known, [`compare`] shows two pages, [`operate`] is for who runs the service, [`web`]
+//! what is known, [`search`] searches, [`compare`] shows two pages, [`operate`] is for who runs the service, [`web`]
 //! is the page.
 
 pub mod batch;
@@ -16,6 +16,7 @@ pub mod fetching;
 pub mod groups;
 pub mod operate;
 pub mod pages;
+pub mod search;
 pub mod web;
 
 use crate::access::Scope;
@@ -53,6 +54,7 @@ fn routes() -> Vec<(&'static str, &'static str, Scope, Pace, Handler)> {
         ("POST", "/v1/check", Read, Plain, post(pages::check)),
         ("POST", "/v1/fetch", Write, Plain, post(fetching::fetch)),
         ("POST", "/v1/compare", Read, Plain, post(compare::compare)),
+        ("GET", "/v1/search", Read, Plain, get(search::search)),
         ("GET", "/v1/groups", Read, Plain, get(groups::list)),
         ("GET", "/v1/groups/{id}", Read, Plain, get(groups::group)),
         ("GET", "/v1/events", Read, Stream, get(events::events)),

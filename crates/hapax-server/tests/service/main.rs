@@ -8,6 +8,7 @@
 //! | `limits` | overload, slow and hostile clients, tokens |
 //! | `hostile` | any input to the parsers of requests |
 //! | `fetching` | addresses that are fetched and that are not |
+//! | `searching` | a search index, asked over the service |
 //! | `documented` | the guide's examples and the description of the API |
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
@@ -18,4 +19,5 @@ mod fetching;
 mod hostile;
 mod limits;
 mod running;
+mod searching;
 mod verdicts;
