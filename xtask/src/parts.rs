@@ -59,6 +59,12 @@ const PARTS: &[Part] = &[
         run: readme,
     },
     Part {
+        name: "search",
+        about: "the search engine in PostgreSQL keeps the agreement of all engines",
+        needs: &["debian:postgresql=pg_ctlcluster"],
+        run: search,
+    },
+    Part {
         name: "browser",
         about: "the web page works in a real browser",
         needs: &["debian:chromium", "debian:nodejs=node", "debian:npm"],
@@ -126,6 +132,18 @@ fn vectors(workspace: &Workspace) -> Result<Tally> {
     let succeeded = run_watched(&mut command, |line| tally.add(Tally::of_plain(line)))?;
     if !succeeded || tally.passed == 0 {
         bail!("the second implementation disagrees");
+    }
+    Ok(tally)
+}
+
+/// The tests that want a server. The whole workspace is named so that nothing is built twice.
+fn search(workspace: &Workspace) -> Result<Tally> {
+    let mut tally = Tally::default();
+    let arguments = ["test", "--workspace", "--release", "--test", "engines", "--", "--ignored"];
+    let succeeded =
+        run_watched(&mut workspace.cargo(arguments), |line| tally.add(Tally::of_libtest(line)))?;
+    if tally.passed == 0 && tally.failed == 0 || !succeeded && tally.failed == 0 {
+        bail!("the tests did not build, did not finish, or were not found");
     }
     Ok(tally)
 }

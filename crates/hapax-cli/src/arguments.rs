@@ -2,7 +2,7 @@
 
 use crate::commands::{
     compare, dedup, eval, events, export, fingerprint, group, groups, inspect, match_, near, page,
-    pairs, plan, recipe, serve, train,
+    pairs, plan, recipe, search, serve, train,
 };
 use clap::{Parser, Subcommand};
 
@@ -52,5 +52,6 @@ pub(crate) enum Command {
     Plan(plan::Arguments),
     Train(train::Arguments),
     Recipe(recipe::Arguments),
+    Search(search::Arguments),
     Serve(serve::Arguments),
 }

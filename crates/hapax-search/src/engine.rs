@@ -78,6 +78,63 @@ pub trait Engine: Sync {
     }
 }
 
+/// How much is in an index.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Documents that are found.
+    pub documents: u64,
+    /// Documents that were removed and can be restored.
+    pub removed: u64,
+    /// Documents that are found and marked.
+    pub marked: u64,
+    /// Parts it lies in on disk; 1 where there are none.
+    pub segments: u64,
+    /// Bytes on disk.
+    pub bytes: u64,
+}
+
+/// A result with the engine's own score, which only compares results of the same query.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scored {
+    /// Which document.
+    pub id: DocumentId,
+    /// Higher is better.
+    pub relevance: f32,
+}
+
+/// What a list of results shows of a document.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Excerpt {
+    /// Empty without one.
+    pub title: String,
+    /// How its text begins.
+    pub start: String,
+    /// As stated; empty without one.
+    pub language: String,
+}
+
+/// An engine whose results can be shown to people.
+pub trait Showing: Engine {
+    /// As [`top`](Engine::top), with the scores that made the order.
+    ///
+    /// # Errors
+    ///
+    /// As for [`top`](Engine::top).
+    fn scored(
+        &self,
+        query: &str,
+        most: usize,
+        hidden: &(dyn Fn(DocumentId) -> bool + Sync),
+    ) -> Result<(Vec<Scored>, u64), Self::Error>;
+
+    /// What is shown of documents.
+    ///
+    /// # Errors
+    ///
+    /// The engine failed, or there is no such document.
+    fn excerpts(&self, ids: &[DocumentId]) -> Result<Vec<Excerpt>, Self::Error>;
+}
+
 /// What happens to documents in an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {

@@ -9,11 +9,12 @@
 //!
 //! [`rank`] gives every page an authority. [`log`] turns what people typed into ranked queries,
 //! [`policy`] says how strictly the results of each are judged. [`fold`](mod@fold) finds the
-//! duplicates inside one list of results; [`job`] does so for all queries, one after the other or
+//! duplicates inside one list of results, [`collapse`](mod@collapse) shows such a list; [`job`] does so for all queries, one after the other or
 //! all at once. [`choose`] orders queries so that each brings documents not yet examined.
 //!
-//! [`engine`] is what a search engine must do for that. [`tantivy`] is one that lives in a folder:
-//! [`page`] is what it keeps of a page, [`words`] and [`query`] how texts and queries become words.
+//! [`engine`] is what a search engine must do for that. [`tantivy`] is one that lives in a folder,
+//! `postgres` one that lives in a database: [`page`] is what they keep of a page, [`words`] and
+//! [`query`] how texts and queries become words for both, [`wire`] how results are written.
 //!
 //! # What this crate does not know
 //!
@@ -23,16 +24,22 @@
 //! Source: Pi et al. 2009.
 
 pub mod choose;
+pub mod collapse;
 pub mod engine;
 pub mod fold;
 pub mod job;
 pub mod log;
 pub mod page;
 pub mod policy;
+#[cfg(feature = "postgres")]
+pub mod postgres;
 pub mod query;
 pub mod rank;
 pub mod tantivy;
+pub mod wire;
 pub mod words;
 
-pub use engine::{Change, DocumentFacts, DocumentId, Engine, Removing, Results};
+pub use engine::{
+    Change, DocumentFacts, DocumentId, Engine, Excerpt, Removing, Results, Scored, Showing, Totals,
+};
 pub use page::SearchPage;

@@ -5,6 +5,9 @@
 
 use hapax::fingerprint::{ContentHash, Fingerprint, Imprint, Sketch};
 
+/// What is kept of a text to be shown, in bytes.
+const START: usize = 300;
+
 /// A page to be indexed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SearchPage {
@@ -57,10 +60,29 @@ impl SearchPage {
         host_of(&self.url)
     }
 
+    /// How its text begins, for lists of results.
+    pub fn start(&self) -> &str {
+        &self.body[..self.body.floor_char_boundary(START)]
+    }
+
+    /// Its address without the scheme, and spaces for signs: without them `example.org` would be
+    /// one word.
+    pub(crate) fn address_words(&self) -> String {
+        let address = self.url.split_once("://").map_or(self.url.as_str(), |(_, rest)| rest);
+        address.replace(|c: char| c.is_ascii_punctuation(), " ")
+    }
+
     /// The language without region and script, in lower case.
     pub fn language_code(&self) -> String {
         language_code(&self.language)
     }
+}
+
+/// A name in 64 bits: two names of an index hardly ever share it.
+pub(crate) fn short_hash(name: &str) -> u64 {
+    let mut bytes = [0; 8];
+    bytes.copy_from_slice(&blake3::hash(name.as_bytes()).as_bytes()[..8]);
+    u64::from_le_bytes(bytes)
 }
 
 /// The host of an address, in lower case: what stands between `//` and the path, without user and

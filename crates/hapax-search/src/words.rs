@@ -58,7 +58,7 @@ impl Words {
                 _ => None,
             };
             if let Some(end) = last.take()
-                && !pair.is_some_and(|(a, _)| a == end)
+                && pair.is_none_or(|(a, _)| a != end)
             {
                 visit(at, end.encode_utf8(&mut buffer));
             }

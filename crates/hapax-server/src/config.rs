@@ -30,6 +30,7 @@ pub struct Config {
     pub cors: Cors,
     pub texts: Texts,
     pub fetch: Fetch,
+    pub search: Search,
     pub log: Log,
 }
 
@@ -99,6 +100,15 @@ pub struct Fetch {
     pub delay_seconds: f64,
     pub robots: bool,
     pub agent: String,
+}
+
+/// What can be searched.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "default.toml documents every field")]
+pub struct Search {
+    pub index: String,
+    pub policy: String,
 }
 
 /// What is logged.

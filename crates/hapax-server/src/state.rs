@@ -12,6 +12,7 @@ use crate::fetch::Fetcher;
 use crate::history::History;
 use crate::metrics::Metrics;
 use crate::prepare::Tools;
+use crate::routes::search::Searched;
 use crate::texts::Texts;
 use crate::wire::{MATCHES, Verdict};
 use crate::writer::Writer;
@@ -45,6 +46,8 @@ pub struct Service {
     pub texts: Option<Texts>,
     /// Who fetches, if it is allowed.
     pub fetcher: Option<Fetcher>,
+    /// The index, if there is one to search.
+    pub search: Option<Searched>,
     /// Counters.
     pub metrics: Metrics,
     /// Counters over time.
@@ -89,6 +92,9 @@ pub enum StartError {
     /// The texts cannot be kept.
     #[error("the texts cannot be kept ({0}); set texts.max_bytes = 0 to do without")]
     Texts(#[source] Box<redb::Error>),
+    /// The search index or its policy cannot be used.
+    #[error("nothing can be searched: {0}")]
+    Search(String),
     /// A range of addresses cannot be read.
     #[error(transparent)]
     Ranges(#[from] crate::fetch::RangeError),
@@ -126,6 +132,7 @@ impl Service {
             true => Some(Fetcher::new(&config.fetch)?),
             false => None,
         };
+        let search = Searched::open(&config.search)?;
         let repository = Arc::new(repository);
         let changed = watch::Sender::new(0);
         let system = |source| StartError::System { what: "cannot start a thread".into(), source };
@@ -137,6 +144,7 @@ impl Service {
             writer,
             texts,
             fetcher,
+            search,
             metrics: Metrics::default(),
             history: History::default(),
             access: Access::new(&config.tokens),

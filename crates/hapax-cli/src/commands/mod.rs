@@ -18,6 +18,7 @@ pub(crate) mod page;
 pub(crate) mod pairs;
 pub(crate) mod plan;
 pub(crate) mod recipe;
+pub(crate) mod search;
 pub(crate) mod serve;
 pub(crate) mod stage_input;
 pub(crate) mod train;
@@ -48,6 +49,7 @@ pub(crate) fn run(command: Command) -> Result<(), Failure> {
         Command::Plan(arguments) => plan::run(&arguments),
         Command::Train(arguments) => train::run(&arguments),
         Command::Recipe(arguments) => recipe::run(&arguments),
+        Command::Search(arguments) => search::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments),
     }
 }

@@ -13,6 +13,7 @@
 //! - [`plan`]: what an index would take.
 //! - [`remote`]: the same commands on a folder and on a service.
 //! - [`repository`]: pages, groups, events and tables of a repository.
+//! - [`search`]: a search index, made, asked and changed.
 //! - [`folder`]: a temporary folder and the program run in it.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
@@ -29,6 +30,7 @@ mod plan;
 mod recipe;
 mod remote;
 mod repository;
+mod search;
 mod serve;
 mod stages;
 mod train;

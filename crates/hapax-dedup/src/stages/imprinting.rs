@@ -7,8 +7,8 @@ use std::num::NonZero;
 use std::sync::{Mutex, PoisonError};
 
 use hapax::fingerprint::{Fingerprinter, Imprint};
-use hapax::page::{Purifier, PurifyOptions};
-use hapax_corpus::{Batch, Entry, Source};
+use hapax::page::{Page, Purifier, PurifyOptions};
+use hapax_corpus::{Batch, Document, Entry, Source};
 
 use crate::imprint::{hash_of_bytes, purify};
 
@@ -25,6 +25,17 @@ pub struct Imprinted {
     pub imprint: Imprint,
 }
 
+/// A document while it is at hand: what was read, what a reader sees, what the recipe makes of it.
+#[derive(Debug)]
+pub struct AtHand<'a> {
+    /// As the corpus has it.
+    pub document: &'a Document<'a>,
+    /// `None` for what is neither HTML nor text.
+    pub page: Option<&'a Page>,
+    /// What the recipe makes of it.
+    pub imprint: Imprint,
+}
+
 /// Fingerprints all documents of a source. `work` is called on any thread; what it makes of a document, or
 /// a damaged record that was passed, is handed to `take` on this thread and in order.
 ///
@@ -37,6 +48,29 @@ pub fn imprint<T: Send, E: From<hapax_corpus::Error>>(
     fingerprinter: &Fingerprinter,
     threads: NonZero<usize>,
     work: impl Fn(Imprinted) -> T + Sync,
+    take: impl FnMut(Result<T, hapax_corpus::Error>) -> Result<(), E>,
+) -> Result<(), E> {
+    let work = |AtHand { document, imprint, .. }: AtHand<'_>| {
+        work(Imprinted {
+            id: document.id.to_string(),
+            url: document.url.as_deref().map(str::to_owned),
+            bytes: document.body.content.as_bytes().len() as u64,
+            imprint,
+        })
+    };
+    each(source, fingerprinter, threads, work, take)
+}
+
+/// As [`imprint`], for those who need the text as well.
+///
+/// # Errors
+///
+/// As for [`imprint`].
+pub fn each<T: Send, E: From<hapax_corpus::Error>>(
+    source: &Source,
+    fingerprinter: &Fingerprinter,
+    threads: NonZero<usize>,
+    work: impl Fn(AtHand<'_>) -> T + Sync,
     mut take: impl FnMut(Result<T, hapax_corpus::Error>) -> Result<(), E>,
 ) -> Result<(), E> {
     let idle: Mutex<Vec<(Purifier, Fingerprinter)>> = Mutex::new(Vec::new());
@@ -71,29 +105,24 @@ fn batch_of<T>(
     mut batch: Batch,
     purifier: &mut Purifier,
     fingerprinter: &mut Fingerprinter,
-    work: &impl Fn(Imprinted) -> T,
+    work: &impl Fn(AtHand<'_>) -> T,
 ) -> Done<T> {
     let mut done = Done { taken: Vec::new(), stopped: None };
     for entry in batch.entries() {
         match entry {
             Ok(Entry::Document(document)) => {
-                let bytes = document.body.content.as_bytes();
-                let imprint = match purify(purifier, &document) {
-                    Ok(page) => fingerprinter.purified(page),
-                    Err(_) => Imprint {
-                        content: hash_of_bytes(bytes),
+                let page = purify(purifier, &document).ok();
+                let imprint = match page {
+                    Some(page) => fingerprinter.purified(page),
+                    None => Imprint {
+                        content: hash_of_bytes(document.body.content.as_bytes()),
                         words: 0,
                         features: 0,
                         too_short: true,
                         mark: None,
                     },
                 };
-                done.taken.push(Ok(work(Imprinted {
-                    id: document.id.to_string(),
-                    url: document.url.as_deref().map(str::to_owned),
-                    bytes: bytes.len() as u64,
-                    imprint,
-                })));
+                done.taken.push(Ok(work(AtHand { document: &document, page, imprint })));
             }
             Ok(Entry::Bad(error)) => done.taken.push(Err(error)),
             Ok(Entry::Fact(_) | Entry::Passed { .. }) => {}

@@ -43,13 +43,14 @@ use std::path::{Path, PathBuf};
 
 use hapax::fingerprint::{Fingerprint, RecipeId};
 
-use crate::engine::{Change, DocumentFacts, DocumentId, Engine, Removing, Results};
+use crate::engine::{
+    Change, DocumentFacts, DocumentId, Engine, Excerpt, Removing, Results, Scored, Showing, Totals,
+};
 use crate::query::ParsedQuery;
 use crate::words::Words;
 
 pub use error::Error;
 pub use manifest::Manifest;
-pub use view::{Excerpt, Totals};
 pub use writer::{Writer, WriterOptions};
 
 use schema::Fields;
@@ -112,35 +113,10 @@ impl TantivyIndex {
         self.view.totals()
     }
 
-    /// What a list of results shows of documents.
-    ///
-    /// # Errors
-    ///
-    /// The index is damaged, or there is no such document.
-    pub fn excerpts(&self, ids: &[DocumentId]) -> Result<Vec<Excerpt>, Error> {
-        self.view.excerpts(ids)
-    }
-
     /// The names of all removed and of all marked documents, in order.
     pub fn standing(&self) -> (Vec<String>, Vec<String>) {
         let standing = self.view.standing();
         (standing.removed.iter().cloned().collect(), standing.marked.iter().cloned().collect())
-    }
-
-    /// As [`top`](Engine::top), with the score of each result.
-    ///
-    /// # Errors
-    ///
-    /// The index is damaged.
-    pub fn scored(
-        &self,
-        query: &str,
-        most: usize,
-        hidden: &(dyn Fn(DocumentId) -> bool + Sync),
-    ) -> Result<(Vec<(DocumentId, f32)>, u64), Error> {
-        let query = ParsedQuery::parse(query, &mut Words::default());
-        retrieve::top(&self.view, &query, most, hidden)
-            .map_err(|source| Error::tantivy(&self.path, source))
     }
 }
 
@@ -164,7 +140,7 @@ impl Engine for TantivyIndex {
         hidden: &(dyn Fn(DocumentId) -> bool + Sync),
     ) -> Result<Results, Error> {
         let (top, all) = self.scored(query, most, hidden)?;
-        Ok(Results { top: top.into_iter().map(|(id, _)| id).collect(), all })
+        Ok(Results { top: top.into_iter().map(|result| result.id).collect(), all })
     }
 
     fn fingerprints(&self, ids: &[DocumentId]) -> Result<Vec<Option<Fingerprint>>, Error> {
@@ -177,6 +153,23 @@ impl Engine for TantivyIndex {
 
     fn is_marked(&self, id: DocumentId) -> bool {
         self.view.is_marked(id)
+    }
+}
+
+impl Showing for TantivyIndex {
+    fn scored(
+        &self,
+        query: &str,
+        most: usize,
+        hidden: &(dyn Fn(DocumentId) -> bool + Sync),
+    ) -> Result<(Vec<Scored>, u64), Error> {
+        let query = ParsedQuery::parse(query, &mut Words::default());
+        retrieve::top(&self.view, &query, most, hidden)
+            .map_err(|source| Error::tantivy(&self.path, source))
+    }
+
+    fn excerpts(&self, ids: &[DocumentId]) -> Result<Vec<Excerpt>, Error> {
+        self.view.excerpts(ids)
     }
 }
 

@@ -18,7 +18,7 @@ use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocSet, SegmentReader, TERMINATED, Term};
 
 use super::view::{DEAD, View};
-use crate::engine::DocumentId;
+use crate::engine::{DocumentId, Scored};
 use crate::query::ParsedQuery;
 
 /// How soon more of the same word counts no more.
@@ -36,7 +36,7 @@ pub(super) fn top(
     query: &ParsedQuery,
     most: usize,
     hidden: &(dyn Fn(DocumentId) -> bool + Sync),
-) -> tantivy::Result<(Vec<(DocumentId, f32)>, u64)> {
+) -> tantivy::Result<(Vec<Scored>, u64)> {
     if query.is_empty() || view.len() == 0 {
         return Ok((Vec::new(), 0));
     }
@@ -240,11 +240,13 @@ impl Best {
         }
     }
 
-    fn into_sorted(mut self) -> Vec<(DocumentId, f32)> {
+    fn into_sorted(mut self) -> Vec<Scored> {
         self.kept.sort_unstable_by(|a, b| b.cmp(a));
         self.kept.truncate(self.most);
-        let one =
-            |key: u64| (DocumentId(u64::from(!(key as u32))), f32::from_bits((key >> 32) as u32));
+        let one = |key: u64| Scored {
+            id: DocumentId(u64::from(!(key as u32))),
+            relevance: f32::from_bits((key >> 32) as u32),
+        };
         self.kept.into_iter().map(one).collect()
     }
 }

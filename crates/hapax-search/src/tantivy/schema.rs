@@ -22,8 +22,6 @@ use super::error::Error;
 use crate::page::{SearchPage, domains};
 use crate::words::Words;
 
-/// What is shown of a body at most, in bytes.
-const EXCERPT: usize = 300;
 const TOKENIZER: &str = "hapax";
 
 /// The fields by their numbers.
@@ -104,9 +102,7 @@ impl Fields {
         document.add_text(self.name, &page.name);
         document.add_text(self.title, &page.title);
         document.add_text(self.body, &page.body);
-        // Signs of an address separate its words; without this `example.org` would be one.
-        let address = page.url.split_once("://").map_or(page.url.as_str(), |(_, rest)| rest);
-        document.add_text(self.address, address.replace(|c: char| c.is_ascii_punctuation(), " "));
+        document.add_text(self.address, page.address_words());
         for domain in domains(&page.host()) {
             document.add_text(self.site, domain);
         }
@@ -132,8 +128,7 @@ impl Fields {
         if let Some(fetched) = page.fetched {
             document.add_u64(self.fetched, fetched);
         }
-        let excerpt = &page.body[..page.body.floor_char_boundary(EXCERPT)];
-        for shown in [&page.title, excerpt, &page.language] {
+        for shown in [&page.title, page.start(), &page.language] {
             document.add_text(self.shown, shown);
         }
         document

@@ -314,9 +314,16 @@ fn slowly(pages: &[SearchPage], query: &[&str]) -> Vec<(String, f32)> {
 
 fn found(index: &TantivyIndex, query: &str, most: usize) -> (Vec<(String, f32)>, u64) {
     let (found, all) = index.scored(query, most, &|_| false).unwrap();
-    let ids: Vec<DocumentId> = found.iter().map(|&(id, _)| id).collect();
+    let ids: Vec<DocumentId> = found.iter().map(|result| result.id).collect();
     let facts = index.facts(&ids).unwrap();
-    (facts.into_iter().zip(found).map(|(facts, (_, score))| (facts.name, score)).collect(), all)
+    (
+        facts
+            .into_iter()
+            .zip(found)
+            .map(|(facts, result)| (facts.name, result.relevance))
+            .collect(),
+        all,
+    )
 }
 
 proptest! {

@@ -19,8 +19,7 @@ use tantivy::{
 use super::error::Error;
 use super::schema::Fields;
 use super::standing::Standing;
-use crate::engine::{DocumentFacts, DocumentId};
-use crate::page::host_of;
+use crate::engine::{DocumentFacts, DocumentId, Excerpt, Totals};
 
 /// The number of a document that was deleted or replaced.
 pub(super) const DEAD: u32 = u32::MAX;
@@ -28,34 +27,6 @@ const REMOVED: u8 = 1;
 const MARKED: u8 = 2;
 /// A writer may commit while an index is opened; it does not do so again and again.
 const TRIES: usize = 20;
-
-/// How much is in an index.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Totals {
-    /// Documents that are found.
-    pub documents: u64,
-    /// Documents that were removed and can be restored.
-    pub removed: u64,
-    /// Documents that are found and marked.
-    pub marked: u64,
-    /// Segments on disk.
-    pub segments: u64,
-    /// Bytes on disk.
-    pub bytes: u64,
-}
-
-/// What a list of results shows of a document.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Excerpt {
-    /// Empty without one.
-    pub title: String,
-    /// How its text begins.
-    pub start: String,
-    /// As stated; empty without one.
-    pub language: String,
-    /// Of its address; empty without one.
-    pub host: String,
-}
 
 /// One state of an index.
 pub(super) struct View {
@@ -302,7 +273,7 @@ impl View {
 
     pub(super) fn excerpts(&self, ids: &[DocumentId]) -> Result<Vec<Excerpt>, Error> {
         let mut excerpts = Vec::with_capacity(ids.len());
-        for (id, facts) in ids.iter().zip(self.facts(ids)?) {
+        for id in ids {
             let (segment, document) = self.place(*id)?;
             let stored: TantivyDocument = self
                 .searcher
@@ -312,12 +283,7 @@ impl View {
                 .get_all(self.fields.shown)
                 .map(|value| value.as_str().unwrap_or_default().to_owned());
             let mut next = || shown.next().unwrap_or_default();
-            excerpts.push(Excerpt {
-                title: next(),
-                start: next(),
-                language: next(),
-                host: host_of(&facts.url),
-            });
+            excerpts.push(Excerpt { title: next(), start: next(), language: next() });
         }
         Ok(excerpts)
     }

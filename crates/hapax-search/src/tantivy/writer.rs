@@ -22,7 +22,7 @@ use super::manifest::Manifest;
 use super::schema::{self, Fields};
 use super::standing::Standing;
 use crate::engine::Change;
-use crate::page::SearchPage;
+use crate::page::{SearchPage, short_hash};
 
 /// What Tantivy needs at least for each thread.
 const LEAST_MEMORY: usize = 15_000_000;
@@ -278,10 +278,4 @@ fn writer(
         writer.set_merge_policy(Box::new(policy));
     }
     Ok(writer)
-}
-
-fn short_hash(name: &str) -> u64 {
-    let mut bytes = [0; 8];
-    bytes.copy_from_slice(&blake3::hash(name.as_bytes()).as_bytes()[..8]);
-    u64::from_le_bytes(bytes)
 }

@@ -7,7 +7,7 @@
 //!
 //! [`pages`] and [`batch`] judge, [`fetching`] fetches and judges, [`groups`] and [`events`] tell
 //! what is known, [`standing`] how pages stand in their groups and [`rules`] who wins them,
-//! [`compare`] shows two pages, [`operate`] is for who runs the service, [`web`]
+//! [`search`] searches, [`compare`] shows two pages, [`operate`] is for who runs the service, [`web`]
 //! is the page.
 
 pub mod batch;
@@ -18,6 +18,7 @@ pub mod groups;
 pub mod operate;
 pub mod pages;
 pub mod rules;
+pub mod search;
 pub mod standing;
 pub mod web;
 
@@ -59,6 +60,7 @@ fn routes() -> Vec<(&'static str, &'static str, Scope, Pace, Handler)> {
         ("POST", "/v1/check", Read, Plain, post(pages::check)),
         ("POST", "/v1/fetch", Write, Plain, post(fetching::fetch)),
         ("POST", "/v1/compare", Read, Plain, post(compare::compare)),
+        ("GET", "/v1/search", Read, Plain, get(search::search)),
         ("GET", "/v1/groups", Read, Plain, get(groups::list)),
         ("GET", "/v1/groups/{id}", Read, Plain, get(groups::group)),
         ("GET", "/v1/groups/{id}/events", Read, Plain, get(events::of_group)),

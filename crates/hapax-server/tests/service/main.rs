@@ -9,6 +9,7 @@
 //! | `hostile` | any input to the parsers of requests |
 //! | `groups` | histories, rules and standings of groups |
 //! | `fetching` | addresses that are fetched and that are not |
+//! | `searching` | a search index, asked over the service |
 //! | `documented` | the guide's examples and the description of the API |
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
@@ -20,4 +21,5 @@ mod groups;
 mod hostile;
 mod limits;
 mod running;
+mod searching;
 mod verdicts;

@@ -36,6 +36,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<SocketAddr>,
 
+    /// Folder of an index made by `hapax search build`, for GET /v1/search
+    #[arg(long, value_name = "DIR")]
+    search_index: Option<String>,
+
     /// Settings, a TOML file
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -59,7 +63,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         output.write(hapax_server::config::DEFAULT.as_bytes())?;
         return output.finish();
     }
-    let config = settings(arguments.config.as_deref(), arguments.listen)?;
+    let mut config = settings(arguments.config.as_deref(), arguments.listen)?;
+    if let Some(index) = &arguments.search_index {
+        config.search.index.clone_from(index);
+    }
     hapax_server::logging::start(&config.log).map_err(wrong)?;
     let fingerprinter = arguments.recipe.fingerprinter()?;
     let folder = arguments.store.clone().unwrap_or_default();

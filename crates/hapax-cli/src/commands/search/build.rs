@@ -1,0 +1,196 @@
+//! `hapax search build` and `hapax search add`: a corpus into an index.
+//!
+//! Threads read, purify and fingerprint documents; their results come in the order of the corpus, so
+//! that of several documents with one name the last stays, whatever the number of threads. As many
+//! threads sort words into the index. Memory is what the index may hold before it writes, and a
+//! bounded number of documents on their way.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::Args;
+use hapax::fingerprint::Fingerprinter;
+use hapax_corpus::Source;
+use hapax_dedup::stages::imprinting::{AtHand, each};
+use hapax_search::SearchPage;
+use hapax_search::tantivy::WriterOptions;
+
+use super::place::{Filling, NewPlace, Place};
+use super::scores;
+use crate::corpus::CorpusArguments;
+use crate::failure::Failure;
+use crate::progress::{Progress, say};
+use crate::readable;
+use crate::recipes::RecipeArguments;
+
+/// Make an index of a corpus
+///
+/// Reads everything `hapax dedup` reads. The index appears when it is complete. Of documents with
+/// the same id, or address where there is none, the last one stays.
+#[derive(Args, Debug)]
+pub(crate) struct BuildArguments {
+    #[command(flatten)]
+    what: CorpusToIndex,
+
+    #[command(flatten)]
+    place: NewPlace,
+}
+
+/// Add the documents of a corpus to an index, in place of those with the same names
+///
+/// Takes effect at once when everything is read. The recipe must be that of the index.
+#[derive(Args, Debug)]
+pub(crate) struct AddArguments {
+    #[command(flatten)]
+    what: CorpusToIndex,
+
+    #[command(flatten)]
+    place: Place,
+}
+
+/// What both commands take.
+#[derive(Args, Debug)]
+struct CorpusToIndex {
+    /// WARC, WET, ARC, JSONL, Parquet, HTML and text: files, folders, globs, @lists, or `-`
+    #[arg(required = true, value_name = "CORPUS")]
+    corpus: Vec<String>,
+
+    /// What pages are worth: lines of address, tab, score [default: as the corpus says]
+    #[arg(long, value_name = "FILE")]
+    scores: Option<PathBuf>,
+
+    #[command(flatten)]
+    recipe: RecipeArguments,
+
+    /// Bytes of memory for sorting words, in megabytes
+    #[arg(long, value_name = "MB", default_value_t = 512, value_parser = clap::value_parser!(u32).range(15..=65536))]
+    memory: u32,
+
+    /// Name, count and leave out what cannot be read, instead of stopping
+    #[arg(long)]
+    skip_bad: bool,
+
+    /// Number of threads [default: all cores]
+    #[arg(long, value_name = "N", value_parser = crate::inputs::threads)]
+    threads: Option<NonZeroUsize>,
+
+    /// No progress and no summary; errors are still told
+    #[arg(long, short)]
+    quiet: bool,
+
+    #[command(flatten)]
+    reading: CorpusArguments,
+}
+
+/// Makes an index.
+///
+/// # Errors
+///
+/// An input is bad and bad input is not skipped, or the index cannot be written.
+pub(super) fn build(arguments: &BuildArguments) -> Result<(), Failure> {
+    let what = &arguments.what;
+    let fingerprinter = what.recipe.fingerprinter()?;
+    let index = arguments.place.create(fingerprinter.recipe_id(), what.options())?;
+    what.fill(index, &fingerprinter)
+}
+
+/// Adds to an index.
+///
+/// # Errors
+///
+/// As for [`build`]; the index is as it was then.
+pub(super) fn add(arguments: &AddArguments) -> Result<(), Failure> {
+    let what = &arguments.what;
+    let fingerprinter = what.recipe.fingerprinter()?;
+    let index = arguments.place.fill(fingerprinter.recipe_id(), what.options())?;
+    what.fill(index, &fingerprinter)
+}
+
+impl CorpusToIndex {
+    fn threads(&self) -> NonZeroUsize {
+        let all = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        self.threads.unwrap_or_else(all)
+    }
+
+    fn options(&self) -> WriterOptions {
+        let memory = self.memory as usize * 1_000_000;
+        WriterOptions { threads: self.threads().get(), memory }
+    }
+
+    fn fill(&self, mut index: Filling, fingerprinter: &Fingerprinter) -> Result<(), Failure> {
+        let scores = self.scores.as_deref().map(scores::read).transpose()?;
+        let source = Source::open(&self.corpus, self.reading.read_options(self.skip_bad));
+        let source = source.map_err(bad)?;
+        let mut progress = Progress::start(None, self.quiet, false);
+        let mut not_text = 0u64;
+        let work = |at_hand: AtHand<'_>| {
+            let bytes = at_hand.document.body.content.as_bytes().len() as u64;
+            (bytes, page_of(at_hand, scores.as_ref()))
+        };
+        let stopped = each(&source, fingerprinter, self.threads(), work, |result| {
+            match result {
+                Ok((bytes, Some(page))) => {
+                    progress.page(bytes);
+                    let read = progress.read();
+                    read.without_features += u64::from(page.words == 0);
+                    read.too_short += u64::from(page.words > 0 && page.fingerprint.is_none());
+                    index.put(&page).map_err(Stopped::Failed)?;
+                }
+                Ok((_, None)) => not_text += 1,
+                Err(why) => {
+                    let why = why.to_string();
+                    // Which has just been done.
+                    let why = why.strip_suffix("; `skip_bad` counts and passes it").unwrap_or(&why);
+                    progress.skip(&anyhow::anyhow!("{}", readable::harmless(why)));
+                }
+            }
+            Ok(())
+        });
+        stopped.map_err(|stopped| match stopped {
+            Stopped::Failed(failure) => failure,
+            Stopped::Bad(error) => bad(error),
+        })?;
+        index.finish()?;
+        progress.finish(0);
+        if not_text > 0 && !self.quiet {
+            say(&format!("{} neither HTML nor text", readable::counted(not_text, "document")));
+        }
+        Ok(())
+    }
+}
+
+/// What the index gets of a document; `None` when there is nothing to search.
+fn page_of(at_hand: AtHand<'_>, scores: Option<&BTreeMap<String, f64>>) -> Option<SearchPage> {
+    let AtHand { document, page, imprint } = at_hand;
+    let page = page?;
+    let mut new = SearchPage::new(document.id.as_ref(), page.text.as_str(), &imprint);
+    new.url = document.url.as_deref().unwrap_or_default().to_owned();
+    new.title = page.title.clone().unwrap_or_default();
+    let language = document.language.as_deref().or(page.language.as_deref());
+    new.language = language.unwrap_or_default().to_owned();
+    new.score = match scores {
+        Some(scores) => scores.get(&new.url).or_else(|| scores.get(&new.name)).copied(),
+        None => document.score,
+    };
+    new.fetched = document.fetched.and_then(|fetched| u64::try_from(fetched.seconds()).ok());
+    Some(new)
+}
+
+/// Why a corpus was not read to its end.
+enum Stopped {
+    Bad(hapax_corpus::Error),
+    Failed(Failure),
+}
+
+impl From<hapax_corpus::Error> for Stopped {
+    fn from(error: hapax_corpus::Error) -> Self {
+        Self::Bad(error)
+    }
+}
+
+/// The library speaks of options, a user has flags.
+fn bad(error: hapax_corpus::Error) -> Failure {
+    let text = format!("{:#}", anyhow::Error::new(error));
+    Failure::Run(anyhow::anyhow!(text.replace("`skip_bad`", "--skip-bad")))
+}

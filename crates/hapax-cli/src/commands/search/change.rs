@@ -1,0 +1,155 @@
+//! `hapax search remove`, `restore` and `compact`: documents out of an index, back, and given up.
+
+use std::io::BufRead;
+use std::path::PathBuf;
+
+use clap::Args;
+use hapax_search::tantivy::{Writer, WriterOptions};
+use hapax_search::{Change, Removing};
+
+use super::failed;
+use super::place::{Opened, Place};
+use crate::failure::Failure;
+use crate::progress::say;
+use crate::readable;
+
+/// Take documents out of all results
+///
+/// They stay in the index, unseen, until it is compacted; `search restore` puts them back.
+#[derive(Args, Debug)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    place: Place,
+
+    #[command(flatten)]
+    names: Names,
+
+    /// Only mark them as duplicates: they are found as before, and left out on request
+    #[arg(long)]
+    mark: bool,
+}
+
+/// Put documents back that were removed
+#[derive(Args, Debug)]
+pub(crate) struct RestoreArguments {
+    #[command(flatten)]
+    place: Place,
+
+    #[command(flatten)]
+    names: Names,
+
+    /// All that were removed
+    #[arg(long, conflicts_with_all = ["name", "names"])]
+    all: bool,
+
+    /// Take their marks away instead
+    #[arg(long)]
+    mark: bool,
+}
+
+/// Give up removed documents for good, and the space they take
+#[derive(Args, Debug)]
+pub(crate) struct CompactArguments {
+    /// Folder of the index
+    #[arg(long, value_name = "DIR")]
+    index: PathBuf,
+}
+
+#[derive(Args, Debug)]
+struct Names {
+    /// Ids or addresses of documents
+    #[arg(value_name = "NAME")]
+    name: Vec<String>,
+
+    /// A file with a name a line, or `-` for standard input
+    #[arg(long, value_name = "FILE")]
+    names: Option<PathBuf>,
+}
+
+/// Removes or marks.
+///
+/// # Errors
+///
+/// The index cannot be changed; it is as it was.
+pub(super) fn remove(arguments: &Arguments) -> Result<(), Failure> {
+    let names = arguments.names.read()?;
+    let (change, done) = match arguments.mark {
+        true => (Change::Mark, "marked"),
+        false => (Change::Remove, "removed"),
+    };
+    apply(arguments.place.open()?, change, &names, done)
+}
+
+/// Restores or unmarks.
+///
+/// # Errors
+///
+/// The index cannot be changed; it is as it was.
+pub(super) fn restore(arguments: &RestoreArguments) -> Result<(), Failure> {
+    let (change, done) = match arguments.mark {
+        true => (Change::Unmark, "no longer marked"),
+        false => (Change::Restore, "restored"),
+    };
+    let index = arguments.place.open()?;
+    let names = match arguments.all {
+        true => {
+            let (removed, marked) = match &index {
+                Opened::Folder(index) => index.standing(),
+                Opened::Database(index) => index.standing().map_err(failed)?,
+            };
+            if arguments.mark { marked } else { removed }
+        }
+        false => arguments.names.read()?,
+    };
+    apply(index, change, &names, done)
+}
+
+/// Compacts.
+///
+/// # Errors
+///
+/// The index cannot be changed.
+pub(super) fn compact(arguments: &CompactArguments) -> Result<(), Failure> {
+    let options = WriterOptions { threads: 1, memory: 64_000_000 };
+    let writer = Writer::open(&arguments.index, options).map_err(failed)?;
+    let gone = writer.compact().map_err(failed)?;
+    say(&format!("{} given up", readable::counted(gone, "removed document")));
+    Ok(())
+}
+
+fn apply(index: Opened, change: Change, names: &[String], done: &str) -> Result<(), Failure> {
+    const OPERATION: &str = "hapax search";
+    let changed = match index {
+        Opened::Folder(mut index) => index.change(change, names, OPERATION).map_err(failed)?,
+        Opened::Database(mut index) => index.change(change, names, OPERATION).map_err(failed)?,
+    };
+    let given = readable::count(names.len() as u64);
+    say(&format!("{} {done}, {given} named", readable::counted(changed, "document")));
+    Ok(())
+}
+
+impl Names {
+    fn read(&self) -> Result<Vec<String>, Failure> {
+        let mut names = self.name.clone();
+        if let Some(path) = &self.names {
+            let lines: Box<dyn BufRead> = if path.as_os_str() == "-" {
+                Box::new(std::io::stdin().lock())
+            } else {
+                let file = std::fs::File::open(path).map_err(|e| Failure::io("read", path, e))?;
+                Box::new(std::io::BufReader::new(file))
+            };
+            for line in lines.lines() {
+                let line = line.map_err(|e| Failure::io("read", path, e))?;
+                if !line.is_empty() {
+                    names.push(line);
+                }
+            }
+        }
+        if names.is_empty() {
+            return Err(Failure::Arguments(
+                "no document is named: give NAME or --names".to_owned(),
+            ));
+        }
+        Ok(names)
+    }
+}

@@ -1,0 +1,72 @@
+//! `hapax search`: a search index of one's own pages, with near-duplicates folded on request.
+//!
+//! - `build` makes an index, and adds to one.
+//! - `change` takes documents out, puts them back, and gives them up.
+//! - `place` is where an index is: in a folder or in a database.
+//! - `query` asks, `info` describes.
+//! - `scores` reads what pages are worth.
+
+mod build;
+mod change;
+mod info;
+mod place;
+mod query;
+pub(crate) mod scores;
+
+use crate::failure::Failure;
+use clap::{Args, Subcommand};
+
+/// Build, change and ask a search index
+///
+/// The index keeps of every page its words and what is needed to know its duplicates, so that `hapax
+/// query-dedup` and `search query --collapse` never read a page again.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+A query is words; pages with more and rarer ones come first. \"several words\" must stand next to each
+other, +word must and -word must not be there, site:example.org and lang:de narrow the results.
+
+Examples:
+  hapax search build crawl/*.warc.gz --out index --scores pagerank.tsv
+  hapax search query --index index harbour crane
+  hapax search query --index index --collapse \"harbour crane\" site:example.org
+  hapax search add new.jsonl --index index
+  hapax search remove --index index http://example.org/old
+  hapax search info --index index
+  hapax search build crawl.parquet --postgres \"host=/run/postgresql dbname=web\"")]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand, Debug)]
+enum What {
+    Build(Box<build::BuildArguments>),
+    Add(Box<build::AddArguments>),
+    Query(query::Arguments),
+    Remove(change::Arguments),
+    Restore(change::RestoreArguments),
+    Compact(change::CompactArguments),
+    Info(info::Arguments),
+}
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// See [`Failure`].
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    match &arguments.what {
+        What::Build(arguments) => build::build(arguments),
+        What::Add(arguments) => build::add(arguments),
+        What::Query(arguments) => query::run(arguments),
+        What::Remove(arguments) => change::remove(arguments),
+        What::Restore(arguments) => change::restore(arguments),
+        What::Compact(arguments) => change::compact(arguments),
+        What::Info(arguments) => info::run(arguments),
+    }
+}
+
+/// An engine's error as the program tells it.
+fn failed(error: impl std::error::Error + Send + Sync + 'static) -> Failure {
+    Failure::Run(anyhow::Error::new(error))
+}

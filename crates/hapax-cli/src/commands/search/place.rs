@@ -1,0 +1,143 @@
+//! Where an index is: in a folder, or in a database.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use hapax::fingerprint::RecipeId;
+use hapax_search::SearchPage;
+use hapax_search::postgres::{Loader, PostgresIndex};
+use hapax_search::tantivy::{TantivyIndex, Writer, WriterOptions};
+
+use super::failed;
+use crate::failure::Failure;
+
+/// An index that is there.
+#[derive(Args, Debug)]
+#[group(required = true, multiple = false)]
+pub(crate) struct Place {
+    /// Folder of the index
+    #[arg(long, value_name = "DIR")]
+    index: Option<PathBuf>,
+
+    /// Or the PostgreSQL database that holds it, such as "host=/run/postgresql dbname=web"
+    #[arg(long, value_name = "CONNECTION")]
+    postgres: Option<String>,
+}
+
+/// An index that shall be.
+#[derive(Args, Debug)]
+#[group(required = true, multiple = false)]
+pub(crate) struct NewPlace {
+    /// Folder of the new index
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+
+    /// Or the PostgreSQL database that shall hold it, in a schema of its own
+    #[arg(long, value_name = "CONNECTION")]
+    postgres: Option<String>,
+}
+
+/// An index, open for questions.
+pub(crate) enum Opened {
+    Folder(TantivyIndex),
+    Database(PostgresIndex),
+}
+
+/// An index, open for pages.
+pub(crate) enum Filling {
+    Folder(Box<Writer>),
+    Database(Box<Loader>),
+}
+
+impl Place {
+    /// Opens it.
+    ///
+    /// # Errors
+    ///
+    /// It is not there, or cannot be read.
+    pub(crate) fn open(&self) -> Result<Opened, Failure> {
+        match (&self.index, &self.postgres) {
+            (_, Some(connection)) => {
+                PostgresIndex::open(connection).map(Opened::Database).map_err(failed)
+            }
+            (folder, None) => {
+                let folder = folder.as_deref().unwrap_or_else(|| "".as_ref());
+                TantivyIndex::open(folder).map(Opened::Folder).map_err(failed)
+            }
+        }
+    }
+
+    /// Opens it for pages of this recipe.
+    ///
+    /// # Errors
+    ///
+    /// It is not there, is of another recipe, or cannot be changed.
+    pub(crate) fn fill(
+        &self,
+        recipe: &RecipeId,
+        options: WriterOptions,
+    ) -> Result<Filling, Failure> {
+        match (&self.index, &self.postgres) {
+            (_, Some(connection)) => {
+                let loader = Loader::open(connection, recipe).map_err(failed)?;
+                Ok(Filling::Database(Box::new(loader)))
+            }
+            (folder, None) => {
+                let folder = folder.as_deref().unwrap_or_else(|| "".as_ref());
+                let writer = Writer::open_for(folder, recipe, options).map_err(failed)?;
+                Ok(Filling::Folder(Box::new(writer)))
+            }
+        }
+    }
+}
+
+impl NewPlace {
+    /// Begins an index of this recipe.
+    ///
+    /// # Errors
+    ///
+    /// There is one already, or nothing can be written there.
+    pub(crate) fn create(
+        &self,
+        recipe: &RecipeId,
+        options: WriterOptions,
+    ) -> Result<Filling, Failure> {
+        match (&self.out, &self.postgres) {
+            (_, Some(connection)) => {
+                let loader = Loader::create(connection, recipe).map_err(failed)?;
+                Ok(Filling::Database(Box::new(loader)))
+            }
+            (folder, None) => {
+                let folder = folder.as_deref().unwrap_or_else(|| "".as_ref());
+                let writer = Writer::create(folder, recipe.clone(), options).map_err(failed)?;
+                Ok(Filling::Folder(Box::new(writer)))
+            }
+        }
+    }
+}
+
+impl Filling {
+    /// Puts a page in.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be written.
+    pub(crate) fn put(&mut self, page: &SearchPage) -> Result<(), Failure> {
+        match self {
+            Self::Folder(writer) => writer.put(page).map_err(failed),
+            Self::Database(loader) => loader.put(page).map_err(failed),
+        }
+    }
+
+    /// Lets everything take effect.
+    ///
+    /// # Errors
+    ///
+    /// Nothing took effect.
+    pub(crate) fn finish(self) -> Result<(), Failure> {
+        match self {
+            Self::Folder(writer) => writer.finish().map_err(failed),
+            Self::Database(loader) => loader.finish().map_err(failed),
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! `hapax search query`: the best results, copies folded under the one that the policy keeps.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use hapax_search::Showing;
+use hapax_search::collapse::{Hit, Listing, Request, Shown, collapse};
+use hapax_search::policy::Policy;
+use hapax_search::wire::ListingRecord;
+
+use super::failed;
+use super::place::{Opened, Place};
+use super::scores;
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::progress::say;
+use crate::readable;
+
+/// How much of a text a line shows.
+const LINE: usize = 160;
+
+/// Ask an index
+///
+/// With --collapse, results that are near-duplicates of each other are shown under the one that
+/// the policy would keep. How alike they must be may depend on the number of results, and with
+/// --rank on how popular the query is.
+#[derive(Args, Debug)]
+pub(crate) struct Arguments {
+    /// Words, "phrases", +word, -word, site:HOST, lang:CODE
+    #[arg(required = true, value_name = "WORDS", allow_hyphen_values = true)]
+    words: Vec<String>,
+
+    #[command(flatten)]
+    place: Place,
+
+    /// Fold near-duplicates under the best of them
+    #[arg(long)]
+    collapse: bool,
+
+    /// How they are judged: a policy file as for `hapax query-dedup`; means --collapse
+    #[arg(long, value_name = "FILE")]
+    policy: Option<PathBuf>,
+
+    /// The query's rank in the search log, for policies that go by it [default: not in it]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    rank: Option<u64>,
+
+    /// What pages are worth: lines of address, tab, score [default: as stored]
+    #[arg(long, value_name = "FILE")]
+    scores: Option<PathBuf>,
+
+    /// Leave out documents that are marked as duplicates
+    #[arg(long)]
+    hide_marked: bool,
+
+    /// So many results
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    limit: u32,
+
+    /// Pass over so many
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    offset: u32,
+
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// A file is bad, or the index cannot be read.
+pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let policy = arguments.policy()?;
+    let scores = arguments.scores.as_deref().map(scores::read).transpose()?;
+    let query = arguments.words.join(" ");
+    let request = Request {
+        query: &query,
+        offset: arguments.offset as usize,
+        limit: arguments.limit as usize,
+        policy: policy.as_ref(),
+        rank: arguments.rank,
+        hide_marked: arguments.hide_marked,
+        scores: scores.as_ref(),
+    };
+    let listing = match arguments.place.open()? {
+        Opened::Folder(index) => asked(&index, &request),
+        Opened::Database(index) => asked(&index, &request),
+    }?;
+    let mut output = Output::open(None)?;
+    if arguments.json {
+        let record = ListingRecord::of(&query, &listing);
+        let mut text = serde_json::to_vec(&record).map_err(anyhow::Error::new)?;
+        text.push(b'\n');
+        output.write(&text)?;
+    } else {
+        for hit in &listing.hits {
+            output.write(lines(hit).as_bytes())?;
+        }
+        say(&summary(&listing, arguments.offset));
+    }
+    output.finish()
+}
+
+fn asked<E: Showing>(engine: &E, request: &Request<'_>) -> Result<Listing, Failure> {
+    collapse(engine, request).map_err(failed)
+}
+
+impl Arguments {
+    fn policy(&self) -> Result<Option<Policy>, Failure> {
+        let Some(path) = &self.policy else {
+            return Ok(self.collapse.then(Policy::default));
+        };
+        let text = std::fs::read_to_string(path).map_err(|e| Failure::io("read", path, e))?;
+        let policy = Policy::from_toml(&text)
+            .map_err(|error| anyhow::Error::new(error).context(readable::path(path)))?;
+        Ok(Some(policy))
+    }
+}
+
+fn lines(hit: &Hit) -> String {
+    let shown = &hit.document;
+    let title = match shown.excerpt.title.as_str() {
+        "" => "(no title)",
+        title => title,
+    };
+    let mut text = format!("{:>3}. {}\n", shown.rank, cut(title));
+    text.push_str(&format!("     {}\n     {}\n", address(shown), cut(&shown.excerpt.start)));
+    for copy in &hit.copies {
+        text.push_str(&format!(
+            "     + {} ({} bits, {:.0} % alike; {})\n",
+            address(&copy.document),
+            copy.distance,
+            copy.similarity * 100.0,
+            readable::harmless(&copy.reason),
+        ));
+    }
+    text
+}
+
+fn address(shown: &Shown) -> String {
+    let name = match shown.facts.url.as_str() {
+        "" => &shown.facts.name,
+        url => url,
+    };
+    let marked = if shown.marked { " [marked]" } else { "" };
+    format!("{}{marked}", readable::harmless(name))
+}
+
+fn cut(text: &str) -> String {
+    let end = text.char_indices().nth(LINE).map_or(text.len(), |(end, _)| end);
+    let dots = if end < text.len() { "…" } else { "" };
+    format!("{}{dots}", readable::harmless(&text[..end]))
+}
+
+fn summary(listing: &Listing, offset: u32) -> String {
+    let mut line = match listing.hits.len() {
+        0 => format!("{}, none to show", readable::counted(listing.results, "result")),
+        shown => format!(
+            "{}, {} to {} shown",
+            readable::counted(listing.results, "result"),
+            offset + 1,
+            offset as usize + shown,
+        ),
+    };
+    if listing.examined > 0 {
+        line.push_str(&format!(
+            "; {} of the first {} folded",
+            readable::count(listing.folded),
+            readable::count(listing.examined),
+        ));
+    }
+    line
+}

@@ -1,0 +1,222 @@
+//! Results as they are shown: near-duplicates folded under the best of them.
+//!
+//! The same judgement as that of [`job`](crate::job), for one query and without consequences: what
+//! the policy would remove is shown under the one that would stay, at the place of whichever of them
+//! came first. Nothing is left out of sight for good.
+//!
+//! # What it promises
+//!
+//! Every result that was looked at is shown exactly once, as a hit or as a copy under one.
+//!
+//! Source: Pi et al. 2009, II.C, applied when a query is asked instead of beforehand.
+
+use std::collections::BTreeMap;
+
+use hapax::group::BatchError;
+
+use crate::engine::{DocumentFacts, DocumentId, Excerpt, Showing};
+use crate::fold::{Folded, fold, propose};
+use crate::policy::Policy;
+
+/// What to show.
+#[derive(Clone, Debug)]
+pub struct Request<'a> {
+    /// As people type it.
+    pub query: &'a str,
+    /// Hits that are passed over.
+    pub offset: usize,
+    /// Hits that are shown.
+    pub limit: usize,
+    /// How copies are folded; `None` shows every result by itself.
+    pub policy: Option<&'a Policy>,
+    /// The query's rank in the search log, from 1; one that is not in it is as rare as can be.
+    pub rank: Option<u64>,
+    /// Leave out documents that are marked as duplicates.
+    pub hide_marked: bool,
+    /// Authority by address, in place of what the index keeps.
+    pub scores: Option<&'a BTreeMap<String, f64>>,
+}
+
+/// Some of the results of a query.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Listing {
+    /// How many results there are in all.
+    pub results: u64,
+    /// How many of them were looked at for copies.
+    pub examined: u64,
+    /// How many of those are folded under another.
+    pub folded: u64,
+    /// Those asked for, best first.
+    pub hits: Vec<Hit>,
+}
+
+/// A result with its copies.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hit {
+    /// What is known of it.
+    pub document: Shown,
+    /// What is folded under it, in the order of the results.
+    pub copies: Vec<FoldedCopy>,
+}
+
+/// A document as it is shown.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shown {
+    /// Its place among all results, from 1.
+    pub rank: u64,
+    /// The engine's score for this query.
+    pub relevance: f32,
+    /// What decides between copies.
+    pub facts: DocumentFacts,
+    /// What people read.
+    pub excerpt: Excerpt,
+    /// Marked as a duplicate.
+    pub marked: bool,
+}
+
+/// A result that is folded under another.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FoldedCopy {
+    /// The document.
+    pub document: Shown,
+    /// Bits between the two.
+    pub distance: u8,
+    /// How alike they are.
+    pub similarity: f32,
+    /// Why the other one is shown.
+    pub reason: String,
+}
+
+/// Why results cannot be shown.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CollapseError<E: std::error::Error> {
+    /// The engine failed.
+    #[error("the search engine failed")]
+    Engine(#[source] E),
+    /// Results could not be grouped.
+    #[error("the results cannot be grouped")]
+    Group(#[source] BatchError),
+}
+
+/// Asks an engine, and folds what is alike.
+///
+/// # Errors
+///
+/// The engine failed.
+pub fn collapse<E: Showing>(
+    engine: &E,
+    request: &Request<'_>,
+) -> Result<Listing, CollapseError<E::Error>> {
+    let failed = CollapseError::Engine;
+    let wanted = request.offset.saturating_add(request.limit);
+    let rank = request.rank.unwrap_or(u64::MAX);
+    let hidden = |id: DocumentId| request.hide_marked && engine.is_marked(id);
+    let examined = request.policy.map_or(0, |policy| policy.most_results(rank) as usize);
+    let (mut found, results) =
+        engine.scored(request.query, wanted.max(examined), &hidden).map_err(failed)?;
+    let mut under: BTreeMap<usize, Vec<(usize, Folded)>> = BTreeMap::new();
+    let mut judged = 0;
+    if let Some(policy) = request.policy {
+        let judging = policy.for_query(rank, results);
+        let most = judging.results as usize;
+        if found.len() < most && (found.len() as u64) < results {
+            found = engine.scored(request.query, wanted.max(most), &hidden).map_err(failed)?.0;
+        }
+        judged = found.len().min(most);
+        if judging.remove {
+            let ids: Vec<DocumentId> = found[..judged].iter().map(|result| result.id).collect();
+            for (place, winner, one) in
+                copies(engine, &ids, judging.within, policy, request.scores)?
+            {
+                under.entry(winner).or_default().push((place, one));
+            }
+        }
+    }
+    let listing = Listing {
+        results,
+        examined: judged as u64,
+        folded: under.values().map(|copies| copies.len() as u64).sum(),
+        hits: Vec::new(),
+    };
+    // A hit stands where the first of it and its copies stood.
+    let is_copy: Vec<usize> = under
+        .values()
+        .flatten()
+        .map(|&(place, _)| place)
+        .collect::<std::collections::BTreeSet<_>>()
+        .into_iter()
+        .collect();
+    let mut order: Vec<(usize, usize)> = (0..found.len())
+        .filter(|place| is_copy.binary_search(place).is_err())
+        .map(|place| {
+            let first = under.get(&place).and_then(|copies| copies.iter().map(|it| it.0).min());
+            (first.map_or(place, |first| first.min(place)), place)
+        })
+        .collect();
+    order.sort_unstable();
+    let shown: Vec<usize> =
+        order.iter().skip(request.offset).take(request.limit).map(|&(_, place)| place).collect();
+
+    let places: Vec<usize> = shown
+        .iter()
+        .flat_map(|place| {
+            let copies = under.get(place).into_iter().flatten().map(|&(copy, _)| copy);
+            std::iter::once(*place).chain(copies)
+        })
+        .collect();
+    let ids: Vec<DocumentId> = places.iter().map(|&place| found[place].id).collect();
+    let mut facts = engine.facts(&ids).map_err(failed)?;
+    rescore(&mut facts, request.scores);
+    let excerpts = engine.excerpts(&ids).map_err(failed)?;
+    let mut documents = places.iter().zip(facts).zip(excerpts).map(|((&place, facts), excerpt)| {
+        let result = found[place];
+        let marked = engine.is_marked(result.id);
+        Shown { rank: place as u64 + 1, relevance: result.relevance, facts, excerpt, marked }
+    });
+    let mut hits = Vec::with_capacity(shown.len());
+    for place in shown {
+        let Some(document) = documents.next() else { break };
+        let copies = under.remove(&place).unwrap_or_default();
+        let copies = copies.into_iter().zip(documents.by_ref()).map(|((_, one), document)| {
+            let Folded { distance, similarity, reason, .. } = one;
+            FoldedCopy { document, distance, similarity, reason: reason.to_string() }
+        });
+        hits.push(Hit { document, copies: copies.collect() });
+    }
+    Ok(Listing { hits, ..listing })
+}
+
+type Copies = Vec<(usize, usize, Folded)>;
+
+/// Which results are copies of which, by their places, in order.
+fn copies<E: Showing>(
+    engine: &E,
+    ids: &[DocumentId],
+    within: hapax::fingerprint::MaxDistance,
+    policy: &Policy,
+    scores: Option<&BTreeMap<String, f64>>,
+) -> Result<Copies, CollapseError<E::Error>> {
+    let fingerprints = engine.fingerprints(ids).map_err(CollapseError::Engine)?;
+    let pairs = propose(&fingerprints, within);
+    let mut places: Vec<u32> = pairs.iter().flat_map(|&(a, b, _)| [a, b]).collect();
+    places.sort_unstable();
+    places.dedup();
+    let company: Vec<DocumentId> = places.iter().map(|&place| ids[place as usize]).collect();
+    let mut facts = engine.facts(&company).map_err(CollapseError::Engine)?;
+    rescore(&mut facts, scores);
+    let at = |place: u32| places.partition_point(|&other| other < place) as u32;
+    let pairs: Vec<_> = pairs.iter().map(|&(a, b, bits)| (at(a), at(b), bits)).collect();
+    let alone = ids.len() - places.len();
+    let folded = fold(&company, &facts, &pairs, alone, policy).map_err(CollapseError::Group)?;
+    let place = |at: u32| places[at as usize] as usize;
+    Ok(folded.into_iter().map(|one| (place(one.place), place(one.winner), one)).collect())
+}
+
+fn rescore(facts: &mut [DocumentFacts], scores: Option<&BTreeMap<String, f64>>) {
+    if let Some(scores) = scores {
+        for one in facts {
+            one.score = scores.get(&one.url).copied();
+        }
+    }
+}

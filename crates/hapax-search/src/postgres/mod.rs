@@ -1,0 +1,295 @@
+//! A search engine that many people have already: PostgreSQL's full-text search.
+//!
+//! Pages live in one table of a schema of their own, with a `tsvector` of their words under a GIN
+//! index, ranked by `ts_rank`. Words are cut by this project, not by the server's configuration, so
+//! that Chinese and Japanese are found and both engines know the same words.
+//!
+//! # What it promises
+//!
+//! - Results are ordered by rank, then by name. Documents are numbered by a hash of their names, so
+//!   numbers do not depend on how pages came in.
+//! - Every change, be it a whole corpus or a removal, is one transaction.
+//!
+//! # What it does not do
+//!
+//! - Encrypted connections: use a socket, the loopback, or a tunnel.
+//! - Words beyond what a `tsvector` holds, about a megabyte a page, are not found.
+//!
+//! # Reading order
+//!
+//! `table` is what the database holds, `vector` how pages and queries are written for it.
+//! [`Loader`] puts pages in; this module asks.
+
+mod error;
+mod load;
+mod table;
+mod vector;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, PoisonError};
+
+use hapax::fingerprint::{Fingerprint, RecipeId, Sketch};
+use postgres::fallible_iterator::FallibleIterator;
+use postgres::{Client, NoTls, Row};
+
+use crate::engine::{
+    Change, DocumentFacts, DocumentId, Engine, Excerpt, Removing, Results, Scored, Showing, Totals,
+};
+use crate::query::ParsedQuery;
+use crate::words::Words;
+
+pub use error::Error;
+pub use load::Loader;
+
+/// A database opened for searching.
+pub struct PostgresIndex {
+    connection: String,
+    recipe: String,
+    /// Connections nobody uses at the moment; every thread that asks takes one.
+    idle: Mutex<Vec<Client>>,
+    marked: BTreeSet<u64>,
+    operation: Option<String>,
+}
+
+impl PostgresIndex {
+    /// Opens the index in a database, given as `host=/run/postgresql dbname=web` or
+    /// `postgresql://user@127.0.0.1/web`.
+    ///
+    /// # Errors
+    ///
+    /// The server cannot be reached, or there is no index of this release in the database.
+    pub fn open(connection: &str) -> Result<Self, Error> {
+        let mut client = connect(connection)?;
+        let recipe = table::check(&mut client)?.to_string();
+        let mut index = Self {
+            connection: connection.to_owned(),
+            recipe,
+            idle: Mutex::new(vec![client]),
+            marked: BTreeSet::new(),
+            operation: None,
+        };
+        index.reload()?;
+        Ok(index)
+    }
+
+    /// As [`open`](Self::open), and makes sure that fingerprints are of this recipe.
+    ///
+    /// # Errors
+    ///
+    /// As for [`open`](Self::open), or they are of another.
+    pub fn open_for(connection: &str, recipe: &RecipeId) -> Result<Self, Error> {
+        let index = Self::open(connection)?;
+        let stored = index.with(table::check)?;
+        match stored.must_be(recipe) {
+            Ok(()) => Ok(index),
+            Err(_) => Err(Error::Recipe { stored, asked: recipe.clone() }),
+        }
+    }
+
+    /// Sees marks and the last operation as they are now.
+    ///
+    /// # Errors
+    ///
+    /// The server failed.
+    pub fn reload(&mut self) -> Result<(), Error> {
+        let (marked, operation) = self.with(|client| {
+            let rows = client.query("SELECT id FROM hapax_search.page WHERE marked", &[])?;
+            let marked = rows.iter().map(|row| number(row.get(0))).collect();
+            let row = client.query_one("SELECT operation FROM hapax_search.manifest", &[])?;
+            Ok((marked, row.get(0)))
+        })?;
+        self.marked = marked;
+        self.operation = operation;
+        Ok(())
+    }
+
+    /// How much is in it.
+    ///
+    /// # Errors
+    ///
+    /// The server failed.
+    pub fn totals(&self) -> Result<Totals, Error> {
+        let count = "SELECT count(*) FILTER (WHERE NOT removed), count(*) FILTER (WHERE removed), \
+                     count(*) FILTER (WHERE marked AND NOT removed), \
+                     pg_total_relation_size('hapax_search.page') FROM hapax_search.page";
+        let row = self.with(|client| Ok(client.query_one(count, &[])?))?;
+        Ok(Totals {
+            documents: number(row.get(0)),
+            removed: number(row.get(1)),
+            marked: number(row.get(2)),
+            segments: 1,
+            bytes: number(row.get(3)),
+        })
+    }
+
+    /// The names of all removed and of all marked documents, in order.
+    ///
+    /// # Errors
+    ///
+    /// The server failed.
+    pub fn standing(&self) -> Result<(Vec<String>, Vec<String>), Error> {
+        let names = |what: &str| {
+            let select = format!("SELECT name FROM hapax_search.page WHERE {what} ORDER BY name");
+            let rows = self.with(|client| Ok(client.query(select.as_str(), &[])?))?;
+            Ok::<_, Error>(rows.into_iter().map(|row| row.get(0)).collect())
+        };
+        Ok((names("removed")?, names("marked")?))
+    }
+
+    /// Lends a connection. One on which something failed is not used again.
+    fn with<T>(&self, call: impl FnOnce(&mut Client) -> Result<T, Error>) -> Result<T, Error> {
+        let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let lent = idle().pop();
+        let mut client = match lent {
+            Some(client) => client,
+            None => connect(&self.connection)?,
+        };
+        let result = call(&mut client)?;
+        idle().push(client);
+        Ok(result)
+    }
+
+    /// The rows of documents, in the order asked for. The first column is the number.
+    fn rows(&self, select: &str, ids: &[DocumentId]) -> Result<Vec<Row>, Error> {
+        let keys: Vec<i64> = ids.iter().map(|id| id.0 as i64).collect();
+        let select = format!("SELECT id, {select} FROM hapax_search.page WHERE id = ANY($1)");
+        let found = self.with(|client| Ok(client.query(select.as_str(), &[&keys])?))?;
+        let mut by_id: BTreeMap<i64, Row> =
+            found.into_iter().map(|row| (row.get(0), row)).collect();
+        let row = |key: &i64| by_id.remove(key).ok_or(Error::Unknown { id: *key as u64 });
+        keys.iter().map(row).collect()
+    }
+}
+
+fn connect(connection: &str) -> Result<Client, Error> {
+    Client::connect(connection, NoTls).map_err(Error::Connect)
+}
+
+fn number(value: i64) -> u64 {
+    value as u64
+}
+
+impl std::fmt::Debug for PostgresIndex {
+    /// Without the connection, which may hold a password.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PostgresIndex").field("recipe", &self.recipe).finish_non_exhaustive()
+    }
+}
+
+impl Engine for PostgresIndex {
+    type Error = Error;
+
+    fn recipe(&self) -> &str {
+        &self.recipe
+    }
+
+    fn top(
+        &self,
+        query: &str,
+        most: usize,
+        hidden: &(dyn Fn(DocumentId) -> bool + Sync),
+    ) -> Result<Results, Error> {
+        let (top, all) = self.scored(query, most, hidden)?;
+        Ok(Results { top: top.into_iter().map(|result| result.id).collect(), all })
+    }
+
+    fn fingerprints(&self, ids: &[DocumentId]) -> Result<Vec<Option<Fingerprint>>, Error> {
+        let bits = |row: Row| row.get::<_, Option<i64>>(1).map(|bits| bits as u64);
+        let rows = self.rows("fingerprint", ids)?;
+        Ok(rows.into_iter().map(|row| bits(row).map(Fingerprint::from_bits)).collect())
+    }
+
+    fn facts(&self, ids: &[DocumentId]) -> Result<Vec<DocumentFacts>, Error> {
+        let rows = self.rows("name, url, sketch, score, words, fetched", ids)?;
+        let facts = |row: Row| DocumentFacts {
+            name: row.get(1),
+            url: row.get(2),
+            sketch: row
+                .get::<_, Option<&[u8]>>(3)
+                .and_then(|bytes| bytes.try_into().ok())
+                .map(Sketch::from_bytes),
+            score: row.get(4),
+            words: row.get::<_, i64>(5).try_into().unwrap_or(u32::MAX),
+            fetched: row.get::<_, Option<i64>>(6).map(number),
+        };
+        Ok(rows.into_iter().map(facts).collect())
+    }
+
+    fn is_marked(&self, id: DocumentId) -> bool {
+        self.marked.contains(&id.0)
+    }
+}
+
+impl Showing for PostgresIndex {
+    fn scored(
+        &self,
+        query: &str,
+        most: usize,
+        hidden: &(dyn Fn(DocumentId) -> bool + Sync),
+    ) -> Result<(Vec<Scored>, u64), Error> {
+        let query = ParsedQuery::parse(query, &mut Words::default());
+        let mut top = Vec::new();
+        let mut all = 0;
+        if query.is_empty() {
+            return Ok((top, all));
+        }
+        // Which results are hidden only the caller knows, so all of them are looked at.
+        let select = "SELECT id, ts_rank($1::text::float4[], vector, $2::text::tsquery) AS rank \
+                      FROM hapax_search.page WHERE vector @@ $3::text::tsquery AND NOT removed \
+                      AND ($4::text[] = '{}' OR sites && $4) \
+                      AND ($5::text[] = '{}' OR language = ANY($5)) \
+                      ORDER BY rank DESC, name COLLATE \"C\"";
+        let (ranked, wanted) = (vector::words_of(&query), vector::condition_of(&query));
+        self.with(|client| {
+            let given: [&(dyn postgres::types::ToSql + Sync); 5] =
+                [&vector::WEIGHTS, &ranked, &wanted, &query.sites, &query.languages];
+            let mut rows = client.query_raw(select, given)?;
+            while let Some(row) = rows.next()? {
+                let id = DocumentId(number(row.get(0)));
+                if hidden(id) {
+                    continue;
+                }
+                all += 1;
+                if top.len() < most {
+                    top.push(Scored { id, relevance: row.get(1) });
+                }
+            }
+            Ok(())
+        })?;
+        Ok((top, all))
+    }
+
+    fn excerpts(&self, ids: &[DocumentId]) -> Result<Vec<Excerpt>, Error> {
+        let rows = self.rows("title, start, stated_language", ids)?;
+        let excerpt =
+            |row: Row| Excerpt { title: row.get(1), start: row.get(2), language: row.get(3) };
+        Ok(rows.into_iter().map(excerpt).collect())
+    }
+}
+
+impl Removing for PostgresIndex {
+    fn change(&mut self, change: Change, names: &[String], operation: &str) -> Result<u64, Error> {
+        let update = match change {
+            Change::Remove => "SET removed = true WHERE NOT removed",
+            Change::Restore => "SET removed = false WHERE removed",
+            Change::Mark => "SET marked = true WHERE NOT marked",
+            Change::Unmark => "SET marked = false WHERE marked",
+        };
+        let update = format!("UPDATE hapax_search.page {update} AND name = ANY($1)");
+        let note = "UPDATE hapax_search.manifest SET operation = $1";
+        let changed = self.with(|client| {
+            let mut transaction = client.transaction()?;
+            // First, so that of two changes at once one waits for the other.
+            transaction.execute(note, &[&operation])?;
+            let changed = transaction.execute(update.as_str(), &[&names])?;
+            transaction.commit()?;
+            Ok(changed)
+        })?;
+        self.reload()?;
+        Ok(changed)
+    }
+
+    fn operation(&self) -> Option<&str> {
+        self.operation.as_deref()
+    }
+}

@@ -1,0 +1,111 @@
+//! Lists of results as JSON: the same from the program and from the service.
+
+use serde::Serialize;
+
+use crate::collapse::{FoldedCopy, Hit, Listing, Shown};
+
+/// A list of results.
+#[derive(Debug, Serialize)]
+pub struct ListingRecord<'a> {
+    /// As it was typed.
+    pub query: &'a str,
+    /// How many results there are in all.
+    pub results: u64,
+    /// How many of them were looked at for copies.
+    pub examined: u64,
+    /// How many of those are folded under another.
+    pub folded: u64,
+    /// Best first.
+    pub hits: Vec<HitRecord<'a>>,
+}
+
+/// A result with its copies.
+#[derive(Debug, Serialize)]
+pub struct HitRecord<'a> {
+    /// The document.
+    #[serde(flatten)]
+    pub document: DocumentRecord<'a>,
+    /// What is folded under it.
+    pub copies: Vec<CopyRecord<'a>>,
+}
+
+/// A document in a list.
+#[derive(Debug, Serialize)]
+pub struct DocumentRecord<'a> {
+    /// Its place among all results, from 1.
+    pub rank: u64,
+    /// Unique in the index.
+    pub name: &'a str,
+    /// `null` without one.
+    pub url: Option<&'a str>,
+    /// `null` without one.
+    pub title: Option<&'a str>,
+    /// How its text begins.
+    pub start: &'a str,
+    /// `null` when nobody states it.
+    pub language: Option<&'a str>,
+    /// The engine's score for this query.
+    pub relevance: f32,
+    /// Authority.
+    pub score: Option<f64>,
+    /// Marked as a duplicate.
+    pub marked: bool,
+}
+
+/// A copy under a result.
+#[derive(Debug, Serialize)]
+pub struct CopyRecord<'a> {
+    /// The document.
+    #[serde(flatten)]
+    pub document: DocumentRecord<'a>,
+    /// Bits between the two fingerprints.
+    pub distance: u8,
+    /// How alike they are, from 0 to 1.
+    pub similarity: f32,
+    /// Why the other one is shown.
+    pub reason: &'a str,
+}
+
+impl<'a> ListingRecord<'a> {
+    /// A listing and the query it answers.
+    pub fn of(query: &'a str, listing: &'a Listing) -> Self {
+        let Listing { results, examined, folded, hits } = listing;
+        let hits = hits.iter().map(HitRecord::of).collect();
+        Self { query, results: *results, examined: *examined, folded: *folded, hits }
+    }
+}
+
+impl<'a> HitRecord<'a> {
+    fn of(hit: &'a Hit) -> Self {
+        let copies = hit.copies.iter().map(CopyRecord::of).collect();
+        Self { document: DocumentRecord::of(&hit.document), copies }
+    }
+}
+
+impl<'a> CopyRecord<'a> {
+    fn of(copy: &'a FoldedCopy) -> Self {
+        Self {
+            document: DocumentRecord::of(&copy.document),
+            distance: copy.distance,
+            similarity: copy.similarity,
+            reason: &copy.reason,
+        }
+    }
+}
+
+impl<'a> DocumentRecord<'a> {
+    fn of(shown: &'a Shown) -> Self {
+        let some = |text: &'a str| (!text.is_empty()).then_some(text);
+        Self {
+            rank: shown.rank,
+            name: &shown.facts.name,
+            url: some(&shown.facts.url),
+            title: some(&shown.excerpt.title),
+            start: &shown.excerpt.start,
+            language: some(&shown.excerpt.language),
+            relevance: shown.relevance,
+            score: shown.facts.score,
+            marked: shown.marked,
+        }
+    }
+}

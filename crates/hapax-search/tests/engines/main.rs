@@ -1,0 +1,20 @@
+//! All engines under one agreement.
+//!
+//! | module | what belongs there |
+//! |---|---|
+//! | `agreement` | what every engine must do, as one generic function |
+//! | `corpus` | the pages, the log and the policy that all of them get |
+//! | `memory` | the slow and obvious engine |
+//! | `tantivy` | the one in a folder |
+//! | `postgres` | the one in a database, with a server of its own |
+//!
+//! Tests with a server are ignored unless asked for: `cargo xtask test search` installs it and asks.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod agreement;
+mod corpus;
+mod memory;
+#[cfg(feature = "postgres")]
+mod postgres;
+mod tantivy;

@@ -1,0 +1,238 @@
+//! The engine in a database, with a server of its own on a free port of the loopback.
+
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use hapax_search::postgres::{Error, Loader, PostgresIndex};
+use hapax_search::{Engine, Removing, Showing};
+use tempfile::TempDir;
+
+use crate::agreement::{agree, lists_agree};
+use crate::corpus;
+use crate::memory::Memory;
+
+/// A server that lives as long as the test.
+struct Server {
+    process: Child,
+    port: u16,
+    _folder: TempDir,
+}
+
+impl Server {
+    fn start() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let user = Unprivileged::find();
+        user.own(folder.path());
+        let data = folder.path().join("data");
+        let mut made = user.command(&program("initdb"));
+        made.args([
+            "--auth=trust",
+            "--username=hapax",
+            "--no-sync",
+            "--locale=C",
+            "--encoding=UTF8",
+        ]);
+        made.arg("-D").arg(&data).stdout(Stdio::null());
+        assert!(made.status().unwrap().success(), "initdb failed");
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let mut server = user.command(&program("postgres"));
+        server.arg("-D").arg(&data).arg("-k").arg(folder.path());
+        server.args(["-p", &port.to_string(), "-c", "listen_addresses=127.0.0.1"]);
+        server.args(["-c", "fsync=off"]).stdout(Stdio::null()).stderr(Stdio::null());
+        let process = server.spawn().unwrap();
+        let mut server = Self { process, port, _folder: folder };
+        server.wait_until_ready();
+        server
+    }
+
+    fn wait_until_ready(&mut self) {
+        let started = Instant::now();
+        while postgres::Client::connect(&self.database("postgres"), postgres::NoTls).is_err() {
+            assert!(self.process.try_wait().unwrap().is_none(), "the server has ended");
+            assert!(started.elapsed() < Duration::from_secs(60), "the server does not answer");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    fn database(&self, name: &str) -> String {
+        format!("host=127.0.0.1 port={} user=hapax dbname={name}", self.port)
+    }
+
+    /// An empty database.
+    fn create(&self, name: &str) -> String {
+        let mut client =
+            postgres::Client::connect(&self.database("postgres"), postgres::NoTls).unwrap();
+        client.batch_execute(&format!("CREATE DATABASE {name}")).unwrap();
+        self.database(name)
+    }
+}
+
+impl Drop for Server {
+    /// A fast shutdown, asked for by signal as the server's manual says.
+    fn drop(&mut self) {
+        let _ = Command::new("kill").args(["-INT", &self.process.id().to_string()]).status();
+        let _ = self.process.wait();
+    }
+}
+
+/// Where Debian puts the server's programs, or wherever they are found.
+fn program(name: &str) -> PathBuf {
+    let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let mut there: Vec<PathBuf> = versions
+        .map(|version| version.path().join("bin").join(name))
+        .filter(|program| program.exists())
+        .collect();
+    there.sort();
+    there.pop().unwrap_or_else(|| PathBuf::from(name))
+}
+
+/// Somebody who is not root, as whom the server runs when this runs as root: it refuses otherwise.
+enum Unprivileged {
+    Myself,
+    Other { user: u32, group: u32 },
+}
+
+impl Unprivileged {
+    fn find() -> Self {
+        let id = |arguments: &[&str]| -> Option<u32> {
+            let output = Command::new("id").args(arguments).stderr(Stdio::null()).output().unwrap();
+            String::from_utf8(output.stdout).unwrap().trim().parse().ok()
+        };
+        if id(&["-u"]) != Some(0) {
+            return Self::Myself;
+        }
+        ["postgres", "nobody"]
+            .iter()
+            .find_map(|name| {
+                Some(Self::Other { user: id(&["-u", name])?, group: id(&["-g", name])? })
+            })
+            .expect("neither `postgres` nor `nobody` is a user")
+    }
+
+    fn own(&self, folder: &Path) {
+        if let Self::Other { user, group } = self {
+            std::os::unix::fs::chown(folder, Some(*user), Some(*group)).unwrap();
+        }
+    }
+
+    fn command(&self, program: &Path) -> Command {
+        match self {
+            Self::Myself => Command::new(program),
+            Self::Other { user, group } => {
+                let mut command = Command::new("setpriv");
+                let ids = [format!("--reuid={user}"), format!("--regid={group}")];
+                command.args(ids).arg("--clear-groups").arg(program).current_dir("/");
+                command
+            }
+        }
+    }
+}
+
+fn load(database: &str, pages: &[hapax_search::SearchPage]) -> PostgresIndex {
+    let mut loader = Loader::create(database, corpus::fingerprinter().recipe_id()).unwrap();
+    for page in pages {
+        loader.put(page).unwrap();
+    }
+    loader.finish().unwrap();
+    PostgresIndex::open(database).unwrap()
+}
+
+fn names(index: &PostgresIndex, query: &str) -> Vec<String> {
+    let found = index.top(query, 1000, &|_| false).unwrap();
+    index.facts(&found.top).unwrap().into_iter().map(|facts| facts.name).collect()
+}
+
+#[test]
+#[ignore = "needs PostgreSQL: `cargo xtask test search`"]
+fn the_engine_in_a_database_keeps_the_agreement_and_the_rest_of_its_promises() {
+    let server = Server::start();
+    let pages = corpus::pages();
+    let database = server.create("agreement");
+    let mut index = load(&database, &pages);
+    lists_agree(&index);
+    assert_eq!(agree(&mut index), agree(&mut Memory::new(pages.clone())));
+
+    // Another process sees what was done, by name.
+    index.remove(&[pages[0].name.clone()], "job-7").unwrap();
+    let other = PostgresIndex::open(&database).unwrap();
+    assert_eq!(other.operation(), Some("job-7"));
+    let totals = other.totals().unwrap();
+    assert_eq!((totals.documents, totals.removed, totals.marked), (29, 1, 0));
+    assert_eq!(other.standing().unwrap(), (vec![pages[0].name.clone()], vec![]));
+
+    words_of_every_script_are_found_and_anything_can_be_typed(&other);
+    facts_are_those_of_the_pages(&other, &pages);
+    a_page_that_comes_again_replaces_the_former(&database, &pages);
+    half_a_load_is_none(&server, &pages);
+    what_is_no_index_of_ours_is_refused(&server, &database);
+}
+
+fn words_of_every_script_are_found_and_anything_can_be_typed(index: &PostgresIndex) {
+    assert_eq!(names(index, "图书馆").len(), 5);
+    assert_eq!(names(index, "望遠鏡 lang:ja").len(), 5);
+    assert_eq!(names(index, "\"only mentions the telescope\""), ["http://host4.test/3"]);
+    assert_eq!(names(index, "telescope site:host2.test"), ["http://host2.test/3"]);
+    assert!(names(index, "telescope lang:de").is_empty());
+    for typed in ["'", "\\", "it's & | ! <-> :*", "\0", "\"'\" -'", "a'b\\c:A", "((("] {
+        index.top(typed, 10, &|_| false).unwrap();
+    }
+    let (scored, _) = index.scored("telescope", 10, &|_| false).unwrap();
+    assert!(scored.is_sorted_by(|a, b| a.relevance >= b.relevance));
+}
+
+fn facts_are_those_of_the_pages(index: &PostgresIndex, pages: &[hapax_search::SearchPage]) {
+    let found = index.top("about", 100, &|_| false).unwrap();
+    for (facts, excerpt) in
+        index.facts(&found.top).unwrap().iter().zip(index.excerpts(&found.top).unwrap())
+    {
+        let page = pages.iter().find(|page| page.name == facts.name).unwrap();
+        assert_eq!((&facts.url, facts.sketch, facts.score), (&page.url, page.sketch, page.score));
+        assert_eq!((facts.words, facts.fetched), (page.words, page.fetched));
+        assert_eq!((excerpt.title, excerpt.start.as_str()), (page.title.clone(), page.start()));
+    }
+    let unknown = hapax_search::DocumentId(1);
+    assert!(matches!(index.facts(&[unknown]), Err(Error::Unknown { id: 1 })));
+}
+
+fn a_page_that_comes_again_replaces_the_former(database: &str, pages: &[hapax_search::SearchPage]) {
+    let recipe = corpus::fingerprinter().recipe_id().clone();
+    let mut loader = Loader::open(database, &recipe).unwrap();
+    let mut page = pages[0].clone();
+    page.body = "entirely new words".to_owned();
+    loader.put(&page).unwrap();
+    page.body = "words \0 for a zeppelin".to_owned();
+    loader.put(&page).unwrap();
+    loader.delete(&pages[1].name).unwrap();
+    loader.finish().unwrap();
+    let index = PostgresIndex::open(database).unwrap();
+    assert_eq!(names(&index, "zeppelin"), [pages[0].name.clone()]);
+    assert!(names(&index, "entirely").is_empty());
+    let totals = index.totals().unwrap();
+    assert_eq!((totals.documents, totals.removed), (29, 0), "it is back, another is gone for good");
+}
+
+fn half_a_load_is_none(server: &Server, pages: &[hapax_search::SearchPage]) {
+    let database = server.create("half");
+    let mut loader = Loader::create(&database, corpus::fingerprinter().recipe_id()).unwrap();
+    for page in pages {
+        loader.put(page).unwrap();
+    }
+    drop(loader);
+    assert!(matches!(PostgresIndex::open(&database), Err(Error::Missing)));
+}
+
+fn what_is_no_index_of_ours_is_refused(server: &Server, database: &str) {
+    let recipe = corpus::fingerprinter().recipe_id().clone();
+    assert!(matches!(Loader::create(database, &recipe), Err(Error::Exists)));
+    let other = "web-1:0000000000000001".parse().unwrap();
+    assert!(matches!(PostgresIndex::open_for(database, &other), Err(Error::Recipe { .. })));
+    assert!(matches!(Loader::open(database, &other), Err(Error::Recipe { .. })));
+    PostgresIndex::open_for(database, &recipe).unwrap();
+    let nowhere = server.database("nowhere");
+    assert!(matches!(PostgresIndex::open(&nowhere), Err(Error::Connect(_))));
+    let mut client = postgres::Client::connect(database, postgres::NoTls).unwrap();
+    client.batch_execute("UPDATE hapax_search.manifest SET format = 9").unwrap();
+    assert!(matches!(PostgresIndex::open(database), Err(Error::Format { .. })));
+}
