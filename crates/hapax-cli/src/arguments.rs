@@ -2,7 +2,7 @@
 
 use crate::commands::{
     compare, dedup, eval, events, export, fingerprint, group, groups, inspect, match_, near, page,
-    pairs, plan, recipe, serve, train,
+    pairs, plan, rank, recipe, serve, train,
 };
 use clap::{Parser, Subcommand};
 
@@ -50,6 +50,7 @@ pub(crate) enum Command {
     Inspect(inspect::Arguments),
     Export(export::Arguments),
     Plan(plan::Arguments),
+    Rank(Box<rank::Arguments>),
     Train(train::Arguments),
     Recipe(recipe::Arguments),
     Serve(serve::Arguments),

@@ -17,6 +17,7 @@ pub(crate) mod near;
 pub(crate) mod page;
 pub(crate) mod pairs;
 pub(crate) mod plan;
+pub(crate) mod rank;
 pub(crate) mod recipe;
 pub(crate) mod serve;
 pub(crate) mod stage_input;
@@ -46,6 +47,7 @@ pub(crate) fn run(command: Command) -> Result<(), Failure> {
         Command::Inspect(arguments) => inspect::run(&arguments),
         Command::Export(arguments) => export::run(&arguments),
         Command::Plan(arguments) => plan::run(&arguments),
+        Command::Rank(arguments) => rank::run(&arguments),
         Command::Train(arguments) => train::run(&arguments),
         Command::Recipe(arguments) => recipe::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments),

@@ -11,6 +11,7 @@
 //! - [`serve`]: the service, and fetching.
 //! - [`near`]: an index of fingerprints, built, searched and described.
 //! - [`plan`]: what an index would take.
+//! - [`rank`]: the authority of pages.
 //! - [`repository`]: pages, groups, events and tables of a repository.
 //! - [`folder`]: a temporary folder and the program run in it.
 
@@ -25,6 +26,7 @@ mod folder;
 mod match_;
 mod near;
 mod plan;
+mod rank;
 mod recipe;
 mod repository;
 mod serve;
