@@ -70,22 +70,64 @@ pub trait Engine: Sync {
     ///
     /// The engine failed, or there is no such document.
     fn facts(&self, ids: &[DocumentId]) -> Result<Vec<DocumentFacts>, Self::Error>;
+
+    /// Is the document marked as a duplicate? A marked one is found as any other; to leave it out,
+    /// hide it.
+    fn is_marked(&self, _id: DocumentId) -> bool {
+        false
+    }
+}
+
+/// What happens to documents in an index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Out of all results.
+    Remove,
+    /// Back from where [`Remove`](Self::Remove) put them.
+    Restore,
+    /// Known as a duplicate, but still found.
+    Mark,
+    /// No longer known as one.
+    Unmark,
 }
 
 /// An engine from which documents can be taken out, and put back.
 pub trait Removing: Engine {
-    /// Takes these documents, given by name, out of all results: all of them or, if it fails or is
-    /// killed, none. Names that are out already, or unknown, do no harm.
+    /// Changes these documents, given by name: all of them or, if it fails or is killed, none.
+    /// Names that are changed already, or unknown, do no harm. Says how many changed.
+    ///
+    /// `operation` is the caller's name for it, which [`operation`](Self::operation) says from then
+    /// on, whether or not any document changed.
     ///
     /// # Errors
     ///
-    /// The engine failed; nothing was taken out.
-    fn remove(&mut self, names: &[String]) -> Result<u64, Self::Error>;
+    /// The engine failed; nothing was changed.
+    fn change(
+        &mut self,
+        change: Change,
+        names: &[String],
+        operation: &str,
+    ) -> Result<u64, Self::Error>;
 
-    /// Puts documents back that were taken out, all or none.
+    /// The last operation that took effect, in this process or another. A caller that was killed
+    /// finds its own name here, or nothing happened.
+    fn operation(&self) -> Option<&str>;
+
+    /// Takes documents out of all results.
     ///
     /// # Errors
     ///
-    /// The engine failed; nothing was put back.
-    fn restore(&mut self, names: &[String]) -> Result<u64, Self::Error>;
+    /// See [`change`](Self::change).
+    fn remove(&mut self, names: &[String], operation: &str) -> Result<u64, Self::Error> {
+        self.change(Change::Remove, names, operation)
+    }
+
+    /// Puts documents back that were taken out.
+    ///
+    /// # Errors
+    ///
+    /// See [`change`](Self::change).
+    fn restore(&mut self, names: &[String], operation: &str) -> Result<u64, Self::Error> {
+        self.change(Change::Restore, names, operation)
+    }
 }

@@ -12,9 +12,13 @@
 //! duplicates inside one list of results; [`job`] does so for all queries, one after the other or
 //! all at once. [`choose`] orders queries so that each brings documents not yet examined.
 //!
+//! [`engine`] is what a search engine must do for that. [`tantivy`] is one that lives in a folder:
+//! [`page`] is what it keeps of a page, [`words`] and [`query`] how texts and queries become words.
+//!
 //! # What this crate does not know
 //!
-//! HTTP, arguments, and how a search engine works: it is asked through [`Engine`].
+//! HTTP and arguments; and, outside the engines, how a search engine works: it is asked through
+//! [`Engine`].
 //!
 //! Source: Pi et al. 2009.
 
@@ -23,7 +27,12 @@ pub mod engine;
 pub mod fold;
 pub mod job;
 pub mod log;
+pub mod page;
 pub mod policy;
+pub mod query;
 pub mod rank;
+pub mod tantivy;
+pub mod words;
 
-pub use engine::{DocumentFacts, DocumentId, Engine, Removing, Results};
+pub use engine::{Change, DocumentFacts, DocumentId, Engine, Removing, Results};
+pub use page::SearchPage;

@@ -1,0 +1,104 @@
+//! A page on its way into a search index: what is searched, and what is kept for judging copies.
+//!
+//! Everything that deciding between copies needs is worked out before, so that an index answers
+//! without the page's text.
+
+use hapax::fingerprint::{ContentHash, Fingerprint, Imprint, Sketch};
+
+/// A page to be indexed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SearchPage {
+    /// Its name, unique in the index: a page with the same name replaces the former.
+    pub name: String,
+    /// Its address; empty without one.
+    pub url: String,
+    /// Its title; empty without one.
+    pub title: String,
+    /// What a reader sees.
+    pub body: String,
+    /// As the page or the corpus states it, such as `en` or `zh-Hans`; empty when neither does.
+    pub language: String,
+    /// `None` when the page has no words, or too few to be judged.
+    pub fingerprint: Option<Fingerprint>,
+    /// Confirms that texts are alike.
+    pub sketch: Option<Sketch>,
+    /// Equal exactly for equal texts.
+    pub content: ContentHash,
+    /// Words of text.
+    pub words: u32,
+    /// Authority; larger is better.
+    pub score: Option<f64>,
+    /// Seconds since 1970.
+    pub fetched: Option<u64>,
+}
+
+impl SearchPage {
+    /// A page with this name and text, and what remains of that text under some recipe. A page too
+    /// short to be judged gets no fingerprint.
+    pub fn new(name: impl Into<String>, body: impl Into<String>, imprint: &Imprint) -> Self {
+        let mark = imprint.mark.as_ref().filter(|_| !imprint.too_short);
+        Self {
+            name: name.into(),
+            url: String::new(),
+            title: String::new(),
+            body: body.into(),
+            language: String::new(),
+            fingerprint: mark.map(|mark| mark.fingerprint),
+            sketch: mark.map(|mark| mark.sketch),
+            content: imprint.content,
+            words: imprint.words,
+            score: None,
+            fetched: None,
+        }
+    }
+
+    /// The host of its address, in lower case; empty without one.
+    pub fn host(&self) -> String {
+        host_of(&self.url)
+    }
+
+    /// The language without region and script, in lower case.
+    pub fn language_code(&self) -> String {
+        language_code(&self.language)
+    }
+}
+
+/// The host of an address, in lower case: what stands between `//` and the path, without user and
+/// port.
+pub(crate) fn host_of(url: &str) -> String {
+    let Some((_, rest)) = url.split_once("://") else { return String::new() };
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    let host = match host.strip_prefix('[') {
+        Some(six) => six.split(']').next().unwrap_or_default(),
+        None => host.split(':').next().unwrap_or_default(),
+    };
+    host.trim_end_matches('.').to_ascii_lowercase()
+}
+
+/// The first part of a language tag, in lower case.
+pub(crate) fn language_code(tag: &str) -> String {
+    tag.trim().split(['-', '_']).next().unwrap_or_default().to_ascii_lowercase()
+}
+
+/// A host and all domains above it: `a.b.org` is in `a.b.org`, `b.org` and `org`.
+pub(crate) fn domains(host: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors((!host.is_empty()).then_some(host), |host| {
+        host.split_once('.').map(|(_, above)| above).filter(|above| !above.is_empty())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_are_cut_out_of_addresses() {
+        assert_eq!(host_of("https://user@WWW.Example.org:8080/a?b"), "www.example.org");
+        assert_eq!(host_of("http://[::1]:80/"), "::1");
+        assert_eq!(host_of("file.txt"), "");
+        assert_eq!(domains("a.b.org").collect::<Vec<_>>(), ["a.b.org", "b.org", "org"]);
+        assert_eq!(domains("").count(), 0);
+        assert_eq!(language_code("zh-Hans"), "zh");
+    }
+}

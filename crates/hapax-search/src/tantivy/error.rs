@@ -1,0 +1,103 @@
+//! What can go wrong with an index in a folder. Every error names the folder.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use hapax::fingerprint::RecipeId;
+use tantivy::TantivyError;
+
+/// Why an index cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Nothing there that this program made.
+    #[error("{} is no search index; make one with `hapax search build`", path.display())]
+    Missing {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// There is something where a new index was to be made.
+    #[error("{} exists already; name a new folder, or use `hapax search add`", path.display())]
+    Exists {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// Made by another release.
+    #[error(
+        "the search index {} has format {found}, this release reads {readable}; build it again",
+        path.display()
+    )]
+    Format {
+        /// The folder.
+        path: PathBuf,
+        /// What it says.
+        found: String,
+        /// What could be read.
+        readable: String,
+    },
+    /// Its fingerprints cannot be compared with those that are asked about.
+    #[error(
+        "the search index {} was built with recipe {stored}, {asked} is asked for; use that recipe \
+         or build it again",
+        path.display()
+    )]
+    Recipe {
+        /// The folder.
+        path: PathBuf,
+        /// What the index was built with.
+        stored: RecipeId,
+        /// What was asked for.
+        asked: RecipeId,
+    },
+    /// Somebody else is changing it.
+    #[error("the search index {} is being changed by another process", path.display())]
+    Locked {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A file of it contradicts itself or its checksum.
+    #[error("{} is damaged: {what}; build the search index again", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// A number that no document has.
+    #[error("the search index {} has no document {id}", path.display())]
+    Unknown {
+        /// The folder.
+        path: PathBuf,
+        /// The number.
+        id: u64,
+    },
+    /// The library says no.
+    #[error("the search index {} failed", path.display())]
+    Tantivy {
+        /// The folder.
+        path: PathBuf,
+        /// Why.
+        source: Box<TantivyError>,
+    },
+    /// The operating system says no.
+    #[error("{} failed", path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl Error {
+    pub(super) fn tantivy(path: &Path, source: impl Into<TantivyError>) -> Self {
+        match source.into() {
+            TantivyError::LockFailure(..) => Self::Locked { path: path.to_owned() },
+            source => Self::Tantivy { path: path.to_owned(), source: Box::new(source) },
+        }
+    }
+
+    pub(super) fn io(path: &Path, source: io::Error) -> Self {
+        Self::Io { path: path.to_owned(), source }
+    }
+}

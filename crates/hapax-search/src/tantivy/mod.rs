@@ -1,0 +1,198 @@
+//! A search engine in a folder, on Tantivy.
+//!
+//! ```no_run
+//! use hapax_search::Engine;
+//! use hapax_search::tantivy::TantivyIndex;
+//!
+//! let index = TantivyIndex::open("index")?;
+//! let found = index.top("cheap flights", 10, &|_| false)?;
+//! println!("{} of {}", found.top.len(), found.all);
+//! # Ok::<(), hapax_search::tantivy::Error>(())
+//! ```
+//!
+//! # What it promises
+//!
+//! - Results are ordered by score, then by name, and depend only on the pages in the index: not on
+//!   how they came in, on segments, merges, deletions or threads. Tantivy finds and stores; scores
+//!   are summed here, in the order of the query's words, over counts of living documents.
+//! - Removing and marking never touch a posting. They are a list beside the index that takes effect
+//!   with the commit that names it, so that they are done or not done, and can be undone.
+//! - Documents are numbered in the order of their names; numbers change only with the pages.
+//!
+//! # Reading order
+//!
+//! `schema` is what is kept of a page, `manifest` what an index says of itself. [`Writer`] puts
+//! pages in, `standing` is who is removed or marked. `view` is one state of the index opened for
+//! reading, `retrieve` searches it.
+//!
+//! # What this module does not know
+//!
+//! What is done with results.
+
+mod error;
+mod manifest;
+mod retrieve;
+mod schema;
+mod standing;
+#[cfg(test)]
+mod tests;
+mod view;
+mod writer;
+
+use std::path::{Path, PathBuf};
+
+use hapax::fingerprint::{Fingerprint, RecipeId};
+
+use crate::engine::{Change, DocumentFacts, DocumentId, Engine, Removing, Results};
+use crate::query::ParsedQuery;
+use crate::words::Words;
+
+pub use error::Error;
+pub use manifest::Manifest;
+pub use view::{Excerpt, Totals};
+pub use writer::{Writer, WriterOptions};
+
+use schema::Fields;
+use view::View;
+
+/// An index opened for searching. It shows the state it was opened in, or that of its own last
+/// change; see [`reload`](Self::reload).
+pub struct TantivyIndex {
+    path: PathBuf,
+    manifest: Manifest,
+    recipe: String,
+    index: ::tantivy::Index,
+    fields: Fields,
+    view: View,
+}
+
+impl TantivyIndex {
+    /// Opens the index in a folder.
+    ///
+    /// # Errors
+    ///
+    /// There is none, it is damaged, or it was made by another release.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+        let path = path.as_ref().to_owned();
+        let manifest = Manifest::read(&path)?;
+        let (index, fields) = schema::open(&path)?;
+        let view = View::open(&path, &index, fields)?;
+        let recipe = manifest.recipe().to_string();
+        Ok(Self { path, manifest, recipe, index, fields, view })
+    }
+
+    /// Opens the index in a folder, and makes sure that its fingerprints are of this recipe.
+    ///
+    /// # Errors
+    ///
+    /// As for [`open`](Self::open), or they are of another recipe.
+    pub fn open_for(path: impl AsRef<Path>, recipe: &RecipeId) -> Result<Self, Error> {
+        let index = Self::open(path)?;
+        index.manifest.must_be_of(&index.path, recipe)?;
+        Ok(index)
+    }
+
+    /// Shows what others have committed since.
+    ///
+    /// # Errors
+    ///
+    /// As for [`open`](Self::open).
+    pub fn reload(&mut self) -> Result<(), Error> {
+        self.view = View::open(&self.path, &self.index, self.fields)?;
+        Ok(())
+    }
+
+    /// What the index says of itself.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// How much is in it.
+    pub fn totals(&self) -> Totals {
+        self.view.totals()
+    }
+
+    /// What a list of results shows of documents.
+    ///
+    /// # Errors
+    ///
+    /// The index is damaged, or there is no such document.
+    pub fn excerpts(&self, ids: &[DocumentId]) -> Result<Vec<Excerpt>, Error> {
+        self.view.excerpts(ids)
+    }
+
+    /// The names of all removed and of all marked documents, in order.
+    pub fn standing(&self) -> (Vec<String>, Vec<String>) {
+        let standing = self.view.standing();
+        (standing.removed.iter().cloned().collect(), standing.marked.iter().cloned().collect())
+    }
+
+    /// As [`top`](Engine::top), with the score of each result.
+    ///
+    /// # Errors
+    ///
+    /// The index is damaged.
+    pub fn scored(
+        &self,
+        query: &str,
+        most: usize,
+        hidden: &(dyn Fn(DocumentId) -> bool + Sync),
+    ) -> Result<(Vec<(DocumentId, f32)>, u64), Error> {
+        let query = ParsedQuery::parse(query, &mut Words::default());
+        retrieve::top(&self.view, &query, most, hidden)
+            .map_err(|source| Error::tantivy(&self.path, source))
+    }
+}
+
+impl std::fmt::Debug for TantivyIndex {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TantivyIndex").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+impl Engine for TantivyIndex {
+    type Error = Error;
+
+    fn recipe(&self) -> &str {
+        &self.recipe
+    }
+
+    fn top(
+        &self,
+        query: &str,
+        most: usize,
+        hidden: &(dyn Fn(DocumentId) -> bool + Sync),
+    ) -> Result<Results, Error> {
+        let (top, all) = self.scored(query, most, hidden)?;
+        Ok(Results { top: top.into_iter().map(|(id, _)| id).collect(), all })
+    }
+
+    fn fingerprints(&self, ids: &[DocumentId]) -> Result<Vec<Option<Fingerprint>>, Error> {
+        self.view.fingerprints(ids)
+    }
+
+    fn facts(&self, ids: &[DocumentId]) -> Result<Vec<DocumentFacts>, Error> {
+        self.view.facts(ids)
+    }
+
+    fn is_marked(&self, id: DocumentId) -> bool {
+        self.view.is_marked(id)
+    }
+}
+
+impl Removing for TantivyIndex {
+    fn change(&mut self, change: Change, names: &[String], operation: &str) -> Result<u64, Error> {
+        let mut writer = Writer::open(&self.path, WriterOptions::smallest())?;
+        // Seen under the writer's lock: nobody else can change it now.
+        self.reload()?;
+        let known = self.view.known(names)?;
+        let changed = writer.change(change, &known, operation);
+        writer.commit()?;
+        self.reload()?;
+        Ok(changed)
+    }
+
+    fn operation(&self) -> Option<&str> {
+        self.view.standing().operation.as_deref()
+    }
+}

@@ -1,0 +1,118 @@
+//! Who is removed and who is marked: a file beside the index.
+//!
+//! Every change writes a new file, and the commit that follows names it together with its checksum.
+//! A process killed before the commit leaves a file that nobody reads; killed after it, everything
+//! is done. The commit is one rename, made by Tantivy.
+//!
+//! Removed documents stay in the index until it is compacted: putting one back is a change of this
+//! list, and nothing of it can be lost.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::error::Error;
+use crate::engine::Change;
+
+const PREFIX: &str = "standing-";
+
+/// Who is removed, who is marked, and by which operation last.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Standing {
+    pub(super) removed: BTreeSet<String>,
+    pub(super) marked: BTreeSet<String>,
+    pub(super) operation: Option<String>,
+}
+
+/// What a commit says of the list that belongs to it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Named {
+    file: String,
+    blake3: String,
+}
+
+impl Standing {
+    /// Of a commit with this payload; without one nobody was ever removed.
+    pub(super) fn read(folder: &Path, payload: Option<&str>) -> Result<Self, Error> {
+        let Some(payload) = payload else { return Ok(Self::default()) };
+        let damaged = |path: PathBuf, what: &dyn std::fmt::Display| Error::Damaged {
+            path,
+            what: what.to_string(),
+        };
+        let named: Named = serde_json::from_str(payload)
+            .map_err(|error| damaged(folder.join("meta.json"), &error))?;
+        let path = folder.join(&named.file);
+        let bytes = fs::read(&path).map_err(|error| Error::io(&path, error))?;
+        if blake3::hash(&bytes).to_hex().as_str() != named.blake3 {
+            return Err(damaged(path, &"it fails its checksum"));
+        }
+        serde_json::from_slice(&bytes).map_err(|error| damaged(path, &error))
+    }
+
+    /// Writes it under a name that no commit has, and gives the payload for one that shall.
+    pub(super) fn write(&self, folder: &Path) -> Result<String, Error> {
+        let io = |error| Error::io(folder, io::Error::other(error));
+        let bytes = serde_json::to_vec(self).map_err(io)?;
+        let blake3 = blake3::hash(&bytes).to_hex().to_string();
+        // Equal lists have equal names, so that one in use is at worst written as it was.
+        let file = format!("{PREFIX}{}.json", &blake3[..16]);
+        write_durably(&folder.join(&file), &bytes)?;
+        serde_json::to_string(&Named { file, blake3 }).map_err(io)
+    }
+
+    /// Deletes the lists of former commits and of those that never came.
+    pub(super) fn sweep(folder: &Path, payload: Option<&str>) {
+        let kept = payload.and_then(|payload| serde_json::from_str::<Named>(payload).ok());
+        let Ok(files) = fs::read_dir(folder) else { return };
+        for file in files.flatten() {
+            let name = file.file_name();
+            let name = name.to_string_lossy();
+            let used = kept.as_ref().is_some_and(|named| *named.file == *name);
+            if name.starts_with(PREFIX) && !used {
+                // What cannot be deleted is deleted with the next change.
+                let _ = fs::remove_file(file.path());
+            }
+        }
+    }
+
+    /// Says how many documents changed.
+    pub(super) fn change(&mut self, change: Change, names: &[String], operation: &str) -> u64 {
+        self.operation = Some(operation.to_owned());
+        let mut changed = 0;
+        for name in names {
+            changed += u64::from(match change {
+                Change::Remove => self.removed.insert(name.clone()),
+                Change::Restore => self.removed.remove(name),
+                Change::Mark => self.marked.insert(name.clone()),
+                Change::Unmark => self.marked.remove(name),
+            });
+        }
+        changed
+    }
+
+    /// The page itself is new, or gone: what was said of the former does not hold.
+    pub(super) fn forget(&mut self, name: &str) {
+        self.removed.remove(name);
+        self.marked.remove(name);
+    }
+}
+
+/// Writes a whole file and makes sure that it is on disk before its name is.
+pub(super) fn write_durably(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    let partial = path.with_extension("partial");
+    let write = || {
+        let mut file = File::create(&partial)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&partial, path)?;
+        match path.parent() {
+            // Elsewhere a folder cannot be opened as a file.
+            Some(folder) if cfg!(unix) => File::open(folder)?.sync_all(),
+            Some(_) | None => Ok(()),
+        }
+    };
+    write().map_err(|error| Error::io(path, error))
+}

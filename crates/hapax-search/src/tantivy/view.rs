@@ -1,0 +1,404 @@
+//! One state of an index, opened for reading.
+//!
+//! Opening reads every name once: documents are numbered in the order of their names, so that
+//! numbers, and everything that depends on their order, come from the pages alone. It costs 12
+//! bytes of memory for each document. All else stays on disk until it is asked for.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::path::{Path, PathBuf};
+
+use hapax::fingerprint::{Fingerprint, Sketch};
+use tantivy::columnar::{Column, StrColumn};
+use tantivy::schema::{Field, IndexRecordOption, Value};
+use tantivy::{
+    DocAddress, DocSet, Index, ReloadPolicy, Searcher, SegmentReader, TERMINATED, TantivyDocument,
+    Term,
+};
+
+use super::error::Error;
+use super::schema::Fields;
+use super::standing::Standing;
+use crate::engine::{DocumentFacts, DocumentId};
+use crate::page::host_of;
+
+/// The number of a document that was deleted or replaced.
+pub(super) const DEAD: u32 = u32::MAX;
+const REMOVED: u8 = 1;
+const MARKED: u8 = 2;
+/// A writer may commit while an index is opened; it does not do so again and again.
+const TRIES: usize = 20;
+
+/// How much is in an index.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Documents that are found.
+    pub documents: u64,
+    /// Documents that were removed and can be restored.
+    pub removed: u64,
+    /// Documents that are found and marked.
+    pub marked: u64,
+    /// Segments on disk.
+    pub segments: u64,
+    /// Bytes on disk.
+    pub bytes: u64,
+}
+
+/// What a list of results shows of a document.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Excerpt {
+    /// Empty without one.
+    pub title: String,
+    /// How its text begins.
+    pub start: String,
+    /// As stated; empty without one.
+    pub language: String,
+    /// Of its address; empty without one.
+    pub host: String,
+}
+
+/// One state of an index.
+pub(super) struct View {
+    path: PathBuf,
+    pub(super) searcher: Searcher,
+    pub(super) fields: Fields,
+    pub(super) segments: Vec<SegmentView>,
+    /// Where each document lies.
+    places: Vec<(u32, u32)>,
+    flags: Vec<u8>,
+    standing: Standing,
+    /// Of title, body and address, in words.
+    lengths: [f32; 3],
+}
+
+/// The columns of a segment.
+pub(super) struct SegmentView {
+    /// The number of each of its documents.
+    pub(super) numbers: Vec<u32>,
+    names: StrColumn,
+    urls: Option<StrColumn>,
+    fingerprints: Option<Column<u64>>,
+    sketches: Option<Column<u64>>,
+    scores: Option<Column<f64>>,
+    words: Option<Column<u64>>,
+    fetched: Option<Column<u64>>,
+}
+
+impl View {
+    /// The last committed state.
+    pub(super) fn open(path: &Path, index: &Index, fields: Fields) -> Result<Self, Error> {
+        let failed = |source| Error::tantivy(path, source);
+        let mut tried = 0;
+        let (searcher, standing) = loop {
+            tried += 1;
+            let before = index.load_metas().map_err(failed)?;
+            let standing = Standing::read(path, before.payload.as_deref());
+            let reader = index
+                .reader_builder()
+                .reload_policy(ReloadPolicy::Manual)
+                .try_into()
+                .map_err(failed)?;
+            let after = index.load_metas().map_err(failed)?;
+            let same = before.opstamp == after.opstamp && before.payload == after.payload;
+            if same || tried == TRIES {
+                break (reader.searcher(), standing?);
+            }
+        };
+        let segments = searcher
+            .segment_readers()
+            .iter()
+            .map(SegmentView::open)
+            .collect::<tantivy::Result<Vec<_>>>()
+            .map_err(failed)?;
+        let lengths = average_lengths(&searcher, fields).map_err(failed)?;
+        let (path, places, flags) = (path.to_owned(), Vec::new(), Vec::new());
+        let mut view = Self { path, searcher, fields, segments, places, flags, standing, lengths };
+        view.number().map_err(|source| Error::tantivy(&view.path, source))?;
+        Ok(view)
+    }
+
+    /// Numbers documents by name, and notes who is removed or marked on the way.
+    fn number(&mut self) -> tantivy::Result<()> {
+        let Self { searcher, segments, places, flags, standing, .. } = self;
+        // For each segment, which living document has the name of this rank in the segment.
+        let mut holders: Vec<Vec<u32>> = Vec::with_capacity(segments.len());
+        for (segment, reader) in segments.iter().zip(searcher.segment_readers()) {
+            let mut holder = vec![DEAD; segment.names.num_terms()];
+            for document in reader.doc_ids_alive() {
+                let slot = segment.names.ords().first(document);
+                if let Some(slot) = slot.and_then(|rank| holder.get_mut(rank as usize)) {
+                    *slot = document;
+                }
+            }
+            holders.push(holder);
+        }
+        let mut numbers: Vec<Vec<u32>> =
+            segments.iter().map(|segment| vec![DEAD; segment.numbers.len()]).collect();
+        let mut removed = standing.removed.iter().peekable();
+        let mut marked = standing.marked.iter().peekable();
+        let mut streams = segments
+            .iter()
+            .map(|segment| segment.names.dictionary().stream())
+            .collect::<std::io::Result<Vec<_>>>()?;
+        let mut heads = BinaryHeap::with_capacity(streams.len());
+        for (at, stream) in streams.iter_mut().enumerate() {
+            if stream.advance() {
+                heads.push(Reverse((stream.key().to_vec(), at, 0usize)));
+            }
+        }
+        while let Some(Reverse((mut name, at, rank))) = heads.pop() {
+            let document = holders[at][rank];
+            if document != DEAD {
+                numbers[at][document as usize] = places.len() as u32;
+                places.push((at as u32, document));
+                let mut flag = 0;
+                for (list, bit) in [(&mut removed, REMOVED), (&mut marked, MARKED)] {
+                    while list.next_if(|listed| str::as_bytes(listed) < name.as_slice()).is_some() {
+                    }
+                    if list.next_if(|listed| str::as_bytes(listed) == name.as_slice()).is_some() {
+                        flag |= bit;
+                    }
+                }
+                flags.push(flag);
+            }
+            if streams[at].advance() {
+                name.clear();
+                name.extend_from_slice(streams[at].key());
+                heads.push(Reverse((name, at, rank + 1)));
+            }
+        }
+        drop(streams);
+        for (segment, numbers) in segments.iter_mut().zip(numbers) {
+            segment.numbers = numbers;
+        }
+        Ok(())
+    }
+
+    pub(super) fn standing(&self) -> &Standing {
+        &self.standing
+    }
+
+    /// Documents, removed ones included.
+    pub(super) fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Of title, body or address, in words.
+    pub(super) fn average_length(&self, field: usize) -> f32 {
+        self.lengths[field]
+    }
+
+    pub(super) fn is_removed(&self, number: u32) -> bool {
+        self.flag(u64::from(number)) & REMOVED != 0
+    }
+
+    pub(super) fn is_marked(&self, id: DocumentId) -> bool {
+        self.flag(id.0) & MARKED != 0
+    }
+
+    fn flag(&self, number: u64) -> u8 {
+        usize::try_from(number).ok().and_then(|at| self.flags.get(at)).copied().unwrap_or(0)
+    }
+
+    pub(super) fn totals(&self) -> Totals {
+        let count = |test: fn(u8) -> bool| self.flags.iter().filter(|&&flag| test(flag)).count();
+        let files = std::fs::read_dir(&self.path).into_iter().flatten().flatten();
+        let bytes = files.filter_map(|file| Some(file.metadata().ok()?.len())).sum();
+        Totals {
+            documents: count(|flag| flag & REMOVED == 0) as u64,
+            removed: count(|flag| flag & REMOVED != 0) as u64,
+            marked: count(|flag| flag == MARKED) as u64,
+            segments: self.segments.len() as u64,
+            bytes,
+        }
+    }
+
+    /// Those of the names that documents have.
+    pub(super) fn known(&self, names: &[String]) -> Result<Vec<String>, Error> {
+        let failed = |source| Error::tantivy(&self.path, source);
+        let mut known = Vec::new();
+        for name in names {
+            let term = Term::from_field_text(self.fields.name, name);
+            for (segment, reader) in self.segments.iter().zip(self.searcher.segment_readers()) {
+                if segment.holds(reader, self.fields.name, &term).map_err(failed)? {
+                    known.push(name.clone());
+                    break;
+                }
+            }
+        }
+        Ok(known)
+    }
+
+    pub(super) fn fingerprints(
+        &self,
+        ids: &[DocumentId],
+    ) -> Result<Vec<Option<Fingerprint>>, Error> {
+        let one = |id: &DocumentId| {
+            let (segment, document) = self.place(*id)?;
+            let column = self.segments[segment as usize].fingerprints.as_ref();
+            let bits = column.and_then(|column| column.first(document));
+            Ok(bits.map(Fingerprint::from_bits))
+        };
+        ids.iter().map(one).collect()
+    }
+
+    pub(super) fn facts(&self, ids: &[DocumentId]) -> Result<Vec<DocumentFacts>, Error> {
+        let mut places = Vec::with_capacity(ids.len());
+        for (at, id) in ids.iter().enumerate() {
+            let (segment, document) = self.place(*id)?;
+            places.push((segment, document, at));
+        }
+        let mut facts: Vec<DocumentFacts> = places
+            .iter()
+            .map(|&(segment, document, _)| self.segments[segment as usize].facts(document))
+            .collect();
+        self.read_texts(
+            &mut places,
+            |segment| Some(&segment.names),
+            |at, name| {
+                facts[at].name = name.to_owned();
+                facts[at].url = name.to_owned();
+            },
+        )?;
+        self.read_texts(
+            &mut places,
+            |segment| segment.urls.as_ref(),
+            |at, url| {
+                facts[at].url = url.to_owned();
+            },
+        )?;
+        Ok(facts)
+    }
+
+    /// Calls `visit` for each place that has a value in the column. Neighbouring names lie in the
+    /// same block, so they are read in their order.
+    fn read_texts(
+        &self,
+        places: &mut [(u32, u32, usize)],
+        column: impl Fn(&SegmentView) -> Option<&StrColumn>,
+        mut visit: impl FnMut(usize, &str),
+    ) -> Result<(), Error> {
+        places.sort_unstable();
+        for same in places.chunk_by(|a, b| a.0 == b.0) {
+            let Some(column) = column(&self.segments[same[0].0 as usize]) else { continue };
+            let mut ranks: Vec<(u64, usize)> = same
+                .iter()
+                .filter_map(|&(_, document, at)| Some((column.ords().first(document)?, at)))
+                .collect();
+            ranks.sort_unstable();
+            let sorted: Vec<u64> = ranks.iter().map(|&(rank, _)| rank).collect();
+            let mut takers = ranks.iter().map(|&(_, at)| at);
+            column
+                .dictionary()
+                .sorted_ords_to_term_cb(&sorted, |bytes| {
+                    if let Some(at) = takers.next() {
+                        visit(at, &String::from_utf8_lossy(bytes));
+                    }
+                })
+                .map_err(|error| Error::io(&self.path, error))?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn excerpts(&self, ids: &[DocumentId]) -> Result<Vec<Excerpt>, Error> {
+        let mut excerpts = Vec::with_capacity(ids.len());
+        for (id, facts) in ids.iter().zip(self.facts(ids)?) {
+            let (segment, document) = self.place(*id)?;
+            let stored: TantivyDocument = self
+                .searcher
+                .doc(DocAddress::new(segment, document))
+                .map_err(|source| Error::tantivy(&self.path, source))?;
+            let mut shown = stored
+                .get_all(self.fields.shown)
+                .map(|value| value.as_str().unwrap_or_default().to_owned());
+            let mut next = || shown.next().unwrap_or_default();
+            excerpts.push(Excerpt {
+                title: next(),
+                start: next(),
+                language: next(),
+                host: host_of(&facts.url),
+            });
+        }
+        Ok(excerpts)
+    }
+
+    fn place(&self, id: DocumentId) -> Result<(u32, u32), Error> {
+        let place = usize::try_from(id.0).ok().and_then(|at| self.places.get(at));
+        place.copied().ok_or_else(|| Error::Unknown { path: self.path.clone(), id: id.0 })
+    }
+}
+
+impl SegmentView {
+    fn open(reader: &SegmentReader) -> tantivy::Result<Self> {
+        let columns = reader.fast_fields();
+        let names = columns.str("name")?.ok_or_else(|| {
+            tantivy::TantivyError::SchemaError("a segment has no column of names".to_owned())
+        })?;
+        Ok(Self {
+            numbers: vec![DEAD; reader.max_doc() as usize],
+            names,
+            urls: columns.str("url")?,
+            fingerprints: columns.column_opt("fingerprint")?,
+            sketches: columns.column_opt("sketch")?,
+            scores: columns.column_opt("score")?,
+            words: columns.column_opt("words")?,
+            fetched: columns.column_opt("fetched")?,
+        })
+    }
+
+    fn holds(&self, reader: &SegmentReader, field: Field, name: &Term) -> tantivy::Result<bool> {
+        let index = reader.inverted_index(field)?;
+        let Some(mut found) = index.read_postings(name, IndexRecordOption::Basic)? else {
+            return Ok(false);
+        };
+        while found.doc() != TERMINATED {
+            if self.numbers.get(found.doc() as usize).is_some_and(|&number| number != DEAD) {
+                return Ok(true);
+            }
+            found.advance();
+        }
+        Ok(false)
+    }
+
+    /// Everything but name and address.
+    fn facts(&self, document: u32) -> DocumentFacts {
+        let first = |column: &Option<Column<u64>>| column.as_ref()?.first(document);
+        let sketch = self.sketches.as_ref().and_then(|column| {
+            let mut bytes = [0; hapax::fingerprint::sketch::BYTES];
+            let mut filled = 0;
+            for (chunk, word) in
+                bytes.as_chunks_mut::<8>().0.iter_mut().zip(column.values_for_doc(document))
+            {
+                *chunk = word.to_le_bytes();
+                filled += chunk.len();
+            }
+            (filled == bytes.len()).then(|| Sketch::from_bytes(&bytes))
+        });
+        DocumentFacts {
+            name: String::new(),
+            url: String::new(),
+            sketch,
+            score: self.scores.as_ref().and_then(|column| column.first(document)),
+            words: first(&self.words).map_or(0, |words| u32::try_from(words).unwrap_or(u32::MAX)),
+            fetched: first(&self.fetched),
+        }
+    }
+}
+
+/// Lengths as they are stored, in classes: exact sums would not survive a merge.
+fn average_lengths(searcher: &Searcher, fields: Fields) -> tantivy::Result<[f32; 3]> {
+    let mut averages = [1.0; 3];
+    for (average, field) in averages.iter_mut().zip([fields.title, fields.body, fields.address]) {
+        let (mut sum, mut documents) = (0u64, 0u64);
+        for reader in searcher.segment_readers() {
+            let lengths = reader.get_fieldnorms_reader(field)?;
+            for document in reader.doc_ids_alive() {
+                sum += u64::from(lengths.fieldnorm(document));
+                documents += 1;
+            }
+        }
+        // Where there are no words nothing is divided by this.
+        *average = (sum as f64 / documents.max(1) as f64).max(0.01) as f32;
+    }
+    Ok(averages)
+}

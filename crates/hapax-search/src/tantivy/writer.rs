@@ -1,0 +1,287 @@
+//! Pages on their way into an index.
+//!
+//! A new index is made beside its place and gets its name when it is whole. An existing one changes
+//! with [`commit`](Writer::commit), at once for everything since the last: pages that came, went or
+//! were replaced, and who is removed or marked.
+//!
+//! # What it promises
+//!
+//! Of pages with the same name the last one stays. A process that is killed leaves the state of the
+//! last commit, and of a new index nothing but an unfinished folder with another name.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use hapax::fingerprint::RecipeId;
+use tantivy::merge_policy::{LogMergePolicy, NoMergePolicy};
+use tantivy::{IndexWriter, TantivyDocument, Term};
+
+use super::error::Error;
+use super::manifest::Manifest;
+use super::schema::{self, Fields};
+use super::standing::Standing;
+use crate::engine::Change;
+use crate::page::SearchPage;
+
+/// What Tantivy needs at least for each thread.
+const LEAST_MEMORY: usize = 15_000_000;
+/// From this share of deleted documents on a segment is written anew.
+const MOST_DELETED: f32 = 0.2;
+
+/// How much of the machine a writer takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WriterOptions {
+    /// Threads that cut texts into words and sort them.
+    pub threads: usize,
+    /// Bytes for all of them together, before they write to disk.
+    pub memory: usize,
+}
+
+impl WriterOptions {
+    /// For a few changes.
+    pub fn smallest() -> Self {
+        Self { threads: 1, memory: LEAST_MEMORY }
+    }
+}
+
+/// Changes an index; one at a time.
+pub struct Writer {
+    /// Where files are written.
+    folder: PathBuf,
+    /// Where a new index shall be.
+    destination: Option<PathBuf>,
+    fields: Fields,
+    /// `None` when all is written.
+    writer: Option<IndexWriter>,
+    standing: Standing,
+    payload: Option<String>,
+    /// Hashes of the names in a new index: most pages replace none.
+    seen: BTreeSet<u64>,
+}
+
+impl Writer {
+    /// Makes a new index of fingerprints of this recipe. It is there when
+    /// [`finish`](Self::finish) says so.
+    ///
+    /// # Errors
+    ///
+    /// There is something of that name, or it cannot be written.
+    pub fn create(
+        path: impl AsRef<Path>,
+        recipe: RecipeId,
+        options: WriterOptions,
+    ) -> Result<Self, Error> {
+        let destination = path.as_ref().to_owned();
+        let exists = || Error::Exists { path: destination.clone() };
+        if destination.exists() {
+            return Err(exists());
+        }
+        let mut name = destination.file_name().ok_or_else(exists)?.to_owned();
+        name.push(format!(".building-{}", std::process::id()));
+        let folder = destination.with_file_name(name);
+        fs::create_dir_all(&folder).map_err(|error| Error::io(&folder, error))?;
+        let made = || {
+            Manifest::new(recipe).write(&folder)?;
+            let (index, fields) = schema::create(&folder)?;
+            Ok((writer(&folder, &index, options)?, fields))
+        };
+        let (writer, fields) = made().inspect_err(|_| {
+            let _ = fs::remove_dir_all(&folder);
+        })?;
+        Ok(Self {
+            folder,
+            destination: Some(destination),
+            fields,
+            writer: Some(writer),
+            standing: Standing::default(),
+            payload: None,
+            seen: BTreeSet::new(),
+        })
+    }
+
+    /// Opens an index for changes.
+    ///
+    /// # Errors
+    ///
+    /// There is none, it is damaged, of another release, or somebody else is changing it.
+    pub fn open(path: impl AsRef<Path>, options: WriterOptions) -> Result<Self, Error> {
+        let folder = path.as_ref().to_owned();
+        Manifest::read(&folder)?;
+        let (index, fields) = schema::open(&folder)?;
+        let writer = writer(&folder, &index, options)?;
+        let metas = index.load_metas().map_err(|source| Error::tantivy(&folder, source))?;
+        let standing = Standing::read(&folder, metas.payload.as_deref())?;
+        Standing::sweep(&folder, metas.payload.as_deref());
+        Ok(Self {
+            folder,
+            destination: None,
+            fields,
+            writer: Some(writer),
+            standing,
+            payload: metas.payload,
+            seen: BTreeSet::new(),
+        })
+    }
+
+    /// Opens an index for pages with fingerprints of this recipe.
+    ///
+    /// # Errors
+    ///
+    /// As for [`open`](Self::open), or the index is of another recipe.
+    pub fn open_for(
+        path: impl AsRef<Path>,
+        recipe: &RecipeId,
+        options: WriterOptions,
+    ) -> Result<Self, Error> {
+        Manifest::read(path.as_ref())?.must_be_of(path.as_ref(), recipe)?;
+        Self::open(path, options)
+    }
+
+    /// Puts a page in, in place of one with the same name. Nothing that was said of the former
+    /// holds for the new one: it is neither removed nor marked.
+    ///
+    /// # Errors
+    ///
+    /// The disk is full, or an earlier write failed.
+    pub fn put(&mut self, page: &SearchPage) -> Result<(), Error> {
+        let known = match self.destination {
+            Some(_) => !self.seen.insert(short_hash(&page.name)),
+            None => true,
+        };
+        if known {
+            self.delete(&page.name);
+        }
+        let document = self.fields.document(page);
+        if let Some(writer) = &self.writer {
+            writer.add_document(document).map_err(|source| self.failed(source))?;
+        }
+        Ok(())
+    }
+
+    /// Takes a page out for good. A name that is unknown does no harm.
+    pub fn delete(&mut self, name: &str) {
+        self.standing.forget(name);
+        if let Some(writer) = &self.writer {
+            writer.delete_term(Term::from_field_text(self.fields.name, name));
+        }
+    }
+
+    /// Removes, restores, marks or unmarks documents that are in the index. Says how many change.
+    pub fn change(&mut self, change: Change, names: &[String], operation: &str) -> u64 {
+        self.standing.change(change, names, operation)
+    }
+
+    /// Lets everything since the last commit take effect.
+    ///
+    /// # Errors
+    ///
+    /// Nothing took effect.
+    pub fn commit(&mut self) -> Result<(), Error> {
+        if self.payload.is_some() || self.standing != Standing::default() {
+            self.payload = Some(self.standing.write(&self.folder)?);
+        }
+        let failed = |source| Error::tantivy(&self.folder, source);
+        if let Some(writer) = &mut self.writer {
+            let mut prepared = writer.prepare_commit().map_err(failed)?;
+            if let Some(payload) = &self.payload {
+                prepared.set_payload(payload);
+            }
+            prepared.commit().map_err(failed)?;
+        }
+        Standing::sweep(&self.folder, self.payload.as_deref());
+        Ok(())
+    }
+
+    /// Commits, waits until segments are merged, and gives a new index its name.
+    ///
+    /// # Errors
+    ///
+    /// The disk is full or the name is taken. A new index is not there then; an old one is as it
+    /// was committed last.
+    pub fn finish(mut self) -> Result<(), Error> {
+        self.commit()?;
+        if let Some(writer) = self.writer.take() {
+            writer.wait_merging_threads().map_err(|source| self.failed(source))?;
+        }
+        if let Some(destination) = self.destination.clone() {
+            if destination.exists() {
+                return Err(Error::Exists { path: destination });
+            }
+            fs::rename(&self.folder, &destination)
+                .map_err(|error| Error::io(&destination, error))?;
+            self.destination = None;
+        }
+        Ok(())
+    }
+
+    /// Gives up the removed documents for good, with the space they took, and merges all segments
+    /// into one. Says how many documents went.
+    ///
+    /// # Errors
+    ///
+    /// The index is as it was before, or smaller already.
+    pub fn compact(mut self) -> Result<u64, Error> {
+        let removed: Vec<String> = self.standing.removed.iter().cloned().collect();
+        for name in &removed {
+            self.delete(name);
+        }
+        self.commit()?;
+        if let Some(writer) = &mut self.writer {
+            let failed = |source| Error::tantivy(&self.folder, source);
+            let segments = writer.index().searchable_segment_ids().map_err(failed)?;
+            if !segments.is_empty() {
+                writer.merge(&segments).wait().map_err(failed)?;
+            }
+            writer.garbage_collect_files().wait().map_err(failed)?;
+        }
+        self.finish()?;
+        Ok(removed.len() as u64)
+    }
+
+    fn failed(&self, source: tantivy::TantivyError) -> Error {
+        Error::tantivy(&self.folder, source)
+    }
+}
+
+impl Drop for Writer {
+    /// An index that was not finished is not left lying about.
+    fn drop(&mut self) {
+        if self.destination.is_some() {
+            self.writer = None;
+            let _ = fs::remove_dir_all(&self.folder);
+        }
+    }
+}
+
+impl std::fmt::Debug for Writer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Writer").field("folder", &self.folder).finish_non_exhaustive()
+    }
+}
+
+fn writer(
+    folder: &Path,
+    index: &tantivy::Index,
+    options: WriterOptions,
+) -> Result<IndexWriter<TantivyDocument>, Error> {
+    let threads = options.threads.max(1);
+    let memory = options.memory.max(threads * LEAST_MEMORY);
+    let writer = index
+        .writer_with_num_threads(threads, memory)
+        .map_err(|source| Error::tantivy(folder, source))?;
+    if options == WriterOptions::smallest() {
+        writer.set_merge_policy(Box::new(NoMergePolicy));
+    } else {
+        let mut policy = LogMergePolicy::default();
+        policy.set_del_docs_ratio_before_merge(MOST_DELETED);
+        writer.set_merge_policy(Box::new(policy));
+    }
+    Ok(writer)
+}
+
+fn short_hash(name: &str) -> u64 {
+    let mut bytes = [0; 8];
+    bytes.copy_from_slice(&blake3::hash(name.as_bytes()).as_bytes()[..8]);
+    u64::from_le_bytes(bytes)
+}
