@@ -11,6 +11,7 @@
 //! [`policy`] says how strictly the results of each are judged. [`fold`](mod@fold) finds the
 //! duplicates inside one list of results; [`job`] does so for all queries, one after the other or
 //! all at once. [`choose`] orders queries so that each brings documents not yet examined.
+//! [`clean`] is the whole, with a folder for results, [`authority`] puts scores of a file in.
 //!
 //! [`engine`] is what a search engine must do for that. [`tantivy`] is one that lives in a folder:
 //! [`page`] is what it keeps of a page, [`words`] and [`query`] how texts and queries become words.
@@ -22,7 +23,9 @@
 //!
 //! Source: Pi et al. 2009.
 
+pub mod authority;
 pub mod choose;
+pub mod clean;
 pub mod engine;
 pub mod fold;
 pub mod job;

@@ -11,6 +11,7 @@
 //! - [`serve`]: the service, and fetching.
 //! - [`near`]: an index of fingerprints, built, searched and described.
 //! - [`plan`]: what an index would take.
+//! - [`query_dedup`]: duplicates out of the results of logged queries.
 //! - [`rank`]: the authority of pages.
 //! - [`repository`]: pages, groups, events and tables of a repository.
 //! - [`folder`]: a temporary folder and the program run in it.
@@ -26,6 +27,7 @@ mod folder;
 mod match_;
 mod near;
 mod plan;
+mod query_dedup;
 mod rank;
 mod recipe;
 mod repository;
