@@ -2,7 +2,7 @@
 
 use crate::commands::{
     compare, dedup, eval, events, export, fingerprint, group, groups, inspect, match_, near, page,
-    pairs, plan, recipe, search, serve, train,
+    pairs, plan, query_dedup, rank, recipe, search, serve, train,
 };
 use clap::{Parser, Subcommand};
 
@@ -23,6 +23,7 @@ Examples:
   hapax compare old.html new.html              what changed, and how alike they are
   hapax near find new.txt --index crawl.seg    which stored fingerprints are near these
   hapax page add seen URL page.html            remember a page: is it a duplicate?
+  hapax query-dedup --index I --log Q --out D  duplicates out of the results people see
   hapax eval docs.jsonl --truth pairs.tsv      how right the answers are
   hapax plan --pages 8e9 --within 3            which index that many pages need
   hapax serve --store seen                     the service and its web page
@@ -50,6 +51,8 @@ pub(crate) enum Command {
     Inspect(inspect::Arguments),
     Export(export::Arguments),
     Plan(plan::Arguments),
+    QueryDedup(Box<query_dedup::Arguments>),
+    Rank(Box<rank::Arguments>),
     Train(train::Arguments),
     Recipe(recipe::Arguments),
     Search(search::Arguments),

@@ -70,5 +70,5 @@ pub use pipeline::AHEAD;
 pub use read::parquet::Row;
 pub use source::Source;
 pub use timestamp::Timestamp;
-pub use unpack::Packing;
+pub use unpack::{Packing, Unpacked};
 pub use write::Writer;

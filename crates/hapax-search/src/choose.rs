@@ -15,7 +15,11 @@
 
 use std::collections::{BTreeSet, BinaryHeap};
 
-use crate::engine::DocumentId;
+use rayon::prelude::*;
+
+use crate::engine::{DocumentId, Engine};
+use crate::log::Query;
+use crate::policy::Policy;
 
 /// The results of a query, for choosing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,6 +52,31 @@ impl Sample {
         let sampled = results.iter().copied().filter(|&id| self.holds(id)).collect();
         ResultSketch { count, sampled }
     }
+}
+
+/// The sketches of queries, from the best results of each, on as many threads as the current pool
+/// has.
+///
+/// # Errors
+///
+/// The engine failed.
+pub fn sketches<E: Engine>(
+    engine: &E,
+    queries: &[Query],
+    policy: &Policy,
+    sample: Sample,
+    done: impl Fn() + Sync,
+) -> Result<Vec<ResultSketch>, E::Error> {
+    queries
+        .par_iter()
+        .enumerate()
+        .map(|(at, query)| {
+            let most = policy.most_results(at as u64 + 1) as usize;
+            let found = engine.top(&query.text, most, &|_| false)?;
+            done();
+            Ok(sample.sketch(query.count, &found.top))
+        })
+        .collect()
 }
 
 /// A query in the chosen order.

@@ -1,7 +1,8 @@
 //! The duplicates inside one list of results.
 //!
-//! All pairs within the bound are found by comparing everything with everything: a thousand
-//! fingerprints are half a million comparisons, less than a tenth of what retrieving them took.
+//! All pairs within the bound are found by comparing everything with everything, as fast as the
+//! processor can: a thousand fingerprints are half a million comparisons, a small part of what
+//! retrieving them took.
 //! Pairs are confirmed by sketches, grouped without chains, and the winner of each group is chosen
 //! by the policy's rules.
 //!
@@ -12,8 +13,11 @@
 //!
 //! Source: Pi et al. 2009, II.B and II.C.
 
+use std::ops::ControlFlow;
+
 use hapax::fingerprint::{Fingerprint, MaxDistance};
-use hapax::group::{BatchError, BatchInput, Grouping, NearPair, PageFacts, Reason};
+use hapax::group::{BatchError, BatchInput, DecidedBy, Grouping, NearPair, PageFacts, Reason};
+use hapax::hamming::Kernel;
 
 use crate::engine::{DocumentFacts, DocumentId};
 use crate::policy::Policy;
@@ -44,21 +48,21 @@ pub fn propose(fingerprints: &[Option<Fingerprint>], within: MaxDistance) -> Vec
         .filter_map(|(place, fingerprint)| Some(((*fingerprint)?.to_bits(), place)))
         .collect();
     let bits: Vec<u64> = judged.iter().map(|&(bits, _)| bits).collect();
-    let bound = within.bits();
+    let kernel = Kernel::best();
     let mut pairs = Vec::new();
-    for (at, &a) in bits.iter().enumerate() {
-        for (ahead, &b) in bits[at + 1..].iter().enumerate() {
-            let distance = (a ^ b).count_ones();
-            if distance <= bound {
-                pairs.push((judged[at].1, judged[at + 1 + ahead].1, distance as u8));
-            }
-        }
+    for (at, &bits_here) in bits.iter().enumerate() {
+        let behind = &judged[at + 1..];
+        let _ = kernel.visit_within(&bits[at + 1..], bits_here, within, |ahead, distance| {
+            pairs.push((judged[at].1, behind[ahead].1, distance as u8));
+            ControlFlow::Continue(())
+        });
     }
     pairs
 }
 
-/// What may go of the documents that are in some proposal, in the order of the results. Places in `pairs` and in the answer are
-/// places in `facts`; `left` is how many results there would be without any of them.
+/// What may go of the documents that are in some proposal, in the order of the results. Places in
+/// `pairs` and in the answer are places in `facts`; `left` is how many results there would be without
+/// any of them.
 ///
 /// # Errors
 ///
@@ -70,26 +74,74 @@ pub fn fold(
     left: usize,
     policy: &Policy,
 ) -> Result<Vec<Folded>, BatchError> {
-    let confirmed: Vec<NearPair> =
-        pairs.iter().filter_map(|pair| confirm(facts, pair, policy)).collect();
-    let pages = competitors(ids, facts);
-    let input = BatchInput { pages: &pages, pairs: &confirmed, ..BatchInput::default() };
-    let grouping = Grouping::of(&policy.keep, &input)?;
-    let mut folded: Vec<Folded> = (0..facts.len() as u32)
-        .filter_map(|place| {
-            let placement = grouping.placements()[place as usize];
-            let page = &pages[place as usize];
-            let may_go = placement.outcome.removable() && policy.may_go(page.host(), page.score);
-            let reason = may_go.then(|| grouping.reason(&policy.keep, &pages, place)).flatten()?;
-            let winner = grouping.winner(place);
-            let similarity = placement.similarity;
-            Some(Folded { place, winner, distance: placement.distance, similarity, reason })
-        })
-        .collect();
-    let most = (facts.len() + left).saturating_sub(policy.least_left);
-    let spared = folded.len().saturating_sub(most);
-    folded.drain(..spared);
-    Ok(folded)
+    let company = Company::new(ids, facts, pairs, left, policy);
+    let losers = company.fold(None)?;
+    Ok(losers.into_iter().map(|loser| company.tell(loser)).collect())
+}
+
+/// A result that may go, without words about it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Loser {
+    pub(crate) place: u32,
+    pub(crate) winner: u32,
+    pub(crate) distance: u8,
+    pub(crate) similarity: f32,
+    decided: DecidedBy,
+}
+
+/// Results that have company, with the pairs that were confirmed.
+#[derive(Debug)]
+pub(crate) struct Company<'a> {
+    pages: Vec<PageFacts<'a>>,
+    confirmed: Vec<NearPair>,
+    left: usize,
+    policy: &'a Policy,
+}
+
+impl<'a> Company<'a> {
+    pub(crate) fn new(
+        ids: &[DocumentId],
+        facts: &'a [DocumentFacts],
+        pairs: &[Proposal],
+        left: usize,
+        policy: &'a Policy,
+    ) -> Self {
+        let confirmed = pairs.iter().filter_map(|pair| confirm(facts, pair, policy)).collect();
+        Self { pages: competitors(ids, facts), confirmed, left, policy }
+    }
+
+    /// What may go when only pairs within a bound count, or all of them.
+    pub(crate) fn fold(&self, within: Option<MaxDistance>) -> Result<Vec<Loser>, BatchError> {
+        let Self { pages, confirmed, left, policy } = self;
+        let counts =
+            |pair: &&NearPair| within.is_none_or(|within| within.admits(u32::from(pair.distance)));
+        let pairs: Vec<NearPair> = confirmed.iter().filter(counts).copied().collect();
+        let input = BatchInput { pages, pairs: &pairs, ..BatchInput::default() };
+        let grouping = Grouping::of(&policy.keep, &input)?;
+        let mut losers: Vec<Loser> = (0..pages.len() as u32)
+            .filter_map(|place| {
+                let placement = grouping.placements()[place as usize];
+                let page = &pages[place as usize];
+                let may_go =
+                    placement.outcome.removable() && policy.may_go(page.host(), page.score);
+                let decided = may_go.then_some(placement.decided).flatten()?;
+                let winner = grouping.winner(place);
+                let (distance, similarity) = (placement.distance, placement.similarity);
+                Some(Loser { place, winner, distance, similarity, decided })
+            })
+            .collect();
+        let most = (pages.len() + left).saturating_sub(policy.least_left);
+        let spared = losers.len().saturating_sub(most);
+        losers.drain(..spared);
+        Ok(losers)
+    }
+
+    fn tell(&self, loser: Loser) -> Folded {
+        let Loser { place, winner, distance, similarity, decided } = loser;
+        let [best, other] = [winner, place].map(|place| &self.pages[place as usize]);
+        let reason = Reason::new(&self.policy.keep, decided, best, other);
+        Folded { place, winner, distance, similarity, reason }
+    }
 }
 
 /// Documents as the rules see them.
@@ -98,7 +150,8 @@ pub(crate) fn competitors<'a>(
     facts: &'a [DocumentFacts],
 ) -> Vec<PageFacts<'a>> {
     let page = |(id, facts): (&DocumentId, &'a DocumentFacts)| PageFacts {
-        url: facts.url.as_str().into(),
+        // Names are for good; numbers of documents change when others come.
+        url: if facts.url.is_empty() { facts.name.as_str() } else { facts.url.as_str() }.into(),
         id: id.0,
         score: facts.score,
         fetched: facts.fetched,

@@ -9,8 +9,9 @@
 //!
 //! [`rank`] gives every page an authority. [`log`] turns what people typed into ranked queries,
 //! [`policy`] says how strictly the results of each are judged. [`fold`](mod@fold) finds the
-//! duplicates inside one list of results, [`collapse`](mod@collapse) shows such a list; [`job`] does so for all queries, one after the other or
-//! all at once. [`choose`] orders queries so that each brings documents not yet examined.
+//! duplicates inside one list of results, [`collapse`](mod@collapse) shows such a list; [`job`] does
+//! so for all queries, one after the other or all at once. [`choose`] orders queries so that each brings documents not yet examined.
+//! [`clean`] is the whole, with a folder for results, [`authority`] puts scores of a file in.
 //!
 //! [`engine`] is what a search engine must do for that. [`tantivy`] is one that lives in a folder,
 //! `postgres` one that lives in a database: [`page`] is what they keep of a page, [`words`] and
@@ -23,7 +24,9 @@
 //!
 //! Source: Pi et al. 2009.
 
+pub mod authority;
 pub mod choose;
+pub mod clean;
 pub mod collapse;
 pub mod engine;
 pub mod fold;

@@ -249,6 +249,31 @@ impl Policy {
         judging
     }
 
+    /// The same policy with this bound for all queries.
+    pub fn with_within(&self, within: MaxDistance) -> Self {
+        let mut policy = self.clone();
+        policy.base.within = within;
+        for range in policy.by_rank.iter_mut().chain(&mut policy.by_results) {
+            range.within = None;
+        }
+        policy
+    }
+
+    /// What decides about copies and is the same for all queries, as text: equal for equal policies.
+    pub(crate) fn shared_terms(&self) -> String {
+        let Self { min_similarity, keep, least_left, score_below, always_keep, .. } = self;
+        format!("{min_similarity:?} {keep} {least_left} {score_below:?} {always_keep:?}")
+    }
+
+    /// The bounds that queries may be judged by.
+    pub fn bounds(&self) -> Vec<MaxDistance> {
+        let ranges = self.by_rank.iter().chain(&self.by_results).filter_map(|range| range.within);
+        let mut bounds: Vec<MaxDistance> = ranges.chain([self.base.within]).collect();
+        bounds.sort_unstable();
+        bounds.dedup();
+        bounds
+    }
+
     /// The most results that [`for_query`](Self::for_query) may ask for, before it is known how many
     /// there are; a share of them may be more.
     pub fn most_results(&self, rank: u64) -> u64 {

@@ -17,6 +17,8 @@ pub(crate) mod near;
 pub(crate) mod page;
 pub(crate) mod pairs;
 pub(crate) mod plan;
+pub(crate) mod query_dedup;
+pub(crate) mod rank;
 pub(crate) mod recipe;
 pub(crate) mod search;
 pub(crate) mod serve;
@@ -47,6 +49,8 @@ pub(crate) fn run(command: Command) -> Result<(), Failure> {
         Command::Inspect(arguments) => inspect::run(&arguments),
         Command::Export(arguments) => export::run(&arguments),
         Command::Plan(arguments) => plan::run(&arguments),
+        Command::QueryDedup(arguments) => query_dedup::run(&arguments),
+        Command::Rank(arguments) => rank::run(&arguments),
         Command::Train(arguments) => train::run(&arguments),
         Command::Recipe(arguments) => recipe::run(&arguments),
         Command::Search(arguments) => search::run(&arguments),

@@ -11,6 +11,8 @@
 //! - [`serve`]: the service, and fetching.
 //! - [`near`]: an index of fingerprints, built, searched and described.
 //! - [`plan`]: what an index would take.
+//! - [`query_dedup`]: duplicates out of the results of logged queries.
+//! - [`rank`]: the authority of pages.
 //! - [`remote`]: the same commands on a folder and on a service.
 //! - [`repository`]: pages, groups, events and tables of a repository.
 //! - [`search`]: a search index, made, asked and changed.
@@ -27,6 +29,8 @@ mod folder;
 mod match_;
 mod near;
 mod plan;
+mod query_dedup;
+mod rank;
 mod recipe;
 mod remote;
 mod repository;

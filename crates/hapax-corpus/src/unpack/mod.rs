@@ -16,6 +16,7 @@
 //!
 //! Does not know what the bytes mean.
 
+mod file;
 mod gzip;
 mod input;
 
@@ -25,6 +26,7 @@ use std::io::{self, Read};
 use zstd::stream::raw::{Decoder as ZstdFrame, Operation, OutBuffer};
 use zstd::zstd_safe::InBuffer;
 
+pub use file::Unpacked;
 use gzip::{Gzip, Step};
 pub(crate) use input::Input;
 

@@ -2,55 +2,78 @@
 //!
 //! [`one_by_one`] is the paper's own way: queries in order, each sees what the former left.
 //! [`all_at_once`] is the one it proposes and did not build (section III.C): every query sees the
-//! whole index, what could go is only marked, and [`settle`](settle()) decides in the end.
+//! whole index, what could go is only marked, and one pass decides in the end.
 //!
 //! # What it promises
 //!
 //! - No group loses all of its members: of `all_at_once`, because no document goes for one that
 //!   goes too; of `one_by_one`, because a document that wins and goes later goes for a better one,
 //!   so that following the winners ends at one that stays.
-//! - `all_at_once` gives the same answer for any number of threads.
+//! - `all_at_once` gives the same answer for any number of threads, and the same with an earlier
+//!   [`Ledger`] as without.
+//!
+//! # Reading order
+//!
+//! `ask` is one query, `settle` brings the marks of all together, [`ledger`] remembers queries for
+//! the next time, [`difference`] compares the two ways.
 //!
 //! # What this module does not know
 //!
 //! How documents are taken out of an index. It only says which.
 
+mod ask;
+pub mod difference;
+pub mod ledger;
 mod settle;
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use hapax::fingerprint::MaxDistance;
 use hapax::group::BatchError;
 use rayon::prelude::*;
 
-use crate::engine::{DocumentFacts, DocumentId, Engine};
-use crate::fold::{fold, propose};
+use crate::choose::Sample;
+use crate::engine::{DocumentId, Engine};
+use crate::fold::competitors;
 use crate::log::Query;
 use crate::policy::Policy;
 
-pub use settle::settle;
+use ask::Asking;
+pub use ledger::Ledger;
 
-/// A document that goes, and the query that found it out.
-#[derive(Clone, Debug, PartialEq)]
+/// A document that could go for another, and the query that found it out.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mark {
     /// The document.
     pub document: DocumentId,
-    /// Its name.
-    pub name: String,
     /// The one that stays.
     pub winner: DocumentId,
-    /// Its name.
-    pub winner_name: String,
     /// Rank of the query, from 1.
     pub query: u64,
+    /// Places of both in the results, from 0.
+    pub places: (u32, u32),
     /// Bits between the two.
     pub distance: u8,
     /// How alike they are.
     pub similarity: f32,
     /// Bits that were allowed.
     pub within: u8,
+}
+
+/// A document that goes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Removal {
+    /// The mark that stands.
+    pub mark: Mark,
+    /// Name of the document.
+    pub name: String,
+    /// Its address; empty without one.
+    pub url: String,
+    /// Name of the one that stays.
+    pub winner: String,
     /// The rule that decided.
     pub rule: &'static str,
     /// Why the winner stays.
@@ -68,19 +91,68 @@ pub struct QueryOutcome {
     pub examined: u64,
     /// What could go.
     pub marks: Vec<Mark>,
+    /// The same for other bounds; see [`JobOptions::sweep`].
+    pub sweep: Vec<Vec<Mark>>,
+    /// Of the documents found, those in the sample.
+    pub sampled: Vec<DocumentId>,
+    /// Identifies everything the marks depend on.
+    pub digest: Option<ledger::Digest>,
+    /// Were the marks known from an earlier run?
+    pub known: bool,
     /// Time in the engine.
     pub retrieval: Duration,
     /// Time for finding duplicates.
     pub dedup: Duration,
+    /// Time that finding duplicates within each of the other bounds takes.
+    pub sweep_times: Vec<Duration>,
 }
 
 /// What all queries found.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
-    /// By rank; what each query removed.
+    /// What each query found.
     pub queries: Vec<QueryOutcome>,
     /// All removals, by name of the document.
-    pub removed: Vec<Mark>,
+    pub removed: Vec<Removal>,
+    /// For each of the other bounds: the marks that would stand.
+    pub sweep: Vec<Vec<Mark>>,
+}
+
+/// How a job is done.
+#[derive(Clone, Debug)]
+pub struct JobOptions<'a> {
+    /// How results are judged.
+    pub policy: &'a Policy,
+    /// Other bounds that are tried beside those of the policy, without consequences.
+    pub sweep: Vec<MaxDistance>,
+    /// Which documents are remembered for counting what queries have in common.
+    pub sample: Sample,
+    /// What an earlier run found.
+    pub earlier: Option<&'a Ledger>,
+    /// Work out what a [`Ledger`] needs.
+    pub remember: bool,
+}
+
+impl<'a> JobOptions<'a> {
+    /// Only this policy.
+    pub fn new(policy: &'a Policy) -> Self {
+        let sample = Sample { one_of: 1 };
+        Self { policy, sweep: Vec::new(), sample, earlier: None, remember: false }
+    }
+}
+
+/// A query with its rank in the log, which decides how strictly it is judged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ranked {
+    /// From 1.
+    pub rank: u64,
+    /// The query.
+    pub query: Query,
+}
+
+/// The queries of a log with their ranks.
+pub fn ranked(queries: &[Query]) -> Vec<Ranked> {
+    (1..).zip(queries).map(|(rank, query)| Ranked { rank, query: query.clone() }).collect()
 }
 
 /// Why a job failed.
@@ -120,20 +192,23 @@ pub enum JobError<E: std::error::Error> {
 /// The engine failed. Nothing was changed in it.
 pub fn one_by_one<E: Engine>(
     engine: &E,
-    queries: &[Query],
+    queries: &[Ranked],
     policy: &Policy,
+    sample: Sample,
     mut done: impl FnMut(&QueryOutcome),
 ) -> Result<Outcome, JobError<E::Error>> {
     let mut removed: BTreeMap<DocumentId, Mark> = BTreeMap::new();
     let mut outcome = Outcome::default();
-    for (rank, query) in (1..).zip(queries) {
-        let one = ask(engine, rank, query, policy, &|id| removed.contains_key(&id))?;
-        removed.extend(one.marks.iter().map(|mark| (mark.document, mark.clone())));
+    let options = JobOptions { sample, ..JobOptions::new(policy) };
+    let asking = Asking::new(engine, &options);
+    for query in queries {
+        let one = asking.ask(query, &|id| removed.contains_key(&id))?;
+        removed.extend(one.marks.iter().map(|mark| (mark.document, *mark)));
         done(&one);
         outcome.queries.push(one);
     }
-    outcome.removed = removed.into_values().collect();
-    outcome.removed.sort_by(|a, b| a.name.cmp(&b.name));
+    let marks: Vec<Mark> = removed.into_values().collect();
+    outcome.removed = told(engine, &marks, policy)?;
     Ok(outcome)
 }
 
@@ -145,82 +220,61 @@ pub fn one_by_one<E: Engine>(
 /// The engine failed. Nothing was changed in it.
 pub fn all_at_once<E: Engine>(
     engine: &E,
-    queries: &[Query],
-    policy: &Policy,
+    queries: &[Ranked],
+    options: &JobOptions<'_>,
     done: impl Fn(&QueryOutcome) + Sync,
 ) -> Result<Outcome, JobError<E::Error>> {
+    let asking = Asking::new(engine, options);
     let queries: Vec<QueryOutcome> = queries
         .par_iter()
-        .enumerate()
-        .map(|(at, query)| {
-            let one = ask(engine, at as u64 + 1, query, policy, &|_| false)?;
+        .map(|query| {
+            let one = asking.ask(query, &|_| false)?;
             done(&one);
             Ok(one)
         })
         .collect::<Result<_, JobError<E::Error>>>()?;
-    let removed = settle(engine, &queries, policy)?;
-    Ok(Outcome { queries, removed })
+    let settling = settle::Settling::new(engine, &queries).map_err(JobError::Facts)?;
+    let marks = queries.iter().flat_map(|query| &query.marks);
+    let stand = settling.settle(marks, options.policy).map_err(JobError::Settle)?;
+    let removed = told(engine, &stand, options.policy)?;
+    let bounds: Vec<usize> = (0..options.sweep.len()).collect();
+    let sweep = bounds
+        .par_iter()
+        .map(|&at| {
+            let marks = queries.iter().filter_map(|query| query.sweep.get(at)).flatten();
+            settling.settle(marks, options.policy)
+        })
+        .collect::<Result<_, _>>()
+        .map_err(JobError::Settle)?;
+    drop(settling);
+    Ok(Outcome { queries, removed, sweep })
 }
 
-/// The duplicates inside the results of one query.
-///
-/// # Errors
-///
-/// The engine failed.
-pub fn ask<E: Engine>(
+/// Marks with names and reasons, by name of the document.
+fn told<E: Engine>(
     engine: &E,
-    rank: u64,
-    query: &Query,
+    marks: &[Mark],
     policy: &Policy,
-    hidden: &(dyn Fn(DocumentId) -> bool + Sync),
-) -> Result<QueryOutcome, JobError<E::Error>> {
-    let failed = |source| JobError::Engine { rank, query: query.text.clone(), source };
-    let started = Instant::now();
-    let mut found =
-        engine.top(&query.text, policy.most_results(rank) as usize, hidden).map_err(failed)?;
-    let judging = policy.for_query(rank, found.all);
-    if found.top.len() < judging.results as usize && (found.top.len() as u64) < found.all {
-        found = engine.top(&query.text, judging.results as usize, hidden).map_err(failed)?;
-    }
-    found.top.truncate(judging.results as usize);
-    let fingerprints = engine.fingerprints(&found.top).map_err(failed)?;
-    let retrieval = started.elapsed();
-
-    let started = Instant::now();
-    let examined = found.top.len() as u64;
-    let mut outcome =
-        QueryOutcome { rank, results: found.all, examined, retrieval, ..QueryOutcome::default() };
-    if !judging.remove {
-        return Ok(outcome);
-    }
-    let pairs = propose(&fingerprints, judging.within);
-    // Everything else is asked only of documents that have company.
-    let mut places: Vec<u32> = pairs.iter().flat_map(|&(a, b, _)| [a, b]).collect();
-    places.sort_unstable();
-    places.dedup();
-    let ids: Vec<DocumentId> = places.iter().map(|&place| found.top[place as usize]).collect();
-    let facts = engine.facts(&ids).map_err(failed)?;
-    let at = |place: u32| places.partition_point(|&other| other < place) as u32;
-    let pairs: Vec<_> = pairs.iter().map(|&(a, b, distance)| (at(a), at(b), distance)).collect();
-    let alone = found.top.len() - places.len();
-    let folded = fold(&ids, &facts, &pairs, alone, policy)
-        .map_err(|source| JobError::Group { rank, source })?;
-    let name = |facts: &DocumentFacts| facts.name.clone();
-    outcome.marks = folded
-        .into_iter()
-        .map(|folded| Mark {
-            document: ids[folded.place as usize],
-            name: name(&facts[folded.place as usize]),
-            winner: ids[folded.winner as usize],
-            winner_name: name(&facts[folded.winner as usize]),
-            query: rank,
-            distance: folded.distance,
-            similarity: folded.similarity,
-            within: judging.within.bits() as u8,
-            rule: folded.reason.rule,
-            reason: folded.reason.text,
+) -> Result<Vec<Removal>, JobError<E::Error>> {
+    let ids: Vec<DocumentId> = marks.iter().flat_map(|mark| [mark.document, mark.winner]).collect();
+    let facts = engine.facts(&ids).map_err(JobError::Facts)?;
+    let pages = competitors(&ids, &facts);
+    let mut removed: Vec<Removal> = marks
+        .iter()
+        .zip(facts.chunks(2).zip(pages.chunks(2)))
+        .filter_map(|(&mark, pair)| {
+            let ([document, winner], [loser, best]) = pair else { return None };
+            let reason = policy.keep.reason(best, loser);
+            Some(Removal {
+                mark,
+                name: document.name.clone(),
+                url: document.url.clone(),
+                winner: winner.name.clone(),
+                rule: reason.rule,
+                reason: reason.text,
+            })
         })
         .collect();
-    outcome.dedup = started.elapsed();
-    Ok(outcome)
+    removed.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(removed)
 }

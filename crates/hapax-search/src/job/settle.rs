@@ -11,55 +11,63 @@
 
 use std::collections::BTreeMap;
 
-use hapax::group::{BatchInput, Grouping, NearPair};
+use hapax::group::{BatchError, BatchInput, Grouping, NearPair};
 
-use super::{JobError, Mark, QueryOutcome};
-use crate::engine::{DocumentId, Engine};
+use super::{Mark, QueryOutcome};
+use crate::engine::{DocumentFacts, DocumentId, Engine};
 use crate::fold::competitors;
 use crate::policy::Policy;
 
-/// Which marked documents go, by name. Of several queries that marked one for the same winner the
-/// first in rank is named.
-///
-/// # Errors
-///
-/// The engine does not know a marked document.
-pub fn settle<E: Engine>(
-    engine: &E,
-    queries: &[QueryOutcome],
-    policy: &Policy,
-) -> Result<Vec<Mark>, JobError<E::Error>> {
-    let mut marks: BTreeMap<(DocumentId, DocumentId), &Mark> = BTreeMap::new();
-    for mark in queries.iter().flat_map(|query| &query.marks) {
-        let first = marks.entry((mark.document, mark.winner)).or_insert(mark);
-        if mark.query < first.query {
-            *first = mark;
-        }
+/// Everything known of the documents that are in some mark.
+pub(super) struct Settling {
+    ids: Vec<DocumentId>,
+    facts: Vec<DocumentFacts>,
+}
+
+impl Settling {
+    pub(super) fn new<E: Engine>(engine: &E, queries: &[QueryOutcome]) -> Result<Self, E::Error> {
+        let marks =
+            queries.iter().flat_map(|query| query.marks.iter().chain(query.sweep.iter().flatten()));
+        let mut ids: Vec<DocumentId> =
+            marks.flat_map(|mark| [mark.document, mark.winner]).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        let facts = engine.facts(&ids)?;
+        Ok(Self { ids, facts })
     }
-    let mut ids: Vec<DocumentId> = marks.keys().flat_map(|&(a, b)| [a, b]).collect();
-    ids.sort_unstable();
-    ids.dedup();
-    let place = |id: DocumentId| ids.partition_point(|&other| other < id) as u32;
-    let pairs: Vec<NearPair> = marks
-        .values()
-        .map(|mark| NearPair {
+
+    /// The marks that stand, in the order of documents. Of several queries that marked one for the
+    /// same winner the first in rank is named.
+    pub(super) fn settle<'a>(
+        &self,
+        marks: impl Iterator<Item = &'a Mark>,
+        policy: &Policy,
+    ) -> Result<Vec<Mark>, BatchError> {
+        let mut by_pair: BTreeMap<(DocumentId, DocumentId), &Mark> = BTreeMap::new();
+        for mark in marks {
+            let first = by_pair.entry((mark.document, mark.winner)).or_insert(mark);
+            if mark.query < first.query {
+                *first = mark;
+            }
+        }
+        let Self { ids, facts } = self;
+        let place = |id: DocumentId| ids.partition_point(|&other| other < id) as u32;
+        let pair = |mark: &&Mark| NearPair {
             a: place(mark.document),
             b: place(mark.winner),
             distance: mark.distance,
             similarity: mark.similarity,
-        })
-        .collect();
-    let facts = engine.facts(&ids).map_err(JobError::Facts)?;
-    let pages = competitors(&ids, &facts);
-    let input = BatchInput { pages: &pages, pairs: &pairs, ..BatchInput::default() };
-    let grouping = Grouping::of(&policy.keep, &input).map_err(JobError::Settle)?;
-    let mut removed: Vec<Mark> = (0..ids.len() as u32)
-        .filter(|&place| grouping.placements()[place as usize].outcome.removable())
-        .filter_map(|place| {
+        };
+        let pairs: Vec<NearPair> = by_pair.values().map(pair).collect();
+        let pages = competitors(ids, facts);
+        let input = BatchInput { pages: &pages, pairs: &pairs, ..BatchInput::default() };
+        let grouping = Grouping::of(&policy.keep, &input)?;
+        let stands = |place: u32| {
+            let placement = grouping.placements()[place as usize];
             let winner = ids[grouping.winner(place) as usize];
-            marks.get(&(ids[place as usize], winner)).map(|&mark| mark.clone())
-        })
-        .collect();
-    removed.sort_by(|a, b| a.name.cmp(&b.name));
-    Ok(removed)
+            let mark = by_pair.get(&(ids[place as usize], winner));
+            mark.filter(|_| placement.outcome.removable()).map(|&&mark| mark)
+        };
+        Ok((0..ids.len() as u32).filter_map(stands).collect())
+    }
 }

@@ -2,13 +2,50 @@
 //!
 //! Names are taken as they are. Pages are numbered in the order in which they are first named.
 
+use std::hash::{BuildHasher, Hasher};
 use std::io::BufRead;
+
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::graph::{Graph, GraphError};
 
 /// A name to number and back.
 #[expect(clippy::disallowed_types, reason = "looked up only, never gone through")]
-type Numbers = std::collections::HashMap<Box<str>, u32>;
+type Numbers = std::collections::HashMap<Box<str>, u32, Seeded>;
+
+/// Names are short and many, and may be chosen by somebody who wants them to collide: a quick hash
+/// with a seed of its own.
+#[derive(Clone, Copy, Debug)]
+struct Seeded(u64);
+
+impl Default for Seeded {
+    fn default() -> Self {
+        Self(std::hash::RandomState::new().hash_one(0))
+    }
+}
+
+impl BuildHasher for Seeded {
+    type Hasher = NameHasher;
+
+    fn build_hasher(&self) -> NameHasher {
+        NameHasher(self.0)
+    }
+}
+
+struct NameHasher(u64);
+
+impl Hasher for NameHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = xxh3_64_with_seed(bytes, self.0);
+    }
+
+    // What ends a string need not be mixed in: there is nothing behind it.
+    fn write_u8(&mut self, _: u8) {}
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
 
 /// Links on their way into a [`Graph`].
 #[derive(Clone, Debug, Default)]
@@ -37,6 +74,20 @@ pub enum LinksError {
         line: u64,
         /// Why.
         source: std::io::Error,
+    },
+    /// A table that cannot be read.
+    #[error("the table cannot be read: {why}")]
+    Table {
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A table without columns of links.
+    #[error(
+        "the table has no columns for links: it needs two called src and dst, from and to, or source and target; it has {found}"
+    )]
+    NoColumns {
+        /// The columns it has.
+        found: String,
     },
     /// Too many pages.
     #[error(transparent)]
@@ -75,34 +126,18 @@ impl NamedLinks {
         Ok(())
     }
 
-    /// Adds the links of a text: lines of two names with a tab between them. Empty lines and lines
-    /// that begin with `#` are passed, as is a first line `src dst` or `from to`.
+    /// Adds the links of a text; see [`read_tsv`].
     ///
     /// # Errors
     ///
     /// A line is something else. Links before it have been added.
-    pub fn read_tsv(&mut self, mut text: impl BufRead) -> Result<(), LinksError> {
-        let mut line = String::new();
-        for number in 1.. {
-            line.clear();
-            let read = text.read_line(&mut line);
-            if read.map_err(|source| LinksError::Read { line: number, source })? == 0 {
-                break;
-            }
-            let row = line.trim_end_matches(['\n', '\r']);
-            if row.is_empty() || row.starts_with('#') {
-                continue;
-            }
-            let Some((from, to)) = row.split_once('\t').filter(|(_, to)| !to.contains('\t')) else {
-                let found = row.split('\t').count();
-                return Err(LinksError::Columns { line: number, found });
-            };
-            if number == 1 && matches!((from, to), ("src", "dst") | ("from", "to")) {
-                continue;
-            }
-            self.link(from, to)?;
-        }
-        Ok(())
+    pub fn read_tsv(&mut self, text: impl BufRead) -> Result<(), LinksError> {
+        read_tsv(text, |from, to| self.link(from, to))
+    }
+
+    /// All links so far, repeated ones included.
+    pub fn links(&self) -> &[(u32, u32)] {
+        &self.links
     }
 
     /// The names of the pages, by number.
@@ -118,6 +153,39 @@ impl NamedLinks {
     pub fn graph(&self) -> Result<Graph, GraphError> {
         Graph::new(self.names.len(), &self.links)
     }
+}
+
+/// Reads links: lines of two names with a tab between them. Empty lines and lines that begin with
+/// `#` are passed, as is a first line `src dst` or `from to`.
+///
+/// # Errors
+///
+/// A line is something else. Links before it have been handed over.
+pub fn read_tsv(
+    mut text: impl BufRead,
+    mut link: impl FnMut(&str, &str) -> Result<(), GraphError>,
+) -> Result<(), LinksError> {
+    let mut line = String::new();
+    for number in 1.. {
+        line.clear();
+        let read = text.read_line(&mut line);
+        if read.map_err(|source| LinksError::Read { line: number, source })? == 0 {
+            break;
+        }
+        let row = line.trim_end_matches(['\n', '\r']);
+        if row.is_empty() || row.starts_with('#') {
+            continue;
+        }
+        let Some((from, to)) = row.split_once('\t').filter(|(_, to)| !to.contains('\t')) else {
+            let found = row.split('\t').count();
+            return Err(LinksError::Columns { line: number, found });
+        };
+        if number == 1 && matches!((from, to), ("src", "dst") | ("from", "to")) {
+            continue;
+        }
+        link(from, to)?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -49,6 +49,23 @@ impl Default for RankSettings {
     }
 }
 
+impl RankSettings {
+    /// Are they in range?
+    ///
+    /// # Errors
+    ///
+    /// One is not.
+    pub fn check(&self) -> Result<(), RankError> {
+        if !(0.0..1.0).contains(&self.damping) {
+            return Err(RankError::Damping { given: self.damping });
+        }
+        if self.tolerance.is_nan() || self.tolerance <= 0.0 {
+            return Err(RankError::Tolerance { given: self.tolerance });
+        }
+        Ok(())
+    }
+}
+
 /// The scores of all pages.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ranks {
@@ -102,13 +119,8 @@ pub fn pagerank(
     settings: &RankSettings,
     preferences: Option<&[f64]>,
 ) -> Result<Ranks, RankError> {
+    settings.check()?;
     let RankSettings { damping, tolerance, most_iterations } = *settings;
-    if !(0.0..1.0).contains(&damping) {
-        return Err(RankError::Damping { given: damping });
-    }
-    if tolerance.is_nan() || tolerance <= 0.0 {
-        return Err(RankError::Tolerance { given: tolerance });
-    }
     let nodes = graph.nodes();
     let jumps = jumps(nodes, preferences)?;
     let mut ranks = Ranks { scores: jumps.clone(), iterations: 0, error: 0.0, converged: true };

@@ -32,6 +32,7 @@
 mod error;
 mod manifest;
 mod retrieve;
+mod reveal;
 mod schema;
 mod standing;
 #[cfg(test)]

@@ -5,7 +5,7 @@
 //! bytes of memory for each document. All else stays on disk until it is asked for.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeSet, BinaryHeap};
 use std::path::{Path, PathBuf};
 
 use hapax::fingerprint::{Fingerprint, Sketch};
@@ -161,6 +161,19 @@ impl View {
 
     pub(super) fn is_removed(&self, number: u32) -> bool {
         self.flag(u64::from(number)) & REMOVED != 0
+    }
+
+    /// Shows removed documents as if they had not been.
+    pub(super) fn reveal(&mut self, names: &BTreeSet<String>) -> Result<(), Error> {
+        let removed: Vec<usize> =
+            (0..self.flags.len()).filter(|&at| self.flags[at] & REMOVED != 0).collect();
+        let ids: Vec<DocumentId> = removed.iter().map(|&at| DocumentId(at as u64)).collect();
+        for (at, facts) in removed.into_iter().zip(self.facts(&ids)?) {
+            if names.contains(&facts.name) {
+                self.flags[at] &= !REMOVED;
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn is_marked(&self, id: DocumentId) -> bool {

@@ -1,0 +1,70 @@
+//! What is left of the duplicates that a full dedup of the corpus finds.
+//!
+//! A group of the full dedup with *n* documents has *n* - 1 too many, whichever copy stays.
+
+use anyhow::Context;
+use arrow_array::cast::AsArray;
+use arrow_array::types::UInt64Type;
+use hapax_search::job::Ranked;
+use hapax_search::{DocumentId, Engine};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::path::Path;
+
+/// The groups of a full dedup, by address of the document.
+pub(crate) struct Groups(BTreeMap<String, u64>);
+
+/// Duplicates seen in lists of results.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Seen {
+    pub(crate) results: u64,
+    pub(crate) duplicates: u64,
+}
+
+impl Groups {
+    /// Of `groups.parquet`.
+    pub(crate) fn read(path: &Path) -> anyhow::Result<Self> {
+        let mut groups = BTreeMap::new();
+        for batch in ParquetRecordBatchReaderBuilder::try_new(File::open(path)?)?.build()? {
+            let batch = batch?;
+            let urls = batch.column_by_name("url").context("no column url")?.as_string::<i32>();
+            let group = batch.column_by_name("group").context("no column group")?;
+            let group = group.as_primitive::<UInt64Type>();
+            for row in 0..batch.num_rows() {
+                groups.insert(urls.value(row).to_owned(), group.value(row));
+            }
+        }
+        Ok(Self(groups))
+    }
+
+    /// Documents too many, when these are gone.
+    pub(crate) fn too_many(&self, gone: &BTreeSet<&str>) -> u64 {
+        let mut sizes: BTreeMap<u64, u64> = BTreeMap::new();
+        for (_, group) in self.0.iter().filter(|(url, _)| !gone.contains(url.as_str())) {
+            *sizes.entry(*group).or_default() += 1;
+        }
+        sizes.values().map(|size| size - 1).sum()
+    }
+
+    /// Results in the best ten of queries whose group an earlier result of the ten has.
+    pub(crate) fn seen<E: Engine>(
+        &self,
+        engine: &E,
+        queries: &[Ranked],
+        hidden: &(dyn Fn(DocumentId) -> bool + Sync),
+    ) -> anyhow::Result<Seen> {
+        let mut seen = Seen::default();
+        for query in queries {
+            let found = engine.top(&query.query.text, 10, hidden)?;
+            let mut groups = BTreeSet::new();
+            for facts in engine.facts(&found.top)? {
+                seen.results += 1;
+                if let Some(group) = self.0.get(&facts.name) {
+                    seen.duplicates += u64::from(!groups.insert(*group));
+                }
+            }
+        }
+        Ok(seen)
+    }
+}

@@ -1,0 +1,313 @@
+//! `hapax query-dedup`: duplicates go where people look first.
+//!
+//! - `log` opens search logs.
+//! - `told` says what a run did.
+//!
+//! The job is `hapax_search::clean`; here arguments become its settings, and its progress a bar.
+
+mod log;
+mod told;
+
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::progress::say;
+use crate::readable;
+use crate::recipes;
+use clap::{Args, Subcommand, ValueEnum};
+use hapax::fingerprint::Fingerprinter;
+use hapax_search::clean::folder::OutFolder;
+use hapax_search::clean::{Choice, Effect, Mode, RunError, Settings, Stage, run as clean, undo};
+use hapax_search::policy::Policy;
+use hapax_search::rank::scores::Scores;
+use hapax_search::tantivy::TantivyIndex;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::IsTerminal;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+/// Remove duplicates from the results of the queries people really ask
+///
+/// The queries of a search log are asked of an index; near-duplicates inside the results of each are
+/// found, and of each group the best copy stays. Without --apply, duplicates are only marked.
+#[derive(Args, Debug)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    after_help = "\
+A log has a query a line, or columns: TSV or CSV with a header (query, count, user, time), JSONL; packed or
+not. Queries are normalised, counted, and ranked by how often they are asked.
+
+The output folder holds removed.parquet (document, winner, query, distance, k, reason), queries.parquet,
+summary.json, run.json, report.html, and what the next run needs. Run it again when documents came or the log
+changed: only queries for which something changed are processed, and the outcome is that of a run from
+scratch.
+
+Examples:
+  hapax query-dedup --index index --log queries.tsv --out cleaned
+  hapax query-dedup --index index --log queries.tsv --out cleaned --apply
+  hapax query-dedup --index index --log year.jsonl.zst --policy policy.toml --queries 2000 \\
+      --choose overlap --scores pagerank.tsv --out cleaned
+  hapax query-dedup undo cleaned"
+)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    what: Option<What>,
+
+    #[command(flatten)]
+    run: RunArguments,
+}
+
+#[derive(Subcommand, Debug)]
+enum What {
+    Undo(UndoArguments),
+}
+
+/// Put back what runs with an output folder removed, and unmark what they marked
+#[derive(Args, Debug)]
+struct UndoArguments {
+    /// The output folder of the runs
+    #[arg(value_name = "DIR")]
+    out: PathBuf,
+
+    /// The index, if it is no longer where it was
+    #[arg(long, value_name = "DIR")]
+    index: Option<PathBuf>,
+
+    /// No summary; errors are still told
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+#[derive(Args, Debug)]
+struct RunArguments {
+    /// The index that `hapax search build` made
+    #[arg(long, value_name = "DIR", required = true)]
+    index: Option<PathBuf>,
+
+    #[command(flatten)]
+    log: log::LogArguments,
+
+    /// The folder for results: new, empty, or that of an earlier run
+    #[arg(long, value_name = "DIR", required_unless_present = "dry_run")]
+    out: Option<PathBuf>,
+
+    /// How strictly results are judged, as TOML [default: k = 3 in the best 1000 results]
+    #[arg(long, value_name = "FILE")]
+    policy: Option<PathBuf>,
+
+    /// Authority of pages, in place of what the index keeps: what `hapax rank` writes
+    #[arg(long, value_name = "FILE")]
+    scores: Option<PathBuf>,
+
+    /// Process so many queries [default: all]
+    #[arg(long, value_name = "N")]
+    queries: Option<NonZeroUsize>,
+
+    /// Which queries, and in which order
+    #[arg(long, value_enum, default_value = "frequency")]
+    choose: Choose,
+
+    /// Queries one by one as in the paper, or all at once
+    #[arg(long, value_enum, default_value = "parallel")]
+    mode: ModeArgument,
+
+    /// Process queries the other way as well, and tell the difference
+    #[arg(long)]
+    compare: bool,
+
+    /// Leave out the table and figures for k = 0 to 3
+    #[arg(long)]
+    no_figures: bool,
+
+    /// Take duplicates out of the index, instead of marking them
+    #[arg(long, conflicts_with = "dry_run")]
+    apply: bool,
+
+    /// Say what would happen, and change and write nothing
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Process all queries, whatever the last run knows
+    #[arg(long)]
+    from_scratch: bool,
+
+    /// Refuse an index whose fingerprints are of another recipe
+    #[arg(long, value_name = "NAME|FILE.toml")]
+    recipe: Option<String>,
+
+    /// Number of threads [default: all cores]
+    #[arg(long, value_name = "N", value_parser = crate::inputs::threads)]
+    threads: Option<NonZeroUsize>,
+
+    /// Write the summary to standard output, as JSON
+    #[arg(long)]
+    json: bool,
+
+    /// No progress and no summary; errors are still told
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Choose {
+    /// The most frequent first
+    Frequency,
+    /// Those first that bring the most documents not looked at yet, weighed by frequency
+    Overlap,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ModeArgument {
+    /// All at once; removals are brought together in the end
+    Parallel,
+    /// One after the other; each sees what the former left
+    Sequential,
+}
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// The log, the policy or the index cannot be used, or results cannot be written.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    match &arguments.what {
+        Some(What::Undo(arguments)) => undo_run(arguments),
+        None => run_job(&arguments.run),
+    }
+}
+
+fn run_job(arguments: &RunArguments) -> Result<(), Failure> {
+    let index = arguments.index.as_deref().ok_or_else(|| missing("--index"))?;
+    let settings = arguments.settings(index)?;
+    let (log, counts) = arguments.log.read()?;
+    let mut engine = open(index, arguments.recipe.as_deref())?;
+    let all = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    let threads = arguments.threads.unwrap_or_else(all).get();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    let pool = pool.map_err(anyhow::Error::new)?;
+    let bar = bar(arguments.quiet);
+    let watch = |stage: Option<(Stage, u64)>| match stage {
+        None => bar.inc(1),
+        Some((stage, queries)) => {
+            bar.set_length(queries);
+            bar.set_position(0);
+            bar.set_message(match stage {
+                Stage::Choosing => "queries looked at",
+                Stage::Asking => "queries",
+                Stage::Comparing => "queries the other way",
+                Stage::Changing => "documents to change",
+            });
+        }
+    };
+    let out = arguments.out.as_deref().filter(|_| !arguments.dry_run);
+    let finished = pool.install(|| clean(&mut engine, &log, counts, &settings, out, &watch));
+    bar.finish_and_clear();
+    let finished = finished.map_err(failed)?;
+    if arguments.json {
+        let mut output = Output::open(None)?;
+        let text = serde_json::to_string_pretty(&finished.summary).map_err(anyhow::Error::new)?;
+        output.write(format!("{text}\n").as_bytes())?;
+        output.finish()?;
+    }
+    if !arguments.quiet {
+        say(told::text(&finished, out).trim_end());
+    }
+    Ok(())
+}
+
+impl RunArguments {
+    fn settings(&self, index: &Path) -> Result<Settings, Failure> {
+        let policy = match &self.policy {
+            None => Policy::default(),
+            Some(path) => {
+                let text = std::fs::read_to_string(path);
+                let text = text.map_err(|error| Failure::io("read", path, error))?;
+                let named = |error| anyhow::Error::new(error).context(readable::path(path));
+                Policy::from_toml(&text).map_err(named)?
+            }
+        };
+        let scores = match &self.scores {
+            None => None,
+            Some(path) => {
+                let named = |error| anyhow::Error::new(error).context(readable::path(path));
+                Some(Scores::read(path).map_err(named)?)
+            }
+        };
+        let full = index.canonicalize().map_err(|error| Failure::io("open", index, error))?;
+        Ok(Settings {
+            policy,
+            mode: match self.mode {
+                ModeArgument::Parallel => Mode::Parallel,
+                ModeArgument::Sequential => Mode::Sequential,
+            },
+            choice: match self.choose {
+                Choose::Frequency => Choice::Frequency,
+                Choose::Overlap => Choice::Overlap,
+            },
+            queries: self.queries.map(NonZeroUsize::get),
+            figures: !self.no_figures,
+            compare: self.compare,
+            effect: match (self.dry_run, self.apply) {
+                (true, _) => None,
+                (false, true) => Some(Effect::Removed),
+                (false, false) => Some(Effect::Marked),
+            },
+            scores,
+            from_scratch: self.from_scratch,
+            index_name: full.to_string_lossy().into_owned(),
+        })
+    }
+}
+
+fn missing(argument: &str) -> Failure {
+    Failure::Arguments(format!("{argument} is needed"))
+}
+
+fn open(index: &Path, recipe: Option<&str>) -> Result<TantivyIndex, Failure> {
+    let opened = match recipe {
+        None => TantivyIndex::open(index),
+        Some(given) => {
+            let recipe = recipes::named("--recipe", given)?;
+            let fingerprinter = Fingerprinter::new(recipe, None);
+            let fingerprinter = fingerprinter.map_err(anyhow::Error::new)?;
+            TantivyIndex::open_for(index, fingerprinter.recipe_id())
+        }
+    };
+    opened.map_err(|error| Failure::Run(anyhow::Error::new(error)))
+}
+
+fn failed<E: std::error::Error + Send + Sync + 'static>(error: RunError<E>) -> Failure {
+    Failure::Run(anyhow::Error::new(error))
+}
+
+fn undo_run(arguments: &UndoArguments) -> Result<(), Failure> {
+    let state = {
+        let folder = OutFolder::open_earlier(&arguments.out).map_err(anyhow::Error::new)?;
+        folder.state().map_err(anyhow::Error::new)?
+    };
+    let index = match (&arguments.index, state) {
+        (Some(index), _) => index.clone(),
+        (None, Some(state)) => PathBuf::from(state.index),
+        // Killed in its first run, before it could say.
+        (None, None) => return Err(missing("--index")),
+    };
+    let mut engine = open(&index, None)?;
+    let undone = undo(&mut engine, &arguments.out).map_err(failed)?;
+    if !arguments.quiet {
+        say(&format!(
+            "{} put back, {} unmarked in {}",
+            readable::counted(undone.restored, "document"),
+            readable::count(undone.unmarked),
+            readable::path(&index),
+        ));
+    }
+    Ok(())
+}
+
+fn bar(quiet: bool) -> ProgressBar {
+    let visible = !quiet && std::io::stderr().is_terminal();
+    let target = if visible { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+    let style = ProgressStyle::with_template("{bar:30} {human_pos}/{human_len} {msg}  {eta} left")
+        .unwrap_or_else(|_| ProgressStyle::default_bar());
+    ProgressBar::with_draw_target(Some(0), target).with_style(style)
+}

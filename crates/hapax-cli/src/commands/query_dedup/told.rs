@@ -1,0 +1,72 @@
+//! What a run did, in a few lines.
+
+use crate::readable::{self, count, counted};
+use hapax_search::clean::{Effect, Finished, Summary};
+use std::path::Path;
+
+/// The lines.
+pub(super) fn text(finished: &Finished, out: Option<&Path>) -> String {
+    let (summary, run) = (&finished.summary, &finished.run);
+    let what = match summary.effect {
+        Some(Effect::Removed) => "taken out of the index",
+        Some(Effect::Marked) => "marked in the index; --apply takes them out",
+        None => "found; nothing was changed",
+    };
+    let mut text = format!(
+        "{} of {}, {} looked at: {} {what}\n",
+        queries(summary.queries),
+        counted(summary.log.distinct, "different one"),
+        counted(summary.examined, "result"),
+        counted(summary.removed, "duplicate"),
+    );
+    for line in notes(summary) {
+        text.push_str(&line);
+        text.push('\n');
+    }
+    if run.known > 0 {
+        let known = queries(run.known);
+        text.push_str(&format!("{known} unchanged since the last run: not processed again\n"));
+    }
+    if let Some(difference) = &summary.difference {
+        text.push_str(&format!(
+            "one by one and all at once: {} in both, {} of them with another winner; {} one by one \
+             only, {} all at once only\n",
+            count(difference.both),
+            count(difference.other_winner),
+            count(difference.only_one_by_one),
+            count(difference.only_all_at_once),
+        ));
+    }
+    let each = |seconds: f64| 1e3 * seconds / summary.queries.max(1) as f64;
+    text.push_str(&format!(
+        "{:.2} s on {}; a query {:.2} ms retrieval, {:.2} ms finding duplicates\n",
+        run.seconds,
+        counted(run.threads as u64, "thread"),
+        each(run.retrieval_seconds),
+        each(run.dedup_seconds),
+    ));
+    if let Some(out) = out {
+        text.push_str(&format!("{}\n", readable::path(&out.join("report.html"))));
+    }
+    text
+}
+
+fn queries(n: u64) -> String {
+    format!("{} {}", count(n), if n == 1 { "query" } else { "queries" })
+}
+
+fn notes(summary: &Summary) -> Vec<String> {
+    let log = &summary.log;
+    [
+        (summary.without_results, "queries without results"),
+        (log.bad, "rows of the log that could not be understood"),
+        (log.empty, "rows with nothing in them"),
+        (log.too_long, "rows longer than queries are"),
+        (log.repeated, "rows repeated within a session"),
+        (log.robots, "rows of robots"),
+    ]
+    .into_iter()
+    .filter(|(n, _)| *n > 0)
+    .map(|(n, what)| format!("{} {what}", count(n)))
+    .collect()
+}

@@ -1,0 +1,74 @@
+//! What a run does to an index, and how it is taken back.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use crate::engine::{Change, Removing};
+
+/// What happens to duplicates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Effect {
+    /// They are known as duplicates, and still found.
+    Marked,
+    /// They are out of all results.
+    Removed,
+}
+
+impl Effect {
+    fn change(self) -> Change {
+        match self {
+            Self::Marked => Change::Mark,
+            Self::Removed => Change::Remove,
+        }
+    }
+
+    fn inverse(self) -> Change {
+        match self {
+            Self::Marked => Change::Unmark,
+            Self::Removed => Change::Restore,
+        }
+    }
+}
+
+/// An engine that can show what was removed, as if it had not been.
+pub trait Revealing: Removing {
+    /// Shows removed documents again, to this process alone and until the next change. Unknown
+    /// names do no harm.
+    ///
+    /// # Errors
+    ///
+    /// The engine failed.
+    fn reveal(&mut self, names: &BTreeSet<String>) -> Result<(), Self::Error>;
+}
+
+/// Makes `wanted` the documents with this effect, of those that are in either set. What is taken
+/// back comes first, so that at no time more is out than before or after.
+///
+/// # Errors
+///
+/// The engine failed. What was done so far is whole.
+pub(super) fn bring<E: Removing>(
+    engine: &mut E,
+    before: Option<(Effect, &BTreeSet<String>)>,
+    wanted: Option<(Effect, &BTreeSet<String>)>,
+    operation: &str,
+) -> Result<u64, E::Error> {
+    let mut changed = 0;
+    if let Some((effect, names)) = before {
+        let stays = |name: &&String| {
+            wanted.is_some_and(|(other, wanted)| other == effect && wanted.contains(*name))
+        };
+        let back: Vec<String> = names.iter().filter(|name| !stays(name)).cloned().collect();
+        if !back.is_empty() {
+            changed +=
+                engine.change(effect.inverse(), &back, &format!("{operation}, taking back"))?;
+        }
+    }
+    if let Some((effect, names)) = wanted {
+        let names: Vec<String> = names.iter().cloned().collect();
+        changed += engine.change(effect.change(), &names, operation)?;
+    }
+    Ok(changed)
+}

@@ -1,0 +1,264 @@
+//! `report.html`: what a run found, to look at.
+//!
+//! One file that fetches nothing and has no script; a content security policy forbids the page to
+//! try. Queries and names come from outside and are escaped.
+//!
+//! # Reading order
+//!
+//! [`page`] puts the sections together, `charts` draws.
+
+mod charts;
+
+use hapax_dedup::html::{BASE_STYLE, escape};
+
+use super::effect::Effect;
+use super::figures::{TableOne, Times};
+use super::run::{Choice, Mode};
+use super::summary::{Run, Summary};
+use crate::job::{Outcome, Ranked};
+use charts::{Series, bars, count, lines};
+
+const STYLE: &str = include_str!("report.css");
+/// Queries and duplicates that are listed.
+const LISTED: usize = 40;
+
+/// The page.
+pub(super) fn page(summary: &Summary, run: &Run, queries: &[Ranked], outcome: &Outcome) -> String {
+    let title = headline(summary);
+    let mut out = format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
+         style-src 'unsafe-inline'\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <meta name=\"referrer\" content=\"no-referrer\">\n\
+         <title>{title} · hapax query-dedup</title>\n<style>\n{BASE_STYLE}{STYLE}</style>\n</head>\n\
+         <body>\n<header>\n<h1>{title}</h1>\n"
+    );
+    tiles(&mut out, summary, run);
+    out.push_str("</header>\n");
+    if let (Some(table), Some(times)) = (&summary.table_one, &run.table_one_times) {
+        table_one(&mut out, table, times, summary);
+        figures(&mut out, table, times);
+    }
+    coverage(&mut out, summary);
+    query_list(&mut out, queries, outcome);
+    duplicates(&mut out, queries, outcome);
+    settings(&mut out, summary);
+    out.push_str("</body>\n</html>\n");
+    out
+}
+
+fn headline(summary: &Summary) -> String {
+    let what = match summary.effect {
+        Some(Effect::Removed) => "removed",
+        Some(Effect::Marked) => "marked",
+        None => "found",
+    };
+    format!(
+        "{} duplicates {what} in the results of {} queries",
+        count(summary.removed),
+        count(summary.queries)
+    )
+}
+
+fn tiles(out: &mut String, summary: &Summary, run: &Run) {
+    out.push_str("<div class=\"tiles\">\n");
+    let mut tile = |value: String, about: &str| {
+        out.push_str(&format!("<div><strong>{value}</strong><p>{about}</p></div>\n"));
+    };
+    let asked = summary.queries.max(1) as f64;
+    let milliseconds = |seconds: f64| format!("{:.2} ms", 1e3 * seconds / asked);
+    tile(count(summary.log.rows), "rows of the log");
+    tile(count(summary.log.distinct), "different queries in it");
+    tile(count(summary.examined), "results looked at");
+    tile(format!("≈ {}", count(summary.documents)), "documents among them, from a sample");
+    tile(milliseconds(run.retrieval_seconds), "of retrieval a query");
+    tile(milliseconds(run.dedup_seconds), "of finding duplicates a query");
+    if run.known > 0 {
+        tile(count(run.known), "queries unchanged since the last run");
+    }
+    for (value, about) in [
+        (summary.without_results, "queries without results"),
+        (summary.log.repeated, "rows repeated within a session"),
+        (summary.log.robots, "rows of robots"),
+        (summary.log.empty + summary.log.too_long, "rows empty or too long"),
+        (summary.log.bad, "rows that could not be understood"),
+    ] {
+        if value > 0 {
+            tile(count(value), about);
+        }
+    }
+    out.push_str("</div>\n");
+    if let Some(difference) = &summary.difference {
+        out.push_str(&format!(
+            "<p class=\"about\">One by one and all at once agree on {} duplicates ({} of them with another \
+             winner); {} are found one by one only, {} all at once only.</p>\n",
+            count(difference.both),
+            count(difference.other_winner),
+            count(difference.only_one_by_one),
+            count(difference.only_all_at_once),
+        ));
+    }
+}
+
+fn table_one(out: &mut String, table: &TableOne, times: &Times, summary: &Summary) {
+    let way = match summary.mode {
+        Mode::Parallel => {
+            "All queries at once. A duplicate counts for the most frequent query that found it; \
+             retrieval is done once for all k."
+        }
+        Mode::Sequential => {
+            "One query after the other; each k begins with the whole index. Retrieval is timed once."
+        }
+    };
+    out.push_str(&format!(
+        "<section>\n<h2>Duplicates by rank of the query and by k</h2>\n<p class=\"about\">As Table I of the \
+         paper. {way}</p>\n<div class=\"scroll\"><table>\n<tr><th class=\"text\">queries by rank</th>"
+    ));
+    for k in &table.bounds {
+        out.push_str(&format!("<th>k = {k}</th><th>s</th>"));
+    }
+    out.push_str("</tr>\n");
+    for (group, seconds) in table.groups.iter().zip(&times.seconds) {
+        out.push_str(&format!("<tr><td class=\"text\">{} – {}</td>", group.from, group.to));
+        for (removed, seconds) in group.removed.iter().zip(seconds) {
+            out.push_str(&format!(
+                "<td>{}</td><td class=\"soft\">{seconds:.2}</td>",
+                count(*removed)
+            ));
+        }
+        out.push_str("</tr>\n");
+    }
+    out.push_str("<tr class=\"total\"><td class=\"text\">all</td>");
+    for (at, total) in table.totals().iter().enumerate() {
+        let seconds: f64 = times.seconds.iter().filter_map(|group| group.get(at)).sum();
+        out.push_str(&format!("<td>{}</td><td class=\"soft\">{seconds:.2}</td>", count(*total)));
+    }
+    out.push_str("</tr>\n</table></div>\n</section>\n");
+}
+
+fn figures(out: &mut String, table: &TableOne, times: &Times) {
+    let mut figure = |title: String, chart: String, caption: &str| {
+        out.push_str(&format!(
+            "<figure><h3>{title}</h3>{chart}<figcaption>{caption}</figcaption></figure>\n"
+        ));
+    };
+    let last = table.bounds.len().saturating_sub(1);
+    let k = table.bounds.last().copied().unwrap_or(0);
+    let label = |group: &super::figures::Group| format!("{}–{}", group.from, group.to);
+    let labels: Vec<String> = table.groups.iter().map(label).collect();
+    let average = |group: &super::figures::Group| {
+        group.removed.get(last).copied().unwrap_or(0) as f64 / group.queries.max(1) as f64
+    };
+    let averages: Vec<f64> = table.groups.iter().map(average).collect();
+    let totals: Vec<f64> = table.totals().iter().map(|&total| total as f64).collect();
+    let bounds: Vec<String> = table.bounds.iter().map(|k| format!("k = {k}")).collect();
+    let seconds: Vec<f64> = (0..table.bounds.len())
+        .map(|at| times.seconds.iter().filter_map(|group| group.get(at)).sum())
+        .collect();
+    figure(
+        format!("Duplicates a query, by rank, k = {k}"),
+        bars(&labels, &averages, "near", "duplicates a query by rank"),
+        "As Figure 4 of the paper: what the average query of a group removes.",
+    );
+    figure(
+        "Duplicates of all queries, by k".to_owned(),
+        bars(&bounds, &totals, "groups", "duplicates by k"),
+        "As Figure 5 of the paper: k = 0 finds equal fingerprints, as a checksum of the words would.",
+    );
+    figure(
+        "Seconds for all queries, by k".to_owned(),
+        bars(&bounds, &seconds, "kept", "seconds by k"),
+        "As Figure 6 of the paper: retrieval and finding duplicates, summed over threads.",
+    );
+}
+
+fn coverage(out: &mut String, summary: &Summary) {
+    let point = |value: fn(&super::figures::Covered) -> u64| -> Vec<(f64, f64)> {
+        summary.coverage.iter().map(|it| (it.queries as f64, value(it) as f64)).collect()
+    };
+    let series = [
+        Series { name: "by frequency", class: "near", points: point(|it| it.by_frequency) },
+        Series { name: "by overlap", class: "kept", points: point(|it| it.by_overlap) },
+    ];
+    out.push_str(&format!(
+        "<figure><h3>Documents that the first queries bring</h3>{}<figcaption>As Figure 7 of the \
+         paper wishes: the greedy order takes the query next whose results bring the most documents \
+         not examined yet, weighed by how often it is asked. Number of queries on a logarithmic \
+         scale; {} were chosen by {}.</figcaption></figure>\n",
+        lines(&series, "documents by number of queries"),
+        count(summary.queries),
+        match summary.choice {
+            Choice::Frequency => "frequency",
+            Choice::Overlap => "overlap",
+        }
+    ));
+}
+
+fn query_list(out: &mut String, queries: &[Ranked], outcome: &Outcome) {
+    out.push_str(
+        "<section>\n<h2>The first queries</h2>\n<div class=\"scroll\"><table>\n<tr><th>rank</th>\
+         <th class=\"text\">query</th><th>asked</th><th>results</th><th>looked at</th>\
+         <th>could go</th></tr>\n",
+    );
+    for (query, found) in queries.iter().zip(&outcome.queries).take(LISTED) {
+        out.push_str(&format!(
+            "<tr><td>{}</td><td class=\"text\" dir=\"auto\">{}</td><td>{}</td><td>{}</td><td>{}</td>\
+             <td>{}</td></tr>\n",
+            query.rank,
+            escape(&query.query.text),
+            count(query.query.count),
+            count(found.results),
+            count(found.examined),
+            count(found.marks.len() as u64),
+        ));
+    }
+    out.push_str("</table></div>\n</section>\n");
+}
+
+fn duplicates(out: &mut String, queries: &[Ranked], outcome: &Outcome) {
+    if outcome.removed.is_empty() {
+        return;
+    }
+    out.push_str(
+        "<section>\n<h2>Some duplicates</h2>\n<div class=\"scroll\"><table>\n<tr>\
+         <th class=\"text\">duplicate</th><th class=\"text\">stays</th><th class=\"text\">query</th>\
+         <th>bits</th><th class=\"text\">why</th></tr>\n",
+    );
+    let step = (outcome.removed.len() / LISTED).max(1);
+    for removal in outcome.removed.iter().step_by(step).take(LISTED) {
+        let text = queries.iter().find(|query| query.rank == removal.mark.query);
+        out.push_str(&format!(
+            "<tr><td class=\"text\">{}</td><td class=\"text\">{}</td><td class=\"text\" dir=\"auto\">{}</td>\
+             <td>{}</td><td class=\"text\">{}</td></tr>\n",
+            escape(&removal.name),
+            escape(&removal.winner),
+            text.map_or_else(Default::default, |query| escape(&query.query.text)),
+            removal.mark.distance,
+            escape(&removal.reason),
+        ));
+    }
+    out.push_str("</table></div>\n</section>\n");
+}
+
+fn settings(out: &mut String, summary: &Summary) {
+    out.push_str("<section>\n<h2>Settings</h2>\n<dl>");
+    let mut row = |name: &str, value: &str| {
+        out.push_str(&format!("<dt>{name}</dt><dd>{}</dd>", escape(value)));
+    };
+    row(
+        "queries",
+        match summary.mode {
+            Mode::Parallel => "all at once",
+            Mode::Sequential => "one by one",
+        },
+    );
+    row("recipe", &summary.recipe);
+    let list = |pairs: Vec<String>| pairs.join(", ");
+    let distances = summary.distances.iter().map(|(bits, n)| format!("{bits}: {}", count(*n)));
+    row("duplicates by bits", &list(distances.collect()));
+    let rules = summary.decided_by.iter().map(|(rule, n)| format!("{rule}: {}", count(*n)));
+    row("winners decided by", &list(rules.collect()));
+    out.push_str("</dl>\n</section>\n");
+}

@@ -1,0 +1,431 @@
+//! A run from beginning to end, and its undoing.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::Instant;
+
+use rayon::prelude::*;
+use serde::Serialize;
+
+use super::effect::{Effect, Revealing, bring};
+use super::figures::{Coverage, TableOne, Times, bounds};
+use super::folder::{FolderError, LEDGER, OutFolder, RECORD, STATE, Standing, State};
+use super::summary::{LogCounts, Run, Summary};
+use super::{record, report};
+use crate::authority::WithScores;
+use crate::choose::{Sample, by_fresh_documents, sketches};
+use crate::engine::Engine;
+use crate::job::difference::Difference;
+use crate::job::ledger::LedgerError;
+use crate::job::{
+    JobError, JobOptions, Ledger, Outcome, QueryOutcome, Ranked, all_at_once, one_by_one, ranked,
+};
+use crate::log::Log;
+use crate::policy::Policy;
+use crate::rank::scores::Scores;
+
+/// One document of so many stands for all where queries are compared by what they bring.
+const SAMPLE: Sample = Sample { one_of: 8 };
+
+/// How queries are processed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// All at once; removals are brought together in the end.
+    #[default]
+    Parallel,
+    /// One after the other; each sees what the former left.
+    Sequential,
+}
+
+/// Which queries are processed, when not all are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Choice {
+    /// The most frequent.
+    #[default]
+    Frequency,
+    /// Those that bring the most documents not examined yet, weighed by frequency.
+    Overlap,
+}
+
+/// What is asked of a run.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// How results are judged.
+    pub policy: Policy,
+    /// How queries are processed.
+    pub mode: Mode,
+    /// Which queries.
+    pub choice: Choice,
+    /// How many; all if `None`.
+    pub queries: Option<usize>,
+    /// Work out the paper's Table I and figures.
+    pub figures: bool,
+    /// Process queries the other way as well, and say what differs.
+    pub compare: bool,
+    /// What happens to duplicates; nothing in a dry run.
+    pub effect: Option<Effect>,
+    /// Authority by address, in place of what the index keeps.
+    pub scores: Option<Scores>,
+    /// Forget what the last run found.
+    pub from_scratch: bool,
+    /// The index, as its owner names it.
+    pub index_name: String,
+}
+
+/// What is being done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Looking at results to choose queries.
+    Choosing,
+    /// Processing queries.
+    Asking,
+    /// Processing them the other way.
+    Comparing,
+    /// Changing the index.
+    Changing,
+}
+
+/// A finished run.
+#[derive(Clone, Debug)]
+pub struct Finished {
+    /// What was found.
+    pub summary: Summary,
+    /// What it took.
+    pub run: Run,
+}
+
+/// A run taken back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Undone {
+    /// Documents that are found again.
+    pub restored: u64,
+    /// Documents that are no longer marked.
+    pub unmarked: u64,
+}
+
+/// Why a run failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError<E: std::error::Error + 'static> {
+    /// Nothing to process.
+    #[error("the log has no query: nothing is left of its {rows} rows")]
+    NoQueries {
+        /// Rows that were read.
+        rows: u64,
+    },
+    /// The folder cannot be used.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// The index was built anew with another recipe.
+    #[error(
+        "{path} is of an index with recipe {before}, which has recipe {now} now; --from-scratch begins anew"
+    )]
+    OtherRecipe {
+        /// The folder.
+        path: String,
+        /// The recipe of the last run.
+        before: String,
+        /// The recipe of the index.
+        now: String,
+    },
+    /// The ledger cannot be used.
+    #[error("{path}: {source}")]
+    Ledger {
+        /// The file.
+        path: String,
+        /// Why.
+        source: LedgerError,
+    },
+    /// Queries could not be processed. Nothing was changed.
+    #[error(transparent)]
+    Job(#[from] JobError<E>),
+    /// The index could not be read or changed.
+    #[error("the search engine failed")]
+    Engine(#[source] E),
+    /// A table could not be made.
+    #[error("the results cannot be written as a table")]
+    Table(#[from] parquet::errors::ParquetError),
+    /// Numbers could not be written.
+    #[error("the results cannot be written as JSON")]
+    Json(#[from] serde_json::Error),
+}
+
+/// Runs the job. With a folder, results are written there; with an effect, the index is changed.
+/// `watch` hears of stages with the number of queries in them, and of each query.
+///
+/// # Errors
+///
+/// See [`RunError`].
+pub fn run<E: Revealing>(
+    engine: &mut E,
+    log: &Log,
+    counts: LogCounts,
+    settings: &Settings,
+    out: Option<&Path>,
+    watch: &(dyn Fn(Option<(Stage, u64)>) + Sync),
+) -> Result<Finished, RunError<E::Error>> {
+    let started = Instant::now();
+    if log.queries.is_empty() {
+        return Err(RunError::NoQueries { rows: log.counted.rows });
+    }
+    let folder = out.map(OutFolder::open).transpose()?;
+    let before = Before::read(folder.as_ref(), engine.recipe(), settings)?;
+    engine.reveal(&before.standing.removed).map_err(RunError::Engine)?;
+
+    let view = WithScores::new(&*engine, settings.scores.as_ref());
+    let queries = chosen(&view, log, settings, watch)?;
+    watch(Some((Stage::Asking, queries.len() as u64)));
+    let outcome = process(&view, &queries, settings, before.ledger.as_ref(), watch)?;
+
+    let coverage = Coverage::of(&queries, &outcome.queries, SAMPLE);
+    let mut summary = Summary {
+        recipe: view.recipe().to_owned(),
+        mode: settings.mode,
+        choice: settings.choice,
+        effect: settings.effect,
+        log: counts,
+        queries: 0,
+        without_results: 0,
+        examined: 0,
+        documents: 0,
+        marks: 0,
+        removed: 0,
+        distances: Default::default(),
+        decided_by: Default::default(),
+        table_one: settings.figures.then(|| TableOne::of(&bounds(), &queries, &outcome)),
+        coverage: Vec::new(),
+        difference: None,
+    };
+    summary.count(&queries, &outcome, &coverage);
+    if settings.compare {
+        watch(Some((Stage::Comparing, queries.len() as u64)));
+        summary.difference = Some(compare(&view, &queries, settings, &outcome, watch)?);
+    }
+    let times = |get: fn(&QueryOutcome) -> std::time::Duration| -> f64 {
+        outcome.queries.iter().map(|it| get(it).as_secs_f64()).sum()
+    };
+    let mut run = Run {
+        threads: rayon::current_num_threads(),
+        known: outcome.queries.iter().filter(|it| it.known).count() as u64,
+        retrieval_seconds: times(|it| it.retrieval),
+        dedup_seconds: times(|it| it.dedup),
+        table_one_times: summary.table_one.as_ref().map(|it| Times::of(it, &outcome.queries)),
+        ..Run::default()
+    };
+    if let Some(mut folder) = folder {
+        let recipe = view.recipe().to_owned();
+        let wanted: BTreeSet<String> = outcome.removed.iter().map(|it| it.name.clone()).collect();
+        folder.make(RECORD, &record::removed(&outcome.removed, &queries)?)?;
+        folder.make("queries.parquet", &record::queries(&queries, &outcome, &coverage)?)?;
+        folder.make(LEDGER, &Ledger::of(&queries, &outcome).to_bytes())?;
+        if let Some(effect) = settings.effect {
+            watch(Some((Stage::Changing, wanted.len() as u64)));
+            run.changed = change(engine, &folder, &before, effect, &wanted)?;
+        }
+        run.seconds = started.elapsed().as_secs_f64();
+        let page = report::page(&summary, &run, &queries, &outcome);
+        folder.make("report.html", page.as_bytes())?;
+        folder.make("summary.json", &json(&summary)?)?;
+        folder.make("run.json", &json(&run)?)?;
+        let duplicates = wanted.len() as u64;
+        let index = settings.index_name.clone();
+        let state = State::new(index, recipe, before.run + 1, settings.effect, duplicates);
+        folder.make(STATE, &json(&state)?)?;
+        folder.publish(&[
+            RECORD,
+            "queries.parquet",
+            LEDGER,
+            "report.html",
+            "run.json",
+            "summary.json",
+            STATE,
+        ])?;
+    }
+    run.seconds = started.elapsed().as_secs_f64();
+    Ok(Finished { summary, run })
+}
+
+fn json<E: std::error::Error>(value: &impl Serialize) -> Result<Vec<u8>, RunError<E>> {
+    let mut bytes = serde_json::to_vec_pretty(value)?;
+    bytes.push(b'\n');
+    Ok(bytes)
+}
+
+/// What earlier runs left.
+struct Before {
+    standing: Standing,
+    ledger: Option<Ledger>,
+    run: u64,
+}
+
+impl Before {
+    fn read<E: std::error::Error>(
+        folder: Option<&OutFolder>,
+        recipe: &str,
+        settings: &Settings,
+    ) -> Result<Self, RunError<E>> {
+        let nothing = Self { standing: Standing::default(), ledger: None, run: 0 };
+        let Some(folder) = folder else { return Ok(nothing) };
+        let state = folder.state()?;
+        if let Some(state) = &state
+            && state.index != settings.index_name
+        {
+            return Err(RunError::Folder(FolderError::OtherIndex {
+                path: folder.path().display().to_string(),
+                of: state.index.clone(),
+                given: settings.index_name.clone(),
+            }));
+        }
+        if let Some(state) = &state
+            && state.recipe != recipe
+            && !settings.from_scratch
+        {
+            return Err(RunError::OtherRecipe {
+                path: folder.path().display().to_string(),
+                before: state.recipe.clone(),
+                now: recipe.to_owned(),
+            });
+        }
+        let usable = !settings.from_scratch && settings.mode == Mode::Parallel;
+        let bytes = if usable { folder.bytes(LEDGER)? } else { None };
+        let ledger = bytes.map(|bytes| Ledger::from_bytes(&bytes)).transpose();
+        let path = folder.path().join(LEDGER).display().to_string();
+        Ok(Self {
+            standing: folder.standing()?,
+            ledger: ledger.map_err(|source| RunError::Ledger { path, source })?,
+            run: state.map_or(0, |state| state.run),
+        })
+    }
+}
+
+fn chosen<E: Engine>(
+    engine: &E,
+    log: &Log,
+    settings: &Settings,
+    watch: &(dyn Fn(Option<(Stage, u64)>) + Sync),
+) -> Result<Vec<Ranked>, RunError<E::Error>> {
+    let all = ranked(&log.queries);
+    let most = settings.queries.unwrap_or(all.len()).min(all.len());
+    if settings.choice == Choice::Frequency {
+        return Ok(all.into_iter().take(most).collect());
+    }
+    watch(Some((Stage::Choosing, all.len() as u64)));
+    let sketches = sketches(engine, &log.queries, &settings.policy, SAMPLE, || watch(None));
+    let order = by_fresh_documents(&sketches.map_err(RunError::Engine)?);
+    Ok(order.iter().take(most).map(|chosen| all[chosen.query].clone()).collect())
+}
+
+fn process<E: Engine>(
+    engine: &E,
+    queries: &[Ranked],
+    settings: &Settings,
+    earlier: Option<&Ledger>,
+    watch: &(dyn Fn(Option<(Stage, u64)>) + Sync),
+) -> Result<Outcome, JobError<E::Error>> {
+    let policy = &settings.policy;
+    match settings.mode {
+        Mode::Parallel => {
+            let sweep = if settings.figures { bounds() } else { Vec::new() };
+            let options = JobOptions { policy, sweep, sample: SAMPLE, earlier, remember: true };
+            all_at_once(engine, queries, &options, |_| watch(None))
+        }
+        Mode::Sequential => {
+            let mut outcome = one_by_one(engine, queries, policy, SAMPLE, |_| watch(None))?;
+            if settings.figures {
+                // Each bound begins with the whole index again.
+                let others: Vec<Outcome> = bounds()
+                    .into_par_iter()
+                    .map(|bound| {
+                        let policy = policy.with_within(bound);
+                        one_by_one(engine, queries, &policy, SAMPLE, |_| ())
+                    })
+                    .collect::<Result<_, _>>()?;
+                for other in others {
+                    outcome.sweep.push(other.removed.iter().map(|it| it.mark).collect());
+                    for (query, other) in outcome.queries.iter_mut().zip(&other.queries) {
+                        query.sweep_times.push(other.dedup);
+                    }
+                }
+            }
+            Ok(outcome)
+        }
+    }
+}
+
+fn compare<E: Engine>(
+    engine: &E,
+    queries: &[Ranked],
+    settings: &Settings,
+    outcome: &Outcome,
+    watch: &(dyn Fn(Option<(Stage, u64)>) + Sync),
+) -> Result<Difference, JobError<E::Error>> {
+    let policy = &settings.policy;
+    Ok(match settings.mode {
+        Mode::Parallel => {
+            let other = one_by_one(engine, queries, policy, SAMPLE, |_| watch(None))?;
+            Difference::between(&other.removed, &outcome.removed)
+        }
+        Mode::Sequential => {
+            let other = all_at_once(engine, queries, &JobOptions::new(policy), |_| watch(None))?;
+            Difference::between(&outcome.removed, &other.removed)
+        }
+    })
+}
+
+fn change<E: Revealing>(
+    engine: &mut E,
+    folder: &OutFolder,
+    before: &Before,
+    effect: Effect,
+    wanted: &BTreeSet<String>,
+) -> Result<u64, RunError<E::Error>> {
+    let mut standing = before.standing.clone();
+    match effect {
+        Effect::Marked => standing.marked.extend(wanted.iter().cloned()),
+        Effect::Removed => standing.removed.extend(wanted.iter().cloned()),
+    }
+    folder.pend(&standing)?;
+    let operation = format!("query-dedup run {}", before.run + 1);
+    let both =
+        [(Effect::Marked, &before.standing.marked), (Effect::Removed, &before.standing.removed)];
+    let mut changed = 0;
+    for (kind, names) in both {
+        let wanted = (kind == effect).then_some((kind, wanted));
+        if wanted.is_some() || !names.is_empty() {
+            changed +=
+                bring(engine, Some((kind, names)), wanted, &operation).map_err(RunError::Engine)?;
+        }
+    }
+    Ok(changed)
+}
+
+/// Takes back what runs with this folder did to the index. The record stays.
+///
+/// # Errors
+///
+/// See [`RunError`].
+pub fn undo<E: Revealing>(engine: &mut E, out: &Path) -> Result<Undone, RunError<E::Error>> {
+    let mut folder = OutFolder::open_earlier(out)?;
+    let standing = folder.standing()?;
+    let state = folder.state()?;
+    folder.pend(&standing)?;
+    let operation = format!("query-dedup undo of run {}", state.as_ref().map_or(0, |it| it.run));
+    let mut back = |effect, names: &BTreeSet<String>| match names.is_empty() {
+        true => Ok(0),
+        false => bring(engine, Some((effect, names)), None, &operation).map_err(RunError::Engine),
+    };
+    let undone = Undone {
+        restored: back(Effect::Removed, &standing.removed)?,
+        unmarked: back(Effect::Marked, &standing.marked)?,
+    };
+    match state {
+        Some(state) => {
+            folder.make(STATE, &json(&State { effect: None, ..state })?)?;
+            folder.publish(&[STATE])?;
+        }
+        None => folder.publish(&[])?,
+    }
+    Ok(undone)
+}

@@ -1,0 +1,117 @@
+//! The numbers of a run: what was found, the same for the same index, log and policy; and, apart
+//! from that, what the run took.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::effect::Effect;
+use super::figures::{Coverage, Covered, TableOne, Times};
+use super::run::{Choice, Mode};
+use crate::job::difference::Difference;
+use crate::job::{Outcome, Ranked};
+use crate::log::Counted;
+
+/// What was found.
+#[derive(Clone, Debug, Serialize)]
+pub struct Summary {
+    /// The recipe of the fingerprints in the index.
+    pub recipe: String,
+    /// How queries were processed.
+    pub mode: Mode,
+    /// How they were chosen.
+    pub choice: Choice,
+    /// What happens to duplicates; nothing in a dry run.
+    pub effect: Option<Effect>,
+    /// What became of the rows of the log.
+    pub log: LogCounts,
+    /// Queries processed.
+    pub queries: u64,
+    /// Of these, those without results.
+    pub without_results: u64,
+    /// Results looked at, over all queries.
+    pub examined: u64,
+    /// Documents among them, estimated.
+    pub documents: u64,
+    /// Marks of all queries, before they were brought together.
+    pub marks: u64,
+    /// Duplicates.
+    pub removed: u64,
+    /// Duplicates by bits between them and the winner.
+    pub distances: BTreeMap<u8, u64>,
+    /// Duplicates by the rule that decided.
+    pub decided_by: BTreeMap<&'static str, u64>,
+    /// The paper's Table I.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub table_one: Option<TableOne>,
+    /// Documents that so many queries bring.
+    pub coverage: Vec<Covered>,
+    /// One by one against all at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub difference: Option<Difference>,
+}
+
+/// What became of the rows of a log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct LogCounts {
+    /// Rows that were understood.
+    pub rows: u64,
+    /// Rows that were not, and were passed.
+    pub bad: u64,
+    /// Nothing left after normalisation.
+    pub empty: u64,
+    /// Longer than allowed.
+    pub too_long: u64,
+    /// Repetitions within a session.
+    pub repeated: u64,
+    /// Rows of robots.
+    pub robots: u64,
+    /// Different queries.
+    pub distinct: u64,
+}
+
+impl LogCounts {
+    /// Of a log that was counted.
+    pub fn new(counted: &Counted, bad: u64, distinct: usize) -> Self {
+        let Counted { rows, empty, too_long, repeated, robots } = *counted;
+        Self { rows, bad, empty, too_long, repeated, robots, distinct: distinct as u64 }
+    }
+}
+
+/// What the run took.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Run {
+    /// Threads that were used.
+    pub threads: usize,
+    /// Queries for which nothing had changed since the last run.
+    pub known: u64,
+    /// From the first query to the last file.
+    pub seconds: f64,
+    /// Processing queries, on all threads together.
+    pub retrieval_seconds: f64,
+    /// Finding duplicates in their results, on all threads together.
+    pub dedup_seconds: f64,
+    /// For Figure 6.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub table_one_times: Option<Times>,
+    /// Documents whose state in the index changed.
+    pub changed: u64,
+}
+
+impl Summary {
+    /// Counts an outcome.
+    pub(super) fn count(&mut self, queries: &[Ranked], outcome: &Outcome, coverage: &Coverage) {
+        let found = &outcome.queries;
+        self.queries = queries.len() as u64;
+        self.without_results = found.iter().filter(|it| it.results == 0).count() as u64;
+        self.examined = found.iter().map(|it| it.examined).sum();
+        self.documents = coverage.documents;
+        self.marks = found.iter().map(|it| it.marks.len() as u64).sum();
+        self.removed = outcome.removed.len() as u64;
+        for removal in &outcome.removed {
+            *self.distances.entry(removal.mark.distance).or_default() += 1;
+            *self.decided_by.entry(removal.rule).or_default() += 1;
+        }
+        self.coverage = coverage.curve(queries);
+    }
+}

@@ -1,0 +1,43 @@
+//! How the outcome of queries one by one differs from that of all at once.
+//!
+//! One by one, a later query no longer sees what earlier ones removed: it may miss a pair whose one
+//! half is gone, and it looks further down its results, which all at once it does not.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::Removal;
+
+/// Two outcomes compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Difference {
+    /// Removed by both.
+    pub both: u64,
+    /// Removed by both, in favour of different documents.
+    pub other_winner: u64,
+    /// Removed one by one only.
+    pub only_one_by_one: u64,
+    /// Removed all at once only.
+    pub only_all_at_once: u64,
+}
+
+impl Difference {
+    /// Compares removals.
+    pub fn between(one_by_one: &[Removal], all_at_once: &[Removal]) -> Self {
+        let by_name: BTreeMap<&str, &str> =
+            one_by_one.iter().map(|it| (it.name.as_str(), it.winner.as_str())).collect();
+        let mut difference = Self::default();
+        for removal in all_at_once {
+            match by_name.get(removal.name.as_str()) {
+                None => difference.only_all_at_once += 1,
+                Some(winner) => {
+                    difference.both += 1;
+                    difference.other_winner += u64::from(*winner != removal.winner);
+                }
+            }
+        }
+        difference.only_one_by_one = one_by_one.len() as u64 - difference.both;
+        difference
+    }
+}

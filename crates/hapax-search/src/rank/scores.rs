@@ -1,0 +1,261 @@
+//! Scores as people keep them: lines of `name<TAB>score`, or a table with two columns.
+//!
+//! Scores are looked up by address, however it is spelt ([`page_key`]), or by name.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufRead, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float32Type, Float64Type};
+use arrow_array::{Array, ArrayRef, Float64Array, RecordBatch, StringArray};
+use arrow_schema::DataType;
+use hapax_corpus::Unpacked;
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::file::properties::WriterProperties;
+
+use super::address::page_key;
+use super::table::MAGIC;
+use super::web::Web;
+
+/// How the column of names may be called in a table.
+const NAMES: [&str; 5] = ["url", "document", "id", "name", "page"];
+/// And that of scores.
+const SCORES: [&str; 3] = ["score", "pagerank", "rank"];
+
+/// Scores by name.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Scores {
+    by_name: BTreeMap<String, f64>,
+}
+
+/// Why scores could not be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ScoresError {
+    /// The file cannot be opened.
+    #[error(transparent)]
+    Open(#[from] hapax_corpus::Error),
+    /// A line cannot be read.
+    #[error("line {line} cannot be read")]
+    Read {
+        /// From 1.
+        line: u64,
+        /// Why.
+        source: io::Error,
+    },
+    /// A line that is no score.
+    #[error("line {line}: `{found}` is no score: a line is a name, a tab, and a number")]
+    Line {
+        /// From 1.
+        line: u64,
+        /// What is there.
+        found: String,
+    },
+    /// A table that has none.
+    #[error("the table of scores cannot be read: {why}")]
+    Table {
+        /// What is wrong with it.
+        why: String,
+    },
+    /// Nothing there.
+    #[error("there are no scores in it")]
+    Empty,
+}
+
+impl Scores {
+    /// Reads lines, packed or not, or a Parquet file.
+    ///
+    /// # Errors
+    ///
+    /// It is something else.
+    pub fn read(path: &Path) -> Result<Self, ScoresError> {
+        let mut text = Unpacked::open(path)?;
+        let first = text.fill_buf().map_err(|source| ScoresError::Read { line: 1, source })?;
+        let scores = match first.starts_with(MAGIC) {
+            true => Self::from_parquet(path)?,
+            false => Self::from_tsv(text)?,
+        };
+        if scores.by_name.is_empty() { Err(ScoresError::Empty) } else { Ok(scores) }
+    }
+
+    fn from_tsv(mut text: impl BufRead) -> Result<Self, ScoresError> {
+        let mut scores = Self::default();
+        let mut line = String::new();
+        for number in 1.. {
+            line.clear();
+            let read = text.read_line(&mut line);
+            if read.map_err(|source| ScoresError::Read { line: number, source })? == 0 {
+                break;
+            }
+            let row = line.trim_end_matches(['\n', '\r']);
+            if row.is_empty() || row.starts_with('#') {
+                continue;
+            }
+            let (name, score) = row.split_once('\t').unwrap_or((row, ""));
+            match score.trim().parse::<f64>() {
+                Ok(score) if !score.is_nan() => scores.insert(name, score),
+                // A header is the only line that may be something else.
+                _ if number == 1 && SCORES.contains(&score.trim()) => {}
+                _ => return Err(ScoresError::Line { line: number, found: row.to_owned() }),
+            }
+        }
+        Ok(scores)
+    }
+
+    fn from_parquet(path: &Path) -> Result<Self, ScoresError> {
+        let bad = |why: &dyn std::fmt::Display| ScoresError::Table { why: why.to_string() };
+        let file = File::open(path).map_err(|e| bad(&e))?;
+        let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| bad(&e))?;
+        let schema = builder.schema().clone();
+        let column = |names: &[&str]| {
+            names
+                .iter()
+                .find_map(|name| schema.index_of(name).ok())
+                .ok_or_else(|| bad(&format!("it has no column called {}", names.join(" or "))))
+        };
+        let (name, score) = (column(&NAMES)?, column(&SCORES)?);
+        let mut scores = Self::default();
+        for batch in builder.build().map_err(|e| bad(&e))? {
+            let batch = batch.map_err(|e| bad(&e))?;
+            let values =
+                numbers(batch.column(score)).ok_or_else(|| bad(&"scores are no numbers"))?;
+            let names = batch.column(name);
+            for (row, value) in values.into_iter().enumerate() {
+                let name = match names.data_type() {
+                    DataType::Utf8 => names.as_string::<i32>().value(row),
+                    DataType::LargeUtf8 => names.as_string::<i64>().value(row),
+                    DataType::Utf8View => names.as_string_view().value(row),
+                    other => return Err(bad(&format!("names are {other}, not text"))),
+                };
+                if let Some(value) = value.filter(|value| !value.is_nan()) {
+                    scores.insert(name, value);
+                }
+            }
+        }
+        Ok(scores)
+    }
+
+    /// Of two scores for one page the higher counts.
+    pub fn insert(&mut self, name: &str, score: f64) {
+        let key = page_key(name).unwrap_or_else(|| name.to_owned());
+        let known = self.by_name.entry(key).or_insert(score);
+        *known = known.max(score);
+    }
+
+    /// The score of a page by its address or, where that has none, by its name.
+    pub fn get(&self, url: &str, name: &str) -> Option<f64> {
+        let of = |text: &str| match page_key(text) {
+            Some(key) => self.by_name.get(&key),
+            None => self.by_name.get(text),
+        };
+        of(url).or_else(|| of(name)).copied()
+    }
+
+    /// How many pages have one.
+    pub fn len(&self) -> usize {
+        self.by_name.len()
+    }
+
+    /// Has none?
+    pub fn is_empty(&self) -> bool {
+        self.by_name.is_empty()
+    }
+
+    /// In the order of the names.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, f64)> {
+        self.by_name.iter().map(|(name, score)| (name.as_str(), *score))
+    }
+}
+
+/// Names and scores of a web, best first, then by name.
+pub fn ranking<'a>(web: &'a Web, scores: &[f64]) -> Vec<(&'a str, f64)> {
+    let mut rows: Vec<(&str, f64)> =
+        web.names.iter().map(|(name, page)| (&**name, scores[*page as usize])).collect();
+    rows.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0)));
+    rows
+}
+
+/// Lines of name, tab and score, with as many digits as it takes to read the same number again.
+///
+/// # Errors
+///
+/// Nothing can be written there.
+pub fn write_tsv(rows: &[(&str, f64)], mut out: impl Write) -> io::Result<()> {
+    for (name, score) in rows {
+        writeln!(out, "{name}\t{score:e}")?;
+    }
+    out.flush()
+}
+
+/// A Parquet table with the columns `url` and `score`.
+///
+/// # Errors
+///
+/// Nothing can be written there.
+pub fn write_parquet(rows: &[(&str, f64)], out: impl Write + Send) -> io::Result<()> {
+    let names: ArrayRef = Arc::new(StringArray::from_iter_values(rows.iter().map(|row| row.0)));
+    let scores: ArrayRef = Arc::new(Float64Array::from_iter_values(rows.iter().map(|row| row.1)));
+    let batch = RecordBatch::try_from_iter([("url", names), ("score", scores)]);
+    let batch = batch.map_err(io::Error::other)?;
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::default()))
+        .set_created_by(concat!("hapax-search ", env!("CARGO_PKG_VERSION")).to_owned())
+        .build();
+    let mut writer = ArrowWriter::try_new(out, batch.schema(), Some(properties))?;
+    writer.write(&batch)?;
+    writer.close()?;
+    Ok(())
+}
+
+fn numbers(column: &ArrayRef) -> Option<Vec<Option<f64>>> {
+    Some(match column.data_type() {
+        DataType::Float64 => column.as_primitive::<Float64Type>().iter().collect(),
+        DataType::Float32 => {
+            column.as_primitive::<Float32Type>().iter().map(|it| it.map(f64::from)).collect()
+        }
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tsv(text: &str) -> Result<Scores, ScoresError> {
+        Scores::from_tsv(text.as_bytes())
+    }
+
+    #[test]
+    fn scores_are_found_by_any_spelling_of_the_address_or_by_name() {
+        let scores = tsv("url\tscore\nhttp://a.test/x\t0.5\r\n\ndoc-1\t2e-3\n").unwrap();
+        assert_eq!(scores.get("https://A.test/x/", "other"), Some(0.5));
+        assert_eq!(scores.get("", "doc-1"), Some(0.002));
+        assert_eq!(scores.get("http://b.test/", "doc-2"), None);
+        assert_eq!(scores.len(), 2);
+    }
+
+    #[test]
+    fn what_is_written_is_read_again_to_the_last_bit() {
+        let rows = [("http://a.test/", 0.1 + 0.2), ("http://b.test/", 1e-300)];
+        let mut text = Vec::new();
+        write_tsv(&rows, &mut text).unwrap();
+        let file = tempfile::NamedTempFile::new().unwrap();
+        write_parquet(&rows, file.reopen().unwrap()).unwrap();
+        let table = Scores::read(file.path()).unwrap();
+        assert_eq!(table, Scores::from_tsv(&text[..]).unwrap());
+        assert_eq!(table.get("http://a.test", ""), Some(0.1 + 0.2));
+    }
+
+    #[test]
+    fn a_line_that_is_no_score_is_named() {
+        let refused = |text: &str| tsv(text).unwrap_err().to_string();
+        assert!(refused("a\t1\nb\tmany\n").starts_with("line 2: `b\tmany` is no score"));
+        assert!(refused("a\tNaN\n").starts_with("line 1"));
+        assert!(refused("a b\n").starts_with("line 1"));
+    }
+}

@@ -1,0 +1,134 @@
+//! Links in a table: two columns of a Parquet file, of text or of whole numbers.
+
+use std::fs::File;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int32Type, Int64Type, UInt32Type, UInt64Type};
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::DataType;
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+
+use super::graph::GraphError;
+use super::names::LinksError;
+
+/// How the two columns may be called.
+const COLUMNS: [(&str, &str); 4] =
+    [("src", "dst"), ("from", "to"), ("source", "target"), ("src_id", "dst_id")];
+/// The first bytes of such a file.
+pub const MAGIC: &[u8] = b"PAR1";
+
+/// Reads links from columns called `src` and `dst`, `from` and `to`, `source` and `target`, or
+/// `src_id` and `dst_id`. A row without one of both is passed.
+///
+/// # Errors
+///
+/// It is no such table. Links before the damage have been handed over.
+pub fn read_parquet(
+    file: File,
+    mut link: impl FnMut(&str, &str) -> Result<(), GraphError>,
+) -> Result<(), LinksError> {
+    let bad = |why: &dyn std::fmt::Display| LinksError::Table { why: why.to_string() };
+    let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| bad(&e))?;
+    let schema = builder.schema().clone();
+    let place = |name: &str| schema.index_of(name).ok();
+    let found = COLUMNS.iter().find_map(|(from, to)| Some((place(from)?, place(to)?)));
+    let Some((from, to)) = found else {
+        let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+        return Err(LinksError::NoColumns { found: names.join(", ") });
+    };
+    let mask = ProjectionMask::roots(builder.parquet_schema(), [from, to]);
+    let reader =
+        builder.with_projection(mask).with_batch_size(8192).build().map_err(|e| bad(&e))?;
+    // Columns come in the order of the file.
+    let (from, to) = if from < to { (0, 1) } else { (1, 0) };
+    for batch in reader {
+        let batch = batch.map_err(|e| bad(&e))?;
+        let (from, to) = (texts(batch.column(from))?, texts(batch.column(to))?);
+        for row in 0..batch.num_rows() {
+            if let (Some(from), Some(to)) = (from.get(row), to.get(row)) {
+                link(&from, &to)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A column whose values have a name.
+struct Texts<'a>(Box<dyn Fn(usize) -> Option<std::borrow::Cow<'a, str>> + 'a>);
+
+impl<'a> Texts<'a> {
+    fn get(&self, row: usize) -> Option<std::borrow::Cow<'a, str>> {
+        (self.0)(row)
+    }
+}
+
+fn texts(column: &ArrayRef) -> Result<Texts<'_>, LinksError> {
+    macro_rules! with {
+        ($array:expr, $name:expr) => {{
+            let array = $array;
+            Texts(Box::new(move |row| (!array.is_null(row)).then(|| $name(array.value(row)))))
+        }};
+    }
+    Ok(match column.data_type() {
+        DataType::Utf8 => with!(column.as_string::<i32>(), std::borrow::Cow::Borrowed),
+        DataType::LargeUtf8 => with!(column.as_string::<i64>(), std::borrow::Cow::Borrowed),
+        DataType::Utf8View => with!(column.as_string_view(), std::borrow::Cow::Borrowed),
+        DataType::Int32 => with!(column.as_primitive::<Int32Type>(), number),
+        DataType::Int64 => with!(column.as_primitive::<Int64Type>(), number),
+        DataType::UInt32 => with!(column.as_primitive::<UInt32Type>(), number),
+        DataType::UInt64 => with!(column.as_primitive::<UInt64Type>(), number),
+        other => {
+            let why = format!("a column of links is {other}, neither text nor whole numbers");
+            return Err(LinksError::Table { why });
+        }
+    })
+}
+
+fn number<'a>(number: impl ToString) -> std::borrow::Cow<'a, str> {
+    std::borrow::Cow::Owned(number.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::{Int64Array, RecordBatch, StringArray};
+    use parquet::arrow::ArrowWriter;
+
+    use super::*;
+
+    fn links(columns: Vec<(&str, ArrayRef)>) -> Result<Vec<(String, String)>, LinksError> {
+        let batch = RecordBatch::try_from_iter(columns).unwrap();
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let mut writer =
+            ArrowWriter::try_new(file.reopen().unwrap(), batch.schema(), None).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+        let mut found = Vec::new();
+        read_parquet(file.reopen().unwrap(), |from, to| {
+            found.push((from.to_owned(), to.to_owned()));
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    #[test]
+    fn columns_are_found_in_any_order_and_rows_without_an_end_are_passed() {
+        let to: ArrayRef = Arc::new(StringArray::from(vec![Some("b"), None, Some("c")]));
+        let from: ArrayRef = Arc::new(StringArray::from(vec!["a", "a", "b"]));
+        let other: ArrayRef = Arc::new(Int64Array::from(vec![1, 2, 3]));
+        let found = links(vec![("to", to), ("weight", Arc::clone(&other)), ("from", from)]);
+        let expected = [("a", "b"), ("b", "c")].map(|(a, b)| (a.to_owned(), b.to_owned()));
+        assert_eq!(found.unwrap(), expected);
+        let numbers = links(vec![("src", Arc::clone(&other)), ("dst", other)]).unwrap();
+        assert_eq!(numbers[0], ("1".to_owned(), "1".to_owned()));
+    }
+
+    #[test]
+    fn a_table_without_links_says_what_it_has() {
+        let column: ArrayRef = Arc::new(Int64Array::from(vec![1]));
+        let error = links(vec![("a", Arc::clone(&column)), ("b", column)]).unwrap_err();
+        assert!(error.to_string().ends_with("it has a, b"), "{error}");
+    }
+}
