@@ -1,7 +1,7 @@
 """What Schemathesis cannot know: how a batch is written, and that nobody here has a minute to wait.
 
 A batch is the page it made up, three times, one line each. A question for events that would wait is asked to
-wait a second at most; that a longer wait is granted, a Rust test says.
+wait a second at most.
 """
 
 import json
