@@ -21,13 +21,15 @@ const LINE: usize = 160;
 
 /// Ask an index
 ///
+/// A word with a minus goes with others into quotes, or behind `--`: it would be taken for a flag.
+///
 /// With --collapse, results that are near-duplicates of each other are shown under the one that
 /// the policy would keep. How alike they must be may depend on the number of results, and with
 /// --rank on how popular the query is.
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
     /// Words, "phrases", +word, -word, site:HOST, lang:CODE
-    #[arg(required = true, value_name = "WORDS", allow_hyphen_values = true)]
+    #[arg(required = true, value_name = "WORDS")]
     words: Vec<String>,
 
     #[command(flatten)]
