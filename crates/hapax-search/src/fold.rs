@@ -74,7 +74,7 @@ pub fn fold(
     left: usize,
     policy: &Policy,
 ) -> Result<Vec<Folded>, BatchError> {
-    let company = Company::new(ids, facts, pairs, left, policy);
+    let company = Company::new(ids, facts.iter().collect(), pairs, left, policy);
     let losers = company.fold(None)?;
     Ok(losers.into_iter().map(|loser| company.tell(loser)).collect())
 }
@@ -101,12 +101,12 @@ pub(crate) struct Company<'a> {
 impl<'a> Company<'a> {
     pub(crate) fn new(
         ids: &[DocumentId],
-        facts: &'a [DocumentFacts],
+        facts: Vec<&'a DocumentFacts>,
         pairs: &[Proposal],
         left: usize,
         policy: &'a Policy,
     ) -> Self {
-        let confirmed = pairs.iter().filter_map(|pair| confirm(facts, pair, policy)).collect();
+        let confirmed = pairs.iter().filter_map(|pair| confirm(&facts, pair, policy)).collect();
         Self { pages: competitors(ids, facts), confirmed, left, policy }
     }
 
@@ -147,7 +147,7 @@ impl<'a> Company<'a> {
 /// Documents as the rules see them.
 pub(crate) fn competitors<'a>(
     ids: &[DocumentId],
-    facts: &'a [DocumentFacts],
+    facts: impl IntoIterator<Item = &'a DocumentFacts>,
 ) -> Vec<PageFacts<'a>> {
     let page = |(id, facts): (&DocumentId, &'a DocumentFacts)| PageFacts {
         // Names are for good; numbers of documents change when others come.
@@ -161,7 +161,7 @@ pub(crate) fn competitors<'a>(
     ids.iter().zip(facts).map(page).collect()
 }
 
-fn confirm(facts: &[DocumentFacts], pair: &Proposal, policy: &Policy) -> Option<NearPair> {
+fn confirm(facts: &[&DocumentFacts], pair: &Proposal, policy: &Policy) -> Option<NearPair> {
     let &(a, b, distance) = pair;
     let similarity = match policy.min_similarity {
         None => 1.0 - f32::from(distance) / 64.0,

@@ -1,34 +1,62 @@
 //! One query: its results, and what of them could go.
 //!
-//! Fingerprints are asked of all results, everything else only of those that have company.
+//! Fingerprints are asked of all results; everything else only of those that have company, or of all
+//! of them where a ledger is to be kept, and for many queries at a time.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use hapax::fingerprint::MaxDistance;
-
-use super::ledger::{Documents, Known, digest};
+use super::documents::Documents;
+use super::ledger::{Known, digest};
 use super::{JobError, JobOptions, Mark, QueryOutcome, Ranked};
 use crate::engine::{DocumentId, Engine};
-use crate::fold::{Company, Loser, propose};
+use crate::fold::{Company, Loser, Proposal, propose};
+use crate::policy::Judging;
+use hapax::fingerprint::MaxDistance;
 
 /// What asking any query needs.
 pub(super) struct Asking<'a, E> {
     engine: &'a E,
     options: &'a JobOptions<'a>,
-    documents: Documents,
+}
+
+/// The results of a query, with pairs of them that are near.
+pub(super) struct Retrieved<'q> {
+    asked: &'q Ranked,
+    top: Vec<DocumentId>,
+    results: u64,
+    judging: Judging,
+    pairs: Vec<Proposal>,
+    /// Places of results in some pair, ascending.
+    places: Vec<u32>,
+    retrieval: Duration,
+    dedup: Duration,
+}
+
+impl Retrieved<'_> {
+    /// Documents of which more must be known.
+    pub(super) fn wanted(&self, all: bool) -> impl Iterator<Item = DocumentId> {
+        let alike = self.places.iter().map(|&place| self.top[place as usize]);
+        let every = if all { self.top.as_slice() } else { &[] };
+        alike.chain(every.iter().copied())
+    }
+
+    /// Adds its share of the time in which that was read.
+    pub(super) fn add(&mut self, loading: Duration) {
+        self.dedup += loading;
+    }
 }
 
 impl<'a, E: Engine> Asking<'a, E> {
     pub(super) fn new(engine: &'a E, options: &'a JobOptions<'a>) -> Self {
-        Self { engine, options, documents: Documents::new() }
+        Self { engine, options }
     }
 
-    /// The duplicates inside the results of one query.
-    pub(super) fn ask(
+    /// Asks the engine.
+    pub(super) fn retrieve<'q>(
         &self,
-        asked: &Ranked,
+        asked: &'q Ranked,
         hidden: &(dyn Fn(DocumentId) -> bool + Sync),
-    ) -> Result<QueryOutcome, JobError<E::Error>> {
+    ) -> Result<Retrieved<'q>, JobError<E::Error>> {
         let Ranked { rank, query } = asked;
         let (rank, policy) = (*rank, self.options.policy);
         let failed = |source| JobError::Engine { rank, query: query.text.clone(), source };
@@ -44,27 +72,46 @@ impl<'a, E: Engine> Asking<'a, E> {
         let fingerprints = self.engine.fingerprints(&found.top).map_err(failed)?;
         let retrieval = started.elapsed();
 
-        let sample = self.options.sample;
+        let started = Instant::now();
+        let sweep = self.options.sweep.iter().copied();
+        let widest = sweep.fold(judging.within, MaxDistance::max);
+        let pairs = if judging.remove { propose(&fingerprints, widest) } else { Vec::new() };
+        let mut places: Vec<u32> = pairs.iter().flat_map(|&(a, b, _)| [a, b]).collect();
+        places.sort_unstable();
+        places.dedup();
+        let dedup = started.elapsed();
+        let (top, results) = (found.top, found.all);
+        Ok(Retrieved { asked, top, results, judging, pairs, places, retrieval, dedup })
+    }
+
+    /// Finds the duplicates; what is wanted of documents must be loaded.
+    pub(super) fn judge(
+        &self,
+        retrieved: Retrieved<'_>,
+        documents: &Documents,
+    ) -> Result<QueryOutcome, JobError<E::Error>> {
+        let Retrieved { asked, top, results, judging, pairs, places, retrieval, dedup } = retrieved;
+        let (JobOptions { policy, sweep, sample, .. }, rank) = (self.options, asked.rank);
         let mut outcome = QueryOutcome {
             rank,
-            results: found.all,
-            examined: found.top.len() as u64,
-            sampled: found.top.iter().copied().filter(|&id| sample.holds(id)).collect(),
+            results,
+            examined: top.len() as u64,
+            sampled: top.iter().copied().filter(|&id| sample.holds(id)).collect(),
             retrieval,
             ..QueryOutcome::default()
         };
         if self.options.remember {
-            let documents = self.documents.digests(self.engine, &found.top).map_err(failed)?;
-            let sweep = &self.options.sweep;
+            let known = top.iter().map(|&id| documents.digest(id));
             let recipe = self.engine.recipe();
-            let digest = digest(recipe, &query.text, &judging, policy, sweep, &found, &documents);
+            let text = &asked.query.text;
+            let digest = digest(recipe, text, &judging, policy, sweep, results, known);
             outcome.digest = Some(digest);
             if let Some((known, others)) =
-                self.options.earlier.and_then(|earlier| earlier.marks(&query.text, &digest))
+                self.options.earlier.and_then(|earlier| earlier.marks(text, &digest))
             {
                 let marks = |known: &[Known], within: MaxDistance| -> Vec<Mark> {
                     let within = within.bits() as u8;
-                    known.iter().map(|known| known.mark(&found.top, rank, within)).collect()
+                    known.iter().map(|known| known.mark(&top, rank, within)).collect()
                 };
                 outcome.known = true;
                 outcome.marks = marks(known, judging.within);
@@ -75,45 +122,36 @@ impl<'a, E: Engine> Asking<'a, E> {
         }
 
         let started = Instant::now();
-        let widest = self.options.sweep.iter().copied().chain([judging.within]).max();
-        if !judging.remove {
-            outcome.sweep = vec![Vec::new(); self.options.sweep.len()];
-            return Ok(outcome);
-        }
-        let pairs = propose(&fingerprints, widest.unwrap_or(judging.within));
-        let mut places: Vec<u32> = pairs.iter().flat_map(|&(a, b, _)| [a, b]).collect();
-        places.sort_unstable();
-        places.dedup();
-        let ids: Vec<DocumentId> = places.iter().map(|&place| found.top[place as usize]).collect();
-        let facts = self.engine.facts(&ids).map_err(failed)?;
-        let mut at = vec![0; found.top.len()];
+        let ids: Vec<DocumentId> = places.iter().map(|&place| top[place as usize]).collect();
+        let facts: Vec<_> = ids.iter().filter_map(|&id| documents.facts(id)).collect();
+        let mut at = vec![0; top.len()];
         (0..).zip(&places).for_each(|(new, &place)| at[place as usize] = new);
         let pairs: Vec<_> = pairs
             .iter()
             .map(|&(a, b, distance)| (at[a as usize], at[b as usize], distance))
             .collect();
-        let company = Company::new(&ids, &facts, &pairs, found.top.len() - places.len(), policy);
-        let shared = started.elapsed();
-        let marks = |folded: Vec<Loser>, within: MaxDistance| -> Vec<Mark> {
-            let mark = |folded: Loser| Mark {
-                document: ids[folded.place as usize],
-                winner: ids[folded.winner as usize],
+        let company = Company::new(&ids, facts, &pairs, top.len() - places.len(), policy);
+        let shared = dedup + started.elapsed();
+        let marks = |losers: Vec<Loser>, within: MaxDistance| -> Vec<Mark> {
+            let mark = |loser: Loser| Mark {
+                document: ids[loser.place as usize],
+                winner: ids[loser.winner as usize],
                 query: rank,
-                places: (places[folded.place as usize], places[folded.winner as usize]),
-                distance: folded.distance,
-                similarity: folded.similarity,
+                places: (places[loser.place as usize], places[loser.winner as usize]),
+                distance: loser.distance,
+                similarity: loser.similarity,
                 within: within.bits() as u8,
             };
-            folded.into_iter().map(mark).collect()
+            losers.into_iter().map(mark).collect()
         };
         let group = |source| JobError::Group { rank, source };
-        let folded = company.fold(Some(judging.within)).map_err(group)?;
-        outcome.marks = marks(folded, judging.within);
-        outcome.dedup = started.elapsed();
-        for &within in &self.options.sweep {
+        let losers = company.fold(Some(judging.within)).map_err(group)?;
+        outcome.marks = marks(losers, judging.within);
+        outcome.dedup = dedup + started.elapsed();
+        for &within in sweep {
             let started = Instant::now();
-            let folded = company.fold(Some(within)).map_err(group)?;
-            outcome.sweep.push(marks(folded, within));
+            let losers = company.fold(Some(within)).map_err(group)?;
+            outcome.sweep.push(marks(losers, within));
             outcome.sweep_times.push(shared + started.elapsed());
         }
         Ok(outcome)

@@ -19,11 +19,10 @@
 //! ```
 
 use std::collections::BTreeMap;
-use std::sync::{PoisonError, RwLock};
 
 use hapax::fingerprint::MaxDistance;
 
-use crate::engine::{DocumentFacts, DocumentId, Engine, Results};
+use crate::engine::DocumentId;
 use crate::policy::{Judging, Policy};
 
 use super::{Mark, Outcome, Ranked};
@@ -181,63 +180,6 @@ impl<'a> Rest<'a> {
     }
 }
 
-/// What is known of each document, as a hash that is worked out once.
-pub(super) struct Documents(RwLock<BTreeMap<DocumentId, u64>>);
-
-impl Documents {
-    pub(super) fn new() -> Self {
-        Self(RwLock::default())
-    }
-
-    /// The hashes of documents, in order.
-    pub(super) fn digests<E: Engine>(
-        &self,
-        engine: &E,
-        ids: &[DocumentId],
-    ) -> Result<Vec<u64>, E::Error> {
-        let mut digests: Vec<Option<u64>> = {
-            let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
-            ids.iter().map(|id| known.get(id).copied()).collect()
-        };
-        let unknown: Vec<DocumentId> =
-            ids.iter().zip(&digests).filter(|it| it.1.is_none()).map(|it| *it.0).collect();
-        if !unknown.is_empty() {
-            let facts = engine.facts(&unknown)?;
-            let fingerprints = engine.fingerprints(&unknown)?;
-            let hashes = facts.iter().zip(&fingerprints).map(|(facts, fingerprint)| {
-                hash(facts, fingerprint.map(|fingerprint| fingerprint.to_bits()))
-            });
-            let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
-            known.extend(unknown.iter().copied().zip(hashes));
-            for (id, digest) in ids.iter().zip(&mut digests) {
-                *digest = digest.or_else(|| known.get(id).copied());
-            }
-        }
-        Ok(digests.into_iter().map(Option::unwrap_or_default).collect())
-    }
-}
-
-fn hash(facts: &DocumentFacts, fingerprint: Option<u64>) -> u64 {
-    let DocumentFacts { name, url, sketch, score, words, fetched } = facts;
-    let mut bytes = Vec::with_capacity(name.len() + url.len() + 200);
-    for text in [name, url] {
-        bytes.extend((text.len() as u64).to_le_bytes());
-        bytes.extend(text.as_bytes());
-    }
-    let optional = |value: Option<u64>, bytes: &mut Vec<u8>| {
-        bytes.push(u8::from(value.is_some()));
-        bytes.extend(value.unwrap_or(0).to_le_bytes());
-    };
-    optional(fingerprint, &mut bytes);
-    optional(score.map(f64::to_bits), &mut bytes);
-    optional(*fetched, &mut bytes);
-    bytes.extend(words.to_le_bytes());
-    if let Some(sketch) = sketch {
-        bytes.extend(sketch.to_bytes());
-    }
-    xxhash_rust::xxh3::xxh3_64(&bytes)
-}
-
 /// The digest of a query.
 pub(super) fn digest(
     recipe: &str,
@@ -245,16 +187,16 @@ pub(super) fn digest(
     judging: &Judging,
     policy: &Policy,
     sweep: &[MaxDistance],
-    found: &Results,
-    documents: &[u64],
+    results: u64,
+    documents: impl Iterator<Item = u64>,
 ) -> Digest {
     let mut hasher = blake3::Hasher::new_derive_key("hapax-search: what a query's marks depend on");
     for text in [recipe, query, &policy.shared_terms()] {
         hasher.update(&(text.len() as u64).to_le_bytes());
         hasher.update(text.as_bytes());
     }
-    let Judging { within, results, remove } = judging;
-    for number in [u64::from(within.bits()), *results, u64::from(*remove), found.all] {
+    let Judging { within, results: most, remove } = judging;
+    for number in [u64::from(within.bits()), *most, u64::from(*remove), results] {
         hasher.update(&number.to_le_bytes());
     }
     hasher.update(&(sweep.len() as u64).to_le_bytes());

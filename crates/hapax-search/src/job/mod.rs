@@ -14,7 +14,7 @@
 //!
 //! # Reading order
 //!
-//! `ask` is one query, `settle` brings the marks of all together, [`ledger`] remembers queries for
+//! `ask` is one query, `documents` what is known of its results, `settle` brings the marks of all together, [`ledger`] remembers queries for
 //! the next time, [`difference`] compares the two ways.
 //!
 //! # What this module does not know
@@ -23,6 +23,7 @@
 
 mod ask;
 pub mod difference;
+mod documents;
 pub mod ledger;
 mod settle;
 #[cfg(test)]
@@ -42,7 +43,11 @@ use crate::log::Query;
 use crate::policy::Policy;
 
 use ask::Asking;
+use documents::Documents;
 pub use ledger::Ledger;
+
+/// Queries whose results are in memory at the same time.
+const TOGETHER: usize = 256;
 
 /// A document that could go for another, and the query that found it out.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -201,8 +206,12 @@ pub fn one_by_one<E: Engine>(
     let mut outcome = Outcome::default();
     let options = JobOptions { sample, ..JobOptions::new(policy) };
     let asking = Asking::new(engine, &options);
+    let mut documents = Documents::default();
     for query in queries {
-        let one = asking.ask(query, &|id| removed.contains_key(&id))?;
+        let mut found = asking.retrieve(query, &|id| removed.contains_key(&id))?;
+        let loading = documents.load(engine, found.wanted(false), false);
+        found.add(loading.map_err(JobError::Facts)?);
+        let one = asking.judge(found, &documents)?;
         removed.extend(one.marks.iter().map(|mark| (mark.document, *mark)));
         done(&one);
         outcome.queries.push(one);
@@ -225,14 +234,28 @@ pub fn all_at_once<E: Engine>(
     done: impl Fn(&QueryOutcome) + Sync,
 ) -> Result<Outcome, JobError<E::Error>> {
     let asking = Asking::new(engine, options);
-    let queries: Vec<QueryOutcome> = queries
-        .par_iter()
-        .map(|query| {
-            let one = asking.ask(query, &|_| false)?;
-            done(&one);
-            Ok(one)
-        })
-        .collect::<Result<_, JobError<E::Error>>>()?;
+    let mut documents = Documents::default();
+    let mut outcomes: Vec<QueryOutcome> = Vec::with_capacity(queries.len());
+    for together in queries.chunks(TOGETHER) {
+        let mut found = together
+            .par_iter()
+            .map(|query| asking.retrieve(query, &|_| false))
+            .collect::<Result<Vec<_>, JobError<E::Error>>>()?;
+        let wanted = found.iter().flat_map(|found| found.wanted(options.remember));
+        let loading = documents.load(engine, wanted, options.remember).map_err(JobError::Facts)?;
+        found.iter_mut().for_each(|one| one.add(loading / together.len() as u32));
+        let judged = found
+            .into_par_iter()
+            .map(|found| {
+                let one = asking.judge(found, &documents)?;
+                done(&one);
+                Ok(one)
+            })
+            .collect::<Result<Vec<_>, JobError<E::Error>>>()?;
+        outcomes.extend(judged);
+    }
+    drop(documents);
+    let queries = outcomes;
     let settling = settle::Settling::new(engine, &queries).map_err(JobError::Facts)?;
     let marks = queries.iter().flat_map(|query| &query.marks);
     let stand = settling.settle(marks, options.policy).map_err(JobError::Settle)?;
