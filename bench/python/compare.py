@@ -34,6 +34,8 @@ def neighbour():
     """bench/dedup/compare.py: how to measure and how to judge."""
     spec = importlib.util.spec_from_file_location("dedup_compare", HERE.parent / "dedup" / "compare.py")
     module = importlib.util.module_from_spec(spec)
+    # Its pools find its functions by this name.
+    sys.modules["dedup_compare"] = module
     spec.loader.exec_module(module)
     return module
 
