@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use hapax_search::choose::Sample;
 use hapax_search::collapse::{Request, collapse};
-use hapax_search::job::{Outcome, all_at_once, ask, one_by_one};
+use hapax_search::job::{JobOptions, Outcome, all_at_once, one_by_one, ranked};
 use hapax_search::{Change, DocumentId, Engine, Removing, Showing};
 
 use crate::corpus;
@@ -28,10 +29,11 @@ fn seen(engine: &impl Engine, hide_marked: bool) -> Vec<Vec<String>> {
 
 fn check(engine: &impl Engine, outcome: &Outcome) -> Removals {
     let removals: Removals =
-        outcome.removed.iter().map(|mark| (mark.name.clone(), mark.winner_name.clone())).collect();
+        outcome.removed.iter().map(|gone| (gone.name.clone(), gone.winner.clone())).collect();
     assert_eq!(removals.len(), outcome.removed.len(), "each goes once");
-    for mark in &outcome.removed {
-        assert!(!removals.contains_key(&mark.winner_name), "{} goes too", mark.winner_name);
+    for gone in &outcome.removed {
+        let mark = &gone.mark;
+        assert!(!removals.contains_key(&gone.winner), "{} goes too", gone.winner);
         let bits = engine.fingerprints(&[mark.document, mark.winner]).unwrap();
         let distance = bits[0].unwrap().distance(bits[1].unwrap());
         assert_eq!(distance, u32::from(mark.distance));
@@ -43,11 +45,12 @@ fn check(engine: &impl Engine, outcome: &Outcome) -> Removals {
 /// Runs the whole job on an engine that holds [`corpus::pages`], applies it, and undoes it. Says who
 /// was removed for whom.
 pub(crate) fn agree<E: Removing>(engine: &mut E) -> Removals {
-    let (log, policy) = (corpus::log(), corpus::policy());
+    let (log, policy) = (ranked(&corpus::log()), corpus::policy());
+    let options = JobOptions::new(&policy);
     let before = seen(engine, false);
     assert!(before[..8].iter().all(|names| !names.is_empty()));
     assert!(before.last().unwrap().is_empty(), "a query without words finds nothing");
-    let outcome = all_at_once(engine, &log, &policy, |_| ()).unwrap();
+    let outcome = all_at_once(engine, &log, &options, |_| ()).unwrap();
     let removals = check(engine, &outcome);
     let gone: Vec<String> = removals.keys().cloned().collect();
     let stays = |lists: &[Vec<String>]| -> Vec<Vec<String>> {
@@ -74,7 +77,7 @@ pub(crate) fn agree<E: Removing>(engine: &mut E) -> Removals {
     let left: BTreeSet<String> = seen(engine, false).into_iter().flatten().collect();
     let expected: BTreeSet<String> = stays(&before).into_iter().flatten().collect();
     assert_eq!(left, expected);
-    let rest = all_at_once(engine, &log, &policy, |_| ()).unwrap();
+    let rest = all_at_once(engine, &log, &options, |_| ()).unwrap();
     assert!(rest.removed.is_empty(), "what was cleaned is clean");
 
     // Put back: as if nothing had been.
@@ -82,22 +85,24 @@ pub(crate) fn agree<E: Removing>(engine: &mut E) -> Removals {
     assert_eq!(engine.operation(), Some("undo"));
     assert_eq!(seen(engine, false), before);
 
-    let sequential = one_by_one(engine, &log, &policy, |_| ()).unwrap();
-    let sequential: BTreeSet<&String> = sequential.removed.iter().map(|mark| &mark.name).collect();
+    let sequential = one_by_one(engine, &log, &policy, Sample { one_of: 1 }, |_| ()).unwrap();
+    let sequential: BTreeSet<&String> = sequential.removed.iter().map(|gone| &gone.name).collect();
     assert_eq!(sequential, removals.keys().collect(), "families do not overlap here");
     removals
 }
 
 /// Lists of results show every result once, and fold exactly what the job would remove.
 pub(crate) fn lists_agree<E: Showing>(engine: &E) {
-    let (log, policy) = (corpus::log(), corpus::policy());
-    for (rank, query) in (1..).zip(&log) {
-        let outcome = ask(engine, rank, query, &policy, &|_| false).unwrap();
-        let expected: Removals = outcome
-            .marks
-            .iter()
-            .map(|mark| (mark.name.clone(), mark.winner_name.clone()))
-            .collect();
+    let (log, policy) = (ranked(&corpus::log()), corpus::policy());
+    for asked in &log {
+        let (rank, query) = (asked.rank, &asked.query);
+        let alone = std::slice::from_ref(asked);
+        let mut outcome =
+            all_at_once(engine, alone, &JobOptions::new(&policy), |_| ()).unwrap().queries;
+        let outcome = outcome.remove(0);
+        let name = |id| engine.facts(&[id]).unwrap().remove(0).name;
+        let expected: Removals =
+            outcome.marks.iter().map(|mark| (name(mark.document), name(mark.winner))).collect();
         let mut folded = Removals::new();
         let mut shown = Vec::new();
         let request = Request {
