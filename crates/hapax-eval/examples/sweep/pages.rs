@@ -1,4 +1,7 @@
 //! A set of pages with everything a question needs at hand: features, sketches, and the truth about pairs.
+//!
+//! Every pair of fingerprints is compared, so nothing is missed and nothing is fast. What the truth does not
+//! list is below 0.5; of pages too short for it, it says nothing.
 
 use std::collections::BTreeMap;
 use std::fmt;
