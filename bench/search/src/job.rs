@@ -1,4 +1,7 @@
 //! The job over a real index and log: the paper's table and figures, time, threads, quality.
+//!
+//! Every figure comes from one run over one index; removals are checked (a winner that stays, within the bound)
+//! before anything is printed. It does not know how the corpus and the log were made.
 
 use crate::arguments::Arguments;
 use crate::quality::Groups;

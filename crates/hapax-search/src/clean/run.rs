@@ -1,4 +1,7 @@
 //! A run from beginning to end, and its undoing.
+//!
+//! The folder appears when it is whole, and an index is changed in one step: whoever is killed has done all
+//! or nothing. It does not know which engine it asks.
 
 use std::collections::BTreeSet;
 use std::path::Path;

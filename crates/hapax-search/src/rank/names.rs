@@ -1,6 +1,7 @@
 //! Links between pages that have names, as people keep them: a line for each link, `from<TAB>to`.
 //!
 //! Names are taken as they are. Pages are numbered in the order in which they are first named.
+//! It does not know which names mean the same page.
 
 use std::hash::{BuildHasher, Hasher};
 use std::io::BufRead;

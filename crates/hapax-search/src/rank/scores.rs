@@ -1,6 +1,7 @@
 //! Scores as people keep them: lines of `name<TAB>score`, or a table with two columns.
 //!
 //! Scores are looked up by address, however it is spelt ([`page_key`]), or by name.
+//! It does not know what a score means; more is better.
 
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -8,13 +8,14 @@
 //! | `tantivy` | the one in a folder |
 //! | `postgres` | the one in a database, with a server of its own |
 //!
-//! Tests with a server are ignored unless asked for: `cargo xtask test search` installs it and asks.
+//! Tests with a server exist only with the feature `test-postgres`: `cargo xtask test search` installs
+//! the server and turns it on.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod agreement;
 mod corpus;
 mod memory;
-#[cfg(feature = "postgres")]
+#[cfg(feature = "test-postgres")]
 mod postgres;
 mod tantivy;

@@ -1,4 +1,7 @@
 //! `hapax search query`: the best results, copies folded under the one that the policy keeps.
+//!
+//! The same words, policy and index give the same list, here and over HTTP. How results are found and
+//! folded is `hapax_search`'s.
 
 use std::path::PathBuf;
 
@@ -87,8 +90,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         scores: scores.as_ref(),
     };
     let listing = match arguments.place.open()? {
-        Opened::Folder(index) => asked(&index, &request),
-        Opened::Database(index) => asked(&index, &request),
+        Opened::Folder(index) => asked(&*index, &request),
+        Opened::Database(index) => asked(&*index, &request),
     }?;
     let mut output = Output::open(None)?;
     if arguments.json {
