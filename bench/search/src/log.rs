@@ -61,7 +61,7 @@ pub(crate) fn run(mut arguments: Arguments) -> anyhow::Result<()> {
     for passage in &passages {
         let words: Vec<&str> = passage
             .split(|c: char| !c.is_alphanumeric())
-            .filter(|word| word.chars().count() > 2 || word.chars().any(|c| !c.is_ascii()))
+            .filter(|word| word.chars().count() > 2 || !word.is_ascii())
             .collect();
         let most = lengths[rng.below(lengths.len() as u64) as usize].min(words.len());
         if most == 0 {
