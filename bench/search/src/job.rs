@@ -1,7 +1,7 @@
 //! The job over a real index and log: the paper's table and figures, time, threads, quality.
 //!
-//! Every figure comes from one run over one index; removals are checked (a winner that stays, within the bound)
-//! before anything is printed. It does not know how the corpus and the log were made.
+//! Asserted before anything is told: more bits find no less, more queries leave no more, threads and
+//! runs make no difference. Nothing is changed in the index: what would be gone is hidden.
 
 use crate::arguments::Arguments;
 use crate::quality::Groups;

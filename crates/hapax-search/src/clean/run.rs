@@ -1,7 +1,9 @@
 //! A run from beginning to end, and its undoing.
 //!
-//! The folder appears when it is whole, and an index is changed in one step: whoever is killed has done all
-//! or nothing. It does not know which engine it asks.
+//! Everything is worked out and written aside before the index is changed, and files come into place
+//! after it. A dry run, or one that fails before that, changes nothing.
+//!
+//! Does not know where queries come from, nor how an engine changes.
 
 use std::collections::BTreeSet;
 use std::path::Path;

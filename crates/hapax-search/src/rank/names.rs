@@ -1,7 +1,9 @@
 //! Links between pages that have names, as people keep them: a line for each link, `from<TAB>to`.
 //!
-//! Names are taken as they are. Pages are numbered in the order in which they are first named.
-//! It does not know which names mean the same page.
+//! Names are taken as they are. Pages are numbered in the order in which they are first named. A line
+//! that is no link is an error with its number.
+//!
+//! Does not know what names mean: see `web` for addresses that are spelt differently.
 
 use std::hash::{BuildHasher, Hasher};
 use std::io::BufRead;

@@ -1,7 +1,9 @@
 //! Scores as people keep them: lines of `name<TAB>score`, or a table with two columns.
 //!
-//! Scores are looked up by address, however it is spelt ([`page_key`]), or by name.
-//! It does not know what a score means; more is better.
+//! Scores are looked up by address, however it is spelt ([`page_key`]), or by name. What is written is
+//! read again to the last bit; a line that is no score is an error with its number.
+//!
+//! Does not know where scores come from: clicks do as well as links.
 
 use std::collections::BTreeMap;
 use std::fs::File;

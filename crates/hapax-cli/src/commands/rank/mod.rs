@@ -1,5 +1,8 @@
 //! `hapax rank`: links in, the authority of each page out.
 //!
+//! Scores appear when they are complete. Whatever was left out is counted and told, and so is whether
+//! the scores converged.
+//!
 //! The scores are `hapax_search::rank`'s; here files are opened and what happened is told.
 //! Nothing is written unless all of it can be; it does not know how a score comes about.
 
