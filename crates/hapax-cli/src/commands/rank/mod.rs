@@ -4,7 +4,6 @@
 //! the scores converged.
 //!
 //! The scores are `hapax_search::rank`'s; here files are opened and what happened is told.
-//! Nothing is written unless all of it can be; it does not know how a score comes about.
 
 use crate::corpus::CorpusArguments;
 use crate::failure::Failure;
