@@ -178,7 +178,7 @@ impl Set {
 
     pub(crate) fn similarity(&self, a: u32, b: u32) -> f64 {
         let [a, b] = [a, b].map(|it| &self.pages[it as usize].sketch);
-        f64::from(a.estimate(b).jaccard)
+        a.estimate(b).jaccard
     }
 
     /// What the truth says of a pair: below 0.5 it says nothing.
