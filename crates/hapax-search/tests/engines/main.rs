@@ -8,13 +8,13 @@
 //! | `tantivy` | the one in a folder |
 //! | `postgres` | the one in a database, with a server of its own |
 //!
-//! Tests with a server are ignored unless asked for: `cargo xtask test search` installs it and asks.
+//! Tests with a server are built when asked for: `cargo xtask test search` installs it and asks.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod agreement;
 mod corpus;
 mod memory;
-#[cfg(feature = "postgres")]
+#[cfg(feature = "server-tests")]
 mod postgres;
 mod tantivy;

@@ -145,7 +145,6 @@ fn names(index: &PostgresIndex, query: &str) -> Vec<String> {
 }
 
 #[test]
-#[ignore = "needs PostgreSQL: `cargo xtask test search`"]
 fn the_engine_in_a_database_keeps_the_agreement_and_the_rest_of_its_promises() {
     let server = Server::start();
     let pages = corpus::pages();

@@ -39,8 +39,8 @@ pub(crate) struct NewPlace {
 
 /// An index, open for questions.
 pub(crate) enum Opened {
-    Folder(TantivyIndex),
-    Database(PostgresIndex),
+    Folder(Box<TantivyIndex>),
+    Database(Box<PostgresIndex>),
 }
 
 /// An index, open for pages.
@@ -58,11 +58,13 @@ impl Place {
     pub(crate) fn open(&self) -> Result<Opened, Failure> {
         match (&self.index, &self.postgres) {
             (_, Some(connection)) => {
-                PostgresIndex::open(connection).map(Opened::Database).map_err(failed)
+                let index = PostgresIndex::open(connection).map_err(failed)?;
+                Ok(Opened::Database(Box::new(index)))
             }
             (folder, None) => {
                 let folder = folder.as_deref().unwrap_or_else(|| "".as_ref());
-                TantivyIndex::open(folder).map(Opened::Folder).map_err(failed)
+                let index = TantivyIndex::open(folder).map_err(failed)?;
+                Ok(Opened::Folder(Box::new(index)))
             }
         }
     }

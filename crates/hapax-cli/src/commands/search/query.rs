@@ -1,4 +1,7 @@
 //! `hapax search query`: the best results, copies folded under the one that the policy keeps.
+//!
+//! Results go to standard output, as text or as the JSON of the service; how many there were and how
+//! many were folded is told on standard error.
 
 use std::path::PathBuf;
 
@@ -87,8 +90,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         scores: scores.as_ref(),
     };
     let listing = match arguments.place.open()? {
-        Opened::Folder(index) => asked(&index, &request),
-        Opened::Database(index) => asked(&index, &request),
+        Opened::Folder(index) => asked(&*index, &request),
+        Opened::Database(index) => asked(&*index, &request),
     }?;
     let mut output = Output::open(None)?;
     if arguments.json {
@@ -131,9 +134,9 @@ fn lines(hit: &Hit) -> String {
     text.push_str(&format!("     {}\n     {}\n", address(shown), cut(&shown.excerpt.start)));
     for copy in &hit.copies {
         text.push_str(&format!(
-            "     + {} ({} bits, {:.0} % alike; {})\n",
+            "     + {} ({}, {:.0} % alike; {})\n",
             address(&copy.document),
-            copy.distance,
+            readable::counted(u64::from(copy.distance), "bit"),
             copy.similarity * 100.0,
             readable::harmless(&copy.reason),
         ));
