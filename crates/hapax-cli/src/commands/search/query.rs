@@ -103,9 +103,12 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         for hit in &listing.hits {
             output.write(lines(hit).as_bytes())?;
         }
+    }
+    output.finish()?;
+    if !arguments.json {
         say(&summary(&listing, arguments.offset));
     }
-    output.finish()
+    Ok(())
 }
 
 fn asked<E: Showing>(engine: &E, request: &Request<'_>) -> Result<Listing, Failure> {
