@@ -25,6 +25,8 @@ use crate::engine::{DocumentFacts, DocumentId, Excerpt, Totals};
 pub(super) const DEAD: u32 = u32::MAX;
 const REMOVED: u8 = 1;
 const MARKED: u8 = 2;
+/// Bytes of names that are kept in memory; those of a million pages, about.
+const NAMES: usize = 64 << 20;
 /// A writer may commit while an index is opened; it does not do so again and again.
 const TRIES: usize = 20;
 
@@ -40,6 +42,28 @@ pub(super) struct View {
     standing: Standing,
     /// Of title, body and address, in words.
     lengths: [f32; 3],
+    /// All names by number, if they are not too long.
+    names: Option<Names>,
+}
+
+/// Names one behind the other: reading one from its dictionary means reading its neighbours.
+#[derive(Default)]
+struct Names {
+    text: String,
+    ends: Vec<u32>,
+}
+
+impl Names {
+    fn push(&mut self, name: &[u8]) {
+        self.text.push_str(&String::from_utf8_lossy(name));
+        self.ends.push(self.text.len() as u32);
+    }
+
+    fn get(&self, number: u64) -> Option<&str> {
+        let at = usize::try_from(number).ok()?;
+        let start = at.checked_sub(1).map_or(0, |before| self.ends[before] as usize);
+        self.text.get(start..*self.ends.get(at)? as usize)
+    }
 }
 
 /// The columns of a segment.
@@ -83,14 +107,16 @@ impl View {
             .map_err(failed)?;
         let lengths = average_lengths(&searcher, fields).map_err(failed)?;
         let (path, places, flags) = (path.to_owned(), Vec::new(), Vec::new());
-        let mut view = Self { path, searcher, fields, segments, places, flags, standing, lengths };
+        let names = Some(Names::default());
+        let mut view =
+            Self { path, searcher, fields, segments, places, flags, standing, lengths, names };
         view.number().map_err(|source| Error::tantivy(&view.path, source))?;
         Ok(view)
     }
 
     /// Numbers documents by name, and notes who is removed or marked on the way.
     fn number(&mut self) -> tantivy::Result<()> {
-        let Self { searcher, segments, places, flags, standing, .. } = self;
+        let Self { searcher, segments, places, flags, standing, names, .. } = self;
         // For each segment, which living document has the name of this rank in the segment.
         let mut holders: Vec<Vec<u32>> = Vec::with_capacity(segments.len());
         for (segment, reader) in segments.iter().zip(searcher.segment_readers()) {
@@ -131,6 +157,12 @@ impl View {
                     }
                 }
                 flags.push(flag);
+                if let Some(kept) = names {
+                    kept.push(&name);
+                    if kept.text.len() > NAMES {
+                        *names = None;
+                    }
+                }
             }
             if streams[at].advance() {
                 name.clear();
@@ -236,14 +268,18 @@ impl View {
             .iter()
             .map(|&(segment, document, _)| self.segments[segment as usize].facts(document))
             .collect();
-        self.read_texts(
-            &mut places,
-            |segment| Some(&segment.names),
-            |at, name| {
-                facts[at].name = name.to_owned();
-                facts[at].url = name.to_owned();
-            },
-        )?;
+        let mut take = |at: usize, name: &str| {
+            facts[at].name = name.to_owned();
+            facts[at].url = name.to_owned();
+        };
+        match &self.names {
+            Some(names) => {
+                for (at, id) in ids.iter().enumerate() {
+                    take(at, names.get(id.0).unwrap_or_default());
+                }
+            }
+            None => self.read_texts(&mut places, |segment| Some(&segment.names), take)?,
+        }
         self.read_texts(
             &mut places,
             |segment| segment.urls.as_ref(),

@@ -8,14 +8,13 @@
 //! | `tantivy` | the one in a folder |
 //! | `postgres` | the one in a database, with a server of its own |
 //!
-//! Tests with a server exist only with the feature `test-postgres`: `cargo xtask test search` installs
-//! the server and turns it on.
+//! Tests with a server are built when asked for: `cargo xtask test search` installs it and asks.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod agreement;
 mod corpus;
 mod memory;
-#[cfg(feature = "test-postgres")]
+#[cfg(feature = "server-tests")]
 mod postgres;
 mod tantivy;

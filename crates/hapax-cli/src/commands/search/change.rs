@@ -1,7 +1,7 @@
 //! `hapax search remove`, `restore` and `compact`: documents out of an index, back, and given up.
 //!
-//! Each is one change of the index, done or not done. What may be taken out is not known here:
-//! whoever types an address means it.
+//! Documents are named on the command line or in a file, one a line. All of them change or none
+//! does; names that nobody has are counted, not refused.
 
 use std::io::BufRead;
 use std::path::PathBuf;

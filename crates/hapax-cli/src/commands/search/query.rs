@@ -1,7 +1,7 @@
 //! `hapax search query`: the best results, copies folded under the one that the policy keeps.
 //!
-//! The same words, policy and index give the same list, here and over HTTP. How results are found and
-//! folded is `hapax_search`'s.
+//! Results go to standard output, as text or as the JSON of the service; how many there were and how
+//! many were folded is told on standard error.
 
 use std::path::PathBuf;
 
@@ -103,9 +103,12 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         for hit in &listing.hits {
             output.write(lines(hit).as_bytes())?;
         }
+    }
+    output.finish()?;
+    if !arguments.json {
         say(&summary(&listing, arguments.offset));
     }
-    output.finish()
+    Ok(())
 }
 
 fn asked<E: Showing>(engine: &E, request: &Request<'_>) -> Result<Listing, Failure> {
@@ -134,9 +137,9 @@ fn lines(hit: &Hit) -> String {
     text.push_str(&format!("     {}\n     {}\n", address(shown), cut(&shown.excerpt.start)));
     for copy in &hit.copies {
         text.push_str(&format!(
-            "     + {} ({} bits, {:.0} % alike; {})\n",
+            "     + {} ({}, {:.0} % alike; {})\n",
             address(&copy.document),
-            copy.distance,
+            readable::counted(u64::from(copy.distance), "bit"),
             copy.similarity * 100.0,
             readable::harmless(&copy.reason),
         ));
