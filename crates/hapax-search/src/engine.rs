@@ -57,14 +57,15 @@ pub trait Engine: Sync {
         hidden: &(dyn Fn(DocumentId) -> bool + Sync),
     ) -> Result<Results, Self::Error>;
 
-    /// The fingerprints of documents; `None` for one that cannot be judged.
+    /// The fingerprints of documents, each of which may be asked for more than once; `None` for one
+    /// that cannot be judged.
     ///
     /// # Errors
     ///
     /// The engine failed, or there is no such document.
     fn fingerprints(&self, ids: &[DocumentId]) -> Result<Vec<Option<Fingerprint>>, Self::Error>;
 
-    /// Everything else about documents.
+    /// Everything else about documents, each of which may be asked for more than once.
     ///
     /// # Errors
     ///

@@ -149,15 +149,20 @@ impl PostgresIndex {
         Ok(result)
     }
 
-    /// The rows of documents, in the order asked for. The first column is the number.
-    fn rows(&self, select: &str, ids: &[DocumentId]) -> Result<Vec<Row>, Error> {
+    /// What is read from the rows of documents, in the order asked for; one may be asked for twice.
+    /// The first column is the number.
+    fn rows<T>(
+        &self,
+        select: &str,
+        ids: &[DocumentId],
+        read: impl Fn(&Row) -> T,
+    ) -> Result<Vec<T>, Error> {
         let keys: Vec<i64> = ids.iter().map(|id| id.0 as i64).collect();
         let select = format!("SELECT id, {select} FROM hapax_search.page WHERE id = ANY($1)");
         let found = self.with(|client| Ok(client.query(select.as_str(), &[&keys])?))?;
-        let mut by_id: BTreeMap<i64, Row> =
-            found.into_iter().map(|row| (row.get(0), row)).collect();
-        let row = |key: &i64| by_id.remove(key).ok_or(Error::Unknown { id: *key as u64 });
-        keys.iter().map(row).collect()
+        let by_id: BTreeMap<i64, &Row> = found.iter().map(|row| (row.get(0), row)).collect();
+        let row = |key: &i64| by_id.get(key).copied().ok_or(Error::Unknown { id: *key as u64 });
+        keys.iter().map(|key| row(key).map(&read)).collect()
     }
 }
 
@@ -194,14 +199,12 @@ impl Engine for PostgresIndex {
     }
 
     fn fingerprints(&self, ids: &[DocumentId]) -> Result<Vec<Option<Fingerprint>>, Error> {
-        let bits = |row: Row| row.get::<_, Option<i64>>(1).map(|bits| bits as u64);
-        let rows = self.rows("fingerprint", ids)?;
-        Ok(rows.into_iter().map(|row| bits(row).map(Fingerprint::from_bits)).collect())
+        let bits = |row: &Row| row.get::<_, Option<i64>>(1).map(|bits| bits as u64);
+        self.rows("fingerprint", ids, |row| bits(row).map(Fingerprint::from_bits))
     }
 
     fn facts(&self, ids: &[DocumentId]) -> Result<Vec<DocumentFacts>, Error> {
-        let rows = self.rows("name, url, sketch, score, words, fetched", ids)?;
-        let facts = |row: Row| DocumentFacts {
+        self.rows("name, url, sketch, score, words, fetched", ids, |row| DocumentFacts {
             name: row.get(1),
             url: row.get(2),
             sketch: row
@@ -211,8 +214,7 @@ impl Engine for PostgresIndex {
             score: row.get(4),
             words: row.get::<_, i64>(5).try_into().unwrap_or(u32::MAX),
             fetched: row.get::<_, Option<i64>>(6).map(number),
-        };
-        Ok(rows.into_iter().map(facts).collect())
+        })
     }
 
     fn is_marked(&self, id: DocumentId) -> bool {
@@ -260,10 +262,9 @@ impl Showing for PostgresIndex {
     }
 
     fn excerpts(&self, ids: &[DocumentId]) -> Result<Vec<Excerpt>, Error> {
-        let rows = self.rows("title, start, stated_language", ids)?;
         let excerpt =
-            |row: Row| Excerpt { title: row.get(1), start: row.get(2), language: row.get(3) };
-        Ok(rows.into_iter().map(excerpt).collect())
+            |row: &Row| Excerpt { title: row.get(1), start: row.get(2), language: row.get(3) };
+        self.rows("title, start, stated_language", ids, excerpt)
     }
 }
 
