@@ -107,7 +107,7 @@ fn middle(text: &str) -> Option<(Place, usize)> {
 }
 
 /// `1234567` as `1,234,567`.
-pub(crate) fn grouped(number: u64) -> String {
+pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
     for (i, digit) in digits.chars().enumerate() {

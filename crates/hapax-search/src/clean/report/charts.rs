@@ -1,6 +1,6 @@
 //! Bars and lines as inline SVG: no script, no font, readable in both colour schemes.
 
-use hapax_dedup::html::escape;
+use hapax_dedup::html::{escape, grouped};
 
 const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 230.0;
@@ -70,7 +70,7 @@ pub(super) fn lines(series: &[Series], about: &str) -> String {
                 out.push_str(&format!(
                     "<text x=\"{before:.1}\" y=\"{:.1}\">{}</text>",
                     HEIGHT - 10.0,
-                    count(point.0 as u64)
+                    grouped(point.0 as u64)
                 ));
             }
         }
@@ -103,23 +103,10 @@ fn short(value: f64) -> String {
         0.0 => "0".to_owned(),
         value if value >= 1e6 => format!("{:.1} M", value / 1e6),
         value if value >= 1e4 => format!("{:.0} k", value / 1e3),
-        value if value >= 100.0 || value.fract() == 0.0 => count(value.round() as u64),
+        value if value >= 100.0 || value.fract() == 0.0 => grouped(value.round() as u64),
         value if value >= 0.1 => format!("{value:.1}"),
         value => format!("{value:.3}"),
     }
-}
-
-/// `1234567` as `1,234,567`.
-pub(super) fn count(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 #[cfg(test)]

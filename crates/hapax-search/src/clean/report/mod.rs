@@ -9,14 +9,14 @@
 
 mod charts;
 
-use hapax_dedup::html::{BASE_STYLE, escape};
+use hapax_dedup::html::{BASE_STYLE, escape, grouped};
 
 use super::effect::Effect;
 use super::figures::{TableOne, Times};
 use super::run::{Choice, Mode};
 use super::summary::{Run, Summary};
 use crate::job::{Outcome, Ranked};
-use charts::{Series, bars, count, lines};
+use charts::{Series, bars, lines};
 
 const STYLE: &str = include_str!("report.css");
 /// Queries and duplicates that are listed.
@@ -57,8 +57,8 @@ fn headline(summary: &Summary) -> String {
     };
     format!(
         "{} duplicates {what} in the results of {} queries",
-        count(summary.removed),
-        count(summary.queries)
+        grouped(summary.removed),
+        grouped(summary.queries)
     )
 }
 
@@ -69,14 +69,14 @@ fn tiles(out: &mut String, summary: &Summary, run: &Run) {
     };
     let asked = summary.queries.max(1) as f64;
     let milliseconds = |seconds: f64| format!("{:.2} ms", 1e3 * seconds / asked);
-    tile(count(summary.log.rows), "rows of the log");
-    tile(count(summary.log.distinct), "different queries in it");
-    tile(count(summary.examined), "results looked at");
-    tile(format!("≈ {}", count(summary.documents)), "documents among them, from a sample");
+    tile(grouped(summary.log.rows), "rows of the log");
+    tile(grouped(summary.log.distinct), "different queries in it");
+    tile(grouped(summary.examined), "results looked at");
+    tile(format!("≈ {}", grouped(summary.documents)), "documents among them, from a sample");
     tile(milliseconds(run.retrieval_seconds), "of retrieval a query");
     tile(milliseconds(run.dedup_seconds), "of finding duplicates a query");
     if run.known > 0 {
-        tile(count(run.known), "queries unchanged since the last run");
+        tile(grouped(run.known), "queries unchanged since the last run");
     }
     for (value, about) in [
         (summary.without_results, "queries without results"),
@@ -86,7 +86,7 @@ fn tiles(out: &mut String, summary: &Summary, run: &Run) {
         (summary.log.bad, "rows that could not be understood"),
     ] {
         if value > 0 {
-            tile(count(value), about);
+            tile(grouped(value), about);
         }
     }
     out.push_str("</div>\n");
@@ -94,10 +94,10 @@ fn tiles(out: &mut String, summary: &Summary, run: &Run) {
         out.push_str(&format!(
             "<p class=\"about\">One by one and all at once agree on {} duplicates ({} of them with another \
              winner); {} are found one by one only, {} all at once only.</p>\n",
-            count(difference.both),
-            count(difference.other_winner),
-            count(difference.only_one_by_one),
-            count(difference.only_all_at_once),
+            grouped(difference.both),
+            grouped(difference.other_winner),
+            grouped(difference.only_one_by_one),
+            grouped(difference.only_all_at_once),
         ));
     }
 }
@@ -125,7 +125,7 @@ fn table_one(out: &mut String, table: &TableOne, times: &Times, summary: &Summar
         for (removed, seconds) in group.removed.iter().zip(seconds) {
             out.push_str(&format!(
                 "<td>{}</td><td class=\"soft\">{seconds:.2}</td>",
-                count(*removed)
+                grouped(*removed)
             ));
         }
         out.push_str("</tr>\n");
@@ -133,7 +133,7 @@ fn table_one(out: &mut String, table: &TableOne, times: &Times, summary: &Summar
     out.push_str("<tr class=\"total\"><td class=\"text\">all</td>");
     for (at, total) in table.totals().iter().enumerate() {
         let seconds: f64 = times.seconds.iter().filter_map(|group| group.get(at)).sum();
-        out.push_str(&format!("<td>{}</td><td class=\"soft\">{seconds:.2}</td>", count(*total)));
+        out.push_str(&format!("<td>{}</td><td class=\"soft\">{seconds:.2}</td>", grouped(*total)));
     }
     out.push_str("</tr>\n</table></div>\n</section>\n");
 }
@@ -188,7 +188,7 @@ fn coverage(out: &mut String, summary: &Summary) {
          not examined yet, weighed by how often it is asked. Number of queries on a logarithmic \
          scale; {} were chosen by {}.</figcaption></figure>\n",
         lines(&series, "documents by number of queries"),
-        count(summary.queries),
+        grouped(summary.queries),
         match summary.choice {
             Choice::Frequency => "frequency",
             Choice::Overlap => "overlap",
@@ -208,10 +208,10 @@ fn query_list(out: &mut String, queries: &[Ranked], outcome: &Outcome) {
              <td>{}</td></tr>\n",
             query.rank,
             escape(&query.query.text),
-            count(query.query.count),
-            count(found.results),
-            count(found.examined),
-            count(found.marks.len() as u64),
+            grouped(query.query.count),
+            grouped(found.results),
+            grouped(found.examined),
+            grouped(found.marks.len() as u64),
         ));
     }
     out.push_str("</table></div>\n</section>\n");
@@ -256,9 +256,9 @@ fn settings(out: &mut String, summary: &Summary) {
     );
     row("recipe", &summary.recipe);
     let list = |pairs: Vec<String>| pairs.join(", ");
-    let distances = summary.distances.iter().map(|(bits, n)| format!("{bits}: {}", count(*n)));
+    let distances = summary.distances.iter().map(|(bits, n)| format!("{bits}: {}", grouped(*n)));
     row("duplicates by bits", &list(distances.collect()));
-    let rules = summary.decided_by.iter().map(|(rule, n)| format!("{rule}: {}", count(*n)));
+    let rules = summary.decided_by.iter().map(|(rule, n)| format!("{rule}: {}", grouped(*n)));
     row("winners decided by", &list(rules.collect()));
     out.push_str("</dl>\n</section>\n");
 }
