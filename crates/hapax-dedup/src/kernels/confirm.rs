@@ -1,0 +1,81 @@
+//! Leaders without their names, and candidates that are confirmed or not.
+//!
+//! Rows of *leaders* are `position`, `scope`, `fingerprint`, `sketch`: all that comparing needs, so
+//! that names do not travel.
+
+use std::sync::Arc;
+
+use arrow_array::builder::BinaryBuilder;
+use arrow_array::{BooleanArray, Float32Array, RecordBatch};
+use hapax::fingerprint::Fingerprint;
+
+use super::Kernels;
+use super::keys::sketch;
+use super::rows::{Rows, batch, numbers};
+use crate::error::Error;
+
+impl Kernels {
+    /// Of rows with pages, what comparing needs.
+    ///
+    /// # Errors
+    ///
+    /// These are no rows with pages.
+    pub fn leaders(&self, rows: &RecordBatch) -> Result<RecordBatch, Error> {
+        let loaded = Rows::of(rows, "role").pages(|_| true)?;
+        let pages = &loaded.pages;
+        let all = 0..pages.len() as u32;
+        let scopes = all.clone().map(|page| pages.scope(page).0.cast_signed()).collect();
+        let bits = |page| pages.fingerprint(page).to_bits().cast_signed();
+        let fingerprints = all.clone().map(bits).collect();
+        let mut sketches = BinaryBuilder::new();
+        all.for_each(|page| sketches.append_value(pages.sketch(page).to_bytes()));
+        batch(
+            "leader",
+            vec![
+                ("position", numbers(loaded.positions.clone())),
+                ("scope", numbers(scopes)),
+                ("fingerprint", numbers(fingerprints)),
+                ("sketch", Arc::new(sketches.finish())),
+            ],
+        )
+    }
+
+    /// Judges candidates: `a`, `b`, and of each `fingerprint_a`, `sketch_a` and so on. What is near comes back
+    /// with `distance`, `similarity` and whether it is `alike`; what is not does not.
+    ///
+    /// # Errors
+    ///
+    /// These are no rows of candidates with both leaders.
+    pub fn confirm(&self, rows: &RecordBatch) -> Result<RecordBatch, Error> {
+        let rows = Rows::of(rows, "candidate");
+        let (a, b) = (rows.numbers("a")?, rows.numbers("b")?);
+        let bits = [rows.numbers("fingerprint_a")?, rows.numbers("fingerprint_b")?];
+        let sketches = [rows.column("sketch_a")?, rows.column("sketch_b")?];
+        let [mut first, mut second, mut distances] = [const { Vec::new() }; 3];
+        let (mut similarities, mut alike) = (Vec::new(), Vec::new());
+        for row in 0..rows.len() {
+            let [one, other] = bits.map(|it| Fingerprint::from_bits(it[row].cast_unsigned()));
+            let distance = one.distance(other);
+            if !self.options.within.admits(distance) {
+                continue;
+            }
+            let one = sketch(&rows, sketches[0], row)?;
+            let estimate = one.estimate(&sketch(&rows, sketches[1], row)?);
+            first.push(a[row]);
+            second.push(b[row]);
+            distances.push(i64::from(distance));
+            similarities.push(estimate.jaccard as f32);
+            alike.push(self.options.min_similarity.admits(&estimate));
+        }
+        batch(
+            "pair",
+            vec![
+                ("a", numbers(first)),
+                ("b", numbers(second)),
+                ("distance", numbers(distances)),
+                ("similarity", Arc::new(Float32Array::from(similarities))),
+                ("alike", Arc::new(BooleanArray::from(alike))),
+            ],
+        )
+    }
+}
