@@ -176,10 +176,6 @@ impl KernelsCore {
         batch(py, || self.engine.turn(&rows.0, number))
     }
 
-    fn leaders(&self, py: Python<'_>, rows: Batch) -> PyResult<Batch> {
-        batch(py, || self.engine.leaders(&rows.0))
-    }
-
     fn haze_sample(&self, py: Python<'_>, rows: Batch) -> PyResult<Batch> {
         batch(py, || self.engine.haze_sample(&rows.0))
     }
@@ -219,6 +215,10 @@ impl KernelsCore {
 
     fn meet(&self, py: Python<'_>, rows: Batch, cut: CutNumbers) -> PyResult<Batch> {
         batch(py, || self.engine.meet(&rows.0, &cut_of(cut)))
+    }
+
+    fn match_new(&self, py: Python<'_>, rows: Batch, new: Batch) -> PyResult<Batch> {
+        batch(py, || self.engine.match_new(&rows.0, &new.0))
     }
 
     fn band_keys(&self, py: Python<'_>, rows: Batch, tasks: usize) -> PyResult<Batch> {

@@ -1,11 +1,10 @@
-//! Leaders without their names, and candidates that are confirmed or not.
+//! Candidates that are confirmed or not.
 //!
 //! Rows of *leaders* are `position`, `scope`, `fingerprint`, `sketch`: all that comparing needs, so
-//! that names do not travel.
+//! that names do not travel. A candidate comes with both of its leaders.
 
 use std::sync::Arc;
 
-use arrow_array::builder::BinaryBuilder;
 use arrow_array::{BooleanArray, Float32Array, RecordBatch};
 use hapax::fingerprint::Fingerprint;
 
@@ -15,31 +14,6 @@ use super::rows::{Rows, batch, numbers};
 use crate::error::Error;
 
 impl Kernels {
-    /// Of rows with pages, what comparing needs.
-    ///
-    /// # Errors
-    ///
-    /// These are no rows with pages.
-    pub fn leaders(&self, rows: &RecordBatch) -> Result<RecordBatch, Error> {
-        let loaded = Rows::of(rows, "role").pages(|_| true)?;
-        let pages = &loaded.pages;
-        let all = 0..pages.len() as u32;
-        let scopes = all.clone().map(|page| pages.scope(page).0.cast_signed()).collect();
-        let bits = |page| pages.fingerprint(page).to_bits().cast_signed();
-        let fingerprints = all.clone().map(bits).collect();
-        let mut sketches = BinaryBuilder::new();
-        all.for_each(|page| sketches.append_value(pages.sketch(page).to_bytes()));
-        batch(
-            "leader",
-            vec![
-                ("position", numbers(loaded.positions.clone())),
-                ("scope", numbers(scopes)),
-                ("fingerprint", numbers(fingerprints)),
-                ("sketch", Arc::new(sketches.finish())),
-            ],
-        )
-    }
-
     /// Judges candidates: `a`, `b`, and of each `fingerprint_a`, `sketch_a` and so on. What is near comes back
     /// with `distance`, `similarity` and whether it is `alike`; what is not does not.
     ///

@@ -6,26 +6,29 @@
 //! | `position` | of the document; how many sketches were compared, of effort |
 //! | `target` | as above; how many strangers there are, of effort |
 //! | `distance`, `similarity` | of members |
-//! | `named`, `page` | of leaders: whether others name it as canonical, and its imprint |
-//! | `meets` | who must be in one batch in the next turn; 0 for those that need not |
+//! | `scope`, `fingerprint`, `sketch` | of leaders, out of [`Kernels::copies`]: all that comparing needs |
+//! | `named`, `page`, `meets` | of leaders, in and out of [`Kernels::turn`]: for choosing the best, and who must be in one batch |
 //!
 //! [`Kernels::copies`] needs all rows with one `meets` of the imprints in one batch,
 //! [`Kernels::turn`] all leaders with one `meets`.
 
 use std::sync::Arc;
 
-use arrow_array::builder::{BinaryBuilder, BooleanBuilder, Float32Builder, Int64Builder};
-use arrow_array::{Array, BinaryArray, Float32Array, Int64Array, RecordBatch};
+use arrow_array::builder::{
+    ArrayBuilder, BinaryBuilder, BooleanBuilder, Float32Builder, Int64Builder,
+};
+use arrow_array::{Array, ArrayRef, BinaryArray, Float32Array, Int64Array, RecordBatch};
+use hapax::fingerprint::Sketch;
+use hapax::group::ScopeKey;
 
+use super::keys::sketch;
 use super::rows::{Loaded, Rows, batch, numbers};
 use super::{Kernels, mixed};
 use crate::error::Error;
 use crate::exact;
 use crate::facts::FactTable;
-use crate::imprints::page_of_bytes;
 use crate::near::crowd::{CROWD, TURNS, sketch_part, turn, twins};
 use crate::near::{Judge, Led, Member};
-use crate::pages::Pages;
 
 const KIND: &str = "role";
 const LEADER: i64 = 0;
@@ -40,6 +43,19 @@ struct Roles {
     target: Int64Builder,
     distance: Int64Builder,
     similarity: Float32Builder,
+}
+
+/// What leaders have in addition when they are found.
+#[derive(Default)]
+struct Compared {
+    scope: Int64Builder,
+    fingerprint: Int64Builder,
+    sketch: BinaryBuilder,
+}
+
+/// What they have in addition between turns.
+#[derive(Default)]
+struct Turning {
     named: BooleanBuilder,
     page: BinaryBuilder,
     meets: Int64Builder,
@@ -69,7 +85,8 @@ impl Kernels {
         for class in classes.copies.chunk_by(|&a, &b| key(a) == key(b)) {
             let Some(best) = table.best(class.iter().copied()) else { continue };
             for &page in class.iter().filter(|&&page| page != best) {
-                roles.linked(COPY, loaded.positions[page as usize], &loaded, best, 0, 1.0);
+                let at = |page: u32| loaded.positions[page as usize];
+                roles.row(COPY, at(page), Some(at(best)), Some((0, 1.0)));
             }
         }
         let mut led = Led::default();
@@ -79,21 +96,36 @@ impl Kernels {
             led.members.extend(found.members);
             led.strangers += found.strangers;
         }
-        roles.led(&loaded, &led, Some(0));
+        roles.members(&loaded, &led.members);
         roles.effort(judge.compared(), led.strangers);
-        roles.finish()
+        let without = roles.rows();
+        let mut compared = Compared::default();
+        for _ in 0..without {
+            compared.scope.append_null();
+            compared.fingerprint.append_null();
+            compared.sketch.append_null();
+        }
+        for &page in &led.leaders {
+            roles.row(LEADER, loaded.positions[page as usize], None, None);
+            compared.scope.append_value(pages.scope(page).0.cast_signed());
+            compared.fingerprint.append_value(pages.fingerprint(page).to_bits().cast_signed());
+            compared.sketch.append_value(pages.sketch(page).to_bytes());
+        }
+        let mut columns = roles.finish();
+        columns.push(("scope", Arc::new(compared.scope.finish())));
+        columns.push(("fingerprint", Arc::new(compared.fingerprint.finish())));
+        columns.push(("sketch", Arc::new(compared.sketch.finish())));
+        batch(KIND, columns)
     }
 
-    /// Who would meet whom in any of the turns, and how many: `meets` and `count`. What is nowhere
-    /// together with 64 others need not take turns.
+    /// Who would meet whom in any of the turns, and how many: `meets` and `count`, of rows of leaders. Who
+    /// nowhere meets [`CROWD`](Self::CROWD) need not take turns.
     ///
     /// # Errors
     ///
-    /// These are no rows of roles.
+    /// These are no rows of leaders.
     pub fn meetings(&self, rows: &RecordBatch) -> Result<RecordBatch, Error> {
-        let rows = Rows::of(rows, KIND);
-        let (keys, _) = keys_of_leaders(&rows)?;
-        let mut keys: Vec<i64> = keys.into_iter().flatten().collect();
+        let mut keys: Vec<i64> = keys_of_leaders(&Rows::of(rows, "leader"))?.into_flattened();
         keys.sort_unstable();
         let (mut meets, mut counts) = (Vec::new(), Vec::new());
         for same in keys.chunk_by(|a, b| a == b) {
@@ -103,24 +135,21 @@ impl Kernels {
         batch("meeting", vec![("meets", numbers(meets)), ("count", numbers(counts))])
     }
 
-    /// Rows of leaders, with `meets` of the first turn where one of `crowded`, which is ascending,
-    /// concerns them, and null where none does.
+    /// Leaders that one of `crowded`, which is ascending, concerns: `position`, and `meets` of the first turn.
     ///
     /// # Errors
     ///
-    /// These are no rows of roles.
+    /// These are no rows of leaders.
     pub fn suspects(&self, rows: &RecordBatch, crowded: &[i64]) -> Result<RecordBatch, Error> {
-        let given = Rows::of(rows, KIND);
-        let (keys, leaders) = keys_of_leaders(&given)?;
-        let mut meets: Vec<Option<i64>> = vec![Some(0); given.len()];
-        for (keys, row) in keys.iter().zip(leaders) {
-            let suspect = keys.iter().any(|key| crowded.binary_search(key).is_ok());
-            meets[row] = keys.first().copied().filter(|_| suspect);
+        let rows = Rows::of(rows, "leader");
+        let (mut positions, mut meets) = (Vec::new(), Vec::new());
+        for (keys, position) in keys_of_leaders(&rows)?.iter().zip(rows.numbers("position")?) {
+            if keys.iter().any(|key| crowded.binary_search(key).is_ok()) {
+                positions.push(*position);
+                meets.push(keys[0]);
+            }
         }
-        let at = rows.schema().index_of("meets").map_err(|e| given.wrong(e.to_string()))?;
-        let mut columns = rows.columns().to_vec();
-        columns[at] = Arc::new(Int64Array::from(meets));
-        RecordBatch::try_new(rows.schema(), columns).map_err(|e| given.wrong(e.to_string()))
+        batch("suspect", vec![("position", numbers(positions)), ("meets", numbers(meets))])
     }
 
     /// One of the turns, from 0: crowds among leaders that share a part of the sketch.
@@ -135,8 +164,6 @@ impl Kernels {
         let pages = &loaded.pages;
         let table = FactTable::marked(pages, &self.options.keep, &loaded.named);
         let judge = Judge::new(pages, self.options.within, self.options.min_similarity);
-        let mut roles = Roles::default();
-        roles.pass(&rows, role)?;
         let mut order: Vec<u32> = (0..pages.len() as u32).collect();
         order.sort_by_key(|&page| pages.scope(page));
         let mut led = Led::default();
@@ -146,38 +173,52 @@ impl Kernels {
             led.leaders.extend(one.leaders);
             led.members.extend(one.members);
         }
-        roles.led(&loaded, &led, (number + 1 < TURNS).then_some(number + 1));
+        let mut roles = Roles::default();
+        roles.pass(&rows, role)?;
+        roles.members(&loaded, &led.members);
         roles.effort(judge.compared(), 0);
-        roles.finish()
-    }
-}
-
-fn key_of(pages: &Pages, page: u32, number: usize) -> i64 {
-    let part = sketch_part(pages.sketch(page), number);
-    mixed(&[pages.scope(page).0, 3 + number as u64, part]).cast_signed()
-}
-
-/// The keys of every leader in all turns, and its row.
-fn keys_of_leaders(rows: &Rows<'_>) -> Result<(Vec<[i64; TURNS]>, Vec<usize>), Error> {
-    let role = rows.numbers("role")?;
-    let bytes: &BinaryArray = rows.column("page")?;
-    let leaders: Vec<usize> = (0..rows.len()).filter(|&row| role[row] == LEADER).collect();
-    let mut keys = Vec::with_capacity(leaders.len());
-    for &row in &leaders {
-        let page = page_of_bytes(bytes.value(row));
-        let page = page.ok_or_else(|| rows.wrong(format!("the page of row {row} is damaged")))?;
-        let mut one = Pages::default();
-        one.push(&page);
-        let mut its = [0; TURNS];
-        for (number, key) in its.iter_mut().enumerate() {
-            *key = key_of(&one, 0, number);
+        let mut turning = Turning::default();
+        for row in 0..roles.rows() {
+            turning.named.append_null();
+            turning.page.append_null();
+            // Rows without pages are spread over tasks.
+            turning.meets.append_value(mixed(&[row as u64]).cast_signed());
         }
-        keys.push(its);
+        let next = (number + 1).min(TURNS - 1);
+        for &page in &led.leaders {
+            roles.row(LEADER, loaded.positions[page as usize], None, None);
+            turning.named.append_value(loaded.named[page as usize]);
+            turning.page.append_value(loaded.bytes[page as usize]);
+            turning.meets.append_value(key_of(pages.scope(page), pages.sketch(page), next));
+        }
+        let mut columns = roles.finish();
+        columns.push(("named", Arc::new(turning.named.finish())));
+        columns.push(("page", Arc::new(turning.page.finish())));
+        columns.push(("meets", Arc::new(turning.meets.finish())));
+        batch(KIND, columns)
     }
-    Ok((keys, leaders))
+}
+
+fn key_of(scope: ScopeKey, sketch: &Sketch, number: usize) -> i64 {
+    mixed(&[scope.0, 3 + number as u64, sketch_part(sketch, number)]).cast_signed()
+}
+
+/// The keys of every leader in all turns.
+fn keys_of_leaders(rows: &Rows<'_>) -> Result<Vec<[i64; TURNS]>, Error> {
+    let scopes = rows.numbers("scope")?;
+    let sketches: &BinaryArray = rows.column("sketch")?;
+    let keys = |(row, scope): (usize, &i64)| {
+        let sketch = sketch(rows, sketches, row)?;
+        Ok(std::array::from_fn(|turn| key_of(ScopeKey(scope.cast_unsigned()), &sketch, turn)))
+    };
+    scopes.iter().enumerate().map(keys).collect()
 }
 
 impl Roles {
+    fn rows(&self) -> usize {
+        self.role.len()
+    }
+
     fn row(&mut self, role: i64, position: i64, target: Option<i64>, near: Option<(u8, f32)>) {
         self.role.append_value(role);
         self.position.append_value(position);
@@ -186,41 +227,15 @@ impl Roles {
         self.similarity.append_option(near.map(|it| it.1));
     }
 
-    fn linked(
-        &mut self,
-        role: i64,
-        position: i64,
-        loaded: &Loaded<'_>,
-        target: u32,
-        distance: u8,
-        similarity: f32,
-    ) {
-        let target = loaded.positions[target as usize];
-        self.row(role, position, Some(target), Some((distance, similarity)));
-        self.named.append_null();
-        self.page.append_null();
-        self.meets.append_value(0);
-    }
-
-    /// Leaders, with what they meet by in the next turn if there is one, and members.
-    fn led(&mut self, loaded: &Loaded<'_>, led: &Led, next: Option<usize>) {
-        for &page in &led.leaders {
-            self.row(LEADER, loaded.positions[page as usize], None, None);
-            self.named.append_value(loaded.named[page as usize]);
-            self.page.append_value(loaded.bytes[page as usize]);
-            self.meets.append_value(next.map_or(0, |next| key_of(&loaded.pages, page, next)));
-        }
-        for &Member { page, leader, distance, similarity } in &led.members {
-            let position = loaded.positions[page as usize];
-            self.linked(MEMBER, position, loaded, leader, distance, similarity);
+    fn members(&mut self, loaded: &Loaded<'_>, members: &[Member]) {
+        let at = |page: u32| loaded.positions[page as usize];
+        for &Member { page, leader, distance, similarity } in members {
+            self.row(MEMBER, at(page), Some(at(leader)), Some((distance, similarity)));
         }
     }
 
     fn effort(&mut self, compared: u64, strangers: u64) {
         self.row(EFFORT, compared as i64, Some(strangers as i64), None);
-        self.named.append_null();
-        self.page.append_null();
-        self.meets.append_value(0);
     }
 
     /// Rows that are no leaders, as they are.
@@ -231,28 +246,20 @@ impl Roles {
         let similarity: &Float32Array = rows.column("similarity")?;
         for row in (0..rows.len()).filter(|&row| role[row] != LEADER) {
             let target = target.is_valid(row).then(|| target.value(row));
-            let near = distance.is_valid(row).then(|| (distance.value(row) as u8, similarity.value(row)));
+            let near = distance.is_valid(row);
+            let near = near.then(|| (distance.value(row) as u8, similarity.value(row)));
             self.row(role[row], position[row], target, near);
-            self.named.append_null();
-            self.page.append_null();
-            self.meets.append_value(0);
         }
         Ok(())
     }
 
-    fn finish(mut self) -> Result<RecordBatch, Error> {
-        batch(
-            KIND,
-            vec![
-                ("role", Arc::new(self.role.finish())),
-                ("position", Arc::new(self.position.finish())),
-                ("target", Arc::new(self.target.finish())),
-                ("distance", Arc::new(self.distance.finish())),
-                ("similarity", Arc::new(self.similarity.finish())),
-                ("named", Arc::new(self.named.finish())),
-                ("page", Arc::new(self.page.finish())),
-                ("meets", Arc::new(self.meets.finish())),
-            ],
-        )
+    fn finish(mut self) -> Vec<(&'static str, ArrayRef)> {
+        vec![
+            ("role", Arc::new(self.role.finish())),
+            ("position", Arc::new(self.position.finish())),
+            ("target", Arc::new(self.target.finish())),
+            ("distance", Arc::new(self.distance.finish())),
+            ("similarity", Arc::new(self.similarity.finish())),
+        ]
     }
 }

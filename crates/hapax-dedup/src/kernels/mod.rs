@@ -33,6 +33,7 @@ mod haze;
 mod imprint;
 mod kept;
 mod keys;
+mod later;
 mod rows;
 mod settle;
 #[cfg(test)]
