@@ -2,13 +2,14 @@
 //!
 //! `test` is the gate: every part in order, or the named ones alone. `tidy` checks the house
 //! rules that no compiler knows. `readme` runs the examples in the documentation and can
-//! rewrite the output they show.
+//! rewrite the output they show. `papers` repeats the papers' measurements.
 //!
 //! # Reading order
 //!
 //! [`parts`] is the list of what the gate does; a new part is one entry there. [`needs`]
 //! provides what a part wants from outside Rust. [`tidy`] holds the rules, [`console`] the
-//! examples, [`service`] what is tested in a browser and over HTTP, [`wheel`] the Python package.
+//! examples, [`service`] what is tested in a browser and over HTTP, [`wheel`] the Python package,
+//! [`papers`] starts the experiments.
 //! [`workspace`] knows where the repository is and how to start a command in it.
 //!
 //! Exit codes: 0 done, 1 something failed, 2 bad arguments.
@@ -18,12 +19,14 @@
 mod console;
 mod markdown;
 mod needs;
+mod papers;
 mod parts;
 mod service;
 mod tidy;
 mod wheel;
 mod workspace;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::builder::PossibleValuesParser;
@@ -52,6 +55,21 @@ enum Task {
     },
     /// Check the house rules: headers, sizes, paths in Markdown, stated defaults
     Tidy,
+    /// Measure the papers' tables and figures again and write docs/papers.md and .html
+    Papers {
+        /// Papers (zhu) or single records (zhu-figure-4); all when none is named
+        #[arg(value_name = "NAME")]
+        only: Vec<String>,
+        /// Take an hour instead of minutes
+        #[arg(long)]
+        full: bool,
+        /// Folder of real pages: SET.jsonl or SET/docs.jsonl.zst
+        #[arg(long, value_name = "DIR")]
+        pages: Option<PathBuf>,
+        /// Run nothing; only write the documents from the records that are there
+        #[arg(long)]
+        gather: bool,
+    },
     /// Run the console examples of the documentation
     Readme {
         /// Rewrite the shown output where it differs from the real one
@@ -82,6 +100,10 @@ fn run(task: &Task) -> anyhow::Result<bool> {
         }
         Task::Test { list: false, parts } => parts::test(&workspace, parts),
         Task::Tidy => tidy::check(&workspace),
+        Task::Papers { only, full, pages, gather } => {
+            let run = (!gather).then_some(papers::Run { only, full: *full, pages });
+            papers::papers(&workspace, run.as_ref()).map(|()| true)
+        }
         Task::Readme { update } => {
             let mode = if *update { console::Mode::Update } else { console::Mode::Check };
             Ok(console::run(&workspace, mode)?.failed == 0)

@@ -10,6 +10,7 @@
 //! - [`match_`]: a batch against a file of fingerprints.
 //! - [`serve`]: the service, and fetching.
 //! - [`near`]: an index of fingerprints, built, searched and described.
+//! - [`partition`]: pages mapped to machines.
 //! - [`plan`]: what an index would take.
 //! - [`query_dedup`]: duplicates out of the results of logged queries.
 //! - [`rank`]: the authority of pages.
@@ -28,6 +29,7 @@ mod fingerprint;
 mod folder;
 mod match_;
 mod near;
+mod partition;
 mod plan;
 mod query_dedup;
 mod rank;
