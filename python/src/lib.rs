@@ -9,7 +9,7 @@
 //! `errors` turns every error of the engine into a Python exception. `recipes` makes a recipe
 //! ready, `texts` is a column of documents wherever it lies, `workers` spreads it over threads
 //! without the interpreter's lock; `fingerprinter`, `imprint` and `comparison` are the
-//! values. `index` searches, `stages` and `dedup` clean a corpus, `kernels` does it in steps for Spark, `repository` and
+//! values. `index` searches, `stages` and `dedup` clean a corpus, `kernels` does it in steps for Spark and `cells` joins new pages with stored ones there, `repository` and
 //! `client` keep pages, here or behind HTTP; `command` is the program.
 //!
 //! # What it promises
@@ -21,6 +21,8 @@
 //!
 //! Algorithms. It calls the crates that have them.
 
+mod cell_rows;
+mod cells;
 mod client;
 mod command;
 mod comparison;
@@ -42,6 +44,8 @@ use pyo3::prelude::*;
 /// The module.
 #[pymodule]
 mod _hapax {
+    #[pymodule_export]
+    use super::cells::{CellsCore, learn_cells};
     #[pymodule_export]
     use super::client::ClientCore;
     #[pymodule_export]

@@ -29,7 +29,11 @@ pub(crate) fn python(workspace: &Workspace) -> Result<Tally> {
 /// The part: the job on a Spark of two executors, against the program.
 pub(crate) fn spark(workspace: &Workspace) -> Result<Tally> {
     let environment = Environment::with_wheel(workspace, "xtask-spark", SPARK_REQUIREMENTS)?;
-    environment.test(&["python/tests/test_spark.py", "python/tests/test_spark_later.py"])
+    environment.test(&[
+        "python/tests/test_spark.py",
+        "python/tests/test_spark_later.py",
+        "python/tests/test_spark_cells.py",
+    ])
 }
 
 const TEST_REQUIREMENTS: &str = "python/requirements-test.txt";

@@ -9,13 +9,28 @@ snapshot; ``increment`` makes the next one from it and new documents; ``stream``
 that arrives. Executors need the package: ``docs/spark.md`` says how it gets there.
 
 Reading order: ``steps`` are the functions that run on executors, ``job`` puts them together, ``components`` finds
-who is connected, ``outputs`` writes, ``snapshot`` keeps it all complete or known not to be.
+who is connected, ``outputs`` writes, ``snapshot`` keeps it all complete or known not to be. ``cells`` stands beside
+them: ``join_by_length`` finds the stored pages that new ones are like.
 """
 
 from __future__ import annotations
 
 from .batch import Finished, dedup
+from .cells import LengthMapping, Recall, join_by_length, learn_mapping, place_by_length, recall_by_length
 from .later import increment
 from .streaming import each_batch, latest, stream
 
-__all__ = ["Finished", "dedup", "each_batch", "increment", "latest", "stream"]
+__all__ = [
+    "Finished",
+    "LengthMapping",
+    "Recall",
+    "dedup",
+    "each_batch",
+    "increment",
+    "join_by_length",
+    "latest",
+    "learn_mapping",
+    "place_by_length",
+    "recall_by_length",
+    "stream",
+]

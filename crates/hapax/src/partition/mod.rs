@@ -47,6 +47,7 @@
 pub mod bounds;
 pub mod compare;
 pub mod dictionary;
+pub mod exact;
 pub mod features;
 pub mod grid;
 pub mod judge;
@@ -60,6 +61,7 @@ pub mod study;
 pub use bounds::{Bounds, Deviations};
 pub use compare::Shelf;
 pub use dictionary::{Dictionary, LengthVector};
+pub use exact::ExactBounds;
 pub use features::{FeatureMaker, PageFeatures};
 pub use grid::{Grid, GridSettings};
 pub use judge::{Judgement, coefficient_of_variation, judge};
