@@ -178,7 +178,7 @@ impl Arrived {
 
     /// Distinct, ascending.
     pub(crate) fn features(&self, row: usize) -> PyResult<Vec<u64>> {
-        let bytes = match self.features.get(row) {
+        let bytes: &[u8] = match self.features.get(row) {
             Some(Content::Bytes(bytes)) => bytes,
             Some(Content::Text(_)) | None => &[],
         };

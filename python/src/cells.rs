@@ -88,9 +88,8 @@ impl Reader {
     /// Pages of a sample that have words.
     fn sample(&mut self, batches: &[Batch]) -> PyResult<Vec<PageFeatures>> {
         let mut pages = Vec::new();
-        for Rows { documents, count, .. } in
-            batches.iter().map(|batch| Rows::of(&batch.0)).collect::<PyResult<Vec<_>>>()?
-        {
+        for batch in batches {
+            let Rows { documents, count, .. } = Rows::of(&batch.0)?;
             let read = (0..count).filter_map(|row| documents.get(row)).map(|it| self.features(it));
             pages.extend(read.filter(|page| !page.words.is_empty()));
         }
@@ -366,8 +365,9 @@ pub(crate) fn learn_cells(
     by: &FingerprinterCore,
     sample: Vec<Batch>,
     kind: &str,
-    (dimensions, machines, tau, rho, by_language): LearnNumbers,
+    numbers: LearnNumbers,
 ) -> PyResult<String> {
+    let (dimensions, machines, tau, rho, by_language) = numbers;
     let settings = MappingSettings { dimensions, machines, tau, rho, by_language };
     settings.check().map_err(|error| refused(&error))?;
     py.detach(|| {
