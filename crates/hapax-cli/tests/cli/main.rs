@@ -7,6 +7,7 @@
 //! - [`eval`]: answers judged against what is known.
 //! - [`train`]: frequency tables, and fingerprints made with them.
 //! - [`recipe`]: listing, showing and using recipes.
+//! - [`manual`]: help, reference, manual pages, completions.
 //! - [`match_`]: a batch against a file of fingerprints.
 //! - [`serve`]: the service, and fetching.
 //! - [`near`]: an index of fingerprints, built, searched and described.
@@ -26,6 +27,7 @@ mod dedup;
 mod eval;
 mod fingerprint;
 mod folder;
+mod manual;
 mod match_;
 mod near;
 mod plan;
