@@ -8,7 +8,8 @@
 //!
 //! [`parts`] is the list of what the gate does; a new part is one entry there. [`needs`]
 //! provides what a part wants from outside Rust. [`tidy`] holds the rules, [`console`] the
-//! examples, [`service`] what is tested in a browser and over HTTP, [`wheel`] the Python package.
+//! examples, [`service`] what is tested in a browser and over HTTP, [`wheel`] the Python package,
+//! [`package`] what is published.
 //! [`workspace`] knows where the repository is and how to start a command in it.
 //!
 //! Exit codes: 0 done, 1 something failed, 2 bad arguments.
@@ -18,6 +19,7 @@
 mod console;
 mod markdown;
 mod needs;
+mod package;
 mod parts;
 mod service;
 mod tidy;

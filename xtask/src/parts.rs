@@ -18,6 +18,7 @@ use anyhow::{Result, bail};
 
 use crate::console;
 use crate::needs::{Need, Provider};
+use crate::package;
 use crate::service;
 use crate::tidy;
 use crate::wheel;
@@ -46,6 +47,12 @@ const PARTS: &[Part] = &[
     Part { name: "clippy", about: "no lint of the workspace fires", needs: &[], run: clippy },
     Part { name: "unit", about: "all Rust tests pass, doc tests too", needs: &[], run: unit },
     Part { name: "doc", about: "the documentation builds without a warning", needs: &[], run: doc },
+    Part {
+        name: "package",
+        about: "every crate can be packaged, with its licences",
+        needs: &[],
+        run: package::package,
+    },
     Part {
         name: "vectors",
         about: "a second implementation, in Python, agrees with the golden vectors",
