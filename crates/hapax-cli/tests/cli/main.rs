@@ -17,6 +17,7 @@
 //! - [`remote`]: the same commands on a folder and on a service.
 //! - [`repository`]: pages, groups, events and tables of a repository.
 //! - [`search`]: a search index, made, asked and changed.
+//! - [`upgrade`]: files of former versions.
 //! - [`folder`]: a temporary folder and the program run in it.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
@@ -40,3 +41,4 @@ mod search;
 mod serve;
 mod stages;
 mod train;
+mod upgrade;
