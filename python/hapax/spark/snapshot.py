@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from typing import Any, Callable, Optional
 
 from ..errors import JobError, OutputExistsError, RecipeMismatchError
@@ -94,6 +95,8 @@ class Snapshot:
         if not name or any(sign in name for sign in "/\\") or name.startswith((".", "_")):
             raise JobError(f"{name!r} is no name for a snapshot; letters, digits and dashes will do")
         self._spark, self.store, self.name = spark, Store(spark), name
+        #: How long each stage of this run took.
+        self.seconds: dict[str, float] = {}
         self.path = f"{self.store.absolute(out).rstrip('/')}/snapshots/{name}"
 
     def at(self, name: str) -> str:
@@ -138,16 +141,17 @@ class Snapshot:
 
     def stage(self, name: str, make: Callable[[], Any]) -> Any:
         """A table that is made once: what a killed run has committed is taken over."""
-        path = self.at(f"state/{name}")
-        if not self.store.exists(f"{path}/_SUCCESS"):
-            make().write.mode("overwrite").parquet(path)
-        return self._spark.read.parquet(path)
+        return self._made(self.at(f"state/{name}"), name, make)
 
-    def output(self, name: str, rows: Any) -> Any:
+    def output(self, name: str, make: Callable[[], Any]) -> Any:
         """A table that users read."""
-        path = self.at(name)
+        return self._made(self.at(name), name, make)
+
+    def _made(self, path: str, name: str, make: Callable[[], Any]) -> Any:
         if not self.store.exists(f"{path}/_SUCCESS"):
-            rows.write.mode("overwrite").parquet(path)
+            began = time.monotonic()
+            make().write.mode("overwrite").parquet(path)
+            self.seconds[name] = round(time.monotonic() - began, 2)
         return self._spark.read.parquet(path)
 
     def table(self, name: str) -> Any:

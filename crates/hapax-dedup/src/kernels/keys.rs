@@ -16,7 +16,8 @@
 //! |---|---|
 //! | `task` | which of the tasks, from 0 |
 //! | `packed`, `records` | the sections, and how many records they hold |
-//! | `a`, `b`, `distance` | a candidate pair, `a < b`; with distance -1: buckets keyed again, records |
+//! | `a`, `b`, `distance` | a candidate pair, `a < b` |
+//! | | with distance -1: buckets keyed again, records; with distance -2: pairs of fingerprints, whoever has them |
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -121,7 +122,10 @@ impl Kernels {
             candidates.records += records.len() as i64;
             let found = pieces.pairs(stage, &records, &OneThread);
             candidates.rekeyed += found.rekeyed as i64;
+            let later = later_twins(records);
             for pair in found.pairs {
+                let is_first = |id| later.binary_search(&id).is_err();
+                candidates.proposed += i64::from(is_first(pair.a) && is_first(pair.b));
                 candidates.push(pair.a, pair.b, i64::from(pair.distance));
             }
         }
@@ -166,9 +170,19 @@ impl Kernels {
                 let positions: Vec<u64> = same.iter().map(|it| it.0).collect();
                 bands::among(&positions, |a, b| candidates.push(a, b, 0));
             }
+            candidates.proposed = candidates.a.len() as i64;
         }
         candidates.finish()
     }
+}
+
+/// All that have a fingerprint which another has before them, ascending.
+fn later_twins(mut records: Vec<Record<u64>>) -> Vec<u64> {
+    records.sort_unstable();
+    let same = records.chunk_by(|one, other| { one.fingerprint } == { other.fingerprint });
+    let mut later: Vec<u64> = same.flat_map(|twins| &twins[1..]).map(|it| it.id).collect();
+    later.sort_unstable();
+    later
 }
 
 impl Section {
@@ -312,6 +326,7 @@ struct Candidates {
     distance: Vec<i64>,
     rekeyed: i64,
     records: i64,
+    proposed: i64,
 }
 
 impl Candidates {
@@ -322,9 +337,9 @@ impl Candidates {
     }
 
     fn finish(mut self) -> Result<RecordBatch, Error> {
-        self.a.push(self.rekeyed);
-        self.b.push(self.records);
-        self.distance.push(-1);
+        self.a.extend([self.rekeyed, self.proposed]);
+        self.b.extend([self.records, 0]);
+        self.distance.extend([-1, -2]);
         let Self { a, b, distance, .. } = self;
         let columns =
             vec![("a", numbers(a)), ("b", numbers(b)), ("distance", numbers(distance))];
