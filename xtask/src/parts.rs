@@ -89,6 +89,12 @@ const PARTS: &[Part] = &[
         needs: &[],
         run: wheel::python,
     },
+    Part {
+        name: "spark",
+        about: "the job on Spark gives the rows of the program, on two executors",
+        needs: &["debian:openjdk-17-jre-headless=java"],
+        run: wheel::spark,
+    },
 ];
 
 /// The package of the `hapax` program.
