@@ -9,7 +9,8 @@
 //! [`parts`] is the list of what the gate does; a new part is one entry there. [`needs`]
 //! provides what a part wants from outside Rust. [`tidy`] holds the rules, [`console`] the
 //! examples, [`service`] what is tested in a browser and over HTTP, [`wheel`] the Python package,
-//! [`package`] what is published.
+//! [`package`] what is published,
+//! [`licences`] what other people's libraries ask for.
 //! [`workspace`] knows where the repository is and how to start a command in it.
 //!
 //! Exit codes: 0 done, 1 something failed, 2 bad arguments.
@@ -17,6 +18,7 @@
 #![expect(clippy::print_stderr, reason = "a failure is reported where errors belong")]
 
 mod console;
+mod licences;
 mod markdown;
 mod needs;
 mod package;
@@ -52,8 +54,14 @@ enum Task {
         #[arg(long)]
         list: bool,
     },
-    /// Check the house rules: headers, sizes, paths in Markdown, stated defaults
+    /// Check the house rules: headers, sizes, paths in Markdown, stated defaults, licences
     Tidy,
+    /// Check the licences of all dependencies, and the file that lists them
+    Licences {
+        /// Write the list anew
+        #[arg(long)]
+        update: bool,
+    },
     /// Run the console examples of the documentation
     Readme {
         /// Rewrite the shown output where it differs from the real one
@@ -84,6 +92,11 @@ fn run(task: &Task) -> anyhow::Result<bool> {
         }
         Task::Test { list: false, parts } => parts::test(&workspace, parts),
         Task::Tidy => tidy::check(&workspace),
+        Task::Licences { update } => {
+            let wrong = licences::check(&workspace, *update)?;
+            wrong.iter().for_each(|what| println!("{}: {what}", licences::FILE));
+            Ok(wrong.is_empty())
+        }
         Task::Readme { update } => {
             let mode = if *update { console::Mode::Update } else { console::Mode::Check };
             Ok(console::run(&workspace, mode)?.failed == 0)

@@ -4,6 +4,7 @@
 //! - [`bad_input`]: everything that can be wrong with what is read or typed.
 //! - [`compare`]: two pages, on the terminal, as JSON and as a web page.
 //! - [`dedup`]: corpora cleaned, and the stages one by one.
+//! - [`deploy`]: service file and container fit the program.
 //! - [`eval`]: answers judged against what is known.
 //! - [`train`]: frequency tables, and fingerprints made with them.
 //! - [`recipe`]: listing, showing and using recipes.
@@ -18,6 +19,7 @@
 //! - [`repository`]: pages, groups, events and tables of a repository.
 //! - [`search`]: a search index, made, asked and changed.
 //! - [`upgrade`]: files of former versions.
+//! - [`trust`]: what hostile names, pages and neighbours cannot do.
 //! - [`folder`]: a temporary folder and the program run in it.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
@@ -25,6 +27,7 @@
 mod bad_input;
 mod compare;
 mod dedup;
+mod deploy;
 mod eval;
 mod fingerprint;
 mod folder;
@@ -42,3 +45,4 @@ mod serve;
 mod stages;
 mod train;
 mod upgrade;
+mod trust;

@@ -252,3 +252,15 @@ fn reading_ahead_gives_the_same_and_can_be_left() {
     };
     assert!(matches!(failed, Err(HpxError::Damaged { .. })), "{failed:?}");
 }
+
+#[cfg(unix)]
+#[test]
+fn a_link_under_the_hidden_name_is_not_followed() {
+    let folder = tempdir().unwrap();
+    let (path, precious) = (folder.path().join("x.hpx"), folder.path().join("precious"));
+    fs::write(&precious, "mine").unwrap();
+    std::os::unix::fs::symlink(&precious, folder.path().join(".x.hpx.partial")).unwrap();
+    append(&path, &[(7, None)]).unwrap();
+    assert_eq!(fs::read_to_string(&precious).unwrap(), "mine");
+    assert_eq!(all_of(&path).unwrap().len(), 1);
+}

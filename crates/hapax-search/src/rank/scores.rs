@@ -5,6 +5,7 @@
 //!
 //! Does not know where scores come from: clicks do as well as links.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufRead, Write};
@@ -190,9 +191,17 @@ pub fn ranking<'a>(web: &'a Web, scores: &[f64]) -> Vec<(&'a str, f64)> {
 /// Nothing can be written there.
 pub fn write_tsv(rows: &[(&str, f64)], mut out: impl Write) -> io::Result<()> {
     for (name, score) in rows {
-        writeln!(out, "{name}\t{score:e}")?;
+        writeln!(out, "{}\t{score:e}", in_a_line(name))?;
     }
     out.flush()
+}
+
+/// A name that cannot begin another line or column: what it would score there is not its own.
+fn in_a_line(name: &str) -> Cow<'_, str> {
+    match name.contains(['\t', '\n', '\r']) {
+        false => Cow::Borrowed(name),
+        true => name.replace('\t', "%09").replace('\n', "%0A").replace('\r', "%0D").into(),
+    }
 }
 
 /// A Parquet table with the columns `url` and `score`.
@@ -252,6 +261,14 @@ mod tests {
         let table = Scores::read(file.path()).unwrap();
         assert_eq!(table, Scores::from_tsv(&text[..]).unwrap());
         assert_eq!(table.get("http://a.test", ""), Some(0.1 + 0.2));
+    }
+
+    #[test]
+    fn a_name_cannot_write_the_score_of_another() {
+        let mut text = Vec::new();
+        write_tsv(&[("http://spam.test/\t9\nhttp://x.test/", 0.5)], &mut text).unwrap();
+        let scores = Scores::from_tsv(&text[..]).unwrap();
+        assert_eq!((scores.len(), scores.get("http://spam.test/", "")), (1, None));
     }
 
     #[test]
