@@ -4,7 +4,7 @@ use std::num::NonZero;
 
 use anyhow::{Context, Result};
 use hapax::fingerprint::{Fingerprinter, Recipe};
-use hapax::page::{Hints, Purifier};
+use hapax::page::{Hints, Purifier, PurifyOptions};
 use hapax::partition::{Dictionary, FeatureMaker, LengthVector, PageFeatures};
 use hapax_corpus::{ReadOptions, Source};
 use hapax_dedup::stages::featuring::Featuring;
@@ -47,13 +47,13 @@ pub(super) fn dictionaries(web: &Web) -> Result<Vec<Dictionary>> {
 
 /// The lengths of all pages of a web, for each dictionary.
 pub(super) fn lengths(web: &Web, dictionaries: &[Dictionary]) -> Result<Vec<Vec<LengthVector>>> {
-    let pages: Result<Vec<Vec<LengthVector>>> = (0..web.len())
+    let pages: Result<Vec<Vec<LengthVector>>> = (0..web.len() as usize)
         .into_par_iter()
         .with_min_len(1024)
         .map_init(
             || (Scratch::default(), Vec::new()),
             |(scratch, bag), page| {
-                web.bag(page, Weighting::Frequency, scratch, bag);
+                web.bag(page as u64, Weighting::Frequency, scratch, bag);
                 let of = |dictionary: &Dictionary| {
                     let mut lengths = vec![0u32; dictionary.dimensions()];
                     for &(word, count) in bag.iter() {
@@ -102,7 +102,7 @@ pub(super) struct Revisits<'w> {
 impl<'w> Revisits<'w> {
     pub(super) fn new(web: &'w Web) -> Result<Self> {
         let maker = FeatureMaker::new(&Recipe::built_in(RECIPE)?)?;
-        Ok(Self { web, purifier: Purifier::default(), maker })
+        Ok(Self { web, purifier: Purifier::new(PurifyOptions::default()), maker })
     }
 
     /// `None` when it is gone or leads elsewhere.
