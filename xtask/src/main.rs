@@ -2,7 +2,7 @@
 //!
 //! `test` is the gate: every part in order, or the named ones alone. `tidy` checks the house
 //! rules that no compiler knows. `readme` runs the examples in the documentation and can
-//! rewrite the output they show.
+//! rewrite the output they show. `papers` repeats the papers' measurements.
 //!
 //! # Reading order
 //!
@@ -10,7 +10,7 @@
 //! provides what a part wants from outside Rust. [`tidy`] holds the rules, [`console`] the
 //! examples, [`service`] what is tested in a browser and over HTTP, [`wheel`] the Python package,
 //! [`package`] what is published,
-//! [`licences`] what other people's libraries ask for.
+//! [`licences`] what other people's libraries ask for. [`papers`] starts the experiments.
 //! [`workspace`] knows where the repository is and how to start a command in it.
 //!
 //! Exit codes: 0 done, 1 something failed, 2 bad arguments.
@@ -22,12 +22,14 @@ mod licences;
 mod markdown;
 mod needs;
 mod package;
+mod papers;
 mod parts;
 mod service;
 mod tidy;
 mod wheel;
 mod workspace;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::builder::PossibleValuesParser;
@@ -61,6 +63,21 @@ enum Task {
         /// Write the list anew
         #[arg(long)]
         update: bool,
+    },
+    /// Measure the papers' tables and figures again and write docs/papers.md and .html
+    Papers {
+        /// Papers (zhu) or single records (zhu-figure-4); all when none is named
+        #[arg(value_name = "NAME")]
+        only: Vec<String>,
+        /// Take an hour instead of minutes
+        #[arg(long)]
+        full: bool,
+        /// Folder of real pages: SET.jsonl or SET/docs.jsonl.zst
+        #[arg(long, value_name = "DIR")]
+        pages: Option<PathBuf>,
+        /// Run nothing; only write the documents from the records that are there
+        #[arg(long)]
+        gather: bool,
     },
     /// Run the console examples of the documentation
     Readme {
@@ -96,6 +113,9 @@ fn run(task: &Task) -> anyhow::Result<bool> {
             let wrong = licences::check(&workspace, *update)?;
             wrong.iter().for_each(|what| println!("{}: {what}", licences::FILE));
             Ok(wrong.is_empty())
+        Task::Papers { only, full, pages, gather } => {
+            let run = (!gather).then_some(papers::Run { only, full: *full, pages });
+            papers::papers(&workspace, run.as_ref()).map(|()| true)
         }
         Task::Readme { update } => {
             let mode = if *update { console::Mode::Update } else { console::Mode::Check };

@@ -82,6 +82,11 @@ impl Progress {
         self.bar.set_message(name);
     }
 
+    /// Moves on by so many parts of a hundred, without counting pages.
+    pub(crate) fn percent(&self, more: u64) {
+        self.bar.inc(more);
+    }
+
     /// Takes the bar away and says nothing.
     pub(crate) fn clear(&self) {
         self.bar.finish_and_clear();

@@ -12,6 +12,7 @@
 //! - [`match_`]: a batch against a file of fingerprints.
 //! - [`serve`]: the service, and fetching.
 //! - [`near`]: an index of fingerprints, built, searched and described.
+//! - [`partition`]: pages mapped to machines.
 //! - [`plan`]: what an index would take.
 //! - [`query_dedup`]: duplicates out of the results of logged queries.
 //! - [`rank`]: the authority of pages.
@@ -34,6 +35,7 @@ mod folder;
 mod manual;
 mod match_;
 mod near;
+mod partition;
 mod plan;
 mod query_dedup;
 mod rank;
@@ -44,5 +46,5 @@ mod search;
 mod serve;
 mod stages;
 mod train;
-mod upgrade;
 mod trust;
+mod upgrade;

@@ -12,12 +12,12 @@ mod scores;
 pub use errors::Texts;
 
 use hapax::fingerprint::{ContentHash, Fingerprinter};
-use hapax_dedup::html::{BASE_STYLE, escape};
+use hapax_dedup::html::{BASE_STYLE, CHART_STYLE, escape};
 
 use crate::figure6::Figure;
 use crate::report::Report;
 
-/// Colours of curves come from the base style; this is the layout.
+/// The layout; colours and charts have their own.
 const STYLE: &str = include_str!("page.css");
 /// Opens folded passages.
 const SCRIPT: &str = "document.documentElement.classList.add('scripted');\
@@ -34,7 +34,7 @@ pub fn page(report: &Report, figure: Option<&Figure>, texts: &Texts, by: &Finger
          style-src 'unsafe-inline'; script-src 'nonce-{nonce}'\">\n\
          <meta name=\"referrer\" content=\"no-referrer\">\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
-         <title>How right are the answers?</title>\n<style>{BASE_STYLE}{STYLE}</style></head>\n<body><main>\n\
+         <title>How right are the answers?</title>\n<style>{BASE_STYLE}{CHART_STYLE}{STYLE}</style></head>\n<body><main>\n\
          {body}</main><script nonce=\"{nonce}\">{SCRIPT}</script></body></html>\n"
     )
 }
