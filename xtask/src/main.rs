@@ -113,6 +113,7 @@ fn run(task: &Task) -> anyhow::Result<bool> {
             let wrong = licences::check(&workspace, *update)?;
             wrong.iter().for_each(|what| println!("{}: {what}", licences::FILE));
             Ok(wrong.is_empty())
+        }
         Task::Papers { only, full, pages, gather } => {
             let run = (!gather).then_some(papers::Run { only, full: *full, pages });
             papers::papers(&workspace, run.as_ref()).map(|()| true)
