@@ -1,0 +1,31 @@
+//! The fuzz targets under libFuzzer: one program, the target named by `HAPAX_FUZZ_TARGET`.
+//!
+//! `cargo xtask fuzz` builds it with the counters libFuzzer reads, gives it seeds and a dictionary,
+//! and says how far it came. A panic ends it, with the input kept; only those of the store below
+//! do not, because `hapax_store` catches them and makes them errors.
+#![no_main]
+
+use hapax_fuzz::Target;
+use std::sync::LazyLock;
+
+static TARGET: LazyLock<&'static Target> = LazyLock::new(|| {
+    let name = std::env::var("HAPAX_FUZZ_TARGET").expect("HAPAX_FUZZ_TARGET names a target");
+    hapax_fuzz::target(&name).expect("there is no such target")
+});
+
+fn end_on_panics_of_our_own() {
+    let tell = std::panic::take_hook();
+    drop(tell);
+    std::panic::set_hook(Box::new(|panic| {
+        let place = panic.location().map(std::panic::Location::file).unwrap_or_default();
+        if !place.contains("/redb-") {
+            eprintln!("{panic}\n{}", std::backtrace::Backtrace::force_capture());
+            std::process::abort();
+        }
+    }));
+}
+
+libfuzzer_sys::fuzz_target!(
+    init: end_on_panics_of_our_own(),
+    |data: &[u8]| (TARGET.run)(data)
+);
