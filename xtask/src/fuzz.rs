@@ -2,9 +2,10 @@
 //!
 //! The targets are plain functions in `fuzz/targets`. The gate's part runs them on seeds, former
 //! findings and a fixed number of mutations with the build that the gate has anyway. The long run
-//! compiles everything again with coverage counters, which the stable toolchain can do
-//! (`-C passes=sancov-module`), links libFuzzer, and gives each target its minutes. What it learns
-//! is kept below `target/fuzz` and is where the next run goes on.
+//! compiles this repository's crates again with coverage counters, which the stable toolchain can
+//! do (`-C passes=sancov-module`), links libFuzzer, and gives each target its minutes. The libraries
+//! of others are those of the gate's build, without counters: what they read is guided by the
+//! dictionaries alone. What a run learns is kept below `target/fuzz`; the next one goes on from there.
 //!
 //! The soak and the attacks on the running service are programs of their own, in `fuzz/soak` and
 //! `fuzz/hostile`; here they are built and started.
@@ -17,14 +18,16 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::parts::Tally;
 use crate::workspace::{Workspace, run, run_watched};
 
-/// Counters for every edge and every comparison, inline. The first flag is that of
-/// `.cargo/config.toml`, which these replace.
-const FLAGS: &str = "-C target-cpu=x86-64-v2 -C passes=sancov-module \
+/// Cargo calls it in place of the compiler, for the crates of this repository only: it adds counters
+/// for every edge and every comparison, and has every assertion and every overflow noticed.
+const COMPILER: &str = r#"#!/bin/sh
+for word in "$@"; do
+    case "$word" in build_script_*) exec "$@" ;; esac
+done
+exec "$@" -C debug-assertions=on -C overflow-checks=on -C passes=sancov-module \
     -C llvm-args=-sanitizer-coverage-level=4 -C llvm-args=-sanitizer-coverage-inline-8bit-counters \
-    -C llvm-args=-sanitizer-coverage-pc-table -C llvm-args=-sanitizer-coverage-trace-compares";
-
-/// The only system on which this was tried.
-const SYSTEM: &str = "x86_64-unknown-linux-gnu";
+    -C llvm-args=-sanitizer-coverage-pc-table -C llvm-args=-sanitizer-coverage-trace-compares
+"#;
 
 /// Whoever needs more than this, or longer for one input, has failed.
 const MOST_MEGABYTES: u32 = 1500;
@@ -69,14 +72,14 @@ pub(crate) fn long(workspace: &Workspace, asked: &[String], minutes: f64) -> Res
     let place = workspace.root().join("target/fuzz");
     let seeds = place.join("seeds");
     run(workspace.command(&program).arg("seeds").arg(&seeds))?;
-    let output = workspace.root().join("target/libfuzzer");
-    let mut build = workspace.cargo(["build", "--release", "--target", SYSTEM, "--manifest-path"]);
-    build.arg("fuzz/libfuzzer/Cargo.toml").arg("--target-dir").arg(&output);
-    run(build.env("RUSTFLAGS", FLAGS))?;
-    let fuzzer = output.join(SYSTEM).join("release/hapax-libfuzzer");
+    let compiler = place.join("rustc.sh");
+    fs::write(&compiler, COMPILER).context("cannot write the compiler's wrapper")?;
+    run(workspace.command("chmod").arg("+x").arg(&compiler))?;
+    let build = ["build", "--release", "--workspace", "--bin", "hapax-libfuzzer", "--features"];
+    let mut build = workspace.cargo(build);
+    run(build.arg("hapax-fuzz/libfuzzer").env("RUSTC_WORKSPACE_WRAPPER", &compiler))?;
+    let fuzzer = workspace.binaries().join("hapax-libfuzzer");
 
-    let listing =
-        workspace.command(&program).arg("list").output().context("cannot list targets")?;
     let listing = String::from_utf8_lossy(&listing.stdout).into_owned();
     let names: Vec<&str> = listing.lines().filter_map(|line| line.split(' ').next()).collect();
     for name in asked {

@@ -1,6 +1,6 @@
 //! The service in a process of its own, whose memory can be read, and a client that sees every byte.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use hapax::fingerprint::{Fingerprinter, Recipe};
 use hapax_server::{Layers, Service};
 use hapax_store::{Repository, Settings};
@@ -112,14 +112,20 @@ pub(crate) fn answer(stream: &mut TcpStream) -> Result<(u16, Vec<u8>)> {
 
 /// An honest client on a connection of its own: asks again and again, and remembers its worst wait.
 pub(crate) fn honest(server: &Server, stop: &std::sync::atomic::AtomicBool) -> Result<Duration> {
-    let ask = b"POST /v1/check HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n\
-        Content-Length: 50\r\n\r\n{\"url\":\"http://honest/\",\"text\":\"a few plain words\"}";
+    let body = "{\"url\":\"http://honest/\",\"text\":\"a few plain words\"}";
+    let ask = format!(
+        "POST /v1/check HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n\
+         Content-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
     let mut stream = BufReader::new(server.connect()?);
     let mut worst = Duration::ZERO;
     while !stop.load(std::sync::atomic::Ordering::Relaxed) {
         let start = Instant::now();
-        stream.get_mut().write_all(ask)?;
+        stream.get_mut().write_all(ask.as_bytes())?;
         let (mut line, mut length) = (String::new(), 0);
+        stream.read_line(&mut line)?;
+        ensure!(line.contains(" 200 "), "the honest client was answered {line:?}");
         while line != "\r\n" {
             line.clear();
             if stream.read_line(&mut line)? == 0 {

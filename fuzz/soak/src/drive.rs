@@ -65,7 +65,12 @@ fn end_by_kill(child: &mut Child) -> Result<()> {
 }
 
 /// A life of the library.
-pub(crate) fn library(folder: &Path, operations: &[Operation], end: End) -> Result<Lived> {
+pub(crate) fn library(
+    folder: &Path,
+    operations: &[Operation],
+    end: End,
+    random: &mut Random,
+) -> Result<Lived> {
     let mut command = command(&["library"], folder, end)?;
     match end {
         End::Ill(illness, at) => {
@@ -96,6 +101,7 @@ pub(crate) fn library(folder: &Path, operations: &[Operation], end: End) -> Resu
                 bail!("the library's process ended by itself");
             }
         }
+        std::thread::sleep(Duration::from_micros(random.below(4000)));
         end_by_kill(&mut child)?;
     }
     drop(input);

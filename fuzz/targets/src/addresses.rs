@@ -35,7 +35,7 @@ pub const ADDRESS: Target = Target {
         "$",
         "\n",
     ],
-    rounds: 20_000,
+    rounds: 40_000,
 };
 
 const RULES: [&str; 3] = [

@@ -23,7 +23,7 @@ pub const HPX: Target = Target {
     run: hpx,
     seeds: || damage::seeds(4),
     pieces: &["hapaxHPX", "hpxINDEX", "hpxIDEND"],
-    rounds: 6000,
+    rounds: 24_000,
 };
 
 /// Index segments and removals.
@@ -33,7 +33,7 @@ pub const SEGMENT_FILE: Target = Target {
     run: segment_file,
     seeds: || damage::seeds(8),
     pieces: &["hapaxSEG", "hapaxREM"],
-    rounds: 12_000,
+    rounds: 120_000,
 };
 
 /// Document frequencies.
@@ -43,7 +43,7 @@ pub const TABLES: Target = Target {
     run: tables,
     seeds: || damage::seeds(3),
     pieces: &[],
-    rounds: 6000,
+    rounds: 24_000,
 };
 
 type Documents = Vec<(u64, Option<Vec<u8>>)>;
@@ -74,7 +74,8 @@ static STATES: LazyLock<[(Vec<u8>, Documents); 2]> = LazyLock::new(|| {
     let mut states = Vec::new();
     for round in 0..2u64 {
         let mut appender = Appender::open(&path, "web-1:00").unwrap();
-        for i in 0..30 + round * 5 {
+        // More than one block of names in the second.
+        for i in 0..30 + round * 240 {
             let name = format!("page {round} {i}");
             let name = (i % 4 > 0).then_some(name.as_bytes());
             appender.push(i.wrapping_mul(0x0123_4567_89ab_cdef) >> (i % 9), name).unwrap();

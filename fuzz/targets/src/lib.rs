@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | the tests of this package | every seed and every finding of former runs | `cargo xtask test unit` |
 //! | the program of this package | seeds, and so many mutations of them, the same ones every time | `cargo xtask test fuzz` |
-//! | `fuzz/libfuzzer` | what coverage leads to | `cargo xtask fuzz` |
+//! | libFuzzer | what coverage leads to | `cargo xtask fuzz` |
 //!
 //! # Reading order
 //!
@@ -95,6 +95,11 @@ pub(crate) fn scratch() -> tempfile::TempDir {
     let memory = std::path::Path::new("/dev/shm");
     let made = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
     made.unwrap()
+}
+
+/// Whether a panic is one of the store below, which [`hapax_store`] catches and makes an error.
+pub fn is_caught(panic: &std::panic::PanicHookInfo<'_>) -> bool {
+    panic.location().is_some_and(|place| place.file().contains("/redb-"))
 }
 
 /// The inputs of former runs that are kept in a folder, by name; none where there is no folder.

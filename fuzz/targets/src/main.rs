@@ -52,6 +52,12 @@ enum Task {
 }
 
 fn main() -> Result<()> {
+    let tell = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if !hapax_fuzz::is_caught(panic) {
+            tell(panic);
+        }
+    }));
     match Arguments::parse().task {
         Task::Smoke { target: only, findings, times, from } => {
             let mut run = 0;

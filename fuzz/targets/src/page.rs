@@ -16,7 +16,7 @@ pub const PURIFY: Target = Target {
     run: purify,
     seeds: purify_seeds,
     pieces: MARKUP,
-    rounds: 6000,
+    rounds: 24_000,
 };
 
 /// Bytes in any encoding.
@@ -26,7 +26,7 @@ pub const CHARSET: Target = Target {
     run: charset,
     seeds: charset_seeds,
     pieces: &["charset=", "<meta charset=", "<?xml encoding=", "\u{feff}", "\u{1b}$B", "~{", "é"],
-    rounds: 8000,
+    rounds: 40_000,
 };
 
 const MARKUP: &[&str] = &[

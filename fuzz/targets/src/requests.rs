@@ -26,7 +26,7 @@ pub const PAGE_JSON: Target = Target {
     run: page_json,
     seeds: page_seeds,
     pieces: FIELDS,
-    rounds: 10_000,
+    rounds: 150_000,
 };
 
 /// Bodies on all routes.
@@ -36,7 +36,7 @@ pub const HTTP: Target = Target {
     run: http,
     seeds: http_seeds,
     pieces: FIELDS,
-    rounds: 1500,
+    rounds: 15_000,
 };
 
 const FIELDS: &[&str] = &[

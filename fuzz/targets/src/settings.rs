@@ -38,7 +38,7 @@ pub const RECIPE: Target = Target {
         "'''",
         "\"\"\"",
     ],
-    rounds: 6000,
+    rounds: 90_000,
 };
 
 /// Policies.
@@ -66,7 +66,7 @@ pub const POLICY: Target = Target {
         "-inf",
         "1e400",
     ],
-    rounds: 10_000,
+    rounds: 150_000,
 };
 
 /// The service's configuration.
@@ -87,7 +87,7 @@ pub const CONFIG: Target = Target {
         "\n",
         ",",
     ],
-    rounds: 5000,
+    rounds: 40_000,
 };
 
 /// Rules that choose which copy stays.
@@ -97,7 +97,7 @@ pub const RULES: Target = Target {
     run: rules,
     seeds: rules_seeds,
     pieces: &["score", "prefer-host:", "avoid-tld:", "|", ", ", "https", "static", "earliest"],
-    rounds: 40_000,
+    rounds: 600_000,
 };
 
 /// A recipe's text.

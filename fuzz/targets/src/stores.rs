@@ -7,7 +7,9 @@
 use crate::damage::{self, damaged, put};
 use crate::{Target, choice, scratch};
 use hapax::fingerprint::{ContentHash, Fingerprint, Recipe, Sketch};
-use hapax_store::{Contents, Observation, Repository, Settings, Unreadable, check_folder, repair_folder};
+use hapax_store::{
+    Contents, Observation, Repository, Settings, Unreadable, check_folder, repair_folder,
+};
 use std::path::Path;
 use std::sync::LazyLock;
 use xxhash_rust::xxh3::xxh3_64;
@@ -19,7 +21,7 @@ pub const STORE: Target = Target {
     run: store,
     seeds: || damage::seeds(4),
     pieces: &["redb", "HPXLIVE1", "hapaxSEG"],
-    rounds: 150,
+    rounds: 750,
 };
 
 const PAGES: u32 = 14;
