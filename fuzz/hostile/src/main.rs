@@ -42,6 +42,7 @@ enum What {
 }
 
 /// An attack: what it is called, under which settings, with what memory at most, and what it does.
+#[derive(Clone)]
 struct Attack {
     name: &'static str,
     settings: &'static [(&'static str, &'static str)],
@@ -96,10 +97,4 @@ fn one(attack: &Attack) -> Result<()> {
     let most = attack.megabytes;
     ensure!(peak <= most, "{peak} MB are more than the {most} allowed");
     Ok(())
-}
-
-impl Clone for Attack {
-    fn clone(&self) -> Self {
-        Self { ..*self }
-    }
 }

@@ -97,9 +97,11 @@ pub(crate) fn scratch() -> tempfile::TempDir {
     made.unwrap()
 }
 
-/// Whether a panic is one of the store below, which [`hapax_store`] catches and makes an error.
+/// Whether a panic is one of the libraries below that our crates catch and make an error: the
+/// store's, and the Parquet reader's.
 pub fn is_caught(panic: &std::panic::PanicHookInfo<'_>) -> bool {
-    panic.location().is_some_and(|place| place.file().contains("/redb-"))
+    let libraries = ["/redb-", "/parquet-", "/arrow-"];
+    panic.location().is_some_and(|at| libraries.iter().any(|name| at.file().contains(name)))
 }
 
 /// The inputs of former runs that are kept in a folder, by name; none where there is no folder.

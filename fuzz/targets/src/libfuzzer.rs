@@ -1,8 +1,8 @@
 //! The fuzz targets under libFuzzer: one program, the target named by `HAPAX_FUZZ_TARGET`.
 //!
 //! `cargo xtask fuzz` builds it with the counters libFuzzer reads, gives it seeds and a dictionary,
-//! and says how far it came. A panic ends it, with the input kept; only those of the store below
-//! do not, because `hapax_store` catches them and makes them errors.
+//! and says how far it came. A panic ends it, with the input kept; only those of the libraries below
+//! that our crates catch and make errors do not.
 #![no_main]
 
 use hapax_fuzz::Target;
