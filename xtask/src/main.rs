@@ -8,7 +8,8 @@
 //!
 //! [`parts`] is the list of what the gate does; a new part is one entry there. [`needs`]
 //! provides what a part wants from outside Rust. [`tidy`] holds the rules, [`console`] the
-//! examples, [`service`] what is tested in a browser and over HTTP, [`wheel`] the Python package,
+//! examples, [`fuzz`] what is tried against hostile data and faults, [`service`] what is tested in a
+//! browser and over HTTP, [`wheel`] the Python package,
 //! [`package`] what is published,
 //! [`licences`] what other people's libraries ask for. [`papers`] starts the experiments.
 //! [`workspace`] knows where the repository is and how to start a command in it.
@@ -18,6 +19,7 @@
 #![expect(clippy::print_stderr, reason = "a failure is reported where errors belong")]
 
 mod console;
+mod fuzz;
 mod licences;
 mod markdown;
 mod needs;
@@ -79,6 +81,29 @@ enum Task {
         #[arg(long)]
         gather: bool,
     },
+    /// Run the fuzz targets under libFuzzer, for as long as asked
+    Fuzz {
+        /// Targets; all of them when none is named
+        #[arg(value_name = "TARGET")]
+        targets: Vec<String>,
+        /// Minutes for each target
+        #[arg(long, default_value_t = 2.0)]
+        minutes: f64,
+    },
+    /// Run a repository under faults against a model: kills, full and slow disks, clock jumps
+    Soak {
+        /// Decides everything but the moment of a kill
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+        /// Minutes
+        #[arg(long, default_value_t = 10.0)]
+        minutes: f64,
+    },
+    /// Attack a running service, and print the time and memory of each attack
+    Hostile {
+        /// Only attacks whose name has this in it
+        word: Option<String>,
+    },
     /// Run the console examples of the documentation
     Readme {
         /// Rewrite the shown output where it differs from the real one
@@ -108,6 +133,9 @@ fn run(task: &Task) -> anyhow::Result<bool> {
             Ok(true)
         }
         Task::Test { list: false, parts } => parts::test(&workspace, parts),
+        Task::Fuzz { targets, minutes } => fuzz::long(&workspace, targets, *minutes),
+        Task::Soak { seed, minutes } => fuzz::soak(&workspace, *seed, *minutes),
+        Task::Hostile { word } => fuzz::hostile(&workspace, word.as_deref()),
         Task::Tidy => tidy::check(&workspace),
         Task::Licences { update } => {
             let wrong = licences::check(&workspace, *update)?;

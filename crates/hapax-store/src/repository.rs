@@ -51,7 +51,7 @@ pub struct Repository {
     queue: Queue<Job, JobResult>,
     index: Arc<LiveIndex>,
     merger: Merger,
-    db: Database,
+    db: opening::OpenFile,
     folder: PathBuf,
     file: PathBuf,
     disk: Arc<dyn Disk>,

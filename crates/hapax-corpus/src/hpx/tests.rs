@@ -163,8 +163,29 @@ fn a_flipped_bit_anywhere_is_an_error_or_changes_nothing() {
             }
         }
     }
-    // The dead directory, the lists of places' checksums and the other slot are not read.
+    // The dead directory and the other slot are not read.
     assert!(refused * 10 > after.len() * 8, "{refused} of {}", after.len());
+}
+
+/// Every block of names is right by itself; only the list says which is whose.
+#[test]
+fn a_list_that_names_another_block_is_refused() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("x.hpx");
+    let documents: Vec<Document> =
+        (0..600u64).map(|i| (i << 40, Some(format!("{i:04}").into_bytes()))).collect();
+    append(&path, &documents).unwrap();
+    let sound = fs::read(&path).unwrap();
+    let names = Hpx::open(&path).unwrap().directory.names[0];
+    let list = names.places_at as usize;
+    assert_eq!(names.count, 600);
+    for (to, from) in [(0, 8), (8, 0)] {
+        let mut bytes = sound.clone();
+        bytes.copy_within(list + from..list + from + 8, list + to);
+        fs::write(&path, &bytes).unwrap();
+        let refused = all_of(&path).unwrap_err();
+        assert!(refused.to_string().contains("list of names"), "{refused}");
+    }
 }
 
 #[test]

@@ -23,7 +23,7 @@ use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 
 use super::address::page_key;
-use super::table::MAGIC;
+use super::table::{MAGIC, guarded};
 use super::web::Web;
 
 /// How the column of names may be called in a table.
@@ -112,6 +112,10 @@ impl Scores {
     }
 
     fn from_parquet(path: &Path) -> Result<Self, ScoresError> {
+        guarded(|| Self::from_rows(path), |why| ScoresError::Table { why })
+    }
+
+    fn from_rows(path: &Path) -> Result<Self, ScoresError> {
         let bad = |why: &dyn std::fmt::Display| ScoresError::Table { why: why.to_string() };
         let file = File::open(path).map_err(|e| bad(&e))?;
         let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| bad(&e))?;
@@ -130,6 +134,9 @@ impl Scores {
                 numbers(batch.column(score)).ok_or_else(|| bad(&"scores are no numbers"))?;
             let names = batch.column(name);
             for (row, value) in values.into_iter().enumerate() {
+                if names.is_null(row) {
+                    continue;
+                }
                 let name = match names.data_type() {
                     DataType::Utf8 => names.as_string::<i32>().value(row),
                     DataType::LargeUtf8 => names.as_string::<i64>().value(row),
