@@ -36,11 +36,11 @@ def check_rows(made: pathlib.Path, machine: pathlib.Path) -> None:
 
 
 def test_increments_give_the_rows_of_the_whole_job(spark: Any, tmp_path: pathlib.Path) -> None:
-    rows = synthetic(3000, 11)
+    rows = synthetic(1500, 11)
     # A late page that wins over a group, one that names an old page as canonical.
     better = {**rows[100], "url": "https://b.test/0", "score": 9.0}
     rows.append(better)
-    cuts = [0, 2000, 2600, len(rows)]
+    cuts = [0, 900, 1300, len(rows)]
     for number in range(3):
         write_lines(tmp_path / f"in/{number}.jsonl", rows[cuts[number] : cuts[number + 1]])
     out = tmp_path / "spark"

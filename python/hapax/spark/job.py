@@ -218,9 +218,10 @@ class Job:
 
     def pairs(self, candidates: Any, leaders: Any, name: str = "pairs") -> Any:
         """Candidates that are near, and whether they are alike."""
-        side = lambda name: leaders.selectExpr(  # noqa: E731
-            f"position as {name}", f"fingerprint as fingerprint_{name}", f"sketch as sketch_{name}"
-        )
+
+        def side(name: str) -> Any:
+            return leaders.selectExpr(f"position as {name}", f"fingerprint as fingerprint_{name}", f"sketch as sketch_{name}")
+
         proposed = candidates.where("distance >= 0").select("a", "b").distinct()
         both = proposed.join(side("a"), "a").join(side("b"), "b")
         run = steps.each(self.spec, "confirm")

@@ -95,7 +95,8 @@ impl Kernels {
         for row in by_position(positions) {
             let (scope, bits) = (scopes[row].cast_unsigned(), fingerprints[row].cast_unsigned());
             for stage in 0..pieces.stages() {
-                let section = Section { scope, stage: stage as u8, piece: pieces.piece(stage, bits) };
+                let section =
+                    Section { scope, stage: stage as u8, piece: pieces.piece(stage, bits) };
                 packing.push(section, section.place(), positions[row], &bits.to_le_bytes());
             }
         }
@@ -226,8 +227,7 @@ impl Packing {
     fn push(&mut self, section: Section, place: u64, position: i64, rest: &[u8]) {
         let task = place % self.tasks.len() as u64;
         let filling = self.tasks[task as usize].entry(section);
-        let filling =
-            filling.or_insert_with(|| Filling { count: 0, last: 0, bytes: Vec::new() });
+        let filling = filling.or_insert_with(|| Filling { count: 0, last: 0, bytes: Vec::new() });
         let position = position.cast_unsigned();
         let mut step = position.wrapping_sub(filling.last);
         while step >= 0x80 {
@@ -341,8 +341,7 @@ impl Candidates {
         self.b.extend([self.records, 0]);
         self.distance.extend([-1, -2]);
         let Self { a, b, distance, .. } = self;
-        let columns =
-            vec![("a", numbers(a)), ("b", numbers(b)), ("distance", numbers(distance))];
+        let columns = vec![("a", numbers(a)), ("b", numbers(b)), ("distance", numbers(distance))];
         batch("candidate", columns)
     }
 }
