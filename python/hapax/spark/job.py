@@ -43,11 +43,10 @@ class Inputs:
         if not self.items:
             raise NoDocumentsError("there is no document in " + ", ".join(sources))
 
-    def rows(self, spark: Any, partitions: int, first: int = 0) -> Any:
+    def rows(self, spark: Any, partitions: int) -> Any:
         """Work items, spread over tasks."""
-        items = [(first + part, part, file, fetch) for part, file, fetch in self.items]
-        made = spark.createDataFrame(items, "number long, part long, file string, fetch boolean")
-        return spread(made.selectExpr("part", "file", "fetch"), min(partitions * 4, len(items)), "part")
+        made = spark.createDataFrame(self.items, "part long, file string, fetch boolean")
+        return spread(made, min(partitions * 4, len(self.items)), "part")
 
 
 class Job:
