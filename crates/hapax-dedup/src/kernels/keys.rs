@@ -193,7 +193,7 @@ impl Section {
 }
 
 pub(super) fn sketch(rows: &Rows<'_>, column: &BinaryArray, row: usize) -> Result<Sketch, Error> {
-    let bytes = column.is_valid(row).then(|| column.value(row)).unwrap_or_default();
+    let bytes = if column.is_valid(row) { column.value(row) } else { &[] };
     let bytes: Result<&[u8; 128], _> = bytes.try_into();
     Ok(Sketch::from_bytes(bytes.map_err(|_| rows.wrong("a sketch has 128 bytes"))?))
 }
