@@ -182,9 +182,10 @@ class Snapshot:
 
     def finish(self, told: dict[str, Any]) -> dict[str, Any]:
         """Publishes it."""
-        told = {"digest": self._digest, **told}
-        self.store.write(self.at(COMPLETE), json.dumps(told, indent=2, sort_keys=True).encode())
-        return told
+        data = json.dumps({"digest": self._digest, **told}, indent=2).encode()
+        self.store.write(self.at(COMPLETE), data)
+        # As everybody else will read it.
+        return dict(json.loads(data))
 
 
 def check_comparable(stored: dict[str, Any], ours: dict[str, Any], path: str) -> None:
