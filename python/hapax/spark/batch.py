@@ -8,7 +8,7 @@ from typing import Any, Iterable, Optional, Union
 
 from . import outputs, steps
 from .job import EDGES_ON_DRIVER, Inputs, Job, facts_of, leaders_of, needs_names
-from .snapshot import Snapshot
+from .snapshot import Snapshot, plain_errors
 from .._hapax import __version__
 from ..errors import ArgumentError, JobError
 
@@ -97,11 +97,17 @@ def dedup(
     told = made.begin(asked)
     if told is not None:
         return Finished(spark, made, told)
-    check_executors(spark)
-    if staged is not None:
-        sources = [stage_rows(made, staged, options)]
-    job = Job(spark, spec, made, partitions_of(spark, partitions), edges_on_driver)
-    inputs = Inputs(spark, spec, sources)
+    with plain_errors():
+        check_executors(spark)
+        if staged is not None:
+            sources = [stage_rows(made, staged, options)]
+        job = Job(spark, spec, made, partitions_of(spark, partitions), edges_on_driver)
+        return whole(job, Inputs(spark, spec, sources), asked, options.get("format"))
+
+
+def whole(job: Job, inputs: Inputs, asked: dict[str, Any], format: Optional[str]) -> Finished:
+    """All stages, one after the other."""
+    made = job.snapshot
     read = job.pages(inputs, 0)
     pages, sums = read.pages, read.sums
     names = job.names(pages) if needs_names(sums) else None
@@ -115,10 +121,10 @@ def dedup(
     groups = made.stage("groups", lambda: outputs.verdict_rows(job, pages, verdicts))
     leading = None
     if sums["facts"]:
-        leading = made.stage("addresses", lambda: outputs.addresses(facts_of(spark, [read.stored]), names))
+        leading = made.stage("addresses", lambda: outputs.addresses(facts_of(job.spark, [read.stored]), names))
     outputs.write_tables(job, groups, leading, sums["documents"])
-    ending = outputs.kept_ending(options.get("format"), sums)
-    if keep_documents:
+    ending = outputs.kept_ending(format, sums)
+    if asked["keep_documents"]:
         outputs.write_kept(job, inputs, read, groups, ending)
     tables = {"pages": pages, "roles": roles, "verdicts": verdicts, "candidates": candidates}
     said = {"kept": f"kept/part-*.{ending}", "inputs": asked["inputs"], "against": []}
@@ -130,7 +136,7 @@ def dedup(
         "turns": job.effort["crowd_keys"] > 0,
         "parts": len(inputs.items),
     }
-    return finish(job, summary, {"sums": sums, "settings": settings, "spec": spec.text, "stored": stored})
+    return finish(job, summary, {"sums": sums, "settings": asked["settings"], "spec": job.spec.text, "stored": stored})
 
 
 def finish(job: Job, summary: dict[str, Any], more: dict[str, Any]) -> Finished:

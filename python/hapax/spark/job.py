@@ -43,11 +43,10 @@ class Inputs:
         if not self.items:
             raise NoDocumentsError("there is no document in " + ", ".join(sources))
 
-    def rows(self, spark: Any, partitions: int, first: int = 0) -> Any:
+    def rows(self, spark: Any, partitions: int) -> Any:
         """Work items, spread over tasks."""
-        items = [(first + part, part, file, fetch) for part, file, fetch in self.items]
-        made = spark.createDataFrame(items, "number long, part long, file string, fetch boolean")
-        return spread(made.selectExpr("part", "file", "fetch"), min(partitions * 4, len(items)), "part")
+        made = spark.createDataFrame(self.items, "part long, file string, fetch boolean")
+        return spread(made, min(partitions * 4, len(self.items)), "part")
 
 
 class Job:
@@ -218,9 +217,10 @@ class Job:
 
     def pairs(self, candidates: Any, leaders: Any, name: str = "pairs") -> Any:
         """Candidates that are near, and whether they are alike."""
-        side = lambda name: leaders.selectExpr(  # noqa: E731
-            f"position as {name}", f"fingerprint as fingerprint_{name}", f"sketch as sketch_{name}"
-        )
+
+        def side(name: str) -> Any:
+            return leaders.selectExpr(f"position as {name}", f"fingerprint as fingerprint_{name}", f"sketch as sketch_{name}")
+
         proposed = candidates.where("distance >= 0").select("a", "b").distinct()
         both = proposed.join(side("a"), "a").join(side("b"), "b")
         run = steps.each(self.spec, "confirm")

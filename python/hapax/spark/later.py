@@ -26,7 +26,7 @@ from .batch import (
     Finished, Source, check_executors, finish, make_spec, name_sources, partitions_of, session, stage_rows,
 )
 from .job import EDGES_ON_DRIVER, SLIM, Inputs, Job, facts_of, leaders_of, needs_names, numbered
-from .snapshot import Snapshot, check_comparable
+from .snapshot import Snapshot, check_comparable, plain_errors
 from .._hapax import __version__
 
 #: More new leaders than this are not sent to every task: all candidates are looked for again.
@@ -67,11 +67,12 @@ def increment(
     done = made.begin(asked)
     if done is not None:
         return Finished(spark, made, done)
-    check_executors(spark)
-    if staged is not None:
-        sources = [stage_rows(made, staged, options)]
-    job = Job(spark, spec, made, partitions_of(spark, partitions), edges_on_driver)
-    return Next(job, before, told).run(Inputs(spark, spec, sources), asked, keep_documents, options.get("format"))
+    with plain_errors():
+        check_executors(spark)
+        if staged is not None:
+            sources = [stage_rows(made, staged, options)]
+        job = Job(spark, spec, made, partitions_of(spark, partitions), edges_on_driver)
+        return Next(job, before, told).run(Inputs(spark, spec, sources), asked, keep_documents, options.get("format"))
 
 
 class Next:

@@ -10,17 +10,35 @@ Files are reached through Hadoop's file systems, which Spark has for every schem
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+import re
 import time
-from typing import Any, Callable, Optional
+from typing import Any, Callable, Iterator, Optional
 
-from ..errors import JobError, OutputExistsError, RecipeMismatchError
+from .. import errors
+from ..errors import HapaxError, JobError, OutputExistsError, RecipeMismatchError
 
 COMPLETE = "_COMPLETE.json"
 JOB = "_JOB.json"
 #: What two snapshots must share to be compared.
 COMPARABLE = ("recipe", "within", "min_similarity", "keep", "scope", "languages")
+
+
+@contextlib.contextmanager
+def plain_errors() -> Iterator[None]:
+    """What the engine says on an executor comes wrapped in Java's words; here it is what it was."""
+    try:
+        yield
+    except HapaxError:
+        raise
+    except Exception as error:
+        said = re.search(r"hapax\.errors\.(\w+): ([^\n]*)", str(error))
+        kind = getattr(errors, said.group(1), None) if said else None
+        if said is None or not isinstance(kind, type) or not issubclass(kind, HapaxError):
+            raise
+        raise kind(said.group(2)) from error
 
 
 class Store:
@@ -164,9 +182,10 @@ class Snapshot:
 
     def finish(self, told: dict[str, Any]) -> dict[str, Any]:
         """Publishes it."""
-        told = {"digest": self._digest, **told}
-        self.store.write(self.at(COMPLETE), json.dumps(told, indent=2, sort_keys=True).encode())
-        return told
+        data = json.dumps({"digest": self._digest, **told}, indent=2).encode()
+        self.store.write(self.at(COMPLETE), data)
+        # As everybody else will read it.
+        return dict(json.loads(data))
 
 
 def check_comparable(stored: dict[str, Any], ours: dict[str, Any], path: str) -> None:
