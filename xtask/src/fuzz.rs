@@ -80,6 +80,8 @@ pub(crate) fn long(workspace: &Workspace, asked: &[String], minutes: f64) -> Res
     run(build.arg("hapax-fuzz/libfuzzer").env("RUSTC_WORKSPACE_WRAPPER", &compiler))?;
     let fuzzer = workspace.binaries().join("hapax-libfuzzer");
 
+    let listing = workspace.command(&program).arg("list").output();
+    let listing = listing.context("cannot list the targets")?;
     let listing = String::from_utf8_lossy(&listing.stdout).into_owned();
     let names: Vec<&str> = listing.lines().filter_map(|line| line.split(' ').next()).collect();
     for name in asked {

@@ -68,7 +68,7 @@ fn drip(server: &Server, count: usize, first: &[u8]) -> Result<String> {
         open.retain_mut(|stream| {
             let sent = stream.write_all(b"x").is_ok();
             let mut byte = [0; 512];
-            sent && !matches!(stream.read(&mut byte), Ok(_))
+            sent && stream.read(&mut byte).is_err()
         });
     }
     Ok(format!("all cut off after {:.0} s", start.elapsed().as_secs_f64()))
