@@ -71,6 +71,7 @@ pub(crate) fn long(workspace: &Workspace, asked: &[String], minutes: f64) -> Res
     let program = program(workspace, "hapax-fuzz")?;
     let place = workspace.root().join("target/fuzz");
     let seeds = place.join("seeds");
+    fs::create_dir_all(&seeds).with_context(|| format!("cannot make {}", seeds.display()))?;
     run(workspace.command(&program).arg("seeds").arg(&seeds))?;
     let compiler = place.join("rustc.sh");
     fs::write(&compiler, COMPILER).context("cannot write the compiler's wrapper")?;
@@ -80,8 +81,8 @@ pub(crate) fn long(workspace: &Workspace, asked: &[String], minutes: f64) -> Res
     run(build.arg("hapax-fuzz/libfuzzer").env("RUSTC_WORKSPACE_WRAPPER", &compiler))?;
     let fuzzer = workspace.binaries().join("hapax-libfuzzer");
 
-    let listing = workspace.command(&program).arg("list").output();
-    let listing = listing.context("cannot list the targets")?;
+    let listing =
+        workspace.command(&program).arg("list").output().context("cannot list targets")?;
     let listing = String::from_utf8_lossy(&listing.stdout).into_owned();
     let names: Vec<&str> = listing.lines().filter_map(|line| line.split(' ').next()).collect();
     for name in asked {

@@ -468,7 +468,7 @@ impl Repository {
     }
 
     fn transact(&self, writer: &mut Writer, jobs: &[Job]) -> Outcome<Vec<Vec<Answer>>> {
-        let transaction = self.db.begin_write()?;
+        let transaction = guarded(|| Ok(self.db.begin_write()?))?;
         let mut undo = Vec::new();
         let done = guarded(|| {
             let Writer { settings, counters, .. } = &*writer;
@@ -479,9 +479,15 @@ impl Repository {
             Ok((answers?, session.finish()?))
         });
         let committed = match done {
-            Ok(done) => transaction.commit().map(|()| done).map_err(Fault::from),
+            Ok(done) => match guarded(|| Ok(transaction.commit()?)) {
+                Ok(()) => Ok(done),
+                Err(fault) => {
+                    writer.failed = true;
+                    Err(fault)
+                }
+            },
             Err(fault) => {
-                writer.failed |= transaction.abort().is_err();
+                writer.failed |= guarded(|| Ok(transaction.abort()?)).is_err();
                 Err(fault)
             }
         };
@@ -496,7 +502,7 @@ impl Repository {
             }
         };
         (writer.counters, writer.settings) = (counters, settings);
-        let view = take_view(&self.db, &self.index, &writer.settings, counters)?;
+        let view = guarded(|| take_view(&self.db, &self.index, &writer.settings, counters))?;
         *self.view.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(view);
         self.merger.wake();
         Ok(answers)
