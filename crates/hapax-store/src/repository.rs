@@ -502,7 +502,7 @@ impl Repository {
             }
         };
         (writer.counters, writer.settings) = (counters, settings);
-        let view = guarded(|| take_view(&self.db, &self.index, &writer.settings, counters))?;
+        let view = take_view(&self.db, &self.index, &writer.settings, counters)?;
         *self.view.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(view);
         self.merger.wake();
         Ok(answers)
@@ -533,7 +533,10 @@ fn take_view(
     settings: &Settings,
     counters: Counters,
 ) -> Outcome<View> {
-    let transaction = db.begin_read()?;
-    let tables = OpenTables::of(&transaction)?;
+    let (transaction, tables) = guarded(|| {
+        let transaction = db.begin_read()?;
+        let tables = OpenTables::of(&transaction)?;
+        Ok((transaction, tables))
+    })?;
     Ok(View { transaction, tables, index: index.snapshot(), settings: settings.clone(), counters })
 }

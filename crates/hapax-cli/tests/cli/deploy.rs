@@ -40,9 +40,9 @@ fn the_service_file_starts_the_program_as_it_can_be_started() {
         assert_eq!(values(&unit, setting), [value], "{setting}");
     }
     let credentials = values(&unit, "LoadCredential");
-    for (variable, value) in
-        values(&unit, "Environment").into_iter().map(|it| it.split_once('=').unwrap())
-    {
+    let environment = values(&unit, "Environment").into_iter();
+    let tokens = environment.filter(|it| it.starts_with("HAPAX_"));
+    for (variable, value) in tokens.map(|it| it.split_once('=').unwrap()) {
         let name = value.strip_prefix("%d/").unwrap();
         assert!(variable.starts_with("HAPAX_TOKENS__"), "{variable}");
         assert!(credentials.iter().any(|it| it.starts_with(&format!("{name}:"))), "{name}");
@@ -67,7 +67,8 @@ fn the_deployed_settings_are_settings_and_without_tokens_nothing_is_served() {
     let folder = Folder::new();
     folder.write("hapax.toml", deployed("hapax.toml")).write("empty", "# none yet\n");
     let environment = deployed("Dockerfile");
-    let variables = environment.lines().find_map(|line| line.strip_prefix("ENV ")).unwrap();
+    let variables = environment.lines().find_map(|line| line.strip_prefix("ENV HAPAX_")).unwrap();
+    let variables = format!("HAPAX_{variables}");
     let mut command = folder.hapax(&["serve", "--store", "s", "--config", "hapax.toml"]);
     for (name, _) in variables.split_whitespace().map(|it| it.split_once('=').unwrap()) {
         command.env(name, folder.path("empty"));
