@@ -1,4 +1,7 @@
 //! Attacks with connections and bytes: many, slow, idle, endless, packed.
+//!
+//! Each is refused or cut off within its time and memory, while honest clients are answered. It does not know
+//! what pages mean.
 
 use crate::Attack;
 use crate::server::{Server, answer};

@@ -1,4 +1,6 @@
 //! The service in a process of its own, whose memory can be read, and a client that sees every byte.
+//!
+//! It ends with the value that holds it. It does not know what is asked.
 
 use anyhow::{Context, Result, bail, ensure};
 use hapax::fingerprint::{Fingerprinter, Recipe};

@@ -1,6 +1,7 @@
 //! What users write: recipes, policies, the service's configuration, rules.
 //!
 //! Any text is taken or refused with a reason; what is taken works, and says what was written.
+//! It does not know what a setting is good for.
 
 use crate::{Target, chosen};
 use hapax::fingerprint::{Fingerprinter, Recipe};
