@@ -1,6 +1,7 @@
 //! The service in a process of its own, whose memory can be read, and a client that sees every byte.
 //!
-//! It ends with the value that holds it. It does not know what is asked.
+//! The process ends with the value that holds it. It does not know what is asked, nor what an answer
+//! should be.
 
 use anyhow::{Context, Result, bail, ensure};
 use hapax::fingerprint::{Fingerprinter, Recipe};
