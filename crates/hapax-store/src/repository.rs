@@ -479,9 +479,13 @@ impl Repository {
             Ok((answers?, session.finish()?))
         });
         let committed = match done {
-            Ok(done) => transaction.commit().map(|()| done).map_err(Fault::from),
+            Ok(done) => {
+                let committed = guarded(|| Ok(transaction.commit()?));
+                writer.failed |= committed.is_err();
+                committed.map(|()| done)
+            }
             Err(fault) => {
-                writer.failed |= transaction.abort().is_err();
+                writer.failed |= guarded(|| Ok(transaction.abort()?)).is_err();
                 Err(fault)
             }
         };
@@ -527,7 +531,10 @@ fn take_view(
     settings: &Settings,
     counters: Counters,
 ) -> Outcome<View> {
-    let transaction = db.begin_read()?;
-    let tables = OpenTables::of(&transaction)?;
+    let (transaction, tables) = guarded(|| {
+        let transaction = db.begin_read()?;
+        let tables = OpenTables::of(&transaction)?;
+        Ok((transaction, tables))
+    })?;
     Ok(View { transaction, tables, index: index.snapshot(), settings: settings.clone(), counters })
 }

@@ -146,7 +146,7 @@ fn claimed(server: &Server) -> Result<String> {
 
 fn chunked(path: &str, kind: &str) -> Vec<u8> {
     format!(
-        "POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: {kind}\r\n\
+        "POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: {kind}\r\n\
          Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
     )
     .into_bytes()
