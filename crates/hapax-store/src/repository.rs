@@ -468,7 +468,7 @@ impl Repository {
     }
 
     fn transact(&self, writer: &mut Writer, jobs: &[Job]) -> Outcome<Vec<Vec<Answer>>> {
-        let transaction = self.db.begin_write()?;
+        let transaction = guarded(|| Ok(self.db.begin_write()?))?;
         let mut undo = Vec::new();
         let done = guarded(|| {
             let Writer { settings, counters, .. } = &*writer;

@@ -1,4 +1,7 @@
 //! Attacks with connections and bytes: many, slow, idle, endless, packed.
+//!
+//! Each is over when the service has refused or cut off the attacker. A service that waits for ever,
+//! or takes in what it should not, fails the run.
 
 use crate::Attack;
 use crate::server::{Server, answer};

@@ -1,4 +1,7 @@
 //! Links in a table: two columns of a Parquet file, of text or of whole numbers.
+//!
+//! A damaged file is an error, also where the Parquet library panics. Which pages the names stand
+//! for is not known here.
 
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
