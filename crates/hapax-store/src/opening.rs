@@ -1,8 +1,7 @@
 //! From a folder to open tables: new ones, those that are there, and the index over them.
 //!
-//! A file that is missing, empty, foreign, newer or damaged is an error that says which.
-//!
-//! A file that is damaged is an error that names it, never a panic. It does not know what pages mean.
+//! A file that is missing, empty, foreign, newer or damaged is an error that says which. The store
+//! below panics on some damage; no panic of it gets past here, not even when the file is closed.
 
 use crate::codec;
 use crate::disk::{Disk, StoreFile};

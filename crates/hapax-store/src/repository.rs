@@ -479,13 +479,11 @@ impl Repository {
             Ok((answers?, session.finish()?))
         });
         let committed = match done {
-            Ok(done) => match guarded(|| Ok(transaction.commit()?)) {
-                Ok(()) => Ok(done),
-                Err(fault) => {
-                    writer.failed = true;
-                    Err(fault)
-                }
-            },
+            Ok(done) => {
+                let committed = guarded(|| Ok(transaction.commit()?));
+                writer.failed |= committed.is_err();
+                committed.map(|()| done)
+            }
             Err(fault) => {
                 writer.failed |= guarded(|| Ok(transaction.abort()?)).is_err();
                 Err(fault)

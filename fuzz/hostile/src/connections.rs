@@ -1,7 +1,7 @@
 //! Attacks with connections and bytes: many, slow, idle, endless, packed.
 //!
-//! Each is refused or cut off within its time and memory, while honest clients are answered. It does not know
-//! what pages mean.
+//! Each is over when the service has refused or cut off the attacker. A service that waits for ever,
+//! or takes in what it should not, fails the run.
 
 use crate::Attack;
 use crate::server::{Server, answer};
@@ -149,7 +149,7 @@ fn claimed(server: &Server) -> Result<String> {
 
 fn chunked(path: &str, kind: &str) -> Vec<u8> {
     format!(
-        "POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: {kind}\r\n\
+        "POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: {kind}\r\n\
          Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
     )
     .into_bytes()

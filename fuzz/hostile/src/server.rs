@@ -1,7 +1,7 @@
 //! The service in a process of its own, whose memory can be read, and a client that sees every byte.
 //!
-//! The process ends with the value that holds it. It does not know what is asked, nor what an answer
-//! should be.
+//! The honest client keeps one connection and asks again and again; what it waits while others
+//! attack is what an attack costs everybody else.
 
 use anyhow::{Context, Result, bail, ensure};
 use hapax::fingerprint::{Fingerprinter, Recipe};

@@ -1,7 +1,8 @@
 //! What users write: recipes, policies, the service's configuration, rules.
 //!
-//! Any text is taken or refused with a reason; what is taken works, and says what was written.
-//! It does not know what a setting is good for.
+//! Any text is taken or refused with a reason; what is taken works, and says what was written. A
+//! recipe makes the same fingerprints each time, a policy keeps its judgements within bounds, rules
+//! read the same when they are written out.
 
 use crate::{Target, chosen};
 use hapax::fingerprint::{Fingerprinter, Recipe};

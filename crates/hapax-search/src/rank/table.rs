@@ -1,7 +1,7 @@
 //! Links in a table: two columns of a Parquet file, of text or of whole numbers.
 //!
-//! A table that cannot be read is refused with its name, damaged ones included: the library panics on some.
-//! It does not know what the numbers are for.
+//! A damaged file is an error, also where the Parquet library panics. Which pages the names stand
+//! for is not known here.
 
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
