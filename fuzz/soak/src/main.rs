@@ -16,7 +16,7 @@
 //!
 //! # Reading order
 //!
-//! [`operation`] is what is done, [`line`] the pages it is done to, [`model`] what must come out,
+//! [`operation`] is what is done, [`mod@line`] the pages it is done to, [`model`] what must come out,
 //! [`child`] the processes, [`drive`] their lives.
 #![expect(clippy::print_stdout, reason = "a program that says how far it has come")]
 
