@@ -106,7 +106,8 @@ def reducing(ui: int) -> Optional[dict[str, Any]]:
         root = f"http://127.0.0.1:{ui}/api/v1/applications"
         application = json.load(urllib.request.urlopen(root, timeout=5))[0]["id"]
         stages = json.load(urllib.request.urlopen(f"{root}/{application}/stages?status=active", timeout=5))
-    except OSError:
+    except (OSError, ValueError, IndexError):
+        # Not yet, or no more.
         return None
     for stage in stages:
         if stage["shuffleReadBytes"] > 1_000_000 and 1 <= stage["numCompleteTasks"] < stage["numTasks"] - 1:

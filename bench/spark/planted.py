@@ -18,6 +18,7 @@ import os
 import pathlib
 import sys
 import time
+import urllib.request
 from typing import Any, Optional
 
 import numpy as np
@@ -104,7 +105,7 @@ def session(master: Optional[str], ui: Optional[int]) -> Any:
             "spark.executor.cores": "1",
             "spark.scheduler.minRegisteredResourcesRatio": "1.0",
             "spark.shuffle.readHostLocalDisk": "false",
-            "spark.ui.enabled": "false" if ui is None else "true",
+            "spark.ui.enabled": "true",
             "spark.ui.port": str(ui or 0),
             "spark.ui.showConsoleProgress": "false",
         }
@@ -153,7 +154,7 @@ def run(folder: pathlib.Path, out: str, partitions: int, master: Optional[str], 
     told = verdicts.where("outcome <> 'effort'").select("position", "winner")
     judged = pages.select("position", "root").join(told, "position", "left").selectExpr("coalesce(winner, position) <> root as wrong")
     wrong = judged.where("wrong").count()
-    keys = candidates.where("distance < 0").selectExpr("sum(b)", "sum(a)").first()
+    keys = candidates.where("distance = -1").selectExpr("sum(b)", "sum(a)").first()
     print(json.dumps({
         "pages": documents, "wrong": wrong, "seconds": round(time.time() - began, 1), "key_rows": keys[0], "rekeyed": keys[1],
         "memory": memory(spark), "stages": stages,
@@ -162,30 +163,25 @@ def run(folder: pathlib.Path, out: str, partitions: int, master: Optional[str], 
     return int(wrong)
 
 
+def asked_of(spark: Any, what: str) -> Any:
+    """What Spark's own web page knows."""
+    context = spark.sparkContext
+    url = f"{context.uiWebUrl}/api/v1/applications/{context.applicationId}/{what}"
+    return json.load(urllib.request.urlopen(url, timeout=30))
+
+
 def shuffled(spark: Any) -> dict[str, int]:
-    """Bytes and rows that stages have written to shuffles so far, as Spark counts them."""
-    store = spark.sparkContext._jsc.sc().statusStore()
-    stages = store.stageList(None)
-    written = rows = 0
-    for at in range(stages.size()):
-        stage = stages.apply(at)
-        written += stage.shuffleWriteBytes()
-        rows += stage.shuffleWriteRecords()
-    return {"shuffle_bytes": written, "shuffle_rows": rows}
+    """Bytes and rows that stages have written to shuffles so far."""
+    stages = asked_of(spark, "stages")
+    names = {"shuffle_bytes": "shuffleWriteBytes", "shuffle_rows": "shuffleWriteRecords"}
+    return {name: sum(stage[counter] for stage in stages) for name, counter in names.items()}
 
 
 def memory(spark: Any) -> dict[str, Any]:
-    """Peaks of executors, as Spark has seen them."""
-    store = spark.sparkContext._jsc.sc().statusStore()
-    executors = store.executorList(True)
-    peaks = {}
-    for at in range(executors.size()):
-        executor = executors.apply(at)
-        found = executor.peakMemoryMetrics()
-        if found.isDefined():
-            names = ("JVMHeapMemory", "JVMOffHeapMemory", "ProcessTreePythonRSSMemory")
-            peaks[executor.id()] = {name: found.get().getMetricValue(name) for name in names}
-    return peaks
+    """Peaks of executors: of the heap, and of all Python processes of one."""
+    names = ("JVMHeapMemory", "ProcessTreePythonRSSMemory")
+    found = {one["id"]: one.get("peakMemoryMetrics") or {} for one in asked_of(spark, "allexecutors")}
+    return {executor: {name: peaks.get(name) for name in names} for executor, peaks in found.items()}
 
 
 def main() -> int:

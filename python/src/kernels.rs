@@ -140,7 +140,10 @@ impl KernelsCore {
     }
 
     /// Writes what stays of a part; how many documents stay.
-    #[expect(clippy::too_many_arguments, reason = "a part, what goes of it, and where it is written")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "a part, what goes of it, and where it is written"
+    )]
     fn write_part(
         &self,
         py: Python<'_>,

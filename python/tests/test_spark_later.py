@@ -13,10 +13,10 @@ import pytest
 pytest.importorskip("pyspark")
 
 import hapax.spark  # noqa: E402
-from hapax.errors import ArgumentError, DuplicateIdError, JobError, OutputExistsError, RecipeMismatchError  # noqa: E402
+from hapax.errors import ArgumentError, CorpusError, DuplicateIdError, JobError, OutputExistsError, RecipeMismatchError  # noqa: E402
 from hapax.spark import components as stars  # noqa: E402
 from hapax.spark import steps  # noqa: E402
-from hapax.spark.batch import make_spec  # noqa: E402
+from hapax.spark.batch import check_executors, make_spec  # noqa: E402
 from hapax.spark.snapshot import COMPLETE, Snapshot  # noqa: E402
 
 from spark_cluster import rows_of, spark  # noqa: E402, F401
@@ -36,11 +36,11 @@ def check_rows(made: pathlib.Path, machine: pathlib.Path) -> None:
 
 
 def test_increments_give_the_rows_of_the_whole_job(spark: Any, tmp_path: pathlib.Path) -> None:
-    rows = synthetic(3000, 11)
+    rows = synthetic(1500, 11)
     # A late page that wins over a group, one that names an old page as canonical.
     better = {**rows[100], "url": "https://b.test/0", "score": 9.0}
     rows.append(better)
-    cuts = [0, 2000, 2600, len(rows)]
+    cuts = [0, 900, 1300, len(rows)]
     for number in range(3):
         write_lines(tmp_path / f"in/{number}.jsonl", rows[cuts[number] : cuts[number + 1]])
     out = tmp_path / "spark"
@@ -140,7 +140,31 @@ def test_bad_input_says_what_is_wrong_and_the_way_out(spark: Any, tmp_path: path
     with pytest.raises(DuplicateIdError, match="'x'"):
         hapax.spark.dedup(str(tmp_path / "twice.jsonl"), tmp_path / "twice", spark=spark)
     (tmp_path / "broken.jsonl").write_text('{"text": "fine words"}\n{"text": \n')
-    with pytest.raises(Exception, match="broken.jsonl"):
+    with pytest.raises(CorpusError, match="broken.jsonl"):
         hapax.spark.dedup(str(tmp_path / "broken.jsonl"), tmp_path / "broken", spark=spark)
     skipped = hapax.spark.dedup(str(tmp_path / "broken.jsonl"), tmp_path / "broken", spark=spark, skip_bad=True)
     assert (skipped.summary["documents"], skipped.summary["skipped_bad"]) == (1, 1)
+
+
+def test_executors_without_the_package_or_with_another_are_refused() -> None:
+    class Lacking:
+        """A session whose executors answer like this."""
+
+        def __init__(self, answer: Any) -> None:
+            self.answer = answer
+
+        def range(self, _: int) -> "Lacking":
+            return self
+
+        def mapInArrow(self, *_: Any) -> "Lacking":
+            return self
+
+        def first(self) -> Any:
+            if isinstance(self.answer, Exception):
+                raise self.answer
+            return self.answer
+
+    with pytest.raises(JobError, match="spark.archives"):
+        check_executors(Lacking(RuntimeError("ModuleNotFoundError: No module named 'hapax'")))
+    with pytest.raises(JobError, match="the same wheel"):
+        check_executors(Lacking({"version": "0.0.0"}))

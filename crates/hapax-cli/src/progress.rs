@@ -9,8 +9,9 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-/// Writes a line to standard error.
+/// Writes a line to standard error. What it repeats from outside cannot steer a terminal.
 pub(crate) fn say(line: &str) {
+    let line = readable::harmless_lines(line);
     let _ = writeln!(std::io::stderr().lock(), "{line}");
 }
 

@@ -4,11 +4,13 @@ use std::num::NonZero;
 
 use anyhow::{Context, Result};
 use hapax::fingerprint::{Fingerprinter, Recipe};
-use hapax::page::{Hints, Purifier};
+use hapax::page::{Hints, Purifier, PurifyOptions};
 use hapax::partition::{Dictionary, FeatureMaker, LengthVector, PageFeatures};
 use hapax_corpus::{ReadOptions, Source};
 use hapax_dedup::stages::featuring::Featuring;
-use hapax_synth::{Language, LanguageMix, Length, Scratch, Visit, Web, WebOptions, Weighting};
+use hapax_synth::{
+    EditKind, Language, LanguageMix, Length, Scratch, Visit, Web, WebOptions, Weighting,
+};
 use rayon::prelude::*;
 
 use crate::bench::Bench;
@@ -45,15 +47,17 @@ pub(super) fn dictionaries(web: &Web) -> Result<Vec<Dictionary>> {
     made.map(|it| it.context("cannot balance a dictionary")).collect()
 }
 
-/// The lengths of all pages of a web, for each dictionary.
+/// The lengths of all pages of a web, for each dictionary. Exact copies are left out: the paper
+/// assumes that they have been removed before, and hundreds of them would make one machine full in any mapping.
 pub(super) fn lengths(web: &Web, dictionaries: &[Dictionary]) -> Result<Vec<Vec<LengthVector>>> {
-    let pages: Result<Vec<Vec<LengthVector>>> = (0..web.len())
+    let pages: Result<Vec<Vec<LengthVector>>> = (0..web.len() as usize)
         .into_par_iter()
         .with_min_len(1024)
+        .filter(|&page| !same_words(web.truth(page as u64).kind))
         .map_init(
             || (Scratch::default(), Vec::new()),
             |(scratch, bag), page| {
-                web.bag(page, Weighting::Frequency, scratch, bag);
+                web.bag(page as u64, Weighting::Frequency, scratch, bag);
                 let of = |dictionary: &Dictionary| {
                     let mut lengths = vec![0u32; dictionary.dimensions()];
                     for &(word, count) in bag.iter() {
@@ -67,6 +71,12 @@ pub(super) fn lengths(web: &Web, dictionaries: &[Dictionary]) -> Result<Vec<Vec<
         .collect();
     let pages = pages?;
     Ok((0..dictionaries.len()).map(|at| pages.iter().map(|page| page[at]).collect()).collect())
+}
+
+/// Does the copy have all words of its original in their places, or just in other ones?
+fn same_words(kind: EditKind) -> bool {
+    use EditKind::{Exact, OtherTemplate, ParagraphMoved, Refreshed};
+    matches!(kind, Exact | Refreshed | OtherTemplate | ParagraphMoved)
 }
 
 /// The features of all real pages that are there; `None` without any.
@@ -102,7 +112,7 @@ pub(super) struct Revisits<'w> {
 impl<'w> Revisits<'w> {
     pub(super) fn new(web: &'w Web) -> Result<Self> {
         let maker = FeatureMaker::new(&Recipe::built_in(RECIPE)?)?;
-        Ok(Self { web, purifier: Purifier::default(), maker })
+        Ok(Self { web, purifier: Purifier::new(PurifyOptions::default()), maker })
     }
 
     /// `None` when it is gone or leads elsewhere.

@@ -64,7 +64,7 @@ pub(super) fn run(bench: &Bench<'_>) -> Result<()> {
         ),
         verdict: Verdict::Modelled,
         sentence: format!(
-            "The model saves {least:.1} % to {most:.1} %, about the paper's range at its upper end; it leaves out what the paper counts besides (less communication) and the lower savings come from inputs the paper does not state."
+            "The model saves {least:.1} % to {most:.1} %, about the paper's range, with inputs of which the paper states half; it leaves out the saved communication that the paper counts besides."
         ),
         size: bench.size,
         table: Some(table),

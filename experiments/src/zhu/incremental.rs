@@ -238,6 +238,7 @@ fn table1(bench: &Bench<'_>, web: &Web, pages: u32) -> Result<()> {
             .chain(milestones.map(|it| grouped(u64::from(it)))),
     );
     let mut worst = (0f64, 0f64);
+    let mut judged = 0;
     for machines in [12, 24, 36] {
         let settings = MappingSettings {
             dimensions: 3,
@@ -264,6 +265,7 @@ fn table1(bench: &Bench<'_>, web: &Web, pages: u32) -> Result<()> {
             first = until;
             let (judge, _) = from_scratch(&crawl, until)?;
             let (both, ours, right) = pairs(&groups, &judge, until)?;
+            judged = judged.max(right);
             let share = |part: u64, whole: u64| 100.0 * (1.0 - part as f64 / whole.max(1) as f64);
             precision.push(share(both, ours));
             recall.push(share(both, right));
@@ -287,15 +289,15 @@ fn table1(bench: &Bench<'_>, web: &Web, pages: u32) -> Result<()> {
             "a synthetic web of {} pages crawled over six weeks, every third visit to a known page, mapped to 12, 24 and 36 machines in 3D (tau {TAU}, rho {RHO}); judged by groups made anew on one machine.",
             grouped(u64::from(pages))
         ),
-        verdict: if worst.0 < 3.0 && worst.1 < 3.0 { Verdict::Agrees } else { Verdict::Partly },
+        verdict: if worst.0 < 3.0 && worst.1 < 3.0 { Verdict::Partly } else { Verdict::Differs },
         sentence: format!(
-            "The errors stay at or below {:.2} % in precision and {:.2} % in recall, small as in the paper and hardly dependent on the number of machines; \
-             the paper's come from staleness between machines as well, which is not played here.",
-            worst.0, worst.1
+            "Of up to {} pairs the errors are at most {:.2} % in precision and {:.2} % in recall for any number of machines, below the paper's: \
+             its contents are stale between machines, which is not played here, and the synthetic web's copies differ in ways that the bounds nearly always admit.",
+            grouped(judged), worst.0, worst.1
         ),
         size: bench.size,
         table: Some(table),
         charts: Vec::new(),
-        data: json!({ "worst_rep_percent": worst.0, "worst_rer_percent": worst.1 }),
+        data: json!({ "pairs": judged, "worst_rep_percent": worst.0, "worst_rer_percent": worst.1 }),
     })
 }

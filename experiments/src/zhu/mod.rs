@@ -7,8 +7,8 @@
 //! Figure 6 compares real feature sets. Machines are played one after another: a machine's time is
 //! the processor time of its comparisons, and the slowest machine's counts.
 //!
-//! [`corpus`] makes pages; [`balance`] has Figures 4 to 6 and the adaptation; [`crawl`] plays a
-//! crawl through the live groups for [`incremental`] (Figures 7 and 8, Table 1); [`cost`] is Figure 9.
+//! `corpus` makes pages; `balance` has Figures 4 to 6 and the adaptation; `crawl` plays a
+//! crawl through the live groups for `incremental` (Figures 7 and 8, Table 1); `cost` is Figure 9.
 
 mod balance;
 mod corpus;

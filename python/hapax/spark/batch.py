@@ -7,8 +7,8 @@ import os
 from typing import Any, Iterable, Optional, Union
 
 from . import outputs, steps
-from .job import EDGES_ON_DRIVER, Inputs, Job, leaders_of, needs_names
-from .snapshot import Snapshot
+from .job import EDGES_ON_DRIVER, Inputs, Job, facts_of, leaders_of, needs_names
+from .snapshot import Snapshot, plain_errors
 from .._hapax import __version__
 from ..errors import ArgumentError, JobError
 
@@ -97,12 +97,19 @@ def dedup(
     told = made.begin(asked)
     if told is not None:
         return Finished(spark, made, told)
-    check_executors(spark)
-    if staged is not None:
-        sources = [stage_rows(made, staged, options)]
-    job = Job(spark, spec, made, partitions_of(spark, partitions), edges_on_driver)
-    inputs = Inputs(spark, spec, sources)
-    pages, sums = job.pages(inputs, 0)
+    with plain_errors():
+        check_executors(spark)
+        if staged is not None:
+            sources = [stage_rows(made, staged, options)]
+        job = Job(spark, spec, made, partitions_of(spark, partitions), edges_on_driver)
+        return whole(job, Inputs(spark, spec, sources), asked, options.get("format"))
+
+
+def whole(job: Job, inputs: Inputs, asked: dict[str, Any], format: Optional[str]) -> Finished:
+    """All stages, one after the other."""
+    made = job.snapshot
+    read = job.pages(inputs, 0)
+    pages, sums = read.pages, read.sums
     names = job.names(pages) if needs_names(sums) else None
     named = job.named(pages, names, sums)
     copies = job.copies(pages, named)
@@ -111,33 +118,32 @@ def dedup(
     pairs = job.pairs(candidates, leaders)
     company = job.components(job.edges(pairs, roles))
     verdicts = job.settle(pages, named, pairs, roles, company)
-    groups = made.stage("groups", lambda: outputs.verdict_rows(job, pages, verdicts, sums["documents"]))
+    groups = made.stage("groups", lambda: outputs.verdict_rows(job, pages, verdicts))
     leading = None
     if sums["facts"]:
-        leading = made.stage("addresses", lambda: outputs.addresses(made.table("facts"), names))
-    outputs.write_tables(job, groups, leading)
-    ending = outputs.kept_ending(options.get("format"), sums)
-    if keep_documents:
-        outputs.write_kept(job, inputs, pages, groups, ending)
+        leading = made.stage("addresses", lambda: outputs.addresses(facts_of(job.spark, [read.stored]), names))
+    outputs.write_tables(job, groups, leading, sums["documents"])
+    ending = outputs.kept_ending(format, sums)
+    if asked["keep_documents"]:
+        outputs.write_kept(job, inputs, read, groups, ending)
     tables = {"pages": pages, "roles": roles, "verdicts": verdicts, "candidates": candidates}
     said = {"kept": f"kept/part-*.{ending}", "inputs": asked["inputs"], "against": []}
     summary = outputs.summary(job, sums, groups, leading, tables, said)
     stored = {
-        "pages": [made.at("state/pages")],
-        "facts": [made.at("state/facts")],
+        "read": [read.stored],
         "names": [made.at("state/names")] if names is not None else [],
         "named": named is not None,
         "turns": job.effort["crowd_keys"] > 0,
         "parts": len(inputs.items),
     }
-    return finish(job, summary, {"sums": sums, "settings": settings, "spec": spec.text, "stored": stored})
+    return finish(job, summary, {"sums": sums, "settings": asked["settings"], "spec": job.spec.text, "stored": stored})
 
 
 def finish(job: Job, summary: dict[str, Any], more: dict[str, Any]) -> Finished:
     """Publishes the snapshot."""
     made = job.snapshot
     made.store.write(made.at("summary.json"), (json.dumps(summary, indent=2) + "\n").encode())
-    effort = {**job.effort, "partitions": job.partitions}
+    effort = {**job.effort, "partitions": job.partitions, "seconds": made.seconds}
     return Finished(job.spark, made, made.finish({"summary": summary, "effort": effort, **more}))
 
 

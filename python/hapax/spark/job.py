@@ -43,11 +43,10 @@ class Inputs:
         if not self.items:
             raise NoDocumentsError("there is no document in " + ", ".join(sources))
 
-    def rows(self, spark: Any, partitions: int, first: int = 0) -> Any:
+    def rows(self, spark: Any, partitions: int) -> Any:
         """Work items, spread over tasks."""
-        items = [(first + part, part, file, fetch) for part, file, fetch in self.items]
-        made = spark.createDataFrame(items, "number long, part long, file string, fetch boolean")
-        return spread(made.selectExpr("part", "file", "fetch"), min(partitions * 4, len(items)), "part")
+        made = spark.createDataFrame(self.items, "part long, file string, fetch boolean")
+        return spread(made, min(partitions * 4, len(self.items)), "part")
 
 
 class Job:
@@ -65,38 +64,25 @@ class Job:
         """A step of the engine on whole partitions."""
         return rows.mapInArrow(steps.whole(self.spec, name, *arguments), schema)
 
-    def pages(self, inputs: Inputs, first: int) -> tuple[Any, dict[str, int]]:
-        """The documents, numbered from ``first``; and what was counted while they were read."""
-        snapshot = self.snapshot
-        if not snapshot.store.exists(snapshot.at("state/pages/_SUCCESS")):
-            run = steps.imprint(self.spec, inputs.inputs, inputs.files)
-            snapshot.stage("imprints", lambda: inputs.rows(self.spark, self.partitions).mapInArrow(run, steps.IMPRINTS))
-        counted = snapshot.stage("counts", lambda: snapshot.table("imprints").where("kind = 3").select("part", "says"))
-        snapshot.stage("facts", lambda: facts_of(snapshot.table("imprints"), self.first_part))
-        told = {row["part"]: json.loads(row["says"]) for row in counted.collect()}
-        lost = [part for part, _, _ in inputs.items if part not in told]
+    def pages(self, inputs: Inputs, first: int) -> "Read":
+        """The documents, numbered from ``first``, and what was counted while they were read."""
+        run = steps.imprint(self.spec, inputs.inputs, inputs.files)
+        rows = self.snapshot.stage("imprints", lambda: inputs.rows(self.spark, self.partitions).mapInArrow(run, steps.IMPRINTS))
+        told = {row["part"]: json.loads(row["says"]) for row in rows.where("kind = 3").select("part", "says").collect()}
+        lost = [file for part, file, _ in inputs.items if part not in told]
         if lost:
-            raise JobError(f"part {lost[0]} of the inputs was not read to its end; run the job again")
-        sums = {name: sum(one[name] for one in told.values()) for name in next(iter(told.values())) if name != "complaints"}
+            raise JobError(f"{lost[0]} was not read to its end; run the job again")
+        names = [name for name in next(iter(told.values())) if name != "complaints"]
+        sums = {name: sum(one[name] for one in told.values()) for name in names}
         offsets, position = [], first
         for part in sorted(told):
             offsets.append((part, position))
             position += told[part]["documents"]
         if not sums["documents"]:
             raise NoDocumentsError("there is no document in " + ", ".join(inputs.inputs or [file for _, file, _ in inputs.items]))
-
-        def numbered() -> Any:
-            from pyspark.sql import functions as F
-
-            table = self.spark.createDataFrame(offsets, "part long, offset long")
-            rows = snapshot.table("imprints").where("kind = 0").join(F.broadcast(table), "part")
-            return rows.selectExpr(
-                "offset + number as position", "part", "number", "file", "record", "meets", "standing", "says", "page"
-            )
-
-        pages = snapshot.stage("pages", numbered)
-        snapshot.drop("imprints")
-        return pages, sums
+        documents = {part: one["documents"] for part, one in told.items()}
+        stored = {"path": self.snapshot.at("state/imprints"), "offsets": offsets, "first_part": self.first_part}
+        return Read(numbered(self.spark, [stored]), sums, documents, stored)
 
     def names(self, pages: Any) -> Any:
         """Ids, addresses and contents in clear."""
@@ -231,9 +217,10 @@ class Job:
 
     def pairs(self, candidates: Any, leaders: Any, name: str = "pairs") -> Any:
         """Candidates that are near, and whether they are alike."""
-        side = lambda name: leaders.selectExpr(  # noqa: E731
-            f"position as {name}", f"fingerprint as fingerprint_{name}", f"sketch as sketch_{name}"
-        )
+
+        def side(name: str) -> Any:
+            return leaders.selectExpr(f"position as {name}", f"fingerprint as fingerprint_{name}", f"sketch as sketch_{name}")
+
         proposed = candidates.where("distance >= 0").select("a", "b").distinct()
         both = proposed.join(side("a"), "a").join(side("b"), "b")
         run = steps.each(self.spec, "confirm")
@@ -264,6 +251,40 @@ class Job:
         return components(self.spark, self.spec, edges, self.snapshot, self.edges_on_driver, self.partitions, name)
 
 
+class Read:
+    """What was read: pages, sums, documents of every part, and how to find it all again."""
+
+    def __init__(self, pages: Any, sums: dict[str, int], documents: dict[int, int], stored: dict[str, Any]) -> None:
+        self.pages, self.sums, self.documents, self.stored = pages, sums, documents, stored
+
+
+def numbered(spark: Any, stored: list[dict[str, Any]]) -> Any:
+    """Documents of one snapshot after the other, with their positions in the corpus."""
+    from pyspark.sql import functions as F
+
+    found = None
+    for one in stored:
+        offsets = spark.createDataFrame([tuple(pair) for pair in one["offsets"]], "part long, offset long")
+        rows = spark.read.parquet(one["path"]).where("kind = 0").join(F.broadcast(offsets), "part")
+        rows = rows.selectExpr("offset + number as position", "part", "number", "file", "record", "meets", "standing", "says", "page")
+        found = rows if found is None else found.union(rows)
+    return found
+
+
+def facts_of(spark: Any, stored: list[dict[str, Any]]) -> Any:
+    """What archives say about addresses, in the order of the corpus."""
+    from pyspark.sql import functions as F
+
+    found = None
+    for one in stored:
+        told = spark.read.parquet(one["path"]).where("kind in (1, 2)").select(
+            (F.col("part") + one["first_part"]).alias("part"), "number", "file", "record", (F.col("kind") == 2).alias("revisit"),
+            F.decode("page", "UTF-8").alias("source"), F.col("says").alias("target"),
+        )
+        found = told if found is None else found.union(told)
+    return found
+
+
 def needs_names(sums: dict[str, int]) -> bool:
     """Is anything compared by name?"""
     return bool(sums["named"] or sums["own_ids"] or sums["facts"])
@@ -276,17 +297,6 @@ SLIM = ("role", "position", "target", "distance", "similarity")
 def leaders_of(copies: Any) -> Any:
     """What comparing needs of those that lead after exact copies and equal fingerprints."""
     return copies.where("role = 0").select("position", "scope", "fingerprint", "sketch")
-
-
-def facts_of(imprints: Any, first_part: int) -> Any:
-    """What archives say about addresses, in the order of the corpus."""
-    from pyspark.sql import functions as F
-
-    told = imprints.where("kind in (1, 2)")
-    return told.select(
-        (F.col("part") + first_part).alias("part"), "number", "file", "record", (F.col("kind") == 2).alias("revisit"),
-        F.decode("page", "UTF-8").alias("source"), F.col("says").alias("target"),
-    )
 
 
 def spread(rows: Any, tasks: int, key: str) -> Any:

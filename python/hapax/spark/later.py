@@ -25,8 +25,8 @@ from . import outputs, steps
 from .batch import (
     Finished, Source, check_executors, finish, make_spec, name_sources, partitions_of, session, stage_rows,
 )
-from .job import EDGES_ON_DRIVER, SLIM, Inputs, Job, leaders_of, needs_names, spread
-from .snapshot import Snapshot, check_comparable
+from .job import EDGES_ON_DRIVER, SLIM, Inputs, Job, facts_of, leaders_of, needs_names, numbered
+from .snapshot import Snapshot, check_comparable, plain_errors
 from .._hapax import __version__
 
 #: More new leaders than this are not sent to every task: all candidates are looked for again.
@@ -67,11 +67,12 @@ def increment(
     done = made.begin(asked)
     if done is not None:
         return Finished(spark, made, done)
-    check_executors(spark)
-    if staged is not None:
-        sources = [stage_rows(made, staged, options)]
-    job = Job(spark, spec, made, partitions_of(spark, partitions), edges_on_driver)
-    return Next(job, before, told).run(Inputs(spark, spec, sources), asked, keep_documents, options.get("format"))
+    with plain_errors():
+        check_executors(spark)
+        if staged is not None:
+            sources = [stage_rows(made, staged, options)]
+        job = Job(spark, spec, made, partitions_of(spark, partitions), edges_on_driver)
+        return Next(job, before, told).run(Inputs(spark, spec, sources), asked, keep_documents, options.get("format"))
 
 
 class Next:
@@ -85,10 +86,11 @@ class Next:
     def run(self, inputs: Inputs, asked: dict[str, Any], keep_documents: bool, format: Optional[str]) -> Finished:
         job, made, before, stored = self.job, self.made, self.before, self.stored
         first = self.told["sums"]["documents"]
-        new, new_sums = job.pages(inputs, first)
+        read = job.pages(inputs, first)
+        new, new_sums = read.pages, read.sums
         sums = {name: self.told["sums"][name] + count for name, count in new_sums.items()}
-        paths = [*stored["pages"], made.at("state/pages")]
-        pages = self.spark.read.parquet(*paths)
+        all_read = [*stored["read"], read.stored]
+        pages = numbered(self.spark, all_read)
         names, names_paths = self.names(new, pages, sums)
         named = job.named(pages, names, sums)
 
@@ -115,24 +117,23 @@ class Next:
         made.stage("components", lambda: before.table("components").join(nodes, "node", "anti").union(company))
         old_verdicts = before.table("verdicts").where("outcome <> 'effort'").join(moved, "position", "anti")
         verdicts = made.stage("verdicts", lambda: old_verdicts.select(*settled.columns).union(settled))
-        groups = self.groups(pages, verdicts, moved, sums["documents"])
+        groups = self.groups(pages, verdicts, moved)
 
         leading = None
-        facts_paths = [*stored["facts"], made.at("state/facts")]
         if sums["facts"]:
-            leading = made.stage("addresses", lambda: outputs.addresses(self.spark.read.parquet(*facts_paths), names))
-        outputs.write_tables(job, groups, leading)
+            leading = made.stage("addresses", lambda: outputs.addresses(facts_of(self.spark, all_read), names))
+        outputs.write_tables(job, groups, leading, sums["documents"])
         changed = groups.where(f"position < {first}").select(*outputs.COLUMNS)
-        made.output("changed.parquet", changed.exceptAll(before.table("groups").select(*outputs.COLUMNS)))
+        made.output("changed.parquet", lambda: changed.exceptAll(before.table("groups").select(*outputs.COLUMNS)))
         ending = outputs.kept_ending(format, new_sums)
         if keep_documents:
-            outputs.write_kept(job, inputs, new, groups, ending)
+            outputs.write_kept(job, inputs, read, groups, ending)
         tables = {"pages": pages, "roles": roles, "verdicts": verdicts, "candidates": candidates}
         said = {"kept": f"kept/part-*.{ending}", "inputs": asked["inputs"], "against": [before.path]}
         summary = outputs.summary(job, sums, groups, leading, tables, said)
         job.effort["moved"], job.effort["added"] = moved.count(), added.count()
         kept = {
-            "pages": paths, "facts": facts_paths, "names": names_paths, "named": named is not None,
+            "read": all_read, "names": names_paths, "named": named is not None,
             "turns": turned is not None, "parts": stored["parts"] + len(inputs.items),
         }
         return finish(job, summary, {"sums": sums, "settings": self.told["settings"], "spec": job.spec.text, "stored": kept})
@@ -206,18 +207,8 @@ class Next:
             return both[0]
         return both[0].exceptAll(both[1]).union(both[1].exceptAll(both[0]))
 
-    def groups(self, pages: Any, verdicts: Any, moved: Any, documents: int) -> Any:
+    def groups(self, pages: Any, verdicts: Any, moved: Any) -> Any:
         """Rows of all documents; only those in touched components are made again."""
-        from pyspark.sql import functions as F
-
-        job = self.job
-        each = -(-documents // job.partitions)
-
-        def rows() -> Any:
-            some = pages.join(moved, "position", "semi")
-            again = outputs.verdict_rows(job, some, verdicts, documents)
-            old = self.before.table("groups").join(moved, "position", "anti").select(*again.columns)
-            all_rows = old.union(again).withColumn("task", F.floor(F.col("position") / each))
-            return spread(all_rows, job.partitions, "task").sortWithinPartitions("position").drop("task")
-
-        return self.made.stage("groups", rows)
+        again = outputs.verdict_rows(self.job, pages.join(moved, "position", "semi"), verdicts)
+        old = self.before.table("groups").join(moved, "position", "anti").select(*again.columns)
+        return self.made.stage("groups", lambda: old.union(again))

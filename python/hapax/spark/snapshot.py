@@ -10,16 +10,35 @@ Files are reached through Hadoop's file systems, which Spark has for every schem
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
-from typing import Any, Callable, Optional
+import re
+import time
+from typing import Any, Callable, Iterator, Optional
 
-from ..errors import JobError, OutputExistsError, RecipeMismatchError
+from .. import errors
+from ..errors import HapaxError, JobError, OutputExistsError, RecipeMismatchError
 
 COMPLETE = "_COMPLETE.json"
 JOB = "_JOB.json"
 #: What two snapshots must share to be compared.
 COMPARABLE = ("recipe", "within", "min_similarity", "keep", "scope", "languages")
+
+
+@contextlib.contextmanager
+def plain_errors() -> Iterator[None]:
+    """What the engine says on an executor comes wrapped in Java's words; here it is what it was."""
+    try:
+        yield
+    except HapaxError:
+        raise
+    except Exception as error:
+        said = re.search(r"hapax\.errors\.(\w+): ([^\n]*)", str(error))
+        kind = getattr(errors, said.group(1), None) if said else None
+        if said is None or not isinstance(kind, type) or not issubclass(kind, HapaxError):
+            raise
+        raise kind(said.group(2)) from error
 
 
 class Store:
@@ -94,6 +113,8 @@ class Snapshot:
         if not name or any(sign in name for sign in "/\\") or name.startswith((".", "_")):
             raise JobError(f"{name!r} is no name for a snapshot; letters, digits and dashes will do")
         self._spark, self.store, self.name = spark, Store(spark), name
+        #: How long each stage of this run took.
+        self.seconds: dict[str, float] = {}
         self.path = f"{self.store.absolute(out).rstrip('/')}/snapshots/{name}"
 
     def at(self, name: str) -> str:
@@ -138,16 +159,17 @@ class Snapshot:
 
     def stage(self, name: str, make: Callable[[], Any]) -> Any:
         """A table that is made once: what a killed run has committed is taken over."""
-        path = self.at(f"state/{name}")
-        if not self.store.exists(f"{path}/_SUCCESS"):
-            make().write.mode("overwrite").parquet(path)
-        return self._spark.read.parquet(path)
+        return self._made(self.at(f"state/{name}"), name, make)
 
-    def output(self, name: str, rows: Any) -> Any:
+    def output(self, name: str, make: Callable[[], Any]) -> Any:
         """A table that users read."""
-        path = self.at(name)
+        return self._made(self.at(name), name, make)
+
+    def _made(self, path: str, name: str, make: Callable[[], Any]) -> Any:
         if not self.store.exists(f"{path}/_SUCCESS"):
-            rows.write.mode("overwrite").parquet(path)
+            began = time.monotonic()
+            make().write.mode("overwrite").parquet(path)
+            self.seconds[name] = round(time.monotonic() - began, 2)
         return self._spark.read.parquet(path)
 
     def table(self, name: str) -> Any:
@@ -160,9 +182,10 @@ class Snapshot:
 
     def finish(self, told: dict[str, Any]) -> dict[str, Any]:
         """Publishes it."""
-        told = {"digest": self._digest, **told}
-        self.store.write(self.at(COMPLETE), json.dumps(told, indent=2, sort_keys=True).encode())
-        return told
+        data = json.dumps({"digest": self._digest, **told}, indent=2).encode()
+        self.store.write(self.at(COMPLETE), data)
+        # As everybody else will read it.
+        return dict(json.loads(data))
 
 
 def check_comparable(stored: dict[str, Any], ours: dict[str, Any], path: str) -> None:

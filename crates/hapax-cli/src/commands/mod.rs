@@ -4,6 +4,7 @@
 //! touches any page, so that bad arguments cost nothing.
 
 pub(crate) mod compare;
+pub(crate) mod completions;
 pub(crate) mod dedup;
 pub(crate) mod eval;
 pub(crate) mod events;
@@ -12,6 +13,7 @@ pub(crate) mod fingerprint;
 pub(crate) mod group;
 pub(crate) mod groups;
 pub(crate) mod inspect;
+pub(crate) mod man;
 pub(crate) mod match_;
 pub(crate) mod near;
 pub(crate) mod page;
@@ -57,5 +59,7 @@ pub(crate) fn run(command: Command) -> Result<(), Failure> {
         Command::Recipe(arguments) => recipe::run(&arguments),
         Command::Search(arguments) => search::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments),
+        Command::Completions(arguments) => completions::run(&arguments),
+        Command::Man(arguments) => man::run(&arguments),
     }
 }

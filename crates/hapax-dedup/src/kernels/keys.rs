@@ -16,7 +16,8 @@
 //! |---|---|
 //! | `task` | which of the tasks, from 0 |
 //! | `packed`, `records` | the sections, and how many records they hold |
-//! | `a`, `b`, `distance` | a candidate pair, `a < b`; with distance -1: buckets keyed again, records |
+//! | `a`, `b`, `distance` | a candidate pair, `a < b` |
+//! | | with distance -1: buckets keyed again, records; with distance -2: pairs of fingerprints, whoever has them |
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -94,7 +95,8 @@ impl Kernels {
         for row in by_position(positions) {
             let (scope, bits) = (scopes[row].cast_unsigned(), fingerprints[row].cast_unsigned());
             for stage in 0..pieces.stages() {
-                let section = Section { scope, stage: stage as u8, piece: pieces.piece(stage, bits) };
+                let section =
+                    Section { scope, stage: stage as u8, piece: pieces.piece(stage, bits) };
                 packing.push(section, section.place(), positions[row], &bits.to_le_bytes());
             }
         }
@@ -121,7 +123,10 @@ impl Kernels {
             candidates.records += records.len() as i64;
             let found = pieces.pairs(stage, &records, &OneThread);
             candidates.rekeyed += found.rekeyed as i64;
+            let later = later_twins(records);
             for pair in found.pairs {
+                let is_first = |id| later.binary_search(&id).is_err();
+                candidates.proposed += i64::from(is_first(pair.a) && is_first(pair.b));
                 candidates.push(pair.a, pair.b, i64::from(pair.distance));
             }
         }
@@ -166,9 +171,19 @@ impl Kernels {
                 let positions: Vec<u64> = same.iter().map(|it| it.0).collect();
                 bands::among(&positions, |a, b| candidates.push(a, b, 0));
             }
+            candidates.proposed = candidates.a.len() as i64;
         }
         candidates.finish()
     }
+}
+
+/// All that have a fingerprint which another has before them, ascending.
+fn later_twins(mut records: Vec<Record<u64>>) -> Vec<u64> {
+    records.sort_unstable();
+    let same = records.chunk_by(|one, other| { one.fingerprint } == { other.fingerprint });
+    let mut later: Vec<u64> = same.flat_map(|twins| &twins[1..]).map(|it| it.id).collect();
+    later.sort_unstable();
+    later
 }
 
 impl Section {
@@ -178,7 +193,7 @@ impl Section {
 }
 
 pub(super) fn sketch(rows: &Rows<'_>, column: &BinaryArray, row: usize) -> Result<Sketch, Error> {
-    let bytes = column.is_valid(row).then(|| column.value(row)).unwrap_or_default();
+    let bytes = if column.is_valid(row) { column.value(row) } else { &[] };
     let bytes: Result<&[u8; 128], _> = bytes.try_into();
     Ok(Sketch::from_bytes(bytes.map_err(|_| rows.wrong("a sketch has 128 bytes"))?))
 }
@@ -212,8 +227,7 @@ impl Packing {
     fn push(&mut self, section: Section, place: u64, position: i64, rest: &[u8]) {
         let task = place % self.tasks.len() as u64;
         let filling = self.tasks[task as usize].entry(section);
-        let filling =
-            filling.or_insert_with(|| Filling { count: 0, last: 0, bytes: Vec::new() });
+        let filling = filling.or_insert_with(|| Filling { count: 0, last: 0, bytes: Vec::new() });
         let position = position.cast_unsigned();
         let mut step = position.wrapping_sub(filling.last);
         while step >= 0x80 {
@@ -312,6 +326,7 @@ struct Candidates {
     distance: Vec<i64>,
     rekeyed: i64,
     records: i64,
+    proposed: i64,
 }
 
 impl Candidates {
@@ -322,12 +337,11 @@ impl Candidates {
     }
 
     fn finish(mut self) -> Result<RecordBatch, Error> {
-        self.a.push(self.rekeyed);
-        self.b.push(self.records);
-        self.distance.push(-1);
+        self.a.extend([self.rekeyed, self.proposed]);
+        self.b.extend([self.records, 0]);
+        self.distance.extend([-1, -2]);
         let Self { a, b, distance, .. } = self;
-        let columns =
-            vec![("a", numbers(a)), ("b", numbers(b)), ("distance", numbers(distance))];
+        let columns = vec![("a", numbers(a)), ("b", numbers(b)), ("distance", numbers(distance))];
         batch("candidate", columns)
     }
 }

@@ -67,8 +67,7 @@ impl Kernels {
                 Ok(())
             })?;
         }
-        let columns =
-            vec![("a", numbers(a)), ("b", numbers(b)), ("distance", numbers(distances))];
+        let columns = vec![("a", numbers(a)), ("b", numbers(b)), ("distance", numbers(distances))];
         batch("candidate", columns)
     }
 }

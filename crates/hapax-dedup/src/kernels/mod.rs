@@ -8,7 +8,7 @@
 //!
 //! An engine such as Spark moves rows between the steps so that what must meet is in one batch; each
 //! step says by a key what must meet. All judgement is that of [`decide`](mod@crate::decide) and
-//! [`near`](mod@crate::near): the steps are theirs, cut where rows may travel.
+//! `near`: the steps are theirs, cut where rows may travel.
 //!
 //! # What it promises
 //!

@@ -98,7 +98,10 @@ impl Loaded<'_> {
 }
 
 /// Columns as a batch.
-pub(super) fn batch(kind: &'static str, columns: Vec<(&str, ArrayRef)>) -> Result<RecordBatch, Error> {
+pub(super) fn batch(
+    kind: &'static str,
+    columns: Vec<(&str, ArrayRef)>,
+) -> Result<RecordBatch, Error> {
     let fields: Vec<Field> = columns
         .iter()
         .map(|(name, column)| Field::new(*name, column.data_type().clone(), true))

@@ -190,9 +190,8 @@ fn turning(suspects: &RecordBatch, given: &RecordBatch) -> RecordBatch {
 fn candidates(leaders: &RecordBatch, kernels: &Kernels, count: u64) -> Vec<(i64, i64)> {
     let sample = tasks(leaders, "position", count, |rows| kernels.haze_sample(rows).unwrap());
     let sample = kernels.haze_sample(&sample).unwrap();
-    let counted = tasks(leaders, "position", count, |rows| {
-        kernels.haze_count(rows, &sample).unwrap()
-    });
+    let counted =
+        tasks(leaders, "position", count, |rows| kernels.haze_count(rows, &sample).unwrap());
     let scopes: &Int64Array = column(leaders, "scope");
     let sampled: (&Int64Array, &Int64Array) =
         (column(&sample, "scope"), column(&sample, "fingerprint"));
@@ -247,9 +246,8 @@ fn meet(rows: &RecordBatch, within: Option<u32>, kernels: &Kernels, count: u64) 
     let rows_in_all = rows.num_rows().max(1);
     let cut = Cut { rows: rows_in_all, pieces: 8, blocks: None, within, crowd: Some(50) };
     let cut = kernels.cut(cut).unwrap();
-    let keys = tasks(rows, "position", count, |rows| {
-        kernels.keys(rows, &cut, count as usize).unwrap()
-    });
+    let keys =
+        tasks(rows, "position", count, |rows| kernels.keys(rows, &cut, count as usize).unwrap());
     tasks(&keys, "task", count, |rows| kernels.meet(rows, &cut).unwrap())
 }
 
@@ -258,9 +256,7 @@ fn with_both(pairs: &[(i64, i64)], leaders: &RecordBatch) -> RecordBatch {
     let mut order: Vec<(i64, u64)> =
         (0..).zip(positions.values()).map(|(row, position)| (*position, row)).collect();
     order.sort_unstable();
-    let rows = |position: &i64| {
-        order[order.binary_search_by_key(position, |it| it.0).unwrap()].1
-    };
+    let rows = |position: &i64| order[order.binary_search_by_key(position, |it| it.0).unwrap()].1;
     let side = |of: &dyn Fn(&(i64, i64)) -> i64| {
         let places = UInt64Array::from_iter_values(pairs.iter().map(|pair| rows(&of(pair))));
         take_record_batch(leaders, &places).unwrap()
@@ -287,13 +283,14 @@ fn settled(
 ) -> Vec<(i64, String, i64, f32, String)> {
     let alike: &BooleanArray = column(pairs, "alike");
     let pairs = chosen(pairs, |row| alike.value(row));
-    let number = |rows: &RecordBatch, name: &str, row: usize| {
-        column::<Int64Array>(rows, name).value(row)
-    };
+    let number =
+        |rows: &RecordBatch, name: &str, row: usize| column::<Int64Array>(rows, name).value(row);
     let role = |row: usize| number(roles, "role", row);
-    let linked: Vec<usize> = (0..roles.num_rows()).filter(|&row| matches!(role(row), 1 | 2)).collect();
-    let mut edges: Vec<(i64, i64)> =
-        (0..pairs.num_rows()).map(|row| (number(&pairs, "a", row), number(&pairs, "b", row))).collect();
+    let linked: Vec<usize> =
+        (0..roles.num_rows()).filter(|&row| matches!(role(row), 1 | 2)).collect();
+    let mut edges: Vec<(i64, i64)> = (0..pairs.num_rows())
+        .map(|row| (number(&pairs, "a", row), number(&pairs, "b", row)))
+        .collect();
     edges.extend(
         linked.iter().map(|&row| (number(roles, "target", row), number(roles, "position", row))),
     );
@@ -309,15 +306,16 @@ fn settled(
     let bytes: &BinaryArray = column(given, "page");
     let mut kinds = [const { Vec::<i64>::new() }; 5];
     let (mut similarity, mut page) = (Vec::new(), Vec::new());
-    let mut push = |kind, position: i64, other, distance, alike: Option<f32>, bytes: Option<Vec<u8>>| {
-        for (column, value) in
-            kinds.iter_mut().zip([component[&position], kind, position, other, distance])
-        {
-            column.push(value);
-        }
-        similarity.push(alike);
-        page.push(bytes);
-    };
+    let mut push =
+        |kind, position: i64, other, distance, alike: Option<f32>, bytes: Option<Vec<u8>>| {
+            for (column, value) in
+                kinds.iter_mut().zip([component[&position], kind, position, other, distance])
+            {
+                column.push(value);
+            }
+            similarity.push(alike);
+            page.push(bytes);
+        };
     for &position in component.keys() {
         push(0, position, 0, 0, None, Some(bytes.value(position as usize).to_vec()));
     }
@@ -368,8 +366,7 @@ fn on_one_machine(list: &[NewPage], options: &Options) -> Vec<(i64, String, i64,
     let mut pages = Pages::default();
     list.iter().for_each(|page| pages.push(page));
     let earlier = Earlier::default();
-    let decision =
-        decide(&pages, &[], &earlier, options, &OneThread, Path::new("")).unwrap();
+    let decision = decide(&pages, &[], &earlier, options, &OneThread, Path::new("")).unwrap();
     let verdict = |page| {
         let it = decision.verdict(page);
         let reason = decision.reason(page).map(|it| it.text).unwrap_or_default();
@@ -436,7 +433,11 @@ fn a_row_that_comes_twice_or_a_missing_column_is_an_error_that_says_so() {
     let twice = joined(&[given.clone(), given.clone()]);
     let error = kernels.copies(&twice).unwrap_err().to_string();
     assert!(error.contains("came twice"), "{error}");
-    let error = kernels.keys(&given, &Cut { rows: 5, pieces: 1, blocks: None, within: None, crowd: None }, 1);
+    let error = kernels.keys(
+        &given,
+        &Cut { rows: 5, pieces: 1, blocks: None, within: None, crowd: None },
+        1,
+    );
     let error = error.unwrap_err().to_string();
     assert!(error.contains("no column scope"), "{error}");
 }

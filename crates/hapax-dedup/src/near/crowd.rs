@@ -68,12 +68,7 @@ pub(super) fn thin_out(
 }
 
 /// The first step: who shares a fingerprint. Pages of other fingerprints make no difference.
-pub(crate) fn twins(
-    set: &[u32],
-    pages: &Pages,
-    judge: &Judge<'_>,
-    table: &FactTable<'_>,
-) -> Led {
+pub(crate) fn twins(set: &[u32], pages: &Pages, judge: &Judge<'_>, table: &FactTable<'_>) -> Led {
     let mut led = Led::default();
     let twins = meet(set.to_vec(), |page| pages.fingerprint(page).to_bits(), 2);
     led.leaders = twins.others;

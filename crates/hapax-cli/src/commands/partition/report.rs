@@ -14,6 +14,9 @@ th, td { text-align: right; padding: 0.2rem 1rem 0.2rem 0; }
 th { color: var(--soft); font-weight: 600; } td { border-top: 1px solid var(--line); }
 ";
 
+/// Title, unit, a value that is shown in any case, what is drawn, and how to read it.
+type Plot = (&'static str, &'static str, f64, fn(&Trial) -> f64, &'static str);
+
 /// What the mappings were tried on.
 pub(super) fn tried_on(study: &Study) -> String {
     let count = |n: usize| readable::count(n as u64);
@@ -48,7 +51,7 @@ pub(super) fn page(study: &Study, settings: &StudySettings) -> String {
         escape(&tried_on(study)),
         settings.tau
     );
-    let charts: [(&str, &str, f64, fn(&Trial) -> f64, &str); 5] = [
+    let charts: [Plot; 5] = [
         (
             "Load",
             "fullest machine over average",
