@@ -11,7 +11,7 @@ use arrow_array::RecordBatch;
 use arrow_pyarrow::PyArrowType;
 use hapax_corpus::Source;
 use hapax_dedup::Error;
-use hapax_dedup::kernels::{Cut, Kernels, PartImprints, Seen, write_part};
+use hapax_dedup::kernels::{Cut, Kernels, PartImprints, Seen, Wide, write_part};
 use pyo3::prelude::*;
 use serde_json::json;
 
@@ -167,16 +167,26 @@ impl KernelsCore {
         batch(py, || self.engine.copies(&rows.0))
     }
 
-    fn meetings(&self, py: Python<'_>, rows: Batch) -> PyResult<Batch> {
-        batch(py, || self.engine.meetings(&rows.0))
+    fn part_bits(&self, leaders: usize) -> u32 {
+        self.engine.part_bits(leaders)
     }
 
-    fn suspects(&self, py: Python<'_>, rows: Batch, crowded: Vec<i64>) -> PyResult<Batch> {
-        batch(py, || self.engine.suspects(&rows.0, &crowded))
+    fn meetings(&self, py: Python<'_>, rows: Batch, wide: Vec<Wide>) -> PyResult<Batch> {
+        batch(py, || self.engine.meetings(&rows.0, &wide))
     }
 
-    fn turn(&self, py: Python<'_>, rows: Batch, number: usize) -> PyResult<Batch> {
-        batch(py, || self.engine.turn(&rows.0, number))
+    fn suspects(
+        &self,
+        py: Python<'_>,
+        rows: Batch,
+        crowded: Vec<i64>,
+        wide: Vec<Wide>,
+    ) -> PyResult<Batch> {
+        batch(py, || self.engine.suspects(&rows.0, &crowded, &wide))
+    }
+
+    fn turn(&self, py: Python<'_>, rows: Batch, number: usize, wide: Vec<Wide>) -> PyResult<Batch> {
+        batch(py, || self.engine.turn(&rows.0, number, &wide))
     }
 
     fn haze_sample(&self, py: Python<'_>, rows: Batch) -> PyResult<Batch> {
@@ -252,13 +262,67 @@ impl KernelsCore {
         batch(py, || self.engine.group_rows(&rows.0))
     }
 
-    /// Turns of crowds; leaders of a scope from which on there may be haze; members of a crowd.
+    /// Writes imprints of documents that stay; how many.
+    fn write_imprints(&self, py: Python<'_>, rows: Batch, path: PathBuf) -> PyResult<u64> {
+        given(py, || self.engine.write_imprints(&rows.0, &path))
+    }
+
+    /// The folder common to documents without an address, or None.
+    fn common_folder(&self, py: Python<'_>, rows: Batch) -> PyResult<Option<String>> {
+        given(py, || self.engine.common_folder(&rows.0))
+    }
+
+    fn common_of(&self, folders: Vec<String>) -> String {
+        self.engine.common_of(&folders)
+    }
+
+    fn origins(&self, py: Python<'_>, rows: Batch, common: &str) -> PyResult<Batch> {
+        batch(py, || self.engine.origins(&rows.0, common))
+    }
+
+    fn shown_of(&self, near: usize) -> Vec<usize> {
+        self.engine.shown_of(near)
+    }
+
+    fn shown_apart(&self, pairs: Vec<(i64, i64)>) -> Vec<usize> {
+        self.engine.shown_apart(&pairs)
+    }
+
+    /// Texts of some documents of a part of the inputs.
+    fn example_texts(
+        &self,
+        py: Python<'_>,
+        inputs: Vec<String>,
+        part: usize,
+        files: usize,
+        first: &str,
+        wanted: Vec<i64>,
+    ) -> PyResult<Batch> {
+        let source = self.part(&inputs, part, files, first)?;
+        batch(py, || self.engine.example_texts(&source, part, &wanted))
+    }
+
+    /// `report.html` of what was gathered, as JSON.
+    fn report(&self, py: Python<'_>, gathered: &str) -> PyResult<String> {
+        given(py, || self.engine.report(gathered))
+    }
+
+    /// What the report shows: origins, groups, documents of each, and pairs apart to choose from.
+    #[classattr]
+    const SHOWN: (usize, usize, usize, usize) = {
+        let shown = Kernels::SHOWN;
+        (shown.origins, shown.groups, shown.documents, shown.apart)
+    };
+    /// Turns of crowds; leaders of a scope from which on there may be haze; members of a crowd; leaders
+    /// of a scope beyond which they meet by more bits.
     #[classattr]
     const TURNS: usize = Kernels::TURNS;
     #[classattr]
     const FEW: usize = Kernels::FEW;
     #[classattr]
     const CROWD: usize = Kernels::CROWD;
+    #[classattr]
+    const MANY: usize = Kernels::MANY;
 }
 
 /// Batches of a part, one after the other.

@@ -126,6 +126,23 @@ def test_what_a_killed_job_left_is_gone_on_with_and_half_a_snapshot_is_refused(s
         hapax.spark.increment(str(tmp_path / "in"), out, spark=spark, base="7", snapshot="8")
 
 
+def test_a_data_frame_is_cleaned_and_another_one_under_its_name_is_refused(spark: Any, tmp_path: pathlib.Path) -> None:
+    rows = sorted(synthetic(300, 3), key=lambda row: str(row["url"]))
+    write_lines(tmp_path / "in.jsonl", rows)
+    on_one_machine([str(tmp_path / "in.jsonl")], tmp_path / "machine")
+    shuffled = random.Random(1).sample(rows, len(rows))
+    frame = spark.createDataFrame([(row["url"], row["text"], row["score"]) for row in shuffled], "url string, text string, score double")
+    done = hapax.spark.dedup(frame, tmp_path / "out", spark=spark, keep_documents=False)
+    ours, theirs = rows_of(tmp_path / "out/snapshots/0/groups.parquet"), rows_of(tmp_path / "machine/groups.parquet")
+    for row in (*ours, *theirs):
+        row.pop("file"), row.pop("record")
+    assert ours == theirs
+    again = hapax.spark.dedup(frame.repartition(3), tmp_path / "out", spark=spark, keep_documents=False)
+    assert again.summary == done.summary
+    with pytest.raises(OutputExistsError, match="another job"):
+        hapax.spark.dedup(frame.limit(299), tmp_path / "out", spark=spark, keep_documents=False)
+
+
 def test_bad_input_says_what_is_wrong_and_the_way_out(spark: Any, tmp_path: pathlib.Path) -> None:
     frame = spark.createDataFrame([("a", "some words")], "name string, words string")
     with pytest.raises(ArgumentError, match="text_field= or html_field= one of name, words"):

@@ -11,6 +11,8 @@
 //! and in the number of proposed pairs.
 
 use std::collections::BTreeMap;
+use std::fs::{self, DirEntry};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use hapax::group::Outcome;
@@ -44,7 +46,8 @@ pub(crate) struct Known {
 }
 
 impl Earlier {
-    /// Loads what is named: output folders, or their files of imprints.
+    /// Loads what is named: output folders, or their files of imprints. A job on many machines leaves a
+    /// folder of such files.
     ///
     /// # Errors
     ///
@@ -52,8 +55,7 @@ impl Earlier {
     pub fn load(paths: &[PathBuf], options: &Options) -> Result<Self, Error> {
         let ours = header(options);
         let mut pages = Pages::default();
-        for path in paths {
-            let path = if path.is_dir() { path.join(KEPT_IMPRINTS) } else { path.clone() };
+        for path in files_of(paths)? {
             let mut reader = ImprintReader::open(&path)?;
             let theirs = reader.header();
             for (what, ours, theirs) in
@@ -80,6 +82,33 @@ impl Earlier {
     pub fn pages(&self) -> &Pages {
         &self.pages
     }
+}
+
+/// The files of imprints of what is named, in order.
+fn files_of(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
+    let mut files = Vec::new();
+    for path in paths {
+        let inside = path.join(KEPT_IMPRINTS);
+        let many = match (inside.is_dir(), path.file_name()) {
+            (true, _) => &inside,
+            (false, Some(name)) if name == KEPT_IMPRINTS && path.is_dir() => path,
+            (false, _) => {
+                files.push(if path.is_dir() { inside } else { path.clone() });
+                continue;
+            }
+        };
+        let listed = fs::read_dir(many).and_then(Iterator::collect::<io::Result<Vec<DirEntry>>>);
+        let listed = listed.map_err(|error| Error::io("read", many, error))?;
+        let mut parts: Vec<PathBuf> = listed.into_iter().map(|entry| entry.path()).collect();
+        parts.retain(|part| part.extension().is_some_and(|it| it == "imprints"));
+        parts.sort();
+        if parts.is_empty() {
+            let what = "the folder has no file of imprints".to_owned();
+            return Err(Error::Imprints { path: many.clone(), what });
+        }
+        files.extend(parts);
+    }
+    Ok(files)
 }
 
 fn header(options: &Options) -> Header {

@@ -19,7 +19,7 @@ use crate::options::Options;
 use crate::outputs::{GROUPS, LAST, OutFolder, REMOVED, Summary, Writing, kept_name};
 use crate::pages::Pages;
 use crate::read::{Corpus, read};
-use crate::report::{self, Examples};
+use crate::report::{self, Contents, Examples};
 use crate::threads::Threads;
 use crate::watch::{Stage, Watch};
 
@@ -100,7 +100,8 @@ pub fn dedup(
     let stay = |page: &u32| decision.verdict(*page).outcome == Outcome::Kept;
     let stay = (0..pages.len() as u32).filter(stay);
     against::write(&folder.making(KEPT_IMPRINTS), options, pages, stay)?;
-    let report = report::page(&summary, &decision, &examples, &options.fingerprinter);
+    let contents = Contents::of(&summary, &decision, examples);
+    let report = report::page(&contents, &options.fingerprinter);
     folder.make(REPORT, report.as_bytes())?;
     folder.make(LAST, &json(&summary))?;
     run.writing_seconds = clock.lap();

@@ -6,7 +6,7 @@ import json
 import os
 from typing import Any, Iterable, Optional, Union
 
-from . import outputs, steps
+from . import outputs, report, steps
 from .job import EDGES_ON_DRIVER, Inputs, Job, facts_of, leaders_of, needs_names
 from .snapshot import Snapshot, plain_errors
 from .._hapax import __version__
@@ -94,6 +94,8 @@ def dedup(
     sources, staged = name_sources(source, options)
     settings = json.loads(spec.engine().settings())
     asked = {"inputs": sources, "settings": settings, "spec": spec.text, "version": __version__, "keep_documents": keep_documents, "base": None}
+    if staged is not None:
+        asked["rows"] = digest_of(staged)
     told = made.begin(asked)
     if told is not None:
         return Finished(spark, made, told)
@@ -126,9 +128,11 @@ def whole(job: Job, inputs: Inputs, asked: dict[str, Any], format: Optional[str]
     ending = outputs.kept_ending(format, sums)
     if asked["keep_documents"]:
         outputs.write_kept(job, inputs, read, groups, ending)
+    outputs.write_imprints(job, pages, groups, sums["documents"])
     tables = {"pages": pages, "roles": roles, "verdicts": verdicts, "candidates": candidates}
     said = {"kept": f"kept/part-*.{ending}", "inputs": asked["inputs"], "against": []}
     summary = outputs.summary(job, sums, groups, leading, tables, said)
+    report.write(job, summary, groups, pairs, report.Texts(inputs, read))
     stored = {
         "read": [read.stored],
         "names": [made.at("state/names")] if names is not None else [],
@@ -213,6 +217,15 @@ def id_column(rows: Any, options: dict[str, Any]) -> Optional[str]:
         if wanted is not None and wanted in rows.columns:
             return str(wanted)
     return None
+
+
+def digest_of(rows: Any) -> str:
+    """What a DataFrame holds, in any order: another one under the name of an old snapshot must be noticed."""
+    from pyspark.sql import functions as F
+
+    columns = [F.col(name).cast("string") for name in rows.columns]
+    told = rows.agg(F.count("*").alias("rows"), F.sum(F.xxhash64(*columns) % (1 << 31)).alias("sum")).first()
+    return f"{told['rows']} rows, {told['sum'] or 0}"
 
 
 def stage_rows(made: Snapshot, rows: Any, options: dict[str, Any]) -> str:

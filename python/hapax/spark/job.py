@@ -119,7 +119,9 @@ class Job:
 
         core = self.spec.engine()
         leaders = first.select("position", "scope", "sketch")
-        met = self.step(leaders, "meetings", steps.MEETINGS).groupBy("meets").agg(F.sum("count").alias("count"))
+        large = first.groupBy("scope").count().where(f"count > {core.MANY}").collect()
+        wide = sorted((row["scope"], core.part_bits(row["count"])) for row in large)
+        met = self.step(leaders, "meetings", steps.MEETINGS, wide).groupBy("meets").agg(F.sum("count").alias("count"))
         met = met.where(f"count >= {core.CROWD}").select("meets")
         crowded = sorted(row["meets"] for row in met.collect())
         self.effort["crowd_keys"] = len(crowded)
@@ -127,13 +129,13 @@ class Job:
             return None
 
         def turned() -> Any:
-            suspects = leaders.mapInArrow(steps.each(self.spec, "suspects", crowded), steps.SUSPECTS)
+            suspects = leaders.mapInArrow(steps.each(self.spec, "suspects", crowded, wide), steps.SUSPECTS)
             rows = with_mark(suspects.join(pages.select("position", "page"), "position"), named).selectExpr(
                 "0L as role", "position", "cast(null as long) as target", "cast(null as long) as distance",
                 "cast(null as float) as similarity", "named", "page", "meets",
             )
             for number in range(core.TURNS):
-                rows = self.step(rows.repartition(self.partitions, "meets"), "turn", steps.ROLES, number)
+                rows = self.step(rows.repartition(self.partitions, "meets"), "turn", steps.ROLES, number, wide)
             return rows.where("role <> 0").select(*SLIM)
 
         return self.snapshot.stage("turns", turned)

@@ -21,9 +21,9 @@ import json
 import os
 from typing import Any, Optional, Union
 
-from . import outputs, steps
+from . import outputs, report, steps
 from .batch import (
-    Finished, Source, check_executors, finish, make_spec, name_sources, partitions_of, session, stage_rows,
+    Finished, Source, check_executors, digest_of, finish, make_spec, name_sources, partitions_of, session, stage_rows,
 )
 from .job import EDGES_ON_DRIVER, SLIM, Inputs, Job, facts_of, leaders_of, needs_names, numbered
 from .snapshot import Snapshot, check_comparable, plain_errors
@@ -64,6 +64,8 @@ def increment(
     made = Snapshot(spark, os.fspath(out), snapshot)
     sources, staged = name_sources(source, options)
     asked = {"inputs": sources, "spec": spec.text, "version": __version__, "keep_documents": keep_documents, "base": told["digest"]}
+    if staged is not None:
+        asked["rows"] = digest_of(staged)
     done = made.begin(asked)
     if done is not None:
         return Finished(spark, made, done)
@@ -128,9 +130,11 @@ class Next:
         ending = outputs.kept_ending(format, new_sums)
         if keep_documents:
             outputs.write_kept(job, inputs, read, groups, ending)
+        outputs.write_imprints(job, pages, groups, sums["documents"])
         tables = {"pages": pages, "roles": roles, "verdicts": verdicts, "candidates": candidates}
         said = {"kept": f"kept/part-*.{ending}", "inputs": asked["inputs"], "against": [before.path]}
         summary = outputs.summary(job, sums, groups, leading, tables, said)
+        report.write(job, summary, groups, pairs, report.Texts(inputs, read, first))
         job.effort["moved"], job.effort["added"] = moved.count(), added.count()
         kept = {
             "read": all_read, "names": names_paths, "named": named is not None,

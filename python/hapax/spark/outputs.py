@@ -1,4 +1,4 @@
-"""What a job leaves for people: groups, removed, kept, summary.
+"""What a job leaves for people: groups, removed, kept, summary; the report is in ``report``.
 
 The rows of ``groups.parquet`` and ``removed.parquet`` are those that ``hapax dedup`` writes, in the same order;
 here they are folders of files, as Spark writes tables, and whole numbers are signed. ``kept`` has a file for every
@@ -107,6 +107,19 @@ def write_kept(job: Job, inputs: Inputs, read: Read, groups: Any, ending: str) -
     run = steps.write_kept(job.spec, inputs.inputs, inputs.files, snapshot.at("kept"), ending)
     tasks = min(job.partitions * 4, len(inputs.items))
     snapshot.stage("written", lambda: spread(items, tasks, "part").mapInArrow(run, steps.KEPT))
+
+
+def write_imprints(job: Job, pages: Any, groups: Any, documents: int) -> None:
+    """What ``hapax dedup --against`` needs of the documents that stay, in the order of the corpus."""
+    from pyspark.sql import functions as F
+
+    snapshot = job.snapshot
+    each = -(-documents // job.partitions)
+    stay = groups.where("outcome = 'kept'").select("position")
+    rows = with_mark(pages.select("position", "page").join(stay, "position", "semi"), None)
+    rows = spread(rows.withColumn("task", F.floor(F.col("position") / each)), job.partitions, "task")
+    run = steps.write_imprints(job.spec, snapshot.at("kept.imprints"))
+    snapshot.stage("imprinted", lambda: rows.mapInArrow(run, steps.KEPT))
 
 
 def summary(job: Job, sums: dict[str, int], groups: Any, leading: Any, tables: dict[str, Any], said: dict[str, Any]) -> dict[str, Any]:

@@ -35,12 +35,15 @@ CANDIDATES = "a long, b long, distance long"
 PAIRS = "a long, b long, distance long, similarity float, alike boolean"
 EDGES = "a long, b long"
 COMPONENTS = "node long, component long"
-VERDICTS = "position long, winner long, winner_id string, outcome string, distance long, similarity float, rule string, reason string"
+VERDICTS = "position long, winner long, winner_id string, outcome string, distance long, similarity float, rule string, reason string, rank long"
 GROUPS = (
     "position long, document string, url string, group long, winner string, earlier boolean, outcome string, "
-    "distance long, similarity float, rule string, reason string, file string, record long"
+    "distance long, similarity float, rule string, reason string, file string, record long, rank long"
 )
 KEPT = "part long, file string, documents long"
+FOLDERS = "folder string"
+ORIGINS = "name string, documents long, exact long, near long"
+TEXTS = "part long, number long, address string, words long, title string, text string, cut boolean"
 
 
 class Spec:
@@ -133,6 +136,62 @@ def write_kept(spec: Spec, inputs: list[str], files: int, folder: str, ending: s
                     else:
                         kept = core.write_part(inputs, item["part"], files, item["file"], removed, documents, path)
                 yield pa.RecordBatch.from_pydict({"part": [item["part"]], "file": [name], "documents": [kept]})
+
+    return run
+
+
+def write_imprints(spec: Spec, folder: str) -> Step:
+    """Rows with ``task`` and pages that stay, to files of imprints."""
+    text = spec.text
+
+    def run(batches: Batches) -> Batches:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        rows = together(batches)
+        if rows is None:
+            return
+        for task in sorted(pc.unique(rows.column("task")).to_pylist()):
+            name = f"part-{task:06d}.imprints"
+            with Placed(folder, name) as path:
+                some = rows.filter(pc.equal(rows.column("task"), task))
+                written = engine(text).write_imprints(some, path)
+            yield pa.RecordBatch.from_pydict({"part": [task], "file": [name], "documents": [written]})
+
+    return run
+
+
+def common_folder(spec: Spec) -> Step:
+    """Group rows to the folders that are common to those without an address, one for every batch."""
+    text = spec.text
+
+    def run(batches: Batches) -> Batches:
+        import pyarrow as pa
+
+        for batch in batches:
+            if batch.num_rows and (folder := engine(text).common_folder(batch)) is not None:
+                yield pa.RecordBatch.from_pydict({"folder": [folder]})
+
+    return run
+
+
+def example_texts(spec: Spec, inputs: list[str], files: int) -> Step:
+    """Work items with the documents that are ``wanted``, to their texts."""
+    text = spec.text
+
+    def run(batches: Batches) -> Batches:
+        import pyarrow as pa
+
+        core = engine(text)
+        for batch in batches:
+            for item in batch.to_pylist():
+                wanted = sorted(item["wanted"])
+                if item["fetch"]:
+                    with Fetched(item["file"]) as source:
+                        found = core.example_texts([source], 0, 1, source, wanted)
+                else:
+                    found = core.example_texts(inputs, item["part"], files, item["file"], wanted)
+                yield found.add_column(0, "part", pa.array([item["part"]] * found.num_rows, pa.int64()))
 
     return run
 

@@ -27,7 +27,7 @@ use super::{Kernels, mixed};
 use crate::error::Error;
 use crate::exact;
 use crate::facts::FactTable;
-use crate::near::crowd::{CROWD, TURNS, sketch_part, turn, twins};
+use crate::near::crowd::{CROWD, MANY, TURNS, part_bits, sketch_part, turn, twins};
 use crate::near::{Judge, Led, Member};
 
 const KIND: &str = "role";
@@ -64,6 +64,9 @@ struct Turning {
 impl Kernels {
     /// Turns after [`copies`](Self::copies).
     pub const TURNS: usize = TURNS;
+
+    /// A scope with more leaders is wide.
+    pub const MANY: usize = MANY;
 
     /// As many that meet are a crowd.
     pub const CROWD: usize = CROWD;
@@ -118,14 +121,21 @@ impl Kernels {
         batch(KIND, columns)
     }
 
+    /// By how many bits of their sketches the leaders of a scope meet, if there are so many after
+    /// [`copies`](Self::copies).
+    pub fn part_bits(&self, leaders: usize) -> u32 {
+        part_bits(leaders)
+    }
+
     /// Who would meet whom in any of the turns, and how many: `meets` and `count`, of rows of leaders. Who
-    /// nowhere meets [`CROWD`](Self::CROWD) need not take turns.
+    /// nowhere meets [`CROWD`](Self::CROWD) need not take turns. `wide` names scopes with many leaders.
     ///
     /// # Errors
     ///
     /// These are no rows of leaders.
-    pub fn meetings(&self, rows: &RecordBatch) -> Result<RecordBatch, Error> {
-        let mut keys: Vec<i64> = keys_of_leaders(&Rows::of(rows, "leader"))?.into_flattened();
+    pub fn meetings(&self, rows: &RecordBatch, wide: &[Wide]) -> Result<RecordBatch, Error> {
+        let keys = keys_of_leaders(&Rows::of(rows, "leader"), wide)?;
+        let mut keys: Vec<i64> = keys.into_flattened();
         keys.sort_unstable();
         let (mut meets, mut counts) = (Vec::new(), Vec::new());
         for same in keys.chunk_by(|a, b| a == b) {
@@ -140,10 +150,16 @@ impl Kernels {
     /// # Errors
     ///
     /// These are no rows of leaders.
-    pub fn suspects(&self, rows: &RecordBatch, crowded: &[i64]) -> Result<RecordBatch, Error> {
+    pub fn suspects(
+        &self,
+        rows: &RecordBatch,
+        crowded: &[i64],
+        wide: &[Wide],
+    ) -> Result<RecordBatch, Error> {
         let rows = Rows::of(rows, "leader");
         let (mut positions, mut meets) = (Vec::new(), Vec::new());
-        for (keys, position) in keys_of_leaders(&rows)?.iter().zip(rows.numbers("position")?) {
+        for (keys, position) in keys_of_leaders(&rows, wide)?.iter().zip(rows.numbers("position")?)
+        {
             if keys.iter().any(|key| crowded.binary_search(key).is_ok()) {
                 positions.push(*position);
                 meets.push(keys[0]);
@@ -157,7 +173,12 @@ impl Kernels {
     /// # Errors
     ///
     /// These are no rows of roles, or a leader came twice.
-    pub fn turn(&self, rows: &RecordBatch, number: usize) -> Result<RecordBatch, Error> {
+    pub fn turn(
+        &self,
+        rows: &RecordBatch,
+        number: usize,
+        wide: &[Wide],
+    ) -> Result<RecordBatch, Error> {
         let rows = Rows::of(rows, KIND);
         let role = rows.numbers("role")?;
         let loaded = rows.pages(|row| role[row] == LEADER)?;
@@ -169,7 +190,8 @@ impl Kernels {
         let mut led = Led::default();
         for scope in order.chunk_by(|&a, &b| pages.scope(a) == pages.scope(b)) {
             let mut one = Led { leaders: scope.to_vec(), ..Led::default() };
-            turn(&mut one, number, pages, &judge, &table);
+            let bits = bits_in(pages.scope(scope[0]), wide);
+            turn(&mut one, number, bits, pages, &judge, &table);
             led.leaders.extend(one.leaders);
             led.members.extend(one.members);
         }
@@ -189,7 +211,8 @@ impl Kernels {
             roles.row(LEADER, loaded.positions[page as usize], None, None);
             turning.named.append_value(loaded.named[page as usize]);
             turning.page.append_value(loaded.bytes[page as usize]);
-            turning.meets.append_value(key_of(pages.scope(page), pages.sketch(page), next));
+            let key = key_of(pages.scope(page), pages.sketch(page), next, wide);
+            turning.meets.append_value(key);
         }
         let mut columns = roles.finish();
         columns.push(("named", Arc::new(turning.named.finish())));
@@ -199,17 +222,26 @@ impl Kernels {
     }
 }
 
-fn key_of(scope: ScopeKey, sketch: &Sketch, number: usize) -> i64 {
-    mixed(&[scope.0, 3 + number as u64, sketch_part(sketch, number)]).cast_signed()
+/// A scope with many leaders, and by how many bits they meet.
+pub type Wide = (i64, u32);
+
+fn bits_in(scope: ScopeKey, wide: &[Wide]) -> u32 {
+    let found = wide.iter().find(|(wide, _)| wide.cast_unsigned() == scope.0);
+    found.map_or_else(|| part_bits(0), |(_, bits)| *bits)
+}
+
+fn key_of(scope: ScopeKey, sketch: &Sketch, number: usize, wide: &[Wide]) -> i64 {
+    let part = sketch_part(sketch, number, bits_in(scope, wide));
+    mixed(&[scope.0, 3 + number as u64, part]).cast_signed()
 }
 
 /// The keys of every leader in all turns.
-fn keys_of_leaders(rows: &Rows<'_>) -> Result<Vec<[i64; TURNS]>, Error> {
+fn keys_of_leaders(rows: &Rows<'_>, wide: &[Wide]) -> Result<Vec<[i64; TURNS]>, Error> {
     let scopes = rows.numbers("scope")?;
     let sketches: &BinaryArray = rows.column("sketch")?;
     let keys = |(row, scope): (usize, &i64)| {
         let sketch = sketch(rows, sketches, row)?;
-        Ok(std::array::from_fn(|turn| key_of(ScopeKey(scope.cast_unsigned()), &sketch, turn)))
+        Ok(std::array::from_fn(|turn| key_of(ScopeKey(scope.cast_unsigned()), &sketch, turn, wide)))
     };
     scopes.iter().enumerate().map(keys).collect()
 }

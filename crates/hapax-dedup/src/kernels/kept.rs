@@ -1,10 +1,15 @@
-//! The second reading of a part: its documents that stay, in a file of their own.
+//! What stays: the second reading of a part, whose documents are written to a file of their own, and the
+//! imprints of documents, for the next crawl to be compared with.
 
 use std::path::Path;
 
+use arrow_array::RecordBatch;
 use hapax_corpus::write::create;
 use hapax_corpus::{Entry, Source};
 
+use super::Kernels;
+use super::rows::Rows;
+use crate::against;
 use crate::error::Error;
 
 /// What was written of a part.
@@ -54,4 +59,18 @@ pub fn write_part(
     }
     writer.finish()?;
     Ok(done)
+}
+
+impl Kernels {
+    /// Writes the imprints of documents, `position`, `named` and `page`, as `--against` reads them; how many.
+    ///
+    /// # Errors
+    ///
+    /// These are no such rows, or the file cannot be written.
+    pub fn write_imprints(&self, rows: &RecordBatch, path: &Path) -> Result<u64, Error> {
+        let loaded = Rows::of(rows, "imprint").pages(|_| true)?;
+        let pages = &loaded.pages;
+        against::write(path, &self.options, pages, 0..pages.len() as u32)?;
+        Ok(pages.len() as u64)
+    }
 }

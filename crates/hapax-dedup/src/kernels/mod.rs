@@ -34,15 +34,18 @@ mod imprint;
 mod kept;
 mod keys;
 mod later;
+mod report;
 mod rows;
 mod settle;
 #[cfg(test)]
 mod tests;
 
+pub use crowds::Wide;
 pub use haze::{HazeCounts, Seen};
 pub use imprint::PartImprints;
 pub use kept::{Part as KeptPart, write_part};
 pub use keys::Cut;
+pub use report::Shown;
 
 use crate::options::Options;
 

@@ -37,11 +37,12 @@ struct Verdicts {
     similarity: Float32Builder,
     rule: StringBuilder,
     reason: StringBuilder,
+    rank: Int64Builder,
 }
 
 impl Kernels {
     /// A verdict on every document: `position`, `winner`, `winner_id`, `outcome`, `distance`, `similarity`,
-    /// `rule`, `reason`; and one row with outcome `effort`: sketches compared, pairs confirmed, and groups
+    /// `rule`, `reason`, and its `rank` in its group, the winner's being 0; and one row with outcome `effort`: sketches compared, pairs confirmed, and groups
     /// that plain closure would have merged (as `distance`).
     ///
     /// # Errors
@@ -59,6 +60,12 @@ impl Kernels {
         let found =
             Found { copies, near, addresses: Vec::new(), earlier: &earlier, known: <_>::default() };
         let decision = settle(pages, &table, &judge, &self.options.keep, found)?;
+        let mut ranks = vec![0i64; pages.len()];
+        for group in decision.groups() {
+            for (rank, page) in (0..).zip(group.documents()) {
+                ranks[page as usize] = rank;
+            }
+        }
         let mut verdicts = Verdicts::default();
         for page in 0..pages.len() as u32 {
             let verdict = decision.verdict(page);
@@ -72,6 +79,7 @@ impl Kernels {
             verdicts.similarity.append_value(verdict.similarity);
             verdicts.rule.append_option(reason.as_ref().map(|it| it.rule));
             verdicts.reason.append_option(reason.as_ref().map(|it| it.text.as_str()));
+            verdicts.rank.append_value(ranks[page as usize]);
         }
         let effort = decision.effort();
         let related: u64 = decision.families().iter().map(|it| u64::from(it.stars)).sum();
@@ -101,9 +109,11 @@ impl Kernels {
         let similarity: &Float32Array = rows.column("similarity")?;
         let rule: &StringArray = rows.column("rule")?;
         let reason: &StringArray = rows.column("reason")?;
+        let rank: &Int64Array = rows.column("rank")?;
         let [mut document, mut url, mut winners, mut outcomes, mut rules, mut reasons, mut files] =
             std::array::from_fn(|_| StringBuilder::new());
-        let [mut group, mut distances, mut records] = std::array::from_fn(|_| Int64Builder::new());
+        let [mut group, mut distances, mut records, mut ranks] =
+            std::array::from_fn(|_| Int64Builder::new());
         let mut similarities = Float32Builder::new();
         let mut earlier = BooleanBuilder::new();
         for (page, row) in (0..).zip(order) {
@@ -121,6 +131,7 @@ impl Kernels {
             reasons.append_option((!stays && reason.is_valid(row)).then(|| reason.value(row)));
             files.append_value(file.value(row));
             records.append_value(record.value(row));
+            ranks.append_value(if known { rank.value(row) } else { 0 });
         }
         batch(
             "group",
@@ -138,6 +149,7 @@ impl Kernels {
                 ("reason", Arc::new(reasons.finish())),
                 ("file", Arc::new(files.finish())),
                 ("record", Arc::new(records.finish())),
+                ("rank", Arc::new(ranks.finish())),
             ],
         )
     }
@@ -179,6 +191,7 @@ impl Verdicts {
         self.similarity.append_null();
         self.rule.append_null();
         self.reason.append_null();
+        self.rank.append_null();
     }
 
     fn finish(mut self) -> Result<RecordBatch, Error> {
@@ -193,6 +206,7 @@ impl Verdicts {
                 ("similarity", Arc::new(self.similarity.finish())),
                 ("rule", Arc::new(self.rule.finish())),
                 ("reason", Arc::new(self.reason.finish())),
+                ("rank", Arc::new(self.rank.finish())),
             ],
         )
     }

@@ -18,7 +18,7 @@ use hapax::join::OneThread;
 use proptest::prelude::*;
 
 use super::rows::{batch, numbers};
-use super::{Cut, Kernels};
+use super::{Cut, Kernels, Wide};
 use crate::against::Earlier;
 use crate::decide;
 use crate::imprints::page_bytes;
@@ -142,7 +142,15 @@ fn apart(list: &[NewPage], kernels: &Kernels, count: u64) -> Vec<(i64, String, i
     let given = imprints(list);
     let copies = tasks(&given, "meets", count, |rows| kernels.copies(rows).unwrap());
     let found = roles(&copies, |role| role == 0);
-    let meetings = tasks(&found, "position", count, |rows| kernels.meetings(rows).unwrap());
+    let mut scopes = std::collections::BTreeMap::<i64, usize>::new();
+    for scope in column::<Int64Array>(&found, "scope").values() {
+        *scopes.entry(*scope).or_default() += 1;
+    }
+    scopes.retain(|_, leaders| *leaders > Kernels::MANY);
+    let wide: Vec<Wide> =
+        scopes.into_iter().map(|(scope, leaders)| (scope, kernels.part_bits(leaders))).collect();
+    let wide = wide.as_slice();
+    let meetings = tasks(&found, "position", count, |rows| kernels.meetings(rows, wide).unwrap());
     let (meets, counts): (&Int64Array, &Int64Array) =
         (column(&meetings, "meets"), column(&meetings, "count"));
     let mut sums = std::collections::BTreeMap::<i64, i64>::new();
@@ -151,10 +159,10 @@ fn apart(list: &[NewPage], kernels: &Kernels, count: u64) -> Vec<(i64, String, i
     }
     let crowded: Vec<i64> =
         sums.into_iter().filter(|it| it.1 >= Kernels::CROWD as i64).map(|it| it.0).collect();
-    let suspects = kernels.suspects(&found, &crowded).unwrap();
+    let suspects = kernels.suspects(&found, &crowded, wide).unwrap();
     let mut turning = turning(&suspects, &given);
     for turn in 0..Kernels::TURNS {
-        turning = tasks(&turning, "meets", count, |rows| kernels.turn(rows, turn).unwrap());
+        turning = tasks(&turning, "meets", count, |rows| kernels.turn(rows, turn, wide).unwrap());
     }
     let slim = |rows: &RecordBatch| rows.project(&[0, 1, 2, 3, 4]).unwrap();
     let all_roles = joined(&[slim(&copies), slim(&roles(&turning, |role| role != 0))]);

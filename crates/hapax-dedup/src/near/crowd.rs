@@ -3,7 +3,8 @@
 //! Pages meet by a key: first by the whole fingerprint, then, where 64 or more come together, by
 //! 16 bits of the sketch, eight times with other bits. Two pages of similarity J agree in such
 //! a key with probability ((1 + J) / 2)^16, which is 0.19 at J = 0.8 and 0.85 at 0.98, so of a crowd
-//! hardly anything is left after eight turns. Those who meet by a key choose the best page as
+//! hardly anything is left after eight turns. Among millions of strangers 64 would meet by chance:
+//! keys grow with the number of pages, by a bit for every doubling beyond a million. Those who meet by a key choose the best page as
 //! leader; who matches it becomes its member, and the others choose again, a few times.
 //!
 //! # What it promises
@@ -33,6 +34,12 @@ const FEW_STRANGERS: usize = 64;
 /// How many parts of the sketch are tried on those who share a fingerprint and match no leader.
 const TWIN_TURNS: usize = 16;
 
+/// Bits of a sketch by which pages meet, if they are not very many.
+const PART_BITS: u32 = 16;
+/// As many pages meet by so many bits: 16 by chance, where 64 are a crowd. This crate's own tests come
+/// by both ways.
+pub(crate) const MANY: usize = if cfg!(test) { 1 << 7 } else { 1 << 20 };
+
 /// A page that is represented by another one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Member {
@@ -61,8 +68,9 @@ pub(super) fn thin_out(
     table: &FactTable<'_>,
 ) -> Led {
     let mut led = twins(set, pages, judge, table);
+    let bits = part_bits(led.leaders.len());
     for number in 0..TURNS {
-        turn(&mut led, number, pages, judge, table);
+        turn(&mut led, number, bits, pages, judge, table);
     }
     led
 }
@@ -89,11 +97,18 @@ pub(crate) fn twins(set: &[u32], pages: &Pages, judge: &Judge<'_>, table: &FactT
     led
 }
 
+/// By how many bits of a sketch pages meet, if so many of one scope take turns.
+pub(crate) fn part_bits(pages: usize) -> u32 {
+    let doublings = pages.div_ceil(MANY).max(1).next_power_of_two().ilog2();
+    PART_BITS + doublings.min(16)
+}
+
 /// One of the [`TURNS`] after that: who shares a part of the sketch. Pages in which that part is
 /// another make no difference.
 pub(crate) fn turn(
     led: &mut Led,
     number: usize,
+    bits: u32,
     pages: &Pages,
     judge: &Judge<'_>,
     table: &FactTable<'_>,
@@ -102,7 +117,7 @@ pub(crate) fn turn(
         return;
     }
     let set = std::mem::take(&mut led.leaders);
-    let met = meet(set, |page| sketch_part(pages.sketch(page), number), CROWD);
+    let met = meet(set, |page| sketch_part(pages.sketch(page), number, bits), CROWD);
     led.leaders = met.others;
     for crowd in met.crowds {
         let found = lead(crowd, CROWD, ROUNDS, judge, table);
@@ -125,7 +140,7 @@ fn pair_up(
         if set.len() < 2 {
             break;
         }
-        let met = meet(set, |page| sketch_part(pages.sketch(page), turn), 2);
+        let met = meet(set, |page| sketch_part(pages.sketch(page), turn, PART_BITS), 2);
         set = met.others;
         for crowd in met.crowds {
             let found = lead(crowd, 2, 2, judge, table);
@@ -137,11 +152,12 @@ fn pair_up(
     (set, members)
 }
 
-/// Sixteen of the sketch's 1,024 bits; turns take them far apart.
-pub(crate) fn sketch_part(sketch: &Sketch, turn: usize) -> u64 {
+/// So many of the sketch's 1,024 bits, 32 at most; turns take them far apart.
+pub(crate) fn sketch_part(sketch: &Sketch, turn: usize, bits: u32) -> u64 {
     let bytes = sketch.to_bytes();
     let at = turn * bytes.len() / TWIN_TURNS;
-    u64::from(bytes[at]) | u64::from(bytes[at + 1]) << 8
+    let four = bytes[at..].first_chunk().map_or(0, |four| u32::from_le_bytes(*four));
+    u64::from(four) & ((1 << bits) - 1)
 }
 
 struct Met {
@@ -204,4 +220,31 @@ pub(crate) fn lead(
         chosen.leaders.append(&mut chosen.rest);
     }
     chosen
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_grow_so_that_no_crowd_meets_by_chance() {
+        assert_eq!([0, 1, 1000, MANY].map(part_bits), [PART_BITS; 4]);
+        assert_eq!(part_bits(MANY + 1), PART_BITS + 1);
+        let by_chance = |pages: usize| pages as f64 / f64::from(part_bits(pages)).exp2();
+        for pages in [5 * MANY, 100 * MANY, 4_000 * MANY] {
+            let share = by_chance(pages) / by_chance(MANY);
+            assert!((0.5..=1.0).contains(&share), "{pages}: {share}");
+        }
+        assert_eq!(part_bits(usize::MAX), 32);
+    }
+
+    #[test]
+    fn parts_are_the_lowest_bits_of_places_far_apart() {
+        let bytes: [u8; 128] = std::array::from_fn(|at| at as u8);
+        let sketch = Sketch::from_bytes(&bytes);
+        assert_eq!(sketch_part(&sketch, 0, 16), 0x0100);
+        assert_eq!(sketch_part(&sketch, 1, 16), 0x0908);
+        assert_eq!(sketch_part(&sketch, 1, 20), 0xA0908);
+        assert_eq!(sketch_part(&sketch, TWIN_TURNS - 1, 32), 0x7B7A_7978);
+    }
 }

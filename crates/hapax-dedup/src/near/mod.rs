@@ -187,7 +187,7 @@ impl Twins {
 }
 
 /// How many refused pairs are remembered.
-const REFUSED: usize = 64;
+pub(crate) const REFUSED: usize = 64;
 
 fn keep_most_similar(pairs: &mut Vec<NearPair>) {
     pairs.sort_unstable_by(|one, other| {

@@ -3,10 +3,11 @@
 //! Nothing in it depends on the time, the machine or the number of threads; `run.json` has what
 //! does.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use hapax::group::Outcome;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::decide::Decision;
 use crate::options::{KeptFormat, Options};
@@ -14,7 +15,7 @@ use crate::pages::Standing;
 use crate::read::{Corpus, ReadCounts};
 
 /// The whole job in numbers.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// Documents that were read.
     pub documents: u64,
@@ -41,7 +42,7 @@ pub struct Summary {
     /// Near-duplicates by similarity with their winner, in hundredths, rounded down.
     pub similarities: BTreeMap<u8, u64>,
     /// What decided for winners.
-    pub decided_by: BTreeMap<&'static str, u64>,
+    pub decided_by: BTreeMap<Cow<'static, str>, u64>,
     /// Documents with so little text that only exact copies of them are found.
     pub too_short: u64,
     /// Documents with text but without words.
@@ -83,7 +84,7 @@ pub struct Summary {
 }
 
 /// What was asked for.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
     /// Name and digest of the recipe.
     pub recipe: String,
@@ -188,7 +189,7 @@ impl Summary {
             }
         }
         if let Some(reason) = decision.reason(page) {
-            *self.decided_by.entry(reason.rule).or_default() += 1;
+            *self.decided_by.entry(Cow::Borrowed(reason.rule)).or_default() += 1;
         }
     }
 

@@ -8,9 +8,10 @@ use std::collections::BTreeMap;
 
 use hapax::fingerprint::side_by_side::{Row, lay_out};
 use hapax::fingerprint::{Fingerprinter, compare};
-use hapax::group::Outcome;
+use hapax::group::{NearPair, Outcome};
 use hapax::page::{Purifier, PurifyOptions};
 use hapax_corpus::Document;
+use serde::{Deserialize, Serialize};
 
 use crate::decide::Decision;
 use crate::html::{escape, grouped, row};
@@ -27,15 +28,15 @@ const MOST_ROWS: usize = 60;
 /// No row has more differing text than this, on either side.
 const LONGEST_ROW: usize = 4_000;
 
-/// Pairs and their texts.
+/// Pairs that are to be shown, and what has been seen of their documents.
 pub(crate) struct Examples {
-    pairs: Vec<Example>,
+    pairs: Vec<Chosen>,
     texts: BTreeMap<u32, Option<Text>>,
-    purifier: Purifier,
+    reader: TextReader,
 }
 
 #[derive(Clone, Copy)]
-struct Example {
+struct Chosen {
     winner: u32,
     other: u32,
     distance: u8,
@@ -43,21 +44,87 @@ struct Example {
     alike: bool,
 }
 
-struct Text {
-    title: Option<String>,
-    text: String,
-    cut: bool,
+/// A pair as it is shown.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Example {
+    /// Confirmed, and one of them went; or nearly so.
+    alike: bool,
+    distance: u8,
+    similarity: f32,
+    /// Why the first stays, if the second went for its sake.
+    reason: Option<String>,
+    sides: [Side; 2],
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Side {
+    address: String,
+    words: u32,
+    #[serde(flatten)]
+    text: Text,
+}
+
+/// The text of a document, as much of it as is shown.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Text {
+    pub(crate) title: Option<String>,
+    pub(crate) text: String,
+    /// There is more.
+    pub(crate) cut: bool,
+}
+
+/// Takes texts out of documents.
+pub(crate) struct TextReader(Purifier);
+
+impl TextReader {
+    pub(crate) fn new(fingerprinter: &Fingerprinter) -> Self {
+        let extent = fingerprinter.recipe().extent;
+        Self(Purifier::new(PurifyOptions { extent, ..PurifyOptions::default() }))
+    }
+
+    /// `None` of what is neither HTML nor text.
+    pub(crate) fn text(&mut self, document: &Document<'_>) -> Option<Text> {
+        let page = purify(&mut self.0, document).ok()?;
+        let cut = page.text.len() > LONGEST;
+        let end = if cut { page.text.floor_char_boundary(LONGEST) } else { page.text.len() };
+        Some(Text { title: page.title.clone(), text: page.text[..end].to_owned(), cut })
+    }
+}
+
+/// Which of so many near-duplicates are shown, if they are in order of similarity and then of the
+/// document that goes.
+pub(crate) fn shown_of(near: usize) -> Vec<usize> {
+    match near {
+        0..=ALIKE => (0..near).collect(),
+        many => (0..ALIKE).map(|i| i * (many - 1) / (ALIKE - 1)).collect(),
+    }
+}
+
+/// Which pairs that just failed are shown: one page with many almost-copies is one example.
+pub(crate) fn shown_apart<P: Copy + PartialEq>(pairs: impl Iterator<Item = (P, P)>) -> Vec<usize> {
+    let mut seen: Vec<P> = Vec::new();
+    let mut shown = Vec::new();
+    for (at, (a, b)) in pairs.enumerate() {
+        if !seen.contains(&a) && !seen.contains(&b) {
+            seen.extend([a, b]);
+            shown.push(at);
+        }
+        if shown.len() >= NOT_ALIKE {
+            break;
+        }
+    }
+    shown
 }
 
 impl Examples {
     /// Chooses pairs.
     pub(crate) fn choose(decision: &Decision<'_>, fingerprinter: &Fingerprinter) -> Self {
-        let mut near: Vec<Example> = Vec::new();
+        let mut near: Vec<Chosen> = Vec::new();
         for group in decision.groups() {
             for page in group.documents().skip(1) {
                 let verdict = decision.verdict(page);
                 if verdict.outcome == Outcome::Near {
-                    near.push(Example {
+                    near.push(Chosen {
                         winner: verdict.winner,
                         other: page,
                         distance: verdict.distance,
@@ -68,129 +135,123 @@ impl Examples {
             }
         }
         near.sort_by(|a, b| a.similarity.total_cmp(&b.similarity).then(a.other.cmp(&b.other)));
-        let mut pairs: Vec<Example> = match near.len() {
-            0..=ALIKE => near,
-            many => (0..ALIKE).map(|i| near[i * (many - 1) / (ALIKE - 1)]).collect(),
-        };
-        let mut seen: Vec<u32> = Vec::new();
-        for pair in decision.nearly_alike() {
-            // One page with many almost-copies is one example.
-            if !seen.contains(&pair.a) && !seen.contains(&pair.b) {
-                seen.extend([pair.a, pair.b]);
-                pairs.push(Example {
-                    winner: pair.a,
-                    other: pair.b,
-                    distance: pair.distance,
-                    similarity: pair.similarity,
-                    alike: false,
-                });
-            }
-            if seen.len() >= 2 * NOT_ALIKE {
-                break;
-            }
+        let mut pairs: Vec<Chosen> = shown_of(near.len()).into_iter().map(|at| near[at]).collect();
+        let apart: Vec<&NearPair> = decision.nearly_alike().collect();
+        for at in shown_apart(apart.iter().map(|pair| (pair.a, pair.b))) {
+            let &NearPair { a: winner, b: other, distance, similarity } = apart[at];
+            pairs.push(Chosen { winner, other, distance, similarity, alike: false });
         }
         let texts = pairs.iter().flat_map(|it| [(it.winner, None), (it.other, None)]).collect();
-        let extent = fingerprinter.recipe().extent;
-        let purifier = Purifier::new(PurifyOptions { extent, ..PurifyOptions::default() });
-        Self { pairs, texts, purifier }
+        Self { pairs, texts, reader: TextReader::new(fingerprinter) }
     }
 
     /// Takes what it needs of a document that passes by.
     pub(crate) fn see(&mut self, page: u32, document: &Document<'_>) {
-        let Some(text) = self.texts.get_mut(&page) else { return };
-        let Ok(page) = purify(&mut self.purifier, document) else { return };
-        let cut = page.text.len() > LONGEST;
-        let end = if cut { page.text.floor_char_boundary(LONGEST) } else { page.text.len() };
-        *text = Some(Text { title: page.title.clone(), text: page.text[..end].to_owned(), cut });
-    }
-
-    /// Both sections; empty when there is nothing to show.
-    pub(super) fn html(&self, decision: &Decision<'_>, fingerprinter: &Fingerprinter) -> String {
-        let mut by = fingerprinter.clone();
-        let mut out = String::new();
-        for (alike, title, about) in [
-            (
-                true,
-                "Near-duplicates side by side",
-                "From the least to the most similar. A stays, B was removed for its sake.",
-            ),
-            (
-                false,
-                "Kept apart",
-                "Their fingerprints are near, but their texts not alike enough: the pairs closest to the bound.",
-            ),
-        ] {
-            let chosen: Vec<&Example> =
-                self.pairs.iter().filter(|pair| pair.alike == alike).collect();
-            if chosen.is_empty() {
-                continue;
-            }
-            out.push_str(&format!(
-                "<section class=\"examples\">\n<h2>{title}</h2>\n<p class=\"about\">{about} \
-                 <span class=\"only-a\">only in A</span> <span class=\"only-b\">only in B</span> \
-                 <span class=\"moved\">in both, elsewhere</span></p>\n"
-            ));
-            for (i, pair) in chosen.into_iter().enumerate() {
-                self.pair(&mut out, pair, decision, &mut by, alike && i == 0);
-            }
-            out.push_str("</section>\n");
+        if let Some(text) = self.texts.get_mut(&page) {
+            *text = self.reader.text(document);
         }
-        out
     }
 
-    fn pair(
-        &self,
-        out: &mut String,
-        pair: &Example,
-        decision: &Decision<'_>,
-        by: &mut Fingerprinter,
-        open: bool,
-    ) {
-        let (Some(Some(left)), Some(Some(right))) =
-            (self.texts.get(&pair.winner), self.texts.get(&pair.other))
-        else {
-            return;
-        };
+    /// The pairs of which both documents have been seen.
+    pub(super) fn seen(self, decision: &Decision<'_>) -> Vec<Example> {
         let pages = decision.pages();
-        let comparison = compare(by, &left.text, &right.text);
-        let open = if open { " open" } else { "" };
-        out.push_str(&format!(
-            "<details class=\"example\"{open}>\n<summary><b>{:.2}</b> similar, {} <span>{}</span></summary>\n",
-            pair.similarity,
-            bits(pair.distance),
-            escape(left.title.as_deref().unwrap_or_else(|| pages.address(pair.winner))),
-        ));
-        out.push_str("<div class=\"heads\">");
-        for (letter, page, text) in [("a", pair.winner, left), ("b", pair.other, right)] {
-            out.push_str(&format!(
-                "<div class=\"{letter}\"><p class=\"name\"><b>{}</b> {}</p><p class=\"facts\">{} words{}</p></div>",
-                letter.to_ascii_uppercase(),
-                super::address(pages.address(page)),
-                grouped(u64::from(pages.words(page))),
-                if text.cut { ", only the beginning is shown" } else { "" },
-            ));
+        let mut shown = Vec::new();
+        for pair in &self.pairs {
+            let side = |page: u32| {
+                let text = self.texts.get(&page).cloned().flatten()?;
+                Some(Side {
+                    address: pages.address(page).to_owned(),
+                    words: pages.words(page),
+                    text,
+                })
+            };
+            let (Some(left), Some(right)) = (side(pair.winner), side(pair.other)) else { continue };
+            let reason = decision.reason(pair.other).filter(|_| pair.alike);
+            shown.push(Example {
+                alike: pair.alike,
+                distance: pair.distance,
+                similarity: pair.similarity,
+                reason: reason.map(|it| it.text),
+                sides: [left, right],
+            });
         }
-        out.push_str("</div>\n");
-        let reason = decision.reason(pair.other).filter(|_| pair.alike);
-        out.push_str(&format!(
-            "<p class=\"facts\">{} of all runs of {} words are in both{}.</p>\n",
-            share(comparison.jaccard),
-            by.recipe().sketch_shingle.words(),
-            reason.map_or_else(String::new, |it| format!("; A stays: {}", escape(&it.text))),
-        ));
-        out.push_str("<div class=\"rows\">\n");
-        let rows = lay_out(&comparison, &left.text, &right.text);
-        for laid in rows.iter().take(MOST_ROWS) {
-            row(out, &shortened(laid, &left.text, &right.text), &left.text, &right.text);
-        }
-        out.push_str("</div>\n");
-        let more = rows[rows.len().min(MOST_ROWS)..].iter();
-        let more = more.filter(|row| matches!(row, Row::Different { .. })).count() as u64;
-        if more > 0 {
-            out.push_str(&format!("<p class=\"facts\">{} more differences.</p>\n", grouped(more)));
-        }
-        out.push_str("</details>\n");
+        shown
     }
+}
+
+/// Both sections; empty when there is nothing to show.
+pub(super) fn sections(examples: &[Example], fingerprinter: &Fingerprinter) -> String {
+    let mut by = fingerprinter.clone();
+    let mut out = String::new();
+    for (alike, title, about) in [
+        (
+            true,
+            "Near-duplicates side by side",
+            "From the least to the most similar. A stays, B was removed for its sake.",
+        ),
+        (
+            false,
+            "Kept apart",
+            "Their fingerprints are near, but their texts not alike enough: the pairs closest to the bound.",
+        ),
+    ] {
+        let chosen: Vec<&Example> = examples.iter().filter(|pair| pair.alike == alike).collect();
+        if chosen.is_empty() {
+            continue;
+        }
+        out.push_str(&format!(
+            "<section class=\"examples\">\n<h2>{title}</h2>\n<p class=\"about\">{about} \
+             <span class=\"only-a\">only in A</span> <span class=\"only-b\">only in B</span> \
+             <span class=\"moved\">in both, elsewhere</span></p>\n"
+        ));
+        for (i, pair) in chosen.into_iter().enumerate() {
+            section(&mut out, pair, &mut by, alike && i == 0);
+        }
+        out.push_str("</section>\n");
+    }
+    out
+}
+
+fn section(out: &mut String, pair: &Example, by: &mut Fingerprinter, open: bool) {
+    let [left, right] = &pair.sides;
+    let (left_text, right_text) = (&left.text.text, &right.text.text);
+    let comparison = compare(by, left_text, right_text);
+    let open = if open { " open" } else { "" };
+    out.push_str(&format!(
+        "<details class=\"example\"{open}>\n<summary><b>{:.2}</b> similar, {} <span>{}</span></summary>\n",
+        pair.similarity,
+        bits(pair.distance),
+        escape(left.text.title.as_deref().unwrap_or(&left.address)),
+    ));
+    out.push_str("<div class=\"heads\">");
+    for (letter, side) in [("a", left), ("b", right)] {
+        out.push_str(&format!(
+            "<div class=\"{letter}\"><p class=\"name\"><b>{}</b> {}</p><p class=\"facts\">{} words{}</p></div>",
+            letter.to_ascii_uppercase(),
+            super::address(&side.address),
+            grouped(u64::from(side.words)),
+            if side.text.cut { ", only the beginning is shown" } else { "" },
+        ));
+    }
+    out.push_str("</div>\n");
+    out.push_str(&format!(
+        "<p class=\"facts\">{} of all runs of {} words are in both{}.</p>\n",
+        share(comparison.jaccard),
+        by.recipe().sketch_shingle.words(),
+        pair.reason.as_deref().map_or_else(String::new, |it| format!("; A stays: {}", escape(it))),
+    ));
+    out.push_str("<div class=\"rows\">\n");
+    let rows = lay_out(&comparison, left_text, right_text);
+    for laid in rows.iter().take(MOST_ROWS) {
+        row(out, &shortened(laid, left_text, right_text), left_text, right_text);
+    }
+    out.push_str("</div>\n");
+    let more = rows[rows.len().min(MOST_ROWS)..].iter();
+    let more = more.filter(|row| matches!(row, Row::Different { .. })).count() as u64;
+    if more > 0 {
+        out.push_str(&format!("<p class=\"facts\">{} more differences.</p>\n", grouped(more)));
+    }
+    out.push_str("</details>\n");
 }
 
 /// Exact, of the texts; all is never claimed of less than all.

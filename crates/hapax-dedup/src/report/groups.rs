@@ -1,6 +1,7 @@
 //! The largest groups: who stays, who goes, and why.
 
 use hapax::group::Outcome;
+use serde::{Deserialize, Serialize};
 
 use super::address;
 use crate::decide::{Decision, Group};
@@ -8,55 +9,107 @@ use crate::html::{escape, grouped};
 use crate::outputs::outcome_name;
 
 /// Groups that are shown.
-const MOST: usize = 12;
+pub(crate) const MOST: usize = 12;
 /// Documents of a group that are shown.
-const MOST_DOCUMENTS: usize = 12;
+pub(crate) const MOST_DOCUMENTS: usize = 12;
 
-pub(super) fn section(out: &mut String, decision: &Decision<'_>) {
-    let mut groups: Vec<(usize, Group<'_, '_>)> =
-        decision.groups().map(|group| (group.documents().count(), group)).collect();
-    groups.sort_by_key(|(size, group)| (usize::MAX - size, group.winner()));
-    out.push_str("<section>\n<h2>The largest groups</h2>\n");
-    for (i, (size, group)) in groups.iter().take(MOST).enumerate() {
-        let open = if i == 0 { " open" } else { "" };
-        let pages = decision.pages();
+/// Some groups, and how many there are in addition.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct LargestGroups {
+    shown: Vec<ShownGroup>,
+    more: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct ShownGroup {
+    size: u64,
+    /// The address of the document that stays.
+    winner: String,
+    /// That one and the best of the others.
+    documents: Vec<ShownDocument>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct ShownDocument {
+    address: String,
+    outcome: String,
+    /// Of documents that go.
+    distance: Option<u8>,
+    similarity: Option<f32>,
+    /// Rule and sentence.
+    reason: Option<String>,
+}
+
+impl LargestGroups {
+    pub(super) fn of(decision: &Decision<'_>) -> Self {
+        let mut groups: Vec<(usize, Group<'_, '_>)> =
+            decision.groups().map(|group| (group.documents().count(), group)).collect();
+        groups.sort_by_key(|(size, group)| (usize::MAX - size, group.winner()));
+        let document = |page: u32| {
+            let verdict = decision.verdict(page);
+            let goes = match verdict.outcome {
+                Outcome::Kept | Outcome::Redirect => false,
+                Outcome::Exact | Outcome::Near => true,
+            };
+            ShownDocument {
+                address: decision.pages().address(page).to_owned(),
+                outcome: outcome_name(verdict.outcome).to_owned(),
+                distance: goes.then_some(verdict.distance),
+                similarity: goes.then_some(verdict.similarity),
+                reason: decision.reason(page).map(|it| it.to_string()),
+            }
+        };
+        let shown = groups.iter().take(MOST).map(|(size, group)| ShownGroup {
+            size: *size as u64,
+            winner: decision.pages().address(group.winner()).to_owned(),
+            documents: group.documents().take(MOST_DOCUMENTS).map(document).collect(),
+        });
+        Self { shown: shown.collect(), more: groups.len().saturating_sub(MOST) as u64 }
+    }
+
+    pub(super) fn section(&self, out: &mut String) {
+        out.push_str("<section>\n<h2>The largest groups</h2>\n");
+        for (i, group) in self.shown.iter().enumerate() {
+            let open = if i == 0 { " open" } else { "" };
+            group.details(out, open);
+        }
+        if self.more > 0 {
+            let more = grouped(self.more);
+            out.push_str(&format!("<p class=\"facts\">and {more} more groups.</p>\n"));
+        }
+        out.push_str("</section>\n");
+    }
+}
+
+impl ShownGroup {
+    fn details(&self, out: &mut String, open: &str) {
         out.push_str(&format!(
             "<details class=\"group\"{open}><summary><b>{}</b> documents, of which stays \
              <span>{}</span></summary>\n<div class=\"scroll\"><table><thead><tr>\
              <th class=\"text\">document</th><th></th><th>bits</th><th>similarity</th>\
              <th class=\"text\">the winner stays because</th></tr></thead><tbody>\n",
-            grouped(*size as u64),
-            escape(pages.address(group.winner())),
+            grouped(self.size),
+            escape(&self.winner),
         ));
-        for page in group.documents().take(MOST_DOCUMENTS) {
-            let verdict = decision.verdict(page);
-            let reason = decision.reason(page).map(|it| it.to_string()).unwrap_or_default();
-            let (distance, similarity) = match verdict.outcome {
-                Outcome::Kept | Outcome::Redirect => (String::new(), String::new()),
-                Outcome::Exact | Outcome::Near => {
-                    (verdict.distance.to_string(), format!("{:.2}", verdict.similarity))
-                }
-            };
-            let name = outcome_name(verdict.outcome);
+        for document in &self.documents {
+            let name = escape(&document.outcome);
             out.push_str(&format!(
                 "<tr><td class=\"text\">{}</td><td><span class=\"tag {name}\">{name}</span></td>\
-                 <td>{distance}</td><td>{similarity}</td><td class=\"text\">{}</td></tr>\n",
-                address(pages.address(page)),
-                escape(&reason),
+                 <td>{}</td><td>{}</td><td class=\"text\">{}</td></tr>\n",
+                address(&document.address),
+                document.distance.map(|it| it.to_string()).unwrap_or_default(),
+                document.similarity.map(|it| format!("{it:.2}")).unwrap_or_default(),
+                escape(document.reason.as_deref().unwrap_or_default()),
             ));
         }
         out.push_str("</tbody></table></div>\n");
-        if *size > MOST_DOCUMENTS {
+        let more = self.size.saturating_sub(self.documents.len() as u64);
+        if more > 0 {
             out.push_str(&format!(
                 "<p class=\"facts\">and {} more; groups.parquet has them all.</p>\n",
-                grouped((*size - MOST_DOCUMENTS) as u64)
+                grouped(more)
             ));
         }
         out.push_str("</details>\n");
     }
-    if groups.len() > MOST {
-        let more = grouped((groups.len() - MOST) as u64);
-        out.push_str(&format!("<p class=\"facts\">and {more} more groups.</p>\n"));
-    }
-    out.push_str("</section>\n");
 }

@@ -10,16 +10,20 @@
 //! groups, `examples` shows pairs side by side.
 
 mod charts;
-mod examples;
-mod groups;
-mod origins;
+pub(crate) mod examples;
+pub(crate) mod groups;
+pub(crate) mod origins;
 
 use std::borrow::Cow;
 
 use hapax::fingerprint::{ContentHash, Fingerprinter};
+use serde::{Deserialize, Serialize};
 
 use charts::{Bar, columns, percent};
+use examples::Example;
 pub(crate) use examples::Examples;
+use groups::LargestGroups;
+use origins::Origins;
 
 use crate::decide::Decision;
 use crate::html::{BASE_STYLE, escape, grouped};
@@ -27,18 +31,31 @@ use crate::outputs::Summary;
 
 const STYLE: &str = include_str!("report.css");
 const SCRIPT: &str = include_str!("report.js");
-/// Hosts that are shown.
-const MOST_ORIGINS: usize = 20;
+/// What the page shows, whoever gathered it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Contents {
+    summary: Summary,
+    origins: Origins,
+    groups: LargestGroups,
+    examples: Vec<Example>,
+}
+
+impl Contents {
+    /// Of a job on one machine.
+    pub(crate) fn of(summary: &Summary, decision: &Decision<'_>, examples: Examples) -> Self {
+        Self {
+            summary: summary.clone(),
+            origins: Origins::of(decision),
+            groups: LargestGroups::of(decision),
+            examples: examples.seen(decision),
+        }
+    }
+}
 
 /// The page.
-pub(crate) fn page(
-    summary: &Summary,
-    decision: &Decision<'_>,
-    examples: &Examples,
-    fingerprinter: &Fingerprinter,
-) -> String {
-    let title = headline(summary);
-    let body = body(summary, decision, examples, fingerprinter);
+pub(crate) fn page(contents: &Contents, fingerprinter: &Fingerprinter) -> String {
+    let title = headline(&contents.summary);
+    let body = body(contents, fingerprinter);
     let nonce = ContentHash::of(&body);
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -52,12 +69,8 @@ pub(crate) fn page(
     )
 }
 
-fn body(
-    summary: &Summary,
-    decision: &Decision<'_>,
-    examples: &Examples,
-    fingerprinter: &Fingerprinter,
-) -> String {
+fn body(contents: &Contents, fingerprinter: &Fingerprinter) -> String {
+    let summary = &contents.summary;
     let title = headline(summary);
     let mut out = String::new();
     out.push_str(&format!("<header>\n<h1>{title}</h1>\n"));
@@ -65,10 +78,10 @@ fn body(
     out.push_str("</header>\n");
     if summary.removed() > 0 {
         charts_section(&mut out, summary);
-        origins_section(&mut out, decision);
-        groups::section(&mut out, decision);
+        contents.origins.section(&mut out);
+        contents.groups.section(&mut out);
     }
-    out.push_str(&examples.html(decision, fingerprinter));
+    out.push_str(&examples::sections(&contents.examples, fingerprinter));
     settings(&mut out, summary);
     out
 }
@@ -256,7 +269,7 @@ fn reason_bars(summary: &Summary) -> Vec<Bar> {
         .decided_by
         .iter()
         .map(|(rule, count)| Bar {
-            label: (*rule).to_owned(),
+            label: rule.to_string(),
             value: *count,
             told: format!("{rule}: {}", documents(*count)),
         })
@@ -267,42 +280,6 @@ fn reason_bars(summary: &Summary) -> Vec<Bar> {
 
 fn documents(count: u64) -> String {
     format!("{} document{}", grouped(count), if count == 1 { "" } else { "s" })
-}
-
-fn origins_section(out: &mut String, decision: &Decision<'_>) {
-    let origins = origins::origins(decision);
-    if origins.len() < 2 {
-        return;
-    }
-    out.push_str(
-        "<section>\n<h2>Where they come from</h2>\n<div class=\"scroll card\"><table><thead><tr>\
-         <th class=\"text\">host or folder</th><th>documents</th><th>kept</th><th>exact</th>\
-         <th>near</th><th class=\"share\"></th></tr></thead><tbody>\n",
-    );
-    for origin in origins.iter().take(MOST_ORIGINS) {
-        let kept = origin.documents - origin.removed();
-        let name = if origin.name.is_empty() { "(none)" } else { &origin.name };
-        out.push_str(&format!(
-            "<tr><td class=\"text\">{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>\
-             <td class=\"share\">{}</td></tr>\n",
-            escape(name),
-            grouped(origin.documents),
-            grouped(kept),
-            grouped(origin.exact),
-            grouped(origin.near),
-            split(&[("kept", kept), ("exact", origin.exact), ("near", origin.near)]),
-        ));
-    }
-    out.push_str("</tbody></table></div>\n");
-    if let Some(rest) = origins.get(MOST_ORIGINS..).filter(|rest| !rest.is_empty()) {
-        let removed: u64 = rest.iter().map(origins::Origin::removed).sum();
-        out.push_str(&format!(
-            "<p class=\"facts\">and {} more, with {} removed.</p>\n",
-            grouped(rest.len() as u64),
-            documents(removed)
-        ));
-    }
-    out.push_str("</section>\n");
 }
 
 fn settings(out: &mut String, summary: &Summary) {

@@ -3,32 +3,90 @@
 use std::collections::BTreeMap;
 
 use hapax::group::{Outcome, PageFacts};
+use serde::{Deserialize, Serialize};
 
+use super::{documents, split};
 use crate::decide::Decision;
+use crate::html::{escape, grouped};
 use crate::pages::Pages;
 
+/// Hosts that are shown.
+pub(crate) const MOST: usize = 20;
+
+/// The origins that lose most, and what the others lose.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Origins {
+    shown: Vec<Origin>,
+    more: u64,
+    more_removed: u64,
+}
+
 /// One host or folder.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Origin {
-    pub(super) name: String,
-    pub(super) documents: u64,
-    pub(super) exact: u64,
-    pub(super) near: u64,
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Origin {
+    pub(crate) name: String,
+    pub(crate) documents: u64,
+    pub(crate) exact: u64,
+    pub(crate) near: u64,
 }
 
 impl Origin {
-    pub(super) fn removed(&self) -> u64 {
+    fn removed(&self) -> u64 {
         self.exact + self.near
     }
 }
 
+impl Origins {
+    pub(super) fn of(decision: &Decision<'_>) -> Self {
+        let mut shown = origins(decision);
+        let rest = shown.split_off(shown.len().min(MOST));
+        let more_removed = rest.iter().map(Origin::removed).sum();
+        Self { shown, more: rest.len() as u64, more_removed }
+    }
+
+    /// Nothing where all come from one place.
+    pub(super) fn section(&self, out: &mut String) {
+        if self.shown.len() < 2 {
+            return;
+        }
+        out.push_str(
+            "<section>\n<h2>Where they come from</h2>\n<div class=\"scroll card\"><table><thead><tr>\
+             <th class=\"text\">host or folder</th><th>documents</th><th>kept</th><th>exact</th>\
+             <th>near</th><th class=\"share\"></th></tr></thead><tbody>\n",
+        );
+        for origin in &self.shown {
+            let kept = origin.documents.saturating_sub(origin.removed());
+            let name = if origin.name.is_empty() { "(none)" } else { &origin.name };
+            out.push_str(&format!(
+                "<tr><td class=\"text\">{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>\
+                 <td class=\"share\">{}</td></tr>\n",
+                escape(name),
+                grouped(origin.documents),
+                grouped(kept),
+                grouped(origin.exact),
+                grouped(origin.near),
+                split(&[("kept", kept), ("exact", origin.exact), ("near", origin.near)]),
+            ));
+        }
+        out.push_str("</tbody></table></div>\n");
+        if self.more > 0 {
+            out.push_str(&format!(
+                "<p class=\"facts\">and {} more, with {} removed.</p>\n",
+                grouped(self.more),
+                documents(self.more_removed)
+            ));
+        }
+        out.push_str("</section>\n");
+    }
+}
+
 /// All origins, those that lose most first.
-pub(super) fn origins(decision: &Decision<'_>) -> Vec<Origin> {
+fn origins(decision: &Decision<'_>) -> Vec<Origin> {
     let pages = decision.pages();
     let common = common_folder(pages);
     let mut found: BTreeMap<&str, Origin> = BTreeMap::new();
     for page in 0..pages.len() as u32 {
-        let origin = found.entry(origin(pages, page, common)).or_default();
+        let origin = found.entry(origin(pages.id(page), pages.url(page), common)).or_default();
         origin.documents += 1;
         match decision.verdict(page).outcome {
             Outcome::Exact => origin.exact += 1,
@@ -42,9 +100,9 @@ pub(super) fn origins(decision: &Decision<'_>) -> Vec<Origin> {
     origins
 }
 
-fn origin<'p>(pages: &'p Pages, page: u32, common: &str) -> &'p str {
-    let url = pages.url(page);
-    if url.contains("://") {
+/// The host of an address; the first folder below the common one, of a document without one.
+pub(crate) fn origin<'p>(id: &'p str, url: &'p str, common: &str) -> &'p str {
+    if is_address(url) {
         let start = url.find("://").map_or(0, |at| at + 3);
         let host = PageFacts::at(url).host().len();
         let authority = &url[start..];
@@ -52,17 +110,25 @@ fn origin<'p>(pages: &'p Pages, page: u32, common: &str) -> &'p str {
         let start = start + from.map_or(0, |at| at + 1);
         return url.get(start..start + host).unwrap_or(url);
     }
-    let id = pages.id(page);
     let rest = id.strip_prefix(common).unwrap_or(id);
     rest.split_once('/').map_or("", |(first, _)| first)
 }
 
+/// Does it name a place in the web?
+pub(crate) fn is_address(url: &str) -> bool {
+    url.contains("://")
+}
+
 /// The longest path that all documents without an address are below, with its last slash.
 fn common_folder(pages: &Pages) -> &str {
-    let mut ids = (0..pages.len() as u32)
-        .filter(|&page| !pages.url(page).contains("://"))
-        .map(|page| pages.id(page));
-    let Some(first) = ids.next() else { return "" };
+    let ids = (0..pages.len() as u32).filter(|&page| !is_address(pages.url(page)));
+    common_of(ids.map(|page| pages.id(page))).unwrap_or("")
+}
+
+/// The longest path that all of these are below, with its last slash; `None` of none. That of paths
+/// that are common to some is common to all.
+pub(crate) fn common_of<'p>(mut ids: impl Iterator<Item = &'p str>) -> Option<&'p str> {
+    let first = ids.next()?;
     let mut common = first.rfind('/').map_or("", |slash| &first[..=slash]);
     for id in ids {
         while !id.starts_with(common) {
@@ -70,5 +136,5 @@ fn common_folder(pages: &Pages) -> &str {
             common = shorter.map_or("", |slash| &common[..=slash]);
         }
     }
-    common
+    Some(common)
 }

@@ -254,6 +254,16 @@ mod tests {
         }
     }
 
+    struct Sixteen<'a>(&'a [u32; 16], u32, u32);
+
+    impl Work for Sixteen<'_> {
+        type Output = u16;
+        #[inline(always)]
+        fn run<L: Lanes>(self, lanes: L) -> u16 {
+            lanes.within_16(self.0, self.1, self.2)
+        }
+    }
+
     struct Halves<'a>(&'a [u32], u32, u32);
 
     impl Work for Halves<'_> {
@@ -313,6 +323,21 @@ mod tests {
             for kernel in Kernel::available() {
                 let found = kernel.run(Halves(&halves, query as u32, bound));
                 prop_assert_eq!(&found, &expected, "{:?}", kernel);
+            }
+        }
+
+        #[test]
+        fn every_kernel_compares_sixteen_half_words_at_once(
+            query: u32,
+            flips in prop::array::uniform16(vec(0..32u32, 0..12)),
+            bound in 0u32..=32,
+        ) {
+            let stored = flips.map(|flips| flips.into_iter().fold(query, |half, j| half ^ (1 << j)));
+            let near = |i: &usize| (stored[*i] ^ query).count_ones() <= bound;
+            let expected = (0..16).filter(near).fold(0u16, |mask, i| mask | 1 << i);
+            for kernel in Kernel::available() {
+                let found = kernel.run(Sixteen(&stored, query, bound));
+                prop_assert_eq!(found, expected, "{:?}", kernel);
             }
         }
 

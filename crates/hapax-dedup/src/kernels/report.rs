@@ -1,0 +1,191 @@
+//! What `report.html` shows, gathered from rows.
+//!
+//! The page is that of a job on one machine: an engine counts and sorts, what is chosen and how it is
+//! drawn is said by [`report`](mod@crate::report).
+//!
+//! ```text
+//!   group rows --common_folder, origins--> hosts and folders, to be summed and sorted
+//!   near-duplicates by similarity --shown_of--> which of them; pairs apart --shown_apart--> which of them
+//!   their documents --example_texts--> texts;   all of it --report--> the page
+//! ```
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow_array::builder::{BooleanBuilder, Int64Builder, StringBuilder};
+use arrow_array::{Array, RecordBatch, StringArray};
+use hapax_corpus::{Entry, Source};
+
+use super::Kernels;
+use super::rows::{Rows, batch};
+use crate::error::Error;
+use crate::imprint::Imprinter;
+use crate::near::REFUSED;
+use crate::report::examples::{TextReader, shown_apart, shown_of};
+use crate::report::origins::{common_of, is_address, origin};
+use crate::report::{self, Contents, groups, origins};
+
+const KIND: &str = "group";
+
+/// How much is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shown {
+    /// Hosts and folders, those that lose most first, then by name.
+    pub origins: usize,
+    /// Groups, the largest first, then by position.
+    pub groups: usize,
+    /// Documents of each, by rank.
+    pub documents: usize,
+    /// Among so many pairs that were not confirmed, the most similar first, then by position, those
+    /// that are shown are chosen.
+    pub apart: usize,
+}
+
+impl Kernels {
+    /// How much is shown.
+    pub const SHOWN: Shown = Shown {
+        origins: origins::MOST,
+        groups: groups::MOST,
+        documents: groups::MOST_DOCUMENTS,
+        apart: REFUSED,
+    };
+
+    /// The folder that is common to the documents without an address among these, `document` and
+    /// `url`; `None` of none.
+    ///
+    /// # Errors
+    ///
+    /// These are no rows of groups.
+    pub fn common_folder(&self, rows: &RecordBatch) -> Result<Option<String>, Error> {
+        let rows = Rows::of(rows, KIND);
+        let (id, url) = names(&rows)?;
+        let plain = (0..rows.len()).filter(|&row| !is_address(text(url, row)));
+        Ok(common_of(plain.map(|row| text(id, row))).map(str::to_owned))
+    }
+
+    /// The folder that is common to all of these.
+    pub fn common_of(&self, folders: &[String]) -> String {
+        common_of(folders.iter().map(String::as_str)).unwrap_or("").to_owned()
+    }
+
+    /// Hosts and folders: `name`, `documents`, `exact`, `near`, each once.
+    ///
+    /// # Errors
+    ///
+    /// These are no rows of groups.
+    pub fn origins(&self, rows: &RecordBatch, common: &str) -> Result<RecordBatch, Error> {
+        let rows = Rows::of(rows, KIND);
+        let (id, url) = names(&rows)?;
+        let outcome: &StringArray = rows.column("outcome")?;
+        let mut found: BTreeMap<&str, [i64; 3]> = BTreeMap::new();
+        for row in 0..rows.len() {
+            let [documents, exact, near] =
+                found.entry(origin(text(id, row), text(url, row), common)).or_default();
+            *documents += 1;
+            *exact += i64::from(text(outcome, row) == "exact");
+            *near += i64::from(text(outcome, row) == "near");
+        }
+        let mut name = StringBuilder::new();
+        let mut counts: [Int64Builder; 3] = std::array::from_fn(|_| Int64Builder::new());
+        for (origin, numbers) in found {
+            name.append_value(origin);
+            counts.iter_mut().zip(numbers).for_each(|(column, number)| column.append_value(number));
+        }
+        let [mut documents, mut exact, mut near] = counts;
+        batch(
+            "origin",
+            vec![
+                ("name", Arc::new(name.finish())),
+                ("documents", Arc::new(documents.finish())),
+                ("exact", Arc::new(exact.finish())),
+                ("near", Arc::new(near.finish())),
+            ],
+        )
+    }
+
+    /// Which of so many near-duplicates are shown, if they are in order of similarity, then of position.
+    pub fn shown_of(&self, near: usize) -> Vec<usize> {
+        shown_of(near)
+    }
+
+    /// Which of these pairs that were not confirmed are shown.
+    pub fn shown_apart(&self, pairs: &[(i64, i64)]) -> Vec<usize> {
+        shown_apart(pairs.iter().copied())
+    }
+
+    /// Texts of the documents of a part with these numbers, which are ascending: `number`, `address`, `words`,
+    /// `title`, `text`, `cut`.
+    ///
+    /// # Errors
+    ///
+    /// A bad record.
+    ///
+    /// # Panics
+    ///
+    /// When there are not so many parts.
+    pub fn example_texts(
+        &self,
+        source: &Source,
+        part: usize,
+        wanted: &[i64],
+    ) -> Result<RecordBatch, Error> {
+        let mut imprinter = Imprinter::new(&self.options);
+        let mut reader = TextReader::new(&self.options.fingerprinter);
+        let [mut number, mut words] = std::array::from_fn(|_| Int64Builder::new());
+        let [mut address, mut title, mut texts] = std::array::from_fn(|_| StringBuilder::new());
+        let mut cut = BooleanBuilder::new();
+        let (mut next, last) = (0, wanted.last().copied().unwrap_or(-1));
+        'part: for mut some in source.part(part) {
+            for entry in some.entries() {
+                if next > last {
+                    break 'part;
+                }
+                let Entry::Document(document) = entry? else { continue };
+                let at = next;
+                next += 1;
+                if wanted.binary_search(&at).is_err() {
+                    continue;
+                }
+                let Some(text) = reader.text(&document) else { continue };
+                let page = imprinter.page(&document);
+                number.append_value(at);
+                address.append_value(if page.url.is_empty() { &page.id } else { &page.url });
+                words.append_value(i64::from(page.words));
+                title.append_option(text.title);
+                texts.append_value(text.text);
+                cut.append_value(text.cut);
+            }
+        }
+        batch(
+            "text",
+            vec![
+                ("number", Arc::new(number.finish())),
+                ("address", Arc::new(address.finish())),
+                ("words", Arc::new(words.finish())),
+                ("title", Arc::new(title.finish())),
+                ("text", Arc::new(texts.finish())),
+                ("cut", Arc::new(cut.finish())),
+            ],
+        )
+    }
+
+    /// The page of what was gathered, as JSON.
+    ///
+    /// # Errors
+    ///
+    /// Something is missing.
+    pub fn report(&self, gathered: &str) -> Result<String, Error> {
+        let wrong =
+            |error: serde_json::Error| Error::Rows { rows: "report", what: error.to_string() };
+        let contents: Contents = serde_json::from_str(gathered).map_err(wrong)?;
+        Ok(report::page(&contents, &self.options.fingerprinter))
+    }
+}
+
+fn names<'b>(rows: &Rows<'b>) -> Result<(&'b StringArray, &'b StringArray), Error> {
+    Ok((rows.column("document")?, rows.column("url")?))
+}
+
+fn text(column: &StringArray, row: usize) -> &str {
+    if column.is_valid(row) { column.value(row) } else { "" }
+}
