@@ -11,8 +11,6 @@
 
 #[cfg(test)]
 mod queue {
-    #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
     mod commit {
         include!(concat!(env!("OUT_DIR"), "/commit.rs"));
     }

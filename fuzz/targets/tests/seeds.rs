@@ -1,7 +1,5 @@
 //! Every target holds on its seeds and on what former runs found.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
 use hapax_fuzz::{TARGETS, findings, mutate};
 use std::path::Path;
 
