@@ -216,7 +216,7 @@ def test_rows_that_are_damaged_or_nameless_are_refused() -> None:
         core.place(nameless)
     rows = core.place(batch_of(stored[:3]))[0]
     cut = rows.set_column(rows.schema.get_field_index("features"), "features", pa.array([b"12345678", b"1234", b""]))
-    with pytest.raises(CorpusError, match="features of 'http://old.test/1' are damaged"):
+    with pytest.raises(CorpusError, match="features of \"http://old.test/1\" are damaged"):
         core.compare([cut])
     with pytest.raises(CorpusError, match="no column \"cells\""):
         core.compare([rows.drop_columns(["cells"])])
