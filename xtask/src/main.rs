@@ -2,20 +2,21 @@
 //!
 //! `test` is the gate: every part in order, or the named ones alone. `tidy` checks the house
 //! rules that no compiler knows. `readme` runs the examples in the documentation and can
-//! rewrite the output they show.
+//! rewrite the output they show. `compare` measures beside the peers.
 //!
 //! # Reading order
 //!
 //! [`parts`] is the list of what the gate does; a new part is one entry there. [`needs`]
 //! provides what a part wants from outside Rust. [`tidy`] holds the rules, [`console`] the
 //! examples, [`service`] what is tested in a browser and over HTTP, [`wheel`] the Python package,
-//! [`package`] what is published.
+//! [`package`] what is published, [`compare`] the measurement beside the peers.
 //! [`workspace`] knows where the repository is and how to start a command in it.
 //!
 //! Exit codes: 0 done, 1 something failed, 2 bad arguments.
 #![expect(clippy::print_stdout, reason = "a program that talks to the person who started it")]
 #![expect(clippy::print_stderr, reason = "a failure is reported where errors belong")]
 
+mod compare;
 mod console;
 mod markdown;
 mod needs;
@@ -54,6 +55,8 @@ enum Task {
     },
     /// Check the house rules: headers, sizes, paths in Markdown, stated defaults
     Tidy,
+    /// Measure beside the peers that install from PyPI and crates.io, and write a record
+    Compare(compare::Arguments),
     /// Run the console examples of the documentation
     Readme {
         /// Rewrite the shown output where it differs from the real one
@@ -84,6 +87,7 @@ fn run(task: &Task) -> anyhow::Result<bool> {
         }
         Task::Test { list: false, parts } => parts::test(&workspace, parts),
         Task::Tidy => tidy::check(&workspace),
+        Task::Compare(arguments) => compare::compare(&workspace, arguments),
         Task::Readme { update } => {
             let mode = if *update { console::Mode::Update } else { console::Mode::Check };
             Ok(console::run(&workspace, mode)?.failed == 0)

@@ -1,0 +1,185 @@
+"""One tool, run in a process of its own: what it measured, and what was seen of it from outside.
+
+Peers from PyPI are each installed into a folder of their own, because what one needs another may not bear; the interpreter
+is that of one virtual environment. Peers from crates.io and Hapax itself are in the program `hapax-compare`. All lie under
+the target folder. A contender that cannot be installed, fails or takes too long is an answer, too: why.
+"""
+
+import dataclasses
+import json
+import os
+import pathlib
+import resource
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+# Limits are of CPU time, which a busy machine does not change; by the clock, so many times as much.
+PATIENCE = 20
+
+
+class Failed(Exception):
+    """Why there is no row."""
+
+
+@dataclasses.dataclass
+class Seen:
+    """One run: what the contender said, and seconds and memory from outside."""
+
+    report: dict
+    wall: float
+    cpu: float
+    peak: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Contender:
+    """A tool and how it is set. Without packages it is compiled into `hapax-compare`."""
+
+    name: str
+    tool: str
+    packages: tuple = ()
+    options: dict = dataclasses.field(default_factory=dict)
+    # At most so many documents or fingerprints: beyond, memory or patience ends.
+    most: int = 1 << 62
+    ours: bool = False
+    # Why it is left out of a quick run, if it is.
+    heavy: str = ""
+
+
+class Ground:
+    """Where contenders are installed and started."""
+
+    def __init__(self, target, seconds, full=False):
+        self.full = full
+        self.target = pathlib.Path(target)
+        self.folder = self.target / "compare"
+        self.scratch = self.folder / "scratch"
+        self.scratch.mkdir(parents=True, exist_ok=True)
+        self.seconds = seconds
+        self.program = self.target / "release" / "hapax-compare"
+        self.hapax = self.target / "release" / "hapax"
+        self.broken = {}
+
+    def python(self):
+        python = self.folder / "venv" / "bin" / "python"
+        if not python.exists():
+            log(f"making {python.parent.parent}")
+            subprocess.run([sys.executable, "-m", "venv", python.parent.parent], check=True)
+        return python
+
+    def installed(self, packages):
+        """The folder that holds the packages, installed on first use."""
+        name = packages[0].split("==")[0]
+        if packages in self.broken:
+            raise Failed(self.broken[packages])
+        folder = self.folder / "peers" / "+".join(package.replace("==", "-") for package in packages)
+        if not (folder / "installed").exists():
+            log(f"installing {' '.join(packages)}")
+            command = [self.python(), "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
+                       "--no-compile", "--upgrade", "--target", folder, *packages]
+            done = subprocess.run(command, capture_output=True, text=True)
+            if done.returncode != 0:
+                lines = [line for line in done.stderr.splitlines() if "ERROR" in line] or ["no reason given"]
+                self.broken[packages] = f"{name} does not install: {lines[-1].removeprefix('ERROR: ')}"
+                raise Failed(self.broken[packages])
+            (folder / "installed").touch()
+        return folder
+
+    def run(self, contender, family, job):
+        """Runs one contender on one job."""
+        job = {"family": family, "tool": contender.tool, **job, **contender.options}
+        if contender.packages:
+            path = self.installed(contender.packages)
+            command = [self.python(), HERE / "peers" / f"{family}.py", json.dumps(job, default=str)]
+            return self.watched(command, {"PYTHONPATH": str(path)})
+        return self.watched([self.program, json.dumps(job, default=str)])
+
+    def watched(self, command, environment=None, answers=True):
+        """Runs a command; the last line it prints is its report."""
+        settings = {**os.environ, "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false", **(environment or {})}
+        start = time.perf_counter()
+        with open(self.scratch / "errors.txt", "w+", encoding="utf-8", errors="replace") as errors:
+            child = subprocess.Popen(
+                [str(word) for word in command], stdout=subprocess.PIPE, stderr=errors, env=settings,
+                start_new_session=True, preexec_fn=self.limited,
+            )
+            late = threading.Event()
+            timer = threading.Timer(PATIENCE * self.seconds, stop, [child.pid, late])
+            timer.start()
+            output = child.stdout.read().decode("utf-8", "replace")
+            _, status, used = os.wait4(child.pid, 0)
+            timer.cancel()
+            child.returncode = os.waitstatus_to_exitcode(status)
+            wall = time.perf_counter() - start
+            if late.is_set() or child.returncode == -signal.SIGXCPU:
+                raise Failed(f"not through after {self.seconds} s of CPU time")
+            if child.returncode != 0:
+                errors.seek(0)
+                lines = [line for line in errors.read().splitlines() if line.strip()] or ["no reason given"]
+                raise Failed(f"failed: {lines[-1].strip()[:200]}")
+        report = json.loads(output.strip().splitlines()[-1]) if answers else {}
+        # Kibibytes on Linux, bytes on macOS.
+        peak = used.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+        return Seen(report, wall, used.ru_utime + used.ru_stime, peak)
+
+    def limited(self):
+        resource.setrlimit(resource.RLIMIT_CPU, (self.seconds, self.seconds + 5))
+
+    def version(self, contender):
+        """The peer's pinned release."""
+        return " ".join(package.split("==")[1] for package in contender.packages[:1])
+
+
+def stop(process, late):
+    late.set()
+    os.killpg(process, 9)
+
+
+def in_turn(ground, contenders, rounds, run, size):
+    """Every contender `rounds` times, in turn, so that a busy machine is busy for all.
+
+    The quickest run of each counts. What took fifty times as long as ours is not made to do it again. Gives contender
+    and what was seen, or why nothing was.
+    """
+    best, quickest = {}, None
+    for turn in range(rounds):
+        for contender in contenders:
+            before = best.get(contender.name)
+            slow = isinstance(before, Seen) and quickest and before.cpu > 50 * quickest
+            if isinstance(before, Failed) or slow:
+                continue
+            try:
+                if contender.heavy and not ground.full:
+                    raise Failed(f"not in a quick run: {contender.heavy}")
+                if size > contender.most:
+                    raise Failed(f"not run above {contender.most:,}: memory or hours")
+                seen = run(contender)
+            except Failed as failed:
+                best[contender.name] = failed
+                log(f"  {contender.name}: {failed}")
+                continue
+            seen.report.setdefault("items", 0)
+            log(f"  {contender.name}: {seen.cpu:.2f} s CPU, {seen.peak / 1e6:.0f} MB")
+            if contender.ours:
+                quickest = min(quickest or seen.cpu, seen.cpu)
+            best[contender.name] = quicker(before, seen)
+    return [(contender, best[contender.name]) for contender in contenders]
+
+
+def quicker(before, seen):
+    if before is None:
+        return seen
+    better = min(before, seen, key=lambda it: (it.report.get("seconds", 0.0), it.cpu))
+    return dataclasses.replace(
+        better, wall=min(before.wall, seen.wall), cpu=min(before.cpu, seen.cpu), peak=max(before.peak, seen.peak)
+    )
+
+
+def log(line):
+    print(line, file=sys.stderr, flush=True)
