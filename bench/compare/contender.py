@@ -5,6 +5,7 @@ is that of one virtual environment. Peers from crates.io and Hapax itself are in
 the target folder. A contender that cannot be installed, fails or takes too long is an answer, too: why.
 """
 
+import collections
 import dataclasses
 import json
 import os
@@ -124,8 +125,9 @@ class Ground:
                 lines = [line for line in errors.read().splitlines() if line.strip()] or ["no reason given"]
                 raise Failed(f"failed: {lines[-1].strip()[:200]}")
         report = json.loads(output.strip().splitlines()[-1]) if answers else {}
-        # Kibibytes on Linux, bytes on macOS.
-        peak = used.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+        # Seen from outside, a process is at least as large as the one that started it; it knows better itself.
+        outside = used.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+        peak = report.get("peak") or outside
         return Seen(report, wall, used.ru_utime + used.ru_stime, peak)
 
     def limited(self):
@@ -144,15 +146,14 @@ def stop(process, late):
 def in_turn(ground, contenders, rounds, run, size):
     """Every contender `rounds` times, in turn, so that a busy machine is busy for all.
 
-    The quickest run of each counts. What took fifty times as long as ours is not made to do it again. Gives contender
-    and what was seen, or why nothing was.
+    The run in the middle counts: the clock of a process errs in both directions. What took fifty times as long as ours
+    is not made to do it again. Gives contender and what was seen, or why nothing was.
     """
-    best, quickest = {}, None
+    runs, failed_ones, quickest = collections.defaultdict(list), {}, None
     for turn in range(rounds):
         for contender in contenders:
-            before = best.get(contender.name)
-            slow = isinstance(before, Seen) and quickest and before.cpu > 50 * quickest
-            if isinstance(before, Failed) or slow:
+            before = runs[contender.name]
+            if contender.name in failed_ones or (before and quickest and before[0].cpu > 50 * quickest):
                 continue
             try:
                 if contender.heavy and not ground.full:
@@ -161,24 +162,21 @@ def in_turn(ground, contenders, rounds, run, size):
                     raise Failed(f"not run above {contender.most:,}: memory or hours")
                 seen = run(contender)
             except Failed as failed:
-                best[contender.name] = failed
+                failed_ones[contender.name] = failed
                 log(f"  {contender.name}: {failed}")
                 continue
             seen.report.setdefault("items", 0)
             log(f"  {contender.name}: {seen.cpu:.2f} s CPU, {seen.peak / 1e6:.0f} MB")
             if contender.ours:
                 quickest = min(quickest or seen.cpu, seen.cpu)
-            best[contender.name] = quicker(before, seen)
-    return [(contender, best[contender.name]) for contender in contenders]
+            before.append(seen)
+    return [(it, failed_ones.get(it.name) or middle(runs[it.name])) for it in contenders]
 
 
-def quicker(before, seen):
-    if before is None:
-        return seen
-    better = min(before, seen, key=lambda it: (it.report.get("seconds", 0.0), it.cpu))
-    return dataclasses.replace(
-        better, wall=min(before.wall, seen.wall), cpu=min(before.cpu, seen.cpu), peak=max(before.peak, seen.peak)
-    )
+def middle(runs):
+    """The run in the middle by its time; of two the slower one. Memory is the most of all."""
+    ordered = sorted(runs, key=lambda it: it.report.get("seconds") or it.cpu)
+    return dataclasses.replace(ordered[len(ordered) // 2], peak=max(it.peak for it in runs))
 
 
 def log(line):

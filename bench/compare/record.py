@@ -120,7 +120,7 @@ def markdown(run):
     parts = [
         f"# Hapax and its peers, {run['date']}", "",
         f"{run['machine']}; {run['versions']}.", "",
-        "Every contender ran in a process of its own on the same input in the same run, in turn, and the quickest of its runs "
+        "Every contender ran in a process of its own on the same input in the same run, in turn, and its run in the middle "
         "counts; memory is the peak of the process. Seconds are CPU seconds of all threads unless a heading says wall. *times "
         "ours* are the times of the first line. What each figure means and how each tool is set: "
         "[the guide](../../../docs/compare.md).", "",

@@ -31,7 +31,7 @@ pub(crate) struct Arguments {
     /// A folder with pages and what is known about them, besides the bundled ones; repeatable
     #[arg(long, value_name = "SET")]
     data: Vec<PathBuf>,
-    /// Runs of each contender, in turn; the quickest counts
+    /// Runs of each contender, in turn; the one in the middle counts
     #[arg(long, default_value_t = 3)]
     rounds: u32,
     /// Where the record goes, instead of the target folder
@@ -60,7 +60,7 @@ pub(crate) fn compare(workspace: &Workspace, arguments: &Arguments) -> Result<bo
     command.arg("bench/compare/compare.py").arg("--target").arg(target);
     command.arg("--out").arg(arguments.out.clone().unwrap_or_else(|| target.join("compare")));
     command.args(["--rounds", &arguments.rounds.to_string()]);
-    if arguments.full {
+    if arguments.full && !arguments.quick {
         command.arg("--full");
     }
     for folder in &arguments.data {

@@ -9,14 +9,14 @@ import measure
 def simhash_of_words(texts, pairs):
     from simhash import Simhash
 
-    made, seconds = measure.cpu(lambda: [Simhash(measure.words(text)) for text in texts])
+    made, seconds = measure.repeated(lambda: [Simhash(measure.words(text)) for text in texts])
     return "64 bits of the words", seconds, 8, [-made[a].distance(made[b]) for a, b in pairs]
 
 
 def simhash_of_text(texts, pairs):
     from simhash import Simhash
 
-    made, seconds = measure.cpu(lambda: [Simhash(text) for text in texts])
+    made, seconds = measure.repeated(lambda: [Simhash(text) for text in texts])
     return "64 bits of 4-character runs, its default", seconds, 8, [-made[a].distance(made[b]) for a, b in pairs]
 
 
@@ -28,7 +28,7 @@ def datasketch(texts, pairs):
         made.update_batch([run.encode() for run in measure.runs(text)])
         return made
 
-    made, seconds = measure.cpu(lambda: [make(text) for text in texts])
+    made, seconds = measure.repeated(lambda: [make(text) for text in texts])
     return "128 minima of 5-word runs", seconds, 8 * 128, [made[a].jaccard(made[b]) for a, b in pairs]
 
 
@@ -36,7 +36,7 @@ def rensa(texts, pairs):
     import rensa
 
     # The batch call, which gives rows of minima as a matrix, is timed; comparing wants objects.
-    _, seconds = measure.cpu(
+    _, seconds = measure.repeated(
         lambda: rensa.RMinHash.digest_matrix_from_token_sets([measure.runs(text) for text in texts], 128, 42)
     )
 

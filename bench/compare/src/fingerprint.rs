@@ -10,12 +10,12 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use gaoya::minhash::{MinHasher, MinHasher32};
+use gaoya::minhash::{MinHasher, MinHasher32, compute_minhash_similarity};
 use gaoya::simhash::{SimHash, SimSipHasher64};
 use hapax::fingerprint::{Fingerprinter, Mark, Recipe, sketch};
 use serde::Deserialize;
 
-use crate::measure::{Report, cpu};
+use crate::measure::{Report, repeated};
 use crate::{Document, read_documents};
 
 #[derive(Deserialize)]
@@ -61,7 +61,7 @@ type Judged = (Report, Vec<f64>);
 
 fn hapax(documents: &[Document], pairs: &[(usize, usize)], by_sketch: bool) -> Result<Judged> {
     let mut by = Fingerprinter::new(Recipe::built_in("web-1")?, None)?;
-    let (imprints, seconds) = cpu(|| {
+    let (imprints, seconds) = repeated(|| {
         documents.iter().map(|document| by.text(&document.text)).collect::<Result<Vec<_>, _>>()
     });
     let imprints = imprints?;
@@ -87,7 +87,7 @@ fn hapax(documents: &[Document], pairs: &[(usize, usize)], by_sketch: bool) -> R
 
 fn simhash(documents: &[Document], pairs: &[(usize, usize)]) -> Judged {
     let by = SimHash::<SimSipHasher64, u64, 64>::new(SimSipHasher64::new(1, 2));
-    let (bits, seconds) = cpu(|| {
+    let (bits, seconds) = repeated(|| {
         let of = |document: &Document| {
             let text = document.text.to_lowercase();
             by.create_signature(text.split_whitespace())
@@ -100,7 +100,7 @@ fn simhash(documents: &[Document], pairs: &[(usize, usize)]) -> Judged {
 
 fn minhash(documents: &[Document], pairs: &[(usize, usize)]) -> Judged {
     let by = MinHasher32::new(MINIMA);
-    let (minima, seconds) = cpu(|| {
+    let (minima, seconds) = repeated(|| {
         let of = |document: &Document| {
             let text = document.text.to_lowercase();
             let words: Vec<&str> = text.split_whitespace().collect();
@@ -108,7 +108,7 @@ fn minhash(documents: &[Document], pairs: &[(usize, usize)]) -> Judged {
         };
         documents.iter().map(of).collect::<Vec<Vec<u32>>>()
     });
-    let likenesses = pairs.iter().map(|&(a, b)| by.compute_similarity(&minima[a], &minima[b]));
+    let likenesses = pairs.iter().map(|&(a, b)| compute_minhash_similarity(&minima[a], &minima[b]));
     let bytes = 4 * MINIMA * documents.len();
     (report("128 minima of 5-word runs", seconds, bytes), likenesses.collect())
 }

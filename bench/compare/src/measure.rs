@@ -18,6 +18,24 @@ pub(crate) struct Report {
     /// Bytes that an index holds, or that a page's fingerprint takes, in all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) bytes: Option<usize>,
+    /// The most memory this process ever held, in bytes; `null` where the system does not tell.
+    pub(crate) peak: Option<usize>,
+}
+
+/// CPU seconds of work at least: the clock of a process errs by some milliseconds.
+const LEAST: f64 = 0.3;
+
+/// Runs `work` as often as it takes to be measured, and says how many CPU seconds one run took.
+pub(crate) fn repeated<T>(mut work: impl FnMut() -> T) -> (T, f64) {
+    let (mut result, mut spent) = cpu(&mut work);
+    let mut runs = 1;
+    while spent < LEAST {
+        let took;
+        (result, took) = cpu(&mut work);
+        spent += took;
+        runs += 1;
+    }
+    (result, spent / f64::from(runs))
 }
 
 /// Runs `work` and says how many CPU seconds it took.
@@ -25,6 +43,13 @@ pub(crate) fn cpu<T>(work: impl FnOnce() -> T) -> (T, f64) {
     let start = ProcessTime::now();
     let result = work();
     (result, start.elapsed().as_secs_f64())
+}
+
+/// The most bytes of this process that were in memory at once.
+pub(crate) fn peak_bytes() -> Option<usize> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().strip_suffix(" kB")?.trim().parse::<usize>().ok().map(|kilobytes| kilobytes << 10)
 }
 
 /// Bytes of this process that are in memory now; 0 where the system does not tell.

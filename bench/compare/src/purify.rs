@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use hapax::page::{Extent, Hints, Purifier, PurifyOptions, decoded};
 use serde::Deserialize;
 
-use crate::measure::{Report, cpu};
+use crate::measure::{Report, repeated};
 use crate::{Document, read_documents};
 
 #[derive(Deserialize)]
@@ -31,7 +31,7 @@ pub(crate) fn run(job: &Job) -> Result<Report> {
     let pages = read_documents(&job.pages)?;
     let extent = if job.main_content { Extent::MainContent } else { Extent::Body };
     let mut purifier = Purifier::new(PurifyOptions { extent, ..PurifyOptions::default() });
-    let (texts, seconds) = cpu(|| {
+    let (texts, seconds) = repeated(|| {
         let of = |page: &Document| {
             let purified = purifier.purify_html(&page.html, &Hints::default());
             purified.map(|purified| purified.text.clone())
@@ -46,7 +46,7 @@ pub(crate) fn run(job: &Job) -> Result<Report> {
         documents.map(|(page, text)| Document { id: page.id, html: String::new(), text });
     write(&job.out, documents)?;
     let setting = if job.main_content { "main content" } else { "whole body" };
-    Ok(Report { setting: setting.into(), seconds, items, bytes: Some(bytes), build: None })
+    Ok(Report { setting: setting.into(), seconds, items, bytes: Some(bytes), ..Report::default() })
 }
 
 /// The HTML files of a folder, decoded.

@@ -8,7 +8,8 @@
 //!
 //! [`source`] splits Rust text into code and words. [`rust`] has the rules for source files,
 //! [`markdown`] for what prose says about the tree, [`constants`] for numbers that prose
-//! repeats, [`quotes`] for tables that prose shows of a record, [`traces`] for what must not leave the machine it was written on.
+//! repeats, [`quotes`] for tables that prose shows of a record, [`traces`] for what must not
+//! leave the machine it was written on.
 
 mod constants;
 mod markdown;
