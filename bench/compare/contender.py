@@ -10,12 +10,9 @@ import dataclasses
 import json
 import os
 import pathlib
-import resource
 import signal
 import subprocess
 import sys
-import threading
-import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -104,43 +101,33 @@ class Ground:
     def watched(self, command, environment=None, answers=True):
         """Runs a command; the last line it prints is its report."""
         settings = {**os.environ, "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false", **(environment or {})}
-        start = time.perf_counter()
+        cost = self.scratch / "cost.json"
+        cost.unlink(missing_ok=True)
+        watch = [sys.executable, "-I", "-S", HERE / "watch.py", cost, self.seconds]
         with open(self.scratch / "errors.txt", "w+", encoding="utf-8", errors="replace") as errors:
             child = subprocess.Popen(
-                [str(word) for word in command], stdout=subprocess.PIPE, stderr=errors, env=settings,
-                start_new_session=True, preexec_fn=self.limited,
+                [str(word) for word in [*watch, *command]], stdout=subprocess.PIPE, stderr=errors, env=settings,
+                start_new_session=True,
             )
-            late = threading.Event()
-            timer = threading.Timer(PATIENCE * self.seconds, stop, [child.pid, late])
-            timer.start()
-            output = child.stdout.read().decode("utf-8", "replace")
-            _, status, used = os.wait4(child.pid, 0)
-            timer.cancel()
-            child.returncode = os.waitstatus_to_exitcode(status)
-            wall = time.perf_counter() - start
-            if late.is_set() or child.returncode == -signal.SIGXCPU:
+            try:
+                output, _ = child.communicate(timeout=PATIENCE * self.seconds)
+            except subprocess.TimeoutExpired:
+                os.killpg(child.pid, signal.SIGKILL)
+                child.wait()
+                raise Failed(f"not through after {PATIENCE * self.seconds} s") from None
+            used = json.loads(cost.read_text(encoding="ascii"))
+            if used["code"] == -signal.SIGXCPU:
                 raise Failed(f"not through after {self.seconds} s of CPU time")
-            if child.returncode != 0:
+            if used["code"] != 0:
                 errors.seek(0)
                 lines = [line for line in errors.read().splitlines() if line.strip()] or ["no reason given"]
                 raise Failed(f"failed: {lines[-1].strip()[:200]}")
-        report = json.loads(output.strip().splitlines()[-1]) if answers else {}
-        # Seen from outside, a process is at least as large as the one that started it; it knows better itself.
-        outside = used.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-        peak = report.get("peak") or outside
-        return Seen(report, wall, used.ru_utime + used.ru_stime, peak)
-
-    def limited(self):
-        resource.setrlimit(resource.RLIMIT_CPU, (self.seconds, self.seconds + 5))
+        report = json.loads(output.decode("utf-8", "replace").strip().splitlines()[-1]) if answers else {}
+        return Seen(report, used["wall"], used["cpu"], used["peak"])
 
     def version(self, contender):
         """The peer's pinned release."""
         return " ".join(package.split("==")[1] for package in contender.packages[:1])
-
-
-def stop(process, late):
-    late.set()
-    os.killpg(process, 9)
 
 
 def in_turn(ground, contenders, rounds, run, size):

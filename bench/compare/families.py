@@ -159,7 +159,6 @@ def dedup(ground, pages, rounds):
             command = [ground.hapax, "dedup", pages.path, "--out", folder, "--quiet"]
             seen = ground.watched(command, answers=False)
             seen.report["setting"] = "its defaults"
-            seen.peak = json.loads((folder / "run.json").read_text())["peak_memory"] or seen.peak
             kept = {json.loads(line)["id"] for line in open(folder / "kept.jsonl", encoding="utf-8")}
             removed = set(pages.ids) - kept
         else:

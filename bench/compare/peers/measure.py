@@ -7,7 +7,6 @@ threads, and how many pages or queries that was. Its peak of memory is seen from
 import ctypes
 import json
 import os
-import resource
 import sys
 import time
 
@@ -17,18 +16,7 @@ def job():
 
 
 def report(setting, seconds, items, **more):
-    print(json.dumps({"setting": setting, "seconds": seconds, "items": items, "peak": peak_bytes(), **more}))
-
-
-def peak_bytes():
-    """The most memory this process or one of its children ever held; nothing where the system does not tell."""
-    try:
-        with open("/proc/self/status", encoding="ascii") as status:
-            line = next(line for line in status if line.startswith("VmHWM:"))
-    except (OSError, StopIteration):
-        return None
-    children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    return 1024 * max(int(line.split()[1]), children)
+    print(json.dumps({"setting": setting, "seconds": seconds, "items": items, **more}))
 
 
 # CPU seconds of work at least: the clock of a process errs by some milliseconds.

@@ -42,13 +42,12 @@ enum Job {
 
 fn main() -> Result<()> {
     let job = std::env::args().nth(1).context("usage: hapax-compare JOB")?;
-    let mut report = match serde_json::from_str(&job).context("the job is not understood")? {
+    let report = match serde_json::from_str(&job).context("the job is not understood")? {
         Job::Near(job) => near::run(&job)?,
         Job::Fingerprint(job) => fingerprint::run(&job)?,
         Job::Purify(job) => purify::run(&job)?,
         Job::Pages(folder) => purify::pages(&folder)?,
     };
-    report.peak = measure::peak_bytes();
     println!("{}", serde_json::to_string(&report)?);
     Ok(())
 }

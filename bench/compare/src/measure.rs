@@ -18,8 +18,6 @@ pub(crate) struct Report {
     /// Bytes that an index holds, or that a page's fingerprint takes, in all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) bytes: Option<usize>,
-    /// The most memory this process ever held, in bytes; `null` where the system does not tell.
-    pub(crate) peak: Option<usize>,
 }
 
 /// CPU seconds of work at least: the clock of a process errs by some milliseconds.
@@ -43,13 +41,6 @@ pub(crate) fn cpu<T>(work: impl FnOnce() -> T) -> (T, f64) {
     let start = ProcessTime::now();
     let result = work();
     (result, start.elapsed().as_secs_f64())
-}
-
-/// The most bytes of this process that were in memory at once.
-pub(crate) fn peak_bytes() -> Option<usize> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    line.trim().strip_suffix(" kB")?.trim().parse::<usize>().ok().map(|kilobytes| kilobytes << 10)
 }
 
 /// Bytes of this process that are in memory now; 0 where the system does not tell.
