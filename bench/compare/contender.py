@@ -115,6 +115,8 @@ class Ground:
                 os.killpg(child.pid, signal.SIGKILL)
                 child.wait()
                 raise Failed(f"not through after {PATIENCE * self.seconds} s") from None
+            if not cost.exists():
+                raise Failed("was stopped from outside")
             used = json.loads(cost.read_text(encoding="ascii"))
             if used["code"] == -signal.SIGXCPU:
                 raise Failed(f"not through after {self.seconds} s of CPU time")

@@ -8,8 +8,8 @@
 //! <!-- compare: end -->
 //! ```
 //!
-//! A document that shows it opens with the record's path instead of `begin`. Both must hold the same
-//! lines. [`shown`] puts a record's table into a document; [`check`] finds the ones that differ.
+//! A document that shows it opens with the record's path instead of `begin`; one that shows none
+//! yet has the comments with nothing between. Both must hold the same lines. [`shown`] puts a record's table into a document; [`check`] finds the ones that differ.
 //!
 //! It does not know what the table means, or whether the record is the latest.
 
@@ -56,7 +56,7 @@ pub(super) fn check(path: &str, text: &str, tree: &Tree) -> Vec<Finding> {
 /// for it.
 pub(crate) fn shown(document: &str, path: &str, record: &str) -> Option<String> {
     let table = table(record)?;
-    let block = blocks(document).into_iter().find(|block| block.closed && block.label != BEGIN)?;
+    let block = blocks(document).into_iter().find(|block| block.closed)?;
     let all: Vec<&str> = document.lines().collect();
     let opening = format!("{OPEN}{path}{CLOSE}");
     let mut made: Vec<&str> = all[..block.line - 1].to_vec();
@@ -132,6 +132,9 @@ mod tests {
         let new = shown(old, "r.md", RECORD).unwrap();
         assert_eq!(new, "x\n<!-- compare: r.md -->\n| a |\n| 1 |\n<!-- compare: end -->\ny\n");
         assert_eq!(said(&new), Vec::<String>::new());
+        let empty = "x\n<!-- compare: begin -->\n<!-- compare: end -->\ny\n";
+        assert_eq!(said(empty), Vec::<String>::new());
+        assert_eq!(shown(empty, "r.md", RECORD).unwrap(), new);
         assert_eq!(shown("no place\n", "r.md", RECORD), None);
         assert_eq!(shown(old, "r.md", "no table\n"), None);
     }
