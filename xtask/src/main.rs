@@ -2,14 +2,18 @@
 //!
 //! `test` is the gate: every part in order, or the named ones alone. `tidy` checks the house
 //! rules that no compiler knows. `readme` runs the examples in the documentation and can
-//! rewrite the output they show. `compare` measures beside the peers.
+//! rewrite the output they show. `papers` repeats the papers' measurements, `compare` measures
+//! beside the peers.
 //!
 //! # Reading order
 //!
 //! [`parts`] is the list of what the gate does; a new part is one entry there. [`needs`]
 //! provides what a part wants from outside Rust. [`tidy`] holds the rules, [`console`] the
-//! examples, [`service`] what is tested in a browser and over HTTP, [`wheel`] the Python package,
-//! [`package`] what is published, [`compare`] the measurement beside the peers.
+//! examples, [`fuzz`] what is tried against hostile data and faults, [`service`] what is tested in a
+//! browser and over HTTP, [`wheel`] the Python package,
+//! [`package`] what is published,
+//! [`licences`] what other people's libraries ask for. [`papers`] starts the experiments,
+//! [`compare`] the measurement beside the peers.
 //! [`workspace`] knows where the repository is and how to start a command in it.
 //!
 //! Exit codes: 0 done, 1 something failed, 2 bad arguments.
@@ -18,15 +22,19 @@
 
 mod compare;
 mod console;
+mod fuzz;
+mod licences;
 mod markdown;
 mod needs;
 mod package;
+mod papers;
 mod parts;
 mod service;
 mod tidy;
 mod wheel;
 mod workspace;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::builder::PossibleValuesParser;
@@ -53,10 +61,54 @@ enum Task {
         #[arg(long)]
         list: bool,
     },
-    /// Check the house rules: headers, sizes, paths in Markdown, stated defaults
+    /// Check the house rules: headers, sizes, paths in Markdown, stated defaults, licences
     Tidy,
     /// Measure beside the peers that install from PyPI and crates.io, and write a record
     Compare(compare::Arguments),
+    /// Check the licences of all dependencies, and the file that lists them
+    Licences {
+        /// Write the list anew
+        #[arg(long)]
+        update: bool,
+    },
+    /// Measure the papers' tables and figures again and write docs/papers.md and .html
+    Papers {
+        /// Papers (zhu) or single records (zhu-figure-4); all when none is named
+        #[arg(value_name = "NAME")]
+        only: Vec<String>,
+        /// Take an hour instead of minutes
+        #[arg(long)]
+        full: bool,
+        /// Folder of real pages: SET.jsonl or SET/docs.jsonl.zst
+        #[arg(long, value_name = "DIR")]
+        pages: Option<PathBuf>,
+        /// Run nothing; only write the documents from the records that are there
+        #[arg(long)]
+        gather: bool,
+    },
+    /// Run the fuzz targets under libFuzzer, for as long as asked
+    Fuzz {
+        /// Targets; all of them when none is named
+        #[arg(value_name = "TARGET")]
+        targets: Vec<String>,
+        /// Minutes for each target
+        #[arg(long, default_value_t = 2.0)]
+        minutes: f64,
+    },
+    /// Run a repository under faults against a model: kills, full and slow disks, clock jumps
+    Soak {
+        /// Decides everything but the moment of a kill
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+        /// Minutes
+        #[arg(long, default_value_t = 10.0)]
+        minutes: f64,
+    },
+    /// Attack a running service, and print the time and memory of each attack
+    Hostile {
+        /// Only attacks whose name has this in it
+        word: Option<String>,
+    },
     /// Run the console examples of the documentation
     Readme {
         /// Rewrite the shown output where it differs from the real one
@@ -86,8 +138,20 @@ fn run(task: &Task) -> anyhow::Result<bool> {
             Ok(true)
         }
         Task::Test { list: false, parts } => parts::test(&workspace, parts),
+        Task::Fuzz { targets, minutes } => fuzz::long(&workspace, targets, *minutes),
+        Task::Soak { seed, minutes } => fuzz::soak(&workspace, *seed, *minutes),
+        Task::Hostile { word } => fuzz::hostile(&workspace, word.as_deref()),
         Task::Tidy => tidy::check(&workspace),
         Task::Compare(arguments) => compare::compare(&workspace, arguments),
+        Task::Licences { update } => {
+            let wrong = licences::check(&workspace, *update)?;
+            wrong.iter().for_each(|what| println!("{}: {what}", licences::FILE));
+            Ok(wrong.is_empty())
+        }
+        Task::Papers { only, full, pages, gather } => {
+            let run = (!gather).then_some(papers::Run { only, full: *full, pages });
+            papers::papers(&workspace, run.as_ref()).map(|()| true)
+        }
         Task::Readme { update } => {
             let mode = if *update { console::Mode::Update } else { console::Mode::Check };
             Ok(console::run(&workspace, mode)?.failed == 0)

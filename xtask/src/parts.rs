@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 
 use crate::console;
+use crate::fuzz;
 use crate::needs::{Need, Provider};
 use crate::package;
 use crate::service;
@@ -46,6 +47,12 @@ const PARTS: &[Part] = &[
     Part { name: "tidy", about: "the house rules hold", needs: &[], run: tidy },
     Part { name: "clippy", about: "no lint of the workspace fires", needs: &[], run: clippy },
     Part { name: "unit", about: "all Rust tests pass, doc tests too", needs: &[], run: unit },
+    Part {
+        name: "fuzz",
+        about: "hostile data of every kind, the same every time, breaks no promise",
+        needs: &[],
+        run: fuzz::smoke,
+    },
     Part { name: "doc", about: "the documentation builds without a warning", needs: &[], run: doc },
     Part {
         name: "package",
@@ -88,6 +95,12 @@ const PARTS: &[Part] = &[
         about: "the wheel works in a fresh environment: tests, types, documentation, a real crawl",
         needs: &[],
         run: wheel::python,
+    },
+    Part {
+        name: "spark",
+        about: "the job on Spark gives the rows of the program, on two executors",
+        needs: &["debian:openjdk-17-jre-headless=java"],
+        run: wheel::spark,
     },
 ];
 

@@ -2,7 +2,7 @@
 
 use crate::commands::{
     compare, completions, dedup, eval, events, export, fingerprint, group, groups, inspect, man,
-    match_, near, page, pairs, plan, query_dedup, rank, recipe, search, serve, train,
+    match_, near, page, pairs, partition, plan, query_dedup, rank, recipe, search, serve, train,
 };
 use clap::{Parser, Subcommand};
 
@@ -50,6 +50,7 @@ pub(crate) enum Command {
     Events(events::Arguments),
     Inspect(inspect::Arguments),
     Export(export::Arguments),
+    Partition(Box<partition::Arguments>),
     Plan(plan::Arguments),
     QueryDedup(Box<query_dedup::Arguments>),
     Rank(Box<rank::Arguments>),

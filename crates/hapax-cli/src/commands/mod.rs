@@ -18,6 +18,7 @@ pub(crate) mod match_;
 pub(crate) mod near;
 pub(crate) mod page;
 pub(crate) mod pairs;
+pub(crate) mod partition;
 pub(crate) mod plan;
 pub(crate) mod query_dedup;
 pub(crate) mod rank;
@@ -50,6 +51,7 @@ pub(crate) fn run(command: Command) -> Result<(), Failure> {
         Command::Events(arguments) => events::run(&arguments),
         Command::Inspect(arguments) => inspect::run(&arguments),
         Command::Export(arguments) => export::run(&arguments),
+        Command::Partition(arguments) => partition::run(&arguments),
         Command::Plan(arguments) => plan::run(&arguments),
         Command::QueryDedup(arguments) => query_dedup::run(&arguments),
         Command::Rank(arguments) => rank::run(&arguments),

@@ -2,7 +2,7 @@
 //! completions.
 //!
 //! docs/commands.md is what `--help` says of every command, and so the snapshot of it: a change
-//! of a text or an option is seen in review. `HAPAX_UPDATE=1` writes it anew.
+//! of a text or an option is seen in review. `UPDATE_REFERENCE=1` writes it anew.
 
 use crate::folder::Folder;
 use std::fmt::Write;
@@ -42,12 +42,12 @@ fn the_reference_is_what_help_says() {
         write!(reference, "\n## {way}\n\n```text\n{}\n```\n", help.trim_end()).unwrap();
     }
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/commands.md");
-    if std::env::var_os("HAPAX_UPDATE").is_some() {
+    if std::env::var_os("UPDATE_REFERENCE").is_some() {
         std::fs::write(&path, &reference).unwrap();
     }
     let written = std::fs::read_to_string(&path).unwrap();
     let differs = written.lines().zip(reference.lines()).find(|(old, new)| old != new);
-    assert_eq!(differs, None, "HAPAX_UPDATE=1 cargo test --release -p hapax-cli reference");
+    assert_eq!(differs, None, "UPDATE_REFERENCE=1 cargo test --release -p hapax-cli reference");
     assert_eq!(written.len(), reference.len());
 }
 

@@ -1,7 +1,11 @@
-//! Pieces of self-contained pages: escaping, and two texts side by side.
+//! Pieces of self-contained pages: escaping, two texts side by side, charts.
 //!
 //! Everything that comes from documents goes through [`escape`]. [`BASE_STYLE`] has the colours, by day
-//! and by night, and the style of rows.
+//! and by night, and the style of rows; [`CHART_STYLE`] that of charts. [`frame`] has axes to draw
+//! in, [`chart`] draws series of numbers by itself.
+
+pub mod chart;
+pub mod frame;
 
 use std::borrow::Cow;
 
@@ -10,6 +14,9 @@ use hapax::text::Place;
 
 /// Colours, type, and rows of two texts.
 pub const BASE_STYLE: &str = include_str!("base.css");
+
+/// Charts and their legends; goes after [`BASE_STYLE`].
+pub const CHART_STYLE: &str = include_str!("chart.css");
 
 /// A longer shared passage is folded to about this many characters.
 const FOLDED: usize = 240;

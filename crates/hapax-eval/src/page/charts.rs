@@ -1,24 +1,18 @@
 //! Curves and bars, as SVG.
 //!
 //! Precision by recall for each distance, how far pairs are apart, what was found by exact similarity, and
-//! Sood's figure. Colours are names of the style sheet, so charts follow day and night.
+//! Sood's figure.
 //!
 //! # What it does not know
 //!
 //! How the numbers came about.
 
 use hapax_dedup::html::escape;
+use hapax_dedup::html::frame::{Frame, TOP, ticks};
 
 use super::grouped;
 use crate::figure6::{ALIKE, Figure};
 use crate::report::{Report, Run};
-
-const WIDTH: f64 = 560.0;
-const HEIGHT: f64 = 320.0;
-const LEFT: f64 = 48.0;
-const BOTTOM: f64 = 34.0;
-const TOP: f64 = 10.0;
-const RIGHT: f64 = 12.0;
 
 pub(super) fn write(out: &mut String, report: &Report) {
     // One for each recipe: bounds do not change the curves.
@@ -39,88 +33,6 @@ pub(super) fn write(out: &mut String, report: &Report) {
         ladder(out, run, report.truth.graded);
         out.push_str("</div></section>\n");
     }
-}
-
-/// A plain frame with its axes.
-struct Frame {
-    x: (f64, f64),
-    y: (f64, f64),
-    svg: String,
-}
-
-impl Frame {
-    fn new(x: (f64, f64), y: (f64, f64)) -> Self {
-        Self { x, y, svg: format!("<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\">") }
-    }
-
-    fn at(&self, x: f64, y: f64) -> (f64, f64) {
-        let across = (x - self.x.0) / (self.x.1 - self.x.0);
-        let up = ((y - self.y.0) / (self.y.1 - self.y.0)).clamp(0.0, 1.0);
-        (LEFT + across * (WIDTH - LEFT - RIGHT), HEIGHT - BOTTOM - up * (HEIGHT - BOTTOM - TOP))
-    }
-
-    fn axes(&mut self, x: &[(f64, String)], y: &[(f64, String)], name: &str) {
-        for (value, label) in y {
-            let (x0, at) = self.at(self.x.0, *value);
-            self.svg.push_str(&format!(
-                "<line class=\"grid\" x1=\"{x0:.1}\" x2=\"{:.1}\" y1=\"{at:.1}\" y2=\"{at:.1}\"/><text class=\"left\" x=\"{:.1}\" y=\"{:.1}\">{label}</text>",
-                WIDTH - RIGHT, x0 - 6.0, at + 4.0
-            ));
-        }
-        for (value, label) in x {
-            let (at, y0) = self.at(*value, self.y.0);
-            self.svg
-                .push_str(&format!("<text x=\"{at:.1}\" y=\"{:.1}\">{label}</text>", y0 + 16.0));
-        }
-        let (x0, y0) = self.at(self.x.0, self.y.0);
-        self.svg.push_str(&format!(
-            "<line class=\"axis\" x1=\"{x0:.1}\" x2=\"{:.1}\" y1=\"{y0:.1}\" y2=\"{y0:.1}\"/><text x=\"{:.1}\" y=\"{:.1}\">{name}</text>",
-            WIDTH - RIGHT, (LEFT + WIDTH - RIGHT) / 2.0, HEIGHT - 3.0
-        ));
-    }
-
-    fn line(&mut self, points: impl Iterator<Item = (f64, f64)>, colour: &str) {
-        let points: Vec<String> = points
-            .map(|(x, y)| {
-                let (x, y) = self.at(x, y);
-                format!("{x:.1},{y:.1}")
-            })
-            .collect();
-        self.svg.push_str(&format!(
-            "<polyline class=\"line\" style=\"stroke:{colour}\" points=\"{}\"/>",
-            points.join(" ")
-        ));
-    }
-
-    fn dot(&mut self, x: f64, y: f64, colour: &str, title: &str) {
-        let (x, y) = self.at(x, y);
-        self.svg.push_str(&format!(
-            "<circle class=\"chosen\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"5\" style=\"fill:{colour}\"><title>{title}</title></circle>"
-        ));
-    }
-
-    fn finish(self, out: &mut String, title: &str, key: &[(String, String)], about: &str) {
-        out.push_str(&format!("<figure><h3>{title}</h3>{}</svg>", self.svg));
-        if !key.is_empty() {
-            out.push_str("<ul class=\"key\">");
-            for (colour, name) in key {
-                out.push_str(&format!("<li><i style=\"background:{colour}\"></i>{name}</li>"));
-            }
-            out.push_str("</ul>");
-        }
-        out.push_str(&format!("<figcaption>{about}</figcaption></figure>\n"));
-    }
-}
-
-fn ticks(from: f64, to: f64, step: f64) -> Vec<(f64, String)> {
-    let count = ((to - from) / step).round() as usize;
-    let decimals = if step < 0.1 { 3 } else { usize::from(step < 1.0) };
-    (0..=count)
-        .map(|i| {
-            let value = from + step * i as f64;
-            (value, format!("{value:.decimals$}"))
-        })
-        .collect()
 }
 
 fn precision_recall(out: &mut String, run: &Run) {
@@ -189,7 +101,7 @@ fn distances(out: &mut String, run: &Run) {
             let (x0, y0) = frame.at(i as f64 + shift, 0.0);
             let (x1, y1) = frame.at(i as f64 + shift + 0.42, share(of, all, i));
             if of[i] > 0 {
-                frame.svg.push_str(&format!(
+                frame.body.push_str(&format!(
                     "<rect class=\"{class}\" x=\"{x0:.1}\" y=\"{y1:.1}\" width=\"{:.1}\" height=\"{:.1}\"><title>{i} bits: {} pairs</title></rect>",
                     x1 - x0, y0 - y1, grouped(of[i])
                 ));
@@ -198,7 +110,7 @@ fn distances(out: &mut String, run: &Run) {
     }
     if let Some(within) = run.within {
         let (x, y0) = frame.at(f64::from(within) + 0.5, 0.0);
-        frame.svg.push_str(&format!(
+        frame.body.push_str(&format!(
             "<line class=\"bound\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{TOP}\" y2=\"{y0:.1}\"/>"
         ));
     }
@@ -227,7 +139,7 @@ fn ladder(out: &mut String, run: &Run, graded: bool) {
         let share = rung.together as f64 / rung.pairs as f64;
         let (x0, y0) = frame.at(f64::from(rung.from) + 0.004, 0.0);
         let (x1, y1) = frame.at(f64::from(rung.from) + 0.046, share);
-        frame.svg.push_str(&format!(
+        frame.body.push_str(&format!(
             "<rect class=\"dup\" x=\"{x0:.1}\" y=\"{y1:.1}\" width=\"{:.1}\" height=\"{:.1}\"><title>from {:.2}: {} of {} pairs in one group; estimate off by {:.1} points on average</title></rect>",
             x1 - x0, (y0 - y1).max(0.8), rung.from, grouped(rung.together), grouped(rung.pairs), rung.error
         ));

@@ -1,0 +1,294 @@
+//! A chart as data: series of points, drawn as lines in a [`Frame`].
+//!
+//! A [`Chart`] can be kept beside the numbers it shows and drawn later, as a figure of a page
+//! ([`Chart::figure`]) or as a picture by itself ([`Chart::picture`]). Axes choose their own
+//! labels: round numbers, or powers on a logarithmic one.
+//!
+//! # What it promises
+//!
+//! Names and titles are escaped. The same chart is always the same text. Points that are not
+//! numbers, or not above 0 on a logarithmic axis, are left out.
+
+use serde::{Deserialize, Serialize};
+
+use super::frame::{Frame, HEIGHT, WIDTH};
+use super::{CHART_STYLE, escape, grouped};
+
+/// Series of points with their axes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Chart {
+    /// What it shows.
+    pub title: String,
+    /// To the right.
+    pub x: Axis,
+    /// Upwards.
+    pub y: Axis,
+    /// The lines.
+    pub series: Vec<Series>,
+    /// How to read it.
+    pub about: String,
+}
+
+/// One direction of a chart.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Axis {
+    /// What is measured, with its unit.
+    pub name: String,
+    /// How far apart values are.
+    pub scale: Scale,
+    /// Shown even if no point has it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shown: Vec<f64>,
+}
+
+/// How far apart values are drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scale {
+    /// By their difference.
+    Linear,
+    /// By their ratio.
+    Logarithmic,
+}
+
+/// Points that belong together.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Series {
+    /// What they are of.
+    pub name: String,
+    /// From left to right.
+    pub points: Vec<(f64, f64)>,
+    /// Predicted, or told by somebody else: drawn as a broken line.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub dashed: bool,
+}
+
+impl Axis {
+    /// Values by their difference.
+    pub fn linear(name: impl Into<String>) -> Self {
+        Self { name: name.into(), scale: Scale::Linear, shown: Vec::new() }
+    }
+
+    /// Values by their ratio.
+    pub fn logarithmic(name: impl Into<String>) -> Self {
+        Self { name: name.into(), scale: Scale::Logarithmic, shown: Vec::new() }
+    }
+
+    /// Also shows this value, such as 0.
+    #[must_use]
+    pub fn showing(mut self, value: f64) -> Self {
+        self.shown.push(value);
+        self
+    }
+
+    fn place(&self, value: f64) -> Option<f64> {
+        let place = match self.scale {
+            Scale::Linear => value,
+            Scale::Logarithmic if value > 0.0 => value.log10(),
+            Scale::Logarithmic => return None,
+        };
+        place.is_finite().then_some(place)
+    }
+
+    /// From where to where, and the labels between.
+    fn laid_out(&self, values: impl Iterator<Item = f64>) -> ((f64, f64), Vec<(f64, String)>) {
+        let places = values.chain(self.shown.iter().copied()).filter_map(|it| self.place(it));
+        let (low, high) = places.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), it| {
+            (low.min(it), high.max(it))
+        });
+        let (low, high) = if low <= high { (low, high) } else { (0.0, 1.0) };
+        match self.scale {
+            Scale::Linear => {
+                let step = round_step((high - low).max(high.abs() * 1e-3).max(1e-9) / 5.0);
+                let (from, to) = ((low / step).floor(), (high / step).ceil());
+                let to = if from == to { to + 1.0 } else { to };
+                let decimals = (-step.log10()).ceil().max(0.0) as usize;
+                let labels = (0..=(to - from) as usize)
+                    .map(|at| (from + at as f64) * step)
+                    .map(|value| (value, number(value, decimals)))
+                    .collect();
+                ((from * step, to * step), labels)
+            }
+            Scale::Logarithmic => {
+                // Doublings while they are few enough to read.
+                let (base, from, to) = match (high - low) / 2f64.log10() <= 9.0 {
+                    true => (2f64, low / 2f64.log10(), high / 2f64.log10()),
+                    false => (10f64, low, high),
+                };
+                let (from, to) = ((from - 1e-9).ceil() as i32, (to + 1e-9).floor() as i32);
+                let every = ((to - from) / 10 + 1) as usize;
+                let labels = (from..=to)
+                    .step_by(every)
+                    .map(|power| base.powi(power))
+                    .map(|it| (it.log10(), number(it, (-it.log10()).ceil().max(0.0) as usize)))
+                    .collect();
+                let margin = if low < high { 0.0 } else { 0.5 };
+                ((low - margin, high + margin), labels)
+            }
+        }
+    }
+}
+
+impl Series {
+    /// Measured points.
+    pub fn new(name: impl Into<String>, points: Vec<(f64, f64)>) -> Self {
+        Self { name: name.into(), points, dashed: false }
+    }
+
+    /// Points that were predicted, or told by somebody else.
+    pub fn told(name: impl Into<String>, points: Vec<(f64, f64)>) -> Self {
+        Self { dashed: true, ..Self::new(name, points) }
+    }
+}
+
+impl Chart {
+    /// The drawing, without title and legend.
+    fn draw(&self) -> Frame {
+        let points = || self.series.iter().flat_map(|series| &series.points);
+        let (x, x_labels) = self.x.laid_out(points().map(|point| point.0));
+        let (y, y_labels) = self.y.laid_out(points().map(|point| point.1));
+        let mut frame = Frame::new(x, y);
+        frame.axes(&x_labels, &y_labels, &escape(&self.x.name));
+        for (number, series) in self.series.iter().enumerate() {
+            let colour = colour(number);
+            let places: Vec<(f64, f64)> = series
+                .points
+                .iter()
+                .filter_map(|&(x, y)| Some((self.x.place(x)?, self.y.place(y)?)))
+                .collect();
+            match series.dashed {
+                false => frame.line(places.iter().copied(), &colour),
+                true => frame.dashed(places.iter().copied(), &colour),
+            }
+            // Many points are a curve; few ones can be pointed at.
+            if places.len() <= 20 {
+                for (&(x, y), (told_x, told_y)) in places.iter().zip(&series.points) {
+                    let title = format!("{}: {told_x}, {told_y:.4}", escape(&series.name));
+                    frame.dot(x, y, &colour, &title);
+                }
+            }
+        }
+        frame
+    }
+
+    /// As a figure of a page with [`CHART_STYLE`].
+    pub fn figure(&self) -> String {
+        let key: Vec<(String, String)> = self
+            .series
+            .iter()
+            .enumerate()
+            .map(|(number, series)| (colour(number), escape(&series.name).into_owned()))
+            .collect();
+        let mut out = String::new();
+        let title = format!("{}: {}", escape(&self.title), escape(&self.y.name));
+        self.draw().finish(&mut out, &title, &key, &escape(&self.about));
+        out
+    }
+
+    /// As a picture by itself: an SVG file.
+    pub fn picture(&self) -> String {
+        const ROW: f64 = 20.0;
+        let rows = self.series.len() as f64;
+        let height = HEIGHT + ROW * (rows + 1.5);
+        let mut out = format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\">\n\
+             <style>:root {{ --card: #ffffff; --ink: #1d1d1f; --soft: #63636b; --line: #dcd9d2; }}\n\
+             @media (prefers-color-scheme: dark) {{ :root {{ --card: #202226; --ink: #e8e6e3; --soft: #a2a2aa; --line: #383b41; }} }}\n\
+             {CHART_STYLE}</style>\n<rect width=\"{WIDTH}\" height=\"{height}\" style=\"fill:var(--card)\"/>\n"
+        );
+        let title = format!("{}: {}", escape(&self.title), escape(&self.y.name));
+        out.push_str(&format!("<text class=\"title\" x=\"10\" y=\"18\">{title}</text>\n"));
+        out.push_str(&format!("<g transform=\"translate(0 {ROW})\">{}</g>\n", self.draw().body));
+        for (number, series) in self.series.iter().enumerate() {
+            let y = HEIGHT + ROW * (number as f64 + 2.0);
+            out.push_str(&format!(
+                "<rect x=\"48\" y=\"{:.1}\" width=\"10\" height=\"10\" rx=\"3\" style=\"fill:{}\"/><text class=\"start\" x=\"66\" y=\"{y:.1}\">{}</text>\n",
+                y - 10.0,
+                colour(number),
+                escape(&series.name)
+            ));
+        }
+        out.push_str("</svg>\n");
+        out
+    }
+}
+
+fn colour(number: usize) -> String {
+    // Blue, orange, green, violet, ochre, grey: the first ones are told apart best.
+    const ORDER: [usize; 6] = [2, 5, 3, 4, 1, 0];
+    format!("var(--c{})", ORDER[number % ORDER.len()])
+}
+
+/// The next of 1, 2 and 5 times a power of ten.
+fn round_step(least: f64) -> f64 {
+    let power = 10f64.powf(least.log10().floor());
+    [1.0, 2.0, 5.0, 10.0].map(|it| it * power).into_iter().find(|it| *it >= least).unwrap_or(least)
+}
+
+fn number(value: f64, decimals: usize) -> String {
+    match value {
+        0.0 => "0".to_owned(),
+        _ if value >= 1e7 => format!("{value:.0e}"),
+        _ if value >= 1e4 => grouped(value as u64),
+        _ => format!("{value:.decimals$}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chart() -> Chart {
+        Chart {
+            title: "Load <1>".to_owned(),
+            x: Axis::logarithmic("machines"),
+            y: Axis::linear("factor").showing(0.0),
+            series: vec![
+                Series::new("1D", vec![(2.0, 1.1), (64.0, 3.0)]),
+                Series::told("paper", vec![(64.0, 2.5), (0.0, 1.0)]),
+            ],
+            about: "Less is better.".to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_chart_names_its_series_and_escapes_what_it_is_told() {
+        let figure = chart().figure();
+        for part in ["Load &lt;1&gt;", ">1D<", ">paper<", "machines", "Less is better.", ">64<"] {
+            assert!(figure.contains(part), "{part} is not in {figure}");
+        }
+        assert_eq!(figure.matches("<polyline").count(), 2);
+        assert_eq!(figure.matches("dashed").count(), 1);
+        // What has no place on a logarithmic axis is left out.
+        assert_eq!(figure.matches("<circle").count(), 3);
+    }
+
+    #[test]
+    fn a_picture_stands_alone() {
+        let picture = chart().picture();
+        assert!(picture.starts_with("<svg xmlns=") && picture.ends_with("</svg>\n"));
+        assert!(picture.contains("<style>") && picture.contains("prefers-color-scheme: dark"));
+        assert_eq!(picture, chart().picture());
+    }
+
+    #[test]
+    fn a_chart_survives_being_written_down() {
+        let text = serde_json::to_string(&chart()).unwrap();
+        assert_eq!(serde_json::from_str::<Chart>(&text).unwrap(), chart());
+    }
+
+    #[test]
+    fn labels_are_round_and_hold_all_values() {
+        let axis = Axis::linear("share");
+        let ((from, to), labels) = axis.laid_out([0.113, 0.97].into_iter());
+        assert!(from <= 0.113 && to >= 0.97);
+        let texts: Vec<&str> = labels.iter().map(|(_, text)| text.as_str()).collect();
+        assert_eq!(texts, ["0", "0.2", "0.4", "0.6", "0.8", "1.0"]);
+        let (_, labels) = Axis::logarithmic("n").laid_out([2.0, 64.0].into_iter());
+        let texts: Vec<&str> = labels.iter().map(|(_, text)| text.as_str()).collect();
+        assert_eq!(texts, ["2", "4", "8", "16", "32", "64"]);
+        // Nothing and a single value have axes too.
+        assert!(axis.laid_out([].into_iter()).1.len() > 1);
+        assert!(axis.laid_out([3.0].into_iter()).0.0 < axis.laid_out([3.0].into_iter()).0.1);
+    }
+}

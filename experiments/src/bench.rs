@@ -1,0 +1,102 @@
+//! What an experiment is given: how large to be, where real pages are, and where results go.
+//!
+//! Real pages are optional: a folder with `SET/docs.jsonl.zst` or `SET.jsonl` for each set. An
+//! experiment that wants a set that is not there uses the synthetic web instead and says so in
+//! its record, or leaves the part out.
+
+use std::cell::Cell;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+
+use crate::record::Record;
+
+/// How much time there is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Size {
+    /// Minutes for all experiments together.
+    #[default]
+    Quick,
+    /// About an hour for all.
+    Full,
+}
+
+impl Size {
+    /// One value for each.
+    pub fn of<T>(self, quick: T, full: T) -> T {
+        match self {
+            Self::Quick => quick,
+            Self::Full => full,
+        }
+    }
+}
+
+/// Where experiments are run.
+pub struct Bench<'a> {
+    /// How much time there is.
+    pub size: Size,
+    /// The folder of real pages.
+    pub pages: Option<PathBuf>,
+    /// The folder that records are written to.
+    pub out: PathBuf,
+    /// Names of wanted records; all when empty. A paper's key wants all of its records.
+    pub only: Vec<String>,
+    /// Told what is being done.
+    pub say: &'a dyn Fn(&str),
+    /// Records written so far.
+    pub written: Cell<usize>,
+}
+
+impl Bench<'_> {
+    /// Is this record wanted?
+    pub fn wants(&self, name: &str) -> bool {
+        let asked = |it: &String| name == it || name.starts_with(&format!("{it}-"));
+        self.only.is_empty() || self.only.iter().any(asked)
+    }
+
+    /// Says what is being done.
+    pub fn say(&self, text: impl AsRef<str>) {
+        (self.say)(text.as_ref());
+    }
+
+    /// The documents of a set of real pages, if they are there.
+    pub fn set(&self, name: &str) -> Option<PathBuf> {
+        let folder = self.pages.as_deref()?;
+        [folder.join(format!("{name}.jsonl")), folder.join(name).join("docs.jsonl.zst")]
+            .into_iter()
+            .find(|path| path.is_file())
+    }
+
+    /// Keeps a result.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be written.
+    pub fn keep(&self, mut record: Record) -> Result<()> {
+        record.size = self.size;
+        let path = self.out.join(format!("{}.json", record.name));
+        let text = serde_json::to_string(&record).context("cannot write a record as JSON")?;
+        write(&path, &(text + "\n"))?;
+        for (number, chart) in record.charts.iter().enumerate() {
+            write(&self.out.join(picture_name(&record.name, number)), &chart.picture())?;
+        }
+        self.written.set(self.written.get() + 1);
+        self.say(format!("  {}: {}: {}", record.name, record.verdict.word(), record.sentence));
+        Ok(())
+    }
+}
+
+/// The file of a record's chart.
+pub(crate) fn picture_name(record: &str, number: usize) -> String {
+    match number {
+        0 => format!("{record}.svg"),
+        more => format!("{record}-{}.svg", more + 1),
+    }
+}
+
+pub(crate) fn write(path: &Path, text: &str) -> Result<()> {
+    fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+}

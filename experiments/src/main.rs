@@ -1,0 +1,84 @@
+//! Runs the papers' experiments and gathers what they found. `cargo xtask papers` starts it.
+#![expect(clippy::print_stderr, reason = "a program that says what it is doing")]
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use clap::{Parser, Subcommand};
+use hapax_experiments::{Bench, PAPERS, Size, gather};
+
+/// Repeats the measurements of the papers
+#[derive(Parser)]
+struct Arguments {
+    /// Folder of the records
+    #[arg(long, value_name = "DIR", default_value = "experiments/data", global = true)]
+    out: PathBuf,
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Run experiments, and write a record of each
+    Run {
+        /// Papers (zhu) or single records (zhu-figure-4); all when none is named
+        #[arg(value_name = "NAME")]
+        only: Vec<String>,
+        /// Take an hour instead of minutes
+        #[arg(long)]
+        full: bool,
+        /// Folder of real pages: SET.jsonl or SET/docs.jsonl.zst
+        #[arg(long, value_name = "DIR")]
+        pages: Option<PathBuf>,
+    },
+    /// Write docs/papers.md and docs/papers.html from the records
+    Gather {
+        /// Folder of the documents
+        #[arg(long, value_name = "DIR", default_value = "docs")]
+        docs: PathBuf,
+    },
+}
+
+fn main() -> ExitCode {
+    match run(Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: Arguments) -> Result<()> {
+    let out = arguments.out;
+    match arguments.task {
+        Task::Run { only, full, pages } => {
+            std::fs::create_dir_all(&out)
+                .with_context(|| format!("cannot make {}", out.display()))?;
+            if let Some(folder) = pages.as_deref().filter(|folder| !folder.is_dir()) {
+                bail!("{} is not a folder of pages", folder.display());
+            }
+            let size = if full { Size::Full } else { Size::Quick };
+            let say = |text: &str| eprintln!("{text}");
+            let bench = Bench { size, pages, out, only, say: &say, written: 0.into() };
+            for paper in PAPERS {
+                let named = |it: &String| it.split('-').next() == Some(paper.key);
+                if bench.only.is_empty() || bench.only.iter().any(named) {
+                    bench.say(paper.title);
+                    (paper.run)(&bench).with_context(|| format!("in {}", paper.title))?;
+                }
+            }
+            if bench.written.get() == 0 {
+                let keys: Vec<&str> = PAPERS.iter().map(|paper| paper.key).collect();
+                bail!("no experiment has such a name; the papers are {}", keys.join(", "));
+            }
+            Ok(())
+        }
+        Task::Gather { docs } => {
+            let records = gather(&out, &docs, "../experiments/data")?;
+            eprintln!("{records} records in {}", docs.join("papers.md").display());
+            Ok(())
+        }
+    }
+}
