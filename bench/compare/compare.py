@@ -16,6 +16,7 @@ import subprocess
 import sys
 
 import families
+import judge
 import record
 import sets
 from contender import Contender, Ground, log
@@ -79,22 +80,24 @@ def main():
     for pages in page_sets:
         alike = sum(similarity >= 0.8 for *_, similarity in pages.pairs)
         log(f"{pages.name}: {len(pages.ids):,} pages, {len(pages.pairs):,} known pairs, {alike:,} near-duplicates")
-    judged = [pages for pages in page_sets if len(pages.pairs) >= 20]
+    judged = [pages for pages in page_sets if judge.enough(pages.pairs)]
     for family in chosen:
         if family == "near":
             for count, within, asked, known in NEAR_FULL if given.full else NEAR_QUICK:
                 log(f"near: {count:,} within {within}")
                 tables.append(families.near(ground, count, within, asked, known, given.rounds))
+                tables[-1]["load"] = os.getloadavg()[1]
                 tables[-1]["in_readme"] = count == (NEAR_FULL if given.full else NEAR_QUICK)[-1][0]
         else:
             compare = getattr(families, family)
             for pages in page_sets if family == "purify" else judged:
                 log(f"{family}: {pages.name}")
                 tables.append(compare(ground, pages, given.rounds))
-                # The largest is shown; of texts also how well they tell pages apart, which articles do not say.
-                tables[-1]["in_readme"] = family == "purify" or pages is judged[-1]
+                # The largest with known pairs is shown; of texts also those whose articles are known.
+                tables[-1]["in_readme"] = pages is judged[-1] or family == "purify" and bool(pages.articles)
+                tables[-1]["load"] = os.getloadavg()[1]
     for made in tables:
-        made |= {"command": spelled(given), "load": os.getloadavg()[1]}
+        made["command"] = spelled(given)
         for row in made["rows"]:
             if row["ours"]:
                 row["reference"] = True

@@ -101,11 +101,11 @@ def near_contenders(count, within):
         Contender("hapax, batch", "hapax-batch", ours=True),
         Contender("hapax, one by one", "hapax", ours=True),
         Contender("mih-rs 0.3.1", "mih-rs"),
-        Contender(RUST_GAOYA, "gaoya", most=2_000_000 if within <= 3 else 200_000),
+        Contender(RUST_GAOYA, "gaoya", most=2_000_000),
         Contender("FAISS Flat", "faiss-flat", releases.FAISS),
         *multi,
         Contender("FAISS Hash", "faiss-hash", releases.FAISS, {"bits": bits, "flips": min(within, 3)}),
-        Contender("USearch", "usearch", releases.USEARCH, most=200_000),
+        Contender("USearch", "usearch", releases.USEARCH, most=2_000_000),
     ]
 
 
@@ -147,7 +147,7 @@ def dedup(ground, pages, rounds):
         Contender("datasketch", "datasketch", releases.DATASKETCH),
         Contender("text-dedup", "text-dedup", releases.TEXT_DEDUP),
         Contender("simhash", "simhash", releases.SIMHASH),
-        Contender("semhash", "semhash", releases.SEMHASH, most=1000,
+        Contender("semhash", "semhash", releases.SEMHASH, most=10_000,
                   heavy="its model brings 5 GB of PyTorch"),
     ]
     out, verdicts = ground.scratch / "removed.json", {}
@@ -201,7 +201,7 @@ def purify(ground, pages, rounds):
         seen = ground.run(contender, "purify", {"pages": pages.path, "out": out})
         if contender.name not in verdicts:
             verdict = {}
-            if sum(similarity >= judge.ALIKE for *_, similarity in pages.pairs) >= 20:
+            if judge.enough(pages.pairs):
                 ground.run(by_sketch, "fingerprint", {"texts": out, "pairs": pairs, "out": likeness})
                 verdict = judge.separation(json.loads(likeness.read_text()), pages.pairs)
             if pages.articles:

@@ -7,6 +7,13 @@ and is not judged.
 ALIKE, UNLIKE = 0.8, 0.6
 # Pairs that nobody should miss.
 SURELY = 0.9
+# Near-duplicates that a set needs before its shares mean something.
+LEAST_ALIKE = 20
+
+
+def enough(pairs):
+    """Whether the pairs of a set can judge anyone."""
+    return sum(similarity >= ALIKE for *_, similarity in pairs) >= LEAST_ALIKE
 
 
 def separation(likenesses, pairs):

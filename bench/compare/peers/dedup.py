@@ -25,8 +25,9 @@ def page_text(line):
     from selectolax.lexbor import LexborHTMLParser
 
     page = json.loads(line)
-    body = LexborHTMLParser(page["html"]).body
-    return page["id"], body.text(separator=" ") if body else ""
+    parser = LexborHTMLParser(page["html"])
+    parser.strip_tags(["script", "style", "noscript"])
+    return page["id"], parser.body.text(separator=" ") if parser.body else ""
 
 
 def texts(path):

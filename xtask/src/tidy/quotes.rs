@@ -9,7 +9,8 @@
 //! ```
 //!
 //! A document that shows it opens with the record's path instead of `begin`; one that shows none
-//! yet has the comments with nothing between. Both must hold the same lines. [`shown`] puts a record's table into a document; [`check`] finds the ones that differ.
+//! yet has the comments with nothing between. Both must hold the same lines. [`shown`] puts a
+//! record's table into a document; [`check`] finds the ones that differ.
 //!
 //! It does not know what the table means, or whether the record is the latest.
 
