@@ -73,42 +73,42 @@ def main():
     chosen = [family for family in FAMILIES if family in (given.families or FAMILIES)]
     ground = Ground(given.target.resolve(), given.seconds or (900 if given.full else 120), given.full)
 
-    tables = []
+    given.out.mkdir(parents=True, exist_ok=True)
+    run = {"date": datetime.date.today().isoformat(), "machine": machine(), "versions": versions(ground), "tables": []}
+    for made in measured(ground, given, chosen):
+        reference = next((row for row in made["rows"] if row["ours"]), {})
+        reference["reference"] = True
+        made |= {"command": spelled(given), "load": os.getloadavg()[1]}
+        run["tables"].append(made)
+        # Hours may follow: what is measured is kept.
+        write(given.out, run)
+    print(record.readme_table(run["tables"]))
+    log(f"{given.out / 'compare.md'}")
+
+
+def measured(ground, given, chosen):
+    """One table after the other."""
     page_sets = []
     if set(chosen) - {"near"}:
         page_sets = [examples(ground), *(sets.read(folder, ground.scratch) for folder in given.data)]
     for pages in page_sets:
-        alike = sum(similarity >= 0.8 for *_, similarity in pages.pairs)
+        alike = sum(similarity >= judge.ALIKE for *_, similarity in pages.pairs)
         log(f"{pages.name}: {len(pages.ids):,} pages, {len(pages.pairs):,} known pairs, {alike:,} near-duplicates")
     judged = [pages for pages in page_sets if judge.enough(pages.pairs)]
     for family in chosen:
         if family == "near":
             for count, within, asked, known in NEAR_FULL if given.full else NEAR_QUICK:
                 log(f"near: {count:,} within {within}")
-                tables.append(families.near(ground, count, within, asked, known, given.rounds))
-                tables[-1]["load"] = os.getloadavg()[1]
-                tables[-1]["in_readme"] = count == (NEAR_FULL if given.full else NEAR_QUICK)[-1][0]
+                made = families.near(ground, count, within, asked, known, given.rounds)
+                # The largest that everyone bears.
+                yield made | {"in_readme": count == (1_000_000 if given.full else 100_000)}
         else:
             compare = getattr(families, family)
             for pages in page_sets if family == "purify" else judged:
                 log(f"{family}: {pages.name}")
-                tables.append(compare(ground, pages, given.rounds))
-                # The largest with known pairs is shown; of texts also those whose articles are known.
-                tables[-1]["in_readme"] = pages is judged[-1] or family == "purify" and bool(pages.articles)
-                tables[-1]["load"] = os.getloadavg()[1]
-    for made in tables:
-        made["command"] = spelled(given)
-        for row in made["rows"]:
-            if row["ours"]:
-                row["reference"] = True
-                break
-    run = {
-        "date": datetime.date.today().isoformat(), "machine": machine(), "versions": versions(ground), "tables": tables,
-    }
-    given.out.mkdir(parents=True, exist_ok=True)
-    write(given.out, run)
-    print(record.readme_table(tables))
-    log(f"{given.out / 'compare.md'}")
+                made = compare(ground, pages, given.rounds)
+                # The largest with known pairs; of texts also those whose articles are known.
+                yield made | {"in_readme": pages is judged[-1] or family == "purify" and bool(pages.articles)}
 
 
 def spelled(given):
@@ -126,7 +126,8 @@ def write(folder, run):
         done = {made["family"] for made in run["tables"]}
         if before["date"] == run["date"]:
             old = [made for made in before["tables"] if made["family"] not in done]
-            run["tables"] = sorted(run["tables"] + old, key=lambda made: FAMILIES.index(made["family"]))
+            both = sorted(run["tables"] + old, key=lambda made: FAMILIES.index(made["family"]))
+            run = {**run, "tables": both}
     path.write_text(json.dumps(run, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     (folder / "compare.md").write_text(record.markdown(run), encoding="utf-8")
 

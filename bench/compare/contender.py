@@ -19,6 +19,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 # Limits are of CPU time, which a busy machine does not change; by the clock, so many times as much.
 PATIENCE = 20
+# Who takes so many times as long as we do runs once.
+ENOUGH = 20
 
 
 class Failed(Exception):
@@ -43,8 +45,9 @@ class Contender:
     tool: str
     packages: tuple = ()
     options: dict = dataclasses.field(default_factory=dict)
-    # At most so many documents or fingerprints: beyond, memory or patience ends.
+    # At most so many documents or fingerprints, and what ends beyond.
     most: int = 1 << 62
+    beyond: str = ""
     ours: bool = False
     # Why it is left out of a quick run, if it is.
     heavy: str = ""
@@ -135,20 +138,20 @@ class Ground:
 def in_turn(ground, contenders, rounds, run, size):
     """Every contender `rounds` times, in turn, so that a busy machine is busy for all.
 
-    The run in the middle counts: the clock of a process errs in both directions. What took fifty times as long as ours
+    The run in the middle counts: the clock of a process errs in both directions. What took `ENOUGH` times as long as ours
     is not made to do it again. Gives contender and what was seen, or why nothing was.
     """
     runs, failed_ones, quickest = collections.defaultdict(list), {}, None
     for turn in range(rounds):
         for contender in contenders:
             before = runs[contender.name]
-            if contender.name in failed_ones or (before and quickest and before[0].cpu > 50 * quickest):
+            if contender.name in failed_ones or (before and quickest and before[0].cpu > ENOUGH * quickest):
                 continue
             try:
                 if contender.heavy and not ground.full:
                     raise Failed(f"not in a quick run: {contender.heavy}")
                 if size > contender.most:
-                    raise Failed(f"not run above {contender.most:,}: memory or hours")
+                    raise Failed(f"not run above {contender.most:,}: {contender.beyond}")
                 seen = run(contender)
             except Failed as failed:
                 failed_ones[contender.name] = failed

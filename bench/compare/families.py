@@ -101,11 +101,12 @@ def near_contenders(count, within):
         Contender("hapax, batch", "hapax-batch", ours=True),
         Contender("hapax, one by one", "hapax", ours=True),
         Contender("mih-rs 0.3.1", "mih-rs"),
-        Contender(RUST_GAOYA, "gaoya", most=2_000_000),
+        Contender(RUST_GAOYA, "gaoya", most=2_000_000, beyond="1 kB each in memory"),
         Contender("FAISS Flat", "faiss-flat", releases.FAISS),
         *multi,
         Contender("FAISS Hash", "faiss-hash", releases.FAISS, {"bits": bits, "flips": min(within, 3)}),
-        Contender("USearch", "usearch", releases.USEARCH, most=2_000_000),
+        Contender("USearch", "usearch", releases.USEARCH, most=2_000_000,
+                  beyond="0.15 ms and more to add one"),
     ]
 
 
@@ -147,8 +148,8 @@ def dedup(ground, pages, rounds):
         Contender("datasketch", "datasketch", releases.DATASKETCH),
         Contender("text-dedup", "text-dedup", releases.TEXT_DEDUP),
         Contender("simhash", "simhash", releases.SIMHASH),
-        Contender("semhash", "semhash", releases.SEMHASH, most=10_000,
-                  heavy="its model brings 5 GB of PyTorch"),
+        Contender("semhash", "semhash", releases.SEMHASH, most=1000,
+                  beyond="0.15 s of CPU time a page", heavy="its model brings 5 GB of PyTorch"),
     ]
     out, verdicts = ground.scratch / "removed.json", {}
 
