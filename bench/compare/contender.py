@@ -5,11 +5,13 @@ is that of one virtual environment. Peers from crates.io and Hapax itself are in
 the target folder. A contender that cannot be installed, fails or takes too long is an answer, too: why.
 """
 
+import atexit
 import collections
 import dataclasses
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -60,8 +62,10 @@ class Ground:
         self.full = full
         self.target = pathlib.Path(target)
         self.folder = self.target / "compare"
-        self.scratch = self.folder / "scratch"
-        self.scratch.mkdir(parents=True, exist_ok=True)
+        # Its own, so that families can be measured at the same time.
+        self.scratch = self.folder / f"scratch-{os.getpid()}"
+        self.scratch.mkdir(parents=True)
+        atexit.register(shutil.rmtree, self.scratch, ignore_errors=True)
         self.seconds = seconds
         self.program = self.target / "release" / "hapax-compare"
         self.hapax = self.target / "release" / "hapax"
