@@ -16,6 +16,8 @@ import signal
 import subprocess
 import sys
 
+import releases
+
 HERE = pathlib.Path(__file__).resolve().parent
 
 
@@ -135,8 +137,10 @@ class Ground:
         return Seen(report, used["wall"], used["cpu"], used["peak"])
 
     def version(self, contender):
-        """The peer's pinned release."""
-        return " ".join(package.split("==")[1] for package in contender.packages[:1])
+        """The peer's pinned release; ours has none."""
+        if contender.packages:
+            return contender.packages[0].split("==")[1]
+        return releases.CRATES.get(contender.name.split()[0], "")
 
 
 def in_turn(ground, contenders, rounds, run, size):

@@ -29,9 +29,6 @@ def ratios(rows, key):
             it[f"{key}_ratio"] = it[key] / ours
 
 
-RUST_GAOYA = "gaoya 0.2.2"
-
-
 def fingerprint(ground, pages, rounds):
     """Texts to fingerprints, judged by how well they tell near-duplicate pairs from others."""
     contenders = [
@@ -100,8 +97,8 @@ def near_contenders(count, within):
     return [
         Contender("hapax, batch", "hapax-batch", ours=True),
         Contender("hapax, one by one", "hapax", ours=True),
-        Contender("mih-rs 0.3.1", "mih-rs"),
-        Contender(RUST_GAOYA, "gaoya", most=2_000_000, beyond="1 kB each in memory"),
+        Contender("mih-rs", "mih-rs"),
+        Contender("gaoya", "gaoya", most=2_000_000, beyond="1 kB each in memory"),
         Contender("FAISS Flat", "faiss-flat", releases.FAISS),
         *multi,
         Contender("FAISS Hash", "faiss-hash", releases.FAISS, {"bits": bits, "flips": min(within, 3)}),

@@ -3,6 +3,8 @@
 The record holds the README's table between two comments; `cargo xtask tidy` sees to it that the README's is the same.
 """
 
+import re
+
 BEGIN, END = "<!-- compare: begin -->", "<!-- compare: end -->"
 
 
@@ -78,7 +80,9 @@ def table(headings, rows):
 
 
 def tool(row):
-    name = " ".join(filter(None, [row["tool"], row["release"]]))
+    """Its name, the release behind the first word."""
+    end = re.match(r"[\w-]+", row["tool"]).end()
+    name = row["tool"][:end] + f" {row['release']}".rstrip() + row["tool"][end:]
     return f"**{name}**" if row["ours"] else name
 
 

@@ -3,6 +3,13 @@
 The peers of crates.io are pinned in `bench/compare/Cargo.toml`.
 """
 
+import pathlib
+import re
+
+MANIFEST = pathlib.Path(__file__).resolve().parent / "Cargo.toml"
+# Only peers are pinned to one release.
+CRATES = dict(re.findall(r'^([\w-]+) = "=([\d.]+)"$', MANIFEST.read_text(encoding="utf-8"), re.M))
+
 SELECTOLAX = "selectolax==1.0.2"
 
 FAISS = ("faiss-cpu==1.15.1", "numpy==2.4.6")
