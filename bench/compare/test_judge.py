@@ -94,6 +94,15 @@ class Numbers(unittest.TestCase):
         for value, text in [(0.01234, "0.0123"), (1.5, "1.5"), (99.96, "100"), (1234.5, "1,234"), (27.123, "27.1")]:
             self.assertEqual(record.number(value), text)
 
+    def test_the_release_stands_behind_the_name(self):
+        for name, shown in [("simhash, words", "simhash 2.1, words"), ("FAISS Flat", "FAISS 2.1 Flat"), ("mih-rs", "mih-rs 2.1")]:
+            self.assertEqual(record.tool({"tool": name, "release": "2.1", "ours": False}), shown)
+        self.assertEqual(record.tool({"tool": "hapax, batch", "release": "", "ours": True}), "**hapax, batch**")
+
+    def test_few_near_duplicates_judge_nobody(self):
+        self.assertTrue(judge.enough([(0, 1, judge.ALIKE)] * judge.LEAST_ALIKE))
+        self.assertFalse(judge.enough([(0, 1, judge.ALIKE)] * (judge.LEAST_ALIKE - 1) + [(0, 1, 0.79)]))
+
 
 if __name__ == "__main__":
     unittest.main()
