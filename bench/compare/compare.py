@@ -67,6 +67,7 @@ def main():
     arguments.add_argument("--out", type=pathlib.Path, required=True)
     arguments.add_argument("--full", action="store_true")
     arguments.add_argument("--data", type=pathlib.Path, action="append", default=[])
+    arguments.add_argument("--fingerprints", type=int, action="append", help="only so many stored; repeatable")
     arguments.add_argument("--rounds", type=int, default=3)
     arguments.add_argument("--seconds", type=int, help="a contender that takes longer is stopped")
     given = arguments.parse_args()
@@ -98,6 +99,8 @@ def measured(ground, given, chosen):
     for family in chosen:
         if family == "near":
             for count, within, asked, known in NEAR_FULL if given.full else NEAR_QUICK:
+                if count not in (given.fingerprints or [count]):
+                    continue
                 log(f"near: {count:,} within {within}")
                 made = families.near(ground, count, within, asked, known, given.rounds)
                 # The largest that everyone bears.
@@ -115,18 +118,20 @@ def spelled(given):
     """The command as a person would type it, without where sets lie."""
     words = ["cargo xtask compare", "--full" if given.full else "--quick"]
     words += [f"--data {folder.name}" for folder in given.data]
+    words += [f"--fingerprints {count}" for count in given.fingerprints or []]
+    words += [f"--rounds {given.rounds}"] if given.rounds != 3 else []
     return " ".join(words + given.families)
 
 
 def write(folder, run):
-    """The run as data and as tables; families that were not run again stay as they were on that day."""
+    """The run as data and as tables; what was not measured again stays as it was on that day."""
     path = folder / "compare.json"
     if path.exists():
         before = json.loads(path.read_text(encoding="utf-8"))
-        done = {made["family"] for made in run["tables"]}
+        done = {made["title"] for made in run["tables"]}
         if before["date"] == run["date"]:
-            old = [made for made in before["tables"] if made["family"] not in done]
-            both = sorted(run["tables"] + old, key=lambda made: FAMILIES.index(made["family"]))
+            old = [made for made in before["tables"] if made["title"] not in done]
+            both = sorted(run["tables"] + old, key=lambda made: (FAMILIES.index(made["family"]), made["size"]))
             run = {**run, "tables": both}
     path.write_text(json.dumps(run, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     (folder / "compare.md").write_text(record.markdown(run), encoding="utf-8")

@@ -64,7 +64,7 @@ def fingerprint(ground, pages, rounds):
     judged = next((it for it in rows if "pairs" in it), {"pairs": 0, "alike": 0})
     work = (f"{len(pages.ids):,} texts of {pages.name} in memory, one thread; {judged['pairs']:,} pairs judged, "
             f"{judged['alike']:,} of them near-duplicates")
-    return {"family": "fingerprint", "title": f"Fingerprints of {pages.name}", "work": work, "rows": rows}
+    return {"family": "fingerprint", "size": len(pages.ids), "title": f"Fingerprints of {pages.name}", "work": work, "rows": rows}
 
 
 def planted(count, queries, within, seed, scratch):
@@ -134,7 +134,7 @@ def near(ground, count, within, asked, judged, rounds):
     ratios(rows, "seconds_each")
     work = (f"{count:,} random fingerprints, one thread; every tenth query has a neighbour at 1 to {within} bits; "
             f"{judged:,} queries judged by a plain loop")
-    return {"family": "near", "title": f"All within {within} bits of {count:,}", "work": work, "rows": rows}
+    return {"family": "near", "size": [count, within], "title": f"All within {within} bits of {count:,}", "work": work, "rows": rows}
 
 
 def dedup(ground, pages, rounds):
@@ -176,7 +176,7 @@ def dedup(ground, pages, rounds):
     ratios(rows, "cpu_seconds")
     work = (f"{len(pages.ids):,} pages of {pages.name} ({pages.size / 1e6:.1f} MB of JSON lines) to the documents that go, "
             "all cores, a process each; start of the process included")
-    return {"family": "dedup", "title": f"Cleaning {pages.name}", "work": work, "rows": rows}
+    return {"family": "dedup", "size": len(pages.ids), "title": f"Cleaning {pages.name}", "work": work, "rows": rows}
 
 
 def purify(ground, pages, rounds):
@@ -221,4 +221,4 @@ def purify(ground, pages, rounds):
     work = f"{len(pages.ids):,} pages of {pages.name} in memory ({pages.size / 1e6:.1f} MB), decoded, one thread"
     if pages.articles:
         work += f"; articles of {len(pages.articles)} of them written down by hand"
-    return {"family": "purify", "title": f"HTML to text, {pages.name}", "work": work, "rows": rows}
+    return {"family": "purify", "size": len(pages.ids), "title": f"HTML to text, {pages.name}", "work": work, "rows": rows}

@@ -31,6 +31,9 @@ pub(crate) struct Arguments {
     /// A folder with pages and what is known about them, besides the bundled ones; repeatable
     #[arg(long, value_name = "SET")]
     data: Vec<PathBuf>,
+    /// Of the sizes of a search only this many fingerprints; repeatable
+    #[arg(long, value_name = "COUNT")]
+    fingerprints: Vec<u64>,
     /// Runs of each contender, in turn; the one in the middle counts
     #[arg(long, default_value_t = 3)]
     rounds: u32,
@@ -65,6 +68,9 @@ pub(crate) fn compare(workspace: &Workspace, arguments: &Arguments) -> Result<bo
     }
     for folder in &arguments.data {
         command.arg("--data").arg(folder);
+    }
+    for count in &arguments.fingerprints {
+        command.arg("--fingerprints").arg(count.to_string());
     }
     run(command.args(&arguments.families))?;
     Ok(true)
