@@ -103,7 +103,7 @@ def near_contenders(count, within):
         *multi,
         Contender("FAISS Hash", "faiss-hash", releases.FAISS, {"bits": bits, "flips": min(within, 3)}),
         Contender("USearch", "usearch", releases.USEARCH, most=2_000_000,
-                  beyond="0.15 ms and more to add one"),
+                  beyond="0.3 ms to add one"),
     ]
 
 

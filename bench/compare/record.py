@@ -126,7 +126,8 @@ def markdown(run):
         f"{run['machine']}; {run['versions']}.", "",
         "Every contender ran in a process of its own on the same input in the same run, in turn, and its run in the middle "
         "counts; memory is the peak of the process. Seconds are CPU seconds of all threads unless a heading says wall. *times "
-        "ours* are the times of the first line. What each figure means and how each tool is set: "
+        "ours* are the times of the first line. *load* is how many programs wanted a core: above the number of cores others ran "
+        "beside, which CPU time and running in turn even out, wall time does not. What each figure means and how each tool is set: "
         "[the guide](../../../docs/compare.md).", "",
     ]
     for made in run["tables"]:
