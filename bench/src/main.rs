@@ -1,10 +1,9 @@
-//! Benchmarks of Hapax. Each asserts its answers before it prints a time, and prints its rivals
-//! beside it when it can run them.
+//! Benchmarks of Hapax. Each asserts its answers before it prints a time; peers are in
+//! `bench/compare`.
 //!
 //! ```text
 //! cargo run --release -p hapax-bench -- near --pages 10e6 --within 3
 //! cargo run --release -p hapax-bench -- weak --pages 10e6 --within 3,6 --recall 0.95,0.99
-//! cargo run --release -p hapax-bench --features peers -- near --pages 1e6 --within 3
 //! ```
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program that prints tables")]

@@ -2,7 +2,8 @@
 //!
 //! `test` is the gate: every part in order, or the named ones alone. `tidy` checks the house
 //! rules that no compiler knows. `readme` runs the examples in the documentation and can
-//! rewrite the output they show. `papers` repeats the papers' measurements.
+//! rewrite the output they show. `papers` repeats the papers' measurements, `compare` measures
+//! beside the peers.
 //!
 //! # Reading order
 //!
@@ -11,13 +12,15 @@
 //! examples, [`fuzz`] what is tried against hostile data and faults, [`service`] what is tested in a
 //! browser and over HTTP, [`wheel`] the Python package,
 //! [`package`] what is published,
-//! [`licences`] what other people's libraries ask for. [`papers`] starts the experiments.
+//! [`licences`] what other people's libraries ask for. [`papers`] starts the experiments,
+//! [`compare`] the measurement beside the peers.
 //! [`workspace`] knows where the repository is and how to start a command in it.
 //!
 //! Exit codes: 0 done, 1 something failed, 2 bad arguments.
 #![expect(clippy::print_stdout, reason = "a program that talks to the person who started it")]
 #![expect(clippy::print_stderr, reason = "a failure is reported where errors belong")]
 
+mod compare;
 mod console;
 mod fuzz;
 mod licences;
@@ -60,6 +63,8 @@ enum Task {
     },
     /// Check the house rules: headers, sizes, paths in Markdown, stated defaults, licences
     Tidy,
+    /// Measure beside the peers that install from PyPI and crates.io, and write a record
+    Compare(compare::Arguments),
     /// Check the licences of all dependencies, and the file that lists them
     Licences {
         /// Write the list anew
@@ -137,6 +142,7 @@ fn run(task: &Task) -> anyhow::Result<bool> {
         Task::Soak { seed, minutes } => fuzz::soak(&workspace, *seed, *minutes),
         Task::Hostile { word } => fuzz::hostile(&workspace, word.as_deref()),
         Task::Tidy => tidy::check(&workspace),
+        Task::Compare(arguments) => compare::compare(&workspace, arguments),
         Task::Licences { update } => {
             let wrong = licences::check(&workspace, *update)?;
             wrong.iter().for_each(|what| println!("{}: {what}", licences::FILE));

@@ -1,7 +1,7 @@
 //! Each stage alone, all together, and on two threads.
 //!
 //! Stages are measured on the real outputs of the stages before them. Two threads must give
-//! the fingerprints of one, and gaoya's signature must be what our sums over its hashes give.
+//! the fingerprints of one.
 
 use crate::measure::{Bench, table};
 use anyhow::{Result, ensure};
@@ -16,12 +16,12 @@ use std::time::Instant;
 
 const HINTS: Hints<'static> = Hints { content_type: Some("text/html; charset=utf-8"), url: None };
 
-/// SimHash over the same tokens, ours and gaoya's, one thread.
+/// SimHash over given tokens, one thread.
 pub(crate) fn accumulation(bench: &Bench<'_>) -> Result<()> {
     let tokens = tokens(bench)?;
     let count: usize = tokens.iter().map(Vec::len).sum();
     let mut hashes = Vec::new();
-    let ours = bench.best(|| {
+    let took = bench.best(|| {
         for page in &tokens {
             hashes.clear();
             hashes.extend(page.iter().map(|word| hash::word_hash(word, 0)));
@@ -30,55 +30,8 @@ pub(crate) fn accumulation(bench: &Bench<'_>) -> Result<()> {
             black_box(simhash::cut(&tally.sums(), Tie::Zero));
         }
     });
-    let mut table = table(&["tokens to SimHash", "million tokens/s", "times gaoya"]);
-    let rate = |seconds: f64| format!("{:.1}", count as f64 / seconds / 1e6);
-    match gaoya_seconds(bench, &tokens)? {
-        Some(theirs) => {
-            table.add_row(["hapax".to_owned(), rate(ours), format!("{:.1}", theirs / ours)]);
-            table.add_row(["gaoya 0.2.2".to_owned(), rate(theirs), "1.0".to_owned()]);
-        }
-        None => {
-            table.add_row([
-                "hapax".to_owned(),
-                rate(ours),
-                "not built: --features peers".to_owned(),
-            ]);
-        }
-    }
-    println!("{table}\n");
+    println!("tokens to SimHash: {:.1} million a second\n", count as f64 / took / 1e6);
     Ok(())
-}
-
-#[cfg(feature = "peers")]
-fn gaoya_seconds(bench: &Bench<'_>, tokens: &[Vec<String>]) -> Result<Option<f64>> {
-    use gaoya::simhash::{SimHash, SimSipHasher64};
-    let theirs = SimHash::<SimSipHasher64, u64, 64>::new(SimSipHasher64::new(1, 2));
-    // Both must do the same work: our sums over their hashes (the signature of one word is its
-    // hash) give their signature, except where a sum is zero, which they may cut the other way.
-    for page in tokens {
-        let mut tally = Tally::default();
-        for word in page {
-            tally.add(theirs.create_signature(std::iter::once(word.as_str())), 1);
-        }
-        let sums = tally.sums();
-        let agree = [Tie::Zero, Tie::One].map(|tie| simhash::cut(&sums, tie).to_bits());
-        let signature = theirs.create_signature(page.iter().map(String::as_str));
-        ensure!(
-            (signature ^ agree[0]) & (signature ^ agree[1]) == 0,
-            "gaoya's signature {signature:016x} is not ours {:016x}",
-            agree[0]
-        );
-    }
-    Ok(Some(bench.best(|| {
-        for page in tokens {
-            black_box(theirs.create_signature(page.iter().map(String::as_str)));
-        }
-    })))
-}
-
-#[cfg(not(feature = "peers"))]
-fn gaoya_seconds(_: &Bench<'_>, _: &[Vec<String>]) -> Result<Option<f64>> {
-    Ok(None)
 }
 
 fn tokens(bench: &Bench<'_>) -> Result<Vec<Vec<String>>> {
@@ -102,8 +55,8 @@ fn texts(bench: &Bench<'_>) -> Result<Vec<String>> {
         .collect()
 }
 
-/// The share of each stage; CPU seconds of the whole.
-pub(crate) fn whole_way(bench: &Bench<'_>) -> Result<f64> {
+/// The share of each stage.
+pub(crate) fn whole_way(bench: &Bench<'_>) -> Result<()> {
     let texts = texts(bench)?;
     let five = ShingleSize::new(5).unwrap_or(ShingleSize::ONE);
     let mut hasher = WordHasher::new(Unspaced::Bigrams, WordFilter::default(), 0);
@@ -186,7 +139,7 @@ pub(crate) fn whole_way(bench: &Bench<'_>) -> Result<f64> {
         table.add_row([stage.to_owned(), bench.per_page(seconds), bench.speed(seconds), share]);
     }
     println!("{table}\n");
-    Ok(whole)
+    Ok(())
 }
 
 /// Wall time of one thread and of two, on the same pages.

@@ -1,14 +1,11 @@
-//! Who is near, exactly: our engines, the thesis's baseline and the rivals on the same planted
-//! fingerprints.
+//! Who is near, exactly: our engines and the thesis's baseline on the same planted fingerprints.
+//! The peers of today are beside them in `bench/compare`.
 //!
 //! Every engine answers a sample of the queries exactly as the scan does, and all planted
-//! neighbours are found, before anything is printed; FAISS must agree as well.
+//! neighbours are found, before anything is printed.
 
-mod faiss;
 pub(crate) mod manku;
 pub(crate) mod planted;
-#[cfg(feature = "peers")]
-mod rust_peers;
 
 use anyhow::{Context, ensure};
 use hapax::fingerprint::{Fingerprint, MaxDistance};
@@ -41,12 +38,6 @@ pub(crate) struct Arguments {
     /// Limits to the number of tables; each makes a row
     #[arg(long, value_delimiter = ',', default_value = "4,10")]
     tables: Vec<usize>,
-    /// Leave out FAISS
-    #[arg(long)]
-    no_faiss: bool,
-    /// gaoya is run up to so many pages
-    #[arg(long, default_value = "2e6", value_parser = count)]
-    gaoya_most: usize,
     /// Start of the random numbers
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -71,9 +62,6 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         Bench { planted: &planted, queries: &queries, bound, judge: Vec::new(), rows: Vec::new() };
 
     bench.scan(&pages, arguments.judged)?;
-    if !arguments.no_faiss {
-        bench.faiss(arguments.slow_queries)?;
-    }
     for &most in &arguments.tables {
         bench.tables(&pages, TableOptions::within(bound).most_tables(most))?;
     }
@@ -89,13 +77,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
             bench.baseline(&design, arguments.slow_queries);
         }
     }
-    #[cfg(feature = "peers")]
-    bench.rust_peers(arguments.slow_queries, arguments.gaoya_most)?;
-    #[cfg(not(feature = "peers"))]
-    let _ = arguments.gaoya_most;
-
-    let against = if arguments.no_faiss { "scan" } else { "FAISS" };
-    print(&bench.rows, against);
+    print(&bench.rows, "scan");
     Ok(())
 }
 
@@ -220,39 +202,6 @@ impl Bench<'_> {
                 queries_per_second: asked.len() as f64 / took.as_secs_f64(),
             });
         }
-    }
-
-    fn faiss(&mut self, slow: usize) -> anyhow::Result<()> {
-        let asked = &self.planted.queries[..slow.min(self.planted.queries.len())];
-        // With four blocks of 16 bits, some block has at most k / 4 flips.
-        let flips = self.bound.bits() / 4;
-        let outcome = faiss::run(&self.planted.stored, asked, self.bound.bits(), flips)?;
-        for (found, judged) in outcome.answers.iter().zip(&self.judge) {
-            ensure!(found == judged, "FAISS and the scan disagree");
-        }
-        let report = outcome.report;
-        self.rows.push(Row {
-            engine: format!("FAISS {} MultiHash(64, 4, 16), nflip {flips}", report.version),
-            pages: self.planted.stored.len(),
-            within: self.bound.bits(),
-            recall: 1.0,
-            bytes: Some(report.bytes as usize),
-            build: Some(std::time::Duration::from_secs_f64(report.build_seconds)),
-            queries_per_second: asked.len() as f64 / report.search_seconds,
-        });
-        // FAISS is right, so its answers judge more queries than the scan had time for.
-        self.judge = outcome.answers;
-        Ok(())
-    }
-
-    #[cfg(feature = "peers")]
-    fn rust_peers(&mut self, slow: usize, gaoya_most: usize) -> anyhow::Result<()> {
-        let asked = &self.planted.queries[..slow.min(self.judge.len())];
-        let counts: Vec<usize> = self.judge.iter().take(asked.len()).map(Vec::len).collect();
-        let stored = &self.planted.stored;
-        let rows = rust_peers::run(stored, asked, &counts, self.bound.bits(), gaoya_most)?;
-        self.rows.extend(rows);
-        Ok(())
     }
 
     /// A fast wrong answer is not a result.

@@ -8,10 +8,12 @@
 //!
 //! [`source`] splits Rust text into code and words. [`rust`] has the rules for source files,
 //! [`markdown`] for what prose says about the tree, [`constants`] for numbers that prose
-//! repeats, [`traces`] for what must not leave the machine it was written on.
+//! repeats, [`quotes`] for tables that prose shows of a record, [`traces`] for what must not
+//! leave the machine it was written on.
 
 mod constants;
 mod markdown;
+mod quotes;
 mod rust;
 mod source;
 mod traces;
@@ -24,6 +26,8 @@ use anyhow::{Context, Result};
 
 use crate::licences;
 use crate::workspace::Workspace;
+
+pub(crate) use quotes::shown;
 
 /// A broken rule and where.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -126,6 +130,7 @@ fn findings(tree: &Tree) -> Vec<Finding> {
         if path.ends_with(".md") {
             found.extend(markdown::check(path, text, tree));
             found.extend(constants::check(path, text, tree));
+            found.extend(quotes::check(path, text, tree));
         }
     }
     found.extend(markdown::check_architecture(tree));

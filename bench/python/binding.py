@@ -1,20 +1,17 @@
-"""The Python package beside its peers from PyPI: fingerprints a second, and a corpus cleaned end to end.
+"""What the Python package costs beside the engine it binds: fingerprints a second, and a corpus cleaned end to end.
 
-    python3 bench/python/compare.py PAGES.jsonl [--truth TRUTH.tsv] [--wheel WHEEL] [--first N]
+    python3 bench/python/binding.py PAGES.jsonl [--wheel WHEEL] [--first N]
 
-PAGES.jsonl has `id` and `html` a line, as for bench/dedup/compare.py, whose measuring and judging this uses. All
-contenders run in one run, in an environment that is made in bench/out on first use; the wheel is the one that
-`cargo xtask test python` built unless another is named.
+PAGES.jsonl has `id` and `html` a line. All ways run in one run, in an environment that is made in bench/out on first use; the
+wheel is the one that `cargo xtask test python` built unless another is named. The package's peers are in bench/compare.
 
 1. Fingerprints: the same texts, in memory, in one process; the best of five rounds in turn, so that a busy machine
    is busy for all. *rust* is the engine's own loop over the same texts, which the binding's cost is measured by.
-2. Dedup: each contender in a process of its own, from the file to the ids of what it removes; wall time, CPU time
-   and peak memory of the process and its children. Peers get text from selectolax. *right* and *met* are explained
-   in bench/dedup/compare.py.
+2. Dedup: each way in a process of its own, from the file to the ids of what it removes; wall time, CPU time
+   and peak memory of the process and its children. All must remove the same documents.
 """
 
 import argparse
-import importlib.util
 import itertools
 import json
 import os
@@ -26,21 +23,8 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-PACKAGES = ["datasketch==2.0.0", "rensa==0.5.0", "simhash==2.1.2", "selectolax==1.0.2", "pyarrow==26.0.1"]
+PACKAGES = ["pyarrow==26.0.1"]
 ROUNDS = 5
-
-
-def neighbour():
-    """bench/dedup/compare.py: how to measure and how to judge."""
-    spec = importlib.util.spec_from_file_location("dedup_compare", HERE.parent / "dedup" / "compare.py")
-    module = importlib.util.module_from_spec(spec)
-    # Its pools find its functions by this name.
-    sys.modules["dedup_compare"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-dedup = neighbour()
 
 
 def environment(wheel):
@@ -63,10 +47,7 @@ def environment(wheel):
 
 def makers(texts):
     """Name, what is made, and a function that makes it of all texts and gives seconds."""
-    import datasketch
     import pyarrow
-    import rensa
-    import simhash
 
     import hapax
 
@@ -84,21 +65,6 @@ def makers(texts):
 
         return seconds
 
-    def minhashes():
-        made = []
-        for text in texts:
-            one = datasketch.MinHash(128)
-            one.update_batch([shingle.encode() for shingle in dedup.shingles(text)])
-            made.append(one)
-        return made
-
-    def rensas():
-        return [text for some in in_parts(texts) for text in digest(some)]
-
-    def digest(some):
-        rensa.RMinHash.digest_matrix_from_token_sets([dedup.shingles(text) for text in some], 128, 42)
-        return some
-
     ours = "fingerprint, weak bits, sketch, content hash"
     return [
         ("rust", ours, lambda: by._core._seconds_in_rust(texts, "text")),
@@ -108,20 +74,7 @@ def makers(texts):
         (f"hapax, Arrow, {cores} threads", ours, timed(lambda: by.fingerprints(arrow, threads=0))),
         ("hapax, list of Imprint", ours, timed(lambda: by.imprints(texts))),
         ("hapax, one call each", ours, timed(lambda: [by.text(text) for text in texts])),
-        ("rensa 0.5.0", "128 minima of 5-word shingles", timed(rensas)),
-        ("datasketch 2.0.0", "128 minima of 5-word shingles", timed(minhashes)),
-        # Given the text itself it fails with NumPy 2, where a weight is above 255.
-        ("simhash 2.1.2", "64 bits of the words", timed(lambda: [simhash.Simhash(words(t)) for t in texts])),
     ]
-
-
-def words(text):
-    return text.lower().split()
-
-
-def in_parts(texts):
-    for start in range(0, len(texts), dedup.TOGETHER):
-        yield texts[start : start + dedup.TOGETHER]
 
 
 def fingerprints(pages, count):
@@ -133,11 +86,9 @@ def fingerprints(pages, count):
     size = sum(len(text.encode()) for text in texts)
     best = {}
     all_makers = makers(texts)
-    for turn in range(ROUNDS):
+    for _ in range(ROUNDS):
         for name, _, seconds in all_makers:
-            # Peers that take many times as long are not made to do it five times.
-            if turn == 0 or best[name] < 20 * best["rust"]:
-                best[name] = min(best.get(name, 1e9), seconds())
+            best[name] = min(best.get(name, 1e9), seconds())
     print(f"{len(texts)} texts, {size / 1e6:.1f} MB\n")
     print("| maker | makes | texts/s | MB/s | time beside rust |\n| --- | --- | --- | --- | --- |")
     for name, what, _ in all_makers:
@@ -165,74 +116,49 @@ def hapax_table_removed(pages):
     return hapax.dedup(table, progress=False).removed.column("document").to_pylist()
 
 
-def datasketch_removed(pages):
-    import datasketch
-
-    index = datasketch.MinHashLSH(threshold=0.8, num_perm=128)
-    removed = []
-    for name, text in dedup.texts(pages):
-        made = datasketch.MinHash(128)
-        made.update_batch([shingle.encode() for shingle in dedup.shingles(text)])
-        if index.query(made):
-            removed.append(name)
-        index.insert(name, made, check_duplication=False)
-    return removed
-
-
-def simhash_removed(pages):
-    import simhash
-
-    index = simhash.SimhashIndex([], k=3)
-    removed = []
-    for name, text in dedup.texts(pages):
-        made = simhash.Simhash(words(text))
-        if index.get_near_dups(made):
-            removed.append(name)
-        index.add(name, made)
-    return removed
-
-
-CONTENDERS = {
+WAYS = {
     "hapax.dedup(path)": hapax_removed,
     "hapax.dedup(table)": hapax_table_removed,
-    "rensa 0.5.0": dedup.rensa_removed,
-    "datasketch 2.0.0": datasketch_removed,
-    "simhash 2.1.2": simhash_removed,
 }
 
 
-def cleaning(pages, truth, scratch):
+def cleaning(pages, scratch):
     with open(pages, "rb") as lines:
         count = sum(1 for _ in lines)
-    print("| tool | pages | wall s | CPU s | times ours | CPU times ours | peak MB | removed | right | met |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
-    ours = None
-    for name in CONTENDERS:
+    print("| way | pages | wall s | CPU s | times the first | peak MB | removed |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    first = None
+    for name in WAYS:
         out = scratch / "removed.json"
-        command = [sys.executable, __file__, pages, "--contender", name, "--out", out]
-        wall, cpu, peak = dedup.run(command)
-        ours = ours or (wall, cpu)
+        wall, cpu, peak = watched([sys.executable, __file__, pages, "--way", name, "--out", out])
         removed = set(json.loads(out.read_text()))
-        right, met = dedup.judged(removed, truth, pages, count)
-        print(
-            f"| {name} | {count} | {wall:.1f} | {cpu:.1f} | {wall / ours[0]:.1f} | {cpu / ours[1]:.1f} | {peak:.0f} "
-            f"| {len(removed)} | {right} | {met} |",
-            flush=True,
-        )
+        first = first or (cpu, removed)
+        assert removed == first[1], f"{name} removes other documents"
+        print(f"| {name} | {count} | {wall:.1f} | {cpu:.1f} | {cpu / first[0]:.1f} | {peak:.0f} | {len(removed)} |", flush=True)
+
+
+def watched(command):
+    """Wall seconds, CPU seconds and peak MB of a command."""
+    start = time.perf_counter()
+    child = subprocess.Popen([str(word) for word in command])
+    _, status, used = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode != 0:
+        sys.exit(f"{command} failed")
+    return time.perf_counter() - start, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
 
 
 def main():
     arguments = argparse.ArgumentParser()
     arguments.add_argument("pages", type=pathlib.Path)
-    arguments.add_argument("--truth", type=pathlib.Path)
     arguments.add_argument("--wheel", type=pathlib.Path)
     arguments.add_argument("--first", type=int, default=2000, help="texts for the fingerprints")
     arguments.add_argument("--only", choices=["fingerprints", "dedup"])
-    arguments.add_argument("--contender", choices=CONTENDERS)
+    arguments.add_argument("--way", choices=WAYS)
     arguments.add_argument("--out", type=pathlib.Path)
     given = arguments.parse_args()
-    if given.contender:
-        given.out.write_text(json.dumps(CONTENDERS[given.contender](given.pages)))
+    if given.way:
+        given.out.write_text(json.dumps(WAYS[given.way](given.pages)))
         return
     if "BENCH_READY" not in os.environ:
         python = environment(given.wheel)
@@ -241,7 +167,7 @@ def main():
         fingerprints(given.pages, given.first)
     if given.only != "fingerprints":
         with tempfile.TemporaryDirectory(dir=HERE.parent / "out") as scratch:
-            cleaning(given.pages, given.truth, pathlib.Path(scratch))
+            cleaning(given.pages, pathlib.Path(scratch))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,89 @@
+//! Hapax beside its peers: builds the contenders, runs them, keeps the record.
+//!
+//! The measuring is `bench/compare`: a crate of its own that holds the peers of crates.io, and Python
+//! that installs those of PyPI, starts every contender in a process of its own and judges its answers.
+//! Everything that is fetched or made lies under the target folder.
+//!
+//! It does not know the contenders or what is measured.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use clap::builder::PossibleValuesParser;
+
+use crate::tidy;
+use crate::workspace::{Workspace, run};
+
+const FAMILIES: [&str; 4] = ["fingerprint", "near", "dedup", "purify"];
+const SHOWN_IN: &str = "README.md";
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// What to compare; everything when nothing is named
+    #[arg(value_name = "FAMILY", value_parser = PossibleValuesParser::new(FAMILIES))]
+    families: Vec<String>,
+    /// The bundled pages and 100,000 fingerprints: minutes (the default)
+    #[arg(long, conflicts_with = "full")]
+    quick: bool,
+    /// Up to 10 million fingerprints and the peers that need patience: an hour and 8 GB of memory
+    #[arg(long)]
+    full: bool,
+    /// A folder with pages and what is known about them, besides the bundled ones; repeatable
+    #[arg(long, value_name = "SET")]
+    data: Vec<PathBuf>,
+    /// Of the sizes of a search only this many fingerprints; repeatable
+    #[arg(long, value_name = "COUNT")]
+    fingerprints: Vec<u64>,
+    /// Runs of each contender, in turn; the one in the middle counts
+    #[arg(long, default_value_t = 3)]
+    rounds: u32,
+    /// Where the record goes, instead of the target folder
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+    /// Run nothing: put the table of the record in --out into the README
+    #[arg(long, requires = "out")]
+    show: bool,
+}
+
+/// Compares, or shows what was compared.
+pub(crate) fn compare(workspace: &Workspace, arguments: &Arguments) -> Result<bool> {
+    if arguments.show {
+        return show(workspace, arguments);
+    }
+    let target = workspace.binaries().parent().context("no target folder")?;
+    let folder = workspace.root().join("bench/compare");
+    run(&mut workspace.cargo(["build", "--release", "--bin", "hapax"]))?;
+    // The same target folder: what both need is compiled once.
+    let mut peers = workspace.cargo(["build", "--release", "--locked", "--manifest-path"]);
+    run(peers.arg("bench/compare/Cargo.toml").env("CARGO_TARGET_DIR", target))?;
+    // Who judges is judged first.
+    let mut judge = workspace.command("python3");
+    run(judge.args(["-m", "unittest", "--quiet", "test_judge"]).current_dir(folder))?;
+    let mut command = workspace.command("python3");
+    command.arg("bench/compare/compare.py").arg("--target").arg(target);
+    command.arg("--out").arg(arguments.out.clone().unwrap_or_else(|| target.join("compare")));
+    command.args(["--rounds", &arguments.rounds.to_string()]);
+    if arguments.full && !arguments.quick {
+        command.arg("--full");
+    }
+    for folder in &arguments.data {
+        command.arg("--data").arg(folder);
+    }
+    for count in &arguments.fingerprints {
+        command.arg("--fingerprints").arg(count.to_string());
+    }
+    run(command.args(&arguments.families))?;
+    Ok(true)
+}
+
+fn show(workspace: &Workspace, arguments: &Arguments) -> Result<bool> {
+    let folder = arguments.out.clone().unwrap_or_default();
+    let path = folder.join("compare.md").to_string_lossy().replace('\\', "/");
+    let document = workspace.read(SHOWN_IN)?;
+    let Some(made) = tidy::shown(&document, &path, &workspace.read(&path)?) else {
+        bail!("{path} has no table to show, or {SHOWN_IN} no place for one");
+    };
+    std::fs::write(workspace.root().join(SHOWN_IN), made)
+        .with_context(|| format!("cannot write {SHOWN_IN}"))?;
+    Ok(true)
+}
