@@ -146,6 +146,7 @@ pub(super) fn run(bench: &Bench<'_>, sets: &[RealSet]) -> Result<()> {
                 figure: &str,
                 title: &str,
                 claim: &str,
+                verdict: Verdict,
                 sentence: String,
                 table,
                 chart,
@@ -159,7 +160,7 @@ pub(super) fn run(bench: &Bench<'_>, sets: &[RealSet]) -> Result<()> {
             title: title.to_owned(),
             claim: claim.to_owned(),
             ran_on: ran_on.clone(),
-            verdict: Verdict::Agrees,
+            verdict,
             sentence,
             size: bench.size,
             table: Some(table),
@@ -173,9 +174,10 @@ pub(super) fn run(bench: &Bench<'_>, sets: &[RealSet]) -> Result<()> {
         names[0],
         "Figure 14",
         "purification time",
-        "Time to purify a page, drawn in milliseconds without numbers in the text.",
+        "Time to purify a page, drawn in milliseconds without numbers in the text; the highest peak altogether is 0.12 seconds.",
+        if longest <= THEIR_PEAK { Verdict::Agrees } else { Verdict::Differs },
         format!(
-            "Purifying takes {:.2} ms at the median of the middle set and {:.1} ms for the slowest page of all, in proportion to the page's size; the paper's curve varies with the load of its server, ours only with the page.",
+            "Purifying takes {:.2} ms at the median of the middle set and {:.1} ms for the slowest page of all; the paper's text has no number to compare with but the peak of all steps together, 120 ms.",
             median * 1e3,
             longest * 1e3
         ),
@@ -185,6 +187,7 @@ pub(super) fn run(bench: &Bench<'_>, sets: &[RealSet]) -> Result<()> {
     )?;
 
     let compare = timed.iter().map(|it| it.compare).fold(0.0, f64::max);
+    let least = timed.iter().map(|it| it.compare).fold(f64::INFINITY, f64::min);
     let mut table = Table::new(["set", "nanoseconds a comparison"]);
     for set in &timed {
         table.row([set.name.clone(), format!("{:.2}", set.compare * 1e9)]);
@@ -202,10 +205,8 @@ pub(super) fn run(bench: &Bench<'_>, sets: &[RealSet]) -> Result<()> {
         "Figure 15",
         "time to compare two fingerprints",
         "\"Virtually no time is needed\": a flat line, in microseconds.",
-        format!(
-            "A comparison takes {:.1} ns at most, the same for every set: a flat line as in the paper, below what it could show, since it is an exclusive or and a count of bits.",
-            compare * 1e9
-        ),
+        if compare < 1e-6 && compare < 1.5 * least { Verdict::Agrees } else { Verdict::Partly },
+        format!("A comparison takes {:.2} to {:.2} ns, by set.", least * 1e9, compare * 1e9),
         table,
         chart,
         json!({ "seconds": compare }),
@@ -218,11 +219,12 @@ pub(super) fn run(bench: &Bench<'_>, sets: &[RealSet]) -> Result<()> {
         "Figure 16",
         "total running time",
         "The highest peak is 0.12 seconds a page.",
+        if longest <= THEIR_PEAK { Verdict::Agrees } else { Verdict::Differs },
         format!(
-            "A page takes {:.2} ms at the median of the middle set and {:.1} ms at most to purify and fingerprint, {:.0} times below the paper's peak of 120 ms ({slower} pages are above it); the paper's includes fetching the page and PHP, ours neither.",
+            "A page takes {:.2} ms at the median of the middle set and {:.1} ms at most to purify and fingerprint, {:.2} of the paper's peak of 120 ms ({slower} pages are above it); nothing is fetched here.",
             median * 1e3,
             longest * 1e3,
-            THEIR_PEAK / longest,
+            longest / THEIR_PEAK,
         ),
         table,
         chart,

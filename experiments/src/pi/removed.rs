@@ -129,12 +129,18 @@ pub(super) fn run(bench: &Bench<'_>, library: &Library) -> Result<Sequential> {
         told.row(row);
         bench.keep(Record {
             claim: "1,612,633 documents, 2000 queries: 205,607 duplicates at k = 0 and 323,823 at k = 3, about 20 % of all; fewer for less frequent queries; about 6 s a query.".to_owned(),
+            verdict: match (found[3] > found[0], (10.0..=40.0).contains(&share)) {
+                (true, true) => Verdict::Agrees,
+                (true, false) => Verdict::Partly,
+                (false, _) => Verdict::Differs,
+            },
             sentence: format!(
-                "More bits find more in every sum ({} at k = 0, {} at k = 3, {share:.0} % of all pages) and the {} queries take {:.1} ms each instead of 6 s, on a smaller index and a later machine; Figures 4 to 6 compare the shape.",
+                "{} are removed at k = 0 and {} at k = 3, {share:.0} % of all pages (paper: 20 %); the {} queries take {:.1} ms each at k = 3 where the paper's take 6 s on an index {:.0} times as large; Figures 4 to 6 compare the shape.",
                 found[0],
                 found[3],
                 library.queries.len(),
                 seconds(&outcomes[3], 1, u64::MAX) * 1e3 / library.queries.len() as f64,
+                1_612_633.0 / library.pages() as f64,
             ),
             table: Some(told),
             charts: vec![Chart {
@@ -178,7 +184,7 @@ pub(super) fn run(bench: &Bench<'_>, library: &Library) -> Result<Sequential> {
             claim: "At k = 3 a query of ranks 1 to 100 removes 311 documents, one of ranks 1001 to 2000 118; the average falls from group to group.".to_owned(),
             verdict: if falling + 1 == each.len() { Verdict::Agrees } else { Verdict::Partly },
             sentence: format!(
-                "The average falls in {falling} of {} steps, from {:.1} to {:.2} documents a query ({:.0} times, the paper: {:.1}); 2000 queries show a larger part of a small index than of one of 1.6 million, and the first ones show it first.",
+                "The average falls in {falling} of {} steps, from {:.1} to {:.2} documents a query ({:.0} times, the paper: {:.1}).",
                 each.len() - 1,
                 each[0],
                 each[each.len() - 1],
@@ -214,9 +220,15 @@ pub(super) fn run(bench: &Bench<'_>, library: &Library) -> Result<Sequential> {
             ]);
         }
         bench.keep(Record {
-            claim: "205,607 documents are removed at k = 0 and 323,823 at k = 3, about 50 % more.".to_owned(),
+            claim: "205,607 documents are removed at k = 0 and 323,823 at k = 3, about 50 % more."
+                .to_owned(),
+            verdict: match ours[3] / ours[0] {
+                times if (1.25..=2.5).contains(&times) => Verdict::Agrees,
+                times if times > 1.0 => Verdict::Partly,
+                _ => Verdict::Differs,
+            },
             sentence: format!(
-                "k = 3 finds {:.2} times what k = 0 finds, the paper {:.2} times: near-duplicates beyond exact ones are there, and how many depends on how often the copies of a collection are exact.",
+                "k = 3 finds {:.2} times what k = 0 finds, the paper {:.2} times.",
                 ours[3] / ours[0],
                 told[3] / told[0],
             ),
@@ -225,7 +237,10 @@ pub(super) fn run(bench: &Bench<'_>, library: &Library) -> Result<Sequential> {
                 title: "Removed by all queries".to_owned(),
                 x: Axis::linear("k"),
                 y: Axis::linear("times k = 0").showing(1.0),
-                series: vec![Series::new("here", relative(&ours, ours[0])), Series::told("paper", relative(&told, told[0]))],
+                series: vec![
+                    Series::new("here", relative(&ours, ours[0])),
+                    Series::told("paper", relative(&told, told[0])),
+                ],
                 about: String::new(),
             }],
             ..record("pi-figure-5", "Figure 5", "documents removed by k")
@@ -262,9 +277,13 @@ pub(super) fn run(bench: &Bench<'_>, library: &Library) -> Result<Sequential> {
             / times.iter().fold(f64::MAX, |a, b| a.min(*b));
         bench.keep(Record {
             claim: "All of k take about as long, k = 3 least (12,293 s against 13,468 s at k = 0); about 6 s a query.".to_owned(),
-            verdict: if times[3] <= times[0] { Verdict::Agrees } else { Verdict::Partly },
+            verdict: match spread < 1.25 && times[3] <= times[0] {
+                true => Verdict::Agrees,
+                false => Verdict::Partly,
+            },
+            ran_on: format!("{ran_on}; wall clock, other work may run beside it"),
             sentence: format!(
-                "The four differ by a factor of {spread:.2} at most (the paper: {:.2}), and k = 0 takes {:.2} times as long as k = 3 where the paper has {:.2}; a smaller k leaves more documents to later queries, and the table tells how much of the time is retrieval.",
+                "The four differ by a factor of {spread:.2} at most (the paper: {:.2}), and k = 0 takes {:.2} times as long as k = 3 where the paper has {:.2}; the table tells how much of the time is retrieval.",
                 their_times[0] / their_times[3],
                 times[0] / times[3],
                 their_times[0] / their_times[3],

@@ -153,12 +153,13 @@ pub(super) fn figure_10(bench: &Bench<'_>) -> Result<Vec<Batched>> {
             title: "batch mode".to_owned(),
             claim: "Against a file of 60 million, weak bits are 3.7 times as fast as the baseline at a batch of 1 million and 7.72 times at 10 million when finding all, about 14 times when finding the first; about 7 times at any size of the file.".to_owned(),
             ran_on: format!("{documents} synthetic documents and random numbers beyond; batches of {} to {} documents; CPU time of one thread, learning and preparing included; the baseline on {SAMPLE} of the stored, scaled", small.queries, large.queries),
-            verdict: match large.baseline / large.all >= 7.0 && large.baseline / large.first >= 14.0 {
-                true => Verdict::Agrees,
-                false => Verdict::Partly,
+            verdict: match (large.baseline / large.all, large.baseline / large.first) {
+                (all, first) if all >= 7.0 && first >= 14.0 => Verdict::Agrees,
+                (all, first) if all > 1.0 && first > 1.0 => Verdict::Partly,
+                _ => Verdict::Differs,
             },
             sentence: format!(
-                "Weak bits are {:.1} times as fast as the baseline for all and {:.1} times for the first at a batch of {}, {:.1} and {:.1} times at {}, and {:.1} and {:.1} times (all) at the smallest and the largest file; looks are prepared for the whole batch before the first match can spare any, so that finding the first gains less than in the thesis's way; our own exact batch search is {:.1} times as fast as the baseline.",
+                "Weak bits are {:.1} times as fast as the baseline for all and {:.1} times for the first at a batch of {}, {:.1} and {:.1} times at {}, and {:.1} and {:.1} times (all) at the smallest and the largest file; our own exact batch search is {:.1} times as fast as the baseline.",
                 small.baseline / small.all,
                 small.baseline / small.first,
                 small.queries,

@@ -42,6 +42,11 @@ impl Normality {
             distance,
         }
     }
+
+    /// Is the mean 0, but for a tenth of the deviation?
+    pub(super) fn centred(&self) -> bool {
+        self.mean.abs() < 0.1 * self.deviation
+    }
 }
 
 /// The share of a normal distribution below `z`: Abramowitz and Stegun's 26.2.17, to 1e-7.

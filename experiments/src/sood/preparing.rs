@@ -57,8 +57,9 @@ pub(super) fn figure_7a(bench: &Bench<'_>) -> Result<()> {
     let at = |line: &[(f64, f64)], k: f64| line.iter().find(|it| it.0 == k).map_or(0.0, |it| it.1);
     let (twenty, most) = (at(&short, 20.0), at(&short, 160.0));
     let ratio = long.iter().zip(&short).map(|(a, b)| a.1 / b.1).sum::<f64>() / SETS.len() as f64;
+    let rises = [&short, &long].iter().all(|line| line.is_sorted_by(|a, b| a.1 <= b.1));
     let sentence = format!(
-        "As in the thesis the time grows with k a little faster than in proportion ({:.1} times from 20 to 160) and hardly with p (34 bits take {ratio:.2} times as long as 21); {twenty:.1} us a fingerprint at k = 20 are {:.0} s for ten million on one core, and the engine, which needs no heap in a batch, is predicted to take {:.1} us for ranking, enumerating and looking up as many.",
+        "160 sets take {:.1} times as long as 20, and 34 bits {ratio:.2} times as long as 21; {twenty:.1} us a fingerprint at k = 20 are {:.0} s for ten million on one core, and the engine is predicted to take {:.1} us for ranking, enumerating and looking up as many.",
         most / twenty,
         twenty * 10.0,
         at(&engine, 20.0),
@@ -69,7 +70,7 @@ pub(super) fn figure_7a(bench: &Bench<'_>) -> Result<()> {
         title: "preprocessing time".to_owned(),
         claim: "Time to find the k weakest combinations of 10 million fingerprints rises with k, for p = 21 and p = 34 (a collection of eight billion); drawn without numbers.".to_owned(),
         ran_on: format!("{fingerprints} synthetic documents, sets of at most 3 bits, one thread; the thesis's heap"),
-        verdict: Verdict::Agrees,
+        verdict: if rises { Verdict::Agrees } else { Verdict::Differs },
         sentence,
         size: bench.size,
         table: Some(table),

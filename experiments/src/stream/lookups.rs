@@ -83,7 +83,7 @@ pub(super) fn run(bench: &Bench<'_>) -> Result<()> {
         ran_on: format!("{} to {} even fingerprints, {queries} lookups each, one thread, CPU time", first.pages, last.pages),
         verdict: if last.ten / first.ten < growth / 4.0 { Verdict::Agrees } else { Verdict::Differs },
         sentence: format!(
-            "From {} to {} fingerprints ({growth:.0} times as many) a lookup in ten tables takes {:.1} times as long and a scan {:.0} times; {:.0} lookups a second on one thread remain, {:.0} times the scan. {} tables chosen by cost take {:.2} of the time of the ten; both find a bucket by a directory, where the paper walks a tree of 25 levels.",
+            "From {} to {} fingerprints ({growth:.0} times as many) a lookup in ten tables takes {:.1} times as long and a scan {:.0} times; {:.0} lookups a second on one thread remain, {:.0} times the scan. {} tables chosen by cost take {:.2} of the time of the ten.",
             first.pages,
             last.pages,
             last.ten / first.ten,
