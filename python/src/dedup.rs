@@ -49,7 +49,7 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    fn options(self, by: &FingerprinterCore) -> PyResult<Options> {
+    pub(crate) fn options(self, by: &FingerprinterCore) -> PyResult<Options> {
         let mut options = Options::new(by.engine().clone());
         if let Some(within) = self.within {
             options.within = bound(within)?;

@@ -9,7 +9,7 @@
 //! `errors` turns every error of the engine into a Python exception. `recipes` makes a recipe
 //! ready, `texts` is a column of documents wherever it lies, `workers` spreads it over threads
 //! without the interpreter's lock; `fingerprinter`, `imprint` and `comparison` are the
-//! values. `index` searches, `stages` and `dedup` clean a corpus, `repository` and
+//! values. `index` searches, `stages` and `dedup` clean a corpus, `kernels` does it in steps for Spark, `repository` and
 //! `client` keep pages, here or behind HTTP; `command` is the program.
 //!
 //! # What it promises
@@ -29,6 +29,7 @@ mod errors;
 mod fingerprinter;
 mod imprint;
 mod index;
+mod kernels;
 mod pages;
 mod recipes;
 mod repository;
@@ -55,6 +56,8 @@ mod _hapax {
     use super::imprint::Imprint;
     #[pymodule_export]
     use super::index::{IndexCore, plan_json};
+    #[pymodule_export]
+    use super::kernels::{ImprintsCore, KernelsCore};
     #[pymodule_export]
     use super::recipes::built_in_recipes;
     #[pymodule_export]

@@ -8,8 +8,10 @@
 //!
 //! [`parts`] is the list of what the gate does; a new part is one entry there. [`needs`]
 //! provides what a part wants from outside Rust. [`tidy`] holds the rules, [`console`] the
-//! examples, [`service`] what is tested in a browser and over HTTP, [`wheel`] the Python package,
-//! [`papers`] starts the experiments.
+//! examples, [`fuzz`] what is tried against hostile data and faults, [`service`] what is tested in a
+//! browser and over HTTP, [`wheel`] the Python package,
+//! [`package`] what is published,
+//! [`licences`] what other people's libraries ask for. [`papers`] starts the experiments.
 //! [`workspace`] knows where the repository is and how to start a command in it.
 //!
 //! Exit codes: 0 done, 1 something failed, 2 bad arguments.
@@ -17,8 +19,11 @@
 #![expect(clippy::print_stderr, reason = "a failure is reported where errors belong")]
 
 mod console;
+mod fuzz;
+mod licences;
 mod markdown;
 mod needs;
+mod package;
 mod papers;
 mod parts;
 mod service;
@@ -53,8 +58,14 @@ enum Task {
         #[arg(long)]
         list: bool,
     },
-    /// Check the house rules: headers, sizes, paths in Markdown, stated defaults
+    /// Check the house rules: headers, sizes, paths in Markdown, stated defaults, licences
     Tidy,
+    /// Check the licences of all dependencies, and the file that lists them
+    Licences {
+        /// Write the list anew
+        #[arg(long)]
+        update: bool,
+    },
     /// Measure the papers' tables and figures again and write docs/papers.md and .html
     Papers {
         /// Papers (zhu) or single records (zhu-figure-4); all when none is named
@@ -69,6 +80,29 @@ enum Task {
         /// Run nothing; only write the documents from the records that are there
         #[arg(long)]
         gather: bool,
+    },
+    /// Run the fuzz targets under libFuzzer, for as long as asked
+    Fuzz {
+        /// Targets; all of them when none is named
+        #[arg(value_name = "TARGET")]
+        targets: Vec<String>,
+        /// Minutes for each target
+        #[arg(long, default_value_t = 2.0)]
+        minutes: f64,
+    },
+    /// Run a repository under faults against a model: kills, full and slow disks, clock jumps
+    Soak {
+        /// Decides everything but the moment of a kill
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+        /// Minutes
+        #[arg(long, default_value_t = 10.0)]
+        minutes: f64,
+    },
+    /// Attack a running service, and print the time and memory of each attack
+    Hostile {
+        /// Only attacks whose name has this in it
+        word: Option<String>,
     },
     /// Run the console examples of the documentation
     Readme {
@@ -99,7 +133,15 @@ fn run(task: &Task) -> anyhow::Result<bool> {
             Ok(true)
         }
         Task::Test { list: false, parts } => parts::test(&workspace, parts),
+        Task::Fuzz { targets, minutes } => fuzz::long(&workspace, targets, *minutes),
+        Task::Soak { seed, minutes } => fuzz::soak(&workspace, *seed, *minutes),
+        Task::Hostile { word } => fuzz::hostile(&workspace, word.as_deref()),
         Task::Tidy => tidy::check(&workspace),
+        Task::Licences { update } => {
+            let wrong = licences::check(&workspace, *update)?;
+            wrong.iter().for_each(|what| println!("{}: {what}", licences::FILE));
+            Ok(wrong.is_empty())
+        }
         Task::Papers { only, full, pages, gather } => {
             let run = (!gather).then_some(papers::Run { only, full: *full, pages });
             papers::papers(&workspace, run.as_ref()).map(|()| true)

@@ -17,7 +17,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 
 use crate::console;
+use crate::fuzz;
 use crate::needs::{Need, Provider};
+use crate::package;
 use crate::service;
 use crate::tidy;
 use crate::wheel;
@@ -45,7 +47,19 @@ const PARTS: &[Part] = &[
     Part { name: "tidy", about: "the house rules hold", needs: &[], run: tidy },
     Part { name: "clippy", about: "no lint of the workspace fires", needs: &[], run: clippy },
     Part { name: "unit", about: "all Rust tests pass, doc tests too", needs: &[], run: unit },
+    Part {
+        name: "fuzz",
+        about: "hostile data of every kind, the same every time, breaks no promise",
+        needs: &[],
+        run: fuzz::smoke,
+    },
     Part { name: "doc", about: "the documentation builds without a warning", needs: &[], run: doc },
+    Part {
+        name: "package",
+        about: "every crate can be packaged, with its licences",
+        needs: &[],
+        run: package::package,
+    },
     Part {
         name: "vectors",
         about: "a second implementation, in Python, agrees with the golden vectors",
@@ -81,6 +95,12 @@ const PARTS: &[Part] = &[
         about: "the wheel works in a fresh environment: tests, types, documentation, a real crawl",
         needs: &[],
         run: wheel::python,
+    },
+    Part {
+        name: "spark",
+        about: "the job on Spark gives the rows of the program, on two executors",
+        needs: &["debian:openjdk-17-jre-headless=java"],
+        run: wheel::spark,
     },
 ];
 

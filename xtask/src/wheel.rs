@@ -2,7 +2,8 @@
 //!
 //! The environment lies beside the build output and is made again every time, from the pinned
 //! `python/requirements-test.txt`; it touches no system. maturin builds with the workspace's
-//! profile into the workspace's target folder, so that the engine is not compiled a second time.
+//! profile into the workspace's target folder, so that the engine is not compiled a second time. The
+//! job on Spark has an environment of its own, `python/requirements-spark.txt`, and needs Java.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,19 +15,25 @@ use crate::workspace::{Workspace, run, run_watched};
 
 /// The part: installs, builds, tests, checks types.
 pub(crate) fn python(workspace: &Workspace) -> Result<Tally> {
-    let environment = Environment::fresh(workspace)?;
-    // The tests compare the package with the program.
-    run(&mut workspace.cargo(["build", "--release", "--bin", "hapax"]))?;
-    let wheel = environment.build()?;
-    run(environment.pip(["--no-deps", "--force-reinstall"]).arg(&wheel))?;
+    let environment = Environment::with_wheel(workspace, "xtask-wheel", TEST_REQUIREMENTS)?;
     run(environment.program("mypy").arg("--config-file").arg("python/pyproject.toml").args([
         "--strict",
         "--package",
         "hapax",
     ]))?;
     run(environment.program("mypy").arg("--strict").arg("python/tests/typed.py"))?;
-    environment.test()
+    // Without pyspark those are passed over; they have a part of their own.
+    environment.test(&["python/tests"])
 }
+
+/// The part: the job on a Spark of two executors, against the program.
+pub(crate) fn spark(workspace: &Workspace) -> Result<Tally> {
+    let environment = Environment::with_wheel(workspace, "xtask-spark", SPARK_REQUIREMENTS)?;
+    environment.test(&["python/tests/test_spark.py", "python/tests/test_spark_later.py"])
+}
+
+const TEST_REQUIREMENTS: &str = "python/requirements-test.txt";
+const SPARK_REQUIREMENTS: &str = "python/requirements-spark.txt";
 
 struct Environment<'w> {
     workspace: &'w Workspace,
@@ -34,11 +41,16 @@ struct Environment<'w> {
 }
 
 impl<'w> Environment<'w> {
-    fn fresh(workspace: &'w Workspace) -> Result<Self> {
-        let folder = workspace.binaries().join("xtask-wheel");
+    /// A fresh environment with what is required and the wheel; the program is built beside it,
+    /// because tests compare the package with it.
+    fn with_wheel(workspace: &'w Workspace, name: &str, requirements: &str) -> Result<Self> {
+        let folder = workspace.binaries().join(name);
         run(workspace.command("python3").args(["-m", "venv", "--clear"]).arg(&folder))?;
         let made = Self { workspace, folder };
-        run(made.pip(["--requirement", "python/requirements-test.txt"]).arg("--no-input"))?;
+        run(made.pip(["--requirement", requirements]).arg("--no-input"))?;
+        run(&mut workspace.cargo(["build", "--release", "--bin", "hapax"]))?;
+        let wheel = made.build()?;
+        run(made.pip(["--no-deps", "--force-reinstall"]).arg(&wheel))?;
         Ok(made)
     }
 
@@ -65,10 +77,10 @@ impl<'w> Environment<'w> {
         only_wheel(&out)
     }
 
-    fn test(&self) -> Result<Tally> {
+    fn test(&self, tests: &[&str]) -> Result<Tally> {
         let mut tally = Tally::default();
         let mut command = self.program("python3");
-        command.args(["-m", "pytest", "-q", "python/tests"]);
+        command.args(["-m", "pytest", "-q"]).args(tests);
         command.env("PROGRAM_UNDER_TEST", self.workspace.binaries().join("hapax"));
         // Nothing beside the sources.
         command.env("PYTHONDONTWRITEBYTECODE", "1").args(["-p", "no:cacheprovider"]);

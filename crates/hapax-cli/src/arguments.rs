@@ -1,8 +1,8 @@
 //! What a user can type. What it means is worked out by each command.
 
 use crate::commands::{
-    compare, dedup, eval, events, export, fingerprint, group, groups, inspect, match_, near, page,
-    pairs, plan, query_dedup, rank, recipe, search, serve, train,
+    compare, completions, dedup, eval, events, export, fingerprint, group, groups, inspect, man,
+    match_, near, page, pairs, partition, plan, query_dedup, rank, recipe, search, serve, train,
 };
 use clap::{Parser, Subcommand};
 
@@ -50,6 +50,7 @@ pub(crate) enum Command {
     Events(events::Arguments),
     Inspect(inspect::Arguments),
     Export(export::Arguments),
+    Partition(Box<partition::Arguments>),
     Plan(plan::Arguments),
     QueryDedup(Box<query_dedup::Arguments>),
     Rank(Box<rank::Arguments>),
@@ -57,4 +58,6 @@ pub(crate) enum Command {
     Recipe(recipe::Arguments),
     Search(search::Arguments),
     Serve(serve::Arguments),
+    Completions(completions::Arguments),
+    Man(man::Arguments),
 }

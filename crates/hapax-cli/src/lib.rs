@@ -28,7 +28,7 @@ mod readable;
 mod recipes;
 mod repositories;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use failure::Failure;
 use std::ffi::OsString;
 
@@ -51,4 +51,10 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
             failure.exit_code()
         }
     }
+}
+
+/// Everything that can be typed, for manuals, completions and tests.
+#[must_use]
+pub fn command() -> clap::Command {
+    arguments::Arguments::command()
 }

@@ -3,8 +3,12 @@
 //! A file is written under a temporary name in the same folder and renamed at the end, so a
 //! run that fails or is interrupted leaves what was there before. A target that exists and is
 //! no regular file (a pipe, a device) is written to directly; renaming would replace it.
+//!
+//! Results repeat names and addresses from outside. Where a person watches, they lose what would
+//! steer the terminal; files and pipes get every byte as it is.
 
 use crate::failure::Failure;
+use crate::readable::harmless_lines;
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -60,12 +64,25 @@ impl Output {
         matches!(self, Self::Standard { watched: true, .. })
     }
 
-    /// Writes all of `bytes`.
+    /// Writes all of `bytes`, made harmless where a person watches.
     ///
     /// # Errors
     ///
     /// The disk is full, or nobody reads standard output any more.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        if !self.on_screen() {
+            return self.write_styled(bytes);
+        }
+        let text = String::from_utf8_lossy(bytes);
+        self.write_styled(harmless_lines(&text).as_bytes())
+    }
+
+    /// Writes all of `bytes` as they are: colours are the program's own.
+    ///
+    /// # Errors
+    ///
+    /// As for [`write`](Self::write).
+    pub(crate) fn write_styled(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         match self {
             Self::Standard { to, watched } => {
                 let flushed = |to: &mut BufWriter<_>| if *watched { to.flush() } else { Ok(()) };

@@ -9,8 +9,9 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-/// Writes a line to standard error.
+/// Writes a line to standard error. What it repeats from outside cannot steer a terminal.
 pub(crate) fn say(line: &str) {
+    let line = readable::harmless_lines(line);
     let _ = writeln!(std::io::stderr().lock(), "{line}");
 }
 
@@ -79,6 +80,11 @@ impl Progress {
     pub(crate) fn step(&mut self, name: &'static str) {
         self.bar.set_position(0);
         self.bar.set_message(name);
+    }
+
+    /// Moves on by so many parts of a hundred, without counting pages.
+    pub(crate) fn percent(&self, more: u64) {
+        self.bar.inc(more);
     }
 
     /// Takes the bar away and says nothing.

@@ -45,6 +45,15 @@ pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// Several lines of text, made harmless one by one.
+pub(crate) fn harmless_lines(text: &str) -> Cow<'_, str> {
+    let harms = |c: char| is_harmful(c) && !matches!(c, '\n' | '\t');
+    match text.chars().any(harms) {
+        true => Cow::Owned(text.chars().map(|c| if harms(c) { '\u{FFFD}' } else { c }).collect()),
+        false => Cow::Borrowed(text),
+    }
+}
+
 fn is_harmful(c: char) -> bool {
     // Embeddings, overrides and isolates of the bidirectional algorithm act beyond their text.
     c.is_control() || matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
@@ -65,5 +74,6 @@ mod tests {
     fn escape_sequences_lose_their_escape() {
         assert_eq!(harmless("a\u{1b}[2Jb\u{202E}c"), "a\u{FFFD}[2Jb\u{FFFD}c");
         assert_eq!(harmless("Straße 東京"), "Straße 東京");
+        assert_eq!(harmless_lines("a\tb\nc\u{9b}2Jd\r"), "a\tb\nc\u{FFFD}2Jd\u{FFFD}");
     }
 }

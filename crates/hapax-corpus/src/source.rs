@@ -127,6 +127,15 @@ impl Source {
         self.parts.len()
     }
 
+    /// Which files a part has: a run of those that [`files`](Self::files) lists.
+    ///
+    /// # Panics
+    ///
+    /// When there are not so many parts.
+    pub fn part_files(&self, part: usize) -> Range<u32> {
+        self.parts[part].clone()
+    }
+
     /// One of the parts, from 0. Its batches come in order.
     ///
     /// # Panics

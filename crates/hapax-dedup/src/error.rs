@@ -101,6 +101,14 @@ pub enum Error {
         /// What they need.
         needed: u64,
     },
+    /// A kernel was given rows that it cannot work on.
+    #[error("these are no {rows} rows: {what}")]
+    Rows {
+        /// Which rows were expected.
+        rows: &'static str,
+        /// What is wrong.
+        what: String,
+    },
     /// Another job is at work in the same folder.
     #[error("another job is at work in {path}; wait for it, or name another folder")]
     Busy {

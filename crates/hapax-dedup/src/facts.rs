@@ -9,8 +9,15 @@ use crate::pages::Pages;
 pub(crate) struct FactTable<'p> {
     pages: &'p Pages,
     rules: &'p Rules,
-    /// Addresses that some page names as canonical instead of its own, sorted.
-    named: Vec<&'p str>,
+    named: Named<'p>,
+}
+
+/// Which pages others name as canonical.
+enum Named<'p> {
+    /// Those at these addresses, which are sorted.
+    At(Vec<&'p str>),
+    /// Those marked, by position.
+    Marked(&'p [bool]),
 }
 
 impl<'p> FactTable<'p> {
@@ -24,12 +31,21 @@ impl<'p> FactTable<'p> {
             .collect();
         named.sort_unstable();
         named.dedup();
-        Self { pages, rules, named }
+        Self { pages, rules, named: Named::At(named) }
+    }
+
+    /// Of pages that are not all there are: whether somebody names them as canonical is already known,
+    /// one mark for each.
+    pub(crate) fn marked(pages: &'p Pages, rules: &'p Rules, named: &'p [bool]) -> Self {
+        Self { pages, rules, named: Named::Marked(named) }
     }
 
     pub(crate) fn of(&self, page: u32) -> PageFacts<'p> {
         let facts = self.pages.facts(page);
-        let named_canonical = self.named.binary_search(&without_fragment(&facts.url)).is_ok();
+        let named_canonical = match &self.named {
+            Named::At(named) => named.binary_search(&without_fragment(&facts.url)).is_ok(),
+            Named::Marked(marks) => marks.get(page as usize).copied().unwrap_or(false),
+        };
         PageFacts { named_canonical, ..facts }
     }
 
@@ -48,6 +64,6 @@ impl<'p> FactTable<'p> {
     }
 }
 
-fn without_fragment(url: &str) -> &str {
+pub(crate) fn without_fragment(url: &str) -> &str {
     url.split_once('#').map_or(url, |(before, _)| before)
 }

@@ -125,8 +125,8 @@ pub fn dry_run(
     let names = StreamName::default();
     let mut clock = Clock::start();
     let (corpus, mut run) = read_all(&source, &names, inputs, options, None, watch, &mut clock)?;
-    let scratch = Scratch::new();
-    let decision = decide_all(&corpus, &earlier, options, &scratch.0, watch)?;
+    let scratch = scratch()?;
+    let decision = decide_all(&corpus, &earlier, options, scratch.path(), watch)?;
     run.deciding_seconds = clock.lap();
     run.peak_memory = peak_memory();
     let format = options.format.unwrap_or_else(|| corpus.natural_format());
@@ -189,19 +189,11 @@ fn decide_all<'p>(
     decide(&corpus.pages, &corpus.facts, earlier, options, &threads, scratch)
 }
 
-/// A folder for temporary files where there is no output folder; made when it is needed.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new() -> Self {
-        Self(std::env::temp_dir().join(format!("hapax-dedup-{}", std::process::id())))
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+/// A folder for temporary files where there is no output folder. Its name cannot be guessed and
+/// nobody else may enter it: the place for such folders is everybody's.
+fn scratch() -> Result<tempfile::TempDir, Error> {
+    tempfile::tempdir()
+        .map_err(|error| Error::io("create a folder in", std::env::temp_dir(), error))
 }
 
 /// One id, one content: otherwise nobody knows which of the two was removed. An address that was

@@ -35,6 +35,7 @@ mod imprint;
 mod imprints;
 mod inputs;
 mod job;
+pub mod kernels;
 mod near;
 mod options;
 mod outputs;

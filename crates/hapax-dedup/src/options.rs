@@ -16,13 +16,8 @@ use hapax_corpus::ReadOptions;
 use crate::error::Error;
 use crate::pages::Pages;
 
-/// The distance within which pages are proposed, unless the caller says otherwise.
-pub const DEFAULT_WITHIN: u8 = 6;
-/// The similarity from which a proposed pair is confirmed, unless the caller says otherwise.
-///
-/// Two standard errors above 0.8, so that of the pairs that are removed 99 in 100 are really 0.8 alike
-/// or more (`docs/quality.md`).
-pub const DEFAULT_MIN_SIMILARITY: f64 = 0.84;
+pub use hapax::group::{DEFAULT_MIN_SIMILARITY, DEFAULT_WITHIN};
+
 /// The distance where only the main content of pages is compared: cutting it out is not exact, so
 /// copies in different frames are further apart.
 pub const MAIN_CONTENT_WITHIN: u8 = 10;

@@ -165,13 +165,16 @@ impl Evaluation {
 /// What the job says with these options.
 fn predicted(corpus: &Corpus, options: &Options) -> Result<Prediction, Error> {
     let threads = Threads::new(options.threads)?;
-    let scratch = std::env::temp_dir().join(format!("hapax-eval-{}", std::process::id()));
+    // A name that nobody can guess: the place for temporary folders is everybody's.
+    let scratch = tempfile::tempdir().map_err(|source| Error::Io {
+        what: "create a folder in",
+        path: std::env::temp_dir().display().to_string(),
+        source,
+    })?;
     let earlier = Earlier::default();
-    let decided = decide(&corpus.pages, &corpus.facts, &earlier, options, &threads, &scratch);
-    let prediction = decided.map(|decision| Prediction::of(&decision));
-    // Made only where a join needed temporary files.
-    let _ = std::fs::remove_dir_all(&scratch);
-    Ok(prediction?)
+    let scratch = scratch.path();
+    let decision = decide(&corpus.pages, &corpus.facts, &earlier, options, &threads, scratch)?;
+    Ok(Prediction::of(&decision))
 }
 
 /// Who said what, with which distance and similarity if it was the job.

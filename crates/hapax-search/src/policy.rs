@@ -24,7 +24,7 @@
 //! | `within` | bits in which two results may differ | 3 |
 //! | `results` | how many of the best results are looked at | 1000 |
 //! | `share` | or this share of all results, if that is more | 0 |
-//! | `confirm`, `min-similarity` | sketches must agree as well, and how much | true, 0.8 |
+//! | `confirm`, `min-similarity` | sketches must agree as well, and how much | true, 0.84 |
 //! | `keep` | rules that choose the survivor | `score` first |
 //! | `least-left` | so many results stay, whatever they duplicate | 0 |
 //! | `score-below` | only documents with a lower score, or none, may go | any |
@@ -38,6 +38,7 @@
 //! Source: Pi et al. 2009, II.C and III.D.
 
 use hapax::fingerprint::MaxDistance;
+pub use hapax::group::DEFAULT_MIN_SIMILARITY;
 use hapax::group::{ParseRulesError, Rules};
 use serde::Deserialize;
 
@@ -45,8 +46,6 @@ use serde::Deserialize;
 pub const DEFAULT_WITHIN: u32 = 3;
 /// Results looked at, unless the policy says otherwise.
 pub const DEFAULT_RESULTS: u64 = 1000;
-/// How alike sketches must be, unless the policy says otherwise.
-pub const DEFAULT_MIN_SIMILARITY: f64 = 0.8;
 /// The most bits a policy may allow.
 pub const MOST_WITHIN: u32 = 16;
 

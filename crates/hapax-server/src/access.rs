@@ -2,15 +2,16 @@
 //!
 //! Tokens are compared by their hashes, in constant time, and all of them, so that the time
 //! taken says nothing about any. Without tokens everybody may read what they can reach, and only
-//! this machine may write. A browser on this machine is no licence for the pages it shows: a
-//! write that names another origin, or reached us under a name that is not this machine's (DNS
-//! rebinding), is refused.
+//! this machine may write. A browser is no licence for the pages it shows: a request that reached
+//! us under a name that somebody else may have given our address (DNS rebinding) is refused, and so
+//! is a write that names another origin. What a proxy brought is not of this machine, although the
+//! proxy is.
 
-use crate::config::Tokens;
+use crate::config::{ConfigError, Tokens};
 use crate::error::{ApiError, Code};
 use axum::http::{HeaderMap, header};
 use std::collections::{BTreeMap, VecDeque};
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
@@ -30,13 +31,20 @@ pub enum Scope {
 pub struct Access {
     read: Vec<blake3::Hash>,
     write: Vec<blake3::Hash>,
+    /// Names that the operator knows the service by.
+    hosts: Vec<String>,
 }
 
 impl Access {
-    /// Of the configured tokens.
-    pub fn new(tokens: &Tokens) -> Self {
+    /// Of the configured tokens, and names that the service has.
+    ///
+    /// # Errors
+    ///
+    /// A file of tokens cannot be used.
+    pub fn new(tokens: &Tokens, hosts: &[String]) -> Result<Self, ConfigError> {
         let hashes = |list: &[String]| list.iter().map(|t| blake3::hash(t.as_bytes())).collect();
-        Self { read: hashes(&tokens.read), write: hashes(&tokens.write) }
+        let (read, write) = tokens.gathered()?;
+        Ok(Self { read: hashes(&read), write: hashes(&write), hosts: hosts.to_vec() })
     }
 
     /// Are there no tokens at all?
@@ -52,9 +60,27 @@ impl Access {
     pub fn allow(&self, scope: Scope, headers: &HeaderMap, peer: IpAddr) -> Result<(), ApiError> {
         match scope {
             Scope::Open => Ok(()),
-            Scope::Read if self.is_open() => Ok(()),
+            Scope::Read if self.is_open() => self.must_be_ours(headers),
             Scope::Write if self.is_open() => only_this_machine(headers, peer),
             Scope::Read | Scope::Write => self.by_token(scope, headers),
+        }
+    }
+
+    /// Browsers say under which name they call. Everybody can give a name of theirs our address,
+    /// but nobody a number, or a name without a dot.
+    fn must_be_ours(&self, headers: &HeaderMap) -> Result<(), ApiError> {
+        let Some(host) = headers.get(header::HOST) else { return Ok(()) };
+        let name = name_of(host.to_str().unwrap_or("?."));
+        let ours = !name.contains('.')
+            || name.parse::<IpAddr>().is_ok()
+            || self.hosts.iter().any(|known| known.eq_ignore_ascii_case(name));
+        match ours {
+            true => Ok(()),
+            false => Err(ApiError::new(
+                Code::Forbidden,
+                "no tokens are configured, so the service must be called by its number, or by a \
+                 name in `hosts`",
+            )),
         }
     }
 
@@ -82,11 +108,19 @@ impl Access {
     }
 }
 
+/// What proxies add to a request.
+const BROUGHT: [&str; 4] = ["forwarded", "via", "x-forwarded-for", "x-real-ip"];
+
 fn only_this_machine(headers: &HeaderMap, peer: IpAddr) -> Result<(), ApiError> {
     let refused = |message: &str| Err(ApiError::new(Code::Forbidden, message));
     if !peer.to_canonical().is_loopback() {
         return refused(
             "no tokens are configured, so only programs on the service's machine write",
+        );
+    }
+    if BROUGHT.iter().any(|name| headers.contains_key(*name)) {
+        return refused(
+            "no tokens are configured, so nothing is written that a proxy brings; configure tokens",
         );
     }
     let host = headers.get(header::HOST).and_then(|value| value.to_str().ok()).unwrap_or_default();
@@ -104,12 +138,16 @@ fn only_this_machine(headers: &HeaderMap, peer: IpAddr) -> Result<(), ApiError> 
     }
 }
 
-fn names_this_machine(host: &str) -> bool {
-    // `[::1]:8017`, `127.0.0.1:8017`, `localhost`
-    let name = match host.strip_prefix('[') {
+/// `[::1]:8017`, `127.0.0.1:8017`, `localhost`, without brackets and port.
+fn name_of(host: &str) -> &str {
+    match host.strip_prefix('[') {
         Some(rest) => rest.split(']').next().unwrap_or_default(),
         None => host.split(':').next().unwrap_or_default(),
-    };
+    }
+}
+
+fn names_this_machine(host: &str) -> bool {
+    let name = name_of(host);
     name.eq_ignore_ascii_case("localhost")
         || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
@@ -140,7 +178,13 @@ impl Rate {
 
     /// May this address send a request now?
     pub fn admits(&self, peer: IpAddr, now: Instant) -> bool {
-        let peer = peer.to_canonical();
+        let peer = match peer.to_canonical() {
+            // Whoever has one address of version 6 has all of its network.
+            IpAddr::V6(v6) if !v6.is_loopback() => {
+                IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() >> 64 << 64))
+            }
+            other => other,
+        };
         if self.per_second <= 0.0 || peer.is_loopback() {
             return true;
         }
@@ -187,7 +231,7 @@ mod tests {
 
     #[test]
     fn without_tokens_anybody_reads_and_only_this_machine_writes() {
-        let open = Access::new(&Tokens::default());
+        let open = Access::new(&Tokens::default(), &[]).unwrap();
         let host = |name| [(header::HOST, name)];
         assert_eq!(code(&open, Scope::Read, &[], THERE), None);
         assert_eq!(
@@ -208,7 +252,7 @@ mod tests {
 
     #[test]
     fn a_page_of_another_origin_cannot_write_through_a_browser_here() {
-        let open = Access::new(&Tokens::default());
+        let open = Access::new(&Tokens::default(), &[]).unwrap();
         let from = |origin| [(header::HOST, "localhost:8017"), (header::ORIGIN, origin)];
         assert_eq!(code(&open, Scope::Write, &from("http://localhost:8017"), HERE), None);
         for origin in
@@ -224,8 +268,9 @@ mod tests {
 
     #[test]
     fn tokens_are_needed_by_everybody_once_there_is_one() {
-        let access =
-            Access::new(&Tokens { read: vec!["reader".into()], write: vec!["writer".into()] });
+        let (read, write) = (vec!["reader".into()], vec!["writer".into()]);
+        let tokens = Tokens { read, write, ..Tokens::default() };
+        let access = Access::new(&tokens, &[]).unwrap();
         let with = |value| [(header::AUTHORIZATION, value)];
         assert_eq!(code(&access, Scope::Open, &[], THERE), None);
         assert_eq!(code(&access, Scope::Read, &[], HERE), Some(Code::Unauthorized));
@@ -254,6 +299,15 @@ mod tests {
         assert!(rate.admits(THERE, start + Duration::from_millis(101)));
         assert!(!rate.admits(THERE, start + Duration::from_millis(102)));
         assert!((0..100).all(|_| rate.admits(HERE, start)));
+    }
+
+    #[test]
+    fn a_client_with_many_addresses_of_one_network_is_one_client() {
+        let rate = Rate::new(1.0, 2);
+        let start = Instant::now();
+        let address = |n: u16| IpAddr::from([0x2001, 0xdb8, 1, 2, 0, 0, 0, n]);
+        assert_eq!((0..100).filter(|n| rate.admits(address(*n), start)).count(), 2);
+        assert!(rate.admits(IpAddr::from([0x2001, 0xdb8, 1, 3, 0, 0, 0, 1]), start));
     }
 
     #[test]

@@ -93,11 +93,18 @@ struct Envelope {
 }
 
 /// A service, reached over HTTP.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Client {
     agent: ureq::Agent,
     server: String,
     token: Option<String>,
+}
+
+impl std::fmt::Debug for Client {
+    /// Without the token.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Client").field("server", &self.server).finish_non_exhaustive()
+    }
 }
 
 impl Client {

@@ -6,7 +6,10 @@
 //!
 //! # What this module does not know
 //!
-//! Where the file and the flags come from: layers are handed in.
+//! Where the file and the flags come from: layers are handed in. Only files of tokens are read here,
+//! when the service starts.
+//!
+//! Tokens are secrets: nothing that is shown for finding faults, no error and no `Debug`, has them.
 
 use crate::client::TOKEN_VARIABLE;
 use serde::Deserialize;
@@ -25,6 +28,7 @@ pub const PREFIX: &str = "HAPAX_";
 #[expect(missing_docs, reason = "default.toml documents every field")]
 pub struct Config {
     pub listen: SocketAddr,
+    pub hosts: Vec<String>,
     pub limits: Limits,
     pub tokens: Tokens,
     pub cors: Cors,
@@ -63,12 +67,79 @@ impl Limits {
 }
 
 /// Who may do what.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "default.toml documents every field")]
 pub struct Tokens {
     pub read: Vec<String>,
     pub write: Vec<String>,
+    pub read_files: Vec<String>,
+    pub write_files: Vec<String>,
+}
+
+/// The shortest token that is hard to guess.
+const SHORTEST_TOKEN: usize = 16;
+
+impl Tokens {
+    /// The tokens to read with and those to write with, those in files included. A file has one a
+    /// line; blank lines and lines that begin with # are passed over.
+    ///
+    /// # Errors
+    ///
+    /// A file cannot be read or holds none, or a token is easy to guess. Nobody is let in for it.
+    pub fn gathered(&self) -> Result<(Vec<String>, Vec<String>), ConfigError> {
+        let all = |given: &[String], files: &[String]| {
+            let mut all = given.to_vec();
+            for file in files {
+                all.extend(tokens_in(file)?);
+            }
+            Ok(all)
+        };
+        Ok((all(&self.read, &self.read_files)?, all(&self.write, &self.write_files)?))
+    }
+}
+
+impl std::fmt::Debug for Tokens {
+    /// How many, and where more are.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Tokens")
+            .field("read", &self.read.len())
+            .field("write", &self.write.len())
+            .field("read_files", &self.read_files)
+            .field("write_files", &self.write_files)
+            .finish()
+    }
+}
+
+fn tokens_in(file: &str) -> Result<Vec<String>, ConfigError> {
+    let error = |what: String| ConfigError { place: file.to_owned(), what };
+    let text = std::fs::read_to_string(file)
+        .map_err(|cause| error(format!("the tokens cannot be read: {cause}")))?;
+    if is_for_everybody(file) {
+        tracing::warn!("every user of this machine can read the tokens in {file}");
+    }
+    let lines = text.lines().map(str::trim).filter(|l| !l.is_empty() && !l.starts_with('#'));
+    let tokens: Vec<String> = lines.map(str::to_owned).collect();
+    match tokens.iter().any(|token| token.len() < SHORTEST_TOKEN) {
+        _ if tokens.is_empty() => Err(error("it holds no token".into())),
+        true => Err(error(too_short())),
+        false => Ok(tokens),
+    }
+}
+
+#[cfg(unix)]
+fn is_for_everybody(file: &str) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::metadata(file).is_ok_and(|file| file.permissions().mode() & 0o004 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_for_everybody(_: &str) -> bool {
+    false
+}
+
+fn too_short() -> String {
+    format!("a token needs at least {SHORTEST_TOKEN} characters to be hard to guess")
 }
 
 /// Which other web pages may call.
@@ -141,8 +212,15 @@ pub struct ConfigError {
 }
 
 /// Settings being gathered, weakest layer first.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Layers(Table);
+
+impl std::fmt::Debug for Layers {
+    /// Without values: tokens are among them.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.0.keys()).finish()
+    }
+}
 
 impl Layers {
     /// The embedded default.
@@ -229,17 +307,25 @@ impl Layers {
         ];
         match positive.into_iter().find(|(_, value)| *value == 0) {
             Some((name, _)) => Err(error(format!("`{name}` must be at least 1"))),
-            None if config.tokens.read.iter().chain(&config.tokens.write).any(|t| t.len() < 16) => {
-                Err(error("a token needs at least 16 characters to be hard to guess".into()))
+            None => {
+                let mut tokens = config.tokens.read.iter().chain(&config.tokens.write);
+                match tokens.any(|token| token.len() < SHORTEST_TOKEN) {
+                    true => Err(error(too_short())),
+                    false => Ok(config),
+                }
             }
-            None => Ok(config),
         }
     }
 }
 
 fn parse(name: &str, text: &str) -> Result<Table, ConfigError> {
-    let error = |e: toml::de::Error| ConfigError { place: name.to_owned(), what: e.to_string() };
-    text.parse::<Table>().map_err(error)
+    text.parse::<Table>().map_err(|error| {
+        // The library's own words quote the line, and there may be a token on it.
+        let start = error.span().map_or(0, |span| span.start.min(text.len()));
+        let line = 1 + text.as_bytes()[..start].iter().filter(|byte| **byte == b'\n').count();
+        let what = format!("line {line}: {}", error.message());
+        ConfigError { place: name.to_owned(), what }
+    })
 }
 
 /// Only what is there already may be set.
@@ -250,7 +336,18 @@ fn lay_over(base: &mut Table, over: Table, place: &str, path: &str) -> Result<()
             (Some(Value::Table(below)), Value::Table(above)) => {
                 lay_over(below, above, place, &name)?;
             }
-            (Some(below), above) if !below.is_table() => *below = above,
+            (Some(below), above) if !below.is_table() => {
+                if !is_like(below, &above) {
+                    // Without the value, which may be a token.
+                    let wanted = match below {
+                        Value::Array(_) => "list of strings",
+                        other => other.type_str(),
+                    };
+                    let what = format!("`{name}` must be a {wanted}");
+                    return Err(ConfigError { place: place.to_owned(), what });
+                }
+                *below = above;
+            }
             (Some(_) | None, _) => {
                 let what = format!("there is no setting `{name}`");
                 return Err(ConfigError { place: place.to_owned(), what });
@@ -258,6 +355,15 @@ fn lay_over(base: &mut Table, over: Table, place: &str, path: &str) -> Result<()
         }
     }
     Ok(())
+}
+
+/// All lists are of strings; a whole number is a number.
+fn is_like(present: &Value, given: &Value) -> bool {
+    match (present, given) {
+        (Value::Float(_), Value::Integer(_)) => true,
+        (Value::Array(_), Value::Array(items)) => items.iter().all(Value::is_str),
+        _ => present.same_type(given),
+    }
 }
 
 fn read_like(present: &Value, text: &str) -> Option<Value> {
@@ -314,6 +420,32 @@ mod tests {
         assert_eq!(wrong, "HAPAX_LIMITS__ROWS: `many` is no integer for `limits.rows`");
         layers.set("--x", "limits.rows", "0").unwrap();
         assert!(layers.finish().unwrap_err().to_string().contains("at least 1"));
+    }
+
+    #[test]
+    fn tokens_come_from_files_too_and_a_file_without_one_lets_nobody_in() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str, text: &str| {
+            std::fs::write(folder.path().join(name), text).unwrap();
+            folder.path().join(name).display().to_string()
+        };
+        let good = file("good", "# ours\n\n0123456789abcdef\n fedcba9876543210 \r\n");
+        let mut layers = Layers::new().unwrap();
+        layers.environment(variables(&[("HAPAX_TOKENS__WRITE_FILES", &good)])).unwrap();
+        let (read, write) = layers.finish().unwrap().tokens.gathered().unwrap();
+        assert_eq!(
+            (read.len(), write),
+            (0, vec!["0123456789abcdef".into(), "fedcba9876543210".into()])
+        );
+        for (name, text, why) in
+            [("empty", "# none\n", "no token"), ("short", "secret", "16 characters")]
+        {
+            let read_files = vec![file(name, text)];
+            let error = Tokens { read_files, ..Tokens::default() }.gathered().unwrap_err();
+            assert!(error.to_string().contains(why) && !error.to_string().contains("secret"));
+        }
+        let write_files = vec![folder.path().join("missing").display().to_string()];
+        assert!(Tokens { write_files, ..Tokens::default() }.gathered().is_err());
     }
 
     #[test]

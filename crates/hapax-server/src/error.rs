@@ -139,9 +139,15 @@ impl ApiError {
     /// Tells the log what the client is not told.
     pub fn log(&self) {
         if let Some(hidden) = &self.hidden {
-            tracing::error!(code = self.code.name(), "{hidden}");
+            tracing::error!(code = self.code.name(), "{}", one_line(hidden));
         }
     }
+}
+
+/// Text that stays on its line of the log and does nothing to a terminal: what is logged may
+/// repeat pieces of pages and addresses.
+fn one_line(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '\u{FFFD}' } else { c }).collect()
 }
 
 /// An error as clients see it.
@@ -200,7 +206,9 @@ impl From<PageError> for ApiError {
 impl From<FetchError> for ApiError {
     fn from(error: FetchError) -> Self {
         let code = match &error {
-            FetchError::Refused { .. } | FetchError::NotAnAddress { .. } => Code::AddressRefused,
+            FetchError::Refused { .. }
+            | FetchError::NotAnAddress { .. }
+            | FetchError::Port { .. } => Code::AddressRefused,
             FetchError::Robots { .. } => Code::RobotsForbid,
             FetchError::TooManyRedirects { .. }
             | FetchError::TooLong { .. }
@@ -223,6 +231,13 @@ mod tests {
         for (code, name, status, _) in TABLE {
             assert_eq!((code.name(), code.status().as_u16()), (name, status));
         }
+    }
+
+    #[test]
+    fn what_is_logged_cannot_pretend_to_be_another_line() {
+        let forged = "a call panicked at `x\n2026-01-01T00:00:00Z  INFO all is well\u{1b}[2J`";
+        let line = one_line(forged);
+        assert!(!line.contains(['\n', '\u{1b}']) && line.contains("all is well"), "{line}");
     }
 
     #[test]

@@ -80,6 +80,9 @@ async fn enter(guard: &Guard, request: Request, next: Next) -> Result<Response, 
     }
     let permit = match guard.pace {
         Pace::Probe => None,
+        Pace::Stream if service.in_flight.available_permits() <= kept_from_streams(service) => {
+            return Err(ApiError::overloaded());
+        }
         Pace::Plain | Pace::Stream => {
             let free = service.in_flight.clone().try_acquire_owned();
             Some(free.map_err(|_| ApiError::overloaded())?)
@@ -110,6 +113,11 @@ async fn enter(guard: &Guard, request: Request, next: Next) -> Result<Response, 
             Err(ApiError::new(Code::Timeout, message))
         }
     }
+}
+
+/// Streams last as long as their clients like: a part of the room is not for them.
+fn kept_from_streams(service: &Service) -> usize {
+    service.config.limits.requests / 4
 }
 
 /// Reads what a refused client is still sending, within limits: cut off while it sends, it would

@@ -2,7 +2,8 @@
 //!
 //! Requests wait asynchronously; fingerprinting, searching and reading the store are ordinary
 //! calls. They cross here: [`Service::work`] runs a call on a thread for such calls, and lets in no
-//! more at once than there are cores. What takes a few microseconds and never waits, such as
+//! more at once than there are cores; a call whose client has gone still counts until it ends. What
+//! takes a few microseconds and never waits, such as
 //! looking up a ready fingerprint, is called in place: a change of threads would cost more.
 
 use crate::access::{Access, Rate};
@@ -63,7 +64,7 @@ pub struct Service {
     /// When it started.
     pub started: Instant,
     stopping: AtomicBool,
-    working: Semaphore,
+    working: Arc<Semaphore>,
     spare: Mutex<Vec<Tools>>,
     first: Tools,
     sizes: Mutex<Option<Sizes>>,
@@ -95,6 +96,9 @@ pub enum StartError {
     /// The search index or its policy cannot be used.
     #[error("nothing can be searched: {0}")]
     Search(String),
+    /// A token cannot be had.
+    #[error(transparent)]
+    Tokens(#[from] crate::ConfigError),
     /// A range of addresses cannot be read.
     #[error(transparent)]
     Ranges(#[from] crate::fetch::RangeError),
@@ -147,13 +151,13 @@ impl Service {
             search,
             metrics: Metrics::default(),
             history: History::default(),
-            access: Access::new(&config.tokens),
+            access: Access::new(&config.tokens, &config.hosts)?,
             rate: Rate::new(config.limits.rate, config.limits.burst),
             in_flight: Arc::new(Semaphore::new(config.limits.requests)),
             changed,
             started: Instant::now(),
             stopping: AtomicBool::new(false),
-            working: Semaphore::new(cores),
+            working: Arc::new(Semaphore::new(cores)),
             spare: Mutex::default(),
             first: Tools::new(fingerprinter),
             sizes: Mutex::default(),
@@ -173,11 +177,15 @@ impl Service {
         call: impl FnOnce(&Self) -> Result<T, ApiError> + Send + 'static,
     ) -> Result<T, ApiError> {
         let closed = |_| ApiError::internal("no more work is taken");
-        let permit = self.working.acquire().await.map_err(closed)?;
+        let permit = self.working.clone().acquire_owned().await.map_err(closed)?;
         let service = self.clone();
-        let done = tokio::task::spawn_blocking(move || call(&service)).await;
-        drop(permit);
-        done.map_err(|panic| ApiError::internal(format!("a call did not finish: {panic}")))?
+        let done = tokio::task::spawn_blocking(move || {
+            // Held by the call, not by whoever waits for it: a client that hangs up and asks
+            // again must not start a second one.
+            let _held = permit;
+            call(&service)
+        });
+        done.await.map_err(|panic| ApiError::internal(format!("a call did not finish: {panic}")))?
     }
 
     /// Lends a fingerprinter and a purifier.

@@ -1,6 +1,7 @@
 //! From a folder to open tables: new ones, those that are there, and the index over them.
 //!
-//! A file that is missing, empty, foreign, newer or damaged is an error that says which.
+//! A file that is missing, empty, foreign, newer or damaged is an error that says which. The store
+//! below panics on some damage; no panic of it gets past here, not even when the file is closed.
 
 use crate::codec;
 use crate::disk::{Disk, StoreFile};
@@ -15,9 +16,38 @@ use hapax::index::segment::{Removed, Segment};
 use redb::{Database, ReadableDatabase, ReadableTable};
 use std::fs;
 use std::io::ErrorKind;
+use std::ops::{Deref, DerefMut};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+
+/// A database that can be closed whatever is in its file: the store below writes its bookkeeping
+/// then, and panics when that makes no sense. Nothing that was committed depends on it.
+pub(crate) struct OpenFile(Option<Database>);
+
+impl Deref for OpenFile {
+    type Target = Database;
+
+    fn deref(&self) -> &Database {
+        self.0.as_ref().unwrap_or_else(|| unreachable!("it is taken when it is closed"))
+    }
+}
+
+impl DerefMut for OpenFile {
+    fn deref_mut(&mut self) -> &mut Database {
+        self.0.as_mut().unwrap_or_else(|| unreachable!("it is taken when it is closed"))
+    }
+}
+
+impl Drop for OpenFile {
+    fn drop(&mut self) {
+        let db = self.0.take();
+        let _ = guarded(|| {
+            drop(db);
+            Ok(())
+        });
+    }
+}
 
 /// Bytes of the file that are kept in memory unless told otherwise.
 pub const CACHE_BYTES: usize = 1 << 30;
@@ -67,7 +97,7 @@ pub(crate) fn open_file(
     disk: &Arc<dyn Disk>,
     syncs: Arc<AtomicU64>,
     cache_bytes: usize,
-) -> Result<Database, StoreError> {
+) -> Result<OpenFile, StoreError> {
     let refused = |source| StoreError::Disk { file: file.to_owned(), source };
     let handle = match fs::OpenOptions::new().read(true).write(true).open(file) {
         Ok(handle) => handle,
@@ -84,7 +114,8 @@ pub(crate) fn open_file(
         let backend = StoreFile::new(handle, file, disk.clone(), syncs)?;
         Ok(Database::builder().set_cache_size(cache_bytes).create_with_backend(backend))
     });
-    opened.map_err(|fault| fault.at(file))?.map_err(|error| match error {
+    let opened = opened.map_err(|fault| fault.at(file))?;
+    opened.map(|db| OpenFile(Some(db))).map_err(|error| match error {
         redb::DatabaseError::UpgradeRequired(version) => StoreError::Foreign {
             file: file.to_owned(),
             what: format!("a store of file version {version}"),

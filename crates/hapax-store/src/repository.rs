@@ -51,7 +51,7 @@ pub struct Repository {
     queue: Queue<Job, JobResult>,
     index: Arc<LiveIndex>,
     merger: Merger,
-    db: Database,
+    db: opening::OpenFile,
     folder: PathBuf,
     file: PathBuf,
     disk: Arc<dyn Disk>,
@@ -468,7 +468,7 @@ impl Repository {
     }
 
     fn transact(&self, writer: &mut Writer, jobs: &[Job]) -> Outcome<Vec<Vec<Answer>>> {
-        let transaction = self.db.begin_write()?;
+        let transaction = guarded(|| Ok(self.db.begin_write()?))?;
         let mut undo = Vec::new();
         let done = guarded(|| {
             let Writer { settings, counters, .. } = &*writer;
@@ -479,9 +479,13 @@ impl Repository {
             Ok((answers?, session.finish()?))
         });
         let committed = match done {
-            Ok(done) => transaction.commit().map(|()| done).map_err(Fault::from),
+            Ok(done) => {
+                let committed = guarded(|| Ok(transaction.commit()?));
+                writer.failed |= committed.is_err();
+                committed.map(|()| done)
+            }
             Err(fault) => {
-                writer.failed |= transaction.abort().is_err();
+                writer.failed |= guarded(|| Ok(transaction.abort()?)).is_err();
                 Err(fault)
             }
         };
@@ -527,7 +531,10 @@ fn take_view(
     settings: &Settings,
     counters: Counters,
 ) -> Outcome<View> {
-    let transaction = db.begin_read()?;
-    let tables = OpenTables::of(&transaction)?;
+    let (transaction, tables) = guarded(|| {
+        let transaction = db.begin_read()?;
+        let tables = OpenTables::of(&transaction)?;
+        Ok((transaction, tables))
+    })?;
     Ok(View { transaction, tables, index: index.snapshot(), settings: settings.clone(), counters })
 }

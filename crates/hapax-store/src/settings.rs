@@ -3,7 +3,7 @@
 use crate::error::StoreError;
 use hapax::fingerprint::{MaxDistance, RecipeId};
 use hapax::group::live::LiveOptions;
-use hapax::group::{Rules, Scope};
+use hapax::group::{DEFAULT_MIN_SIMILARITY, DEFAULT_WITHIN, Rules, Scope};
 use std::collections::BTreeMap;
 
 /// The longest name of a market, in bytes.
@@ -29,13 +29,13 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Within 6 bits, confirmed by 80 percent of the shingles, default rules, no scope.
+    /// The defaults of [`hapax::group`], as a corpus is cleaned; no scope.
     pub fn new(recipe: RecipeId) -> Self {
-        let within = const { MaxDistance::new(6).unwrap() };
+        let within = const { MaxDistance::new(DEFAULT_WITHIN).unwrap() };
         Self {
             recipe,
             within,
-            min_similarity: 0.8,
+            min_similarity: DEFAULT_MIN_SIMILARITY,
             rules: Rules::default(),
             scope: Scope::None,
             groups: LiveOptions::default(),

@@ -14,11 +14,12 @@ use crate::markdown::{Place, anchors, code_spans, lines, link_targets};
 const ARCHITECTURE: &str = "ARCHITECTURE.md";
 
 /// A code span that begins with one of these is a path from the root.
-const TOP_FOLDERS: [&str; 11] = [
+const TOP_FOLDERS: [&str; 12] = [
     ".cargo/",
     ".ci/",
     "bench/",
     "crates/",
+    "deploy/",
     "docs/",
     "examples/",
     "experiments/",

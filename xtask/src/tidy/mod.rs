@@ -22,6 +22,7 @@ use std::fs;
 
 use anyhow::{Context, Result};
 
+use crate::licences;
 use crate::workspace::Workspace;
 
 /// A broken rule and where.
@@ -105,7 +106,9 @@ pub(crate) fn check(workspace: &Workspace) -> Result<bool> {
         files.push((path, String::from_utf8(bytes).ok()));
     }
     let tree = Tree::new(files);
-    let findings = findings(&tree);
+    let mut findings = findings(&tree);
+    let licences = licences::check(workspace, false)?;
+    findings.extend(licences.into_iter().map(|what| Finding::new(licences::FILE, 0, what)));
     for finding in &findings {
         println!("{finding}");
     }

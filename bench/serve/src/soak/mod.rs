@@ -44,6 +44,9 @@ pub(crate) struct Options {
     /// Bytes of the repository's file that the service keeps in memory: few, so that it is full soon
     #[arg(long, default_value_t = 8_000_000)]
     cache_bytes: u64,
+    /// Milliseconds that a connection waits after each answer: more of them leave the machine room
+    #[arg(long, default_value_t = 0)]
+    pause_ms: u64,
 }
 
 const JSON: &str = "application/json";
@@ -52,6 +55,8 @@ const JSON: &str = "application/json";
 struct Shared {
     address: Mutex<Option<SocketAddr>>,
     over: AtomicBool,
+    /// After each answer.
+    pause: Duration,
     written: AtomicU64,
     read: AtomicU64,
     /// Requests that are wrong on purpose, refused as they should be.
@@ -91,6 +96,9 @@ impl Shared {
                         self.cut.fetch_add(1, Ordering::Relaxed);
                         connection = None;
                     }
+                    if !self.pause.is_zero() {
+                        std::thread::sleep(self.pause);
+                    }
                 }
             }
         }
@@ -103,14 +111,16 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let folder = scratch.path().join("store");
     drop(pages::repository(&folder, options.pages)?);
     let recipe = pages::fingerprinter()?.recipe_id().to_string();
-    let shared = Shared::default();
+    let pause = Duration::from_millis(options.pause_ms);
+    let shared = Shared { pause, ..Shared::default() };
     let writers = (options.connections / 2).max(1) as u64;
     let mut memory = Memory::default();
     let mut kills = 0;
     println!(
-        "{} minutes, {} connections, {} pages, {} MB of the file in memory",
+        "{} minutes, {} connections that pause {} ms, {} pages, {} MB of the file in memory",
         options.minutes,
         options.connections,
+        options.pause_ms,
         options.pages,
         options.cache_bytes / 1_000_000
     );

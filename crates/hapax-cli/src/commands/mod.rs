@@ -4,6 +4,7 @@
 //! touches any page, so that bad arguments cost nothing.
 
 pub(crate) mod compare;
+pub(crate) mod completions;
 pub(crate) mod dedup;
 pub(crate) mod eval;
 pub(crate) mod events;
@@ -12,10 +13,12 @@ pub(crate) mod fingerprint;
 pub(crate) mod group;
 pub(crate) mod groups;
 pub(crate) mod inspect;
+pub(crate) mod man;
 pub(crate) mod match_;
 pub(crate) mod near;
 pub(crate) mod page;
 pub(crate) mod pairs;
+pub(crate) mod partition;
 pub(crate) mod plan;
 pub(crate) mod query_dedup;
 pub(crate) mod rank;
@@ -48,6 +51,7 @@ pub(crate) fn run(command: Command) -> Result<(), Failure> {
         Command::Events(arguments) => events::run(&arguments),
         Command::Inspect(arguments) => inspect::run(&arguments),
         Command::Export(arguments) => export::run(&arguments),
+        Command::Partition(arguments) => partition::run(&arguments),
         Command::Plan(arguments) => plan::run(&arguments),
         Command::QueryDedup(arguments) => query_dedup::run(&arguments),
         Command::Rank(arguments) => rank::run(&arguments),
@@ -55,5 +59,7 @@ pub(crate) fn run(command: Command) -> Result<(), Failure> {
         Command::Recipe(arguments) => recipe::run(&arguments),
         Command::Search(arguments) => search::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments),
+        Command::Completions(arguments) => completions::run(&arguments),
+        Command::Man(arguments) => man::run(&arguments),
     }
 }

@@ -33,7 +33,7 @@ pub(crate) struct StoreArguments {
     #[arg(long, value_name = "URL")]
     server: Option<String>,
 
-    /// What the service knows you by [default: $HAPAX_TOKEN]
+    /// What the service knows you by; others see it in the list of processes [default: $HAPAX_TOKEN]
     #[arg(long, value_name = "TOKEN")]
     pub(crate) token: Option<String>,
 }

@@ -4,18 +4,23 @@
 //! - [`bad_input`]: everything that can be wrong with what is read or typed.
 //! - [`compare`]: two pages, on the terminal, as JSON and as a web page.
 //! - [`dedup`]: corpora cleaned, and the stages one by one.
+//! - [`deploy`]: service file and container fit the program.
 //! - [`eval`]: answers judged against what is known.
 //! - [`train`]: frequency tables, and fingerprints made with them.
 //! - [`recipe`]: listing, showing and using recipes.
+//! - [`manual`]: help, reference, manual pages, completions.
 //! - [`match_`]: a batch against a file of fingerprints.
 //! - [`serve`]: the service, and fetching.
 //! - [`near`]: an index of fingerprints, built, searched and described.
+//! - [`partition`]: pages mapped to machines.
 //! - [`plan`]: what an index would take.
 //! - [`query_dedup`]: duplicates out of the results of logged queries.
 //! - [`rank`]: the authority of pages.
 //! - [`remote`]: the same commands on a folder and on a service.
 //! - [`repository`]: pages, groups, events and tables of a repository.
 //! - [`search`]: a search index, made, asked and changed.
+//! - [`upgrade`]: files of former versions.
+//! - [`trust`]: what hostile names, pages and neighbours cannot do.
 //! - [`folder`]: a temporary folder and the program run in it.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
@@ -23,11 +28,14 @@
 mod bad_input;
 mod compare;
 mod dedup;
+mod deploy;
 mod eval;
 mod fingerprint;
 mod folder;
+mod manual;
 mod match_;
 mod near;
+mod partition;
 mod plan;
 mod query_dedup;
 mod rank;
@@ -38,3 +46,5 @@ mod search;
 mod serve;
 mod stages;
 mod train;
+mod trust;
+mod upgrade;

@@ -9,15 +9,15 @@ use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 
 /// A real server on a free port of this machine, ended with the test.
-struct Server {
+pub(crate) struct Server {
     child: Child,
-    address: String,
+    pub(crate) address: String,
     /// Read by nobody, but there must be somebody to write to.
     _said: BufReader<std::process::ChildStderr>,
 }
 
 impl Server {
-    fn start(folder: &Folder, store: &str, settings: &[(&str, &str)]) -> Self {
+    pub(crate) fn start(folder: &Folder, store: &str, settings: &[(&str, &str)]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_hapax"))
             .args(["serve", "--listen", "127.0.0.1:0", "--store"])
             .arg(folder.path(store))

@@ -1,6 +1,6 @@
 //! `hapax search`: an index made, asked, changed and described.
 
-use crate::folder::Folder;
+use crate::folder::{ARTICLE, Folder, stderr, stdout};
 use serde_json::Value;
 
 const HARBOUR: &str = "The city council voted on Tuesday to restore the old harbour crane, which has \
@@ -150,4 +150,42 @@ fn threads_make_no_difference_to_what_is_found() {
         folder.output(&["search", "query", "--index", index, "the harbour 数据", "--json"])
     };
     assert_eq!(question("index"), question("one"));
+}
+
+#[test]
+fn an_index_with_a_file_cut_short_or_gone_is_refused_with_the_way_out() {
+    let folder = Folder::new();
+    folder.write("a.html", ARTICLE);
+    folder.output(&["search", "build", "a.html", "--out", "whole", "--quiet"]);
+    let names = std::fs::read_dir(folder.path("whole")).unwrap();
+    let mut names: Vec<String> =
+        names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.retain(|name| !name.ends_with(".lock"));
+    names.sort();
+    let mut refused = 0;
+    for cut in &names {
+        for gone in [false, true] {
+            let spoilt = format!("{cut}-{gone}");
+            for name in &names {
+                let whole = folder.read(&format!("whole/{name}"));
+                let kept = if name == cut { &whole[..whole.len() / 2] } else { &whole[..] };
+                if name != cut || !gone {
+                    folder.write(&format!("{spoilt}/{name}"), kept);
+                }
+            }
+            let asked = ["search", "query", "--index", &spoilt, "harbour", "crane"];
+            let said = folder.hapax(&asked).assert();
+            match said.get_output().status.code() {
+                // Not every file is needed for every question.
+                Some(0) => assert!(stdout(&said).contains("a.html"), "{spoilt}"),
+                Some(1) => {
+                    let why = stderr(&said);
+                    assert!(why.contains("build") && why.contains(&spoilt), "{spoilt}: {why}");
+                    refused += 1;
+                }
+                code => panic!("{spoilt}: {code:?} {}", stderr(&said)),
+            }
+        }
+    }
+    assert!(refused > 8, "{refused}");
 }

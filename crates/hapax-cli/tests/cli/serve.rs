@@ -1,8 +1,9 @@
 //! Serving and fetching: settings, refusals, and a server that is asked and stopped.
 
-use crate::folder::{Folder, stdout};
+use crate::folder::{ARTICLE, Folder, stdout};
+use crate::remote::Server;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Stdio};
 
 #[test]
@@ -26,6 +27,71 @@ fn an_address_that_is_not_public_is_not_fetched() {
     let lines = stdout(&folder.hapax(&arguments).assert().code(1));
     assert_eq!(lines.lines().filter(|line| line.starts_with("failed\t")).count(), 2, "{lines}");
     assert_eq!(folder.output(&arguments), "", "everything is done already");
+}
+
+/// A site of this machine: two pages with one text, a redirect to the first, and nothing else.
+fn site() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut asked = String::new();
+            BufReader::new(&stream).read_line(&mut asked).unwrap();
+            let path = asked.split(' ').nth(1).unwrap_or_default();
+            let (status, more, body) = match path {
+                "/one" | "/two" => ("200 OK", "Content-Type: text/html\r\n", ARTICLE),
+                "/old" => ("301 Moved Permanently", "Location: /one\r\n", ""),
+                _ => ("404 Not Found", "", ""),
+            };
+            let length = body.len();
+            let head = format!("HTTP/1.1 {status}\r\n{more}Content-Length: {length}\r\n");
+            let _ = stream.write_all(format!("{head}Connection: close\r\n\r\n{body}").as_bytes());
+        }
+    });
+    format!("http://{address}")
+}
+
+#[test]
+fn pages_are_fetched_into_a_folder_and_into_a_service_alike() {
+    let folder = Folder::new();
+    let site = site();
+    folder.write("fetch.toml", "[fetch]\nallow = [\"127.0.0.0/8\"]\ndelay_seconds = 0.0\n");
+    folder.write(
+        "list.txt",
+        ["/one", "/two", "/old", "/none"].map(|path| format!("{site}{path}\n")).concat(),
+    );
+    let server = Server::start(&folder, "served", &[]);
+    let fetch = |target: [&str; 2], progress: &str| {
+        let list = ["page", "fetch", "--config", "fetch.toml", "--from", "list.txt"];
+        folder.hapax(&[&list[..], &["--progress", progress], &target].concat()).assert()
+    };
+    let here = fetch(["--store", "kept"], "kept.done").code(1);
+    let there = fetch(["--server", &server.address], "served.done").code(1);
+    let lines = stdout(&here);
+    assert_eq!(stdout(&there), lines);
+    let begun: Vec<&str> = lines.lines().filter_map(|line| line.split('\t').next()).collect();
+    assert_eq!(begun, ["new", "exact", "exact", "failed"], "{lines}");
+    let old = format!("{site}/old");
+    let kept = folder.output(&["group", "show", "kept", &old]);
+    let served = folder.output(&["group", "show", "--server", &server.address, &old]);
+    assert_eq!(kept, served);
+    assert_eq!(stdout(&fetch(["--server", &server.address], "served.done").code(0)), "");
+}
+
+#[test]
+fn a_page_that_no_service_takes_is_fetched_again_the_next_time() {
+    let folder = Folder::new();
+    let one = format!("{}/one", site());
+    folder.write("fetch.toml", "[fetch]\nallow = [\"127.0.0.0/8\"]\n");
+    let tokens = [("HAPAX_TOKENS__READ", "a-reader-of-pages")];
+    let server = Server::start(&folder, "served", &tokens);
+    let arguments = ["page", "fetch", "--config", "fetch.toml", "--progress", "done.txt", &one];
+    let arguments = [&arguments[..], &["--server", &server.address]].concat();
+    let reader = [&arguments[..], &["--token", "a-reader-of-pages"]].concat();
+    let refused = folder.refusal(1, &reader);
+    assert!(refused.contains("token that may write"), "{refused}");
+    assert_eq!(folder.read("done.txt"), b"");
 }
 
 #[cfg(unix)]

@@ -359,6 +359,10 @@ fn write_slot(path: &Path, bytes: &[u8], place: u64, file: &mut File) -> Result<
 
 fn new_file(path: &Path, recipe: &str) -> Result<File, HpxError> {
     let io = |error| HpxError::io("create", path, error);
+    // A link under the hidden name is none of ours, and is not followed.
+    if path.symlink_metadata().is_ok_and(|there| there.is_symlink()) {
+        fs::remove_file(path).map_err(io)?;
+    }
     let mut options = OpenOptions::new();
     let file =
         options.read(true).write(true).create(true).truncate(false).open(path).map_err(io)?;

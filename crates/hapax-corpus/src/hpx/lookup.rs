@@ -1,10 +1,15 @@
 //! From positions to ids, and from ids to names.
 //!
-//! Each kind keeps the last block it read: asked in ascending order, every block is read once.
+//! Each kind keeps the last block it read: asked in ascending order, every block is read once. The
+//! list that says where a section's blocks of names are is checked when the section is first used: a
+//! block fits its checksum wherever it lies, so a list that names another block would give its names.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
+
+use xxhash_rust::xxh3::Xxh3;
 
 use super::HpxError;
 use super::block::{
@@ -26,12 +31,18 @@ pub struct Lookup {
     /// A block of names, and the first id of it.
     names: Vec<u8>,
     names_of: Option<u64>,
+    /// Where the lists of places begin that are known to be right.
+    checked: BTreeSet<u64>,
 }
+
+/// Bytes of a list of places that are read at a time.
+const LIST_PIECE: u64 = 64 << 10;
 
 impl Lookup {
     pub(super) fn new(file: Arc<File>, path: PathBuf, directory: Directory) -> Self {
         let (ids, names) = (Vec::new(), Vec::new());
-        Self { file, path, directory, ids, ids_of: None, names, names_of: None }
+        let checked = BTreeSet::new();
+        Self { file, path, directory, ids, ids_of: None, names, names_of: None, checked }
     }
 
     /// The document at a position of the stream.
@@ -108,6 +119,7 @@ impl Lookup {
             return Ok(section.at);
         }
         self.names_of = None;
+        self.check_places(section)?;
         let path = &self.path;
         let mut place = [0; 8];
         read_at(&self.file, path, section.places_at + block * 8, &mut place)?;
@@ -132,5 +144,30 @@ impl Lookup {
         }
         self.names_of = Some(first);
         Ok(at)
+    }
+
+    /// Compares a section's list of places with its checksum, once.
+    fn check_places(&mut self, section: &Names) -> Result<(), HpxError> {
+        let start = section.places_at;
+        if self.checked.contains(&start) {
+            return Ok(());
+        }
+        let mut sum = Xxh3::with_seed(start);
+        let end = start + section.count.div_ceil(NAMES as u64) * 8;
+        let mut piece = Vec::new();
+        let mut at = start;
+        while at < end {
+            piece.resize((end - at).min(LIST_PIECE) as usize, 0);
+            read_at(&self.file, &self.path, at, &mut piece)?;
+            sum.update(&piece);
+            at += piece.len() as u64;
+        }
+        let mut written = [0; CHECKSUM];
+        read_at(&self.file, &self.path, end, &mut written)?;
+        if sum.digest() != u64::from_le_bytes(written) {
+            return Err(HpxError::damaged(&self.path, start, "a list of names fails its checksum"));
+        }
+        self.checked.insert(start);
+        Ok(())
     }
 }

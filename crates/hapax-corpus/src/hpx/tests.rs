@@ -163,8 +163,29 @@ fn a_flipped_bit_anywhere_is_an_error_or_changes_nothing() {
             }
         }
     }
-    // The dead directory, the lists of places' checksums and the other slot are not read.
+    // The dead directory and the other slot are not read.
     assert!(refused * 10 > after.len() * 8, "{refused} of {}", after.len());
+}
+
+/// Every block of names is right by itself; only the list says which is whose.
+#[test]
+fn a_list_that_names_another_block_is_refused() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("x.hpx");
+    let documents: Vec<Document> =
+        (0..600u64).map(|i| (i << 40, Some(format!("{i:04}").into_bytes()))).collect();
+    append(&path, &documents).unwrap();
+    let sound = fs::read(&path).unwrap();
+    let names = Hpx::open(&path).unwrap().directory.names[0];
+    let list = names.places_at as usize;
+    assert_eq!(names.count, 600);
+    for (to, from) in [(0, 8), (8, 0)] {
+        let mut bytes = sound.clone();
+        bytes.copy_within(list + from..list + from + 8, list + to);
+        fs::write(&path, &bytes).unwrap();
+        let refused = all_of(&path).unwrap_err();
+        assert!(refused.to_string().contains("list of names"), "{refused}");
+    }
 }
 
 #[test]
@@ -251,4 +272,16 @@ fn reading_ahead_gives_the_same_and_can_be_left() {
         }
     };
     assert!(matches!(failed, Err(HpxError::Damaged { .. })), "{failed:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_under_the_hidden_name_is_not_followed() {
+    let folder = tempdir().unwrap();
+    let (path, precious) = (folder.path().join("x.hpx"), folder.path().join("precious"));
+    fs::write(&precious, "mine").unwrap();
+    std::os::unix::fs::symlink(&precious, folder.path().join(".x.hpx.partial")).unwrap();
+    append(&path, &[(7, None)]).unwrap();
+    assert_eq!(fs::read_to_string(&precious).unwrap(), "mine");
+    assert_eq!(all_of(&path).unwrap().len(), 1);
 }

@@ -35,7 +35,11 @@ impl PendingFile {
         hidden_name.push(name);
         hidden_name.push(".partial");
         let hidden = target.with_file_name(hidden_name);
-        let file = File::create(&hidden).map_err(|cause| Error::io("create", &hidden, cause))?;
+        // What an interrupted run left goes; so does a link that somebody laid there, which must
+        // not be followed.
+        let _ = fs::remove_file(&hidden);
+        let file =
+            File::create_new(&hidden).map_err(|cause| Error::io("create", &hidden, cause))?;
         let file = Some(BufWriter::with_capacity(BUFFER, file));
         Ok(Self { target: target.to_owned(), hidden, file })
     }

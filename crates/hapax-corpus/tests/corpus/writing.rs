@@ -277,3 +277,15 @@ fn nothing_in_a_document_can_add_a_header_line() {
     let text = std::fs::read_to_string(&path).unwrap();
     assert!(text.contains("http://a.test/%0D%0AWARC-Type: evil\r\n"), "{text}");
 }
+
+#[cfg(unix)]
+#[test]
+fn a_link_that_waits_under_the_hidden_name_is_not_followed() {
+    let folder = Folder::new();
+    let input = folder.file("in.jsonl", "{\"text\":\"a\"}\n{\"text\":\"b\"}\n");
+    folder.file("precious", "mine");
+    std::os::unix::fs::symlink(folder.path("precious"), folder.path(".out.jsonl.partial")).unwrap();
+    every_second(&input, &folder.path("out.jsonl"));
+    assert_eq!(std::fs::read_to_string(folder.path("precious")).unwrap(), "mine");
+    assert!(folder.path("out.jsonl").symlink_metadata().unwrap().is_file());
+}

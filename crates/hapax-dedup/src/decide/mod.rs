@@ -37,7 +37,7 @@ use crate::against::{self, Earlier, Known};
 use crate::error::Error;
 use crate::exact;
 use crate::facts::FactTable;
-use crate::near::{self, Joiner, Judge};
+use crate::near::{self, Joiner, Judge, Near};
 use crate::options::Options;
 use crate::pages::Pages;
 
@@ -127,8 +127,35 @@ pub fn decide<'p>(
     let joiner = Joiner { executor, memory: options.memory_beside(pages)?, scratch };
     let near = near::find(representatives, pages, &judge, &table, options.within, &joiner)?;
     let addresses = resolve(facts, pages);
+    let found = Found { copies: classes.copies, near, addresses, earlier, known };
+    settle(pages, &table, &judge, rules, found)
+}
 
-    let mut company = classes.copies;
+/// Who has something to do with whom.
+pub(crate) struct Found<'p> {
+    /// Pages that have an exact copy.
+    pub(crate) copies: Vec<u32>,
+    /// Pairs and members.
+    pub(crate) near: Near,
+    /// Addresses that lead to a page.
+    pub(crate) addresses: Vec<Address>,
+    /// Pages of earlier jobs.
+    pub(crate) earlier: &'p Pages,
+    /// Pages that match one of those.
+    pub(crate) known: BTreeMap<u32, Known>,
+}
+
+/// Decides when it is known who is alike. `pages` may be some of a corpus, if nobody among them has anything
+/// to do with the others.
+pub(crate) fn settle<'p>(
+    pages: &'p Pages,
+    table: &FactTable<'p>,
+    judge: &Judge<'_>,
+    rules: &'p Rules,
+    found: Found<'p>,
+) -> Result<Decision<'p>, Error> {
+    let Found { copies, near, addresses, earlier, known } = found;
+    let mut company = copies;
     company.extend(near.pairs.iter().flat_map(|pair| [pair.a, pair.b]));
     company.extend(near.members.iter().flat_map(|member| [member.page, member.leader]));
     if pages.len() + addresses.len() > Pages::MOST {
@@ -141,11 +168,11 @@ pub fn decide<'p>(
     company.sort_unstable();
     company.dedup();
 
-    let company = Company::new(pages, &table, company, addresses);
+    let company = Company::new(pages, table, company, addresses);
     let mut pairs = near.pairs;
     let mut grouping = company.group(rules, &pairs)?;
     if !near.members.is_empty() {
-        let more = attach(&near.members, &pairs, &company, &grouping, &judge, &table);
+        let more = attach(&near.members, &pairs, &company, &grouping, judge, table);
         pairs.extend(more);
         grouping = company.group(rules, &pairs)?;
     }

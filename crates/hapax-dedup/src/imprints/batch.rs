@@ -73,6 +73,20 @@ impl ImprintBatch {
     }
 }
 
+/// A page alone, as in a batch.
+pub(crate) fn page_bytes(page: &NewPage) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(320);
+    put_page(&mut bytes, page);
+    bytes
+}
+
+/// `None` when these are not the bytes of a page.
+pub(crate) fn page_of_bytes(bytes: &[u8]) -> Option<NewPage> {
+    let mut from = Cursor(bytes);
+    let page = from.page()?;
+    from.0.is_empty().then_some(page)
+}
+
 fn put_text(bytes: &mut Vec<u8>, text: &str) {
     bytes.extend((text.len() as u32).to_le_bytes());
     bytes.extend_from_slice(text.as_bytes());

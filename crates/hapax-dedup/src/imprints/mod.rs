@@ -21,5 +21,5 @@ mod batch;
 pub(crate) mod checkpoint;
 mod file;
 
-pub(crate) use batch::ImprintBatch;
+pub(crate) use batch::{ImprintBatch, page_bytes, page_of_bytes};
 pub(crate) use file::{Header, ImprintReader, ImprintWriter};

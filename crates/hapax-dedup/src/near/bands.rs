@@ -39,36 +39,44 @@ const LEAST_CHANCE: f64 = 0.95;
 const BANDS: usize = size_of::<Sketch>() / BYTES;
 
 /// The chance that a pair of this similarity is proposed.
-pub(super) fn chance(similarity: f64) -> f64 {
+pub(crate) fn chance(similarity: f64) -> f64 {
     let agree = ((1.0 + similarity) / 2.0).powi(BITS as i32);
     1.0 - (1.0 - agree).powi(BANDS as i32)
 }
 
 /// Do bands propose nearly all pairs from this similarity on?
-pub(super) fn suffice(similarity: f64) -> bool {
+pub(crate) fn suffice(similarity: f64) -> bool {
     chance(similarity) >= LEAST_CHANCE
 }
 
 /// How many bands there are to ask for [`candidates`].
-pub(super) fn count() -> usize {
+pub(crate) fn count() -> usize {
     BANDS
+}
+
+/// A band of a sketch, as a number.
+pub(crate) fn part(sketch: &Sketch, band: usize) -> u64 {
+    let bytes = sketch.to_bytes();
+    let at = band * BYTES;
+    u64::from(bytes[at]) | u64::from(bytes[at + 1]) << 8 | u64::from(bytes[at + 2]) << 16
 }
 
 /// Hands out pairs of pages that agree in a band.
 pub(super) fn candidates(set: &[u32], pages: &Pages, band: usize, mut take: impl FnMut(u32, u32)) {
-    let part = |page: u32| {
-        let bytes = pages.sketch(page).to_bytes();
-        let at = band * BYTES;
-        u64::from(bytes[at]) | u64::from(bytes[at + 1]) << 8 | u64::from(bytes[at + 2]) << 16
-    };
-    let mut keyed: Vec<u64> = set.iter().map(|&page| part(page) << 32 | u64::from(page)).collect();
+    let key = |page: u32| part(pages.sketch(page), band) << 32 | u64::from(page);
+    let mut keyed: Vec<u64> = set.iter().map(|&page| key(page)).collect();
     keyed.sort_unstable();
     for same in keyed.chunk_by(|a, b| a >> 32 == b >> 32) {
-        let ahead = if same.len() > MANY { SOME } else { MANY };
-        for (at, &a) in same.iter().enumerate() {
-            let others = &same[at + 1..same.len().min(at + 1 + ahead)];
-            others.iter().for_each(|&b| take(a as u32, b as u32));
-        }
+        among(same, |a, b| take(a as u32, b as u32));
+    }
+}
+
+/// Hands out pairs of pages that agree in a band, given in the order of the corpus.
+pub(crate) fn among(same: &[u64], mut take: impl FnMut(u64, u64)) {
+    let ahead = if same.len() > MANY { SOME } else { MANY };
+    for (at, &a) in same.iter().enumerate() {
+        let others = &same[at + 1..same.len().min(at + 1 + ahead)];
+        others.iter().for_each(|&b| take(a, b));
     }
 }
 

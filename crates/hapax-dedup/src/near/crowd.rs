@@ -14,6 +14,8 @@
 //! When many pages share a fingerprint and match no leader they are *strangers*: they are compared with
 //! those of them that they meet by the sketch, and with nobody else.
 
+use hapax::fingerprint::Sketch;
+
 use crate::facts::FactTable;
 use crate::near::Judge;
 use crate::pages::Pages;
@@ -21,7 +23,7 @@ use crate::pages::Pages;
 /// As many that meet by a part of the sketch are a crowd.
 pub(crate) const CROWD: usize = 64;
 /// How many parts of the sketch are tried.
-const TURNS: usize = 8;
+pub(crate) const TURNS: usize = 8;
 /// How often those who meet by a part of the sketch choose a leader.
 const ROUNDS: usize = 4;
 /// How often those who share a fingerprint choose a leader.
@@ -58,6 +60,15 @@ pub(super) fn thin_out(
     judge: &Judge<'_>,
     table: &FactTable<'_>,
 ) -> Led {
+    let mut led = twins(set, pages, judge, table);
+    for number in 0..TURNS {
+        turn(&mut led, number, pages, judge, table);
+    }
+    led
+}
+
+/// The first step: who shares a fingerprint. Pages of other fingerprints make no difference.
+pub(crate) fn twins(set: &[u32], pages: &Pages, judge: &Judge<'_>, table: &FactTable<'_>) -> Led {
     let mut led = Led::default();
     let twins = meet(set.to_vec(), |page| pages.fingerprint(page).to_bits(), 2);
     led.leaders = twins.others;
@@ -75,20 +86,30 @@ pub(super) fn thin_out(
         led.members.extend(members);
         led.strangers += left.len() as u64;
     }
-    for turn in 0..TURNS {
-        if led.leaders.len() < CROWD {
-            break;
-        }
-        let met = meet(led.leaders, |page| sketch_part(pages, page, turn), CROWD);
-        led.leaders = met.others;
-        for crowd in met.crowds {
-            let found = lead(crowd, CROWD, ROUNDS, judge, table);
-            led.leaders.extend(found.leaders);
-            led.leaders.extend(found.rest);
-            led.members.extend(found.members);
-        }
-    }
     led
+}
+
+/// One of the [`TURNS`] after that: who shares a part of the sketch. Pages in which that part is
+/// another make no difference.
+pub(crate) fn turn(
+    led: &mut Led,
+    number: usize,
+    pages: &Pages,
+    judge: &Judge<'_>,
+    table: &FactTable<'_>,
+) {
+    if led.leaders.len() < CROWD {
+        return;
+    }
+    let set = std::mem::take(&mut led.leaders);
+    let met = meet(set, |page| sketch_part(pages.sketch(page), number), CROWD);
+    led.leaders = met.others;
+    for crowd in met.crowds {
+        let found = lead(crowd, CROWD, ROUNDS, judge, table);
+        led.leaders.extend(found.leaders);
+        led.leaders.extend(found.rest);
+        led.members.extend(found.members);
+    }
 }
 
 /// Finds who is alike among pages of one fingerprint and many texts: two pages of similarity 0.8
@@ -104,7 +125,7 @@ fn pair_up(
         if set.len() < 2 {
             break;
         }
-        let met = meet(set, |page| sketch_part(pages, page, turn), 2);
+        let met = meet(set, |page| sketch_part(pages.sketch(page), turn), 2);
         set = met.others;
         for crowd in met.crowds {
             let found = lead(crowd, 2, 2, judge, table);
@@ -117,8 +138,8 @@ fn pair_up(
 }
 
 /// Sixteen of the sketch's 1,024 bits; turns take them far apart.
-fn sketch_part(pages: &Pages, page: u32, turn: usize) -> u64 {
-    let bytes = pages.sketch(page).to_bytes();
+pub(crate) fn sketch_part(sketch: &Sketch, turn: usize) -> u64 {
+    let bytes = sketch.to_bytes();
     let at = turn * bytes.len() / TWIN_TURNS;
     u64::from(bytes[at]) | u64::from(bytes[at + 1]) << 8
 }

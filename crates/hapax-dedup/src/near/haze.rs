@@ -45,33 +45,76 @@ pub(super) fn haze(
     if fingerprints.len() < FEW {
         return None;
     }
-    let kernel = Kernel::best();
     let sample = sample(fingerprints);
-    let counts = executor.map(sample.clone(), |query| {
+    let counts = count(&sample, fingerprints, within, executor);
+    let seen = foretell(&sample, &counts, fingerprints.len(), within)?;
+    let hazy = around(&seen.crowded, fingerprints, within, executor);
+    Some(Haze { narrow: seen.narrow, hazy })
+}
+
+/// How many fingerprints are near each of the sample, by distance. Counts of parts of a set add up.
+pub(crate) fn count(
+    sample: &[u64],
+    fingerprints: &[u64],
+    within: MaxDistance,
+    executor: &impl Executor,
+) -> Vec<Vec<u64>> {
+    let kernel = Kernel::best();
+    executor.map(sample.to_vec(), |query| {
         let mut counts = vec![0u64; within.bits() as usize + 1];
         let _ = kernel.visit_within(fingerprints, query, within, |_, distance| {
             counts[distance as usize] += 1;
             ControlFlow::Continue(())
         });
-        // Itself.
-        counts[0] -= 1;
         counts
-    });
-    let pairs_of_sample = fingerprints.len() as f64 / (2 * sample.len()) as f64;
+    })
+}
+
+/// What a sample says about haze.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Foretold {
+    /// The bound for hazy pages.
+    pub(crate) narrow: MaxDistance,
+    /// Fingerprints of the sample that stand in haze; what is near one of them is hazy.
+    pub(crate) crowded: Vec<u64>,
+}
+
+/// Is there haze? `counts` are those of [`count`] among all `rows` fingerprints.
+pub(crate) fn foretell(
+    sample: &[u64],
+    counts: &[Vec<u64>],
+    rows: usize,
+    within: MaxDistance,
+) -> Option<Foretold> {
+    if rows < FEW {
+        return None;
+    }
+    let pairs_of_sample = rows as f64 / (2 * sample.len()) as f64;
     let foretold = |bits: usize| {
         let near: u64 = counts.iter().flat_map(|counts| &counts[..=bits]).sum();
-        near as f64 * pairs_of_sample
+        // Each of the sample was counted as near itself.
+        (near - sample.len() as u64) as f64 * pairs_of_sample
     };
-    let budget = BUDGET * fingerprints.len() as f64;
+    let budget = BUDGET * rows as f64;
     if foretold(within.bits() as usize) <= budget {
         return None;
     }
     let narrow = (0..within.bits()).rev().find(|&bits| foretold(bits as usize) <= budget);
-    let mut hazy = vec![false; fingerprints.len()];
-    let crowded = sample.iter().zip(&counts);
-    let crowded = crowded.filter(|(_, counts)| counts.iter().sum::<u64>() > CROWDED);
-    let queries = crowded.map(|(query, _)| *query).collect();
-    let around = executor.map(queries, |query| {
+    let crowded = sample.iter().zip(counts);
+    let crowded = crowded.filter(|(_, counts)| counts.iter().sum::<u64>() > CROWDED + 1);
+    let crowded = crowded.map(|(query, _)| *query).collect();
+    Some(Foretold { narrow: MaxDistance::new(narrow.unwrap_or(0) as u8)?, crowded })
+}
+
+/// Which fingerprints are near one of those that stand in haze.
+pub(crate) fn around(
+    crowded: &[u64],
+    fingerprints: &[u64],
+    within: MaxDistance,
+    executor: &impl Executor,
+) -> Vec<bool> {
+    let kernel = Kernel::best();
+    let around = executor.map(crowded.to_vec(), |query| {
         let mut around = Vec::new();
         let _ = kernel.visit_within(fingerprints, query, within, |at, _| {
             around.push(at as u32);
@@ -79,13 +122,14 @@ pub(super) fn haze(
         });
         around
     });
+    let mut hazy = vec![false; fingerprints.len()];
     around.into_iter().flatten().for_each(|at| hazy[at as usize] = true);
-    let narrow = MaxDistance::new(narrow.unwrap_or(0) as u8)?;
-    Some(Haze { narrow, hazy })
+    hazy
 }
 
-/// A choice that looks at the fingerprints, not at their order.
-fn sample(fingerprints: &[u64]) -> Vec<u64> {
+/// A choice that looks at the fingerprints, not at their order. The sample of samples is the sample
+/// of all.
+pub(crate) fn sample(fingerprints: &[u64]) -> Vec<u64> {
     let key = |fingerprint: &u64| fingerprint.wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(32);
     let mut sample = fingerprints.to_vec();
     if sample.len() > SAMPLE {

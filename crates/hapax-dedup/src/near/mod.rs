@@ -23,9 +23,9 @@
 //! Which copy stays; members whose leader does not stay are looked at again by
 //! [`decide`](mod@crate::decide).
 
-mod bands;
-mod crowd;
-mod haze;
+pub(crate) mod bands;
+pub(crate) mod crowd;
+pub(crate) mod haze;
 mod joiner;
 mod judge;
 

@@ -54,7 +54,7 @@ impl OutFolder {
         let work = path.join(WORK);
         fs::create_dir_all(&work).map_err(|e| Error::io("create", &work, e))?;
         let lock = work.join(LOCK);
-        let file = File::create(&lock).map_err(|e| Error::io("create", &lock, e))?;
+        let file = open_lock(&work).map_err(|e| Error::io("create", &lock, e))?;
         match file.try_lock() {
             Ok(()) => {}
             Err(fs::TryLockError::WouldBlock) => {
@@ -120,6 +120,19 @@ impl OutFolder {
         }
         Ok(paths)
     }
+}
+
+/// Opens the lock, which must be a file in a folder: a link could lead to files of others, which
+/// would be emptied or removed.
+fn open_lock(work: &Path) -> std::io::Result<File> {
+    let lock = work.join(LOCK);
+    for path in [work, &lock] {
+        if path.symlink_metadata().is_ok_and(|there| there.is_symlink()) {
+            let what = format!("{} is a link", path.display());
+            return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, what));
+        }
+    }
+    File::options().create(true).write(true).truncate(false).open(lock)
 }
 
 impl Drop for OutFolder {

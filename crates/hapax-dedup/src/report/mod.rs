@@ -2,7 +2,7 @@
 //!
 //! One file that fetches nothing: style, script and pictures are inside, and a content security
 //! policy forbids the page to try. Everything that comes from documents is escaped; the script is
-//! allowed by a nonce made of the documents' content hashes, which no document can contain.
+//! allowed by a nonce that is a hash of everything else on the page, so no document can contain it.
 //!
 //! # Reading order
 //!
@@ -16,7 +16,7 @@ mod origins;
 
 use std::borrow::Cow;
 
-use hapax::fingerprint::Fingerprinter;
+use hapax::fingerprint::{ContentHash, Fingerprinter};
 
 use charts::{Bar, columns, percent};
 pub(crate) use examples::Examples;
@@ -37,17 +37,29 @@ pub(crate) fn page(
     examples: &Examples,
     fingerprinter: &Fingerprinter,
 ) -> String {
-    let nonce = nonce(decision);
     let title = headline(summary);
-    let mut out = format!(
+    let body = body(summary, decision, examples, fingerprinter);
+    let nonce = ContentHash::of(&body);
+    format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
          style-src 'unsafe-inline'; script-src 'nonce-{nonce}'\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <meta name=\"referrer\" content=\"no-referrer\">\n\
-         <title>{title} · hapax dedup</title>\n<style>\n{BASE_STYLE}{STYLE}</style>\n</head>\n<body>\n"
-    );
+         <title>{title} · hapax dedup</title>\n<style>\n{BASE_STYLE}{STYLE}</style>\n</head>\n<body>\n\
+         {body}<script nonce=\"{nonce}\">\n{SCRIPT}</script>\n</body>\n</html>\n"
+    )
+}
+
+fn body(
+    summary: &Summary,
+    decision: &Decision<'_>,
+    examples: &Examples,
+    fingerprinter: &Fingerprinter,
+) -> String {
+    let title = headline(summary);
+    let mut out = String::new();
     out.push_str(&format!("<header>\n<h1>{title}</h1>\n"));
     totals(&mut out, summary);
     out.push_str("</header>\n");
@@ -58,19 +70,7 @@ pub(crate) fn page(
     }
     out.push_str(&examples.html(decision, fingerprinter));
     settings(&mut out, summary);
-    out.push_str(&format!("<script nonce=\"{nonce}\">\n{SCRIPT}</script>\n</body>\n</html>\n"));
     out
-}
-
-fn nonce(decision: &Decision<'_>) -> String {
-    let pages = decision.pages();
-    let mut hasher = blake3::Hasher::new_derive_key("hapax-dedup: nonce of a report");
-    for page in 0..pages.len() as u32 {
-        if let Some(content) = pages.content(page) {
-            hasher.update(&content.to_bytes());
-        }
-    }
-    hasher.finalize().to_hex()[..32].to_owned()
 }
 
 fn headline(summary: &Summary) -> String {

@@ -7,6 +7,7 @@
 //! Good for looking into things and for other tools' fingerprints. The job itself keeps everything in
 //! memory and knows more: contents, addresses, scopes.
 
+pub mod featuring;
 pub mod fingerprints;
 pub mod grouping;
 pub mod imprinting;

@@ -130,3 +130,15 @@ fn no_documents_at_all_are_an_error() {
     let error = refused(&folder, &input, |_| {});
     assert!(matches!(error, Error::NoDocuments { .. }), "{error}");
 }
+
+#[cfg(unix)]
+#[test]
+fn a_link_in_place_of_the_lock_is_not_followed() {
+    let folder = Folder::new();
+    let input = folder.write("pages.jsonl", jsonl([("a".to_owned(), "some words")]));
+    let precious = folder.write("precious", "mine");
+    std::fs::create_dir_all(folder.path("out/.hapax-work")).unwrap();
+    std::os::unix::fs::symlink(&precious, folder.path("out/.hapax-work/lock")).unwrap();
+    assert!(folder.dedup(&[&input], "out", |_| {}).is_err());
+    assert_eq!(folder.read("precious"), b"mine");
+}

@@ -1,7 +1,9 @@
 //! The report as one page that fetches nothing: scores, curves, distances, and errors side by side.
 //!
 //! Texts of documents are on it only if the caller collected them; whoever may not print pages
-//! leaves that out, and the page names the documents only. Everything from documents is escaped.
+//! leaves that out, and the page names the documents only. Everything from documents is escaped, and
+//! a content security policy allows the page its own script and style alone; the script's nonce is
+//! a hash of everything else on the page, so no document can contain it.
 
 mod charts;
 mod errors;
@@ -9,7 +11,7 @@ mod scores;
 
 pub use errors::Texts;
 
-use hapax::fingerprint::Fingerprinter;
+use hapax::fingerprint::{ContentHash, Fingerprinter};
 use hapax_dedup::html::{BASE_STYLE, CHART_STYLE, escape};
 
 use crate::figure6::Figure;
@@ -24,12 +26,21 @@ if(b)b.closest('.row').classList.add('open')});";
 
 /// The page. `by` is the recipe whose words errors are explained in.
 pub fn page(report: &Report, figure: Option<&Figure>, texts: &Texts, by: &Fingerprinter) -> String {
-    let mut out = String::new();
-    out.push_str(&format!(
-        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
+    let body = body(report, figure, texts, by);
+    let nonce = ContentHash::of(&body);
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
+         style-src 'unsafe-inline'; script-src 'nonce-{nonce}'\">\n\
+         <meta name=\"referrer\" content=\"no-referrer\">\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
-         <title>How right are the answers?</title>\n<style>{BASE_STYLE}{CHART_STYLE}{STYLE}</style></head>\n<body><main>\n"
-    ));
+         <title>How right are the answers?</title>\n<style>{BASE_STYLE}{CHART_STYLE}{STYLE}</style></head>\n<body><main>\n\
+         {body}</main><script nonce=\"{nonce}\">{SCRIPT}</script></body></html>\n"
+    )
+}
+
+fn body(report: &Report, figure: Option<&Figure>, texts: &Texts, by: &Fingerprinter) -> String {
+    let mut out = String::new();
     out.push_str("<h1>How right are the answers?</h1>\n");
     let truth = &report.truth;
     let known = match (&truth.file, truth.graded) {
@@ -56,7 +67,6 @@ pub fn page(report: &Report, figure: Option<&Figure>, texts: &Texts, by: &Finger
         charts::figure6(&mut out, figure);
     }
     errors::write(&mut out, report, texts, by);
-    out.push_str(&format!("</main><script>{SCRIPT}</script></body></html>\n"));
     out
 }
 

@@ -192,7 +192,7 @@ impl OutFolder {
         let work = path.join(WORK);
         fs::create_dir_all(&work).map_err(|e| FolderError::io("create", &work, e))?;
         let lock = work.join(LOCK);
-        let file = File::create(&lock).map_err(|e| FolderError::io("create", &lock, e))?;
+        let file = open_lock(&work).map_err(|e| FolderError::io("create", &lock, e))?;
         match file.try_lock() {
             Ok(()) => {}
             Err(fs::TryLockError::WouldBlock) => {
@@ -333,6 +333,19 @@ impl Drop for OutFolder {
     }
 }
 
+/// Opens the lock, which must be a file in a folder: a link could lead to files of others, which
+/// would be emptied or removed.
+fn open_lock(work: &Path) -> io::Result<File> {
+    let lock = work.join(LOCK);
+    for path in [work, &lock] {
+        if path.symlink_metadata().is_ok_and(|there| there.is_symlink()) {
+            let what = format!("{} is a link", path.display());
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+        }
+    }
+    File::options().create(true).write(true).truncate(false).open(lock)
+}
+
 fn write(path: &Path, bytes: &[u8]) -> Result<(), FolderError> {
     let written = File::create(path).and_then(|mut file| {
         file.write_all(bytes)?;
@@ -367,6 +380,18 @@ mod tests {
         assert!(refused.contains("another query-dedup"), "{refused}");
         drop(first);
         OutFolder::open(place.path()).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_in_place_of_the_lock_is_not_followed() {
+        let place = tempfile::tempdir().unwrap();
+        let (precious, out) = (place.path().join("precious"), place.path().join("out"));
+        fs::write(&precious, "mine").unwrap();
+        fs::create_dir_all(out.join(WORK)).unwrap();
+        std::os::unix::fs::symlink(&precious, out.join(WORK).join(LOCK)).unwrap();
+        assert!(OutFolder::open(&out).is_err());
+        assert_eq!(fs::read_to_string(&precious).unwrap(), "mine");
     }
 
     #[test]

@@ -35,6 +35,7 @@ use parquet::file::properties::WriterProperties;
 
 use super::figures::Coverage;
 use crate::job::{Outcome, Ranked, Removal};
+use crate::rank::table::guarded;
 
 /// The duplicates as a table.
 ///
@@ -123,6 +124,10 @@ fn table(columns: Vec<(&str, ArrayRef)>) -> Result<Vec<u8>, ParquetError> {
 ///
 /// It is no such table.
 pub fn documents(path: &Path) -> Result<Vec<String>, ParquetError> {
+    guarded(|| read_documents(path), ParquetError::General)
+}
+
+fn read_documents(path: &Path) -> Result<Vec<String>, ParquetError> {
     let builder = ParquetRecordBatchReaderBuilder::try_new(File::open(path)?)?;
     let place = builder.schema().index_of("document")?;
     let mask = ProjectionMask::roots(builder.parquet_schema(), [place]);

@@ -5,6 +5,7 @@
 //!
 //! Does not know where scores come from: clicks do as well as links.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufRead, Write};
@@ -22,7 +23,7 @@ use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 
 use super::address::page_key;
-use super::table::MAGIC;
+use super::table::{MAGIC, guarded};
 use super::web::Web;
 
 /// How the column of names may be called in a table.
@@ -111,6 +112,10 @@ impl Scores {
     }
 
     fn from_parquet(path: &Path) -> Result<Self, ScoresError> {
+        guarded(|| Self::from_rows(path), |why| ScoresError::Table { why })
+    }
+
+    fn from_rows(path: &Path) -> Result<Self, ScoresError> {
         let bad = |why: &dyn std::fmt::Display| ScoresError::Table { why: why.to_string() };
         let file = File::open(path).map_err(|e| bad(&e))?;
         let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| bad(&e))?;
@@ -129,6 +134,9 @@ impl Scores {
                 numbers(batch.column(score)).ok_or_else(|| bad(&"scores are no numbers"))?;
             let names = batch.column(name);
             for (row, value) in values.into_iter().enumerate() {
+                if names.is_null(row) {
+                    continue;
+                }
                 let name = match names.data_type() {
                     DataType::Utf8 => names.as_string::<i32>().value(row),
                     DataType::LargeUtf8 => names.as_string::<i64>().value(row),
@@ -190,9 +198,17 @@ pub fn ranking<'a>(web: &'a Web, scores: &[f64]) -> Vec<(&'a str, f64)> {
 /// Nothing can be written there.
 pub fn write_tsv(rows: &[(&str, f64)], mut out: impl Write) -> io::Result<()> {
     for (name, score) in rows {
-        writeln!(out, "{name}\t{score:e}")?;
+        writeln!(out, "{}\t{score:e}", in_a_line(name))?;
     }
     out.flush()
+}
+
+/// A name that cannot begin another line or column: what it would score there is not its own.
+fn in_a_line(name: &str) -> Cow<'_, str> {
+    match name.contains(['\t', '\n', '\r']) {
+        false => Cow::Borrowed(name),
+        true => name.replace('\t', "%09").replace('\n', "%0A").replace('\r', "%0D").into(),
+    }
 }
 
 /// A Parquet table with the columns `url` and `score`.
@@ -252,6 +268,14 @@ mod tests {
         let table = Scores::read(file.path()).unwrap();
         assert_eq!(table, Scores::from_tsv(&text[..]).unwrap());
         assert_eq!(table.get("http://a.test", ""), Some(0.1 + 0.2));
+    }
+
+    #[test]
+    fn a_name_cannot_write_the_score_of_another() {
+        let mut text = Vec::new();
+        write_tsv(&[("http://spam.test/\t9\nhttp://x.test/", 0.5)], &mut text).unwrap();
+        let scores = Scores::from_tsv(&text[..]).unwrap();
+        assert_eq!((scores.len(), scores.get("http://spam.test/", "")), (1, None));
     }
 
     #[test]

@@ -1,6 +1,10 @@
 //! Links in a table: two columns of a Parquet file, of text or of whole numbers.
+//!
+//! A damaged file is an error, also where the Parquet library panics. Which pages the names stand
+//! for is not known here.
 
 use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type, UInt32Type, UInt64Type};
@@ -25,6 +29,23 @@ pub const MAGIC: &[u8] = b"PAR1";
 ///
 /// It is no such table. Links before the damage have been handed over.
 pub fn read_parquet(
+    file: File,
+    link: impl FnMut(&str, &str) -> Result<(), GraphError>,
+) -> Result<(), LinksError> {
+    guarded(|| read_rows(file, link), |why| LinksError::Table { why })
+}
+
+/// The Parquet library panics on some damaged files; here that is an error like any other.
+pub(crate) fn guarded<T, E>(
+    read: impl FnOnce() -> Result<T, E>,
+    gave_up: impl FnOnce(String) -> E,
+) -> Result<T, E> {
+    // What a panic leaves half done is dropped with the reader.
+    catch_unwind(AssertUnwindSafe(read))
+        .unwrap_or_else(|_| Err(gave_up("the Parquet reader gave up on damaged data".to_owned())))
+}
+
+fn read_rows(
     file: File,
     mut link: impl FnMut(&str, &str) -> Result<(), GraphError>,
 ) -> Result<(), LinksError> {
@@ -123,6 +144,29 @@ mod tests {
         assert_eq!(found.unwrap(), expected);
         let numbers = links(vec![("src", Arc::clone(&other)), ("dst", other)]).unwrap();
         assert_eq!(numbers[0], ("1".to_owned(), "1".to_owned()));
+    }
+
+    /// Whatever byte is changed, links come or an error does.
+    #[test]
+    fn a_damaged_table_is_read_or_refused_and_never_a_panic() {
+        let column = || -> ArrayRef { Arc::new(StringArray::from(vec!["a", "b", "c", "a"])) };
+        let batch = RecordBatch::try_from_iter([("src", column()), ("dst", column())]).unwrap();
+        let mut sound = Vec::new();
+        let mut writer = ArrowWriter::try_new(&mut sound, batch.schema(), None).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let mut refused = 0;
+        for at in 0..sound.len() {
+            for change in [1, 0x80, 0xff] {
+                let mut bytes = sound.clone();
+                bytes[at] ^= change;
+                std::fs::write(file.path(), &bytes).unwrap();
+                let read = read_parquet(file.reopen().unwrap(), |_, _| Ok(()));
+                refused += usize::from(read.is_err());
+            }
+        }
+        assert!(refused > sound.len(), "{refused} of {} changes", 3 * sound.len());
     }
 
     #[test]

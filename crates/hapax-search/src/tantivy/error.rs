@@ -93,6 +93,12 @@ impl Error {
     pub(super) fn tantivy(path: &Path, source: impl Into<TantivyError>) -> Self {
         match source.into() {
             TantivyError::LockFailure(..) => Self::Locked { path: path.to_owned() },
+            // A file is cut, changed or gone: nothing that is there can mend it.
+            damage @ (TantivyError::DataCorruption(_)
+            | TantivyError::OpenReadError(_)
+            | TantivyError::IncompatibleIndex(_)) => {
+                Self::Damaged { path: path.to_owned(), what: damage.to_string() }
+            }
             source => Self::Tantivy { path: path.to_owned(), source: Box::new(source) },
         }
     }

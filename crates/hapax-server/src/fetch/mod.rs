@@ -1,6 +1,6 @@
 //! Fetching pages of strangers, safely and politely.
 //!
-//! Safe: only http and https; every address is checked after its name was resolved and the
+//! Safe: only http and https, and no port of another service; every address is checked after its name was resolved and the
 //! connection goes to the checked numbers; redirects are followed here, one by one, so each
 //! target is checked alike; time, headers, body and unpacked body are limited; no proxy of the
 //! environment, no cookies, no credentials.
@@ -10,10 +10,11 @@
 //!
 //! # Reading order
 //!
-//! [`ranges`] says which addresses are public, [`robots`] what a site allows; this module makes
-//! the requests. It blocks: whoever waits calls it from a thread for that.
+//! [`ranges`] says which addresses are public, [`ports`] where pages are, [`robots`] what a site
+//! allows; this module makes the requests. It blocks: whoever waits calls it from a thread for that.
 
 pub mod list;
+pub mod ports;
 pub mod ranges;
 pub mod robots;
 
@@ -24,6 +25,7 @@ use robots::Robots;
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::net::IpAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use ureq::http::Uri;
@@ -35,6 +37,9 @@ use url::Url;
 const HEADER_BYTES: usize = 64 * 1024;
 /// Hosts remembered; those at rest are forgotten when there are more.
 const HOSTS: usize = 10_000;
+/// Bytes of all robots.txt remembered; hosts at rest are forgotten when there are more, so that a
+/// site of many names with a long file under each does not fill the memory.
+const ROBOTS_BYTES: usize = 64 << 20;
 /// How long a robots.txt holds.
 const ROBOTS_AGE: Duration = Duration::from_secs(24 * 3600);
 
@@ -68,6 +73,12 @@ pub enum FetchError {
         "{url} is not fetched: its host is no public address; the operator may allow it in fetch.allow"
     )]
     Refused {
+        /// The address.
+        url: String,
+    },
+    /// Its port is that of another service.
+    #[error("{url} is not fetched: pages are not on its port")]
+    Port {
         /// The address.
         url: String,
     },
@@ -151,6 +162,8 @@ pub struct Fetcher {
     allowed: Arc<Allowed>,
     settings: config::Fetch,
     hosts: Mutex<BTreeMap<String, Arc<Mutex<Host>>>>,
+    /// Of the hosts' robots.txt, at least.
+    robots_bytes: AtomicUsize,
 }
 
 impl Fetcher {
@@ -173,7 +186,13 @@ impl Fetcher {
             .build();
         let resolver = CheckedResolver(allowed.clone());
         let agent = ureq::Agent::with_parts(config, DefaultConnector::default(), resolver);
-        Ok(Self { agent, allowed, settings: settings.clone(), hosts: Mutex::default() })
+        Ok(Self {
+            agent,
+            allowed,
+            settings: settings.clone(),
+            hosts: Mutex::default(),
+            robots_bytes: AtomicUsize::new(0),
+        })
     }
 
     /// Fetches a page, following redirects.
@@ -219,8 +238,9 @@ impl Fetcher {
 
     fn host(&self, url: &Url) -> Arc<Mutex<Host>> {
         let mut hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
-        if hosts.len() > HOSTS {
+        if hosts.len() > HOSTS || self.robots_bytes.load(Ordering::Relaxed) > ROBOTS_BYTES {
             hosts.retain(|_, host| Arc::strong_count(host) > 1);
+            self.robots_bytes.store(0, Ordering::Relaxed);
         }
         let name = format!(
             "{}:{}",
@@ -237,7 +257,7 @@ impl Fetcher {
         if host.robots.as_ref().is_none_or(|(since, _)| since.elapsed() > ROBOTS_AGE) {
             let robots = self.ask_robots(url, deadline)?;
             host.last = Some(Instant::now());
-            host.robots = Some((Instant::now(), robots));
+            self.remember(host, robots);
         }
         let path = &url[url::Position::BeforePath..url::Position::AfterQuery];
         match &host.robots {
@@ -248,6 +268,11 @@ impl Fetcher {
         }
     }
 
+    fn remember(&self, host: &mut Host, robots: Robots) {
+        self.robots_bytes.fetch_add(robots.bytes(), Ordering::Relaxed);
+        host.robots = Some((Instant::now(), robots));
+    }
+
     fn ask_robots(&self, url: &Url, deadline: Instant) -> Result<Robots, FetchError> {
         let mut at = url
             .join("/robots.txt")
@@ -255,7 +280,9 @@ impl Fetcher {
         for _ in 0..=self.settings.redirects {
             let mut response = match self.get(&at, deadline) {
                 Ok(response) => response,
-                Err(refused @ FetchError::Refused { .. }) => return Err(refused),
+                Err(refused @ (FetchError::Refused { .. } | FetchError::Port { .. })) => {
+                    return Err(refused);
+                }
                 Err(_) => return Ok(Robots::closed()),
             };
             let status = response.status().as_u16();
@@ -313,6 +340,9 @@ impl Fetcher {
         if number.is_some_and(|number| !self.allowed.admits(number)) {
             return Err(refused());
         }
+        if url.port_or_known_default().is_none_or(ports::is_blocked) {
+            return Err(FetchError::Port { url: url.to_string() });
+        }
         let left = deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
         let request = self.agent.get(url.as_str()).config().timeout_global(Some(left)).build();
         request.call().map_err(|error| match error {
@@ -349,4 +379,28 @@ fn parse(text: &str) -> Result<Url, FetchError> {
     }
     url.set_fragment(None);
     Ok(url)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_robots_files_under_many_names_are_not_all_remembered() {
+        let mut layers = config::Layers::new().unwrap();
+        layers.set("test", "fetch.enabled", "true").unwrap();
+        let fetcher = Fetcher::new(&layers.finish().unwrap().fetch).unwrap();
+        let rules = format!("user-agent: *\n{}", "disallow: /x\n".repeat(20_000));
+        let robots = Robots::parse(&rules, "hapax");
+        for n in 0..200 {
+            let host = fetcher.host(&Url::parse(&format!("http://{n}.example/")).unwrap());
+            fetcher.remember(&mut host.lock().unwrap(), robots.clone());
+        }
+        let hosts = fetcher.hosts.lock().unwrap();
+        let bytes: usize = hosts
+            .values()
+            .filter_map(|host| Some(host.lock().unwrap().robots.as_ref()?.1.bytes()))
+            .sum();
+        assert!(robots.bytes() > 500_000 && bytes <= ROBOTS_BYTES + robots.bytes(), "{bytes}");
+    }
 }

@@ -74,6 +74,12 @@ impl Robots {
         if named { ours } else { everyones }
     }
 
+    /// About how much memory it takes.
+    pub fn bytes(&self) -> usize {
+        let rule = size_of::<(bool, String)>();
+        self.rules.iter().map(|(_, pattern)| rule + pattern.len()).sum()
+    }
+
     /// May this path, with its query, be fetched?
     pub fn allows(&self, path: &str) -> bool {
         let matching = self.rules.iter().filter(|(_, pattern)| matches(pattern, path));

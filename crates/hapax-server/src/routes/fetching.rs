@@ -60,11 +60,14 @@ pub async fn fetch(
     good_address("url", &url)?;
     service.fetcher()?;
     let closed = |_| ApiError::internal("no more pages are fetched");
-    let _turn = AT_ONCE.acquire().await.map_err(closed)?;
-    // Mostly waiting: it takes no place among those who work.
+    let turn = AT_ONCE.acquire().await.map_err(closed)?;
+    // Mostly waiting: it takes no place among those who work. The turn ends with the fetching, not
+    // with the client's patience.
     let fetching = service.clone();
-    let fetched =
-        tokio::task::spawn_blocking(move || Ok::<_, ApiError>(fetching.fetcher()?.fetch(&url)?));
+    let fetched = tokio::task::spawn_blocking(move || {
+        let _held = turn;
+        Ok::<_, ApiError>(fetching.fetcher()?.fetch(&url)?)
+    });
     let fetched = fetched
         .await
         .map_err(|panic| ApiError::internal(format!("fetching failed: {panic}")))??;

@@ -9,6 +9,7 @@
 //! | `hostile` | any input to the parsers of requests |
 //! | `groups` | histories, rules and standings of groups |
 //! | `fetching` | addresses that are fetched and that are not |
+//! | `trust` | what strangers, neighbours and readers cannot do |
 //! | `searching` | a search index, asked over the service |
 //! | `documented` | the guide's examples and the description of the API |
 
@@ -22,4 +23,5 @@ mod hostile;
 mod limits;
 mod running;
 mod searching;
+mod trust;
 mod verdicts;

@@ -126,6 +126,28 @@ fn an_index_of_an_earlier_commit_is_not_used() {
     assert_clean(&store);
 }
 
+/// The store below panics on some damage, also when it is closed: callers see an error or nothing.
+#[test]
+fn a_damaged_store_is_opened_asked_and_closed_without_a_panic() {
+    let folder = tempfile::tempdir().unwrap();
+    filled(folder.path());
+    let file = folder.path().join(FILE);
+    let whole = fs::read(&file).unwrap();
+    let used: Vec<usize> = (0..whole.len()).filter(|&at| whole[at] != 0).collect();
+    for at in used.iter().step_by(used.len() / 300 + 1) {
+        for change in [0x04, 0xff] {
+            let mut bytes = whole.clone();
+            bytes[*at] ^= change;
+            fs::write(&file, &bytes).unwrap();
+            if let Ok(store) = Repository::open(folder.path(), None) {
+                let _ = store.group("http://a/3");
+                let _ = store.observe(page("http://b", 3));
+                drop(store);
+            }
+        }
+    }
+}
+
 /// A flipped bit is noticed by the full check, or was in a part of the file that nothing uses.
 #[test]
 fn a_flipped_bit_in_the_store_never_passes_for_data() {

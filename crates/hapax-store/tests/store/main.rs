@@ -13,6 +13,7 @@
 //! | `full_disk` | a file that cannot grow, in a process of its own |
 //! | `old_format` | repositories of former versions |
 //! | `killed` | a process that ends at any moment |
+//! | `together` | several threads that write and read |
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -28,3 +29,4 @@ mod model;
 mod old_format;
 mod operations;
 mod repairing;
+mod together;

@@ -223,7 +223,8 @@ impl FeatureReader {
     }
 }
 
-fn word_hasher(recipe: &Recipe) -> Result<WordHasher, RecipeError> {
+/// What cuts a text into words and hashes them by a recipe.
+pub(crate) fn word_hasher(recipe: &Recipe) -> Result<WordHasher, RecipeError> {
     let filter = WordFilter {
         min_chars: usize::from(recipe.min_word_chars),
         stop_words: match &recipe.stop_words {

@@ -176,7 +176,7 @@ impl Recipe {
     }
 
     /// Checks what the types cannot.
-    pub(super) fn validate(&self) -> Result<(), RecipeError> {
+    pub(crate) fn validate(&self) -> Result<(), RecipeError> {
         let clean = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
         if self.name.is_empty() || self.name.len() > 64 || !self.name.chars().all(clean) {
             return Err(RecipeError::Name { given: self.name.chars().take(80).collect() });

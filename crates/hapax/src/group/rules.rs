@@ -285,7 +285,11 @@ impl FromStr for Rule {
             None => (word, None),
         };
         let names = given.map_or_else(Vec::new, |list| {
-            let clean = |name: &str| name.trim().trim_start_matches('.').to_ascii_lowercase();
+            // What is left begins with neither a dot nor a space, so that it reads the same again.
+            let clean = |name: &str| {
+                let begun = name.trim_start_matches(|c: char| c == '.' || c.is_whitespace());
+                begun.trim_end().to_ascii_lowercase()
+            };
             list.split('|').map(clean).collect()
         });
         let rule = match name {

@@ -9,6 +9,8 @@
 //!
 //! What this module does not know: where the part came from, and threads.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use super::crowd::Crowd;
 use super::plan::{Plan, Stage};
 use super::record::{Id, Pair, Record};
@@ -33,6 +35,7 @@ pub(super) struct Finder<'a> {
     bound: u32,
     crowd: Crowd,
     kernel: Kernel,
+    rekeyed: AtomicU64,
 }
 
 struct Key {
@@ -145,7 +148,13 @@ impl<'a> Finder<'a> {
             bound: plan.bound.bits(),
             crowd: Crowd { most: crowd, bound: plan.bound.bits() },
             kernel,
+            rekeyed: AtomicU64::new(0),
         }
+    }
+
+    /// How many buckets were keyed again so far.
+    pub(super) fn rekeyed(&self) -> u64 {
+        self.rekeyed.load(Ordering::Relaxed)
     }
 
     /// Appends the pairs of the part in `scratch` that belong to this stage.
@@ -200,6 +209,7 @@ impl<I: Id> Work for FindPairs<'_, I> {
                 let members = &order[start..end as usize];
                 start = end as usize;
                 if members.len() > finder.crowd.most {
+                    finder.rekeyed.fetch_add(1, Ordering::Relaxed);
                     let earlier = finder.keys[..number].iter().map(|key| key.inner);
                     let differ = finder.stage.earlier.iter().copied().chain(earlier).collect();
                     finder.crowd.pairs(lanes, fingerprints, members, differ, &mut hit);

@@ -18,7 +18,8 @@
 //! [`plan`] says which bits two near fingerprints must share. `parts`, `collapse` and `bucket`
 //! are the steps: cut a set into parts that fit the cache, make identical fingerprints one,
 //! compare inside a part, and what to do with a `crowd` there. [`pairs`](mod@pairs) puts them together in memory, [`spilled`] in a
-//! given amount of it; [`joined`] is the result. [`matching`] streams a file past a batch.
+//! given amount of it; [`joined`] is the result. [`apart`] is for
+//! sets that lie on many machines. [`matching`] streams a file past a batch.
 //!
 //! # What this module promises
 //!
@@ -44,6 +45,7 @@
 //! Very many *distinct* fingerprints that share a key are keyed again by bits on which they differ, so
 //! that they too cost about as much as there are near pairs among them.
 
+pub mod apart;
 pub mod executor;
 pub mod joined;
 pub mod matching;
@@ -62,6 +64,7 @@ mod sorter;
 #[cfg(test)]
 mod agreement;
 
+pub use apart::{PiecePairs, Pieces};
 pub use executor::{Executor, OneThread};
 pub use joined::Joined;
 pub use matching::{Batch, Chunks, Flips, Hit, Looks, Streamed, Wanted, probe};

@@ -19,6 +19,8 @@ use super::dictionary::LengthVector;
 /// The range of lengths of near-duplicates.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
+    tau: f64,
+    rho: f64,
     factor: f64,
 }
 
@@ -35,7 +37,25 @@ impl Bounds {
         if !rho.is_finite() || rho < 1.0 {
             return Err(PartitionError::Enlargement { given: rho });
         }
-        Ok(Self { factor: rho / tau })
+        Ok(Self { tau, rho, factor: rho / tau })
+    }
+
+    /// The similarity that pages are above.
+    pub fn tau(&self) -> f64 {
+        self.tau
+    }
+
+    /// By how much the range is enlarged.
+    pub fn rho(&self) -> f64 {
+        self.rho
+    }
+
+    /// Is the second page in the range of the first, in every dimension?
+    pub fn admit(&self, page: &LengthVector, other: &LengthVector) -> bool {
+        page.lengths().iter().zip(other.lengths()).all(|(&length, other)| {
+            let (from, to) = self.range(length);
+            (from..=to).contains(other)
+        })
     }
 
     /// The lengths that near-duplicates of a page with this length can have, both ends inclusive.

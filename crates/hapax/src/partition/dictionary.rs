@@ -11,8 +11,9 @@ use super::PartitionError;
 /// The most dimensions. More than three bring little (Zhu et al. 2012, 6.1).
 pub const MOST_DIMENSIONS: usize = 4;
 
-/// Common words that are placed one by one; the rest goes by hash.
-const PLACED: usize = 1 << 16;
+/// Common words that are placed one by one; the rest goes by hash. They are more than half of
+/// all occurrences, and few enough to be written down.
+pub const PLACED: usize = 2048;
 
 /// Occurrences of words in each sub-dictionary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -89,6 +90,32 @@ impl Dictionary {
         }
         dictionary.placed.sort_unstable();
         Ok(dictionary)
+    }
+
+    /// A dictionary that was learnt earlier: the placed words of each dimension.
+    ///
+    /// # Errors
+    ///
+    /// Too many dimensions, or none; or a word is placed twice.
+    pub fn from_placed(words: &[Vec<u64>]) -> Result<Self, PartitionError> {
+        let mut dictionary = Self::by_hash(words.len())?;
+        for (dimension, words) in words.iter().enumerate() {
+            dictionary.placed.extend(words.iter().map(|&word| (word, dimension as u8)));
+        }
+        dictionary.placed.sort_unstable();
+        match dictionary.placed.windows(2).find(|two| two[0].0 == two[1].0) {
+            Some(two) => Err(PartitionError::PlacedTwice { word: two[0].0 }),
+            None => Ok(dictionary),
+        }
+    }
+
+    /// The words of each dimension that do not go by their hashes.
+    pub fn placed(&self) -> Vec<Vec<u64>> {
+        let mut words = vec![Vec::new(); self.dimensions()];
+        for &(word, dimension) in &self.placed {
+            words[usize::from(dimension)].push(word);
+        }
+        words
     }
 
     /// How many dimensions there are.

@@ -11,8 +11,74 @@
 use super::bounds::Bounds;
 use super::dictionary::LengthVector;
 use super::grid::Grid;
+use super::mapping::{Mapping, Placed};
 
-/// What was found out about a grid.
+/// Something that gives pages homes and sends new ones around.
+pub trait Layout {
+    /// What it knows of a page.
+    type Page;
+
+    /// The lowest number that no cell has.
+    fn cells(&self) -> usize;
+    /// How many machines there are.
+    fn machines(&self) -> u32;
+    /// The machine of a cell.
+    fn machine(&self, cell: usize) -> u32;
+    /// The cell a page lives in.
+    fn home(&self, page: &Self::Page) -> usize;
+    /// The cells a new page visits; its home is among them.
+    fn visits(&self, page: &Self::Page) -> Vec<usize>;
+}
+
+impl Layout for (&Grid, &Bounds) {
+    type Page = LengthVector;
+
+    fn cells(&self) -> usize {
+        self.0.cells().count()
+    }
+
+    fn machines(&self) -> u32 {
+        self.0.runs().machines()
+    }
+
+    fn machine(&self, cell: usize) -> u32 {
+        self.0.runs().machine(cell)
+    }
+
+    fn home(&self, page: &LengthVector) -> usize {
+        self.0.cells().of(page)
+    }
+
+    fn visits(&self, page: &LengthVector) -> Vec<usize> {
+        self.0.cells().near(page, self.1)
+    }
+}
+
+impl Layout for Mapping {
+    type Page = Placed;
+
+    fn cells(&self) -> usize {
+        self.cells()
+    }
+
+    fn machines(&self) -> u32 {
+        self.runs().machines()
+    }
+
+    fn machine(&self, cell: usize) -> u32 {
+        self.machine(cell)
+    }
+
+    fn home(&self, page: &Placed) -> usize {
+        self.cell(page)
+    }
+
+    fn visits(&self, page: &Placed) -> Vec<usize> {
+        self.cells_near(page)
+    }
+}
+
+/// What was found out about a mapping.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Judgement {
     /// Pages of the fullest machine over the average; 1 is best.
@@ -21,6 +87,8 @@ pub struct Judgement {
     pub avoided: f64,
     /// The share of known pairs that meet; 1 when none are known.
     pub found: f64,
+    /// Comparisons without any mapping: every new page with every stored one.
+    pub all: u64,
     /// Comparisons on all machines together.
     pub work: u64,
     /// Comparisons on the machine that has the most of them.
@@ -28,55 +96,60 @@ pub struct Judgement {
 }
 
 impl Judgement {
-    /// How many times faster than one machine that does all the work.
+    /// How many times faster than one machine that compares with everything.
     pub fn speed_up(&self) -> f64 {
-        if self.slowest == 0 { 1.0 } else { self.work as f64 / self.slowest as f64 }
+        if self.slowest == 0 { 1.0 } else { self.all as f64 / self.slowest as f64 }
     }
 }
 
-/// Judges a grid by stored pages, new pages, and pairs of them (positions of new and stored page)
+/// Pages of the fullest machine over the average.
+pub fn imbalance<L: Layout>(layout: &L, stored: &[L::Page]) -> f64 {
+    let mut on = vec![0u64; layout.machines() as usize];
+    for page in stored {
+        on[layout.machine(layout.home(page)) as usize] += 1;
+    }
+    let fullest = on.iter().max().copied().unwrap_or(0);
+    if stored.is_empty() { 1.0 } else { fullest as f64 * on.len() as f64 / stored.len() as f64 }
+}
+
+/// Judges a layout by stored pages, new pages, and pairs of them (positions of new and stored page)
 /// that are known to be near-duplicates.
-pub fn judge(
-    grid: &Grid,
-    stored: &[LengthVector],
-    new: &[LengthVector],
-    bounds: &Bounds,
+pub fn judge<L: Layout>(
+    layout: &L,
+    stored: &[L::Page],
+    new: &[L::Page],
     pairs: &[(u32, u32)],
 ) -> Judgement {
-    let mut in_cell = vec![0u64; grid.cells()];
-    let homes: Vec<usize> = stored.iter().map(|page| grid.cell(page)).collect();
+    let mut in_cell = vec![0u64; layout.cells()];
+    let homes: Vec<usize> = stored.iter().map(|page| layout.home(page)).collect();
     for &cell in &homes {
         in_cell[cell] += 1;
     }
-    let machines = grid.machines() as usize;
-    let mut pages_on = vec![0u64; machines];
-    for (cell, &pages) in in_cell.iter().enumerate() {
-        pages_on[grid.machine_of_cell(cell) as usize] += pages;
-    }
+    let machines = layout.machines() as usize;
     let mut work_on = vec![0u64; machines];
     let mut sent = 0u64;
     for page in new {
         let mut visited = Vec::new();
-        for cell in grid.cells_near(page, bounds) {
-            let machine = grid.machine_of_cell(cell);
+        for cell in layout.visits(page) {
+            let machine = layout.machine(cell);
             work_on[machine as usize] += in_cell[cell];
             visited.push(machine);
         }
         visited.sort_unstable();
         visited.dedup();
-        sent += visited.len() as u64 - 1;
+        sent += (visited.len() as u64).saturating_sub(1);
     }
     let meets = |&&(a, b): &&(u32, u32)| match (new.get(a as usize), homes.get(b as usize)) {
-        (Some(page), Some(cell)) => grid.cells_near(page, bounds).contains(cell),
+        (Some(page), Some(cell)) => layout.visits(page).contains(cell),
         _ => false,
     };
     let possible = new.len() as u64 * (machines as u64 - 1);
     let ratio = |part: f64, whole: f64, empty: f64| if whole > 0.0 { part / whole } else { empty };
-    let fullest = pages_on.iter().max().copied().unwrap_or(0);
     Judgement {
-        imbalance: ratio(fullest as f64 * machines as f64, stored.len() as f64, 1.0),
+        imbalance: imbalance(layout, stored),
         avoided: ratio((possible - sent) as f64, possible as f64, 1.0),
         found: ratio(pairs.iter().filter(meets).count() as f64, pairs.len() as f64, 1.0),
+        all: new.len() as u64 * stored.len() as u64,
         work: work_on.iter().sum(),
         slowest: work_on.iter().max().copied().unwrap_or(0),
     }
@@ -106,12 +179,12 @@ mod tests {
         let grid = Grid::learn(&stored, &GridSettings::for_machines(2).unwrap()).unwrap();
         let bounds = Bounds::new(0.8, 1.0).unwrap();
         let new = [page(10), page(1300)];
-        let judgement = judge(&grid, &stored, &new, &bounds, &[(0, 0), (1, 4), (0, 5)]);
+        let judgement = judge(&(&grid, &bounds), &stored, &new, &[(0, 0), (1, 4), (0, 5)]);
         assert!((judgement.imbalance - 4.0 / 3.0).abs() < 1e-12);
         assert!((judgement.avoided - 1.0).abs() < 1e-12);
         assert!((judgement.found - 2.0 / 3.0).abs() < 1e-12);
-        assert_eq!((judgement.work, judgement.slowest), (6, 4));
-        assert!((judgement.speed_up() - 1.5).abs() < 1e-12);
+        assert_eq!((judgement.all, judgement.work, judgement.slowest), (12, 6, 4));
+        assert!((judgement.speed_up() - 3.0).abs() < 1e-12);
     }
 
     #[test]
@@ -119,7 +192,7 @@ mod tests {
         let stored = [page(3), page(900)];
         let grid = Grid::learn(&stored, &GridSettings::for_machines(1).unwrap()).unwrap();
         let bounds = Bounds::new(0.9, 1.0).unwrap();
-        let judgement = judge(&grid, &stored, &stored, &bounds, &[]);
+        let judgement = judge(&(&grid, &bounds), &stored, &stored, &[]);
         assert_eq!((judgement.imbalance, judgement.avoided, judgement.found), (1.0, 1.0, 1.0));
     }
 

@@ -18,15 +18,17 @@
 //! let page = &pages[300];
 //! let visited = grid.machines_near(page, &bounds);
 //! assert!(visited.contains(&grid.machine(page)));
-//! assert!(visited.len() <= grid.machines() as usize);
+//! assert!(visited.len() <= grid.runs().machines() as usize);
 //! # Ok::<(), hapax::partition::PartitionError>(())
 //! ```
 //!
 //! # Reading order
 //!
+//! [`features`] says what is known of a page and [`language`] which language it is in;
 //! [`dictionary`] makes lengths, [`bounds`] says how far the lengths of near-duplicates lie apart,
 //! [`slicing`] cuts a dimension into intervals, [`grid`] puts dimensions together and gives cells to
-//! machines, [`judge`](mod@judge) says how good the result is.
+//! machines. [`mapping`] is all of it, language by language, with its file. [`compare`] does the work of a machine.
+//! [`judge`](mod@judge) says how good a mapping is, [`study`](mod@study) which of many, [`sample`] keeps pages to learn from.
 //!
 //! # What it promises
 //!
@@ -38,20 +40,32 @@
 //!
 //! # What this module does not know
 //!
-//! Machines, networks, languages. A caller that splits by language first keeps a grid for each.
+//! Machines and networks: a machine is a number.
 //!
 //! Source: Zhu et al. 2012, section 4.
 
 pub mod bounds;
+pub mod compare;
 pub mod dictionary;
+pub mod features;
 pub mod grid;
 pub mod judge;
+pub mod language;
+pub mod mapping;
+mod mapping_file;
+pub mod sample;
 pub mod slicing;
+pub mod study;
 
 pub use bounds::{Bounds, Deviations};
+pub use compare::Shelf;
 pub use dictionary::{Dictionary, LengthVector};
+pub use features::{FeatureMaker, PageFeatures};
 pub use grid::{Grid, GridSettings};
 pub use judge::{Judgement, coefficient_of_variation, judge};
+pub use mapping::{Mapping, MappingSettings, Placed};
+pub use sample::EvenSample;
+pub use study::{Study, StudySettings, study};
 
 /// Why pages cannot be mapped.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -93,5 +107,47 @@ pub enum PartitionError {
         expected: usize,
         /// Lengths of another.
         found: usize,
+    },
+    /// A word of two dimensions.
+    #[error("the word {word:016x} is placed in two dimensions")]
+    PlacedTwice {
+        /// Its hash.
+        word: u64,
+    },
+    /// Not the left ends of intervals.
+    #[error("the intervals of dimension {} do not begin at 0 and ascend", dimension + 1)]
+    Ends {
+        /// Which dimension, from 0.
+        dimension: usize,
+    },
+    /// Too fine.
+    #[error("{given} cells are more than the {most} allowed")]
+    Cells {
+        /// How many there would be.
+        given: usize,
+        /// The most.
+        most: usize,
+    },
+    /// Machines that overlap.
+    #[error("the first cells of machines do not ascend")]
+    Runs,
+    /// Languages in disorder.
+    #[error("languages do not begin with the part for the rest, or do not ascend")]
+    Languages,
+    /// Not a file of a mapping.
+    #[error("{reason}")]
+    File {
+        /// What is wrong.
+        reason: String,
+    },
+    /// Written by a later release.
+    #[error(
+        "version {found} is newer than {newest}, the last one this build reads; learn it again"
+    )]
+    Version {
+        /// Of the file.
+        found: u32,
+        /// Of this build.
+        newest: u32,
     },
 }

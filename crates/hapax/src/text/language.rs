@@ -63,6 +63,11 @@ impl StopWords {
         self.language.code
     }
 
+    /// All of the list, folded, in order.
+    pub fn words(&self) -> impl Iterator<Item = &str> {
+        self.sorted.iter().map(String::as_str)
+    }
+
     /// Is this folded word on the list?
     pub fn contains(&self, word: &str) -> bool {
         self.sorted.binary_search_by(|entry| entry.as_str().cmp(word)).is_ok()

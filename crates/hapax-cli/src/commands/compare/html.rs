@@ -2,13 +2,13 @@
 //!
 //! One file: style, script and picture are inside, nothing is fetched, and a content security
 //! policy forbids the page to try. Everything that comes from the compared pages or from file
-//! names is escaped; the script is allowed by a nonce made of both pages' content hashes, which
-//! no page can contain.
+//! names is escaped; the script is allowed by a nonce that is a hash of everything else on the
+//! page, so nothing on the page can contain it.
 
 use super::{Pair, Shown, bits_svg, verdict};
 use crate::readable;
-use hapax::fingerprint::Imprint;
 use hapax::fingerprint::explain::BitComparison;
+use hapax::fingerprint::{ContentHash, Imprint};
 use hapax_dedup::html::{BASE_STYLE, escape, row};
 
 const STYLE: &str = include_str!("page.css");
@@ -16,17 +16,23 @@ const SCRIPT: &str = include_str!("page.js");
 
 /// The page.
 pub(super) fn page(pair: &Pair) -> String {
-    let c = &pair.comparison;
-    let nonce = format!("{}{}", c.left.content, c.right.content);
     let title = format!("{} and {}", escape(&pair.left.name), escape(&pair.right.name));
-    let mut out = format!(
+    let body = body(pair);
+    let nonce = ContentHash::of(&format!("{title}{body}"));
+    format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
          style-src 'unsafe-inline'; script-src 'nonce-{nonce}'\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <title>{title} · hapax compare</title>\n<style>\n{BASE_STYLE}{STYLE}</style>\n</head>\n<body>\n"
-    );
+         <title>{title} · hapax compare</title>\n<style>\n{BASE_STYLE}{STYLE}</style>\n</head>\n<body>\n\
+         {body}<script nonce=\"{nonce}\">\n{SCRIPT}</script>\n</body>\n</html>\n"
+    )
+}
+
+fn body(pair: &Pair) -> String {
+    let c = &pair.comparison;
+    let mut out = String::new();
     out.push_str(&format!("<header>\n<h1>{}</h1>\n", escape(&verdict::sentence(pair))));
     out.push_str("<div class=\"pages\">\n");
     page_card(&mut out, "A", &pair.left, &c.left);
@@ -37,7 +43,6 @@ pub(super) fn page(pair: &Pair) -> String {
         fingerprints(&mut out, bits, &bits_svg::picture(left, right), &pair.recipe_id);
     }
     texts(&mut out, pair);
-    out.push_str(&format!("<script nonce=\"{nonce}\">\n{SCRIPT}</script>\n</body>\n</html>\n"));
     out
 }
 

@@ -121,12 +121,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         output::write_file(path, html::page(&pair).as_bytes())?;
     }
     let mut output = Output::open(None)?;
-    let text = if arguments.json {
-        json::object(&pair).map_err(anyhow::Error::new)?
+    if arguments.json {
+        output.write(json::object(&pair).map_err(anyhow::Error::new)?.as_bytes())?;
     } else {
-        terminal::text(&pair, &terminal::Screen::new(arguments.color, arguments.full))
-    };
-    output.write(text.as_bytes())?;
+        // It has made harmless what comes from the pages.
+        let screen = terminal::Screen::new(arguments.color, arguments.full);
+        output.write_styled(terminal::text(&pair, &screen).as_bytes())?;
+    }
     output.finish()
 }
 

@@ -110,7 +110,7 @@ struct Making {
     #[arg(long, value_name = "K", requires = "create", value_parser = clap::value_parser!(u8).range(0..=16))]
     within: Option<u8>,
 
-    /// How alike their texts must be, 0 to 1 [default: 0.8]
+    /// How alike their texts must be, 0 to 1 [default: 0.84]
     #[arg(long, value_name = "J", requires = "create", value_parser = crate::commands::dedup::similarity)]
     min_similarity: Option<f64>,
 

@@ -2,7 +2,9 @@
 //!
 //! Safe and polite as the service is: `hapax_server::fetch` does it. An address that is done is
 //! noted in the progress file after its page is on the disk; a run that was stopped goes on
-//! from there. One line for each address, as it comes.
+//! from there. An address that cannot be fetched or judged is done; a repository that does not
+//! take pages ends the run, and what it did not take is not done. One line for each address, as it
+//! comes.
 
 use crate::commands::serve;
 use crate::failure::{Failure, io_error};
@@ -10,13 +12,13 @@ use crate::output::Output;
 use crate::progress::say;
 use crate::readable;
 use crate::recipes::RecipeArguments;
-use crate::repositories::remote;
+use crate::repositories::{local, remote};
 use clap::Args;
-use hapax_server::client::Client;
+use hapax_server::client::{Client, ClientError};
 use hapax_server::fetch::{FetchError, Fetched, Fetcher, list};
 use hapax_server::prepare::Tools;
 use hapax_server::wire::Verdict;
-use hapax_store::{Observation, Repository};
+use hapax_store::{Observation, Repository, StoreError};
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
@@ -51,7 +53,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "URL", conflicts_with = "store")]
     server: Option<String>,
 
-    /// What the service knows you by [default: $HAPAX_TOKEN]
+    /// What the service knows you by; others see it in the list of processes [default: $HAPAX_TOKEN]
     #[arg(long, value_name = "TOKEN", requires = "server")]
     token: Option<String>,
 
@@ -119,9 +121,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (mut good, mut failed) = (0u64, 0u64);
     let finished = done.finished.clone();
     list::fetch_all(&fetcher, urls, &finished, arguments.hosts, |url, fetched| {
-        let judged = fetched
-            .map_err(|error: FetchError| error.to_string())
-            .and_then(|fetched| judge(&store, &mut tools, &fetched, arguments.check));
+        let judged = match fetched {
+            Ok(fetched) => judge(&store, &mut tools, &fetched, arguments.check)?,
+            Err(error) => Err(FetchError::to_string(&error)),
+        };
         let line = match &judged {
             Ok(verdict) if arguments.json => {
                 json!({ "asked": url, "verdict": verdict }).to_string()
@@ -159,32 +162,50 @@ enum Target {
 }
 
 impl Target {
-    fn redirect(&self, from: &str, to: &str, fetched: u64) -> Result<(), String> {
+    fn redirect(&self, from: &str, to: &str, fetched: u64) -> Result<Judged<()>, Failure> {
         match self {
-            Self::Folder(store) => {
-                store.redirect(from, to, Some(fetched)).map(drop).map_err(|e| e.to_string())
-            }
+            Self::Folder(store) => of_folder(store.redirect(from, to, Some(fetched)).map(drop)),
             Self::Service(client, _) => {
-                client.redirect(from, to, Some(fetched)).map(drop).map_err(|e| e.to_string())
+                of_service(client.redirect(from, to, Some(fetched)).map(drop))
             }
         }
     }
 
-    fn judge(&self, seen: Observation, only_check: bool) -> Result<Verdict, String> {
+    fn judge(&self, seen: Observation, only_check: bool) -> Result<Judged<Verdict>, Failure> {
         match self {
             Self::Folder(store) => {
                 let url = seen.url.clone();
                 let decision = if only_check { store.check(&seen) } else { store.observe(seen) };
-                let decision = decision.map_err(|error| error.to_string())?;
-                Ok(Verdict::new(url, &decision, Vec::new(), !only_check))
+                of_folder(decision.map(|said| Verdict::new(url, &said, Vec::new(), !only_check)))
             }
             Self::Service(client, recipe) => {
                 let page = remote::input(&seen, recipe);
                 let said = if only_check { client.check(&page) } else { client.observe(&page) };
-                let said = said.map_err(|error| error.to_string())?;
-                Ok(Verdict { matches: Vec::new(), ..said })
+                of_service(said.map(|said| Verdict { matches: Vec::new(), ..said }))
             }
         }
+    }
+}
+
+/// What came of one address, or why it cannot be judged.
+type Judged<T> = Result<T, String>;
+
+/// An address that no repository takes is that address's trouble; all else is the run's.
+fn of_folder<T>(said: Result<T, StoreError>) -> Result<Judged<T>, Failure> {
+    match said {
+        Err(error @ StoreError::BadUrl { .. }) => Ok(Err(error.to_string())),
+        Err(error) => Err(local::failure(error)),
+        Ok(said) => Ok(Ok(said)),
+    }
+}
+
+fn of_service<T>(said: Result<T, ClientError>) -> Result<Judged<T>, Failure> {
+    match said {
+        Err(ref error @ ClientError::Refused { status: 400 | 413 | 422, .. }) => {
+            Ok(Err(error.to_string()))
+        }
+        Err(error) => Err(remote::failure(error)),
+        Ok(said) => Ok(Ok(said)),
     }
 }
 
@@ -193,15 +214,19 @@ fn judge(
     tools: &mut Tools,
     fetched: &Fetched,
     only_check: bool,
-) -> Result<Verdict, String> {
+) -> Result<Judged<Verdict>, Failure> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let content_type = fetched.content_type.as_deref();
-    let (mut seen, _) =
-        tools.fetched(&fetched.url, content_type, &fetched.body).map_err(|error| error.message)?;
+    let mut seen = match tools.fetched(&fetched.url, content_type, &fetched.body) {
+        Ok((seen, _)) => seen,
+        Err(error) => return Ok(Err(error.message)),
+    };
     seen.fetched = Some(now);
     if !only_check {
         for (from, to) in fetched.redirects.iter().filter(|(from, to)| from != to) {
-            store.redirect(from, to, now)?;
+            if let Err(why) = store.redirect(from, to, now)? {
+                return Ok(Err(why));
+            }
         }
     }
     store.judge(seen, only_check)

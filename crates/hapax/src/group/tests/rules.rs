@@ -18,6 +18,10 @@ fn a_list_is_written_as_it_was_read() {
         rules(" prefer-host: A.org | .B.org ,https").to_string(),
         "prefer-host:a.org|b.org, https"
     );
+    // A repository keeps rules as text: what was taken must read the same.
+    for odd in ["prefer-host:a|. b", "avoid-tld:. . x .", "prefer-host:\u{c}.\ry"] {
+        assert_eq!(rules(&rules(odd).to_string()), rules(odd), "{odd:?}");
+    }
     assert_eq!(rules(rules::DEFAULT_RULES), Rules::default());
     assert_eq!(rules("").list(), []);
 }

@@ -1,0 +1,35 @@
+//! `hapax completions`: what a shell needs to complete commands and options.
+//!
+//! Made from the arguments themselves, so it is never behind them. It does not know where a shell
+//! looks for such files; the examples say it for the usual ones.
+
+use crate::failure::Failure;
+use crate::output::Output;
+use clap::Args;
+use clap_complete::Shell;
+
+/// Print what a shell needs to complete commands and options
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  hapax completions bash > ~/.local/share/bash-completion/completions/hapax
+  hapax completions zsh > ~/.zfunc/_hapax
+  hapax completions fish > ~/.config/fish/completions/hapax.fish")]
+pub(crate) struct Arguments {
+    /// The shell
+    #[arg(value_enum)]
+    shell: Shell,
+}
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// Nobody reads standard output any more.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(arguments.shell, &mut crate::command(), "hapax", &mut script);
+    let mut output = Output::open(None)?;
+    output.write(&script)?;
+    output.finish()
+}

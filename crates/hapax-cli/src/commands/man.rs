@@ -1,0 +1,58 @@
+//! `hapax man`: manual pages, one of the program and one of each command.
+//!
+//! Made from the arguments themselves, so they are never behind them.
+
+use crate::failure::Failure;
+use crate::output::Output;
+use clap::Args;
+use clap_mangen::Man;
+use std::path::{Path, PathBuf};
+
+/// Write the manual pages
+///
+/// Without --out, the page of the program goes to standard output.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  hapax man | man -l -
+  hapax man --out ~/.local/share/man/man1     then: man hapax-dedup")]
+pub(crate) struct Arguments {
+    /// A folder for all pages; made if it is not there
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// The folder cannot be written.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let mut program = crate::command().disable_help_subcommand(true);
+    program.build();
+    match &arguments.out {
+        None => write(program, None),
+        Some(folder) => {
+            let made = std::fs::create_dir_all(folder);
+            made.map_err(|error| Failure::io("make", folder, error))?;
+            all(&program, "hapax", folder)
+        }
+    }
+}
+
+/// A command's page and those of the commands below it.
+fn all(command: &clap::Command, name: &str, folder: &Path) -> Result<(), Failure> {
+    write(command.clone(), Some(&folder.join(format!("{name}.1"))))?;
+    for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
+        all(below, &format!("{name}-{}", below.get_name()), folder)?;
+    }
+    Ok(())
+}
+
+fn write(command: clap::Command, path: Option<&Path>) -> Result<(), Failure> {
+    let mut page = Vec::new();
+    Man::new(command).render(&mut page).map_err(anyhow::Error::new)?;
+    let mut output = Output::open(path)?;
+    output.write(&page)?;
+    output.finish()
+}

@@ -1,0 +1,178 @@
+//! `hapax partition judge`: how good would mappings of this collection be?
+//!
+//! The engine's study tries them on an even sample; here its answer becomes a table, JSON or a page.
+//! All settings are checked before the first document is read.
+
+use super::pages::PageArguments;
+use super::{refused, report};
+use crate::commands::dedup::similarity;
+use crate::failure::Failure;
+use crate::output::{Output, write_file};
+use crate::progress::{Progress, say};
+use clap::Args;
+use hapax::partition::grid::DEFAULT_TAU;
+use hapax::partition::{EvenSample, MappingSettings, Study, StudySettings, study};
+use serde_json::json;
+use std::path::PathBuf;
+
+/// Try mappings on a collection: balance, messages saved, pairs lost, stability
+///
+/// Half of the pages are learnt from, the others are stored or new. Pairs that are alike are found
+/// by exact comparison without any partitioning; a mapping loses those that it does not bring
+/// together.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Columns:
+  imbalance   pages of the fullest machine over the average
+  avoided     messages to other machines that need not be sent
+  lost        pairs of a new and a stored page, at least TAU alike, that do not meet
+  speed-up    comparisons of one machine with everything over those of the busiest machine
+  variation   coefficient of variation of the imbalance over parts of the collection
+
+Examples:
+  hapax partition judge crawl/*.warc.gz --html partition.html
+  hapax partition judge pages.jsonl --machines 8,16 --dimensions 3 --rho 1.1 --json")]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    pages: PageArguments,
+
+    /// Numbers of machines
+    #[arg(long, value_name = "M", value_delimiter = ',', default_values_t = [2, 4, 8, 16, 32, 64])]
+    machines: Vec<u32>,
+
+    /// Numbers of lengths of a page, 1 to 4
+    #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [1, 2, 3])]
+    dimensions: Vec<usize>,
+
+    /// Pages less alike than this need not meet: the Jaccard similarity of their shingles
+    #[arg(long, value_name = "J", default_value_t = DEFAULT_TAU, value_parser = similarity)]
+    tau: f64,
+
+    /// Enlarges the range of lengths that may be alike [default: what the sample shows, at most
+    /// 1.3]
+    #[arg(long, value_name = "R")]
+    rho: Option<f64>,
+
+    /// Do not split pages by language first
+    #[arg(long)]
+    one_language: bool,
+
+    /// Use so many pages, spread evenly over all
+    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    sample: usize,
+
+    /// Of these, so many are new
+    #[arg(long, value_name = "N", default_value_t = 1_000)]
+    new: usize,
+
+    /// Parts of the collection, in its order, that stand for its change
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    parts: usize,
+
+    /// Write a page with plots
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+
+    /// Write JSON to standard output
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// A setting is out of range, an input is bad and not skipped, or results cannot be written.
+pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    for &machines in &arguments.machines {
+        for &dimensions in &arguments.dimensions {
+            let (tau, rho) = (arguments.tau, arguments.rho);
+            let how = MappingSettings { dimensions, machines, tau, rho, by_language: true };
+            how.check().map_err(refused)?;
+        }
+    }
+    let fingerprinter = arguments.pages.fingerprinter()?;
+    let quiet = arguments.pages.quiet;
+    let mut progress = Progress::start(None, quiet, false);
+    let mut sample = EvenSample::new(arguments.sample);
+    arguments.pages.each(&fingerprinter, &mut progress, |page| {
+        if !page.features.words.is_empty() {
+            sample.add(page.features);
+        }
+        Ok(())
+    })?;
+    let settings = StudySettings {
+        dimensions: arguments.dimensions.clone(),
+        machines: arguments.machines.clone(),
+        tau: arguments.tau,
+        rho: arguments.rho,
+        by_language: !arguments.one_language,
+        new: arguments.new,
+        parts: arguments.parts,
+    };
+    let pages = sample.into_kept();
+    progress.step("trying mappings");
+    let mut shown = 0;
+    let study = study(&pages, &settings, &mut |share| {
+        let percent = (100.0 * share) as u64;
+        progress.percent(percent.saturating_sub(shown));
+        shown = shown.max(percent);
+    });
+    progress.clear();
+    let study = study.map_err(refused)?;
+    if let Some(path) = &arguments.html {
+        write_file(path, report::page(&study, &settings).as_bytes())?;
+    }
+    let mut output = Output::open(None)?;
+    let text = if arguments.json { as_json(&study, &settings) } else { table(&study) };
+    output.write(text.as_bytes())?;
+    output.finish()?;
+    if !quiet {
+        say(&report::tried_on(&study));
+    }
+    Ok(())
+}
+
+fn table(study: &Study) -> String {
+    let mut out =
+        "  N  machines  imbalance  avoided    lost  speed-up  variation    rho  cells\n".to_owned();
+    for trial in &study.trials {
+        let it = &trial.judgement;
+        out.push_str(&format!(
+            "{:>3}  {:>8}  {:>9.2}  {:>5.1} %  {:>4.2} %  {:>8.1}  {:>7.2} %  {:>5.2}  {:>5}\n",
+            trial.dimensions,
+            trial.machines,
+            it.imbalance,
+            100.0 * it.avoided,
+            100.0 * (1.0 - it.found),
+            it.speed_up(),
+            100.0 * trial.variation,
+            trial.rho,
+            trial.cells,
+        ));
+    }
+    out
+}
+
+fn as_json(study: &Study, settings: &StudySettings) -> String {
+    let trials: Vec<_> = study
+        .trials
+        .iter()
+        .map(|trial| {
+            let it = &trial.judgement;
+            json!({
+                "dimensions": trial.dimensions, "machines": trial.machines, "rho": trial.rho,
+                "cells": trial.cells, "imbalance": it.imbalance, "avoided": it.avoided,
+                "lost": 1.0 - it.found, "speed_up": it.speed_up(), "comparisons": it.work,
+                "comparisons_of_busiest": it.slowest, "comparisons_without": it.all,
+                "variation": trial.variation,
+            })
+        })
+        .collect();
+    let all = json!({
+        "sample": study.sample, "stored": study.stored, "new": study.new, "pairs": study.pairs,
+        "languages": study.languages.iter().map(|(code, pages)| json!({"code": code, "pages": pages})).collect::<Vec<_>>(),
+        "tau": settings.tau, "trials": trials,
+    });
+    format!("{all:#}\n")
+}

@@ -1,0 +1,118 @@
+//! `hapax partition learn`: a sample of pages in, a mapping out.
+
+use super::pages::PageArguments;
+use super::refused;
+use crate::commands::dedup::similarity;
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::progress::{Progress, say};
+use crate::readable;
+use clap::Args;
+use hapax::partition::grid::DEFAULT_TAU;
+use hapax::partition::judge::imbalance;
+use hapax::partition::{EvenSample, Mapping, MappingSettings};
+use std::path::PathBuf;
+
+/// Learn which machine pages of which lengths live on
+#[derive(Args, Debug)]
+#[command(after_help = "\
+The mapping is a small TOML file: version, recipe, thresholds, languages, where lengths are cut and
+the first cell of each machine. It is the same for any number of threads.
+
+Examples:
+  hapax partition learn crawl/*.warc.gz --machines 16 --out mapping.toml
+  hapax partition learn pages.parquet --machines 64 --dimensions 2 --tau 0.9 --out mapping.toml")]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    pages: PageArguments,
+
+    /// How many machines there are
+    #[arg(long, value_name = "M")]
+    machines: u32,
+
+    /// Lengths of a page, 1 to 4
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    dimensions: usize,
+
+    /// Pages less alike than this need not meet: the Jaccard similarity of their shingles
+    #[arg(long, value_name = "J", default_value_t = DEFAULT_TAU, value_parser = similarity)]
+    tau: f64,
+
+    /// Enlarges the range of lengths that may be alike [default: what the sample shows, at most
+    /// 1.3]
+    #[arg(long, value_name = "R")]
+    rho: Option<f64>,
+
+    /// Do not split pages by language first
+    #[arg(long)]
+    one_language: bool,
+
+    /// Learn from so many pages, spread evenly over all
+    #[arg(long, value_name = "N", default_value_t = 50_000)]
+    sample: usize,
+
+    /// File to write; it appears when it is complete
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+}
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// A setting is out of range, an input is bad and not skipped, or the file cannot be written.
+pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let settings = MappingSettings {
+        dimensions: arguments.dimensions,
+        machines: arguments.machines,
+        tau: arguments.tau,
+        rho: arguments.rho,
+        by_language: !arguments.one_language,
+    };
+    settings.check().map_err(refused)?;
+    let fingerprinter = arguments.pages.fingerprinter()?;
+    let mut output = Output::open(Some(&arguments.out))?;
+    let quiet = arguments.pages.quiet;
+    let mut progress = Progress::start(None, quiet, false);
+    let mut sample = EvenSample::new(arguments.sample);
+    arguments.pages.each(&fingerprinter, &mut progress, |page| {
+        if !page.features.words.is_empty() {
+            sample.add(page.features);
+        }
+        Ok(())
+    })?;
+    let sample = sample.into_kept();
+    let recipe = fingerprinter.recipe_id().to_string();
+    let mapping = Mapping::learn(&sample, &recipe, &settings).map_err(refused)?;
+    output.write(mapping.to_toml().as_bytes())?;
+    output.finish()?;
+    progress.finish(0);
+    if !quiet {
+        let placed: Vec<_> = sample.iter().map(|page| mapping.place(page)).collect();
+        say(&facts(arguments, &mapping, imbalance(&mapping, &placed), sample.len()));
+    }
+    Ok(())
+}
+
+fn facts(arguments: &Arguments, mapping: &Mapping, imbalance: f64, sample: usize) -> String {
+    let languages: Vec<String> = mapping
+        .parts()
+        .iter()
+        .filter(|part| part.pages > 0)
+        .map(|part| {
+            let name = if part.language.is_empty() { "other" } else { &part.language };
+            format!("{name} {}", readable::count(part.pages))
+        })
+        .collect();
+    format!(
+        "{}: {} from {}; the fullest has {imbalance:.2} times the average\n\
+         languages: {}\nrho {:.3} (sampled: delta {:.3}, epsilon {:.3})",
+        readable::path(&arguments.out),
+        readable::counted(u64::from(arguments.machines), "machine"),
+        readable::counted(sample as u64, "page"),
+        languages.join(", "),
+        mapping.bounds().rho(),
+        mapping.deviations().delta,
+        mapping.deviations().epsilon,
+    )
+}

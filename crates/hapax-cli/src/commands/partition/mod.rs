@@ -1,0 +1,62 @@
+//! `hapax partition`: pages mapped to machines by their lengths.
+//!
+//! The engine learns, places and judges; here documents are read for it and results are written.
+//!
+//! - `pages` reads documents as `hapax dedup` does.
+//! - `learn`, `route` and `judge` are the commands; `report` is the page that `judge` writes.
+
+mod judge;
+mod learn;
+mod pages;
+mod report;
+mod route;
+
+use crate::failure::Failure;
+use clap::{Args, Subcommand};
+
+/// Learn, use and judge a mapping of pages to machines by the lengths of their parts
+///
+/// A page is stored on one machine, and a new page is sent only to machines that can have
+/// near-duplicates of it (Zhu et al. 2012). This holds for the Jaccard similarity of shingles,
+/// not for the distance of fingerprints.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  hapax partition learn crawl/*.warc.gz --machines 16 --out mapping.toml
+  hapax partition route new.jsonl --mapping mapping.toml
+  hapax partition judge crawl/*.warc.gz --html partition.html")]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand, Debug)]
+enum What {
+    Learn(learn::Arguments),
+    Route(route::Arguments),
+    Judge(judge::Arguments),
+}
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// See [`Failure`].
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    match &arguments.what {
+        What::Learn(arguments) => learn::run(arguments),
+        What::Route(arguments) => route::run(arguments),
+        What::Judge(arguments) => judge::run(arguments),
+    }
+}
+
+/// A setting that the engine refuses is a bad argument.
+fn refused(error: hapax::partition::PartitionError) -> Failure {
+    use hapax::partition::PartitionError;
+    match error {
+        PartitionError::NoSample => Failure::Run(anyhow::anyhow!(
+            "there are too few pages with words to learn from: give more INPUT"
+        )),
+        other => Failure::Arguments(other.to_string()),
+    }
+}

@@ -1,0 +1,136 @@
+//! What `hapax partition judge` found, as one page that fetches nothing.
+
+use crate::readable;
+use hapax::partition::study::Trial;
+use hapax::partition::{Study, StudySettings};
+use hapax_dedup::html::chart::{Axis, Chart, Series};
+use hapax_dedup::html::{BASE_STYLE, CHART_STYLE, escape};
+
+const STYLE: &str = "\
+.lead { color: var(--soft); max-width: 60rem; margin-bottom: 1.2rem; }
+.scroll { overflow-x: auto; margin-top: 1.5rem; }
+table { border-collapse: collapse; font-size: 0.85rem; font-variant-numeric: tabular-nums; }
+th, td { text-align: right; padding: 0.2rem 1rem 0.2rem 0; }
+th { color: var(--soft); font-weight: 600; } td { border-top: 1px solid var(--line); }
+";
+
+/// Title, unit, a value that is shown in any case, what is drawn, and how to read it.
+type Plot = (&'static str, &'static str, f64, fn(&Trial) -> f64, &'static str);
+
+/// What the mappings were tried on.
+pub(super) fn tried_on(study: &Study) -> String {
+    let count = |n: usize| readable::count(n as u64);
+    let languages: Vec<String> = study
+        .languages
+        .iter()
+        .filter(|(_, pages)| *pages > 0)
+        .map(|(code, pages)| {
+            let code = if code.is_empty() { "other" } else { code };
+            format!("{code} {}", readable::count(*pages))
+        })
+        .collect();
+    format!(
+        "learnt from {} pages ({}); {} stored, {} new, {} pairs alike",
+        count(study.sample),
+        languages.join(", "),
+        count(study.stored),
+        count(study.new),
+        count(study.pairs),
+    )
+}
+
+/// The page.
+pub(super) fn page(study: &Study, settings: &StudySettings) -> String {
+    let mut out = format!(
+        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
+         <title>Pages mapped to machines</title>\n<style>{BASE_STYLE}{CHART_STYLE}{STYLE}</style></head>\n<body><main>\n\
+         <h1>Pages mapped to machines</h1>\n<p class=\"lead\">{}. Alike from a Jaccard similarity of {} up; \
+         the bounds hold for Jaccard, not for distances of fingerprints.</p>\n<div class=\"charts\">\n",
+        escape(&tried_on(study)),
+        settings.tau
+    );
+    let charts: [Plot; 5] = [
+        (
+            "Load",
+            "fullest machine over average",
+            1.0,
+            |it| it.judgement.imbalance,
+            "Pages stored; 1 is best.",
+        ),
+        (
+            "Messages",
+            "avoided, %",
+            100.0,
+            |it| 100.0 * it.judgement.avoided,
+            "Of those that telling every machine about every new page would take.",
+        ),
+        (
+            "Speed-up",
+            "times one machine",
+            0.0,
+            |it| it.judgement.speed_up(),
+            "Comparisons of one machine with everything over those of the busiest machine; above the number of machines because pages of other lengths are not compared at all.",
+        ),
+        (
+            "Pairs lost",
+            "%",
+            0.0,
+            |it| 100.0 * (1.0 - it.judgement.found),
+            "Of the pairs that exact comparison without partitioning finds.",
+        ),
+        (
+            "Stability",
+            "coefficient of variation, %",
+            0.0,
+            |it| 100.0 * it.variation,
+            "Of the imbalance from part to part of the collection.",
+        ),
+    ];
+    for (title, unit, shown, value, about) in charts {
+        let series = settings
+            .dimensions
+            .iter()
+            .map(|&dimensions| {
+                let trials = study.trials.iter().filter(|trial| trial.dimensions == dimensions);
+                let points = trials.map(|it| (f64::from(it.machines), value(it))).collect();
+                Series::new(format!("{dimensions}D"), points)
+            })
+            .collect();
+        let chart = Chart {
+            title: title.to_owned(),
+            x: Axis::logarithmic("machines"),
+            y: Axis::linear(unit).showing(shown),
+            series,
+            about: about.to_owned(),
+        };
+        out.push_str(&chart.figure());
+    }
+    out.push_str("</div>\n<div class=\"scroll\"><table><tr>");
+    for name in [
+        "dimensions",
+        "machines",
+        "imbalance",
+        "avoided",
+        "lost",
+        "speed-up",
+        "variation",
+        "rho",
+        "cells",
+    ] {
+        out.push_str(&format!("<th>{name}</th>"));
+    }
+    out.push_str("</tr>\n");
+    for trial in &study.trials {
+        let it = &trial.judgement;
+        out.push_str(&format!(
+            "<tr><td>{}</td><td>{}</td><td>{:.2}</td><td>{:.1} %</td><td>{:.2} %</td><td>{:.1}</td><td>{:.2} %</td><td>{:.2}</td><td>{}</td></tr>\n",
+            trial.dimensions, trial.machines, it.imbalance, 100.0 * it.avoided,
+            100.0 * (1.0 - it.found), it.speed_up(), 100.0 * trial.variation, trial.rho,
+            readable::count(trial.cells as u64)
+        ));
+    }
+    out.push_str("</table></div>\n</main></body></html>\n");
+    out
+}

@@ -1,0 +1,78 @@
+//! What is in `deploy/` fits the program: its arguments, its settings, its tokens in files.
+
+use crate::folder::Folder;
+use std::path::Path;
+
+fn deployed(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy").join(name);
+    std::fs::read_to_string(path).unwrap()
+}
+
+/// The values of a setting in a unit.
+fn values<'u>(unit: &'u str, name: &str) -> Vec<&'u str> {
+    let value = |line: &'u str| line.strip_prefix(name)?.strip_prefix('=');
+    unit.lines().filter_map(value).collect()
+}
+
+/// Runs what is deployed as far as arguments are concerned: the program prints its default settings
+/// instead of serving.
+fn accepted(arguments: &[&str]) {
+    let folder = Folder::new();
+    let shown = folder.output(&[arguments, &["--show-config"]].concat());
+    assert!(shown.contains("listen = "), "{shown}");
+}
+
+#[test]
+fn the_service_file_starts_the_program_as_it_can_be_started() {
+    let unit = deployed("hapax.service");
+    let start = values(&unit, "ExecStart");
+    let words: Vec<&str> = start[0].split_whitespace().collect();
+    assert_eq!((start.len(), words[0], words[1]), (1, "/usr/local/bin/hapax", "serve"));
+    accepted(&words[1..]);
+    for (setting, value) in [
+        ("DynamicUser", "yes"),
+        ("ProtectSystem", "strict"),
+        ("NoNewPrivileges", "yes"),
+        ("StateDirectory", "hapax"),
+        ("UMask", "0077"),
+        ("CapabilityBoundingSet", ""),
+    ] {
+        assert_eq!(values(&unit, setting), [value], "{setting}");
+    }
+    let credentials = values(&unit, "LoadCredential");
+    let environment = values(&unit, "Environment").into_iter();
+    let tokens = environment.filter(|it| it.starts_with("HAPAX_"));
+    for (variable, value) in tokens.map(|it| it.split_once('=').unwrap()) {
+        let name = value.strip_prefix("%d/").unwrap();
+        assert!(variable.starts_with("HAPAX_TOKENS__"), "{variable}");
+        assert!(credentials.iter().any(|it| it.starts_with(&format!("{name}:"))), "{name}");
+    }
+}
+
+#[test]
+fn the_container_starts_the_program_as_it_can_be_started() {
+    let file = deployed("Dockerfile");
+    let words = |instruction: &str| -> Vec<String> {
+        let line = file.lines().rev().find_map(|line| line.strip_prefix(instruction)).unwrap();
+        serde_json::from_str(line.trim()).unwrap()
+    };
+    assert_eq!(words("ENTRYPOINT"), ["/usr/local/bin/hapax"]);
+    let command = words("CMD");
+    accepted(&command.iter().map(String::as_str).collect::<Vec<_>>());
+    assert!(file.contains("\nUSER 65532:65532\n"), "it runs as nobody in particular");
+}
+
+#[test]
+fn the_deployed_settings_are_settings_and_without_tokens_nothing_is_served() {
+    let folder = Folder::new();
+    folder.write("hapax.toml", deployed("hapax.toml")).write("empty", "# none yet\n");
+    let environment = deployed("Dockerfile");
+    let variables = environment.lines().find_map(|line| line.strip_prefix("ENV HAPAX_")).unwrap();
+    let variables = format!("HAPAX_{variables}");
+    let mut command = folder.hapax(&["serve", "--store", "s", "--config", "hapax.toml"]);
+    for (name, _) in variables.split_whitespace().map(|it| it.split_once('=').unwrap()) {
+        command.env(name, folder.path("empty"));
+    }
+    let refused = crate::folder::stderr(&command.assert().failure());
+    assert!(refused.contains("it holds no token"), "{refused}");
+}

@@ -1,0 +1,119 @@
+//! Files of former versions, kept in `tests/fixtures`: today's program reads them and says what
+//! was said then.
+//!
+//! A folder is one version: what that version's program wrote from `pages.jsonl`, and beside each
+//! question in [`QUESTIONS`] its answer. A fixture is made once, by the version it is named after,
+//! with `FIXTURE_VERSION=0.1 cargo test --release -p hapax-cli maker_of_files`, and never changed.
+//! The repository's own file has fixtures of its own in `hapax-store`.
+
+use crate::folder::Folder;
+use std::path::{Path, PathBuf};
+
+/// What makes every kind of file; run in the fixture's folder.
+const MAKERS: &[&[&str]] = &[
+    &["fingerprint", "pages.jsonl", "--json", "--out", "prints.jsonl"],
+    &["fingerprint", "pages.jsonl", "--out", "prints.parquet"],
+    &["near", "build", "prints.jsonl", "--out", "plain.seg", "--quiet"],
+    &["near", "build", "prints.jsonl", "--compressed", "--out", "compressed.seg", "--quiet"],
+    &["match", "prints.jsonl", "--against", "crawl.hpx", "--append", "--quiet"],
+    &["train", "pages.jsonl", "--recipe", "sood-tfidf", "--width", "12", "--out", "words.hdf"],
+    &["dedup", "pages.jsonl", "--out", "clean", "--quiet"],
+    &["search", "build", "pages.jsonl", "--out", "index", "--quiet"],
+];
+
+/// What is asked of them, and the file with the answer of then.
+const QUESTIONS: &[(&str, &[&str])] = &[
+    ("near-plain.txt", &["near", "find", "prints.jsonl", "--index", "plain.seg", "--quiet"]),
+    ("near-compressed.txt", &["near", "find", "prints.jsonl", "--index", "compressed.seg", "-q"]),
+    ("match.txt", &["match", "prints.jsonl", "--against", "crawl.hpx", "--quiet"]),
+    ("pairs.txt", &["pairs", "prints.parquet", "--quiet"]),
+    (
+        "weighted.txt",
+        &["fingerprint", "pages.jsonl", "--recipe", "sood-tfidf", "--frequencies", "words.hdf"],
+    ),
+    ("search.txt", &["search", "query", "--index", "index", "harbour", "crane", "--json"]),
+];
+
+/// The pages of then and a new one, against the results of then; its answer is what it keeps.
+const AGAINST: &[&str] = &["dedup", "more.jsonl", "--against", "clean", "--out", "again", "-q"];
+const KEPT: &str = "again/kept.jsonl";
+
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures")
+}
+
+fn copy(from: &Path, folder: &Folder, below: &str) {
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let name = format!("{below}{}", entry.file_name().to_str().unwrap());
+        match entry.file_type().unwrap().is_dir() {
+            true => copy(&entry.path(), folder, &format!("{name}/")),
+            false => drop(folder.write(&name, std::fs::read(entry.path()).unwrap())),
+        }
+    }
+}
+
+#[test]
+fn files_of_every_former_version_are_read_and_say_what_they_said() {
+    let mut versions = 0;
+    for version in std::fs::read_dir(fixtures()).unwrap() {
+        let version = version.unwrap().path();
+        let folder = Folder::new();
+        copy(&version, &folder, "");
+        for (answer, question) in QUESTIONS {
+            let said = String::from_utf8(folder.read(answer)).unwrap();
+            assert_eq!(folder.output(question), said, "{}: {question:?}", version.display());
+            assert!(!said.is_empty(), "{answer} asks nothing");
+        }
+        folder.output(AGAINST);
+        let said = String::from_utf8(folder.read("against.txt")).unwrap();
+        assert_eq!(String::from_utf8(folder.read(KEPT)).unwrap(), said, "{}", version.display());
+        assert_eq!(said.lines().count(), 1, "only one page is new");
+        versions += 1;
+    }
+    assert_ne!(versions, 0, "there is no fixture");
+}
+
+#[test]
+fn maker_of_files() {
+    let Some(version) = std::env::var_os("FIXTURE_VERSION") else { return };
+    let folder = fixtures().join(version);
+    std::fs::create_dir_all(&folder).unwrap();
+    let here = |words: &[&str]| {
+        let mut command = assert_cmd::Command::new(env!("CARGO_BIN_EXE_hapax"));
+        command.current_dir(&folder).args(words).assert().success().get_output().stdout.clone()
+    };
+    std::fs::write(folder.join("pages.jsonl"), pages()).unwrap();
+    let new: String = (0..40).map(|word| format!("a page nobody{word} has seen ")).collect();
+    let new = serde_json::json!({"url": "https://example.org/new", "text": new});
+    std::fs::write(folder.join("more.jsonl"), format!("{}{new}\n", pages())).unwrap();
+    for words in MAKERS {
+        here(words);
+    }
+    for (answer, question) in QUESTIONS {
+        std::fs::write(folder.join(answer), here(question)).unwrap();
+    }
+    here(AGAINST);
+    std::fs::rename(folder.join(KEPT), folder.join("against.txt")).unwrap();
+    std::fs::remove_dir_all(folder.join("again")).unwrap();
+}
+
+/// Twelve pages, of which each third is nearly its neighbour.
+fn pages() -> String {
+    let subjects = ["the harbour crane", "a tea house", "the night ferry", "an old clock"];
+    let mut lines = String::new();
+    for (subject, n) in subjects.iter().zip(1..) {
+        for copy in ["", " Printed on Monday.", " Other words entirely stand here."] {
+            let body: String = (0..40)
+                .map(|word| match copy.starts_with(" Other") {
+                    true => format!("something{word} else{n} "),
+                    false => format!("{subject} word{} of {n} ", word * n % 17),
+                })
+                .collect();
+            let url = format!("https://example.org/{n}/{}", copy.len());
+            let line = serde_json::json!({"url": url, "text": format!("{body}{copy}")});
+            lines.push_str(&format!("{line}\n"));
+        }
+    }
+    lines
+}

@@ -1,0 +1,55 @@
+//! Candidates that are confirmed or not.
+//!
+//! Rows of *leaders* are `position`, `scope`, `fingerprint`, `sketch`: all that comparing needs, so
+//! that names do not travel. A candidate comes with both of its leaders.
+
+use std::sync::Arc;
+
+use arrow_array::{BooleanArray, Float32Array, RecordBatch};
+use hapax::fingerprint::Fingerprint;
+
+use super::Kernels;
+use super::keys::sketch;
+use super::rows::{Rows, batch, numbers};
+use crate::error::Error;
+
+impl Kernels {
+    /// Judges candidates: `a`, `b`, and of each `fingerprint_a`, `sketch_a` and so on. What is near comes back
+    /// with `distance`, `similarity` and whether it is `alike`; what is not does not.
+    ///
+    /// # Errors
+    ///
+    /// These are no rows of candidates with both leaders.
+    pub fn confirm(&self, rows: &RecordBatch) -> Result<RecordBatch, Error> {
+        let rows = Rows::of(rows, "candidate");
+        let (a, b) = (rows.numbers("a")?, rows.numbers("b")?);
+        let bits = [rows.numbers("fingerprint_a")?, rows.numbers("fingerprint_b")?];
+        let sketches = [rows.column("sketch_a")?, rows.column("sketch_b")?];
+        let [mut first, mut second, mut distances] = [const { Vec::new() }; 3];
+        let (mut similarities, mut alike) = (Vec::new(), Vec::new());
+        for row in 0..rows.len() {
+            let [one, other] = bits.map(|it| Fingerprint::from_bits(it[row].cast_unsigned()));
+            let distance = one.distance(other);
+            if !self.options.within.admits(distance) {
+                continue;
+            }
+            let one = sketch(&rows, sketches[0], row)?;
+            let estimate = one.estimate(&sketch(&rows, sketches[1], row)?);
+            first.push(a[row]);
+            second.push(b[row]);
+            distances.push(i64::from(distance));
+            similarities.push(estimate.jaccard as f32);
+            alike.push(self.options.min_similarity.admits(&estimate));
+        }
+        batch(
+            "pair",
+            vec![
+                ("a", numbers(first)),
+                ("b", numbers(second)),
+                ("distance", numbers(distances)),
+                ("similarity", Arc::new(Float32Array::from(similarities))),
+                ("alike", Arc::new(BooleanArray::from(alike))),
+            ],
+        )
+    }
+}

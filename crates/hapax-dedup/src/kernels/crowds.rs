@@ -1,0 +1,265 @@
+//! Exact copies and crowds: who leads, and who is represented by whom.
+//!
+//! | column | holds |
+//! |---|---|
+//! | `role` | 0 a leader, which goes on; 1 an exact copy of `target`; 2 a member led by `target`; 9 effort |
+//! | `position` | of the document; how many sketches were compared, of effort |
+//! | `target` | as above; how many strangers there are, of effort |
+//! | `distance`, `similarity` | of members |
+//! | `scope`, `fingerprint`, `sketch` | of leaders, out of [`Kernels::copies`]: all that comparing needs |
+//! | `named`, `page`, `meets` | of leaders, in and out of [`Kernels::turn`]: for choosing the best, and who must be in one batch |
+//!
+//! [`Kernels::copies`] needs all rows with one `meets` of the imprints in one batch,
+//! [`Kernels::turn`] all leaders with one `meets`.
+
+use std::sync::Arc;
+
+use arrow_array::builder::{
+    ArrayBuilder, BinaryBuilder, BooleanBuilder, Float32Builder, Int64Builder,
+};
+use arrow_array::{Array, ArrayRef, BinaryArray, Float32Array, Int64Array, RecordBatch};
+use hapax::fingerprint::Sketch;
+use hapax::group::ScopeKey;
+
+use super::keys::sketch;
+use super::rows::{Loaded, Rows, batch, numbers};
+use super::{Kernels, mixed};
+use crate::error::Error;
+use crate::exact;
+use crate::facts::FactTable;
+use crate::near::crowd::{CROWD, TURNS, sketch_part, turn, twins};
+use crate::near::{Judge, Led, Member};
+
+const KIND: &str = "role";
+const LEADER: i64 = 0;
+const COPY: i64 = 1;
+const MEMBER: i64 = 2;
+const EFFORT: i64 = 9;
+
+#[derive(Default)]
+struct Roles {
+    role: Int64Builder,
+    position: Int64Builder,
+    target: Int64Builder,
+    distance: Int64Builder,
+    similarity: Float32Builder,
+}
+
+/// What leaders have in addition when they are found.
+#[derive(Default)]
+struct Compared {
+    scope: Int64Builder,
+    fingerprint: Int64Builder,
+    sketch: BinaryBuilder,
+}
+
+/// What they have in addition between turns.
+#[derive(Default)]
+struct Turning {
+    named: BooleanBuilder,
+    page: BinaryBuilder,
+    meets: Int64Builder,
+}
+
+impl Kernels {
+    /// Turns after [`copies`](Self::copies).
+    pub const TURNS: usize = TURNS;
+
+    /// As many that meet are a crowd.
+    pub const CROWD: usize = CROWD;
+
+    /// Finds exact copies, chooses the best of each text, and leaders among those with one fingerprint.
+    ///
+    /// # Errors
+    ///
+    /// These are no rows of imprints with `position` and `named`, or a page came twice.
+    pub fn copies(&self, rows: &RecordBatch) -> Result<RecordBatch, Error> {
+        let rows = Rows::of(rows, "imprint");
+        let loaded = rows.pages(|_| true)?;
+        let pages = &loaded.pages;
+        let table = FactTable::marked(pages, &self.options.keep, &loaded.named);
+        let judge = Judge::new(pages, self.options.within, self.options.min_similarity);
+        let classes = exact::classes(pages, &table, |_| true);
+        let mut roles = Roles::default();
+        let key = |page: u32| (pages.scope(page), pages.content(page));
+        for class in classes.copies.chunk_by(|&a, &b| key(a) == key(b)) {
+            let Some(best) = table.best(class.iter().copied()) else { continue };
+            for &page in class.iter().filter(|&&page| page != best) {
+                let at = |page: u32| loaded.positions[page as usize];
+                roles.row(COPY, at(page), Some(at(best)), Some((0, 1.0)));
+            }
+        }
+        let mut led = Led::default();
+        for scope in classes.representatives.chunk_by(|&a, &b| pages.scope(a) == pages.scope(b)) {
+            let found = twins(scope, pages, &judge, &table);
+            led.leaders.extend(found.leaders);
+            led.members.extend(found.members);
+            led.strangers += found.strangers;
+        }
+        roles.members(&loaded, &led.members);
+        roles.effort(judge.compared(), led.strangers);
+        let without = roles.rows();
+        let mut compared = Compared::default();
+        for _ in 0..without {
+            compared.scope.append_null();
+            compared.fingerprint.append_null();
+            compared.sketch.append_null();
+        }
+        for &page in &led.leaders {
+            roles.row(LEADER, loaded.positions[page as usize], None, None);
+            compared.scope.append_value(pages.scope(page).0.cast_signed());
+            compared.fingerprint.append_value(pages.fingerprint(page).to_bits().cast_signed());
+            compared.sketch.append_value(pages.sketch(page).to_bytes());
+        }
+        let mut columns = roles.finish();
+        columns.push(("scope", Arc::new(compared.scope.finish())));
+        columns.push(("fingerprint", Arc::new(compared.fingerprint.finish())));
+        columns.push(("sketch", Arc::new(compared.sketch.finish())));
+        batch(KIND, columns)
+    }
+
+    /// Who would meet whom in any of the turns, and how many: `meets` and `count`, of rows of leaders. Who
+    /// nowhere meets [`CROWD`](Self::CROWD) need not take turns.
+    ///
+    /// # Errors
+    ///
+    /// These are no rows of leaders.
+    pub fn meetings(&self, rows: &RecordBatch) -> Result<RecordBatch, Error> {
+        let mut keys: Vec<i64> = keys_of_leaders(&Rows::of(rows, "leader"))?.into_flattened();
+        keys.sort_unstable();
+        let (mut meets, mut counts) = (Vec::new(), Vec::new());
+        for same in keys.chunk_by(|a, b| a == b) {
+            meets.push(same[0]);
+            counts.push(same.len() as i64);
+        }
+        batch("meeting", vec![("meets", numbers(meets)), ("count", numbers(counts))])
+    }
+
+    /// Leaders that one of `crowded`, which is ascending, concerns: `position`, and `meets` of the first turn.
+    ///
+    /// # Errors
+    ///
+    /// These are no rows of leaders.
+    pub fn suspects(&self, rows: &RecordBatch, crowded: &[i64]) -> Result<RecordBatch, Error> {
+        let rows = Rows::of(rows, "leader");
+        let (mut positions, mut meets) = (Vec::new(), Vec::new());
+        for (keys, position) in keys_of_leaders(&rows)?.iter().zip(rows.numbers("position")?) {
+            if keys.iter().any(|key| crowded.binary_search(key).is_ok()) {
+                positions.push(*position);
+                meets.push(keys[0]);
+            }
+        }
+        batch("suspect", vec![("position", numbers(positions)), ("meets", numbers(meets))])
+    }
+
+    /// One of the turns, from 0: crowds among leaders that share a part of the sketch.
+    ///
+    /// # Errors
+    ///
+    /// These are no rows of roles, or a leader came twice.
+    pub fn turn(&self, rows: &RecordBatch, number: usize) -> Result<RecordBatch, Error> {
+        let rows = Rows::of(rows, KIND);
+        let role = rows.numbers("role")?;
+        let loaded = rows.pages(|row| role[row] == LEADER)?;
+        let pages = &loaded.pages;
+        let table = FactTable::marked(pages, &self.options.keep, &loaded.named);
+        let judge = Judge::new(pages, self.options.within, self.options.min_similarity);
+        let mut order: Vec<u32> = (0..pages.len() as u32).collect();
+        order.sort_by_key(|&page| pages.scope(page));
+        let mut led = Led::default();
+        for scope in order.chunk_by(|&a, &b| pages.scope(a) == pages.scope(b)) {
+            let mut one = Led { leaders: scope.to_vec(), ..Led::default() };
+            turn(&mut one, number, pages, &judge, &table);
+            led.leaders.extend(one.leaders);
+            led.members.extend(one.members);
+        }
+        let mut roles = Roles::default();
+        roles.pass(&rows, role)?;
+        roles.members(&loaded, &led.members);
+        roles.effort(judge.compared(), 0);
+        let mut turning = Turning::default();
+        for row in 0..roles.rows() {
+            turning.named.append_null();
+            turning.page.append_null();
+            // Rows without pages are spread over tasks.
+            turning.meets.append_value(mixed(&[row as u64]).cast_signed());
+        }
+        let next = (number + 1).min(TURNS - 1);
+        for &page in &led.leaders {
+            roles.row(LEADER, loaded.positions[page as usize], None, None);
+            turning.named.append_value(loaded.named[page as usize]);
+            turning.page.append_value(loaded.bytes[page as usize]);
+            turning.meets.append_value(key_of(pages.scope(page), pages.sketch(page), next));
+        }
+        let mut columns = roles.finish();
+        columns.push(("named", Arc::new(turning.named.finish())));
+        columns.push(("page", Arc::new(turning.page.finish())));
+        columns.push(("meets", Arc::new(turning.meets.finish())));
+        batch(KIND, columns)
+    }
+}
+
+fn key_of(scope: ScopeKey, sketch: &Sketch, number: usize) -> i64 {
+    mixed(&[scope.0, 3 + number as u64, sketch_part(sketch, number)]).cast_signed()
+}
+
+/// The keys of every leader in all turns.
+fn keys_of_leaders(rows: &Rows<'_>) -> Result<Vec<[i64; TURNS]>, Error> {
+    let scopes = rows.numbers("scope")?;
+    let sketches: &BinaryArray = rows.column("sketch")?;
+    let keys = |(row, scope): (usize, &i64)| {
+        let sketch = sketch(rows, sketches, row)?;
+        Ok(std::array::from_fn(|turn| key_of(ScopeKey(scope.cast_unsigned()), &sketch, turn)))
+    };
+    scopes.iter().enumerate().map(keys).collect()
+}
+
+impl Roles {
+    fn rows(&self) -> usize {
+        self.role.len()
+    }
+
+    fn row(&mut self, role: i64, position: i64, target: Option<i64>, near: Option<(u8, f32)>) {
+        self.role.append_value(role);
+        self.position.append_value(position);
+        self.target.append_option(target);
+        self.distance.append_option(near.map(|it| i64::from(it.0)));
+        self.similarity.append_option(near.map(|it| it.1));
+    }
+
+    fn members(&mut self, loaded: &Loaded<'_>, members: &[Member]) {
+        let at = |page: u32| loaded.positions[page as usize];
+        for &Member { page, leader, distance, similarity } in members {
+            self.row(MEMBER, at(page), Some(at(leader)), Some((distance, similarity)));
+        }
+    }
+
+    fn effort(&mut self, compared: u64, strangers: u64) {
+        self.row(EFFORT, compared as i64, Some(strangers as i64), None);
+    }
+
+    /// Rows that are no leaders, as they are.
+    fn pass(&mut self, rows: &Rows<'_>, role: &[i64]) -> Result<(), Error> {
+        let position = rows.numbers("position")?;
+        let target: &Int64Array = rows.column("target")?;
+        let distance: &Int64Array = rows.column("distance")?;
+        let similarity: &Float32Array = rows.column("similarity")?;
+        for row in (0..rows.len()).filter(|&row| role[row] != LEADER) {
+            let target = target.is_valid(row).then(|| target.value(row));
+            let near = distance.is_valid(row);
+            let near = near.then(|| (distance.value(row) as u8, similarity.value(row)));
+            self.row(role[row], position[row], target, near);
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Vec<(&'static str, ArrayRef)> {
+        vec![
+            ("role", Arc::new(self.role.finish())),
+            ("position", Arc::new(self.position.finish())),
+            ("target", Arc::new(self.target.finish())),
+            ("distance", Arc::new(self.distance.finish())),
+            ("similarity", Arc::new(self.similarity.finish())),
+        ]
+    }
+}

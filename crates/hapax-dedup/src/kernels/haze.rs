@@ -1,0 +1,143 @@
+//! Haze among leaders that lie apart: samples and counts are put together by the caller.
+//!
+//! ```text
+//!   leaders of each batch --sample--> the sample of all samples --count in each batch--> sums --see--> verdict
+//! ```
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow_array::{BooleanArray, Int64Array, RecordBatch};
+use hapax::fingerprint::MaxDistance;
+use hapax::join::OneThread;
+
+use super::Kernels;
+use super::rows::{Rows, batch, numbers};
+use crate::error::Error;
+use crate::near::{bands, haze};
+
+const KIND: &str = "leader";
+
+/// How many fingerprints are near each of a sample, by distance: what batches counted adds up.
+pub type HazeCounts = Vec<Vec<u64>>;
+
+/// What was seen of one scope.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Seen {
+    /// No haze: fingerprints propose.
+    Clear,
+    /// Sketches propose, and find a partner at the least similarity with this chance.
+    Bands(f64),
+    /// Those near one of these fingerprints are compared within fewer bits.
+    Narrow(u32, Vec<i64>),
+}
+
+impl Kernels {
+    /// Fewer leaders of a scope than this are never hazy.
+    pub const FEW: usize = haze::FEW;
+
+    /// A sample for each scope: `scope` and `fingerprint`. The sample of samples is the sample of all.
+    ///
+    /// # Errors
+    ///
+    /// These are no rows of leaders.
+    pub fn haze_sample(&self, rows: &RecordBatch) -> Result<RecordBatch, Error> {
+        let by_scope = by_scope(&Rows::of(rows, KIND))?;
+        let (mut scopes, mut sample) = (Vec::new(), Vec::new());
+        for (scope, fingerprints) in by_scope {
+            let chosen = haze::sample(&fingerprints);
+            scopes.extend(std::iter::repeat_n(scope, chosen.len()));
+            sample.extend(chosen.into_iter().map(u64::cast_signed));
+        }
+        batch("sample", vec![("scope", numbers(scopes)), ("fingerprint", numbers(sample))])
+    }
+
+    /// Counts near each of a sample, in one scope: `scope`, `query` (its number in the sample), `distance`,
+    /// `count`; only counts that are not 0.
+    ///
+    /// # Errors
+    ///
+    /// These are no rows of leaders, or the sample is none.
+    pub fn haze_count(
+        &self,
+        rows: &RecordBatch,
+        sample: &RecordBatch,
+    ) -> Result<RecordBatch, Error> {
+        let leaders = by_scope(&Rows::of(rows, KIND))?;
+        let sample = by_scope(&Rows::of(sample, "sample"))?;
+        let [mut scopes, mut queries, mut distances, mut counts] = [const { Vec::new() }; 4];
+        for (scope, sample) in sample {
+            let Some(fingerprints) = leaders.get(&scope) else { continue };
+            let found = haze::count(&sample, fingerprints, self.options.within, &OneThread);
+            for (query, by_distance) in (0..).zip(found) {
+                for (distance, count) in (0..).zip(by_distance).filter(|it| it.1 > 0) {
+                    scopes.push(scope);
+                    queries.push(query);
+                    distances.push(distance);
+                    counts.push(count as i64);
+                }
+            }
+        }
+        batch(
+            "count",
+            vec![
+                ("scope", numbers(scopes)),
+                ("query", numbers(queries)),
+                ("distance", numbers(distances)),
+                ("count", numbers(counts)),
+            ],
+        )
+    }
+
+    /// What a sample of one scope and the sums of its counts among `leaders` pages say.
+    pub fn see(&self, sample: &[i64], counts: &HazeCounts, leaders: usize) -> Seen {
+        let sample: Vec<u64> = sample.iter().map(|it| it.cast_unsigned()).collect();
+        let least = self.options.min_similarity.jaccard();
+        match haze::foretell(&sample, counts, leaders, self.options.within) {
+            None => Seen::Clear,
+            Some(_) if bands::suffice(least) => Seen::Bands(bands::chance(least)),
+            Some(seen) => {
+                let crowded = seen.crowded.into_iter().map(u64::cast_signed).collect();
+                Seen::Narrow(seen.narrow.bits(), crowded)
+            }
+        }
+    }
+
+    /// The same rows and `hazy`: whether a row of the scope is near one of these fingerprints.
+    ///
+    /// # Errors
+    ///
+    /// These are no rows of leaders.
+    pub fn hazy(&self, rows: &RecordBatch, crowded: &[i64]) -> Result<RecordBatch, Error> {
+        let given = Rows::of(rows, KIND);
+        let fingerprints: &[i64] = given.numbers("fingerprint")?;
+        let fingerprints: Vec<u64> = fingerprints.iter().map(|it| it.cast_unsigned()).collect();
+        let crowded: Vec<u64> = crowded.iter().map(|it| it.cast_unsigned()).collect();
+        let hazy = haze::around(&crowded, &fingerprints, self.options.within, &OneThread);
+        let position = given.column::<Int64Array>("position")?;
+        batch(
+            KIND,
+            vec![
+                ("position", Arc::new(position.clone())),
+                ("hazy", Arc::new(BooleanArray::from(hazy))),
+            ],
+        )
+    }
+
+    /// The bound of the job, or a narrower one.
+    pub(super) fn within(&self, bits: Option<u32>) -> Result<MaxDistance, Error> {
+        let Some(bits) = bits else { return Ok(self.options.within) };
+        let narrow = u8::try_from(bits).ok().and_then(MaxDistance::new);
+        narrow.ok_or_else(|| Error::Rows { rows: KIND, what: format!("{bits} bits are too many") })
+    }
+}
+
+fn by_scope(rows: &Rows<'_>) -> Result<BTreeMap<i64, Vec<u64>>, Error> {
+    let (scopes, fingerprints) = (rows.numbers("scope")?, rows.numbers("fingerprint")?);
+    let mut all: BTreeMap<i64, Vec<u64>> = BTreeMap::new();
+    for (scope, fingerprint) in scopes.iter().zip(fingerprints) {
+        all.entry(*scope).or_default().push(fingerprint.cast_unsigned());
+    }
+    // A sample has an order; so has what is counted for it.
+    Ok(all)
+}

@@ -1,0 +1,290 @@
+//! From a part of a corpus to rows of imprints.
+//!
+//! | column | holds |
+//! |---|---|
+//! | `part`, `number` | which part of the source, and which document of it from 0: its place in the corpus |
+//! | `kind` | 0 a document, 1 a redirect, 2 a revisit, 3 what was counted in the part |
+//! | `file`, `record` | where it was read |
+//! | `meets` | equal for documents that may be exact copies or have one fingerprint; null where nothing can be a copy |
+//! | `standing` | how far it can be judged ([`Standing`]) |
+//! | `says` | the address it names as canonical instead of its own; where a redirect leads; counts as JSON |
+//! | `page` | the imprint; the address of a redirect |
+//!
+//! Counts come last in a part, so a part that is not whole is seen.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use arrow_array::builder::{BinaryBuilder, Int64Builder, StringBuilder};
+use arrow_array::{RecordBatch, StringArray};
+use hapax::group::PageFacts;
+use hapax::group::facts::CanonicalStanding;
+use hapax_corpus::{Entry, Fact, FileId, Original, Part, Reason, Source};
+use serde_json::json;
+
+use super::rows::{Rows, batch, numbers};
+use super::{Kernels, mixed};
+use crate::error::Error;
+use crate::facts::without_fragment;
+use crate::imprint::Imprinter;
+use crate::imprints::page_bytes;
+use crate::pages::{NewPage, Standing};
+use crate::read::ReadCounts;
+
+const KIND: &str = "imprint";
+/// Rows of a batch, about.
+const TOGETHER: usize = 4096;
+
+/// The batches of a part, one after the other.
+pub struct PartImprints {
+    part: usize,
+    batches: Part,
+    files: Vec<String>,
+    imprinter: Imprinter,
+    /// A file's name as it is read, and as it is called.
+    renamed: Option<(String, String)>,
+    documents: i64,
+    facts: i64,
+    named: u64,
+    own_ids: u64,
+    counts: ReadCounts,
+    complaints: Vec<String>,
+    done: bool,
+}
+
+#[derive(Default)]
+struct Columns {
+    number: Int64Builder,
+    kind: Int64Builder,
+    file: StringBuilder,
+    record: Int64Builder,
+    meets: Int64Builder,
+    standing: Int64Builder,
+    says: StringBuilder,
+    page: BinaryBuilder,
+    rows: usize,
+}
+
+impl Kernels {
+    /// Reads a part of a source. With `renamed`, a file is known by another name than it is read by.
+    ///
+    /// # Panics
+    ///
+    /// When there are not so many parts.
+    pub fn imprint(
+        &self,
+        source: &Source,
+        part: usize,
+        number: usize,
+        renamed: Option<(String, String)>,
+    ) -> PartImprints {
+        PartImprints {
+            part: number,
+            batches: source.part(part),
+            files: source.files().collect(),
+            imprinter: Imprinter::new(&self.options),
+            renamed,
+            documents: 0,
+            facts: 0,
+            named: 0,
+            own_ids: 0,
+            counts: ReadCounts::default(),
+            complaints: Vec::new(),
+            done: false,
+        }
+    }
+
+    /// What engines compare themselves: of every document its address without fragment, its address if it
+    /// has one, its id if that is not the address, and what exact copies share.
+    ///
+    /// # Errors
+    ///
+    /// These are no rows with pages.
+    pub fn names(&self, rows: &RecordBatch) -> Result<RecordBatch, Error> {
+        let rows = Rows::of(rows, KIND);
+        let loaded = rows.pages(|_| true)?;
+        let pages = &loaded.pages;
+        let all = 0..pages.len() as u32;
+        let address: StringArray =
+            all.clone().map(|page| Some(without_fragment(pages.address(page)))).collect();
+        let url: StringArray =
+            all.clone().map(|page| Some(pages.url(page)).filter(|url| !url.is_empty())).collect();
+        let own = |page| Some(pages.id(page)).filter(|_| !pages.is_named_by_url(page));
+        let own_id: StringArray = all.clone().map(own).collect();
+        let mut content = BinaryBuilder::new();
+        for page in all {
+            match pages.content(page) {
+                Some(hash) => content.append_value(hash.to_bytes()),
+                None => content.append_value([]),
+            }
+        }
+        batch(
+            KIND,
+            vec![
+                ("position", numbers(loaded.positions.clone())),
+                ("address", Arc::new(address)),
+                ("url", Arc::new(url)),
+                ("own_id", Arc::new(own_id)),
+                ("content", Arc::new(content.finish())),
+            ],
+        )
+    }
+}
+
+impl PartImprints {
+    fn name<'n>(&self, name: &'n str) -> Cow<'n, str> {
+        match self.renamed.as_ref().and_then(|(from, to)| Some((name.strip_prefix(from)?, to))) {
+            Some((rest, to)) => Cow::Owned(format!("{to}{rest}")),
+            None => Cow::Borrowed(name),
+        }
+    }
+
+    fn file(&self, file: FileId) -> Cow<'_, str> {
+        self.name(self.files.get(file.0 as usize).map_or("", String::as_str))
+    }
+
+    fn page(&mut self, rows: &mut Columns, page: &NewPage, file: FileId, record: u64) {
+        rows.number.append_value(self.documents);
+        self.documents += 1;
+        rows.kind.append_value(0);
+        rows.file.append_value(self.file(file));
+        rows.record.append_value(record as i64);
+        rows.meets.append_option(meets(page).map(u64::cast_signed));
+        rows.standing.append_value(page.standing as i64);
+        let own = if page.url.is_empty() { &page.id } else { &page.url };
+        let url = Cow::Borrowed(own.as_str());
+        let canonical = page.canonical.as_deref().map(Cow::Borrowed);
+        let facts = PageFacts { url, canonical, ..PageFacts::default() };
+        let elsewhere = facts.canonical_standing() == CanonicalStanding::Elsewhere;
+        let names = page.canonical.as_deref().filter(|_| elsewhere).map(without_fragment);
+        self.named += u64::from(names.is_some());
+        self.own_ids += u64::from(page.id != page.url);
+        rows.says.append_option(names);
+        rows.page.append_value(page_bytes(page));
+        rows.rows += 1;
+    }
+
+    fn fact(&mut self, rows: &mut Columns, fact: &Fact) {
+        let (kind, place) = match fact {
+            Fact::Redirect { place, .. } => (1, place),
+            Fact::Revisit { place, .. } => (2, place),
+        };
+        let (from, to) = fact.addresses();
+        rows.number.append_value(self.facts);
+        self.facts += 1;
+        rows.kind.append_value(kind);
+        rows.file.append_value(self.file(place.file));
+        rows.record.append_value(place.number as i64);
+        rows.meets.append_null();
+        rows.standing.append_null();
+        rows.says.append_value(to);
+        rows.page.append_value(from.as_bytes());
+        rows.rows += 1;
+    }
+
+    fn counted(&mut self, rows: &mut Columns) {
+        let ReadCounts { body_bytes, passed, error_pages, bad, archived, rows: table_rows } =
+            self.counts;
+        let said = json!({
+            "documents": self.documents, "facts": self.facts, "named": self.named,
+            "own_ids": self.own_ids, "body_bytes": body_bytes, "passed": passed,
+            "error_pages": error_pages, "bad": bad, "archived": archived, "rows": table_rows,
+            "complaints": self.complaints,
+        });
+        rows.number.append_value(0);
+        rows.kind.append_value(3);
+        rows.file.append_value(self.files.first().map_or("".into(), |file| self.name(file)));
+        rows.record.append_value(0);
+        rows.meets.append_null();
+        rows.standing.append_null();
+        rows.says.append_value(said.to_string());
+        rows.page.append_null();
+        rows.rows += 1;
+    }
+
+    /// The next batch; `None` at the end of the part.
+    ///
+    /// # Errors
+    ///
+    /// A bad record, unless bad records are skipped.
+    pub fn next_batch(&mut self) -> Result<Option<RecordBatch>, Error> {
+        if self.done {
+            return Ok(None);
+        }
+        let mut rows = Columns::default();
+        while rows.rows < TOGETHER {
+            let Some(mut source) = self.batches.next() else {
+                self.done = true;
+                self.counted(&mut rows);
+                break;
+            };
+            for entry in source.entries() {
+                match entry? {
+                    Entry::Document(document) => {
+                        let counts = &mut self.counts;
+                        counts.body_bytes += document.body.content.as_bytes().len() as u64;
+                        match &document.original {
+                            Original::Warc(_) | Original::Arc(_) => counts.archived += 1,
+                            Original::Row(_) => counts.rows += 1,
+                            Original::Nothing | Original::Json(_) => {}
+                        }
+                        let mut page = self.imprinter.page(&document);
+                        if let Cow::Owned(id) = self.name(&page.id) {
+                            page.id = id;
+                        }
+                        let place = document.place;
+                        self.page(&mut rows, &page, place.file, place.number);
+                    }
+                    Entry::Fact(fact) => self.fact(&mut rows, &fact),
+                    Entry::Passed { reason, .. } => {
+                        self.counts.passed += 1;
+                        let error_page = matches!(reason, Reason::Status(_));
+                        self.counts.error_pages += u64::from(error_page);
+                    }
+                    Entry::Bad(error) => {
+                        self.counts.bad += 1;
+                        if self.complaints.len() < 8 {
+                            self.complaints.push(error.to_string());
+                        }
+                    }
+                }
+            }
+        }
+        rows.finish(self.part).map(Some)
+    }
+}
+
+/// Exact copies have one fingerprint, so one number brings both together. What cannot be judged by its
+/// fingerprint meets by its content; there may be very many without any words.
+fn meets(page: &NewPage) -> Option<u64> {
+    if page.standing.stays() {
+        return None;
+    }
+    if page.standing == Standing::Judged {
+        return Some(mixed(&[page.scope.0, 1, page.fingerprint.to_bits()]));
+    }
+    let (low, high) = page.content.to_bytes().split_first_chunk().map_or((0, 0), |(low, rest)| {
+        let high = rest.first_chunk().copied().map_or(0, u64::from_le_bytes);
+        (u64::from_le_bytes(*low), high)
+    });
+    Some(mixed(&[page.scope.0, 2, low, high]))
+}
+
+impl Columns {
+    fn finish(mut self, part: usize) -> Result<RecordBatch, Error> {
+        batch(
+            KIND,
+            vec![
+                ("part", numbers(vec![part as i64; self.rows])),
+                ("number", Arc::new(self.number.finish())),
+                ("kind", Arc::new(self.kind.finish())),
+                ("file", Arc::new(self.file.finish())),
+                ("record", Arc::new(self.record.finish())),
+                ("meets", Arc::new(self.meets.finish())),
+                ("standing", Arc::new(self.standing.finish())),
+                ("says", Arc::new(self.says.finish())),
+                ("page", Arc::new(self.page.finish())),
+            ],
+        )
+    }
+}

@@ -1,0 +1,73 @@
+//! New leaders against stored ones: stored rows stay where they are.
+//!
+//! The new leaders are few and go to every task; a task streams its stored ones past them
+//! ([`hapax::join::matching`]), so nothing stored is moved or sorted again over the network.
+
+use arrow_array::RecordBatch;
+use hapax::join::matching::{Batch, Chunks, Wanted};
+use hapax::join::{JoinError, OneThread, PairOptions};
+
+use super::Kernels;
+use super::rows::{Rows, batch, numbers};
+use crate::error::Error;
+
+/// Sorted fingerprints, all at once.
+struct Stored<'f>(Option<&'f [u64]>);
+
+impl Chunks for Stored<'_> {
+    fn next_chunk(&mut self, fingerprints: &mut Vec<u64>) -> Result<bool, JoinError> {
+        fingerprints.clear();
+        let Some(all) = self.0.take() else { return Ok(false) };
+        fingerprints.extend_from_slice(all);
+        Ok(true)
+    }
+}
+
+impl Kernels {
+    /// Candidate pairs of a stored leader and a new one, of different fingerprints and one scope: `a`, `b`,
+    /// `distance`, with `a < b`.
+    ///
+    /// # Errors
+    ///
+    /// These are no rows of leaders, or the bound is too wide for a join.
+    pub fn match_new(&self, rows: &RecordBatch, new: &RecordBatch) -> Result<RecordBatch, Error> {
+        let (rows, new) = (Rows::of(rows, "leader"), Rows::of(new, "leader"));
+        let (positions, scopes) = (rows.numbers("position")?, rows.numbers("scope")?);
+        let fingerprints = rows.numbers("fingerprint")?;
+        let mut stored: Vec<(u64, usize)> =
+            (0..).zip(fingerprints).map(|(row, bits)| (bits.cast_unsigned(), row)).collect();
+        stored.sort_unstable();
+        let sorted: Vec<u64> = stored.iter().map(|it| it.0).collect();
+        let (new_positions, new_scopes) = (new.numbers("position")?, new.numbers("scope")?);
+        let queries: Vec<u64> =
+            new.numbers("fingerprint")?.iter().map(|bits| bits.cast_unsigned()).collect();
+        let [mut a, mut b, mut distances] = [const { Vec::new() }; 3];
+        if !queries.is_empty() && !sorted.is_empty() {
+            let options = PairOptions::within(self.options().within)?;
+            let batch = Batch::new(&queries, options, &OneThread)?;
+            let twins = batch.twins().to_vec();
+            batch.stream(Wanted::All, &mut Stored(Some(&sorted)), &OneThread, |hit| {
+                if hit.distance == 0 {
+                    return Ok(());
+                }
+                let from = twins.partition_point(|twin| twin.a < hit.query);
+                let others = twins[from..].iter().take_while(|twin| twin.a == hit.query);
+                let first = hit.position as usize;
+                for query in std::iter::once(hit.query).chain(others.map(|twin| twin.b)) {
+                    let query = query as usize;
+                    for &(_, row) in &stored[first..first + hit.copies as usize] {
+                        if scopes[row] == new_scopes[query] {
+                            let (one, other) = (positions[row], new_positions[query]);
+                            a.push(one.min(other));
+                            b.push(one.max(other));
+                            distances.push(i64::from(hit.distance));
+                        }
+                    }
+                }
+                Ok(())
+            })?;
+        }
+        let columns = vec![("a", numbers(a)), ("b", numbers(b)), ("distance", numbers(distances))];
+        batch("candidate", columns)
+    }
+}

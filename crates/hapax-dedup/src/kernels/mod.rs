@@ -1,0 +1,73 @@
+//! The job in steps on rows that may lie on many machines: Arrow batch in, Arrow batch out.
+//!
+//! ```text
+//!   files --imprint--> imprints --copies--> leaders, copies, members --turn (8 times)--> leaders
+//!   leaders --keys | band_keys--> packed keys --meet | band_meet--> candidates --confirm--> pairs
+//!   pairs, members, copies --forest, components--> company --settle--> verdicts --group_rows--> rows
+//! ```
+//!
+//! An engine such as Spark moves rows between the steps so that what must meet is in one batch; each
+//! step says by a key what must meet. All judgement is that of [`decide`](mod@crate::decide) and
+//! `near`: the steps are theirs, cut where rows may travel.
+//!
+//! # What it promises
+//!
+//! - The rows of all batches together say what [`decide`](fn@crate::decide) says of the same documents
+//!   in the same order: groups, winners, distances, reasons.
+//! - No step trusts the order of rows: each sorts what it is given. A row that comes twice is an error.
+//! - A row is known by its *position* in the corpus, which follows from files and records alone, so a
+//!   step that runs twice gives the same rows twice.
+//! - What grouping needs of a component is kept whole: all confirmed pairs, not only a spanning forest,
+//!   since a group's members must match the winner themselves, and the winner is known only at the end.
+//!   Crowds were thinned out before, so that pairs grow with documents and not with their square. The
+//!   [`forest`](Kernels::forest) is for finding components only.
+//!
+//! # What this module does not know
+//!
+//! Engines, networks, other languages. Addresses that redirect are not looked at: they change no group.
+
+mod components;
+mod confirm;
+mod crowds;
+mod haze;
+mod imprint;
+mod kept;
+mod keys;
+mod later;
+mod rows;
+mod settle;
+#[cfg(test)]
+mod tests;
+
+pub use haze::{HazeCounts, Seen};
+pub use imprint::PartImprints;
+pub use kept::{Part as KeptPart, write_part};
+pub use keys::Cut;
+
+use crate::options::Options;
+
+/// The steps, under the options of a job.
+#[derive(Clone, Debug)]
+pub struct Kernels {
+    options: Options,
+}
+
+impl Kernels {
+    /// Ready to work. Steps use the calling thread only: an engine gives each task a core.
+    pub fn new(options: Options) -> Self {
+        Self { options }
+    }
+
+    /// What was asked for.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+}
+
+/// Spreads numbers over tasks.
+fn mixed(numbers: &[u64]) -> u64 {
+    numbers.iter().fold(0x9E37_79B9_7F4A_7C15, |hash, number| {
+        let mixed = (hash ^ number).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        (mixed ^ mixed >> 32).wrapping_mul(0x94D0_49BB_1331_11EB) ^ mixed >> 29
+    })
+}

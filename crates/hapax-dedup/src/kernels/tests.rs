@@ -1,0 +1,443 @@
+//! The steps, with rows moved about by a toy engine, against the decision on one machine.
+//!
+//! The toy splits rows by the key they must meet by, hands every task its rows in another order, and puts
+//! the results together: what an engine may do, and no more.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::{
+    Array, ArrayRef, BinaryArray, BooleanArray, Float32Array, Int64Array, RecordBatch, StringArray,
+    UInt64Array,
+};
+use arrow_select::concat::concat_batches;
+use arrow_select::take::take_record_batch;
+use hapax::fingerprint::{ContentHash, Fingerprint, Fingerprinter, MaxDistance, Recipe, Sketch};
+use hapax::group::ScopeKey;
+use hapax::join::OneThread;
+use proptest::prelude::*;
+
+use super::rows::{batch, numbers};
+use super::{Cut, Kernels};
+use crate::against::Earlier;
+use crate::decide;
+use crate::imprints::page_bytes;
+use crate::options::{MinSimilarity, Options};
+use crate::outputs::outcome_name;
+use crate::pages::{NewPage, Pages, Standing};
+
+fn options(least: f64) -> Options {
+    let recipe = Recipe::built_in("web-1").unwrap();
+    let mut options = Options::new(Fingerprinter::new(recipe, None).unwrap());
+    options.within = MaxDistance::new(6).unwrap();
+    options.min_similarity = MinSimilarity::new(least).unwrap();
+    options
+}
+
+fn mix(i: u64) -> u64 {
+    let mixed = (i + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    (mixed ^ mixed >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 8
+}
+
+fn page(name: usize, content: u64, bits: u64, sketch: &[u16], scope: u64) -> NewPage {
+    let mut bytes = [0; 128];
+    sketch.iter().for_each(|&bit| bytes[usize::from(bit % 1024) / 8] ^= 1 << (bit % 8));
+    NewPage {
+        id: format!("http://{name:05}.test/"),
+        url: format!("http://{name:05}.test/"),
+        canonical: None,
+        content: ContentHash::of(&content.to_string()),
+        standing: Standing::Judged,
+        fingerprint: Fingerprint::from_bits(bits),
+        sketch: Sketch::from_bytes(&bytes),
+        score: Some((mix(name as u64) % 5) as f64),
+        fetched: None,
+        words: 100,
+        scope: ScopeKey(scope),
+    }
+}
+
+/// Families around centres, so that there are pairs, twins, copies and crowds.
+fn families(sizes: &[usize], bits: u64, spread: u64, scopes: u64) -> Vec<NewPage> {
+    let mut list: Vec<NewPage> = Vec::new();
+    for (family, &size) in (0u64..).zip(sizes) {
+        let text: Vec<u16> = (0..300).map(|i| (mix(family * 7919 + i) % 1024) as u16).collect();
+        for member in 0..size as u64 {
+            let seed = mix(family * 1_000_003 + member);
+            let mut fingerprint = mix(family) << 8 ^ mix(family + 99);
+            (0..seed % (bits + 1)).for_each(|i| fingerprint ^= 1 << (mix(seed + i) % 64));
+            let mut sketch = text.clone();
+            let flips = mix(seed) % (spread + 1);
+            sketch.extend((0..flips).map(|i| (mix(seed * 3 + i) % 1024) as u16));
+            let name = list.len();
+            // Every ninth is a copy of one before.
+            let copied = (name % 9 == 8).then(|| list[name - 1 - seed as usize % 8].clone());
+            let scope = family % scopes;
+            let own = page(name, name as u64, fingerprint, &sketch, scope);
+            list.push(match copied {
+                Some(first) if first.scope == own.scope => {
+                    NewPage { id: own.id, url: own.url, score: own.score, ..first }
+                }
+                _ => own,
+            });
+        }
+    }
+    list.sort_by_key(|page| mix(page.id.len() as u64 + page.fingerprint.to_bits()));
+    list
+}
+
+fn column<'b, A: Array + 'static>(rows: &'b RecordBatch, name: &str) -> &'b A {
+    rows.column_by_name(name).unwrap().as_any().downcast_ref().unwrap()
+}
+
+fn chosen(rows: &RecordBatch, wanted: impl Fn(usize) -> bool) -> RecordBatch {
+    // Backwards: no step may trust the order.
+    let places: Vec<u64> =
+        (0..rows.num_rows()).rev().filter(|&row| wanted(row)).map(|row| row as u64).collect();
+    take_record_batch(rows, &UInt64Array::from(places)).unwrap()
+}
+
+/// Splits rows over tasks by a key, works on each task, and puts the results together.
+fn tasks(
+    rows: &RecordBatch,
+    key: &str,
+    count: u64,
+    work: impl Fn(&RecordBatch) -> RecordBatch,
+) -> RecordBatch {
+    let keys: &Int64Array = column(rows, key);
+    let of = |task: u64| {
+        let rows = chosen(rows, |row| mix(keys.value(row).cast_unsigned()) % count == task);
+        work(&rows)
+    };
+    let done: Vec<RecordBatch> = (0..count).map(of).collect();
+    concat_batches(&done[0].schema(), &done).unwrap()
+}
+
+fn roles(rows: &RecordBatch, wanted: impl Fn(i64) -> bool) -> RecordBatch {
+    let role: &Int64Array = column(rows, "role");
+    chosen(rows, |row| wanted(role.value(row)))
+}
+
+fn joined(parts: &[RecordBatch]) -> RecordBatch {
+    concat_batches(&parts[0].schema(), parts).unwrap()
+}
+
+fn imprints(list: &[NewPage]) -> RecordBatch {
+    let pages: BinaryArray = list.iter().map(|page| Some(page_bytes(page))).collect();
+    let meets = list.iter().map(|page| match page.standing {
+        Standing::Judged => super::mixed(&[page.scope.0, page.fingerprint.to_bits()]),
+        _ => super::mixed(&[u64::from(page.content.to_bytes()[0])]),
+    });
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        ("position", numbers((0..list.len() as i64).collect())),
+        ("meets", numbers(meets.map(u64::cast_signed).collect())),
+        ("named", Arc::new(BooleanArray::from(vec![false; list.len()]))),
+        ("page", Arc::new(pages)),
+    ];
+    batch("imprint", columns).unwrap()
+}
+
+/// Everything after the first reading, as an engine would run it. Verdicts by position.
+fn apart(list: &[NewPage], kernels: &Kernels, count: u64) -> Vec<(i64, String, i64, f32, String)> {
+    let given = imprints(list);
+    let copies = tasks(&given, "meets", count, |rows| kernels.copies(rows).unwrap());
+    let found = roles(&copies, |role| role == 0);
+    let meetings = tasks(&found, "position", count, |rows| kernels.meetings(rows).unwrap());
+    let (meets, counts): (&Int64Array, &Int64Array) =
+        (column(&meetings, "meets"), column(&meetings, "count"));
+    let mut sums = std::collections::BTreeMap::<i64, i64>::new();
+    for row in 0..meetings.num_rows() {
+        *sums.entry(meets.value(row)).or_default() += counts.value(row);
+    }
+    let crowded: Vec<i64> =
+        sums.into_iter().filter(|it| it.1 >= Kernels::CROWD as i64).map(|it| it.0).collect();
+    let suspects = kernels.suspects(&found, &crowded).unwrap();
+    let mut turning = turning(&suspects, &given);
+    for turn in 0..Kernels::TURNS {
+        turning = tasks(&turning, "meets", count, |rows| kernels.turn(rows, turn).unwrap());
+    }
+    let slim = |rows: &RecordBatch| rows.project(&[0, 1, 2, 3, 4]).unwrap();
+    let all_roles = joined(&[slim(&copies), slim(&roles(&turning, |role| role != 0))]);
+    let members = roles(&turning, |role| role == 2);
+    let led: &Int64Array = column(&members, "position");
+    let positions: &Int64Array = column(&found, "position");
+    let leaders = chosen(&found, |row| !led.values().contains(&positions.value(row)));
+    let candidates = candidates(&leaders, kernels, count);
+    let pairs = kernels.confirm(&with_both(&candidates, &leaders)).unwrap();
+    settled(&given, &pairs, &all_roles, kernels, count)
+}
+
+/// Suspects with their pages, as leaders.
+fn turning(suspects: &RecordBatch, given: &RecordBatch) -> RecordBatch {
+    let positions: &Int64Array = column(suspects, "position");
+    let places = UInt64Array::from_iter_values(positions.values().iter().map(|it| *it as u64));
+    let pages = take_record_batch(given, &places).unwrap();
+    let rows = suspects.num_rows();
+    let get = |rows: &RecordBatch, name: &str| Arc::clone(rows.column_by_name(name).unwrap());
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        ("role", numbers(vec![0; rows])),
+        ("position", get(suspects, "position")),
+        ("target", Arc::new(Int64Array::new_null(rows))),
+        ("distance", Arc::new(Int64Array::new_null(rows))),
+        ("similarity", Arc::new(Float32Array::new_null(rows))),
+        ("named", get(&pages, "named")),
+        ("page", get(&pages, "page")),
+        ("meets", get(suspects, "meets")),
+    ];
+    batch("role", columns).unwrap()
+}
+
+fn candidates(leaders: &RecordBatch, kernels: &Kernels, count: u64) -> Vec<(i64, i64)> {
+    let sample = tasks(leaders, "position", count, |rows| kernels.haze_sample(rows).unwrap());
+    let sample = kernels.haze_sample(&sample).unwrap();
+    let counted =
+        tasks(leaders, "position", count, |rows| kernels.haze_count(rows, &sample).unwrap());
+    let scopes: &Int64Array = column(leaders, "scope");
+    let sampled: (&Int64Array, &Int64Array) =
+        (column(&sample, "scope"), column(&sample, "fingerprint"));
+    let mut all: Vec<i64> = scopes.values().to_vec();
+    all.sort_unstable();
+    all.dedup();
+    let mut found = Vec::new();
+    for scope in all {
+        let rows = chosen(leaders, |row| scopes.value(row) == scope);
+        let queries: Vec<i64> = (0..sample.num_rows())
+            .filter(|&row| sampled.0.value(row) == scope)
+            .map(|row| sampled.1.value(row))
+            .collect();
+        let mut sums = vec![vec![0; 7]; queries.len()];
+        let number = |name: &str, row: usize| column::<Int64Array>(&counted, name).value(row);
+        for row in (0..counted.num_rows()).filter(|&row| number("scope", row) == scope) {
+            let (query, distance) = (number("query", row), number("distance", row));
+            sums[query as usize][distance as usize] += number("count", row) as u64;
+        }
+        match kernels.see(&queries, &sums, rows.num_rows()) {
+            super::Seen::Clear => found.push(meet(&rows, None, kernels, count)),
+            super::Seen::Bands(_) => {
+                let keys = tasks(&rows, "position", count, |rows| {
+                    kernels.band_keys(rows, count as usize).unwrap()
+                });
+                found.push(tasks(&keys, "task", count, |rows| kernels.band_meet(rows).unwrap()));
+            }
+            super::Seen::Narrow(bits, crowded) => {
+                let marks = kernels.hazy(&rows, &crowded).unwrap();
+                let hazy: &BooleanArray = column(&marks, "hazy");
+                let free = take_record_batch(
+                    &rows,
+                    &UInt64Array::from_iter_values(
+                        (0..rows.num_rows()).filter(|&row| !hazy.value(row)).map(|row| row as u64),
+                    ),
+                );
+                found.push(meet(&free.unwrap(), None, kernels, count));
+                found.push(meet(&rows, Some(bits), kernels, count));
+            }
+        }
+    }
+    let found = joined(&found);
+    let number = |name: &str, row: usize| column::<Int64Array>(&found, name).value(row);
+    let real = (0..found.num_rows()).filter(|&row| number("distance", row) >= 0);
+    let mut pairs: Vec<(i64, i64)> = real.map(|row| (number("a", row), number("b", row))).collect();
+    pairs.sort_unstable();
+    pairs.dedup();
+    pairs
+}
+
+fn meet(rows: &RecordBatch, within: Option<u32>, kernels: &Kernels, count: u64) -> RecordBatch {
+    let rows_in_all = rows.num_rows().max(1);
+    let cut = Cut { rows: rows_in_all, pieces: 8, blocks: None, within, crowd: Some(50) };
+    let cut = kernels.cut(cut).unwrap();
+    let keys =
+        tasks(rows, "position", count, |rows| kernels.keys(rows, &cut, count as usize).unwrap());
+    tasks(&keys, "task", count, |rows| kernels.meet(rows, &cut).unwrap())
+}
+
+fn with_both(pairs: &[(i64, i64)], leaders: &RecordBatch) -> RecordBatch {
+    let positions: &Int64Array = column(leaders, "position");
+    let mut order: Vec<(i64, u64)> =
+        (0..).zip(positions.values()).map(|(row, position)| (*position, row)).collect();
+    order.sort_unstable();
+    let rows = |position: &i64| order[order.binary_search_by_key(position, |it| it.0).unwrap()].1;
+    let side = |of: &dyn Fn(&(i64, i64)) -> i64| {
+        let places = UInt64Array::from_iter_values(pairs.iter().map(|pair| rows(&of(pair))));
+        take_record_batch(leaders, &places).unwrap()
+    };
+    let (one, two) = (side(&|pair| pair.0), side(&|pair| pair.1));
+    let get = |rows: &RecordBatch, name: &str| Arc::clone(rows.column_by_name(name).unwrap());
+    let columns = vec![
+        ("a", get(&one, "position")),
+        ("b", get(&two, "position")),
+        ("fingerprint_a", get(&one, "fingerprint")),
+        ("fingerprint_b", get(&two, "fingerprint")),
+        ("sketch_a", get(&one, "sketch")),
+        ("sketch_b", get(&two, "sketch")),
+    ];
+    batch("candidate", columns).unwrap()
+}
+
+fn settled(
+    given: &RecordBatch,
+    pairs: &RecordBatch,
+    roles: &RecordBatch,
+    kernels: &Kernels,
+    count: u64,
+) -> Vec<(i64, String, i64, f32, String)> {
+    let alike: &BooleanArray = column(pairs, "alike");
+    let pairs = chosen(pairs, |row| alike.value(row));
+    let number =
+        |rows: &RecordBatch, name: &str, row: usize| column::<Int64Array>(rows, name).value(row);
+    let role = |row: usize| number(roles, "role", row);
+    let linked: Vec<usize> =
+        (0..roles.num_rows()).filter(|&row| matches!(role(row), 1 | 2)).collect();
+    let mut edges: Vec<(i64, i64)> = (0..pairs.num_rows())
+        .map(|row| (number(&pairs, "a", row), number(&pairs, "b", row)))
+        .collect();
+    edges.extend(
+        linked.iter().map(|&row| (number(roles, "target", row), number(roles, "position", row))),
+    );
+    let (a, b): (Vec<i64>, Vec<i64>) = edges.into_iter().unzip();
+    let edges = batch("edge", vec![("a", numbers(a)), ("b", numbers(b))]).unwrap();
+    let forest = tasks(&edges, "a", count, |rows| kernels.forest(rows).unwrap());
+    assert!(forest.num_rows() <= edges.num_rows());
+    let found = kernels.components(&forest).unwrap();
+    let component: std::collections::BTreeMap<i64, i64> = (0..found.num_rows())
+        .map(|row| (number(&found, "node", row), number(&found, "component", row)))
+        .collect();
+
+    let bytes: &BinaryArray = column(given, "page");
+    let mut kinds = [const { Vec::<i64>::new() }; 5];
+    let (mut similarity, mut page) = (Vec::new(), Vec::new());
+    let mut push =
+        |kind, position: i64, other, distance, alike: Option<f32>, bytes: Option<Vec<u8>>| {
+            for (column, value) in
+                kinds.iter_mut().zip([component[&position], kind, position, other, distance])
+            {
+                column.push(value);
+            }
+            similarity.push(alike);
+            page.push(bytes);
+        };
+    for &position in component.keys() {
+        push(0, position, 0, 0, None, Some(bytes.value(position as usize).to_vec()));
+    }
+    for row in 0..pairs.num_rows() {
+        let alike = column::<Float32Array>(&pairs, "similarity").value(row);
+        let [a, b, distance] = ["a", "b", "distance"].map(|name| number(&pairs, name, row));
+        push(1, a, b, distance, Some(alike), None);
+    }
+    for &row in linked.iter().filter(|&&row| role(row) == 2) {
+        let alike = column::<Float32Array>(roles, "similarity").value(row);
+        let [page, leader, distance] =
+            ["position", "target", "distance"].map(|name| number(roles, name, row));
+        push(2, page, leader, distance, Some(alike), None);
+    }
+    let [components, kind, position, other, distance] = kinds;
+    let rows = page.len();
+    let company = batch(
+        "company",
+        vec![
+            ("component", numbers(components)),
+            ("kind", numbers(kind)),
+            ("position", numbers(position)),
+            ("other", numbers(other)),
+            ("distance", numbers(distance)),
+            ("similarity", Arc::new(Float32Array::from(similarity))),
+            ("named", Arc::new(BooleanArray::from(vec![false; rows]))),
+            ("page", Arc::new(page.into_iter().collect::<BinaryArray>())),
+        ],
+    );
+    let done = tasks(&company.unwrap(), "component", count, |rows| kernels.settle(rows).unwrap());
+    let text = |name: &str, row: usize| column::<StringArray>(&done, name).value(row).to_owned();
+    let mut verdicts: Vec<(i64, String, i64, f32, String)> = (0..given.num_rows() as i64)
+        .map(|position| (position, "kept".to_owned(), 0, 1.0, String::new()))
+        .collect();
+    for row in (0..done.num_rows()).filter(|&row| text("outcome", row) != "effort") {
+        verdicts[number(&done, "position", row) as usize] = (
+            number(&done, "winner", row),
+            text("outcome", row),
+            number(&done, "distance", row),
+            column::<Float32Array>(&done, "similarity").value(row),
+            text("reason", row),
+        );
+    }
+    verdicts
+}
+
+fn on_one_machine(list: &[NewPage], options: &Options) -> Vec<(i64, String, i64, f32, String)> {
+    let mut pages = Pages::default();
+    list.iter().for_each(|page| pages.push(page));
+    let earlier = Earlier::default();
+    let decision = decide(&pages, &[], &earlier, options, &OneThread, Path::new("")).unwrap();
+    let verdict = |page| {
+        let it = decision.verdict(page);
+        let reason = decision.reason(page).map(|it| it.text).unwrap_or_default();
+        let outcome = outcome_name(it.outcome).to_owned();
+        (i64::from(it.winner), outcome, i64::from(it.distance), it.similarity, reason)
+    };
+    (0..pages.len() as u32).map(verdict).collect()
+}
+
+fn check(list: &[NewPage], least: f64, count: u64) {
+    let options = options(least);
+    let expected = on_one_machine(list, &options);
+    let found = apart(list, &Kernels::new(options), count);
+    let removed = expected.iter().filter(|verdict| verdict.1 != "kept").count();
+    assert!(removed > 0 && removed < list.len(), "{removed} of {}", list.len());
+    for (position, (one, other)) in expected.iter().zip(&found).enumerate() {
+        assert_eq!(one, other, "page {position} of {}", list.len());
+    }
+}
+
+#[test]
+fn families_crowds_and_copies_are_decided_as_on_one_machine() {
+    check(&families(&[300, 90, 70, 40, 8, 8, 2, 1, 1], 3, 30, 2), 0.8, 5);
+}
+
+#[test]
+fn crowds_in_which_many_do_not_match_are_decided_as_on_one_machine() {
+    check(&families(&[500, 200, 80], 5, 80, 1), 0.8, 3);
+}
+
+#[test]
+fn haze_is_seen_and_met_as_on_one_machine() {
+    let hazy = |least| {
+        let mut list = families(&[40, 30, 20], 3, 30, 1);
+        for i in 0..9_000u64 {
+            let text: Vec<u16> = (0..300).map(|j| (mix(i / 3 * 977 + j) % 1024) as u16).collect();
+            let name = list.len();
+            list.push(page(name, name as u64, mix(i) & 0xFFFFF, &text, 0));
+        }
+        check(&list, least, 4);
+    };
+    hazy(0.8);
+    hazy(0.5);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn any_families_in_any_number_of_tasks_are_decided_as_on_one_machine(
+        sizes in prop::collection::vec(2usize..100, 2..6), bits in 0u64..6, spread in 0u64..90,
+        count in 1u64..6, scopes in 1u64..3,
+    ) {
+        let list = families(&sizes, bits, spread, scopes);
+        let options = options(0.8);
+        let expected = on_one_machine(&list, &options);
+        prop_assert_eq!(apart(&list, &Kernels::new(options), count), expected);
+    }
+}
+
+#[test]
+fn a_row_that_comes_twice_or_a_missing_column_is_an_error_that_says_so() {
+    let kernels = Kernels::new(options(0.8));
+    let given = imprints(&families(&[5], 2, 9, 1));
+    let twice = joined(&[given.clone(), given.clone()]);
+    let error = kernels.copies(&twice).unwrap_err().to_string();
+    assert!(error.contains("came twice"), "{error}");
+    let error = kernels.keys(
+        &given,
+        &Cut { rows: 5, pieces: 1, blocks: None, within: None, crowd: None },
+        1,
+    );
+    let error = error.unwrap_err().to_string();
+    assert!(error.contains("no column scope"), "{error}");
+}

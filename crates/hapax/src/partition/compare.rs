@@ -1,0 +1,273 @@
+//! New pages against the stored pages of a machine: many to all.
+//!
+//! A [`Shelf`] holds the stored pages in the order of their sizes. A new page is compared only with
+//! those whose size allows the asked similarity: if the Jaccard similarity of two sets is at least
+//! *t*, the smaller one has at least *t* times the members of the larger one. That bound loses
+//! nothing. With [`Bounds`] pages outside the box of the new page's lengths are passed over as
+//! well; that is the approximation the mapping makes, and since the box does not depend on cells,
+//! the answer is then the same for any number of machines.
+//!
+//! **Both bounds hold for the Jaccard similarity of feature sets, not for the distance of SimHash
+//! fingerprints**: pages with near fingerprints can have quite different lengths.
+//!
+//! # What it promises
+//!
+//! Every stored page that is admitted by the bounds and at least as similar as asked, and no other.
+//! With sketches instead of sets the similarity is an estimate, and so is the answer.
+//!
+//! Source: Zhu et al. 2012, 4 ("a many-to-all comparison service") and 4.2; the bound by size after
+//! Arasu et al. 2006 and Theobald et al. 2008.
+
+use super::PartitionError;
+use super::bounds::Bounds;
+use super::dictionary::LengthVector;
+use crate::fingerprint::Sketch;
+
+/// What pages are compared by.
+pub trait Compared {
+    /// How many members the set has, to which the bound by size applies.
+    fn size(&self) -> u32;
+
+    /// The similarity, if it is at least this much.
+    fn similarity(&self, other: &Self, least: f64) -> Option<f64>;
+}
+
+/// Distinct features, ascending: compared exactly.
+impl Compared for Vec<u64> {
+    fn size(&self) -> u32 {
+        u32::try_from(self.len()).unwrap_or(u32::MAX)
+    }
+
+    fn similarity(&self, other: &Self, least: f64) -> Option<f64> {
+        jaccard_from(self, other, least)
+    }
+}
+
+/// A sketch and the number of features it was made from: compared by estimate, in a fixed time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SketchedPage {
+    /// Of the features.
+    pub sketch: Sketch,
+    /// How many distinct ones there are.
+    pub features: u32,
+}
+
+impl Compared for SketchedPage {
+    fn size(&self) -> u32 {
+        self.features
+    }
+
+    fn similarity(&self, other: &Self, least: f64) -> Option<f64> {
+        let estimate = self.sketch.estimate(&other.sketch).jaccard;
+        (estimate >= least).then_some(estimate)
+    }
+}
+
+/// The Jaccard similarity of two ascending lists, if it is at least `least`. Two empty sets are
+/// not alike: there is nothing to say about them.
+pub fn jaccard_from(a: &[u64], b: &[u64], least: f64) -> Option<f64> {
+    let all = a.len() + b.len();
+    // Members that only one of them may have: |a| + |b| - 2s where s / (|a| + |b| - s) is least.
+    let allowed = (all as f64 * (1.0 - least) / (1.0 + least) + 1e-9) as usize;
+    let (mut i, mut j, mut alone) = (0, 0, 0);
+    while i < a.len() && j < b.len() {
+        let (x, y) = (a[i], b[j]);
+        i += usize::from(x <= y);
+        j += usize::from(y <= x);
+        alone += usize::from(x != y);
+        if alone > allowed {
+            return None;
+        }
+    }
+    alone += a.len() - i + b.len() - j;
+    let shared = (all - alone) / 2;
+    let similarity = shared as f64 / ((all - shared) as f64);
+    (all > 0 && similarity >= least).then_some(similarity)
+}
+
+/// A stored page that is alike.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Alike {
+    /// Which one.
+    pub id: u32,
+    /// How much.
+    pub similarity: f64,
+}
+
+/// How much was done for an answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Effort {
+    /// Stored pages that were there.
+    pub stored: u64,
+    /// Of these, compared after all bounds.
+    pub compared: u64,
+}
+
+/// Stored pages, ready to be compared with new ones.
+#[derive(Clone, Debug)]
+pub struct Shelf<T> {
+    least: f64,
+    /// In the order of their sizes.
+    pages: Vec<(LengthVector, u32, T)>,
+    sizes: Vec<u32>,
+}
+
+impl<T: Compared> Shelf<T> {
+    /// Pages with their lengths and ids, to be found from this similarity up.
+    ///
+    /// # Errors
+    ///
+    /// The similarity is not above 0 and at most 1.
+    pub fn new(
+        pages: impl IntoIterator<Item = (LengthVector, u32, T)>,
+        least: f64,
+    ) -> Result<Self, PartitionError> {
+        Bounds::new(least, 1.0)?;
+        let mut pages: Vec<_> = pages.into_iter().collect();
+        pages.sort_by_key(|(_, id, page)| (page.size(), *id));
+        let sizes = pages.iter().map(|(.., page)| page.size()).collect();
+        Ok(Self { least, pages, sizes })
+    }
+
+    /// How many pages there are.
+    pub fn len(&self) -> usize {
+        self.pages.len()
+    }
+
+    /// Is there none?
+    pub fn is_empty(&self) -> bool {
+        self.pages.is_empty()
+    }
+
+    /// Adds the stored pages that are like a new one to `found`, in the order of their sizes.
+    pub fn compare(
+        &self,
+        lengths: &LengthVector,
+        page: &T,
+        bounds: Option<&Bounds>,
+        found: &mut Vec<Alike>,
+    ) -> Effort {
+        let size = f64::from(page.size());
+        // Rounding must not shut out a page exactly at the bound.
+        let from = self.sizes.partition_point(|&it| f64::from(it) < size * self.least - 1e-6);
+        let to = self.sizes.partition_point(|&it| f64::from(it) * self.least <= size + 1e-6);
+        let ranges = bounds.map(|bounds| Box4::of(lengths, bounds));
+        let mut compared = 0;
+        for (stored, id, other) in &self.pages[from..to.max(from)] {
+            if ranges.as_ref().is_some_and(|ranges| !ranges.admits(stored)) {
+                continue;
+            }
+            compared += 1;
+            if let Some(similarity) = page.similarity(other, self.least) {
+                found.push(Alike { id: *id, similarity });
+            }
+        }
+        Effort { stored: self.pages.len() as u64, compared }
+    }
+}
+
+/// The ranges of a new page's lengths, worked out once.
+struct Box4 {
+    ranges: Vec<(u32, u32)>,
+}
+
+impl Box4 {
+    fn of(lengths: &LengthVector, bounds: &Bounds) -> Self {
+        Self { ranges: lengths.lengths().iter().map(|&length| bounds.range(length)).collect() }
+    }
+
+    fn admits(&self, page: &LengthVector) -> bool {
+        let lengths = page.lengths();
+        self.ranges.iter().zip(lengths).all(|((from, to), length)| from <= length && length <= to)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::collection::{btree_set, vec};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::fingerprint::sketch::Sketcher;
+
+    /// By the definition.
+    fn jaccard(a: &[u64], b: &[u64]) -> f64 {
+        let (a, b): (BTreeSet<_>, BTreeSet<_>) = (a.iter().collect(), b.iter().collect());
+        match a.union(&b).count() {
+            0 => 0.0,
+            all => a.intersection(&b).count() as f64 / all as f64,
+        }
+    }
+
+    /// Sets out of few members, so that many are alike.
+    fn sets() -> impl Strategy<Value = Vec<Vec<u64>>> {
+        vec(btree_set(0u64..14, 0..14), 1..30)
+            .prop_map(|sets| sets.into_iter().map(|set| set.into_iter().collect()).collect())
+    }
+
+    fn lengths(set: &[u64]) -> LengthVector {
+        let odd = set.iter().filter(|it| *it % 2 == 1).count() as u32;
+        LengthVector::new(&[odd, set.len() as u32 - odd]).unwrap()
+    }
+
+    proptest! {
+        #[test]
+        fn a_shelf_finds_exactly_what_comparing_with_every_page_finds(
+            stored in sets(),
+            new in sets(),
+            least in prop::sample::select(vec![0.3, 0.5, 2.0 / 3.0, 0.75, 0.8, 1.0]),
+            rho in prop::option::of(1.0f64..1.5),
+        ) {
+            let bounds = rho.map(|rho| Bounds::new(least, rho).unwrap());
+            let pages =
+                stored.iter().enumerate().map(|(id, set)| (lengths(set), id as u32, set.clone()));
+            let shelf = Shelf::new(pages, least).unwrap();
+            for page in &new {
+                let mut found = Vec::new();
+                let effort = shelf.compare(&lengths(page), page, bounds.as_ref(), &mut found);
+                prop_assert!(effort.compared <= effort.stored);
+                let mut ids: Vec<u32> = found.iter().map(|it| it.id).collect();
+                ids.sort_unstable();
+                let expected: Vec<u32> = (0..stored.len())
+                    .filter(|&id| {
+                        let other = &stored[id];
+                        let admitted = bounds
+                            .is_none_or(|bounds| bounds.admit(&lengths(page), &lengths(other)));
+                        admitted && jaccard(page, other) >= least
+                    })
+                    .map(|id| id as u32)
+                    .collect();
+                prop_assert_eq!(ids, expected);
+                for it in found {
+                    let exact = jaccard(page, &stored[it.id as usize]);
+                    prop_assert!((it.similarity - exact).abs() < 1e-12);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn sketches_find_a_copy_and_not_a_stranger() {
+        let set = |from: u64| -> Vec<u64> {
+            (from..from + 300).map(|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect()
+        };
+        let page = |set: &[u64]| SketchedPage {
+            sketch: Sketcher::default().sketch(set).unwrap(),
+            features: set.len() as u32,
+        };
+        let stored = [set(0), set(10_000)];
+        let pages = stored.iter().enumerate().map(|(id, set)| (lengths(set), id as u32, page(set)));
+        let shelf = Shelf::new(pages, 0.8).unwrap();
+        let mut found = Vec::new();
+        shelf.compare(&lengths(&set(0)), &page(&set(0)), None, &mut found);
+        assert_eq!(found, [Alike { id: 0, similarity: 1.0 }]);
+    }
+
+    #[test]
+    fn a_similarity_that_is_none_is_refused() {
+        assert!(Shelf::<Vec<u64>>::new([], 0.0).is_err());
+        assert!(Shelf::<Vec<u64>>::new([], 1.0).unwrap().is_empty());
+    }
+}

@@ -1,0 +1,101 @@
+//! Which language a page is in, from the hashes of its words.
+//!
+//! The outermost split of a mapping: pages in different languages are no near-duplicates, and the
+//! words of one should be spread over dimensions without regard to those of another. What a page
+//! states in its markup is not asked: copies state different things, and whoever is on another
+//! machine is not found. The words themselves are nearly the same in near-duplicates, and so is
+//! what follows from them.
+//!
+//! A page is in the language whose stop words it has most of; a word on several lists counts for
+//! each in part. Pages with too few of them, among them pages of a recipe without stop words, are
+//! in no language.
+//!
+//! Source: Zhu et al. 2012, 4.1 (which does not say how).
+
+use crate::features::hash::word_hash;
+use crate::fingerprint::Recipe;
+use crate::text::language::{LANGUAGES, StopWords};
+
+/// The code of pages in no language that is known.
+pub const NO_LANGUAGE: &str = "";
+/// The least share of words that are stop words of the language.
+const LEAST_SHARE: f64 = 0.08;
+
+/// Guesses languages.
+#[derive(Clone, Debug)]
+pub struct Languages {
+    /// Hashes of stop words, ascending, and a bit for each language that has it.
+    words: Vec<(u64, u64)>,
+}
+
+impl Languages {
+    /// For words that are hashed by a recipe.
+    pub fn of(recipe: &Recipe) -> Self {
+        let mut words: Vec<(u64, u64)> = Vec::new();
+        // Stems and what is left without stop words are on no list.
+        if recipe.stop_words.is_none() && recipe.stemming.is_none() {
+            for (number, language) in LANGUAGES.iter().enumerate() {
+                let list = StopWords::for_language(language.code).ok();
+                let hashes = list.iter().flat_map(StopWords::words);
+                words.extend(hashes.map(|word| (word_hash(word, recipe.seed), 1 << number)));
+            }
+        }
+        words.sort_unstable();
+        words.dedup_by(|next, kept| {
+            let same = next.0 == kept.0;
+            if same {
+                kept.1 |= next.1;
+            }
+            same
+        });
+        Self { words }
+    }
+
+    /// The ISO 639-1 code of the language of these words, or [`NO_LANGUAGE`].
+    pub fn guess(&self, words: &[u64]) -> &'static str {
+        let mut found = [0f64; LANGUAGES.len()];
+        for word in words {
+            let Ok(at) = self.words.binary_search_by_key(word, |&(hash, _)| hash) else { continue };
+            let mut languages = self.words[at].1;
+            let part = 1.0 / f64::from(languages.count_ones());
+            while languages != 0 {
+                found[languages.trailing_zeros() as usize] += part;
+                languages &= languages - 1;
+            }
+        }
+        let most = (0..found.len()).rev().max_by(|&a, &b| found[a].total_cmp(&found[b]));
+        match most {
+            Some(at) if found[at] >= LEAST_SHARE * words.len().max(1) as f64 => LANGUAGES[at].code,
+            Some(_) | None => NO_LANGUAGE,
+        }
+    }
+}
+
+const _: () = assert!(LANGUAGES.len() <= 64, "a bit for each language");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn guess(recipe: &str, text: &str) -> &'static str {
+        let recipe = Recipe::built_in(recipe).unwrap();
+        let words: Vec<u64> =
+            text.split_whitespace().map(|word| word_hash(word, recipe.seed)).collect();
+        Languages::of(&recipe).guess(&words)
+    }
+
+    #[test]
+    fn texts_are_in_the_language_of_their_small_words() {
+        let recipe = "web-1";
+        assert_eq!(guess(recipe, "the cat and the dog are not in the house of my brother"), "en");
+        assert_eq!(guess(recipe, "der hund und die katze sind nicht in dem haus von mir"), "de");
+        assert_eq!(guess(recipe, "le chat et le chien ne sont pas dans la maison de mon"), "fr");
+        assert_eq!(guess(recipe, "zxcv qwerty asdf 12345"), NO_LANGUAGE);
+        assert_eq!(guess(recipe, ""), NO_LANGUAGE);
+    }
+
+    #[test]
+    fn a_recipe_without_small_words_has_no_languages() {
+        assert_eq!(guess("sood-tfidf", "the cat and the dog are in the house"), NO_LANGUAGE);
+    }
+}

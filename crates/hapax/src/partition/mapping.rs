@@ -1,0 +1,358 @@
+//! A whole mapping: languages, each with its dictionary and cells, over one set of machines.
+//!
+//! Pages are split by language first; each language that the sample has enough of gets a dictionary
+//! and cells of its own, the rest shares one. The cells of all languages follow each other, and
+//! machines have runs of all of them, so a machine may have the end of one language and the beginning
+//! of the next.
+//!
+//! # What it promises
+//!
+//! A page has one home. A pair whose Jaccard similarity is above tau is brought together as far as
+//! the two pages keep to the bounds and are guessed to be in one language; [`judge`](mod@super::judge)
+//! measures what that misses. It holds for Jaccard, not for the distance of fingerprints.
+//!
+//! # What this module does not know
+//!
+//! Files. The text of one is made and read by [`to_toml`](Mapping::to_toml) and
+//! [`from_toml`](Mapping::from_toml).
+//!
+//! Source: Zhu et al. 2012, 4.
+
+use std::collections::BTreeMap;
+
+use super::PartitionError;
+use super::bounds::{Bounds, Deviations};
+use super::dictionary::{Dictionary, LengthVector};
+use super::features::PageFeatures;
+use super::grid::{self, Cells, GridSettings, Runs};
+use super::language::NO_LANGUAGE;
+
+/// The least pages of a sample, and the least share of it, that make a language one of its own.
+const LEAST_PAGES: usize = 50;
+const LEAST_SHARE: f64 = 0.01;
+/// The paper tried enlarging factors up to this.
+pub const MOST_RHO: f64 = 1.3;
+
+/// How a mapping is learnt.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MappingSettings {
+    /// Lengths of a page: 1 to 4.
+    pub dimensions: usize,
+    /// Machines.
+    pub machines: u32,
+    /// Pages less alike than this need not meet.
+    pub tau: f64,
+    /// By how much ranges are enlarged. `None`: by the sampled deviations that half of the pages
+    /// keep to, and not more than [`MOST_RHO`].
+    pub rho: Option<f64>,
+    /// Are pages split by language first?
+    pub by_language: bool,
+}
+
+impl MappingSettings {
+    /// Can anything be learnt with these? Better asked before pages are read.
+    ///
+    /// # Errors
+    ///
+    /// One is out of range.
+    pub fn check(&self) -> Result<(), PartitionError> {
+        Dictionary::by_hash(self.dimensions)?;
+        GridSettings::for_machines(self.machines)?;
+        Bounds::new(self.tau, self.rho.unwrap_or(1.0)).map(drop)
+    }
+}
+
+/// One language of a mapping.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Part {
+    /// ISO 639-1; [`NO_LANGUAGE`] for the rest.
+    pub language: String,
+    /// Pages of the sample.
+    pub pages: u64,
+    /// Which dimension a word belongs to.
+    pub dictionary: Dictionary,
+    /// Where lengths are cut.
+    pub cells: Cells,
+}
+
+/// Which machine a page lives on, and which ones a new page must be sent to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mapping {
+    /// By whose words.
+    recipe: String,
+    bounds: Bounds,
+    deviations: Deviations,
+    parts: Vec<Part>,
+    /// The first cell of each part.
+    firsts: Vec<usize>,
+    runs: Runs,
+}
+
+/// A page as a mapping places it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Placed {
+    /// Which part it belongs to.
+    pub part: u16,
+    /// Its lengths by the dictionary of that part.
+    pub lengths: LengthVector,
+}
+
+impl Mapping {
+    /// Learns from a sample whose words are those of `recipe`.
+    ///
+    /// # Errors
+    ///
+    /// The sample is empty, or a setting is out of range.
+    pub fn learn(
+        sample: &[PageFeatures],
+        recipe: &str,
+        settings: &MappingSettings,
+    ) -> Result<Self, PartitionError> {
+        settings.check()?;
+        let MappingSettings { dimensions, machines, tau, rho, by_language } = *settings;
+        let mut by: BTreeMap<&str, Vec<&PageFeatures>> = BTreeMap::new();
+        by.insert(NO_LANGUAGE, Vec::new());
+        for page in sample {
+            let language = if by_language { page.language } else { NO_LANGUAGE };
+            by.entry(language).or_default().push(page);
+        }
+        let least = (LEAST_SHARE * sample.len() as f64).max(LEAST_PAGES as f64) as usize;
+        let few =
+            |(code, of): &(&&str, &Vec<&PageFeatures>)| **code != NO_LANGUAGE && of.len() < least;
+        let rare: Vec<&str> = by.iter().filter(few).map(|(code, _)| *code).collect();
+        for code in rare {
+            let pages = by.remove(code).unwrap_or_default();
+            by.entry(NO_LANGUAGE).or_default().extend(pages);
+        }
+        let mut dictionaries = Vec::new();
+        let mut lengths: Vec<Vec<LengthVector>> = Vec::new();
+        for pages in by.values() {
+            let dictionary = Dictionary::balanced(dimensions, word_counts(pages))?;
+            lengths.push(pages.iter().map(|page| dictionary.lengths(&page.words)).collect());
+            dictionaries.push(dictionary);
+        }
+        let samples: Vec<&[LengthVector]> = lengths.iter().map(Vec::as_slice).collect();
+        let (cells, runs) = grid::learn(&samples, dimensions, &GridSettings { machines, tau })?;
+        let measured = by.values().zip(&lengths).flat_map(|(pages, lengths)| {
+            pages.iter().zip(lengths).map(|(page, lengths)| (*lengths, page.shingles.len() as u32))
+        });
+        // A sample of pages that miss a dimension says nothing about deviations.
+        let deviations =
+            Deviations::sampled(measured, 0.5).unwrap_or(Deviations { epsilon: 0.0, delta: 0.0 });
+        let bounds = Bounds::new(tau, rho.unwrap_or_else(|| deviations.rho().min(MOST_RHO)))?;
+        let parts = by
+            .iter()
+            .zip(dictionaries)
+            .zip(cells)
+            .map(|(((language, pages), dictionary), cells)| Part {
+                language: (*language).to_owned(),
+                pages: pages.len() as u64,
+                dictionary,
+                cells,
+            })
+            .collect();
+        Self::new(recipe.to_owned(), bounds, deviations, parts, runs)
+    }
+
+    /// Puts a mapping together.
+    ///
+    /// # Errors
+    ///
+    /// There is no part for the rest, a language comes twice, or dimensions differ.
+    pub fn new(
+        recipe: String,
+        bounds: Bounds,
+        deviations: Deviations,
+        parts: Vec<Part>,
+        runs: Runs,
+    ) -> Result<Self, PartitionError> {
+        let sorted = parts.windows(2).all(|two| two[0].language < two[1].language);
+        let Some(rest) = parts.first().filter(|part| part.language == NO_LANGUAGE && sorted) else {
+            return Err(PartitionError::Languages);
+        };
+        let expected = rest.dictionary.dimensions();
+        for part in &parts {
+            for found in [part.dictionary.dimensions(), part.cells.intervals().len()] {
+                if found != expected {
+                    return Err(PartitionError::MixedDimensions { expected, found });
+                }
+            }
+        }
+        let firsts = parts
+            .iter()
+            .scan(0, |next, part| {
+                let first = *next;
+                *next += part.cells.count();
+                Some(first)
+            })
+            .collect();
+        Ok(Self { recipe, bounds, deviations, parts, firsts, runs })
+    }
+
+    /// Whose words it knows.
+    pub fn recipe(&self) -> &str {
+        &self.recipe
+    }
+
+    /// How far the lengths of near-duplicates lie apart.
+    pub fn bounds(&self) -> &Bounds {
+        &self.bounds
+    }
+
+    /// What the sample showed.
+    pub fn deviations(&self) -> &Deviations {
+        &self.deviations
+    }
+
+    /// The languages; the first one is the rest.
+    pub fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
+    /// Which machine has which cells.
+    pub fn runs(&self) -> &Runs {
+        &self.runs
+    }
+
+    /// How many lengths a page has.
+    pub fn dimensions(&self) -> usize {
+        self.parts.first().map_or(0, |part| part.dictionary.dimensions())
+    }
+
+    /// The part and the lengths of a page.
+    pub fn place(&self, page: &PageFeatures) -> Placed {
+        let language = |part: &Part| part.language.as_str().cmp(page.language);
+        let part = self.parts.binary_search_by(language).unwrap_or(0);
+        let lengths = self.parts[part].dictionary.lengths(&page.words);
+        Placed { part: part as u16, lengths }
+    }
+
+    /// The lowest number that no cell has.
+    pub fn cells(&self) -> usize {
+        self.parts.iter().map(|part| part.cells.count()).sum()
+    }
+
+    /// The cell of a page.
+    pub fn cell(&self, page: &Placed) -> usize {
+        let part = usize::from(page.part);
+        self.firsts[part] + self.parts[part].cells.of(&page.lengths)
+    }
+
+    /// The cells in which near-duplicates of a page can be, ascending; its own is among them.
+    pub fn cells_near(&self, page: &Placed) -> Vec<usize> {
+        let part = usize::from(page.part);
+        let mut cells = self.parts[part].cells.near(&page.lengths, &self.bounds);
+        cells.iter_mut().for_each(|cell| *cell += self.firsts[part]);
+        cells
+    }
+
+    /// The machine of a cell.
+    pub fn machine(&self, cell: usize) -> u32 {
+        self.runs.machine(cell)
+    }
+
+    /// The machines of some cells, ascending, each once.
+    pub fn machines(&self, cells: &[usize]) -> Vec<u32> {
+        let mut machines: Vec<u32> = cells.iter().map(|&cell| self.machine(cell)).collect();
+        machines.sort_unstable();
+        machines.dedup();
+        machines
+    }
+}
+
+/// How often each word occurs.
+fn word_counts(pages: &[&PageFeatures]) -> Vec<(u64, u64)> {
+    let mut words: Vec<u64> = pages.iter().flat_map(|page| page.words.iter().copied()).collect();
+    words.sort_unstable();
+    words.chunk_by(|a, b| a == b).map(|run| (run[0], run.len() as u64)).collect()
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// Pages of a few lengths in two languages and none, words Zipf-like and repeated.
+    pub(in super::super) fn pages(count: u64) -> Vec<PageFeatures> {
+        let mix = |n: u64| {
+            let mut z = n.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            z ^ (z >> 31)
+        };
+        (0..count)
+            .map(|page| {
+                let language = ["en", "de", "en", ""][(mix(page) % 4) as usize];
+                let length = 20 + mix(page ^ 0xabcd) % 400;
+                let word = |n: u64| {
+                    let dice = mix(page << 20 | n);
+                    // Small numbers are common.
+                    mix((dice % 1000 * (dice >> 20 & 1023) / 1000) << 8 | language.len() as u64)
+                };
+                let words: Vec<u64> = (0..length).map(word).collect();
+                let mut shingles: Vec<u64> = words
+                    .windows(3)
+                    .map(|three| mix(three[0] ^ three[1].rotate_left(7) ^ three[2]))
+                    .collect();
+                shingles.sort_unstable();
+                shingles.dedup();
+                PageFeatures { language, words, shingles }
+            })
+            .collect()
+    }
+
+    pub(in super::super) fn settings(dimensions: usize, machines: u32) -> MappingSettings {
+        MappingSettings { dimensions, machines, tau: 0.8, rho: None, by_language: true }
+    }
+
+    #[test]
+    fn languages_have_cells_of_their_own_and_share_machines() {
+        let pages = pages(2000);
+        for dimensions in 1..=3 {
+            let mapping = Mapping::learn(&pages, "test", &settings(dimensions, 8)).unwrap();
+            let languages: Vec<&str> =
+                mapping.parts().iter().map(|part| part.language.as_str()).collect();
+            assert_eq!(languages, ["", "de", "en"]);
+            let mut on = vec![0; 8];
+            for page in &pages {
+                let placed = mapping.place(page);
+                assert_eq!(mapping.parts()[usize::from(placed.part)].language, page.language);
+                let (home, near) = (mapping.cell(&placed), mapping.cells_near(&placed));
+                assert!(near.contains(&home) && home < mapping.cells());
+                assert!(mapping.machines(&near).contains(&mapping.machine(home)));
+                on[mapping.machine(home) as usize] += 1;
+            }
+            assert!(on.iter().all(|&pages| pages < 2000 / 4), "{on:?}");
+            let rho = mapping.bounds().rho();
+            assert!((1.0..=MOST_RHO).contains(&rho), "{rho}");
+        }
+    }
+
+    #[test]
+    fn a_language_with_few_pages_goes_with_the_rest() {
+        let mut pages = pages(400);
+        pages[7].language = "fr";
+        let mapping = Mapping::learn(&pages, "test", &settings(2, 4)).unwrap();
+        assert!(mapping.parts().iter().all(|part| part.language != "fr"));
+        assert_eq!(mapping.place(&pages[7]).part, 0);
+        // One that was not in the sample does, too.
+        let stranger = PageFeatures { language: "ja", ..pages[0].clone() };
+        assert_eq!(mapping.place(&stranger).part, 0);
+        let single = MappingSettings { by_language: false, ..settings(2, 4) };
+        assert_eq!(Mapping::learn(&pages, "test", &single).unwrap().parts().len(), 1);
+    }
+
+    #[test]
+    fn bad_settings_and_no_sample_are_refused() {
+        let pages = pages(60);
+        assert_eq!(Mapping::learn(&[], "test", &settings(1, 4)), Err(PartitionError::NoSample));
+        for bad in [
+            settings(0, 4),
+            settings(5, 4),
+            settings(2, 0),
+            MappingSettings { tau: 1.5, ..settings(2, 4) },
+            MappingSettings { rho: Some(0.5), ..settings(2, 4) },
+        ] {
+            assert!(Mapping::learn(&pages, "test", &bad).is_err(), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! The running service under attack: how long each attack takes, what memory it costs, and how long
+//! an honest client waits meanwhile.
+//!
+//! Every attack meets a service of its own. It passes when the service answers as it should, is well
+//! afterwards, and stayed within the memory allowed. The table is for `docs/trust.md`.
+//!
+//! # Reading order
+//!
+//! [`server`] is the process and the honest client. [`connections`] attacks with connections and
+//! bytes, [`pages`] with pages that are hard to read, [`collisions`] with pages made to meet.
+#![expect(clippy::print_stdout, reason = "a program that prints its table")]
+
+mod collisions;
+mod connections;
+mod pages;
+mod server;
+
+use anyhow::{Context, Result, ensure};
+use clap::{Parser, Subcommand};
+use server::Server;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// The service under attack.
+#[derive(Parser)]
+struct Arguments {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// All attacks, or those whose name has a word in it
+    Run {
+        /// The word
+        word: Option<String>,
+    },
+    /// The service
+    #[command(hide = true)]
+    Serve { folder: PathBuf },
+}
+
+/// An attack: what it is called, under which settings, with what memory at most, and what it does.
+#[derive(Clone)]
+struct Attack {
+    name: &'static str,
+    settings: &'static [(&'static str, &'static str)],
+    megabytes: u64,
+    /// Says what came of it.
+    run: fn(&Server) -> Result<String>,
+}
+
+fn main() -> Result<()> {
+    match Arguments::parse().what {
+        What::Serve { folder } => server::serve(&folder),
+        What::Run { word } => {
+            let all = [connections::ATTACKS, pages::ATTACKS, collisions::ATTACKS].concat();
+            println!("| attack | answer | seconds | peak MB | an honest client waits at most |");
+            println!("|---|---|---:|---:|---:|");
+            let word = word.unwrap_or_default();
+            let mut tried = 0;
+            for attack in all.iter().filter(|attack| attack.name.contains(&word)) {
+                one(attack).with_context(|| attack.name)?;
+                tried += 1;
+            }
+            println!("\n{tried} attacks held");
+            Ok(())
+        }
+    }
+}
+
+fn one(attack: &Attack) -> Result<()> {
+    let server = Server::start(attack.settings)?;
+    let stop = AtomicBool::new(false);
+    let (came, took, worst) =
+        std::thread::scope(|scope| -> Result<(String, Duration, Duration)> {
+            let honest = scope.spawn(|| server::honest(&server, &stop));
+            // It shall be connected before the attack.
+            std::thread::sleep(Duration::from_millis(200));
+            let start = Instant::now();
+            let came = (attack.run)(&server);
+            let took = start.elapsed();
+            stop.store(true, Ordering::Relaxed);
+            let worst =
+                honest.join().map_err(|_| anyhow::anyhow!("the honest client panicked"))??;
+            Ok((came?, took, worst))
+        })?;
+    server.is_healthy()?;
+    let peak = server.peak().context("no memory was told")?;
+    println!(
+        "| {} | {came} | {:.1} | {peak} | {} ms |",
+        attack.name,
+        took.as_secs_f64(),
+        worst.as_millis()
+    );
+    let most = attack.megabytes;
+    ensure!(peak <= most, "{peak} MB are more than the {most} allowed");
+    Ok(())
+}

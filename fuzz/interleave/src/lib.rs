@@ -1,0 +1,77 @@
+//! Code with locks under a scheduler that tries many orders of its threads.
+//!
+//! The group commit of `hapax-store` (`crates/hapax-store/src/commit.rs`), its source taken as it is
+//! and its locks exchanged: [shuttle](https://docs.rs/shuttle) then decides at every lock and every
+//! wait which thread goes on, finds deadlocks and lost wake-ups, and repeats an order that failed.
+//! All orders of two threads are tried, and many thousand random ones of more.
+//!
+//! # What this does not cover
+//!
+//! Memory orders weaker than the code's locks, of which it has none; a commit that panics, since the
+//! scheduler takes any panic of a thread for its own.
+
+#[cfg(test)]
+mod queue {
+    mod commit {
+        include!(concat!(env!("OUT_DIR"), "/commit.rs"));
+    }
+
+    use commit::Queue;
+    use shuttle::sync::{Arc, Mutex};
+    use shuttle::thread;
+
+    /// What is on the disk: the jobs, in the order in which they were committed.
+    #[derive(Default)]
+    struct Disk {
+        jobs: Vec<(u32, u32)>,
+        commits: u32,
+    }
+
+    /// Threads that each submit jobs and look, after each answer, whether it is on the disk.
+    fn every_job_is_answered_after_its_commit(threads: u32, jobs: u32) {
+        let queue: Arc<Queue<(u32, u32), Option<usize>>> = Arc::new(Queue::new());
+        let disk = Arc::new(Mutex::new(Disk::default()));
+        let writing = Arc::new(Mutex::new(()));
+        let handles: Vec<_> = (0..threads)
+            .map(|number| {
+                let (queue, disk, writing) = (queue.clone(), disk.clone(), writing.clone());
+                thread::spawn(move || {
+                    for job in 0..jobs {
+                        let run = |together: Vec<(u32, u32)>| {
+                            let alone = writing.try_lock().expect("two write at once");
+                            thread::yield_now();
+                            let mut disk = disk.lock().unwrap();
+                            let first = disk.jobs.len();
+                            disk.jobs.extend(&together);
+                            disk.commits += 1;
+                            drop(alone);
+                            (first..first + together.len()).map(Some).collect()
+                        };
+                        let place = queue.submit((number, job), run, || None);
+                        let place = place.expect("a job was lost");
+                        assert_eq!(disk.lock().unwrap().jobs[place], (number, job));
+                    }
+                })
+            })
+            .collect();
+        handles.into_iter().for_each(|handle| handle.join().unwrap());
+        let disk = disk.lock().unwrap();
+        assert_eq!(disk.jobs.len() as u32, threads * jobs, "each job once");
+        assert!(disk.commits <= threads * jobs);
+        for number in 0..threads {
+            let own = disk.jobs.iter().filter(|(thread, _)| *thread == number).map(|(_, job)| *job);
+            assert!(own.eq(0..jobs), "a thread's jobs are out of order");
+        }
+    }
+
+    #[test]
+    fn all_orders_of_two_threads_answer_every_job_after_its_commit() {
+        shuttle::check_dfs(|| every_job_is_answered_after_its_commit(2, 1), Some(30_000));
+    }
+
+    #[test]
+    fn many_orders_of_four_threads_answer_every_job_after_its_commit() {
+        shuttle::check_random(|| every_job_is_answered_after_its_commit(4, 3), 5_000);
+        shuttle::check_pct(|| every_job_is_answered_after_its_commit(4, 3), 5_000, 3);
+    }
+}

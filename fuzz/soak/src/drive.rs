@@ -1,0 +1,261 @@
+//! One life of the repository: a process, operations, and its end.
+//!
+//! A life ends by SIGKILL at any moment (before the first operation, between two, or inside one), by
+//! a disk that refuses, by a limit on the size of files, or as it should. What comes back is which
+//! operations were acknowledged, with their answers; the others may have happened or not.
+
+use crate::child::{FAILED, Illness};
+use crate::line::{contents, hash, recipe, url};
+use crate::operation::{Operation, Random};
+use anyhow::{Context, Result, bail};
+use hapax_server::client::{Client, ClientError, LineOutcome};
+use hapax_server::wire::{PageInput, ReadyImprint};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// How a life ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// As it should.
+    Clean,
+    /// SIGKILL after so many answers.
+    Killed { answers: usize },
+    /// A disk that falls ill at an access.
+    Ill(Illness, u64),
+    /// Slow, then killed.
+    Slow { answers: usize },
+    /// Files may grow by so many kilobytes.
+    Limited { kilobytes: u64 },
+}
+
+/// What became of the operations.
+#[derive(Debug, Default)]
+pub(crate) struct Lived {
+    /// The answers of those that were acknowledged, in order.
+    pub(crate) answers: Vec<String>,
+    /// What failed, if something did.
+    pub(crate) failure: Option<String>,
+}
+
+/// This program again, for a life in which files may be limited.
+fn command(words: &[&str], folder: &Path, end: End) -> Result<Command> {
+    let own = std::env::current_exe().context("cannot find this program")?;
+    let mut command = match end {
+        End::Limited { kilobytes } => {
+            let size = std::fs::metadata(folder.join("pages.redb"))?.len().div_ceil(1024);
+            let mut command = Command::new("bash");
+            // Without the trap, the limit would be a signal and not an error.
+            let limit = format!("trap '' XFSZ; ulimit -f {}; exec \"$0\" \"$@\"", size + kilobytes);
+            command.args(["-c", &limit]).arg(own);
+            command
+        }
+        _ => Command::new(own),
+    };
+    command.args(words).arg(folder).stdin(Stdio::piped()).stdout(Stdio::piped());
+    command.stderr(Stdio::null());
+    Ok(command)
+}
+
+fn end_by_kill(child: &mut Child) -> Result<()> {
+    child.kill()?;
+    child.wait()?;
+    Ok(())
+}
+
+/// A life of the library.
+pub(crate) fn library(
+    folder: &Path,
+    operations: &[Operation],
+    end: End,
+    random: &mut Random,
+) -> Result<Lived> {
+    let mut command = command(&["library"], folder, end)?;
+    match end {
+        End::Ill(illness, at) => {
+            command.args([
+                "--illness",
+                &format!("{illness:?}").to_lowercase().replace("shortwrite", "short-write"),
+            ]);
+            command.args(["--at", &at.to_string()]);
+        }
+        End::Slow { .. } => drop(command.args(["--illness", "slow"])),
+        End::Clean | End::Killed { .. } | End::Limited { .. } => {}
+    }
+    let mut child = command.spawn().context("cannot start the library's process")?;
+    let mut lines = String::new();
+    for operation in operations {
+        lines += &serde_json::to_string(operation)?;
+        lines.push('\n');
+    }
+    // All at once: the child is ahead of whoever listens, so that a kill meets work under way.
+    let mut input = child.stdin.take().context("no input")?;
+    // A child that has ended already takes nothing.
+    let _ = input.write_all(lines.as_bytes());
+    let mut output = BufReader::new(child.stdout.take().context("no output")?);
+    let mut lived = Lived::default();
+    if let End::Killed { answers } | End::Slow { answers } = end {
+        while lived.answers.len() < answers && lived.failure.is_none() {
+            if !lived.take(&mut output)? {
+                bail!("the library's process ended by itself");
+            }
+        }
+        std::thread::sleep(Duration::from_micros(random.below(4000)));
+        end_by_kill(&mut child)?;
+    }
+    drop(input);
+    while lived.take(&mut output)? {}
+    child.wait()?;
+    Ok(lived)
+}
+
+impl Lived {
+    /// Reads one line; false at the end, or where a line was cut short.
+    fn take(&mut self, output: &mut impl BufRead) -> Result<bool> {
+        let mut line = String::new();
+        output.read_line(&mut line)?;
+        let Some(line) = line.strip_suffix('\n') else { return Ok(false) };
+        match line.strip_prefix(FAILED) {
+            Some(failure) => self.failure = Some(failure.to_owned()),
+            None => self.answers.push(line.to_owned()),
+        }
+        Ok(true)
+    }
+}
+
+/// The same over HTTP. Batches are lines there, each an operation of its own.
+pub(crate) fn lines(operations: Vec<Operation>) -> Vec<Vec<Operation>> {
+    let each = |operation| match operation {
+        Operation::Batch { pages, fetched } => pages
+            .into_iter()
+            .map(|(page, place)| Operation::Seen { page, place: Some(place), fetched })
+            .collect(),
+        other => vec![other],
+    };
+    operations.into_iter().map(each).collect()
+}
+
+fn page(number: u32, place: Option<u32>, fetched: u64) -> Result<PageInput> {
+    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let content = place.map(|place| contents(number, place));
+    let imprint = ReadyImprint {
+        recipe: recipe()?.to_string(),
+        fingerprint: content.as_ref().map(|content| content.fingerprint.to_string()),
+        sketch: content.as_ref().map(|content| hex(&content.sketch.to_bytes())),
+        content: match place {
+            Some(place) => hash(number, place).to_string(),
+            None => hapax::fingerprint::ContentHash::of("").to_string(),
+        },
+        words: 0,
+        too_short: false,
+    };
+    let (imprint, fetched) = (Some(imprint), Some(fetched));
+    Ok(PageInput { url: url(number), imprint, fetched, ..PageInput::default() })
+}
+
+/// Asks for what may be one operation or the lines of a batch; one answer each.
+fn ask(client: &Client, asked: &[Operation], answers: &mut Vec<String>) -> Result<(), ClientError> {
+    let encoded = |operation: &Operation| match *operation {
+        Operation::Seen { page: number, place, fetched } => page(number, place, fetched).ok(),
+        _ => None,
+    };
+    if let [_, _, ..] = asked {
+        let pages = asked.iter().filter_map(encoded);
+        let lines: Vec<String> = pages.filter_map(|it| serde_json::to_string(&it).ok()).collect();
+        for answer in client.batch(lines.join("\n").as_bytes()) {
+            match answer?.outcome {
+                LineOutcome::Done(verdict) => answers.push(verdict.verdict),
+                LineOutcome::Failed { error } => {
+                    let (code, message) = (error.code, error.message);
+                    return Err(ClientError::Refused {
+                        server: "soak".into(),
+                        code,
+                        status: 500,
+                        message,
+                    });
+                }
+            }
+        }
+        return Ok(());
+    }
+    for operation in asked {
+        answers.push(match *operation {
+            Operation::Redirect { from, to, fetched } => {
+                client.redirect(&url(from), &url(to), Some(fetched))?.verdict
+            }
+            Operation::Forget { page } => client.forget(&url(page))?.to_string(),
+            Operation::Score { page, score } => {
+                client.score(&url(page), score.map(f64::from))?.to_string()
+            }
+            Operation::Expire { before } => client.expire(before)?.to_string(),
+            Operation::Seen { .. } | Operation::Batch { .. } => match encoded(operation) {
+                Some(page) => client.observe(&page)?.verdict,
+                None => continue,
+            },
+        });
+    }
+    Ok(())
+}
+
+/// A life of the service.
+pub(crate) fn service(
+    folder: &Path,
+    requests: &[Vec<Operation>],
+    end: End,
+    random: &mut Random,
+) -> Result<Lived> {
+    let mut child =
+        command(&["service"], folder, end)?.spawn().context("cannot start the service")?;
+    let mut output = BufReader::new(child.stdout.take().context("no output")?);
+    let mut address = String::new();
+    output.read_line(&mut address)?;
+    let mut lived = Lived::default();
+    if address.is_empty() {
+        child.wait()?;
+        lived.failure = Some("the service did not start".into());
+        return Ok(lived);
+    }
+    let server = format!("http://{}", address.trim());
+    let client = Client::new(&server, None, Duration::from_secs(60));
+    let stop_at = match end {
+        End::Killed { answers } | End::Slow { answers } => answers,
+        End::Clean | End::Ill(..) | End::Limited { .. } => usize::MAX,
+    };
+    for (number, request) in requests.iter().enumerate() {
+        let asked = if number < stop_at {
+            ask(&client, request, &mut lived.answers)
+        } else {
+            // The kill and the request race.
+            let pause = Duration::from_micros(random.below(3000));
+            let killer = std::thread::scope(|scope| {
+                let killed = scope.spawn(|| {
+                    std::thread::sleep(pause);
+                    end_by_kill(&mut child)
+                });
+                let asked = ask(&client, request, &mut lived.answers);
+                match killed.join() {
+                    Ok(killed) => killed.map(|()| asked),
+                    Err(_) => bail!("a thread panicked"),
+                }
+            });
+            drop(killer?);
+            break;
+        };
+        if let Err(error) = asked {
+            lived.failure = Some(error.to_string());
+            break;
+        }
+    }
+    match end {
+        End::Clean => {
+            // SIGTERM, as an operator would.
+            let id = child.id().to_string();
+            Command::new("kill").args(["-TERM", &id]).status().context("cannot send a signal")?;
+            child.wait()?;
+        }
+        _ => end_by_kill(&mut child)?,
+    }
+    let _ = output.read_to_string(&mut String::new());
+    Ok(lived)
+}

@@ -1,0 +1,210 @@
+//! What the repository must say: the groups in memory, over pages whose likeness is known.
+//!
+//! The rules of grouping are the engine's; what is modelled is everything the repository adds: which
+//! pages are known, by which number, with which facts. Numbers are given out in the same order, and
+//! a page that lost its place gets a new one when it comes back.
+
+use crate::line::{FAMILIES, MEMBERS, contents, settings, url};
+use crate::operation::Operation;
+use anyhow::Result;
+use hapax::group::PageFacts;
+use hapax::group::live::{
+    Bare, Content, GroupState, Likeness, LiveGroups, Matching, MemoryState, Near, PageId,
+    PageRecord, Verdict, World,
+};
+use hapax_server::wire::kind_name;
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+
+/// What is kept of a page.
+#[derive(Clone, Copy, Debug, Default)]
+struct Known {
+    page: u32,
+    place: Option<u32>,
+    score: Option<u32>,
+    fetched: Option<u64>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Pages(BTreeMap<PageId, Known>);
+
+impl World for Pages {
+    type Error = Infallible;
+
+    fn facts(&self, page: PageId) -> Result<PageFacts<'_>, Infallible> {
+        let known = self.0.get(&page).copied().unwrap_or_default();
+        let (score, fetched) = (known.score.map(f64::from), known.fetched);
+        Ok(PageFacts { url: url(known.page).into(), score, fetched, ..PageFacts::default() })
+    }
+
+    fn compare(&self, a: PageId, b: PageId) -> Result<Likeness, Infallible> {
+        let of = |page| {
+            let known: Known = self.0.get(&page).copied().unwrap_or_default();
+            (known.page / MEMBERS, known.place.unwrap_or(0), known.page)
+        };
+        let ((family_a, a, page_a), (family_b, b, page_b)) = (of(a), of(b));
+        let (left, right) = (contents(page_a, a), contents(page_b, b));
+        let matching = match (family_a == family_b, a.abs_diff(b)) {
+            (true, 0) => Matching::Exact,
+            (true, 1) => Matching::Near,
+            _ => Matching::No,
+        };
+        let similarity = left.sketch.estimate(&right.sketch).jaccard as f32;
+        let distance = left.fingerprint.distance(right.fingerprint) as u8;
+        Ok(Likeness { distance, similarity, matching })
+    }
+
+    fn near(&self, page: PageId, limit: usize) -> Result<Vec<Near>, Infallible> {
+        let mut near = Vec::new();
+        for (&other, known) in &self.0 {
+            if other != page && known.place.is_some() {
+                let likeness = self.compare(page, other)?;
+                if likeness.matches() {
+                    near.push(Near { page: other, likeness });
+                }
+            }
+        }
+        near.sort_by_key(|near| (near.likeness.distance, near.page));
+        near.truncate(limit);
+        Ok(near)
+    }
+}
+
+/// How a page stands: the addresses of its group with the winner first, and its facts.
+pub(crate) type Standing = Option<(Vec<String>, Option<u32>, Option<u64>)>;
+
+/// The repository as it should be.
+pub(crate) struct Model {
+    groups: LiveGroups<MemoryState>,
+    pages: Pages,
+    /// Numbers of pages that have one.
+    numbers: BTreeMap<u32, PageId>,
+    next: u32,
+}
+
+/// An answer as both sides can say it.
+fn said(verdict: &Verdict) -> String {
+    kind_name(verdict.kind).to_owned()
+}
+
+impl Model {
+    pub(crate) fn new() -> Result<Self> {
+        let settings = settings()?;
+        let groups = LiveGroups::new(MemoryState::default(), settings.rules, settings.groups);
+        Ok(Self { groups, pages: Pages::default(), numbers: BTreeMap::new(), next: 0 })
+    }
+
+    fn number(&mut self, page: u32) -> PageId {
+        if let Some(&known) = self.numbers.get(&page) {
+            return known;
+        }
+        let number = PageId(self.next);
+        self.next += 1;
+        self.numbers.insert(page, number);
+        self.pages.0.insert(number, Known { page, ..Known::default() });
+        number
+    }
+
+    /// Who lost the place loses the number.
+    fn sweep(&mut self) {
+        let Ok(gone) = self
+            .numbers
+            .iter()
+            .map(|(&page, &number)| Ok((page, number, self.groups.state().page(number)?)))
+            .collect::<Result<Vec<_>, Infallible>>();
+        for (page, number, _) in gone.into_iter().filter(|(.., record)| record.is_none()) {
+            self.numbers.remove(&page);
+            self.pages.0.remove(&number);
+        }
+    }
+
+    fn seen(&mut self, page: u32, place: Option<u32>, fetched: u64) -> Result<String> {
+        let number = self.number(page);
+        let known = self.pages.0.entry(number).or_default();
+        let content = match (place, known.place == place) {
+            (None, _) => Content::Empty,
+            (Some(_), true) => Content::Same,
+            (Some(_), false) => Content::Changed,
+        };
+        (known.place, known.fetched) = (place, Some(fetched));
+        let verdict = self.groups.seen(&self.pages, number, content)?;
+        self.sweep();
+        Ok(said(&verdict))
+    }
+
+    fn gone(&mut self, pages: Vec<u32>) -> Result<u64> {
+        let mut numbers: Vec<PageId> =
+            pages.iter().filter_map(|page| self.numbers.get(page).copied()).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        let mut there = Vec::new();
+        for &number in &numbers {
+            let Ok(record) = self.groups.state().page(number);
+            if !matches!(record, Some(PageRecord::Bare { why: Bare::Awaited, .. })) {
+                there.push(number);
+            }
+        }
+        self.groups.gone(&self.pages, &there)?;
+        for number in numbers {
+            if let Some(known) = self.pages.0.get_mut(&number) {
+                *known = Known { page: known.page, ..Known::default() };
+            }
+        }
+        self.sweep();
+        Ok(there.len() as u64)
+    }
+
+    /// Does what the repository was asked to do; what it should answer.
+    pub(crate) fn apply(&mut self, operation: &Operation) -> Result<String> {
+        match *operation {
+            Operation::Seen { page, place, fetched } => self.seen(page, place, fetched),
+            Operation::Batch { ref pages, fetched } => {
+                let each = |&(page, place): &(u32, u32)| self.seen(page, Some(place), fetched);
+                Ok(pages.iter().map(each).collect::<Result<Vec<_>>>()?.join(" "))
+            }
+            Operation::Redirect { from, to, fetched } => {
+                let from = self.number(from);
+                if let Some(known) = self.pages.0.get_mut(&from) {
+                    (known.place, known.fetched) = (None, Some(fetched));
+                }
+                let to = self.number(to);
+                let verdict = self.groups.redirects(&self.pages, from, to)?;
+                self.sweep();
+                Ok(said(&verdict))
+            }
+            Operation::Forget { page } => Ok((self.gone(vec![page])? > 0).to_string()),
+            Operation::Score { page, score } => {
+                let Some(&number) = self.numbers.get(&page) else { return Ok("false".into()) };
+                if let Some(known) = self.pages.0.get_mut(&number) {
+                    known.score = score;
+                }
+                self.groups.facts_changed(&self.pages, &[number])?;
+                Ok("true".into())
+            }
+            Operation::Expire { before } => {
+                let old = |known: &&Known| known.fetched.is_some_and(|fetched| fetched < before);
+                let pages = self.pages.0.values().filter(old).map(|known| known.page).collect();
+                Ok(self.gone(pages)?.to_string())
+            }
+        }
+    }
+
+    /// How every page stands, by its number on the line.
+    pub(crate) fn standings(&self) -> Result<Vec<Standing>> {
+        (0..FAMILIES * MEMBERS).map(|page| self.standing(page)).collect()
+    }
+
+    fn standing(&self, page: u32) -> Result<Standing> {
+        let Some(number) = self.numbers.get(&page) else { return Ok(None) };
+        let known = self.pages.0.get(number).copied().unwrap_or_default();
+        let mut urls = Vec::new();
+        if let Some((group, _)) = self.groups.place(*number)? {
+            let name = |number: &PageId| self.pages.0.get(number).map(|known| url(known.page));
+            urls.extend(self.groups.pages(group)?.iter().filter_map(name));
+            urls.sort();
+            let Ok(record) = self.groups.state().group(group);
+            urls.splice(0..0, record.and_then(|record| name(&record.winner)));
+        }
+        Ok(Some((urls, known.score, known.fetched)))
+    }
+}

@@ -1,0 +1,122 @@
+//! What is fuzzed: one function for each kind of data that comes from outside.
+//!
+//! A [`Target`] takes any bytes and panics when something that must hold does not: a parser that
+//! panics or gives what it promised not to give, an encoding that does not come back, a damaged
+//! file that passes for another one. Three callers run the same functions:
+//!
+//! | who | what | when |
+//! |---|---|---|
+//! | the tests of this package | every seed and every finding of former runs | `cargo xtask test unit` |
+//! | the program of this package | seeds, and so many mutations of them, the same ones every time | `cargo xtask test fuzz` |
+//! | libFuzzer | what coverage leads to | `cargo xtask fuzz` |
+//!
+//! # Reading order
+//!
+//! [`page`], [`words`], [`addresses`], [`archives`], [`files`], [`stores`], [`settings`] and
+//! [`requests`] are the targets with their seeds. [`damage`] turns bytes into changes to a sound
+//! file; [`mutate`] makes inputs where there is no libFuzzer.
+//!
+//! # What this crate does not know
+//!
+//! How inputs are chosen, and for how long.
+#![expect(clippy::unwrap_used, reason = "a target that cannot go on has found something")]
+
+pub mod addresses;
+pub mod archives;
+pub mod damage;
+pub mod files;
+pub mod mutate;
+pub mod page;
+pub mod requests;
+pub mod settings;
+pub mod stores;
+pub mod words;
+
+/// A kind of outside data, and what must hold of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    /// What it is called everywhere.
+    pub name: &'static str,
+    /// What must hold.
+    pub about: &'static str,
+    /// Panics when it does not.
+    pub run: fn(&[u8]),
+    /// Inputs to start from.
+    pub seeds: fn() -> Vec<Vec<u8>>,
+    /// Pieces that mean something in inputs of this kind.
+    pub pieces: &'static [&'static str],
+    /// Mutated inputs of a smoke run: about two seconds.
+    pub rounds: u32,
+}
+
+/// All of them.
+pub const TARGETS: &[Target] = &[
+    page::PURIFY,
+    page::CHARSET,
+    words::SEGMENT,
+    words::QUERY,
+    words::LOG,
+    addresses::ADDRESS,
+    archives::WARC,
+    archives::JSONL,
+    archives::PARQUET,
+    files::HPX,
+    files::SEGMENT_FILE,
+    files::TABLES,
+    stores::STORE,
+    settings::RECIPE,
+    settings::POLICY,
+    settings::CONFIG,
+    settings::RULES,
+    requests::PAGE_JSON,
+    requests::HTTP,
+];
+
+/// The target of this name.
+pub fn target(name: &str) -> Option<&'static Target> {
+    TARGETS.iter().find(|target| target.name == name)
+}
+
+/// The first byte, which chooses among variants, and the rest.
+pub(crate) fn choice(data: &[u8]) -> (usize, &[u8]) {
+    data.split_first().map_or((0, data), |(first, rest)| (usize::from(*first), rest))
+}
+
+/// Seeds that are each a variant and a text.
+pub(crate) fn chosen(variants: u8, texts: &[&str]) -> Vec<Vec<u8>> {
+    let each = |text: &&str| -> Vec<Vec<u8>> {
+        (0..variants).map(|variant| [&[variant], text.as_bytes()].concat()).collect()
+    };
+    texts.iter().flat_map(each).collect()
+}
+
+/// A folder for files of one input, in memory where the system has such a place.
+pub(crate) fn scratch() -> tempfile::TempDir {
+    let memory = std::path::Path::new("/dev/shm");
+    let made = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
+    made.unwrap()
+}
+
+/// Whether a panic is one of the libraries below that our crates catch and make an error: the
+/// store's, and the Parquet reader's.
+pub fn is_caught(panic: &std::panic::PanicHookInfo<'_>) -> bool {
+    let libraries = ["/redb-", "/parquet-", "/arrow-"];
+    panic.location().is_some_and(|at| libraries.iter().any(|name| at.file().contains(name)))
+}
+
+/// The inputs of former runs that are kept in a folder, by name; none where there is no folder.
+///
+/// # Errors
+///
+/// A file cannot be read.
+pub fn findings(folder: &std::path::Path) -> std::io::Result<Vec<(String, Vec<u8>)>> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Ok(Vec::new()) };
+    let mut found = Vec::new();
+    for entry in entries {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        found.push((name, std::fs::read(&path)?));
+    }
+    found.sort();
+    Ok(found)
+}

@@ -1,0 +1,28 @@
+//! The fuzz targets under libFuzzer: one program, the target named by `HAPAX_FUZZ_TARGET`.
+//!
+//! `cargo xtask fuzz` builds it with the counters libFuzzer reads, gives it seeds and a dictionary,
+//! and says how far it came. A panic ends it, with the input kept; only those of the libraries below
+//! that our crates catch and make errors do not.
+#![no_main]
+
+use hapax_fuzz::Target;
+use std::sync::LazyLock;
+
+static TARGET: LazyLock<&'static Target> = LazyLock::new(|| {
+    let name = std::env::var("HAPAX_FUZZ_TARGET").expect("HAPAX_FUZZ_TARGET names a target");
+    hapax_fuzz::target(&name).expect("there is no such target")
+});
+
+fn end_on_panics_of_our_own() {
+    std::panic::set_hook(Box::new(|panic| {
+        if !hapax_fuzz::is_caught(panic) {
+            eprintln!("{panic}\n{}", std::backtrace::Backtrace::force_capture());
+            std::process::abort();
+        }
+    }));
+}
+
+libfuzzer_sys::fuzz_target!(
+    init: end_on_panics_of_our_own(),
+    |data: &[u8]| (TARGET.run)(data)
+);

@@ -1,0 +1,124 @@
+//! Repositories whose files were changed.
+//!
+//! The full check finds a change, or it was in a part of the file that nothing uses: a folder that
+//! passes the check holds the pages and groups that were put into it. A damaged index is
+//! rebuilt. The store below panics on some damage, which [`hapax_store`] turns into an error.
+
+use crate::damage::{self, damaged, put};
+use crate::{Target, choice, scratch};
+use hapax::fingerprint::{ContentHash, Fingerprint, Recipe, Sketch};
+use hapax_store::{
+    Contents, Observation, Repository, Settings, Unreadable, check_folder, repair_folder,
+};
+use std::path::Path;
+use std::sync::LazyLock;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Files of a repository.
+pub const STORE: Target = Target {
+    name: "store",
+    about: "a repository that passes its check holds what was put into it",
+    run: store,
+    seeds: || damage::seeds(4),
+    pieces: &["redb", "HPXLIVE1", "hapaxSEG"],
+    rounds: 750,
+};
+
+const PAGES: u32 = 14;
+
+fn url(n: u32) -> String {
+    format!("http://a/{n}")
+}
+
+/// Pages on a line, of which neighbours match.
+fn page(n: u32) -> Observation {
+    let mut sketch = [0; 128];
+    (0..60 * n as usize).for_each(|bit| sketch[bit / 8] |= 1 << (bit % 8));
+    let fingerprint = Fingerprint::from_bits((1 << (3 * n)) - 1);
+    let contents = Contents { fingerprint, sketch: Sketch::from_bytes(&sketch), too_short: false };
+    Observation::of_parts(url(n), ContentHash::of(&n.to_string()), Some(contents))
+}
+
+/// What a caller sees: the pages' groups.
+fn seen(folder: &Path) -> Option<Vec<String>> {
+    let store = Repository::open(folder, None).ok()?;
+    let mut all = Vec::new();
+    for n in 0..PAGES {
+        let page = store.page(&url(n)).ok()?;
+        let group = store.group(&url(n)).ok()?;
+        all.push(format!("{page:?} {:?}", group.map(|group| group.pages)));
+    }
+    Some(all)
+}
+
+struct Sound {
+    store: Vec<u8>,
+    index: Vec<u8>,
+    seen: Vec<String>,
+}
+
+static SOUND: LazyLock<Sound> = LazyLock::new(|| {
+    let folder = scratch();
+    let settings = Settings::new(Recipe::built_in("web-1").unwrap().id(None));
+    let store = Repository::create(folder.path(), settings).unwrap();
+    store.observe_many((0..PAGES).map(page).collect()).unwrap();
+    store.redirect(&url(3), &url(5), None).unwrap();
+    store.score(&url(7), Some(2.5)).unwrap();
+    store.forget(&url(9)).unwrap();
+    drop(store);
+    let read = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
+    Sound {
+        store: read("pages.redb"),
+        index: read("index.hpx"),
+        seen: seen(folder.path()).unwrap(),
+    }
+});
+
+/// The first byte chooses the file, and whether the index's checksums are made right.
+pub fn store(data: &[u8]) {
+    let (first, rest) = choice(data);
+    let folder = scratch();
+    let put_file =
+        |name: &str, bytes: &[u8]| std::fs::write(folder.path().join(name), bytes).unwrap();
+    if first & 1 != 0 {
+        let mut index = damaged(&SOUND.index, rest);
+        if first & 2 != 0 && index.len() >= 24 {
+            let sum = xxh3_64(&index[..16]);
+            put(&mut index, 16, sum);
+        }
+        put_file("pages.redb", &SOUND.store);
+        put_file("index.hpx", &index);
+        assert_eq!(seen(folder.path()).as_ref(), Some(&SOUND.seen), "an index is only a cache");
+        assert!(check_folder(folder.path()).unwrap().is_clean());
+        return;
+    }
+    // Nearly all of the file is empty; changes go where something is, or into its first page.
+    let mut bytes = damaged(&SOUND.store[..SOUND.store.len() / 4], rest);
+    if bytes.len() == SOUND.store.len() / 4 {
+        bytes.extend_from_slice(&SOUND.store[bytes.len()..]);
+    }
+    put_file("pages.redb", &bytes);
+    if first & 2 == 0 {
+        put_file("index.hpx", &SOUND.index);
+    }
+    let _ = seen(folder.path());
+    match check_folder(folder.path()) {
+        Ok(found) if found.is_clean() => {
+            assert_eq!(
+                seen(folder.path()).as_ref(),
+                Some(&SOUND.seen),
+                "a change passed the check"
+            );
+        }
+        Ok(_) => {
+            // What was repaired is sound, or the repair says why it could not be.
+            if let Ok(repair) = repair_folder(folder.path(), Unreadable::Refuse)
+                && let Some(check) = repair.check
+            {
+                assert!(check.is_clean(), "repaired and not sound: {:?}", check.told);
+                assert!(check_folder(folder.path()).unwrap().is_clean());
+            }
+        }
+        Err(error) => assert!(error.to_string().contains("pages.redb"), "{error}"),
+    }
+}

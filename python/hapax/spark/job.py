@@ -1,0 +1,316 @@
+"""The whole job on Spark: the same groups, winners and rows as ``hapax dedup``, for a corpus of any size.
+
+::
+
+    items --imprint--> pages --copies--> roles --turns--> leaders --keys, meet--> candidates --confirm--> pairs
+    pairs, roles --components--> company --settle--> verdicts --> groups, removed, kept, summary
+
+Every stage is written to the snapshot (see :mod:`hapax.spark.snapshot`). Documents are known by their position
+in the corpus, which follows from files and records: a task that runs twice gives the same rows. Spark moves rows
+and counts; whatever judges is in Rust (``hapax_dedup::kernels``).
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Optional
+
+from . import steps
+from .components import components
+from .snapshot import Snapshot, Store
+from ..errors import DuplicateIdError, JobError, NoDocumentsError
+
+#: Up to so many edges of the forest the driver finds the components.
+EDGES_ON_DRIVER = 20_000_000
+
+
+class Inputs:
+    """What is read: files that all machines see under one path, or files elsewhere that are fetched one by one."""
+
+    def __init__(self, spark: Any, spec: steps.Spec, sources: list[str]) -> None:
+        store = Store(spark)
+        local = [steps.local_path(source) for source in sources]
+        if all(path is not None for path in local):
+            self.inputs = [path for path in local if path is not None]
+            parts = spec.engine().parts(self.inputs)
+            self.items = [(part, files[0], False) for part, files in enumerate(parts)]
+            self.files = sum(len(files) for files in parts)
+        else:
+            self.inputs = []
+            named = [file for source in sources for file in store.files_below(source)]
+            self.items = [(part, file, True) for part, file in enumerate(named)]
+            self.files = len(named)
+        if not self.items:
+            raise NoDocumentsError("there is no document in " + ", ".join(sources))
+
+    def rows(self, spark: Any, partitions: int) -> Any:
+        """Work items, spread over tasks."""
+        made = spark.createDataFrame(self.items, "part long, file string, fetch boolean")
+        return spread(made, min(partitions * 4, len(self.items)), "part")
+
+
+class Job:
+    """Spark, the engine's options, and the snapshot that is made."""
+
+    def __init__(self, spark: Any, spec: steps.Spec, snapshot: Snapshot, partitions: int, edges_on_driver: int) -> None:
+        self.spark, self.spec, self.snapshot = spark, spec, snapshot
+        self.partitions, self.edges_on_driver = partitions, edges_on_driver
+        #: What stages counted, for the summary.
+        self.effort: dict[str, Any] = {}
+        #: Parts of earlier snapshots, which come before those of this one.
+        self.first_part = 0
+
+    def step(self, rows: Any, name: str, schema: str, *arguments: Any) -> Any:
+        """A step of the engine on whole partitions."""
+        return rows.mapInArrow(steps.whole(self.spec, name, *arguments), schema)
+
+    def pages(self, inputs: Inputs, first: int) -> "Read":
+        """The documents, numbered from ``first``, and what was counted while they were read."""
+        run = steps.imprint(self.spec, inputs.inputs, inputs.files)
+        rows = self.snapshot.stage("imprints", lambda: inputs.rows(self.spark, self.partitions).mapInArrow(run, steps.IMPRINTS))
+        told = {row["part"]: json.loads(row["says"]) for row in rows.where("kind = 3").select("part", "says").collect()}
+        lost = [file for part, file, _ in inputs.items if part not in told]
+        if lost:
+            raise JobError(f"{lost[0]} was not read to its end; run the job again")
+        names = [name for name in next(iter(told.values())) if name != "complaints"]
+        sums = {name: sum(one[name] for one in told.values()) for name in names}
+        offsets, position = [], first
+        for part in sorted(told):
+            offsets.append((part, position))
+            position += told[part]["documents"]
+        if not sums["documents"]:
+            raise NoDocumentsError("there is no document in " + ", ".join(inputs.inputs or [file for _, file, _ in inputs.items]))
+        documents = {part: one["documents"] for part, one in told.items()}
+        stored = {"path": self.snapshot.at("state/imprints"), "offsets": offsets, "first_part": self.first_part}
+        return Read(numbered(self.spark, [stored]), sums, documents, stored)
+
+    def names(self, pages: Any) -> Any:
+        """Ids, addresses and contents in clear."""
+        run = steps.each(self.spec, "names")
+        return self.snapshot.stage("names", lambda: with_mark(pages, None).mapInArrow(run, steps.NAMES))
+
+    def named(self, pages: Any, names: Any, sums: dict[str, int]) -> Any:
+        """Positions of documents that others name as canonical; None of none. And one id, one content."""
+        if sums["own_ids"]:
+            from pyspark.sql import functions as F
+
+            by_id = names.where("own_id is not null").groupBy("own_id")
+            twice = by_id.agg(F.min("content").alias("one"), F.max("content").alias("other")).where("one <> other").first()
+            if twice is not None:
+                raise DuplicateIdError(
+                    f"two documents have the id {twice['own_id']!r} and different contents; name another field as the id, "
+                    "or none to have files and lines as ids"
+                )
+        if not sums["named"]:
+            return None
+        said = pages.where("says is not null").selectExpr("says as address").distinct()
+        return self.snapshot.stage("named", lambda: names.join(said, "address").select("position").distinct())
+
+    def copies(self, pages: Any, named: Any, name: str = "copies") -> Any:
+        """Roles after exact copies and equal fingerprints, and what comparing needs of leaders."""
+        rows = with_mark(pages.where("meets is not null").select("position", "meets", "page"), named)
+        rows = rows.repartition(self.partitions, "meets")
+        return self.snapshot.stage(name, lambda: self.step(rows, "copies", steps.COPIES))
+
+    def turns(self, first: Any, pages: Any, named: Any) -> Any:
+        """What the turns, in which crowds are thinned out, add to roles; None where there is no crowd. ``first`` are
+        the leaders so far."""
+        from pyspark.sql import functions as F
+
+        core = self.spec.engine()
+        leaders = first.select("position", "scope", "sketch")
+        met = self.step(leaders, "meetings", steps.MEETINGS).groupBy("meets").agg(F.sum("count").alias("count"))
+        met = met.where(f"count >= {core.CROWD}").select("meets")
+        crowded = sorted(row["meets"] for row in met.collect())
+        self.effort["crowd_keys"] = len(crowded)
+        if not crowded:
+            return None
+
+        def turned() -> Any:
+            suspects = leaders.mapInArrow(steps.each(self.spec, "suspects", crowded), steps.SUSPECTS)
+            rows = with_mark(suspects.join(pages.select("position", "page"), "position"), named).selectExpr(
+                "0L as role", "position", "cast(null as long) as target", "cast(null as long) as distance",
+                "cast(null as float) as similarity", "named", "page", "meets",
+            )
+            for number in range(core.TURNS):
+                rows = self.step(rows.repartition(self.partitions, "meets"), "turn", steps.ROLES, number)
+            return rows.where("role <> 0").select(*SLIM)
+
+        return self.snapshot.stage("turns", turned)
+
+    def thinned(self, copies: Any, turned: Any) -> tuple[Any, Any]:
+        """All roles but leaders', and the leaders that are compared."""
+        roles = copies.where("role <> 0").select(*SLIM)
+        leaders = leaders_of(copies)
+        if turned is None:
+            return roles, leaders
+        return roles.union(turned), leaders.join(turned.where("role = 2").select("position"), "position", "anti")
+
+    def haze(self, leaders: Any) -> dict[int, tuple[str, Optional[float], list[int]]]:
+        """Scopes in which fingerprints propose too much, and what to do there."""
+        from pyspark.sql import functions as F
+
+        core = self.spec.engine()
+        big = leaders.groupBy("scope").count().where(f"count >= {core.FEW}").collect()
+        sizes = {row["scope"]: row["count"] for row in big}
+        if not sizes:
+            return {}
+        some = leaders.where(F.col("scope").isin(list(sizes)))
+        samples = self.step(some.select("scope", "fingerprint"), "haze_sample", steps.SAMPLE).toArrow()
+        sample = core.haze_sample(samples.combine_chunks().to_batches()[0])
+        counts = some.select("scope", "fingerprint").mapInArrow(steps.whole_with(self.spec, "haze_count", steps.stream_bytes(sample)), steps.COUNTS)
+        sums = counts.groupBy("scope", "query", "distance").agg(F.sum("count").alias("count")).collect()
+        by_scope: dict[int, list[int]] = {}
+        for scope, fingerprint in zip(sample.column("scope").to_pylist(), sample.column("fingerprint").to_pylist()):
+            by_scope.setdefault(scope, []).append(fingerprint)
+        within = json.loads(core.settings())["within"]
+        table = {scope: [[0] * (within + 1) for _ in chosen] for scope, chosen in by_scope.items()}
+        for row in sums:
+            table[row["scope"]][row["query"]][row["distance"]] = row["count"]
+        seen = {scope: core.see(by_scope[scope], table[scope], sizes[scope]) for scope in by_scope}
+        return {scope: verdict for scope, verdict in seen.items() if verdict[0] != "clear"}
+
+    def candidates(self, leaders: Any) -> Any:
+        """Pairs that fingerprints or sketches propose."""
+        from pyspark.sql import functions as F
+
+        hazy = self.haze(leaders)
+        by_bands = [scope for scope, seen in hazy.items() if seen[0] == "bands"]
+        narrow = {scope: seen for scope, seen in hazy.items() if seen[0] == "narrow"}
+        clear = leaders.where(~F.col("scope").isin(list(hazy))) if hazy else leaders
+        self.effort.update(hazy=0, hazy_within=None, hazy_chance=None)
+
+        def proposed() -> Any:
+            found = self.join(clear, None)
+            if by_bands:
+                rows = leaders.where(F.col("scope").isin(by_bands)).select("position", "scope", "sketch")
+                found = found.union(self.bands(rows))
+            for scope, (_, bits, crowded) in narrow.items():
+                rows = leaders.where(F.col("scope") == scope)
+                marks = rows.mapInArrow(steps.each(self.spec, "hazy", crowded), steps.HAZY)
+                free = rows.join(marks.where("not hazy"), "position")
+                found = found.union(self.join(free, None)).union(self.join(rows, int(bits or 0)))
+            return found
+
+        if by_bands:
+            self.effort["hazy"] += leaders.where(F.col("scope").isin(by_bands)).count()
+            self.effort["hazy_chance"] = max(hazy[scope][1] or 0 for scope in by_bands)
+        for scope, (_, bits, crowded) in narrow.items():
+            rows = leaders.where(F.col("scope") == scope)
+            marks = rows.mapInArrow(steps.each(self.spec, "hazy", crowded), steps.HAZY)
+            self.effort["hazy"] += marks.where("hazy").count()
+            least = self.effort["hazy_within"]
+            self.effort["hazy_within"] = int(bits or 0) if least is None else min(least, int(bits or 0))
+        return self.snapshot.stage("candidates", proposed)
+
+    def join(self, leaders: Any, within: Optional[int]) -> Any:
+        """Pairs within a bound, by keys."""
+        rows = leaders.count()
+        cut = self.spec.engine().cut((max(rows, 1), self.partitions * 4, None, within, None))
+        keys = self.step(leaders.select("position", "scope", "fingerprint"), "keys", steps.KEYS, cut, self.partitions)
+        return self.step(spread(keys, self.partitions, "task"), "meet", steps.CANDIDATES, cut)
+
+    def bands(self, leaders: Any) -> Any:
+        """Pairs that agree in a band of their sketches."""
+        keys = self.step(leaders, "band_keys", steps.KEYS, self.partitions)
+        return self.step(spread(keys, self.partitions, "task"), "band_meet", steps.CANDIDATES)
+
+    def pairs(self, candidates: Any, leaders: Any, name: str = "pairs") -> Any:
+        """Candidates that are near, and whether they are alike."""
+
+        def side(name: str) -> Any:
+            return leaders.selectExpr(f"position as {name}", f"fingerprint as fingerprint_{name}", f"sketch as sketch_{name}")
+
+        proposed = candidates.where("distance >= 0").select("a", "b").distinct()
+        both = proposed.join(side("a"), "a").join(side("b"), "b")
+        run = steps.each(self.spec, "confirm")
+        return self.snapshot.stage(name, lambda: both.mapInArrow(run, steps.PAIRS))
+
+    def edges(self, pairs: Any, roles: Any) -> Any:
+        """Whatever connects two documents."""
+        return pairs.where("alike").select("a", "b").union(roles.where("role in (1, 2)").selectExpr("target as a", "position as b"))
+
+    def settle(self, pages: Any, named: Any, pairs: Any, roles: Any, company: Any, name: str = "verdicts") -> Any:
+        """Verdicts on everybody in company."""
+        nothing = "cast(null as long) as other, cast(null as long) as distance, cast(null as float) as similarity"
+        documents = with_mark(pages.select("position", "page").join(company.selectExpr("node as position", "component"), "position"), named)
+        documents = documents.selectExpr("component", "0L as kind", "position", *nothing.split(", "), "named", "page")
+        no_page = ("cast(null as boolean) as named", "cast(null as binary) as page")
+        ends = company.selectExpr("node as a", "component")
+        alike = pairs.where("alike").join(ends, "a").selectExpr(
+            "component", "1L as kind", "a as position", "b as other", "distance", "similarity", *no_page
+        )
+        members = roles.where("role = 2").join(company.selectExpr("node as position", "component"), "position").selectExpr(
+            "component", "2L as kind", "position", "target as other", "distance", "similarity", *no_page
+        )
+        rows = documents.union(alike).union(members).repartition(self.partitions, "component")
+        return self.snapshot.stage(name, lambda: self.step(rows, "settle", steps.VERDICTS))
+
+    def components(self, edges: Any, name: str = "components") -> Any:
+        """The component of every document in company."""
+        return components(self.spark, self.spec, edges, self.snapshot, self.edges_on_driver, self.partitions, name)
+
+
+class Read:
+    """What was read: pages, sums, documents of every part, and how to find it all again."""
+
+    def __init__(self, pages: Any, sums: dict[str, int], documents: dict[int, int], stored: dict[str, Any]) -> None:
+        self.pages, self.sums, self.documents, self.stored = pages, sums, documents, stored
+
+
+def numbered(spark: Any, stored: list[dict[str, Any]]) -> Any:
+    """Documents of one snapshot after the other, with their positions in the corpus."""
+    from pyspark.sql import functions as F
+
+    found = None
+    for one in stored:
+        offsets = spark.createDataFrame([tuple(pair) for pair in one["offsets"]], "part long, offset long")
+        rows = spark.read.parquet(one["path"]).where("kind = 0").join(F.broadcast(offsets), "part")
+        rows = rows.selectExpr("offset + number as position", "part", "number", "file", "record", "meets", "standing", "says", "page")
+        found = rows if found is None else found.union(rows)
+    return found
+
+
+def facts_of(spark: Any, stored: list[dict[str, Any]]) -> Any:
+    """What archives say about addresses, in the order of the corpus."""
+    from pyspark.sql import functions as F
+
+    found = None
+    for one in stored:
+        told = spark.read.parquet(one["path"]).where("kind in (1, 2)").select(
+            (F.col("part") + one["first_part"]).alias("part"), "number", "file", "record", (F.col("kind") == 2).alias("revisit"),
+            F.decode("page", "UTF-8").alias("source"), F.col("says").alias("target"),
+        )
+        found = told if found is None else found.union(told)
+    return found
+
+
+def needs_names(sums: dict[str, int]) -> bool:
+    """Is anything compared by name?"""
+    return bool(sums["named"] or sums["own_ids"] or sums["facts"])
+
+
+#: Columns of roles that are kept.
+SLIM = ("role", "position", "target", "distance", "similarity")
+
+
+def leaders_of(copies: Any) -> Any:
+    """What comparing needs of those that lead after exact copies and equal fingerprints."""
+    return copies.where("role = 0").select("position", "scope", "fingerprint", "sketch")
+
+
+def spread(rows: Any, tasks: int, key: str) -> Any:
+    """Rows by a number from 0, so that each number has a task of its own where Spark can do that."""
+    if hasattr(rows, "repartitionById"):
+        return rows.repartitionById(tasks, rows[key].cast("int") % tasks)
+    return rows.repartition(tasks, key)
+
+
+def with_mark(pages: Any, named: Any) -> Any:
+    """Pages, and whether others name them as canonical."""
+    from pyspark.sql import functions as F
+
+    if named is None:
+        return pages.withColumn("named", F.lit(False))
+    marked = named.select("position", F.lit(True).alias("mark"))
+    return pages.join(marked, "position", "left").withColumn("named", F.coalesce("mark", F.lit(False))).drop("mark")

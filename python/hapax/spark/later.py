@@ -1,0 +1,214 @@
+"""The next crawl: new documents against what is stored, with the answer of the whole job on all of them.
+
+A snapshot keeps pages, roles, leaders, confirmed pairs, components and verdicts. New documents come behind the old
+ones in the corpus, so old positions stay. Then
+
+- exact copies and equal fingerprints are looked at again only where a new document has come (or a new one names an
+  old one as canonical);
+- crowds take their turns again, where there are crowds;
+- *new leaders* are matched with stored leaders where those lie, and with each other by keys; stored pairs stay,
+  except those of leaders that lead no more;
+- a component is *touched* if any of its documents, roles or pairs is not what it was: only touched ones are
+  settled again, all other verdicts stay.
+
+Where fingerprints propose too much (*haze*), all candidates are looked for again: what is proposed there depends
+on all documents. The rows are those of the whole job on old and new together; a test says so.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any, Optional, Union
+
+from . import outputs, steps
+from .batch import (
+    Finished, Source, check_executors, finish, make_spec, name_sources, partitions_of, session, stage_rows,
+)
+from .job import EDGES_ON_DRIVER, SLIM, Inputs, Job, facts_of, leaders_of, needs_names, numbered
+from .snapshot import Snapshot, check_comparable, plain_errors
+from .._hapax import __version__
+
+#: More new leaders than this are not sent to every task: all candidates are looked for again.
+MOST_NEW = 8_000_000
+
+
+def increment(
+    source: Source,
+    out: Union[str, "os.PathLike[str]"],
+    *,
+    base: str,
+    snapshot: str,
+    spark: Any = None,
+    recipe: Optional[str] = None,
+    frequencies: Optional[str] = None,
+    main_content: bool = False,
+    partitions: Optional[int] = None,
+    edges_on_driver: int = EDGES_ON_DRIVER,
+    keep_documents: bool = True,
+    **options: Any,
+) -> Finished:
+    """Makes ``out/snapshots/SNAPSHOT`` of the complete snapshot ``base`` and new documents.
+
+    Without ``recipe`` and ``options`` the new documents are read and compared as the stored ones were; what is given
+    must be the same. The tables hold all documents, old and new; ``kept`` holds those of the new documents that stay,
+    and ``changed.parquet`` the old ones of which something has changed, as they are now.
+    """
+    spark = session(spark)
+    before = Snapshot(spark, os.fspath(out), base)
+    told = before.complete()
+    spec = steps.Spec(*json.loads(told["spec"]))
+    if recipe is not None or options or frequencies is not None or main_content:
+        spec = make_spec(recipe or "web-1", frequencies, main_content, options)
+        check_comparable(told["settings"], json.loads(spec.engine().settings()), before.path)
+    made = Snapshot(spark, os.fspath(out), snapshot)
+    sources, staged = name_sources(source, options)
+    asked = {"inputs": sources, "spec": spec.text, "version": __version__, "keep_documents": keep_documents, "base": told["digest"]}
+    done = made.begin(asked)
+    if done is not None:
+        return Finished(spark, made, done)
+    with plain_errors():
+        check_executors(spark)
+        if staged is not None:
+            sources = [stage_rows(made, staged, options)]
+        job = Job(spark, spec, made, partitions_of(spark, partitions), edges_on_driver)
+        return Next(job, before, told).run(Inputs(spark, spec, sources), asked, keep_documents, options.get("format"))
+
+
+class Next:
+    """What is stored, and what is new."""
+
+    def __init__(self, job: Job, before: Snapshot, told: dict[str, Any]) -> None:
+        self.job, self.made, self.before, self.told = job, job.snapshot, before, told
+        self.spark, self.stored = job.spark, told["stored"]
+        job.first_part = self.stored["parts"]
+
+    def run(self, inputs: Inputs, asked: dict[str, Any], keep_documents: bool, format: Optional[str]) -> Finished:
+        job, made, before, stored = self.job, self.made, self.before, self.stored
+        first = self.told["sums"]["documents"]
+        read = job.pages(inputs, first)
+        new, new_sums = read.pages, read.sums
+        sums = {name: self.told["sums"][name] + count for name, count in new_sums.items()}
+        all_read = [*stored["read"], read.stored]
+        pages = numbered(self.spark, all_read)
+        names, names_paths = self.names(new, pages, sums)
+        named = job.named(pages, names, sums)
+
+        touched = self.touched(new, pages, named)
+        again = job.copies(touched, named, "copies_again")
+        old_copies = before.table("copies").where("role <> 9")
+        places = touched.select("position")
+        copies = made.stage("copies", lambda: old_copies.join(places, "position", "anti").select(*again.columns).union(again))
+        turned = job.turns(leaders_of(copies), pages, named)
+        roles, leaders = job.thinned(copies, turned)
+        old_turned = before.table("turns") if stored["turns"] else None
+        old_leaders = job.thinned(old_copies, old_turned)[1]
+        added = made.stage("added", lambda: leaders.join(old_leaders.select("position"), "position", "anti"))
+        gone = made.stage("gone", lambda: old_leaders.join(leaders.select("position"), "position", "anti").select("position"))
+
+        candidates, pairs, ends = self.pairs(leaders, added, gone)
+        moved = made.stage("moved", lambda: self.moved(new, touched, added, gone, ends, turned, old_turned))
+        here = moved.selectExpr("position as a")
+        some_pairs = pairs.join(here, "a", "semi")
+        some_roles = roles.join(moved, "position", "semi")
+        company = job.components(job.edges(some_pairs, some_roles), "components_again")
+        settled = job.settle(pages, named, some_pairs, some_roles, company, "verdicts_again")
+        nodes = moved.selectExpr("position as node")
+        made.stage("components", lambda: before.table("components").join(nodes, "node", "anti").union(company))
+        old_verdicts = before.table("verdicts").where("outcome <> 'effort'").join(moved, "position", "anti")
+        verdicts = made.stage("verdicts", lambda: old_verdicts.select(*settled.columns).union(settled))
+        groups = self.groups(pages, verdicts, moved)
+
+        leading = None
+        if sums["facts"]:
+            leading = made.stage("addresses", lambda: outputs.addresses(facts_of(self.spark, all_read), names))
+        outputs.write_tables(job, groups, leading, sums["documents"])
+        changed = groups.where(f"position < {first}").select(*outputs.COLUMNS)
+        made.output("changed.parquet", lambda: changed.exceptAll(before.table("groups").select(*outputs.COLUMNS)))
+        ending = outputs.kept_ending(format, new_sums)
+        if keep_documents:
+            outputs.write_kept(job, inputs, read, groups, ending)
+        tables = {"pages": pages, "roles": roles, "verdicts": verdicts, "candidates": candidates}
+        said = {"kept": f"kept/part-*.{ending}", "inputs": asked["inputs"], "against": [before.path]}
+        summary = outputs.summary(job, sums, groups, leading, tables, said)
+        job.effort["moved"], job.effort["added"] = moved.count(), added.count()
+        kept = {
+            "read": all_read, "names": names_paths, "named": named is not None,
+            "turns": turned is not None, "parts": stored["parts"] + len(inputs.items),
+        }
+        return finish(job, summary, {"sums": sums, "settings": self.told["settings"], "spec": job.spec.text, "stored": kept})
+
+    def names(self, new: Any, pages: Any, sums: dict[str, int]) -> tuple[Any, list[str]]:
+        """Names of all documents, if they are needed; those of old ones are there, or made now."""
+        if not needs_names(sums):
+            return None, []
+        paths = self.stored["names"]
+        self.job.names(new if paths else pages)
+        paths = [*paths, self.made.at("state/names")]
+        return self.spark.read.parquet(*paths), paths
+
+    def touched(self, new: Any, pages: Any, named: Any) -> Any:
+        """All documents that may meet a new one, or one that is newly named as canonical."""
+        units = new.select("meets")
+        if named is not None:
+            newly = named
+            if self.stored["named"]:
+                newly = named.join(self.before.table("named"), "position", "anti")
+            units = units.union(pages.select("position", "meets").join(newly, "position").select("meets"))
+        units = units.where("meets is not null").distinct()
+        rows = pages.select("position", "meets", "page")
+        return self.made.stage("touched", lambda: rows.join(units, "meets", "semi").select("position", "meets", "page"))
+
+    def pairs(self, leaders: Any, added: Any, gone: Any) -> tuple[Any, Any, Any]:
+        """Candidates of this snapshot, all pairs, and the ends of pairs that are not what they were."""
+        job, made = self.job, self.made
+        old = self.before.table("pairs")
+        new = added.select("position", "scope", "fingerprint")
+        if added.count() > MOST_NEW or self.told["summary"]["hazy"] or job.haze(leaders):
+            candidates = job.candidates(leaders)
+            pairs = job.pairs(candidates, leaders)
+            one, other = pairs.where("alike"), old.where("alike")
+            differ = one.exceptAll(other).union(other.exceptAll(one))
+            return candidates, pairs, differ
+
+        def proposed() -> Any:
+            among = job.join(added, None)
+            held = new.toArrow().combine_chunks().to_batches()
+            if not held:
+                return among
+            before = leaders.join(new.select("position"), "position", "anti").select("position", "scope", "fingerprint")
+            run = steps.whole_with(job.spec, "match_new", steps.stream_bytes(held[0]))
+            return among.union(before.mapInArrow(run, steps.CANDIDATES))
+
+        candidates = made.stage("candidates", proposed)
+        fresh = job.pairs(candidates, leaders, "pairs_again")
+        left = old.join(gone.selectExpr("position as a"), "a", "anti").join(gone.selectExpr("position as b"), "b", "anti")
+        pairs = made.stage("pairs", lambda: left.select(*fresh.columns).union(fresh))
+        return candidates, pairs, fresh.where("alike")
+
+    def moved(self, new: Any, touched: Any, added: Any, gone: Any, ends: Any, turned: Any, old_turned: Any) -> Any:
+        """Everybody in a component in which something is not what it was."""
+        changed = new.select("position")
+        for rows in (touched, added, gone, ends.selectExpr("a as position"), ends.selectExpr("b as position")):
+            changed = changed.union(rows.select("position"))
+        if turned is not None or old_turned is not None:
+            differ = self.differing(turned, old_turned)
+            changed = changed.union(differ.select("position")).union(differ.selectExpr("target as position"))
+        changed = changed.distinct()
+        stored = self.before.table("components")
+        hit = stored.join(changed.selectExpr("position as node"), "node").select("component").distinct()
+        with_them = stored.join(hit, "component", "semi").selectExpr("node as position")
+        return changed.union(with_them).distinct()
+
+    def differing(self, turned: Any, old_turned: Any) -> Any:
+        """Members that were led by another before, or by none, or are led no more."""
+        both = [rows.where("role = 2").select(*SLIM) for rows in (turned, old_turned) if rows is not None]
+        if len(both) == 1:
+            return both[0]
+        return both[0].exceptAll(both[1]).union(both[1].exceptAll(both[0]))
+
+    def groups(self, pages: Any, verdicts: Any, moved: Any) -> Any:
+        """Rows of all documents; only those in touched components are made again."""
+        again = outputs.verdict_rows(self.job, pages.join(moved, "position", "semi"), verdicts)
+        old = self.before.table("groups").join(moved, "position", "anti").select(*again.columns)
+        return self.made.stage("groups", lambda: old.union(again))

@@ -1,0 +1,174 @@
+"""What a job leaves for people: groups, removed, kept, summary.
+
+The rows of ``groups.parquet`` and ``removed.parquet`` are those that ``hapax dedup`` writes, in the same order;
+here they are folders of files, as Spark writes tables, and whole numbers are signed. ``kept`` has a file for every
+part of the inputs, in the format the documents were read in.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Optional
+
+from . import steps
+from .job import Inputs, Job, Read, spread, with_mark
+from ..errors import ArgumentError
+
+#: How many redirects in a row are followed; as on one machine.
+MOST_HOPS = 20
+#: Columns of both tables.
+COLUMNS = ("document", "url", "group", "winner", "earlier", "outcome", "distance", "similarity", "rule", "reason", "file", "record")
+
+
+def verdict_rows(job: Job, pages: Any, verdicts: Any) -> Any:
+    """A row for every document."""
+    told = verdicts.where("outcome <> 'effort'")
+    rows = with_mark(pages.select("position", "file", "record", "page").join(told, "position", "left"), None)
+    return rows.mapInArrow(steps.each(job.spec, "group_rows"), steps.GROUPS)
+
+
+def in_order(job: Job, rows: Any, documents: int) -> Any:
+    """Rows in tasks that follow each other in the order of the corpus, as a table is written file by file."""
+    from pyspark.sql import functions as F
+
+    each = -(-documents // job.partitions)
+    tasks = spread(rows.withColumn("task", F.floor(F.col("position") / each)), job.partitions, "task")
+    return tasks.sortWithinPartitions("position").select(*COLUMNS)
+
+
+def addresses(facts: Any, names: Any) -> Any:
+    """Addresses that lead to a document, and the position of that document."""
+    from pyspark.sql import functions as F
+
+    documents = names.where("url is not null").groupBy("url").agg(F.min("position").alias("position"))
+    said = F.min(F.struct("part", "number", "target", "file", "record", "revisit")).alias("said")
+    unknown = facts.join(documents.selectExpr("url as source"), "source", "anti")
+    first = unknown.groupBy("source").agg(said).select("source", "said.*").cache()
+    then = first.selectExpr("source as at", "target as next")
+    going = first.selectExpr("source", "target as at")
+    found = None
+    for _ in range(MOST_HOPS):
+        looked = going.join(documents.withColumnRenamed("url", "at"), "at", "left").cache()
+        ended = looked.where("position is not null").select("source", "position")
+        found = ended if found is None else found.union(ended)
+        going = looked.where("position is null").select("source", "at").join(then, "at").selectExpr("source", "next as at")
+        if going.isEmpty():
+            break
+    return first.join(found, "source")
+
+
+def address_rows(leading: Any, groups: Any) -> Any:
+    """Rows of ``groups.parquet`` for addresses without a document, in the order of the corpus."""
+    verdicts = groups.select("position", "group", "winner")
+    rows = leading.join(verdicts, "position").selectExpr(
+        "part", "number", "source as document", "source as url", "group", "winner", "false as earlier",
+        "if(revisit, 'revisit', 'redirect') as outcome", "cast(null as long) as distance",
+        "cast(null as float) as similarity", "if(revisit, 'revisit', 'redirect') as rule",
+        "cast(null as string) as reason", "file", "record",
+    )
+    return rows.coalesce(1).sortWithinPartitions("part", "number").select(*COLUMNS)
+
+
+def write_tables(job: Job, groups: Any, leading: Any, documents: int) -> None:
+    """Both tables."""
+
+    def rows() -> Any:
+        all_rows = in_order(job, groups, documents)
+        return all_rows if leading is None else all_rows.union(address_rows(leading, groups))
+
+    job.snapshot.output("groups.parquet", rows)
+    gone = groups.where("outcome in ('exact', 'near')")
+    job.snapshot.output("removed.parquet", lambda: in_order(job, gone, documents))
+
+
+def kept_ending(asked: Optional[str], sums: dict[str, int]) -> str:
+    """The format of kept documents: what they were read from, unless the caller says otherwise."""
+    if asked is not None:
+        return asked
+    if sums["archived"] == sums["documents"]:
+        return "warc.gz"
+    return "parquet" if sums["rows"] == sums["documents"] else "jsonl"
+
+
+def write_kept(job: Job, inputs: Inputs, read: Read, groups: Any, ending: str) -> None:
+    """The documents that stay; every task reads one part again."""
+    from pyspark.sql import functions as F
+
+    snapshot = job.snapshot
+    if snapshot.store.exists(snapshot.at("state/written/_SUCCESS")):
+        return
+    if not inputs.inputs and snapshot.path.startswith("file:"):
+        raise ArgumentError("inputs of an object store need an output folder there, so that every machine can write to it")
+    gone = groups.where("outcome in ('exact', 'near')").select("position")
+    removed = read.pages.select("position", "part", "number").join(gone, "position")
+    removed = removed.groupBy("part").agg(F.collect_list("number").alias("removed"))
+    documents = job.spark.createDataFrame(sorted(read.documents.items()), "part long, documents long")
+    items = inputs.rows(job.spark, job.partitions).join(F.broadcast(documents), "part").join(removed, "part", "left")
+    run = steps.write_kept(job.spec, inputs.inputs, inputs.files, snapshot.at("kept"), ending)
+    tasks = min(job.partitions * 4, len(inputs.items))
+    snapshot.stage("written", lambda: spread(items, tasks, "part").mapInArrow(run, steps.KEPT))
+
+
+def summary(job: Job, sums: dict[str, int], groups: Any, leading: Any, tables: dict[str, Any], said: dict[str, Any]) -> dict[str, Any]:
+    """``summary.json``: what was read, what stays, what goes, under which settings."""
+    from pyspark.sql import functions as F
+
+    hundredths = F.floor(F.col("similarity").cast("double") * 100).alias("hundredths")
+    told = groups.groupBy("outcome", "distance", hundredths, "rule").count().collect()
+
+    def counted(column: str, *outcomes: str) -> dict[Any, int]:
+        sums: dict[Any, int] = {}
+        for row in told:
+            if row["outcome"] in outcomes:
+                sums[row[column]] = sums.get(row[column], 0) + row["count"]
+        return dict(sorted(sums.items()))
+
+    exact, near = (sum(counted("outcome", outcome).values()) for outcome in ("exact", "near"))
+    sizes = groups.groupBy("group").count().where("count > 1").groupBy("count").agg(F.count("*")).collect()
+    group_sizes = {int(size): int(number) for size, number in sorted(tuple(row) for row in sizes)}
+    standings = {row["standing"]: row["count"] for row in tables["pages"].groupBy("standing").count().collect()}
+    led = {} if leading is None else {row["revisit"]: row["count"] for row in leading.groupBy("revisit").count().collect()}
+    # One row of sums each.
+    crowd = tables["roles"].selectExpr("sum(if(role = 2, 1, 0)) as a", "sum(if(role = 9, position, 0)) as b", "sum(if(role = 9, target, 0)) as c", "0L as d", "0 as n")
+    settled = tables["verdicts"].where("outcome = 'effort'").selectExpr("sum(position)", "sum(winner)", "sum(distance)", "0L", "1")
+    proposed = tables["candidates"].selectExpr(
+        "sum(if(distance >= 0, 1, 0))", "sum(if(distance = -1, a, 0))", "sum(if(distance = -1, b, 0))", "sum(if(distance = -2, a, 0))", "2"
+    )
+    efforts = sorted(crowd.union(settled).union(proposed).collect(), key=lambda row: row["n"])
+    crowded, settling, proposing = ([int(value or 0) for value in row[:4]] for row in efforts)
+    job.effort["rekeyed_buckets"], job.effort["key_rows"] = proposing[1], proposing[2]
+
+    return {
+        "documents": sums["documents"],
+        "body_bytes": sums["body_bytes"],
+        "kept": sums["documents"] - exact - near,
+        "exact": exact,
+        "near": near,
+        "known": 0,
+        "groups": sum(group_sizes.values()),
+        "largest_group": max(group_sizes, default=0),
+        "related_groups": settling[2],
+        "group_sizes": group_sizes,
+        "distances": counted("distance", "near"),
+        "similarities": counted("hundredths", "near"),
+        "decided_by": counted("rule", "exact", "near"),
+        "too_short": standings.get(1, 0),
+        "without_words": standings.get(2, 0),
+        "empty": standings.get(3, 0),
+        "not_text": standings.get(4, 0),
+        "other_languages": standings.get(5, 0),
+        "redirects": led.get(False, 0),
+        "revisits": led.get(True, 0),
+        "passed_records": sums["passed"],
+        "error_pages": sums["error_pages"],
+        "skipped_bad": sums["bad"],
+        "candidate_pairs": proposing[3],
+        "compared_pairs": crowded[1] + proposing[0] + settling[0],
+        "confirmed_pairs": settling[1],
+        "crowded": crowded[0],
+        "strangers": crowded[2],
+        "hazy": job.effort.get("hazy", 0),
+        "hazy_within": job.effort.get("hazy_within"),
+        "hazy_chance": job.effort.get("hazy_chance"),
+        "settings": {**json.loads(job.spec.engine().settings()), **said},
+    }

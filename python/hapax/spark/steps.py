@@ -1,0 +1,237 @@
+"""The engine's steps as functions that Spark can ship: Arrow batches in, Arrow batches out.
+
+A step either works on every batch by itself, or needs all rows of a partition at once: then the rows that must
+meet have been brought together by a key, and the step sorts them itself. Nothing here trusts the order in which
+rows arrive. No algorithm lives here: what a step does is said in ``hapax_dedup::kernels``.
+
+A :class:`Spec` is everything that executors need to know to make the same engine; it travels as text.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import tempfile
+from typing import Any, Callable, Iterator, Optional
+
+from .._hapax import FingerprinterCore, KernelsCore, __version__
+
+Batches = Iterator[Any]
+Step = Callable[[Batches], Batches]
+
+#: Columns of the rows between the steps, as Spark writes schemas.
+IMPRINTS = "part long, number long, kind long, file string, record long, meets long, standing long, says string, page binary"
+NAMES = "position long, address string, url string, own_id string, content binary"
+COPIES = "role long, position long, target long, distance long, similarity float, scope long, fingerprint long, sketch binary"
+SUSPECTS = "position long, meets long"
+ROLES = "role long, position long, target long, distance long, similarity float, named boolean, page binary, meets long"
+MEETINGS = "meets long, count long"
+SAMPLE = "scope long, fingerprint long"
+COUNTS = "scope long, query long, distance long, count long"
+HAZY = "position long, hazy boolean"
+KEYS = "task long, packed binary, records long"
+CANDIDATES = "a long, b long, distance long"
+PAIRS = "a long, b long, distance long, similarity float, alike boolean"
+EDGES = "a long, b long"
+COMPONENTS = "node long, component long"
+VERDICTS = "position long, winner long, winner_id string, outcome string, distance long, similarity float, rule string, reason string"
+GROUPS = (
+    "position long, document string, url string, group long, winner string, earlier boolean, outcome string, "
+    "distance long, similarity float, rule string, reason string, file string, record long"
+)
+KEPT = "part long, file string, documents long"
+
+
+class Spec:
+    """How documents are read and compared, as text that executors make an engine of."""
+
+    def __init__(self, recipe: str, frequencies: Optional[str], main_content: bool, asked: dict[str, Any]) -> None:
+        self.text = json.dumps([recipe, frequencies, main_content, asked], sort_keys=True)
+
+    def engine(self) -> KernelsCore:
+        return engine(self.text)
+
+
+@functools.lru_cache(maxsize=4)
+def engine(text: str) -> KernelsCore:
+    """The engine of a spec; one for each process."""
+    recipe, frequencies, main_content, asked = json.loads(text)
+    return KernelsCore(FingerprinterCore(recipe, frequencies, main_content), asked)
+
+
+def each(spec: Spec, step: str, *arguments: Any) -> Step:
+    """The step on every batch by itself."""
+    text = spec.text
+
+    def run(batches: Batches) -> Batches:
+        work = getattr(engine(text), step)
+        for batch in batches:
+            if batch.num_rows:
+                yield work(batch, *arguments)
+
+    return run
+
+
+def whole(spec: Spec, step: str, *arguments: Any) -> Step:
+    """The step on all rows of a partition at once."""
+    text = spec.text
+
+    def run(batches: Batches) -> Batches:
+        rows = together(batches)
+        if rows is not None:
+            yield getattr(engine(text), step)(rows, *arguments)
+
+    return run
+
+
+def whole_with(spec: Spec, step: str, other: bytes) -> Step:
+    """The step on all rows of a partition and another batch, which travels as an Arrow stream."""
+    text = spec.text
+
+    def run(batches: Batches) -> Batches:
+        rows = together(batches)
+        if rows is not None:
+            yield getattr(engine(text), step)(rows, stream_batch(other))
+
+    return run
+
+
+def imprint(spec: Spec, inputs: list[str], files: int) -> Step:
+    """Work items to imprints. An item is a part of the inputs, or a file elsewhere that is fetched first."""
+    text = spec.text
+
+    def run(batches: Batches) -> Batches:
+        core = engine(text)
+        for batch in batches:
+            for item in batch.to_pylist():
+                if item["fetch"]:
+                    with Fetched(item["file"]) as path:
+                        yield from core.imprint_copy(path, item["file"], item["part"])
+                else:
+                    yield from core.imprint(inputs, item["part"], files, item["file"])
+
+    return run
+
+
+def write_kept(spec: Spec, inputs: list[str], files: int, folder: str, ending: str) -> Step:
+    """Work items with the documents that go, to files of those that stay."""
+    text = spec.text
+
+    def run(batches: Batches) -> Batches:
+        import pyarrow as pa
+
+        core = engine(text)
+        for batch in batches:
+            for item in batch.to_pylist():
+                name = f"part-{item['part']:06d}.{ending}"
+                removed, documents = sorted(item["removed"] or []), item["documents"]
+                with Placed(folder, name) as path:
+                    if item["fetch"]:
+                        with Fetched(item["file"]) as source:
+                            kept = core.write_part([source], 0, 1, source, removed, documents, path)
+                    else:
+                        kept = core.write_part(inputs, item["part"], files, item["file"], removed, documents, path)
+                yield pa.RecordBatch.from_pydict({"part": [item["part"]], "file": [name], "documents": [kept]})
+
+    return run
+
+
+def probe(batches: Batches) -> Batches:
+    """Which version an executor has."""
+    import pyarrow as pa
+
+    for batch in batches:
+        yield pa.RecordBatch.from_pydict({"version": [__version__] * batch.num_rows})
+
+
+def together(batches: Batches) -> Any:
+    """All rows of a partition as one batch; None of none."""
+    import pyarrow as pa
+
+    table = None
+    held = [batch for batch in batches if batch.num_rows]
+    if held:
+        table = pa.Table.from_batches(held).combine_chunks().to_batches()
+        if len(table) != 1:
+            raise ValueError("the rows of a task take more than 2 GB; run the job with more partitions=")
+    return table[0] if table else None
+
+
+def stream_bytes(batch: Any) -> bytes:
+    """A batch as bytes."""
+    import pyarrow as pa
+
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as stream:
+        stream.write_batch(batch)
+    return bytes(sink.getvalue().to_pybytes())
+
+
+def stream_batch(data: bytes) -> Any:
+    """What :func:`stream_bytes` made."""
+    import pyarrow as pa
+
+    return pa.ipc.open_stream(data).read_all().combine_chunks().to_batches()[0]
+
+
+def local_path(uri: str) -> Optional[str]:
+    """The path of a file on this machine; None for one elsewhere."""
+    if uri.startswith("file:"):
+        return "/" + uri[len("file:") :].lstrip("/")
+    return None if "://" in uri else uri
+
+
+def store_of(uri: str) -> tuple[Any, str]:
+    """The file system of a URI, as pyarrow knows it, and the path there."""
+    from pyarrow import fs
+
+    scheme, _, rest = uri.partition("://")
+    found, path = fs.FileSystem.from_uri(f"{ {'s3a': 's3', 's3n': 's3'}.get(scheme, scheme) }://{rest}")
+    return found, path
+
+
+class Fetched:
+    """A file from elsewhere, on this machine while it is needed."""
+
+    def __init__(self, uri: str) -> None:
+        self._uri = uri
+
+    def __enter__(self) -> str:
+        store, path = store_of(self._uri)
+        self._folder = tempfile.TemporaryDirectory(prefix="hapax-")
+        local = os.path.join(self._folder.name, os.path.basename(path))
+        with store.open_input_stream(path, compression=None) as source, open(local, "wb") as target:
+            while chunk := source.read(1 << 22):
+                target.write(chunk)
+        return local
+
+    def __exit__(self, *_: object) -> None:
+        self._folder.cleanup()
+
+
+class Placed:
+    """A file on this machine that is put where it belongs when it is complete."""
+
+    def __init__(self, folder: str, name: str) -> None:
+        self._folder, self._name = folder, name
+        self._scratch: Optional[tempfile.TemporaryDirectory[str]] = None
+
+    def __enter__(self) -> str:
+        local = local_path(self._folder)
+        if local is not None:
+            os.makedirs(local, exist_ok=True)
+            return os.path.join(local, self._name)
+        self._scratch = tempfile.TemporaryDirectory(prefix="hapax-")
+        return os.path.join(self._scratch.name, self._name)
+
+    def __exit__(self, failed: Any, *_: object) -> None:
+        if self._scratch is None:
+            return
+        if failed is None:
+            store, path = store_of(self._folder)
+            with open(os.path.join(self._scratch.name, self._name), "rb") as source:
+                with store.open_output_stream(f"{path}/{self._name}") as target:
+                    while chunk := source.read(1 << 22):
+                        target.write(chunk)
+        self._scratch.cleanup()

@@ -1,0 +1,278 @@
+//! The steps of a job for engines that move rows: Arrow batches in and out.
+//!
+//! What a step does is said in `hapax_dedup::kernels`; here batches cross the border, without a
+//! copy, and the lock is released.
+
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+
+use arrow_array::RecordBatch;
+use arrow_pyarrow::PyArrowType;
+use hapax_corpus::Source;
+use hapax_dedup::Error;
+use hapax_dedup::kernels::{Cut, Kernels, PartImprints, Seen, write_part};
+use pyo3::prelude::*;
+use serde_json::json;
+
+use crate::dedup::Asked;
+use crate::errors::{of_corpus, of_job, raised};
+use crate::fingerprinter::FingerprinterCore;
+
+type Batch = PyArrowType<RecordBatch>;
+
+/// How leaders are cut: rows, pieces, blocks, within, crowd.
+type CutNumbers = (usize, usize, Option<u32>, Option<u32>, Option<usize>);
+
+/// The steps under the options of a job.
+#[pyclass(frozen, module = "hapax._hapax")]
+pub(crate) struct KernelsCore {
+    engine: Kernels,
+    recipe: String,
+}
+
+fn cut_of((rows, pieces, blocks, within, crowd): CutNumbers) -> Cut {
+    Cut { rows, pieces, blocks, within, crowd }
+}
+
+fn given<T>(py: Python<'_>, work: impl FnOnce() -> Result<T, Error> + Send) -> PyResult<T>
+where
+    T: Send,
+{
+    py.detach(work).map_err(|error| of_job(&error))
+}
+
+fn batch(
+    py: Python<'_>,
+    work: impl FnOnce() -> Result<RecordBatch, Error> + Send,
+) -> PyResult<Batch> {
+    given(py, work).map(PyArrowType)
+}
+
+impl KernelsCore {
+    fn open(&self, inputs: &[String]) -> PyResult<Source> {
+        let read = self.engine.options().read.clone();
+        Source::open(inputs, read).map_err(|error| of_corpus(&error))
+    }
+
+    /// The source and its part, if the part still has these files.
+    fn part(&self, inputs: &[String], part: usize, files: usize, first: &str) -> PyResult<Source> {
+        let source = self.open(inputs)?;
+        let changed = || {
+            let text = format!(
+                "the inputs have changed: part {part} was {first}; run the job again on inputs \
+                 that stay as they are, and see that every machine sees the same ones"
+            );
+            raised("CorpusError", text, Some(first.as_ref()))
+        };
+        if source.files().len() != files || part >= source.parts() {
+            return Err(changed());
+        }
+        let found = parts_of(&source).into_iter().nth(part);
+        if found.is_none_or(|found| found.first().is_none_or(|name| name != first)) {
+            return Err(changed());
+        }
+        Ok(source)
+    }
+}
+
+/// The files of every part.
+fn parts_of(source: &Source) -> Vec<Vec<String>> {
+    let files: Vec<String> = source.files().collect();
+    (0..source.parts())
+        .map(|part| {
+            let range = source.part_files(part);
+            files[range.start as usize..range.end as usize].to_vec()
+        })
+        .collect()
+}
+
+#[pymethods]
+impl KernelsCore {
+    #[new]
+    fn new(by: &FingerprinterCore, asked: Asked) -> PyResult<Self> {
+        let options = asked.options(by)?;
+        let recipe = options.fingerprinter.recipe_id().to_string();
+        Ok(Self { engine: Kernels::new(options), recipe })
+    }
+
+    /// What was asked for, as the summary says it.
+    fn settings(&self) -> String {
+        let options = self.engine.options();
+        json!({
+            "recipe": self.recipe,
+            "within": options.within.bits(),
+            "min_similarity": options.min_similarity.jaccard(),
+            "shingle": options.fingerprinter.recipe().sketch_shingle.words(),
+            "keep": options.keep.to_string(),
+            "scope": options.scope.to_string(),
+            "languages": options.languages,
+        })
+        .to_string()
+    }
+
+    /// The parts of the inputs: the files of each.
+    fn parts(&self, py: Python<'_>, inputs: Vec<String>) -> PyResult<Vec<Vec<String>>> {
+        py.detach(|| self.open(&inputs).map(|source| parts_of(&source)))
+    }
+
+    /// Imprints of a part of the inputs.
+    fn imprint(
+        &self,
+        py: Python<'_>,
+        inputs: Vec<String>,
+        part: usize,
+        files: usize,
+        first: &str,
+    ) -> PyResult<ImprintsCore> {
+        let rows = py.detach(|| {
+            let source = self.part(&inputs, part, files, first)?;
+            Ok::<_, PyErr>(self.engine.imprint(&source, part, part, None))
+        })?;
+        Ok(ImprintsCore(Mutex::new(rows)))
+    }
+
+    /// Imprints of one file that is read under another name than its own.
+    fn imprint_copy(&self, path: &str, name: String, number: usize) -> PyResult<ImprintsCore> {
+        let source = self.open(&[path.to_owned()])?;
+        let renamed = Some((path.to_owned(), name));
+        Ok(ImprintsCore(Mutex::new(self.engine.imprint(&source, 0, number, renamed))))
+    }
+
+    /// Writes what stays of a part; how many documents stay.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "a part, what goes of it, and where it is written"
+    )]
+    fn write_part(
+        &self,
+        py: Python<'_>,
+        inputs: Vec<String>,
+        part: usize,
+        files: usize,
+        first: &str,
+        removed: Vec<i64>,
+        documents: u64,
+        path: PathBuf,
+    ) -> PyResult<u64> {
+        let source = self.part(&inputs, part, files, first)?;
+        given(py, || write_part(&source, part, &removed, documents, &path)).map(|done| done.kept)
+    }
+
+    fn names(&self, py: Python<'_>, rows: Batch) -> PyResult<Batch> {
+        batch(py, || self.engine.names(&rows.0))
+    }
+
+    fn copies(&self, py: Python<'_>, rows: Batch) -> PyResult<Batch> {
+        batch(py, || self.engine.copies(&rows.0))
+    }
+
+    fn meetings(&self, py: Python<'_>, rows: Batch) -> PyResult<Batch> {
+        batch(py, || self.engine.meetings(&rows.0))
+    }
+
+    fn suspects(&self, py: Python<'_>, rows: Batch, crowded: Vec<i64>) -> PyResult<Batch> {
+        batch(py, || self.engine.suspects(&rows.0, &crowded))
+    }
+
+    fn turn(&self, py: Python<'_>, rows: Batch, number: usize) -> PyResult<Batch> {
+        batch(py, || self.engine.turn(&rows.0, number))
+    }
+
+    fn haze_sample(&self, py: Python<'_>, rows: Batch) -> PyResult<Batch> {
+        batch(py, || self.engine.haze_sample(&rows.0))
+    }
+
+    fn haze_count(&self, py: Python<'_>, rows: Batch, sample: Batch) -> PyResult<Batch> {
+        batch(py, || self.engine.haze_count(&rows.0, &sample.0))
+    }
+
+    /// `("clear", None, [])`, `("bands", chance, [])` or `("narrow", bits, fingerprints)`.
+    fn see(
+        &self,
+        sample: Vec<i64>,
+        counts: Vec<Vec<u64>>,
+        leaders: usize,
+    ) -> (&'static str, Option<f64>, Vec<i64>) {
+        match self.engine.see(&sample, &counts, leaders) {
+            Seen::Clear => ("clear", None, Vec::new()),
+            Seen::Bands(chance) => ("bands", Some(chance), Vec::new()),
+            Seen::Narrow(bits, crowded) => ("narrow", Some(f64::from(bits)), crowded),
+        }
+    }
+
+    fn hazy(&self, py: Python<'_>, rows: Batch, crowded: Vec<i64>) -> PyResult<Batch> {
+        batch(py, || self.engine.hazy(&rows.0, &crowded))
+    }
+
+    /// The cut with its number of blocks chosen.
+    fn cut(&self, numbers: CutNumbers) -> PyResult<CutNumbers> {
+        let Cut { rows, pieces, blocks, within, crowd } =
+            self.engine.cut(cut_of(numbers)).map_err(|error| of_job(&error))?;
+        Ok((rows, pieces, blocks, within, crowd))
+    }
+
+    fn keys(&self, py: Python<'_>, rows: Batch, cut: CutNumbers, tasks: usize) -> PyResult<Batch> {
+        batch(py, || self.engine.keys(&rows.0, &cut_of(cut), tasks))
+    }
+
+    fn meet(&self, py: Python<'_>, rows: Batch, cut: CutNumbers) -> PyResult<Batch> {
+        batch(py, || self.engine.meet(&rows.0, &cut_of(cut)))
+    }
+
+    fn match_new(&self, py: Python<'_>, rows: Batch, new: Batch) -> PyResult<Batch> {
+        batch(py, || self.engine.match_new(&rows.0, &new.0))
+    }
+
+    fn band_keys(&self, py: Python<'_>, rows: Batch, tasks: usize) -> PyResult<Batch> {
+        batch(py, || self.engine.band_keys(&rows.0, tasks))
+    }
+
+    fn band_meet(&self, py: Python<'_>, rows: Batch) -> PyResult<Batch> {
+        batch(py, || self.engine.band_meet(&rows.0))
+    }
+
+    fn confirm(&self, py: Python<'_>, rows: Batch) -> PyResult<Batch> {
+        batch(py, || self.engine.confirm(&rows.0))
+    }
+
+    fn forest(&self, py: Python<'_>, rows: Batch) -> PyResult<Batch> {
+        batch(py, || self.engine.forest(&rows.0))
+    }
+
+    fn components(&self, py: Python<'_>, rows: Batch) -> PyResult<Batch> {
+        batch(py, || self.engine.components(&rows.0))
+    }
+
+    fn settle(&self, py: Python<'_>, rows: Batch) -> PyResult<Batch> {
+        batch(py, || self.engine.settle(&rows.0))
+    }
+
+    fn group_rows(&self, py: Python<'_>, rows: Batch) -> PyResult<Batch> {
+        batch(py, || self.engine.group_rows(&rows.0))
+    }
+
+    /// Turns of crowds; leaders of a scope from which on there may be haze; members of a crowd.
+    #[classattr]
+    const TURNS: usize = Kernels::TURNS;
+    #[classattr]
+    const FEW: usize = Kernels::FEW;
+    #[classattr]
+    const CROWD: usize = Kernels::CROWD;
+}
+
+/// Batches of a part, one after the other.
+#[pyclass(frozen, module = "hapax._hapax")]
+pub(crate) struct ImprintsCore(Mutex<PartImprints>);
+
+#[pymethods]
+impl ImprintsCore {
+    fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        this
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Batch>> {
+        given(py, || self.0.lock().unwrap_or_else(PoisonError::into_inner).next_batch())
+            .map(|next| next.map(PyArrowType))
+    }
+}

@@ -1,0 +1,50 @@
+"""A Spark of two executors, each a process of its own, on loopback."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import shutil
+import sys
+from typing import Any, Iterator
+
+import pytest
+
+pyspark = pytest.importorskip("pyspark")
+if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+    pytest.skip("Spark needs Java 17", allow_module_level=True)
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    from pyspark.sql import SparkSession
+
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    folder = tmp_path_factory.mktemp("spark")
+    session = (
+        SparkSession.builder.master(os.environ.get("SPARK_TEST_MASTER", "local-cluster[2,1,1024]"))
+        .appName("hapax tests")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.ui.enabled", "false")
+        .config("spark.sql.shuffle.partitions", "4")
+        .config("spark.sql.adaptive.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.default.parallelism", "2")
+        .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
+        .config("spark.local.dir", str(folder / "local"))
+        .config("spark.executorEnv.PYTHONDONTWRITEBYTECODE", "1")
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("ERROR")
+    yield session
+    session.stop()
+
+
+def rows_of(folder: pathlib.Path) -> list[dict[str, Any]]:
+    """A table as it was written, file after file."""
+    import pyarrow.parquet as pq
+
+    files = [folder] if folder.is_file() else sorted(folder.glob("*.parquet"))
+    return [row for file in files for row in pq.read_table(file).to_pylist()]

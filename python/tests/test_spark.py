@@ -1,0 +1,96 @@
+"""The job on Spark against the program on one machine: row for row the same."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import random
+import subprocess
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+import hapax.spark  # noqa: E402
+from hapax.errors import ArgumentError, DuplicateIdError, JobError, OutputExistsError  # noqa: E402
+
+from conftest import EXAMPLES, program  # noqa: E402
+from spark_cluster import rows_of, spark  # noqa: E402, F401
+
+#: What depends on where documents were read from and written to.
+PLACES = ("inputs", "kept", "against")
+
+
+def on_one_machine(source: list[str], out: pathlib.Path, *options: str) -> dict[str, Any]:
+    subprocess.run([*program(), "dedup", *source, "--out", str(out), "-q", *options], check=True)
+    summary: dict[str, Any] = json.loads((out / "summary.json").read_text())
+    return summary
+
+
+def plain(summary: dict[str, Any]) -> dict[str, Any]:
+    told = json.loads(json.dumps(summary))
+    for name in PLACES:
+        told["settings"].pop(name)
+    return dict(told)
+
+
+def check_same(spark_out: pathlib.Path, machine_out: pathlib.Path, snapshot: str = "0") -> None:
+    made = spark_out / "snapshots" / snapshot
+    for table in ("groups.parquet", "removed.parquet"):
+        ours, theirs = rows_of(made / table), rows_of(machine_out / table)
+        assert len(ours) == len(theirs)
+        for one, other in zip(ours, theirs):
+            assert one == other
+    ours_summary = json.loads((made / "summary.json").read_text())
+    theirs_summary = json.loads((machine_out / "summary.json").read_text())
+    assert plain(ours_summary) == plain(theirs_summary)
+
+
+def synthetic(documents: int, seed: int) -> list[dict[str, Any]]:
+    """Stories, copies of them, edits of them, and a template with another number in each page."""
+    rng = random.Random(seed)
+    words = ["".join(rng.choice("abcdefghijklmnopqrstuvwxyz") for _ in range(rng.randint(3, 9))) for _ in range(4000)]
+    template = [rng.choice(words) for _ in range(150)]
+    stories: list[list[str]] = []
+    rows = []
+    for number in range(documents):
+        kind = rng.random()
+        if kind < 0.06:
+            text = [*template[:75], str(number), *template[75:]]
+        elif kind < 0.3 and stories:
+            text = list(rng.choice(stories[-800:]))
+            for _ in range(rng.choice([0, 0, 1, 2, 4, 12])):
+                text[rng.randrange(len(text))] = rng.choice(words)
+        else:
+            text = [rng.choice(words) for _ in range(rng.choice([4, 60, 90, 120, 150]))]
+            stories.append(text)
+        host = rng.choice(["http://a.test", "https://b.test", "http://c.test"])
+        rows.append({"url": f"{host}/{rng.randrange(10**9)}/{number}", "text": " ".join(text), "score": rng.choice([None, 0.5, 1.0])})
+    return rows
+
+
+def write_lines(path: pathlib.Path, rows: list[dict[str, Any]]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def test_the_example_corpus_is_cleaned_as_on_one_machine(spark: Any, tmp_path: pathlib.Path) -> None:
+    on_one_machine([str(EXAMPLES)], tmp_path / "machine", "--format", "jsonl")
+    done = hapax.spark.dedup(str(EXAMPLES), tmp_path / "spark", spark=spark, format="jsonl")
+    check_same(tmp_path / "spark", tmp_path / "machine")
+    kept = sorted((tmp_path / "spark/snapshots/0/kept").glob("*.jsonl"))
+    assert "".join(file.read_text() for file in kept) == (tmp_path / "machine/kept.jsonl").read_text()
+    assert done.groups.count() == done.summary["documents"]
+
+
+def test_ten_thousand_documents_with_a_crowd_are_cleaned_as_on_one_machine(spark: Any, tmp_path: pathlib.Path) -> None:
+    rows = synthetic(10_000, 7)
+    for part in range(5):
+        write_lines(tmp_path / f"in/{part}.jsonl", rows[part * 2000 : (part + 1) * 2000])
+    on_one_machine([str(tmp_path / "in")], tmp_path / "machine")
+    done = hapax.spark.dedup(str(tmp_path / "in"), tmp_path / "spark", spark=spark)
+    assert done.summary["crowded"] > 300 and done.summary["near"] > 500 and done.summary["exact"] > 100
+    check_same(tmp_path / "spark", tmp_path / "machine")
+    again = hapax.spark.dedup(str(tmp_path / "in"), tmp_path / "spark", spark=spark)
+    assert again.summary == done.summary
