@@ -1,7 +1,7 @@
 //! Real pages for experiments: the 165 that every clone has, and sets from the bench's folder.
 //!
-//! The quick size reads `examples/docs` alone, so that anyone can run it; the full size adds the
-//! sets that are there. A large set is thinned evenly.
+//! `examples/docs` is always read, so that anyone can run every experiment; a folder of pages adds the
+//! sets that are in it. A large set is thinned evenly.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -10,12 +10,12 @@ use anyhow::{Context, Result};
 use hapax::page::{Hints, decoded};
 use hapax_corpus::{Content, Kind, ReadOptions, Source};
 
-use crate::bench::{Bench, Size};
+use crate::bench::Bench;
 
 /// Pages that lie in the repository.
 const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/docs");
 
-/// Sets that the full size adds, if they are there.
+/// Sets that a folder of pages may hold.
 const SETS: [&str; 4] = ["debdocs", "web-uci", "phpdoc", "cjk-lohelp"];
 
 /// Pages that belong together.
@@ -38,19 +38,17 @@ pub struct RealPage {
     pub html: String,
 }
 
-/// The examples and, in the full size, other sets; of each at most `most` pages.
+/// The examples and the sets of the bench's folder; of each at most `most` pages.
 ///
 /// # Errors
 ///
 /// A set that is there cannot be read.
 pub fn real_sets(bench: &Bench<'_>, most: usize) -> Result<Vec<RealSet>> {
     let mut sets = vec![read("examples", Path::new(EXAMPLES), most)?];
-    if bench.size == Size::Full {
-        for name in SETS {
-            if let Some(path) = bench.set(name) {
-                bench.say(format!("  reading {name}"));
-                sets.push(read(name, &path, most)?);
-            }
+    for name in SETS {
+        if let Some(path) = bench.set(name) {
+            bench.say(format!("  reading {name}"));
+            sets.push(read(name, &path, most)?);
         }
     }
     Ok(sets)

@@ -38,8 +38,6 @@ pub const PAPER: Paper =
 /// The recall that the thesis aims at everywhere.
 const RECALL: f64 = 0.95;
 
-/// Pages of a real set that vectors are made of.
-const MOST_PAGES: usize = 8000;
 
 /// Pages of less than 5 kB are left out, as in the thesis.
 const LEAST_BYTES: usize = 5 << 10;
@@ -48,7 +46,7 @@ fn run(bench: &Bench<'_>) -> Result<()> {
     let small = ["sood-table-2", "sood-figure-1", "sood-figure-2", "sood-figure-6"];
     if small.iter().any(|name| bench.wants(name)) {
         let mut sets = Vec::new();
-        for mut set in real_sets(bench, MOST_PAGES)? {
+        for mut set in real_sets(bench, bench.size.of(2000, 8000))? {
             set.pages.retain(|page| page.html.len() >= LEAST_BYTES);
             sets.push(vectors::Vectors::of_real(&set)?);
         }

@@ -9,6 +9,7 @@ use anyhow::{Context, Result, ensure};
 use hapax::fingerprint::Fingerprint;
 use hapax::index::{HammingIndex, Query, Scan, TableOptions, Tables};
 use hapax_dedup::html::chart::{Axis, Chart, Series};
+use hapax_dedup::html::grouped;
 use hapax_synth::Rng;
 use serde_json::Value;
 
@@ -50,12 +51,12 @@ pub(super) fn run(bench: &Bench<'_>) -> Result<()> {
     ]);
     for point in &points {
         table.row([
-            point.pages.to_string(),
+            grouped(point.pages as u64),
             format!("{:.3}", point.ten * 1e6),
             format!("{:.3}", point.planned * 1e6),
             point.planned_tables.to_string(),
             format!("{:.1}", point.scan * 1e6),
-            format!("{:.0}", 1.0 / point.ten),
+            grouped((1.0 / point.ten) as u64),
             format!("{:.1}", point.bytes),
         ]);
     }
@@ -80,15 +81,20 @@ pub(super) fn run(bench: &Bench<'_>) -> Result<()> {
         figure: "Sublinear lookups".to_owned(),
         title: "time of a lookup as the tables grow".to_owned(),
         claim: "Ten tables allow \"looking-up the near duplicates in sublinear time\" at a \"high throughput rate in a stream-based setting\"; no number is given.".to_owned(),
-        ran_on: format!("{} to {} even fingerprints, {queries} lookups each, one thread, CPU time", first.pages, last.pages),
+        ran_on: format!(
+            "{} to {} evenly spread fingerprints, {} lookups each, one thread, CPU time",
+            grouped(first.pages as u64),
+            grouped(last.pages as u64),
+            grouped(queries as u64)
+        ),
         verdict: if last.ten / first.ten < growth / 4.0 { Verdict::Agrees } else { Verdict::Differs },
         sentence: format!(
-            "From {} to {} fingerprints ({growth:.0} times as many) a lookup in ten tables takes {:.1} times as long and a scan {:.0} times; {:.0} lookups a second on one thread remain, {:.0} times the scan. {} tables chosen by cost take {:.2} of the time of the ten.",
-            first.pages,
-            last.pages,
+            "From {} to {} fingerprints ({growth:.0} times as many) a lookup in ten tables takes {:.1} times as long and a scan {:.0} times; {} lookups a second on one thread remain, {:.0} times as many as by scanning; the {} tables that Hapax chooses by cost take {:.2} of the time of the ten; the fingerprints are spread evenly, those of documents meet more (see the other record).",
+            grouped(first.pages as u64),
+            grouped(last.pages as u64),
             last.ten / first.ten,
             last.scan / first.scan,
-            1.0 / last.ten,
+            grouped((1.0 / last.ten) as u64),
             last.scan / last.ten,
             last.planned_tables,
             last.planned / last.ten,
