@@ -207,7 +207,7 @@ pub(super) fn run(bench: &Bench<'_>, sets: &[RealSet]) -> Result<()> {
             _ => Verdict::Differs,
         },
         sentence: format!(
-            "From 100 % the line falls to {unrelated:.0} % when every word is another page's (chance alone gives 50 %), and single pages scatter around it by {spikes:.0} points; its mean distance to the truth is {:.0} points over all steps and {:.0} down to half a copy, where the paper has 10; the cosine that the same bits stand for is {:.0} points away, and the overlap of sketches {:.0}.",
+            "From 100 % the line falls to {unrelated:.0} % when every word is another page's, since half of the bits agree by chance alone, and single pages scatter around it by {spikes:.0} points (the paper's spikes); its mean distance to the truth is {:.0} points over all steps and {:.0} down to half a copy, where the paper has 10; the cosine that the same bits stand for is {:.0} points away, the overlap of the sketches that Hapax keeps beside them {:.0}.",
             mean(|it| &it.percent, 0.0),
             mean(|it| &it.percent, 50.0),
             mean(|it| &it.cosine, 0.0),

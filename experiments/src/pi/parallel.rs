@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use hapax_dedup::html::chart::{Axis, Chart, Series};
+use hapax_dedup::html::grouped;
 use hapax_search::job::difference::Difference;
 use hapax_search::job::{JobOptions, Outcome, all_at_once};
 use hapax_search::policy::Policy;
@@ -36,13 +37,16 @@ pub(super) fn run(bench: &Bench<'_>, library: &Library, before: &Sequential) -> 
     }
     let mut points = Vec::new();
     for threads in [1, 2] {
-        let (again, seconds) = ask(threads)?;
-        ensure!(again.removed == found.removed, "the number of threads matters");
-        points.push((threads as f64, seconds));
+        let mut least = f64::INFINITY;
+        for _ in 0..3 {
+            let (again, seconds) = ask(threads)?;
+            ensure!(again.removed == found.removed, "the number of threads matters");
+            least = least.min(seconds);
+        }
+        points.push((threads as f64, least));
     }
     let one_by_one = before.outcomes.last().context("four bounds")?;
-    let sequential: f64 =
-        one_by_one.queries.iter().map(|it| (it.retrieval + it.dedup).as_secs_f64()).sum();
+    let sequential = before.seconds;
     let difference = Difference::between(&one_by_one.removed, &found.removed);
     let confirmed = all_at_once(
         &library.engine,
@@ -76,21 +80,23 @@ pub(super) fn run(bench: &Bench<'_>, library: &Library, before: &Sequential) -> 
         figure: "Section III.C".to_owned(),
         title: "queries in parallel".to_owned(),
         claim: "Queries can be processed in parallel if duplicates are only marked and deleted in the end; \"it is not implemented and verified in this project\".".to_owned(),
-        ran_on: format!("{} pages: {}; k = 3; seconds of the wall clock on a machine of {} cores that others may use too", library.pages(), library.about, std::thread::available_parallelism().map_or(1, usize::from)),
-        verdict: match points[1].1 < points[0].1 {
+        ran_on: format!("{} pages: {}; k = 3; seconds of the wall clock, the least of three, on a machine of {} cores that others may use too", library.pages(), library.about, std::thread::available_parallelism().map_or(1, usize::from)),
+        // Both ways must gain: against one thread, and against what the paper did.
+        verdict: match points[1].1 < points[0].1.min(sequential) {
             true => Verdict::Agrees,
             false => Verdict::Partly,
         },
         sentence: format!(
-            "One and two threads give the same answer, {} documents where one after the other removes {}; {} are removed by both ({} for another winner), {} only one after the other and {} only at once; two threads take {:.2} of the time of one, and confirmed by sketches, as Hapax does unless told otherwise, {} remain to be removed.",
-            found.removed.len(),
-            one_by_one.removed.len(),
-            difference.both,
+            "One and two threads give the same answer, {} documents where one after the other removes {}; {} are removed by both ({} for another winner), {} only one after the other and {} only at once; two threads take {:.2} of the time of one, and {:.2} of the time of one after the other, where later queries see what earlier ones left; confirmed by sketches, as Hapax does unless told otherwise, {} remain to be removed.",
+            grouped(found.removed.len() as u64),
+            grouped(one_by_one.removed.len() as u64),
+            grouped(difference.both),
             difference.other_winner,
             difference.only_one_by_one,
             difference.only_all_at_once,
             points[1].1 / points[0].1,
-            confirmed.removed.len(),
+            points[1].1 / sequential,
+            grouped(confirmed.removed.len() as u64),
         ),
         size: bench.size,
         table: Some(table),

@@ -6,15 +6,18 @@
 
 use anyhow::{Context, Result, ensure};
 use hapax_dedup::html::chart::{Axis, Chart, Series};
+use hapax_dedup::html::grouped;
 use hapax_search::choose::Sample;
 use hapax_search::clean::figures::{TableOne, bounds};
 use hapax_search::fold::propose;
 use hapax_search::job::{Outcome, one_by_one};
+use hapax_search::policy::Policy;
 use hapax_search::{DocumentId, Engine};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
+use std::time::Instant;
 
-use super::library::Library;
+use super::library::{Library, THEIR_PAGES};
 use crate::bench::Bench;
 use crate::record::{Record, Table, Verdict};
 
@@ -46,10 +49,15 @@ const THEIR_QUERIES: [u64; 7] = [100, 100, 100, 100, 100, 500, 1000];
 /// Queries whose answers are compared with those of each against each.
 const JUDGED: usize = 20;
 
+/// Runs of each k; the quickest counts.
+const ROUNDS: usize = 3;
+
 /// What each k found, one query after the other.
 pub(super) struct Sequential {
     /// For k = 0 to 3.
     pub(super) outcomes: Vec<Outcome>,
+    /// Seconds on the clock for all queries at k = 3.
+    pub(super) seconds: f64,
 }
 
 fn totals(table: &[[u64; 4]; 7]) -> [u64; 4] {
@@ -63,13 +71,29 @@ fn seconds(outcome: &Outcome, from: u64, to: u64) -> f64 {
 }
 
 pub(super) fn run(bench: &Bench<'_>, library: &Library) -> Result<Sequential> {
-    let mut outcomes = Vec::new();
-    for bound in bounds() {
-        bench.say(format!("  one query after the other, k = {bound}"));
-        let policy = library.policy.with_within(bound);
+    let ask = |policy: &Policy| -> Result<(Outcome, f64)> {
+        let started = Instant::now();
         let sample = Sample { one_of: 1 };
-        outcomes.push(one_by_one(&library.engine, &library.queries, &policy, sample, |_| ())?);
+        let found = one_by_one(&library.engine, &library.queries, policy, sample, |_| ())?;
+        Ok((found, started.elapsed().as_secs_f64()))
+    };
+    // Once to warm up what is read from disk.
+    ask(&library.policy)?;
+    let mut best: Vec<Option<(Outcome, f64)>> = vec![None; bounds().len()];
+    for round in 1..=ROUNDS {
+        bench.say(format!("  one query after the other, round {round} of {ROUNDS}"));
+        for (bound, best) in bounds().into_iter().zip(&mut best) {
+            let (found, took) = ask(&library.policy.with_within(bound))?;
+            let quicker =
+                |it: &(Outcome, f64)| seconds(&found, 1, u64::MAX) < seconds(&it.0, 1, u64::MAX);
+            let clock = best.as_ref().map_or(took, |it| it.1.min(took));
+            match best {
+                Some(known) if !quicker(known) => known.1 = clock,
+                _ => *best = Some((found, clock)),
+            }
+        }
     }
+    let (outcomes, clocks): (Vec<Outcome>, Vec<f64>) = best.into_iter().flatten().unzip();
     judge(library, outcomes.last().context("four bounds")?)?;
     let marks = outcomes.iter().map(|it| it.removed.iter().map(|one| one.mark).collect());
     let all = Outcome { sweep: marks.collect(), ..Outcome::default() };
@@ -135,12 +159,12 @@ pub(super) fn run(bench: &Bench<'_>, library: &Library) -> Result<Sequential> {
                 (false, _) => Verdict::Differs,
             },
             sentence: format!(
-                "{} are removed at k = 0 and {} at k = 3, {share:.0} % of all pages (paper: 20 %); the {} queries take {:.1} ms each at k = 3 where the paper's take 6 s on an index {:.0} times as large; Figures 4 to 6 compare the shape.",
-                found[0],
-                found[3],
-                library.queries.len(),
+                "{} are removed at k = 0 and {} at k = 3, {share:.0} % of all pages (paper: 20 %); how many duplicates there are is the collection's doing, not the method's; the {} queries take {:.2} ms each at k = 3 where the paper's take 6 s on an index {:.0} times as large; Figures 4 to 6 compare the shape.",
+                grouped(found[0]),
+                grouped(found[3]),
+                grouped(library.queries.len() as u64),
                 seconds(&outcomes[3], 1, u64::MAX) * 1e3 / library.queries.len() as f64,
-                1_612_633.0 / library.pages() as f64,
+                THEIR_PAGES as f64 / library.pages() as f64,
             ),
             table: Some(told),
             charts: vec![Chart {
@@ -171,35 +195,66 @@ pub(super) fn run(bench: &Bench<'_>, library: &Library) -> Result<Sequential> {
         };
         let their_each: Vec<f64> =
             (0..7).map(|at| THEIR_REMOVED[at][3] as f64 / THEIR_QUERIES[at] as f64).collect();
-        let falling = each.windows(2).filter(|pair| pair[1] <= pair[0]).count();
-        let mut told = Table::new(["queries", "removed a query", "paper"]);
-        for ((group, each), paper) in table.groups.iter().zip(&each).zip(&their_each) {
+        let (partly, _) = ask(&library.in_part)?;
+        let marks = partly.removed.iter().map(|one| one.mark).collect();
+        let partly = Outcome { sweep: vec![marks], ..Outcome::default() };
+        let partly = TableOne::of(&bounds()[3..], &library.queries, &partly);
+        let in_part: Vec<f64> = partly
+            .groups
+            .iter()
+            .map(|group| group.removed[0] as f64 / group.queries.max(1) as f64)
+            .collect();
+        let falling = |each: &[f64]| each.windows(2).filter(|pair| pair[1] <= pair[0]).count();
+        let fall = |each: &[f64]| each[0] / each[each.len() - 1].max(1e-9);
+        let steps = each.len() - 1;
+        let part = library.part;
+        let of_ours = |results: u64| 100.0 * results as f64 / library.pages() as f64;
+        let mut told = Table::new([
+            "queries".to_owned(),
+            "removed a query, best 1000".to_owned(),
+            format!("best {part}"),
+            "paper".to_owned(),
+        ]);
+        for (((group, each), in_part), paper) in
+            table.groups.iter().zip(&each).zip(&in_part).zip(&their_each)
+        {
             told.row([
                 format!("{}-{}", group.from, group.to),
                 format!("{each:.2}"),
+                format!("{in_part:.2}"),
                 format!("{paper:.0}"),
             ]);
         }
+        let (ours, theirs) = (fall(&in_part), fall(&their_each));
         bench.keep(Record {
             claim: "At k = 3 a query of ranks 1 to 100 removes 311 documents, one of ranks 1001 to 2000 118; the average falls from group to group.".to_owned(),
-            verdict: if falling + 1 == each.len() { Verdict::Agrees } else { Verdict::Partly },
+            verdict: match (falling(&in_part) == steps, falling(&each) == steps) {
+                (true, true) if (theirs / 2.0..=theirs * 2.0).contains(&ours) => Verdict::Agrees,
+                (false, false) if fall(&each) <= 1.0 => Verdict::Differs,
+                _ => Verdict::Partly,
+            },
             sentence: format!(
-                "The average falls in {falling} of {} steps, from {:.1} to {:.2} documents a query ({:.0} times, the paper: {:.1}).",
-                each.len() - 1,
+                "With the best 1000 results the average falls in {} of {steps} steps, from {:.1} to {:.3} documents a query, {:.0} times where the paper has {theirs:.1}: 1000 results are {:.1} % of this index and were 0.06 % of the paper's, so that the first queries leave less to the others; with the best {part}, as small a part as there, it falls in {} of {steps} steps and {ours:.1} times altogether.",
+                falling(&each),
                 each[0],
                 each[each.len() - 1],
-                each[0] / each[each.len() - 1].max(1e-9),
-                their_each[0] / their_each[6],
+                fall(&each),
+                of_ours(1000),
+                falling(&in_part),
             ),
             table: Some(told),
             charts: vec![Chart {
                 title: "Removed a query, k = 3".to_owned(),
                 x: Axis::logarithmic("last rank of the group"),
                 y: Axis::linear("of what the first group removes").showing(0.0),
-                series: vec![Series::new("here", scaled(&each)), Series::told("paper", scaled(&their_each))],
+                series: vec![
+                    Series::new("here, best 1000", scaled(&each)),
+                    Series::new(format!("here, best {part}"), scaled(&in_part)),
+                    Series::told("paper", scaled(&their_each)),
+                ],
                 about: String::new(),
             }],
-            data: json!(each),
+            data: json!({ "best 1000": each, "results in part": part, "in part": in_part }),
             ..record("pi-figure-4", "Figure 4", "documents removed per query")
         })?;
     }
@@ -213,9 +268,9 @@ pub(super) fn run(bench: &Bench<'_>, library: &Library) -> Result<Sequential> {
         for (k, (ours_here, paper)) in ours.iter().zip(&told).enumerate() {
             rows.row([
                 k.to_string(),
-                format!("{ours_here:.0}"),
+                grouped(*ours_here as u64),
                 format!("{:.2}", ours_here / ours[0]),
-                format!("{paper:.0}"),
+                grouped(*paper as u64),
                 format!("{:.2}", paper / told[0]),
             ]);
         }
@@ -228,7 +283,7 @@ pub(super) fn run(bench: &Bench<'_>, library: &Library) -> Result<Sequential> {
                 _ => Verdict::Differs,
             },
             sentence: format!(
-                "k = 3 finds {:.2} times what k = 0 finds, the paper {:.2} times.",
+                "k = 3 finds {:.2} times what k = 0 finds, the paper {:.2} times; every step of k adds some, in both.",
                 ours[3] / ours[0],
                 told[3] / told[0],
             ),
@@ -281,12 +336,13 @@ pub(super) fn run(bench: &Bench<'_>, library: &Library) -> Result<Sequential> {
                 true => Verdict::Agrees,
                 false => Verdict::Partly,
             },
-            ran_on: format!("{ran_on}; wall clock, other work may run beside it"),
+            ran_on: format!("{ran_on}; wall clock, the quickest of {ROUNDS} runs, other work may run beside it"),
             sentence: format!(
-                "The four differ by a factor of {spread:.2} at most (the paper: {:.2}), and k = 0 takes {:.2} times as long as k = 3 where the paper has {:.2}; the table tells how much of the time is retrieval.",
+                "The four differ by a factor of {spread:.2} at most (the paper: {:.2}), and k = 0 takes {:.2} times as long as k = 3 where the paper has {:.2}; {:.0} % of the time at k = 3 is retrieval, which does not depend on k but for what is removed already.",
                 their_times[0] / their_times[3],
                 times[0] / times[3],
                 their_times[0] / their_times[3],
+                100.0 * part(|it| it.retrieval, 3) / times[3],
             ),
             table: Some(rows),
             charts: vec![Chart {
@@ -302,7 +358,7 @@ pub(super) fn run(bench: &Bench<'_>, library: &Library) -> Result<Sequential> {
             ..record("pi-figure-6", "Figure 6", "time by k")
         })?;
     }
-    Ok(Sequential { outcomes })
+    Ok(Sequential { outcomes, seconds: *clocks.last().context("four bounds")? })
 }
 
 /// For the first queries, as they saw the index.

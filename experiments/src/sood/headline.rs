@@ -5,6 +5,7 @@
 
 use anyhow::{Context, Result};
 use hapax_dedup::html::chart::{Axis, Chart, Series};
+use hapax_dedup::html::grouped;
 use serde_json::json;
 
 use super::batch::Batched;
@@ -20,6 +21,7 @@ pub(super) fn run(bench: &Bench<'_>, online: &Online, batched: &[Batched]) -> Re
     let d = online.most();
     let truth = online.truth(1 << d)?;
     let weak = online.weak(&truth, None)?;
+    let exact = online.exact(&truth)?;
     let tables = [online.manku(&truth, 4)?, online.manku(&truth, 5)?];
     let all = tables.iter().map(|it| it.all).fold(f64::INFINITY, f64::min);
     let first = tables.iter().map(|it| it.first).fold(f64::INFINITY, f64::min);
@@ -57,8 +59,8 @@ pub(super) fn run(bench: &Bench<'_>, online: &Online, batched: &[Batched]) -> Re
         title: "the headline factors at recall 0.95".to_owned(),
         claim: "A fifth of the space, 4 times the speed for all and 4.5 times for the first match in memory, 7 and 14 times over a file (60 million fingerprints, 10 million queries).".to_owned(),
         ran_on: format!(
-            "online 2^{d} fingerprints, {} of them synthetic documents; batch {} queries against {}; one thread; \"one query at a time\" without the engine's batches, as the thesis asks",
-            online.documents, batch.queries, batch.stored
+            "online 2^{d} fingerprints, {} of them synthetic documents; batch {} queries against {}; one thread; \"one query at a time\" without the engine's batches, as the thesis asks; numbers of pages are counted as space, packed in ours and 4 bytes in the baseline",
+            grouped(online.documents as u64), grouped(batch.queries as u64), grouped(batch.stored as u64)
         ),
         verdict: match (missed.is_empty(), factors.iter().any(|it| it.2 > 1.0)) {
             (true, _) => Verdict::Agrees,
@@ -66,12 +68,14 @@ pub(super) fn run(bench: &Bench<'_>, online: &Online, batched: &[Batched]) -> Re
             (false, false) => Verdict::Differs,
         },
         sentence: format!(
-            "{reached} of {} factors are reached or passed{}; all factors are against the thesis's baseline, not against our own exact engine.",
+            "{reached} of {} factors are reached or passed{}; all are against the thesis's baseline: our own exact tables take {:.2} of the time of weak bits online, in {:.1} times their space.",
             factors.len(),
             match missed.is_empty() {
                 true => String::new(),
                 false => format!(", not {}", missed.join(" and ")),
             },
+            exact.all / weak.all,
+            exact.bytes / weak.bytes,
         ),
         size: bench.size,
         table: Some(table),
@@ -85,6 +89,6 @@ pub(super) fn run(bench: &Bench<'_>, online: &Online, batched: &[Batched]) -> Re
             ],
             about: String::new(),
         }],
-        data: json!({ "weak": weak, "baseline": tables, "batch": batch }),
+        data: json!({ "weak": weak, "exact": exact, "baseline": tables, "batch": batch }),
     })
 }

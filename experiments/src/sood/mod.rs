@@ -38,7 +38,6 @@ pub const PAPER: Paper =
 /// The recall that the thesis aims at everywhere.
 const RECALL: f64 = 0.95;
 
-
 /// Pages of less than 5 kB are left out, as in the thesis.
 const LEAST_BYTES: usize = 5 << 10;
 

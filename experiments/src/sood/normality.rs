@@ -43,6 +43,11 @@ impl Normality {
         }
     }
 
+    /// Could a drawing be taken for that of a normal distribution?
+    pub(super) fn looks_normal(&self) -> bool {
+        self.distance <= 0.05
+    }
+
     /// Is the mean 0, but for a tenth of the deviation?
     pub(super) fn centred(&self) -> bool {
         self.mean.abs() < 0.1 * self.deviation

@@ -200,12 +200,13 @@ pub(super) fn run(bench: &Bench<'_>) -> Result<()> {
     let first = synthetic_points.first().context("there are synthetic points")?;
     let evenly = even.last().context("there are even points")?;
     let surplus = |it: &Counted| it.strangers / expected(it.stored as f64, &design);
-    let growth = (last.strangers / first.strangers).ln()
-        / (last.stored as f64 / first.stored as f64).ln();
+    let growth =
+        (last.strangers / first.strangers).ln() / (last.stored as f64 / first.stored as f64).ln();
     // By how much each real set is above an even spread of its size.
     let real_surplus: Vec<f64> = real.iter().map(|it| surplus(&it.2)).collect();
     let least = real_surplus.iter().copied().fold(f64::INFINITY, f64::min);
     let worst = real_surplus.iter().copied().fold(0.0, f64::max);
+    let alike = [last, rare].iter().all(|it| surplus(it) <= 2.0) && worst <= 2.0;
     bench.keep(Record {
         name: NAME.to_owned(),
         figure: "Lookup tables".to_owned(),
@@ -218,15 +219,16 @@ pub(super) fn run(bench: &Bench<'_>) -> Result<()> {
         ),
         // No number is given: what is judged is whether the model that says "few" holds for
         // documents; that it holds for an even spread was ensured above.
-        verdict: match [last, rare].iter().all(|it| surplus(it) <= 2.0) && worst <= 2.0 {
-            true => Verdict::Agrees,
-            false => Verdict::Partly,
-        },
+        verdict: if alike { Verdict::Agrees } else { Verdict::Partly },
         sentence: format!(
-            "Evenly spread fingerprints meet {:.2} candidates at 2^{most} ({:.2} expected), and by the same model a billion meets {billion:.0} and eight billion {:.0}; fingerprints of documents are not spread evenly, because documents share their frequent words: the synthetic web meets {:.0} strangers at {} fingerprints, {:.0} times an even spread ({:.1} times when rare words weigh more), and real sets meet {least:.0} to {worst:.0} times an even spread; strangers grow with the power {growth:.2} of the size, so that a billion such documents as plain bags of words would meet about {}, which is not measured.",
+            "Evenly spread fingerprints meet {:.2} candidates at 2^{most} ({:.2} expected), and by the same model a billion meets {billion:.0} and eight billion {:.0}; {}: the synthetic web meets {:.0} strangers at {} fingerprints, {:.0} times an even spread ({:.1} times when rare words weigh more), and real sets meet {least:.0} to {worst:.0} times an even spread; strangers grow with the power {growth:.2} of the size, so that a billion such documents as plain bags of words would meet about {}, which is not measured.",
             evenly.mean,
             expected(evenly.stored as f64, &design),
             predicted(8_000_000_000)?,
+            match alike {
+                true => "fingerprints of documents are spread about as evenly",
+                false => "fingerprints of documents are not spread evenly, because documents share their frequent words",
+            },
             last.strangers,
             grouped(last.stored as u64),
             surplus(last),
