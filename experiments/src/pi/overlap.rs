@@ -7,6 +7,7 @@
 
 use anyhow::{Context, Result, ensure};
 use hapax_dedup::html::chart::{Axis, Chart, Series};
+use hapax_dedup::html::grouped;
 use hapax_search::choose::Sample;
 use hapax_search::clean::figures::Coverage;
 use hapax_search::job::{JobOptions, Outcome, Ranked, all_at_once};
@@ -92,14 +93,14 @@ pub(super) fn run(bench: &Bench<'_>, library: &Library, all: &Outcome) -> Result
         sentence: format!(
             "{} queries chosen by overlap show {} documents and remove {} duplicates where the {} most frequent show {} and remove {}, {:.2} times as many; with all {} queries both orders end at the same {}.",
             hundred.queries,
-            hundred.seen.1,
-            hundred.removed.1,
+            grouped(hundred.seen.1),
+            grouped(hundred.removed.1 as u64),
             hundred.queries,
-            hundred.seen.0,
-            hundred.removed.0,
+            grouped(hundred.seen.0),
+            grouped(hundred.removed.0 as u64),
             hundred.removed.1 as f64 / hundred.removed.0.max(1) as f64,
-            last.queries,
-            last.removed.0,
+            grouped(last.queries),
+            grouped(last.removed.0 as u64),
         ),
         size: bench.size,
         table: Some(table),

@@ -87,7 +87,7 @@ pub(super) fn run(bench: &Bench<'_>, library: &Library, before: &Sequential) -> 
             false => Verdict::Partly,
         },
         sentence: format!(
-            "One and two threads give the same answer, {} documents where one after the other removes {}; {} are removed by both ({} for another winner), {} only one after the other and {} only at once; two threads take {:.2} of the time of one, and {:.2} of the time of one after the other, where later queries see what earlier ones left; confirmed by sketches, as Hapax does unless told otherwise, {} remain to be removed.",
+            "One and two threads give the same answer, {} documents where one after the other removes {}; {} are removed by both ({} for another winner), {} only one after the other and {} only at once; two threads take {:.2} of the time of one, and {:.2} of the time of one after the other, which finds a duplicate once where all at once find it with every query that shows it ({} times in all); confirmed by sketches, as Hapax does unless told otherwise, {} remain to be removed.",
             grouped(found.removed.len() as u64),
             grouped(one_by_one.removed.len() as u64),
             grouped(difference.both),
@@ -96,6 +96,7 @@ pub(super) fn run(bench: &Bench<'_>, library: &Library, before: &Sequential) -> 
             difference.only_all_at_once,
             points[1].1 / points[0].1,
             points[1].1 / sequential,
+            grouped(found.queries.iter().map(|it| it.marks.len() as u64).sum()),
             grouped(confirmed.removed.len() as u64),
         ),
         size: bench.size,

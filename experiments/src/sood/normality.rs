@@ -4,6 +4,9 @@
 //! mean and spread. For tens of thousands of values any real sample fails a test at a fixed
 //! level, so the distance itself is told: 0.01 cannot be seen in a drawing, 0.1 can.
 
+/// The width of a bin of [`histogram`], in deviations.
+const WIDTH: f64 = 0.25;
+
 /// What was found.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub(super) struct Normality {
@@ -48,9 +51,9 @@ impl Normality {
         self.distance <= 0.05
     }
 
-    /// Is the mean 0, but for a tenth of the deviation?
+    /// Is the mean 0 as far as a drawing shows, within the width of a bin?
     pub(super) fn centred(&self) -> bool {
-        self.mean.abs() < 0.1 * self.deviation
+        self.mean.abs() < WIDTH * self.deviation
     }
 }
 
@@ -70,7 +73,6 @@ pub(super) fn density(z: f64) -> f64 {
 /// Density of a sample between -4 and 4 deviations, in bins of a quarter.
 pub(super) fn histogram(values: &[f64], by: &Normality) -> Vec<(f64, f64)> {
     const BINS: usize = 32;
-    const WIDTH: f64 = 0.25;
     let mut counts = [0u64; BINS];
     for value in values {
         let at = ((value - by.mean) / by.deviation + 4.0) / WIDTH;
