@@ -30,6 +30,9 @@ const SLOW: usize = 3000;
 /// thousands of pairs are some hundred independent ones.
 const TOLERANCE: f64 = 0.05;
 
+/// Below this recall something is wrong; between the two it is told.
+const LEAST_RECALL: f64 = 0.8;
+
 /// Documents that are stored and documents that ask.
 pub(super) struct Online {
     /// Documents, then random numbers.
@@ -66,6 +69,13 @@ pub(super) struct Measured {
     pub(super) compared: f64,
     pub(super) bytes: f64,
     pub(super) prefix: u32,
+}
+
+impl Measured {
+    /// Is the recall the asked one, as far as so many matches can show?
+    pub(super) fn reaches(&self) -> bool {
+        self.recall > RECALL - TOLERANCE
+    }
 }
 
 impl Online {
@@ -148,7 +158,7 @@ impl Online {
         let index = WeakBits::build(self.pages(truth.pages)?, options)?;
         let bits = index.prefix_bits();
         let found = self.measure(&index, truth, "weak bits", bits)?;
-        ensure!(found.recall > RECALL - TOLERANCE, "recall {} at p = {bits}", found.recall);
+        ensure!(found.recall > LEAST_RECALL, "recall {} at p = {bits}", found.recall);
         Ok(found)
     }
 

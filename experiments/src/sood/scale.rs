@@ -70,7 +70,7 @@ pub(super) fn figure_5(bench: &Bench<'_>, online: &Online) -> Result<()> {
         "us, one at a time",
     ]);
     let mut points = Vec::new();
-    for prefix in (d - 8..=d).step_by(2) {
+    for prefix in (d - 12..=d).step_by(2) {
         bench.say(format!("  {prefix} leading bits"));
         let mut ranks = ranks(online, &truth, prefix)?;
         let (all, first) = (needed(&mut ranks.all, RECALL), needed(&mut ranks.first, RECALL));
@@ -93,6 +93,7 @@ pub(super) fn figure_5(bench: &Bench<'_>, online: &Online) -> Result<()> {
     let axis = || Axis::linear(format!("leading bits p, 2^{d} fingerprints"));
     let (few, many) = (points.first().context("points")?, points.last().context("points")?);
     let steps = many.0 - few.0;
+    let reached = points.iter().all(|it| it.3.reaches());
     let quickest = points.iter().min_by(|a, b| a.3.all.total_cmp(&b.3.all)).context("points")?;
     let growth = |of: fn(&Flips) -> f64| (of(many) / of(few)).powf(1.0 / steps);
     bench.keep(Record {
@@ -101,7 +102,7 @@ pub(super) fn figure_5(bench: &Bench<'_>, online: &Online) -> Result<()> {
         title: "bit flips against linear scan".to_owned(),
         claim: "The flips k needed for recall 0.95 grow far slower than 2^p for finding all and the first (d = 26), so query time falls with p, less and less as p nears d.".to_owned(),
         ran_on: format!("2^{d} fingerprints, {} of them synthetic documents; {} queries, {} matches that differ", grouped(online.documents as u64), grouped(online.queries() as u64), grouped(truth.pairs.len() as u64)),
-        verdict: match (growth(|it| it.1) < 2.0, quickest.0 == many.0) {
+        verdict: match (growth(|it| it.1) < 2.0, quickest.0 == many.0 && reached) {
             (true, true) => Verdict::Agrees,
             (true, false) => Verdict::Partly,
             (false, _) => Verdict::Differs,
@@ -221,7 +222,7 @@ pub(super) fn figure_7bc(bench: &Bench<'_>, online: &Online) -> Result<()> {
         claim: "With at most two tables weak bits check about as few fingerprints as the baseline does with five times the space, and answer all queries at least 3.5 times as fast; more tables do not always make the baseline faster.".to_owned(),
         ran_on: format!("2^{d} fingerprints, {} of them synthetic documents; recall 0.95; one thread; the baseline and \"one at a time\" on {} queries; the thesis counts an index as a table, 1 + 2^(p - d)", grouped(online.documents as u64), online.queries().min(3000)),
         verdict: match (theirs.all / ours.alone, checked <= 2.0 * fewest) {
-            (times, true) if times >= 3.5 => Verdict::Agrees,
+            (times, true) if times >= 3.5 && ours.reaches() => Verdict::Agrees,
             (times, few) if times >= 1.0 || few => Verdict::Partly,
             _ => Verdict::Differs,
         },
@@ -277,6 +278,8 @@ pub(super) fn figure_7bc(bench: &Bench<'_>, online: &Online) -> Result<()> {
 /// The engines at one size.
 struct Size {
     d: u32,
+    /// Matches that differ from their query, and queries that have one.
+    matches: (usize, usize),
     ranks: Ranks,
     weak: Measured,
     four: Measured,
@@ -294,8 +297,10 @@ pub(super) fn figure_8(bench: &Bench<'_>, online: &Online) -> Result<()> {
     for d in (most - 6..=most).step_by(2) {
         bench.say(format!("  2^{d} fingerprints"));
         let truth = online.truth(1 << d)?;
+        let matched = truth.pairs.chunk_by(|a, b| a.0 == b.0).count();
         sizes.push(Size {
             d,
+            matches: (truth.pairs.len(), matched),
             ranks: ranks(online, &truth, d)?,
             weak: online.weak(&truth, None)?,
             four: online.manku(&truth, 4)?,
@@ -322,6 +327,7 @@ pub(super) fn figure_8(bench: &Bench<'_>, online: &Online) -> Result<()> {
         "times 10 tables",
         "weak bytes",
         "recall",
+        "matches / queries",
     ]);
     for it in &sizes {
         table.row([
@@ -336,6 +342,7 @@ pub(super) fn figure_8(bench: &Bench<'_>, online: &Online) -> Result<()> {
             format!("{:.1}", it.ten.all / it.weak.all),
             format!("{:.1}", it.weak.bytes),
             format!("{:.3}", it.weak.recall),
+            format!("{} / {}", grouped(it.matches.0 as u64), grouped(it.matches.1 as u64)),
         ]);
     }
     for (prefix, ranks) in &further {
@@ -344,7 +351,7 @@ pub(super) fn figure_8(bench: &Bench<'_>, online: &Online) -> Result<()> {
             format!("{:.3}", recall(&ranks.first, 15)),
             format!("{:.3}", recall(&ranks.all, 23)),
         ];
-        row.resize(11, "-".to_owned());
+        row.resize(12, "-".to_owned());
         table.row(row);
     }
     let recalls = |of: fn(&Ranks) -> &Vec<u64>| -> Vec<Series> {
@@ -376,6 +383,8 @@ pub(super) fn figure_8(bench: &Bench<'_>, online: &Online) -> Result<()> {
     let (fall_first, fall_all) = (falls(|it| &it.first, 15), falls(|it| &it.all, 15));
     let slower_fall = fall_first <= fall_all;
     let growth = |of: fn(&Size) -> f64| of(last) / of(&sizes[0]);
+    let by_recall = |a: &&Size, b: &&Size| a.weak.recall.total_cmp(&b.weak.recall);
+    let worst = sizes.iter().min_by(by_recall).context("sizes")?;
     let slower_growth = growth(|it| it.weak.all) < growth(|it| it.four.all)
         && growth(|it| it.weak.all) < growth(|it| it.ten.all);
     bench.keep(Record {
@@ -385,18 +394,21 @@ pub(super) fn figure_8(bench: &Bench<'_>, online: &Online) -> Result<()> {
         claim: "Recall falls with size, slower for the first match than for all; 0.95 needs k = 23 for all and k = 15 for the first (d = 26). At equal memory weak bits' time grows much slower than that of the baseline with 4 and 10 tables.".to_owned(),
         ran_on: format!("2^{} to 2^{most} fingerprints, the first {} of them synthetic documents, {} queries; k by the thesis's order of flips with p = d, times by the engine at recall 0.95 with the p it chooses, one thread", most - 6, grouped(online.documents as u64), grouped(online.queries() as u64)),
         verdict: match [all <= 2 * 23 && first <= 2 * 15, slower_fall, slower_growth] {
-            [true, true, true] => Verdict::Agrees,
+            [true, true, true] if sizes.iter().all(|it| it.weak.reaches()) => Verdict::Agrees,
             [false, false, false] => Verdict::Differs,
             _ => Verdict::Partly,
         },
         sentence: format!(
-            "From the smallest to the largest collection recall at k = 15 falls by {fall_all:.3} for all and by {fall_first:.3} for the first{}; with 26 leading bits 0.95 needs k = {all} for all and k = {first} for the first (thesis: 23 and 15); weak bits are {:.1} times as fast as four tables and {:.1} times as ten at 2^{}, {:.1} and {:.1} times at 2^{most}.",
+            "From the smallest to the largest collection recall at k = 15 falls by {fall_all:.3} for all and by {fall_first:.3} for the first{}; with 26 leading bits 0.95 needs k = {all} for all and k = {first} for the first (thesis: 23 and 15); weak bits are {:.1} times as fast as four tables and {:.1} times as ten at 2^{}, {:.1} and {:.1} times at 2^{most}; their recall is {:.3} at worst, at 2^{} where {} queries have matches.",
             if slower_fall { "" } else { ", which the thesis has the other way round" },
             sizes[0].four.all / sizes[0].weak.all,
             sizes[0].ten.all / sizes[0].weak.all,
             sizes[0].d,
             last.four.all / last.weak.all,
             last.ten.all / last.weak.all,
+            worst.weak.recall,
+            worst.d,
+            grouped(worst.matches.1 as u64),
         ),
         size: bench.size,
         table: Some(table),

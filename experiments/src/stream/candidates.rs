@@ -12,12 +12,14 @@
 
 use anyhow::{Context, Result, ensure};
 use hapax::fingerprint::Fingerprint;
+use hapax::hamming::Kernel;
 use hapax::index::plan::{Engine, Machine, Request, candidates, plan};
 use hapax::index::{Design, HammingIndex, Query, Scan, TableOptions, Tables};
 use hapax_dedup::html::chart::{Axis, Chart, Series};
 use hapax_dedup::html::grouped;
 use hapax_synth::{Web, WebOptions, Weighting};
 use serde_json::json;
+use std::ops::ControlFlow;
 
 use super::{bound, collection, distinct, fingerprints, ten_tables};
 use crate::bench::Bench;
@@ -48,18 +50,25 @@ pub(super) struct Counted {
 pub(super) fn count(stored: &[u64], design: &Design) -> Counted {
     let mut of_each = vec![0u64; stored.len()];
     let mut strangers = 0u64;
+    let (kernel, bound) = (Kernel::best(), design.bound());
+    let mut there = Vec::new();
     for key in design.keys() {
         let mut rows: Vec<(u64, u32)> =
             stored.iter().zip(0..).map(|(bits, row)| (bits & key.mask, row)).collect();
         rows.sort_unstable();
         for bucket in rows.chunk_by(|a, b| a.0 == b.0).filter(|bucket| bucket.len() > 1) {
-            for (at, &(_, a)) in bucket.iter().enumerate() {
-                of_each[a as usize] += bucket.len() as u64 - 1;
-                let far = |&&(_, b): &&(u64, u32)| {
-                    let differ = stored[a as usize] ^ stored[b as usize];
-                    !design.bound().admits(differ.count_ones())
-                };
-                strangers += 2 * bucket[at + 1..].iter().filter(far).count() as u64;
+            // Side by side, as buckets of documents have thousands of members.
+            there.clear();
+            there.extend(bucket.iter().map(|row| stored[row.1 as usize]));
+            for &(_, row) in bucket {
+                of_each[row as usize] += bucket.len() as u64 - 1;
+                // Near ones, itself among them.
+                let mut near = 0;
+                let _ = kernel.visit_within(&there, stored[row as usize], bound, |_, _| {
+                    near += 1;
+                    ControlFlow::Continue(())
+                });
+                strangers += bucket.len() as u64 - near;
             }
         }
     }
