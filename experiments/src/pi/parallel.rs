@@ -65,7 +65,7 @@ pub(super) fn run(bench: &Bench<'_>, library: &Library, before: &Sequential) -> 
     ]);
     for &(threads, seconds) in &points {
         table.row([
-            format!("all at once, {threads} threads"),
+            format!("all at once, {threads} thread{}", if threads > 1.0 { "s" } else { "" }),
             format!("{seconds:.2}"),
             found.removed.len().to_string(),
         ]);
