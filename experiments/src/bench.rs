@@ -80,13 +80,19 @@ impl Bench<'_> {
         let path = self.out.join(format!("{}.json", record.name));
         let text = serde_json::to_string(&record).context("cannot write a record as JSON")?;
         write(&path, &(text + "\n"))?;
-        for (number, chart) in record.charts.iter().enumerate() {
-            write(&self.out.join(picture_name(&record.name, number)), &chart.picture())?;
-        }
+        draw(&self.out, &record)?;
         self.written.set(self.written.get() + 1);
         self.say(format!("  {}: {}: {}", record.name, record.verdict.word(), record.sentence));
         Ok(())
     }
+}
+
+/// Writes a record's charts as pictures.
+pub(crate) fn draw(folder: &Path, record: &Record) -> Result<()> {
+    for (number, chart) in record.charts.iter().enumerate() {
+        write(&folder.join(picture_name(&record.name, number)), &chart.picture())?;
+    }
+    Ok(())
 }
 
 /// The file of a record's chart.

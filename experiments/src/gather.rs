@@ -1,7 +1,7 @@
 //! Records into one document: Markdown for readers of the repository, HTML to look at.
 //!
 //! Both come from the records alone, so papers that were run at different times are put together
-//! without running any again. A record of an unknown paper is an error: it would be lost.
+//! without running any again; charts are drawn again, all in the same way. A record of an unknown paper is an error: it would be lost.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use hapax_dedup::html::{BASE_STYLE, CHART_STYLE, escape};
 
-use crate::bench::{Size, picture_name, write};
+use crate::bench::{Size, draw, picture_name, write};
 use crate::record::{Record, Table};
 use crate::{PAPERS, Paper};
 
@@ -26,6 +26,9 @@ pub fn gather(data: &Path, docs: &Path, link: &str) -> Result<usize> {
     let records = read(data)?;
     write(&docs.join("papers.md"), &markdown(&records, link))?;
     write(&docs.join("papers.html"), &page(&records))?;
+    for record in records.iter().flat_map(|(_, of)| of) {
+        draw(data, record)?;
+    }
     Ok(records.iter().map(|(_, of)| of.len()).sum())
 }
 
@@ -50,18 +53,20 @@ fn read(data: &Path) -> Result<Vec<(Paper, Vec<Record>)>> {
         }
     }
     for (_, records) in &mut papers {
-        records.sort_by_key(|record| in_order(&record.name));
+        records.sort_by(|a, b| in_order(&a.name).cmp(&in_order(&b.name)));
     }
     papers.retain(|(_, records)| !records.is_empty());
     Ok(papers)
 }
 
-/// Names in the order people count: figure-9 before figure-10.
-fn in_order(name: &str) -> Vec<(u64, String)> {
+/// Names in the order people count: figure-9 before figure-10. Tables come first: figures are
+/// often drawn from them.
+fn in_order(name: &str) -> Vec<(u64, &str)> {
     name.split('-')
         .map(|part| match part.parse() {
-            Ok(number) => (number, String::new()),
-            Err(_) => (0, part.to_owned()),
+            Ok(number) => (number, ""),
+            Err(_) if part == "table" => (0, ""),
+            Err(_) => (0, part),
         })
         .collect()
 }
@@ -239,7 +244,10 @@ mod tests {
         let bench = bench(folder.path());
         bench.keep(record("zhu-figure-10")).unwrap();
         bench.keep(record("zhu-figure-9")).unwrap();
-        assert_eq!(gather(folder.path(), folder.path(), "data").unwrap(), 2);
+        bench.keep(Record { charts: Vec::new(), ..record("zhu-table-1") }).unwrap();
+        fs::remove_file(folder.path().join("zhu-figure-9.svg")).unwrap();
+        assert_eq!(gather(folder.path(), folder.path(), "data").unwrap(), 3);
+        assert!(folder.path().join("zhu-figure-9.svg").is_file());
         let markdown = fs::read_to_string(folder.path().join("papers.md")).unwrap();
         let nine = markdown.find("data/zhu-figure-9.svg").unwrap();
         assert!(nine < markdown.find("data/zhu-figure-10.svg").unwrap());

@@ -9,7 +9,8 @@
 //! # Reading order
 //!
 //! [`record`] is what a result is, [`bench`](mod@bench) what an experiment is given, [`gather`](mod@gather)
-//! how results become a document; then a module for each paper. To add one: a module with a
+//! how results become a document; [`clock`] measures, [`real`] and [`synthetic`] are what most papers
+//! are measured on; then a module for each paper. To add one: a module with a
 //! `PAPER`, and its line in [`PAPERS`].
 //!
 //! # What it promises
@@ -19,8 +20,15 @@
 //! as a ratio within one run.
 
 pub mod bench;
+pub mod clock;
 pub mod gather;
+pub mod khan;
+pub mod pi;
+pub mod real;
 pub mod record;
+pub mod sood;
+pub mod stream;
+pub mod synthetic;
 pub mod zhu;
 
 pub use bench::{Bench, Size};
@@ -41,4 +49,4 @@ pub struct Paper {
 }
 
 /// All papers, in the order of the document.
-pub const PAPERS: &[Paper] = &[zhu::PAPER];
+pub const PAPERS: &[Paper] = &[pi::PAPER, stream::PAPER, khan::PAPER, sood::PAPER, zhu::PAPER];

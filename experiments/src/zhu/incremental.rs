@@ -122,10 +122,12 @@ fn figure7(bench: &Bench<'_>, web: &Web, pages: u32) -> Result<()> {
             "a synthetic web that grows to {} pages in {BATCHES} batches, half as many known pages crawled again with each; exact comparison, one machine, processor time.",
             grouped(u64::from(pages))
         ),
-        verdict: if end > 10.0 { Verdict::Agrees } else { Verdict::Partly },
+        // The end follows from the number of batches, which was chosen here: only the shape is evidence.
+        verdict: if end > begin { Verdict::Partly } else { Verdict::Differs },
         sentence: format!(
-            "The ratio goes from {begin:.1} at the first batch to {end:.0} at the last, the paper's shape; where it ends depends on how \
-             many batches the collection came in (here {BATCHES}), which the paper does not say, and not on its size."
+            "The ratio goes from {begin:.1} at the first batch to {end:.0} at the last{}; detecting anew goes through all batches so \
+             far, so that the end follows from their number (here {BATCHES}), which the paper does not say: only the shape is evidence.",
+            if end > begin { ", the paper's shape" } else { ", not the paper's shape" }
         ),
         size: bench.size,
         table: Some(table),
@@ -184,7 +186,8 @@ fn figure8(bench: &Bench<'_>, web: &Web, pages: u32) -> Result<()> {
             "{} synthetic pages, and as many a week later of which half are the same URLs; {known} known pages came back, {changed} of them changed.",
             grouped(u64::from(pages))
         ),
-        verdict: if (15.0..60.0).contains(&all) { Verdict::Agrees } else { Verdict::Partly },
+        // Which of the two shares the paper means is not certain, and the level is the synthetic web's.
+        verdict: Verdict::Partly,
         sentence: format!(
             "{all:.0} % of the second crawl are answered by tier 1, steady from beginning to end as in the paper, and {other:.0} % of the known pages \
              that changed; the level follows from how often the synthetic web changes (half of its pages never do), the paper's from Ask.com's."

@@ -119,8 +119,7 @@ impl Axis {
                 let every = ((to - from) / 10 + 1) as usize;
                 let labels = (from..=to)
                     .step_by(every)
-                    .map(|power| base.powi(power))
-                    .map(|it| (it.log10(), number(it, (-it.log10()).ceil().max(0.0) as usize)))
+                    .map(|power| (base.powi(power).log10(), power_label(base, power)))
                     .collect();
                 let margin = if low < high { 0.0 } else { 0.5 };
                 ((low - margin, high + margin), labels)
@@ -138,6 +137,17 @@ impl Series {
     /// Points that were predicted, or told by somebody else.
     pub fn told(name: impl Into<String>, points: Vec<(f64, f64)>) -> Self {
         Self { dashed: true, ..Self::new(name, points) }
+    }
+
+    /// What stands beside its name: a broken line is told apart from a whole one of its colour.
+    fn key(&self, number: usize) -> String {
+        let colour = colour(number);
+        match self.dashed {
+            false => colour,
+            true => {
+                format!("linear-gradient(90deg, {colour} 38%, transparent 38% 62%, {colour} 62%)")
+            }
+        }
     }
 }
 
@@ -177,7 +187,7 @@ impl Chart {
             .series
             .iter()
             .enumerate()
-            .map(|(number, series)| (colour(number), escape(&series.name).into_owned()))
+            .map(|(number, series)| (series.key(number), escape(&series.name).into_owned()))
             .collect();
         let mut out = String::new();
         let title = format!("{}: {}", escape(&self.title), escape(&self.y.name));
@@ -201,10 +211,18 @@ impl Chart {
         out.push_str(&format!("<g transform=\"translate(0 {ROW})\">{}</g>\n", self.draw().body));
         for (number, series) in self.series.iter().enumerate() {
             let y = HEIGHT + ROW * (number as f64 + 2.0);
+            // Two pieces for a broken line, as colours come again.
+            let pieces: &[(u32, u32)] =
+                if series.dashed { &[(48, 4), (54, 4)] } else { &[(48, 10)] };
+            for (x, width) in pieces {
+                out.push_str(&format!(
+                    "<rect x=\"{x}\" y=\"{:.1}\" width=\"{width}\" height=\"10\" style=\"fill:{}\"/>",
+                    y - 10.0,
+                    colour(number),
+                ));
+            }
             out.push_str(&format!(
-                "<rect x=\"48\" y=\"{:.1}\" width=\"10\" height=\"10\" rx=\"3\" style=\"fill:{}\"/><text class=\"start\" x=\"66\" y=\"{y:.1}\">{}</text>\n",
-                y - 10.0,
-                colour(number),
+                "<text class=\"start\" x=\"66\" y=\"{y:.1}\">{}</text>\n",
                 escape(&series.name)
             ));
         }
@@ -225,10 +243,25 @@ fn round_step(least: f64) -> f64 {
     [1.0, 2.0, 5.0, 10.0].map(|it| it * power).into_iter().find(|it| *it >= least).unwrap_or(least)
 }
 
+/// A power of ten or two. Large ones as a power: written out they would run into each other.
+fn power_label(base: f64, power: i32) -> String {
+    let value = base.powi(power);
+    // Halves need a digit more than tenths: 0.016 is not 0.02.
+    let decimals = (-value.log10()).ceil().max(0.0) as usize + usize::from(base == 2.0);
+    match (value >= 1e4, value < 1.0) {
+        (true, _) if base == 2.0 => format!("2^{power}"),
+        (true, _) => format!("1e{power}"),
+        (false, true) => format!("{value:.decimals$}"),
+        (false, false) => format!("{value:.0}"),
+    }
+}
+
 fn number(value: f64, decimals: usize) -> String {
     match value {
         0.0 => "0".to_owned(),
         _ if value >= 1e7 => format!("{value:.0e}"),
+        // The margin has room for five characters.
+        _ if value >= 1e4 && value % 1e3 == 0.0 => format!("{:.0}k", value / 1e3),
         _ if value >= 1e4 => grouped(value as u64),
         _ => format!("{value:.decimals$}"),
     }
@@ -287,6 +320,17 @@ mod tests {
         let (_, labels) = Axis::logarithmic("n").laid_out([2.0, 64.0].into_iter());
         let texts: Vec<&str> = labels.iter().map(|(_, text)| text.as_str()).collect();
         assert_eq!(texts, ["2", "4", "8", "16", "32", "64"]);
+        let (_, labels) = Axis::logarithmic("n").laid_out([0.01, 0.06, 0.3].into_iter());
+        let texts: Vec<&str> = labels.iter().map(|(_, text)| text.as_str()).collect();
+        assert_eq!(texts, ["0.016", "0.031", "0.062", "0.12", "0.25"]);
+        for (values, first, last) in
+            [([65_536.0, 1e6], "2^16", "2^19"), ([100.0, 6.4e10], "100", "1e10")]
+        {
+            let (_, labels) = Axis::logarithmic("n").laid_out(values.into_iter());
+            assert_eq!((labels[0].1.as_str(), labels[labels.len() - 1].1.as_str()), (first, last));
+        }
+        let (_, labels) = axis.laid_out([0.0, 90_000.0].into_iter());
+        assert_eq!(labels[1].1, "20k");
         // Nothing and a single value have axes too.
         assert!(axis.laid_out([].into_iter()).1.len() > 1);
         assert!(axis.laid_out([3.0].into_iter()).0.0 < axis.laid_out([3.0].into_iter()).0.1);

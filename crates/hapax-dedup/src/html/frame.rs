@@ -15,7 +15,7 @@ pub const HEIGHT: f64 = 320.0;
 pub const TOP: f64 = 10.0;
 const LEFT: f64 = 48.0;
 const BOTTOM: f64 = 34.0;
-const RIGHT: f64 = 12.0;
+const RIGHT: f64 = 18.0;
 
 /// A plain frame with its axes.
 #[derive(Clone, Debug)]

@@ -1,0 +1,107 @@
+//! Real pages for experiments: the 165 that every clone has, and sets from the bench's folder.
+//!
+//! `examples/docs` is always read, so that anyone can run every experiment; a folder of pages adds the
+//! sets that are in it. A large set is thinned evenly.
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use hapax::page::{Hints, decoded};
+use hapax_corpus::{Content, Kind, ReadOptions, Source};
+
+use crate::bench::Bench;
+
+/// Pages that lie in the repository.
+const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/docs");
+
+/// Sets that a folder of pages may hold.
+const SETS: [&str; 4] = ["debdocs", "web-uci", "phpdoc", "cjk-lohelp"];
+
+/// Pages that belong together.
+#[derive(Clone, Debug)]
+pub struct RealSet {
+    /// What the set is called.
+    pub name: String,
+    /// How many pages it has on disk.
+    pub of: usize,
+    /// Those that were taken.
+    pub pages: Vec<RealPage>,
+}
+
+/// A page.
+#[derive(Clone, Debug)]
+pub struct RealPage {
+    /// Its address, or its name where it has none.
+    pub url: String,
+    /// Decoded.
+    pub html: String,
+}
+
+/// The examples and the sets of the bench's folder; of each at most `most` pages.
+///
+/// # Errors
+///
+/// A set that is there cannot be read.
+pub fn real_sets(bench: &Bench<'_>, most: usize) -> Result<Vec<RealSet>> {
+    let mut sets = vec![read("examples", Path::new(EXAMPLES), most)?];
+    for name in SETS {
+        if let Some(path) = bench.set(name) {
+            bench.say(format!("  reading {name}"));
+            sets.push(read(name, &path, most)?);
+        }
+    }
+    Ok(sets)
+}
+
+/// Every one of `count` in order, or `most` of them evenly spaced.
+pub fn thinned(count: usize, most: usize) -> impl Iterator<Item = usize> {
+    let taken = count.min(most);
+    (0..taken).map(move |at| at * count / taken.max(1))
+}
+
+fn read(name: &str, path: &Path, most: usize) -> Result<RealSet> {
+    let shown = path.display();
+    let input = path.to_str().with_context(|| format!("{shown} is no Unicode"))?;
+    let source = Source::open(&[input], ReadOptions::default())
+        .with_context(|| format!("cannot read {shown}"))?;
+    let mut pages = Vec::new();
+    for mut batch in source.batches() {
+        for document in batch.documents() {
+            let document = document.with_context(|| format!("cannot read {shown}"))?;
+            let url = document.url.as_deref().unwrap_or(&document.id).to_owned();
+            let html: Cow<'_, str> = match (&document.body.content, document.body.kind) {
+                (_, Kind::Other) => continue,
+                (Content::Str(text), _) => Cow::Borrowed(text),
+                (Content::Bytes(bytes), _) => {
+                    let hints = Hints { content_type: document.content_type.as_deref(), url: None };
+                    decoded(bytes, &hints).with_context(|| format!("cannot decode {url}"))?.1
+                }
+            };
+            pages.push(RealPage { url, html: html.into_owned() });
+        }
+    }
+    let of = pages.len();
+    let mut pages: Vec<Option<RealPage>> = pages.into_iter().map(Some).collect();
+    let pages = thinned(of, most).filter_map(|at| pages[at].take()).collect();
+    Ok(RealSet { name: name.to_owned(), of, pages })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_is_thinned_evenly() {
+        assert_eq!(thinned(10, 4).collect::<Vec<_>>(), [0, 2, 5, 7]);
+        assert_eq!(thinned(3, 9).collect::<Vec<_>>(), [0, 1, 2]);
+        assert_eq!(thinned(0, 9).count(), 0);
+    }
+
+    #[test]
+    fn the_examples_are_there_and_hold_tags() {
+        let examples = read("examples", Path::new(EXAMPLES), 20).unwrap();
+        assert_eq!((examples.of, examples.pages.len()), (165, 20));
+        assert!(examples.pages.iter().all(|page| page.html.contains('<')));
+    }
+}

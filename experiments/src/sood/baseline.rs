@@ -1,0 +1,144 @@
+//! What the thesis measures against: Manku's sorted tables with binary search.
+//!
+//! Online (chapter VI.A.1): for each choice of blocks a copy of all fingerprints with those blocks in
+//! front, sorted; a query is permuted, the first fingerprint with its leading blocks is found
+//! by binary search and those that follow are compared. Batch (VI.A.2, VII.G): four such tables
+//! over the queries, and every stored fingerprint looks for queries.
+//!
+//! Rivals, as the thesis has them: no directory, no batches of queries, no prefetch.
+
+use hapax::hamming::BitGather;
+use hapax::index::{Design, Match};
+
+/// Tables over what is stored.
+pub(super) struct SortedTables {
+    tables: Vec<SortedTable>,
+    bound: hapax::fingerprint::MaxDistance,
+}
+
+struct SortedTable {
+    key: BitGather,
+    rest: BitGather,
+    permuted: Vec<u64>,
+    ids: Vec<u32>,
+}
+
+impl SortedTable {
+    fn new(stored: &[u64], mask: u64) -> Self {
+        let (key, rest) = (BitGather::new(mask), BitGather::new(!mask));
+        let mut table = Self { key, rest, permuted: Vec::new(), ids: Vec::new() };
+        let mut rows: Vec<(u64, u32)> =
+            stored.iter().zip(0..).map(|(&bits, id)| (table.permute(bits), id)).collect();
+        rows.sort_unstable();
+        (table.permuted, table.ids) = rows.into_iter().unzip();
+        table
+    }
+
+    fn permute(&self, bits: u64) -> u64 {
+        self.key.apply(bits) << self.rest.bits() | self.rest.apply(bits)
+    }
+
+    /// Those with the same key as the permuted `query`.
+    fn bucket(&self, query: u64) -> impl Iterator<Item = (u64, u32)> + '_ {
+        let below = self.rest.bits();
+        let first = self.permuted.partition_point(|&it| it >> below < query >> below);
+        let rows = self.permuted[first..].iter().copied().zip(self.ids[first..].iter().copied());
+        rows.take_while(move |row| row.0 >> below == query >> below)
+    }
+}
+
+impl SortedTables {
+    /// Fingerprint `i` has id `i`. The keys of the design have no radius.
+    pub(super) fn new(stored: &[u64], design: &Design) -> Self {
+        let tables = design.keys().iter().map(|key| SortedTable::new(stored, key.mask)).collect();
+        Self { tables, bound: design.bound() }
+    }
+
+    /// All matches, nearest first, ties by id; and how many fingerprints were compared.
+    pub(super) fn find_all(&self, query: u64) -> (Vec<Match>, u64) {
+        let (mut found, mut compared) = (Vec::new(), 0);
+        for table in &self.tables {
+            let query = table.permute(query);
+            for (stored, id) in table.bucket(query) {
+                compared += 1;
+                let distance = (stored ^ query).count_ones();
+                if self.bound.admits(distance) {
+                    found.push(Match { distance, id: u64::from(id) });
+                }
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        (found, compared)
+    }
+
+    /// Some match.
+    pub(super) fn find_first(&self, query: u64) -> Option<u32> {
+        self.tables.iter().find_map(|table| {
+            let query = table.permute(query);
+            let near = |row: &(u64, u32)| self.bound.admits((row.0 ^ query).count_ones());
+            table.bucket(query).find(near).map(|row| row.1)
+        })
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.tables.iter().map(|it| it.permuted.len() * 8 + it.ids.len() * 4).sum()
+    }
+}
+
+/// Four tables over a batch of queries, for three bits.
+pub(super) struct BatchTables(Vec<SortedTable>);
+
+impl BatchTables {
+    pub(super) fn new(queries: &[u64]) -> Self {
+        let table = |block: u32| SortedTable::new(queries, 0xffff << (16 * block));
+        Self((0..4).map(table).collect())
+    }
+
+    /// Calls `hit(query, place)` for each stored fingerprint within three bits of a query, as
+    /// often as tables find it.
+    pub(super) fn search(&self, stored: &[u64], mut hit: impl FnMut(u32, usize)) {
+        for (place, &bits) in stored.iter().enumerate() {
+            for table in &self.0 {
+                let bits = table.permute(bits);
+                for (query, number) in table.bucket(bits) {
+                    if (query ^ bits).count_ones() <= 3 {
+                        hit(number, place);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hapax::fingerprint::MaxDistance;
+
+    #[test]
+    fn both_baselines_find_what_comparing_all_finds() {
+        let stored = hapax_synth::planted(3, 400, 0.5, 3).fingerprints;
+        let queries: Vec<u64> = stored.iter().step_by(7).map(|bits| bits ^ 0x11).collect();
+        let design = Design::blocks(5, MaxDistance::new(3).unwrap()).unwrap();
+        let online = SortedTables::new(&stored, &design);
+        let (mut expected, mut found) = (Vec::new(), Vec::new());
+        for (number, &query) in (0u32..).zip(&queries) {
+            let near: Vec<Match> = (0u64..)
+                .zip(&stored)
+                .map(|(id, bits)| Match { distance: (bits ^ query).count_ones(), id })
+                .filter(|m| m.distance <= 3)
+                .collect();
+            expected.extend(near.iter().map(|m| (number, m.id as usize)));
+            let (mut all, _) = online.find_all(query);
+            assert_eq!(online.find_first(query).is_some(), !near.is_empty());
+            all.sort_by_key(|m| m.id);
+            assert_eq!(all, near);
+        }
+        BatchTables::new(&queries).search(&stored, |query, place| found.push((query, place)));
+        found.sort_unstable();
+        found.dedup();
+        assert_eq!(found, expected);
+        assert!(expected.len() > 50);
+    }
+}
