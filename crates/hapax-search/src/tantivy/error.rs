@@ -71,6 +71,18 @@ pub enum Error {
         /// The number.
         id: u64,
     },
+    /// A thread that writes has stopped.
+    #[error(
+        "the search index {} could not be written, often because the disk is full; it is as it was \
+         committed last ({what})",
+        path.display()
+    )]
+    Stopped {
+        /// The folder.
+        path: PathBuf,
+        /// What the library says.
+        what: String,
+    },
     /// The library says no.
     #[error("the search index {} failed", path.display())]
     Tantivy {
@@ -98,6 +110,9 @@ impl Error {
             | TantivyError::OpenReadError(_)
             | TantivyError::IncompatibleIndex(_)) => {
                 Self::Damaged { path: path.to_owned(), what: damage.to_string() }
+            }
+            stopped @ TantivyError::ErrorInThread(_) => {
+                Self::Stopped { path: path.to_owned(), what: stopped.to_string() }
             }
             source => Self::Tantivy { path: path.to_owned(), source: Box::new(source) },
         }

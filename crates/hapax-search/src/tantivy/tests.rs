@@ -69,6 +69,24 @@ fn words_of_every_script_are_found() {
 }
 
 #[test]
+fn what_an_unfinished_writer_left_goes_when_the_index_is_opened_for_changes() {
+    let folder = tempfile::tempdir().unwrap();
+    drop(build(&folder, &few()));
+    let path = folder.path().join("index");
+    let files = || path.read_dir().unwrap().count();
+    let before = files();
+    let mut writer = Writer::open(&path, options()).unwrap();
+    writer.put(&page("http://new.test/", "", "never committed")).unwrap();
+    writer.stop_before_commit().unwrap();
+    assert!(files() > before, "nothing was left behind");
+    drop(Writer::open(&path, options()).unwrap());
+    assert_eq!(files(), before);
+    let index = TantivyIndex::open(&path).unwrap();
+    assert!(names(&index, "committed").is_empty());
+    assert_eq!(names(&index, "cheap").len(), 2);
+}
+
+#[test]
 fn conditions_narrow_the_results() {
     let folder = tempfile::tempdir().unwrap();
     let mut pages = few();

@@ -7,7 +7,8 @@
 //! # What it promises
 //!
 //! Of pages with the same name the last one stays. A process that is killed leaves the state of the
-//! last commit, and of a new index nothing but an unfinished folder with another name.
+//! last commit, and of a new index nothing but an unfinished folder with another name. What it wrote
+//! since is removed when the index is next opened for changes.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -113,6 +114,8 @@ impl Writer {
         let metas = index.load_metas().map_err(|source| Error::tantivy(&folder, source))?;
         let standing = Standing::read(&folder, metas.payload.as_deref())?;
         Standing::sweep(&folder, metas.payload.as_deref());
+        // Whatever a killed writer or a full disk left behind; the next opening tries again.
+        let _ = writer.garbage_collect_files().wait();
         Ok(Self {
             folder,
             destination: None,
@@ -241,6 +244,13 @@ impl Writer {
 
     fn failed(&self, source: tantivy::TantivyError) -> Error {
         Error::tantivy(&self.folder, source)
+    }
+
+    /// Writes what a commit would, and goes no further.
+    #[cfg(test)]
+    pub(super) fn stop_before_commit(mut self) -> Result<(), Error> {
+        let failed = |source| Error::tantivy(&self.folder, source);
+        self.writer.as_mut().map_or(Ok(()), |it| it.prepare_commit().map(drop).map_err(failed))
     }
 }
 
