@@ -1,6 +1,6 @@
 //! Which cells can hold a set that is alike, for certain.
 //!
-//! [`Bounds`](super::Bounds) speak of the words of a page, and words follow its shingles only about:
+//! [`Bounds`] speak of the words of a page, and words follow its shingles only about:
 //! a page can repeat itself, and one dimension can take all of a change. With *tau* alone they lose
 //! pairs, with a sampled rho fewer. Where none may be lost, lengths are counted in the compared
 //! sets themselves: members of each dimension, each member once. Whatever the dictionary is, it
