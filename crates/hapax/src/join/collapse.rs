@@ -43,7 +43,8 @@ impl<I: Id> Collapse<I> {
             self.gathered.extend_from_slice(run.part(part));
         }
         let bits = (self.gathered.len() / FEW).max(1).ilog2().min(MOST_BITS).min(64 - fixed);
-        let digit = Digit::of(((1 << bits) - 1) << (64 - fixed - bits));
+        // Of a few records none: then there is nothing to shift, by 64.
+        let digit = Digit::of(((1u64 << bits) - 1).unbounded_shl(64 - fixed - bits));
         if self.sorted.len() < self.gathered.len() {
             self.sorted.resize(self.gathered.len(), Record::default());
         }
