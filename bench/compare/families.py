@@ -52,8 +52,17 @@ def fingerprint(ground, pages, rounds):
         verdicts[contender.name] = judge.separation(json.loads(out.read_text()), pages.pairs)
         return seen
 
+    rows = item_by_item(ground, in_turn(ground, contenders, rounds, run, len(pages.ids)), verdicts)
+    judged = next((it for it in rows if "pairs" in it), {"pairs": 0, "alike": 0})
+    work = (f"{len(pages.ids):,} texts of {pages.name} in memory, one thread; {judged['pairs']:,} pairs judged, "
+            f"{judged['alike']:,} of them near-duplicates")
+    return {"family": "fingerprint", "size": len(pages.ids), "title": f"Fingerprints of {pages.name}", "work": work, "rows": rows}
+
+
+def item_by_item(ground, turns, verdicts):
+    """Rows of contenders that work on one item after the other, with what their answers are worth."""
     rows = []
-    for contender, seen in in_turn(ground, contenders, rounds, run, len(pages.ids)):
+    for contender, seen in turns:
         made = row(contender, seen, ground)
         if isinstance(seen, Seen):
             count = seen.report["items"]
@@ -61,10 +70,7 @@ def fingerprint(ground, pages, rounds):
                      "bytes_each": seen.report["bytes"] / count, **verdicts[contender.name]}
         rows.append(made)
     ratios(rows, "seconds_each")
-    judged = next((it for it in rows if "pairs" in it), {"pairs": 0, "alike": 0})
-    work = (f"{len(pages.ids):,} texts of {pages.name} in memory, one thread; {judged['pairs']:,} pairs judged, "
-            f"{judged['alike']:,} of them near-duplicates")
-    return {"family": "fingerprint", "size": len(pages.ids), "title": f"Fingerprints of {pages.name}", "work": work, "rows": rows}
+    return rows
 
 
 def planted(count, queries, within, seed, scratch):
@@ -209,15 +215,7 @@ def purify(ground, pages, rounds):
             verdicts[contender.name] = verdict
         return seen
 
-    rows = []
-    for contender, seen in in_turn(ground, contenders, rounds, run, len(pages.ids)):
-        made = row(contender, seen, ground)
-        if isinstance(seen, Seen):
-            count = seen.report["items"]
-            made |= {"items": count, "seconds_each": seen.report["seconds"] / count,
-                     "bytes_each": seen.report["bytes"] / count, **verdicts[contender.name]}
-        rows.append(made)
-    ratios(rows, "seconds_each")
+    rows = item_by_item(ground, in_turn(ground, contenders, rounds, run, len(pages.ids)), verdicts)
     work = f"{len(pages.ids):,} pages of {pages.name} in memory ({pages.size / 1e6:.1f} MB), decoded, one thread"
     if pages.articles:
         work += f"; articles of {len(pages.articles)} of them written down by hand"

@@ -35,7 +35,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "COUNT")]
     fingerprints: Vec<u64>,
     /// Runs of each contender, in turn; the one in the middle counts
-    #[arg(long, default_value_t = 3)]
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
     /// Where the record goes, instead of the target folder
     #[arg(long, value_name = "FOLDER")]

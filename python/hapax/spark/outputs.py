@@ -118,7 +118,11 @@ def write_imprints(job: Job, pages: Any, groups: Any, documents: int) -> None:
     stay = groups.where("outcome = 'kept'").select("position")
     rows = with_mark(pages.select("position", "page").join(stay, "position", "semi"), None)
     rows = spread(rows.withColumn("task", F.floor(F.col("position") / each)), job.partitions, "task")
-    run = steps.write_imprints(job.spec, snapshot.at("kept.imprints"))
+    folder = snapshot.at("kept.imprints")
+    run = steps.write_imprints(job.spec, folder)
+    if not snapshot.store.exists(snapshot.at("state/imprinted/_SUCCESS")):
+        # A killed run may have had other partitions, and so other files.
+        snapshot.store.remove(folder)
     snapshot.stage("imprinted", lambda: rows.mapInArrow(run, steps.KEPT))
 
 

@@ -23,7 +23,7 @@ class Texts:
         self.inputs, self.read, self.first = inputs, read, first
 
     def of(self, job: Job, positions: list[int]) -> dict[int, dict[str, Any]]:
-        """Address, words, title and text by position."""
+        """Words, title and text by position."""
         from pyspark.sql import functions as F
 
         if not positions:
@@ -37,7 +37,7 @@ class Texts:
         rows = job.spark.createDataFrame(items, "part long, file string, fetch boolean, wanted array<long>")
         run = steps.example_texts(job.spec, self.inputs.inputs, self.inputs.files)
         found = spread(rows, len(items), "part").mapInArrow(run, steps.TEXTS).collect()
-        keys = ("address", "words", "title", "text", "cut")
+        keys = ("words", "title", "text", "cut")
         return {places[row["part"], row["number"]]: {key: row[key] for key in keys} for row in found}
 
 
@@ -103,13 +103,24 @@ def largest(job: Job, groups: Any) -> dict[str, Any]:
 def examples(job: Job, groups: Any, pairs: Any, texts: Texts) -> list[dict[str, Any]]:
     """Pairs side by side: near-duplicates from the least to the most similar, and pairs that were nearly confirmed."""
     chosen = [*near(job, groups, texts.first), *apart(job, groups, pairs, texts.first)]
-    read = texts.of(job, sorted({position for pair in chosen for position in pair["places"]}))
+    positions = sorted({position for pair in chosen for position in pair["places"]})
+    read, names = texts.of(job, positions), addresses(groups, positions)
     shown = []
     for pair in chosen:
-        sides = [read.get(position) for position in pair.pop("places")]
-        if None not in sides:
-            shown.append({**pair, "sides": sides})
+        places = pair.pop("places")
+        if all(position in read for position in places):
+            shown.append({**pair, "sides": [{"address": names[position], **read[position]} for position in places]})
     return shown
+
+
+def addresses(groups: Any, positions: list[int]) -> dict[int, str]:
+    """What documents are called: a file that was fetched to be read has another name there."""
+    from pyspark.sql import functions as F
+
+    if not positions:
+        return {}
+    rows = groups.where(F.col("position").isin(positions)).select("position", "url", "document").collect()
+    return {row["position"]: row["url"] or row["document"] for row in rows}
 
 
 def near(job: Job, groups: Any, first: int) -> list[dict[str, Any]]:

@@ -43,7 +43,7 @@ GROUPS = (
 KEPT = "part long, file string, documents long"
 FOLDERS = "folder string"
 ORIGINS = "name string, documents long, exact long, near long"
-TEXTS = "part long, number long, address string, words long, title string, text string, cut boolean"
+TEXTS = "part long, number long, words long, title string, text string, cut boolean"
 
 
 class Spec:

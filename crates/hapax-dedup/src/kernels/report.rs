@@ -113,8 +113,8 @@ impl Kernels {
         shown_apart(pairs.iter().copied())
     }
 
-    /// Texts of the documents of a part with these numbers, which are ascending: `number`, `address`, `words`,
-    /// `title`, `text`, `cut`.
+    /// Texts of the documents of a part with these numbers, which are ascending: `number`, `words`, `title`,
+    /// `text`, `cut`.
     ///
     /// # Errors
     ///
@@ -132,7 +132,7 @@ impl Kernels {
         let mut imprinter = Imprinter::new(&self.options);
         let mut reader = TextReader::new(&self.options.fingerprinter);
         let [mut number, mut words] = std::array::from_fn(|_| Int64Builder::new());
-        let [mut address, mut title, mut texts] = std::array::from_fn(|_| StringBuilder::new());
+        let [mut title, mut texts] = std::array::from_fn(|_| StringBuilder::new());
         let mut cut = BooleanBuilder::new();
         let (mut next, last) = (0, wanted.last().copied().unwrap_or(-1));
         'part: for mut some in source.part(part) {
@@ -147,10 +147,8 @@ impl Kernels {
                     continue;
                 }
                 let Some(text) = reader.text(&document) else { continue };
-                let page = imprinter.page(&document);
                 number.append_value(at);
-                address.append_value(if page.url.is_empty() { &page.id } else { &page.url });
-                words.append_value(i64::from(page.words));
+                words.append_value(i64::from(imprinter.page(&document).words));
                 title.append_option(text.title);
                 texts.append_value(text.text);
                 cut.append_value(text.cut);
@@ -160,7 +158,6 @@ impl Kernels {
             "text",
             vec![
                 ("number", Arc::new(number.finish())),
-                ("address", Arc::new(address.finish())),
                 ("words", Arc::new(words.finish())),
                 ("title", Arc::new(title.finish())),
                 ("text", Arc::new(texts.finish())),
