@@ -22,6 +22,16 @@ fn the_usual_names_are_found_and_html_wins_over_text() {
     assert_eq!(document.field("nested").as_deref(), Some(r#"{"id":"no"}"#));
 }
 
+/// As a table would hold it: which copy is kept may hang on the last bit.
+#[test]
+fn a_score_is_read_to_the_last_bit() {
+    let folder = Folder::new();
+    for score in ["41e300", "-9.8765432109876543e-123", "0.1000000000000000055", "5e-324"] {
+        let all = read_well(&folder.file("x.jsonl", format!(r#"{{"text":"a","score":{score}}}"#)));
+        assert_eq!(all.documents[0].score, score.parse().ok(), "{score}");
+    }
+}
+
 #[test]
 fn named_fields_are_the_only_ones() {
     let folder = Folder::new();
