@@ -8,16 +8,19 @@
 Each rank has a repository of its own (``{rank}`` stands for its number); ranks that share a service
 (``Deduplicate("http://127.0.0.1:8017")``) deduplicate across all of them. Documents need ``text`` and ``id``;
 datatrove itself need not be installed. In a repository the first of its kind stays; a service has rules of its own, and a
-document that is better by them passes, too.
+document that is better by them passes, too. datatrove pickles its steps and writes them down beside the logs, so a step holds
+no token: it is read where the step runs, from ``HAPAX_TOKEN`` or the environment variable named by ``token_variable``.
 """
 
 from __future__ import annotations
 
+import os
 from contextlib import ExitStack
 from itertools import islice
 from typing import Any, Iterable, Iterator, Optional
 
 from .client import Client
+from .errors import ArgumentError
 from .fingerprints import Fingerprinter
 from .repository import Pages, Repository, page
 
@@ -56,7 +59,7 @@ class Deduplicate(_Step):  # type: ignore[misc]
         where: str,
         *,
         recipe: str = "web-1",
-        token: Optional[str] = None,
+        token_variable: str = "HAPAX_TOKEN",
         verdicts: Iterable[str] = ("exact", "near"),
         batch_size: int = 256,
         threads: int = 1,
@@ -64,15 +67,20 @@ class Deduplicate(_Step):  # type: ignore[misc]
         **settings: Any,
     ) -> None:
         super().__init__()
+        if "token" in settings:
+            raise ArgumentError(
+                f"a step holds no token, since datatrove writes steps down: set the environment variable {token_variable}"
+                " where it runs"
+            )
         self.where = str(where)
-        self.recipe, self.token, self.settings = recipe, token, settings
+        self.recipe, self.token_variable, self.settings = recipe, token_variable, settings
         self.verdicts = frozenset(verdicts)
         self.batch_size, self.threads = batch_size, threads
         self.exclusion_writer = exclusion_writer
 
     def _pages(self, rank: int) -> Pages:
         if self.where.startswith(("http://", "https://")):
-            return Client(self.where, token=self.token, **self.settings)
+            return Client(self.where, token=os.environ.get(self.token_variable) or None, **self.settings)
         settings = {"recipe": self.recipe, "keep": "earliest", **self.settings}
         return Repository(self.where.replace("{rank}", f"{rank:05d}"), **settings)
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import pathlib
+import pickle
 import subprocess
 import sys
 
 import datasets
 import numpy as np
 import pyarrow as pa
+import pytest
 from datatrove.data import Document
 from datatrove.executor import LocalPipelineExecutor
 from datatrove.pipeline.readers import JsonlReader
@@ -68,6 +70,32 @@ def test_ranks_share_a_service(service: Service) -> None:
     step = Deduplicate(service.url)
     assert [d.id for d in step.run(documents()[:3], rank=0)] == ["d0", "d1"]
     assert [d.id for d in step.run(documents()[3:], rank=1)] == ["d4"]
+
+
+def test_a_token_is_read_where_the_step_runs_and_never_written_down(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token = "0123456789abcdef0123456789abcdef"
+    (tmp_path / "hapax.toml").write_text(f'[tokens]\nwrite = ["{token}"]\n')
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "pages.jsonl").write_text(json.dumps({"id": "d0", "text": TEXTS[0]}) + "\n")
+    running = Service(tmp_path / "served", "--config", str(tmp_path / "hapax.toml"))
+    try:
+        step = Deduplicate(running.url, token_variable="A_TOKEN")
+        with pytest.raises(hapax.errors.RefusedError):
+            list(step.run(documents()))
+        monkeypatch.setenv("A_TOKEN", token)
+        pipeline = [JsonlReader(str(tmp_path / "in")), step, JsonlWriter(str(tmp_path / "out"), compression=None)]
+        LocalPipelineExecutor(pipeline=pipeline, logging_dir=str(tmp_path / "logs")).run()
+        assert json.loads((tmp_path / "out" / "00000.jsonl").read_text())["id"] == "d0"
+        assert token.encode() not in pickle.dumps(step)
+        written = [path for path in (tmp_path / "logs").rglob("*") if path.is_file()]
+        assert any(path.name == "executor.json" for path in written)
+        assert not any(token.encode() in path.read_bytes() for path in written)
+    finally:
+        running.stop()
+    with pytest.raises(hapax.errors.ArgumentError, match="HAPAX_TOKEN"):
+        Deduplicate("http://127.0.0.1:1", token=token)
 
 
 def test_a_step_needs_no_datatrove(tmp_path: pathlib.Path) -> None:
