@@ -12,8 +12,10 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 
 use crate::parts::Tally;
 use crate::workspace::{Workspace, run, run_watched};
@@ -66,8 +68,13 @@ pub(crate) fn hostile(workspace: &Workspace, word: Option<&str>) -> Result<bool>
     Ok(command.status().context("cannot start the attacks")?.success())
 }
 
-/// The long run: these targets, or all, so many minutes each.
-pub(crate) fn long(workspace: &Workspace, asked: &[String], minutes: f64) -> Result<bool> {
+/// The long run: these targets, or all, so many minutes each and so many at a time.
+pub(crate) fn long(
+    workspace: &Workspace,
+    asked: &[String],
+    minutes: f64,
+    jobs: u32,
+) -> Result<bool> {
     let program = program(workspace, "hapax-fuzz")?;
     let place = workspace.root().join("target/fuzz");
     let seeds = place.join("seeds");
@@ -88,10 +95,22 @@ pub(crate) fn long(workspace: &Workspace, asked: &[String], minutes: f64) -> Res
     for name in asked {
         ensure!(names.contains(&name.as_str()), "there is no target {name}; there are {names:?}");
     }
-    let mut rows = Vec::new();
-    for name in names.iter().filter(|name| asked.is_empty() || asked.iter().any(|it| it == *name)) {
-        rows.push(one(workspace, &fuzzer, &place, name, minutes)?);
-    }
+    let wanted = |name: &&&str| asked.is_empty() || asked.iter().any(|it| it == **name);
+    let queue = Mutex::new(names.iter().filter(wanted));
+    let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let work = || -> Result<Vec<Row>> {
+        std::iter::from_fn(next)
+            .map(|name| one(workspace, &fuzzer, &place, name, minutes))
+            .collect()
+    };
+    let rows = thread::scope(|scope| -> Result<Vec<Row>> {
+        let workers: Vec<_> = (0..jobs).map(|_| scope.spawn(work)).collect();
+        let mut rows = Vec::new();
+        for worker in workers {
+            rows.extend(worker.join().map_err(|_| anyhow!("a worker panicked"))??);
+        }
+        Ok(rows)
+    })?;
     println!(
         "\n{:<14}{:>12}{:>10}{:>9}{:>9}  result",
         "target", "executions", "a second", "edges", "MB"

@@ -11,7 +11,7 @@
 //! provides what a part wants from outside Rust. [`tidy`] holds the rules, [`console`] the
 //! examples, [`fuzz`] what is tried against hostile data and faults, [`service`] what is tested in a
 //! browser and over HTTP, [`wheel`] the Python package,
-//! [`package`] what is published,
+//! [`package`] what is published, [`release`] what is tried before that,
 //! [`licences`] what other people's libraries ask for. [`papers`] starts the experiments,
 //! [`compare`] the measurement beside the peers.
 //! [`workspace`] knows where the repository is and how to start a command in it.
@@ -29,6 +29,7 @@ mod needs;
 mod package;
 mod papers;
 mod parts;
+mod release;
 mod service;
 mod tidy;
 mod wheel;
@@ -94,6 +95,9 @@ enum Task {
         /// Minutes for each target
         #[arg(long, default_value_t = 2.0)]
         minutes: f64,
+        /// Targets at a time
+        #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+        jobs: u32,
     },
     /// Run a repository under faults against a model: kills, full and slow disks, clock jumps
     Soak {
@@ -108,6 +112,12 @@ enum Task {
     Hostile {
         /// Only attacks whose name has this in it
         word: Option<String>,
+    },
+    /// Run what is tried before a release and too long for the gate, or only the named steps
+    Release {
+        /// Steps; all of them when none is named
+        #[arg(value_name = "STEP", value_parser = PossibleValuesParser::new(release::names()))]
+        steps: Vec<String>,
     },
     /// Run the console examples of the documentation
     Readme {
@@ -138,8 +148,9 @@ fn run(task: &Task) -> anyhow::Result<bool> {
             Ok(true)
         }
         Task::Test { list: false, parts } => parts::test(&workspace, parts),
-        Task::Fuzz { targets, minutes } => fuzz::long(&workspace, targets, *minutes),
+        Task::Fuzz { targets, minutes, jobs } => fuzz::long(&workspace, targets, *minutes, *jobs),
         Task::Soak { seed, minutes } => fuzz::soak(&workspace, *seed, *minutes),
+        Task::Release { steps } => release::release(&workspace, steps),
         Task::Hostile { word } => fuzz::hostile(&workspace, word.as_deref()),
         Task::Tidy => tidy::check(&workspace),
         Task::Compare(arguments) => compare::compare(&workspace, arguments),

@@ -2,8 +2,8 @@
 //!
 //! Every crate that may be published is packaged as `cargo publish` would, without building it
 //! again. Then its archive is looked into: a licence, a manifest that names no path, and nothing of
-//! the measurements. It does not know whether a packaged crate compiles; `--verify` of
-//! `cargo package` does, and takes as long as a build from nothing.
+//! the measurements. It does not know whether a packaged crate compiles; `cargo xtask
+//! release` builds each, which takes as long as a build from nothing.
 
 use std::path::{Path, PathBuf};
 
@@ -41,7 +41,7 @@ pub(crate) fn package(workspace: &Workspace) -> Result<Tally> {
 }
 
 /// Names of the crates that may be published.
-fn published(folder: &Path) -> Result<Vec<String>> {
+pub(crate) fn published(folder: &Path) -> Result<Vec<String>> {
     let mut names = Vec::new();
     let entries = std::fs::read_dir(folder)?;
     let mut folders: Vec<PathBuf> =

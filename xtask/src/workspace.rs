@@ -2,7 +2,8 @@
 //!
 //! Children get an environment in which the answer depends on the repository alone: compiler
 //! flags from outside are removed (they would replace those of `.cargo/config.toml` and rebuild
-//! everything), and so is what cargo told this program about itself.
+//! everything), and so are what cargo told this program about itself and the settings of a service
+//! that the caller may have (`HAPAX_...`).
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader};
@@ -170,6 +171,7 @@ fn must_not_reach_children(variable: &str) -> bool {
         "RUSTFLAGS" | "CARGO_ENCODED_RUSTFLAGS" | "CARGO_BUILD_RUSTFLAGS" | "CARGO_BIN_NAME"
     ) || variable.starts_with("CARGO_MANIFEST_")
         || variable.starts_with("CARGO_PKG_")
+        || variable.starts_with("HAPAX_")
 }
 
 fn walk(root: &Path, folder: &str, found: &mut Vec<String>) -> Result<()> {
@@ -195,7 +197,7 @@ mod tests {
 
     #[test]
     fn outside_flags_are_kept_from_cargo_and_its_own_settings_are_not() {
-        for hidden in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_PKG_NAME"] {
+        for hidden in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_PKG_NAME", "HAPAX_TOKEN"] {
             assert!(must_not_reach_children(hidden), "{hidden}");
         }
         for kept in ["CARGO_HOME", "CARGO_TARGET_DIR", "CARGO", "PATH", "RUSTUP_TOOLCHAIN"] {
