@@ -67,7 +67,7 @@ pub use options::{Fields, Format, Limits, ReadOptions, Role, WarcId};
 pub use original::{Archived, Original};
 pub use part::Part;
 pub use pipeline::AHEAD;
-pub use read::parquet::Row;
+pub use read::parquet::{Row, rows_at_a_time};
 pub use source::Source;
 pub use timestamp::Timestamp;
 pub use unpack::{Packing, Unpacked};

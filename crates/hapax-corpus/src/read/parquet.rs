@@ -3,9 +3,13 @@
 //! A row group is a piece of work: it is read and unpacked by whoever decodes the batch, a few
 //! megabytes of rows at a time. Columns are found by name once per file. Text may be in string or
 //! binary columns, plain or dictionary-encoded; bytes that are not declared as characters are
-//! handed on as bytes.
+//! handed on as bytes. What a file claims of its sizes is checked before it is read
+//! ([`claims`]), and a panic of the library is an error.
 //!
 //! The types of arrow and parquet do not leave this crate.
+
+mod claims;
+mod header;
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -22,11 +26,12 @@ use parquet::arrow::arrow_reader::{
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 
+use self::claims::{Claims, Refusal};
 use super::cell::Cell;
 use crate::batch::Context;
 use crate::document::{Body, Content, Document, Entry, FileId, Kind, Place, Reason};
 use crate::error::{At, Error};
-use crate::options::{ReadOptions, Role};
+use crate::options::{Limits, ReadOptions, Role};
 use crate::original::Original;
 use crate::timestamp::Timestamp;
 
@@ -141,27 +146,38 @@ impl RowGroup {
         self.first + u64::try_from(rows).unwrap_or(0) - 1
     }
 
-    fn reader(&self, only_row: Option<u64>) -> Result<ParquetRecordBatchReader, Error> {
+    fn reader(
+        &self,
+        only_row: Option<u64>,
+        longest: u64,
+    ) -> Result<ParquetRecordBatchReader, Error> {
         let path = &*self.table.path;
+        let at = At::Row(self.first);
         let file = File::open(path).map_err(|cause| Error::io("open", path, cause))?;
         let footer = self.table.footer.clone();
         let group = footer.metadata().row_group(self.group);
         let bytes = u64::try_from(group.total_byte_size()).unwrap_or(0).max(1);
         let rows = u64::try_from(group.num_rows()).unwrap_or(0);
         let at_a_time = (rows.saturating_mul(ROWS_BYTES) / bytes).clamp(1, MOST_ROWS);
+        let schema = footer.parquet_schema();
+        let mask = match &self.table.only {
+            Some(only) => ProjectionMask::roots(schema, only.iter().copied()),
+            None => ProjectionMask::all(),
+        };
+        let mut claims = Claims::new(longest);
+        claims
+            .check(&file, group, |leaf| mask.leaf_included(leaf))
+            .map_err(|refusal| refused(path, at, refusal))?;
+        let at_a_time = claims.rows(at_a_time as usize);
         let mut builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, footer)
             .with_row_groups(vec![self.group])
-            .with_batch_size(at_a_time as usize);
-        if let Some(only) = &self.table.only {
-            let mask = ProjectionMask::roots(builder.parquet_schema(), only.iter().copied());
-            builder = builder.with_projection(mask);
-        }
+            .with_batch_size(at_a_time)
+            .with_projection(mask);
         if let Some(row) = only_row {
             let before = (row - self.first) as usize;
             let selectors = vec![RowSelector::skip(before), RowSelector::select(1)];
             builder = builder.with_row_selection(RowSelection::from(selectors));
         }
-        let at = At::Row(self.first);
         guarded(path, at, || builder.build().map_err(|error| damaged(path, at, &error)))
     }
 
@@ -171,7 +187,8 @@ impl RowGroup {
         context: &'a Context,
         only_row: Option<u64>,
     ) -> impl Iterator<Item = Result<Entry<'a>, Error>> + 'a {
-        let (mut reader, mut failed) = match self.reader(only_row) {
+        let longest = context.options.limits.record() as u64;
+        let (mut reader, mut failed) = match self.reader(only_row, longest) {
             Ok(reader) => (Some(reader), None),
             Err(error) => (None, Some(error)),
         };
@@ -285,6 +302,26 @@ fn is_text(kind: &DataType) -> bool {
     }
 }
 
+/// How many rows of a table that is no corpus, at most `most`, can be decoded together, once what
+/// the table claims of its sizes is known to be within the usual [`Limits`].
+///
+/// # Errors
+///
+/// It is no Parquet file, its footer or a page contradicts the format, or a page is too long.
+pub fn rows_at_a_time(file: &File, most: usize) -> Result<usize, Error> {
+    let path = "the table";
+    guarded(path, At::File, || {
+        let footer = ArrowReaderMetadata::load(file, ArrowReaderOptions::new())
+            .map_err(|error| damaged(path, At::File, &error))?;
+        check_footer(path, file, &footer)?;
+        let mut claims = Claims::new(Limits::default().record() as u64);
+        for group in footer.metadata().row_groups() {
+            claims.check(file, group, |_| true).map_err(|it| refused(path, At::File, it))?;
+        }
+        Ok(claims.rows(most))
+    })
+}
+
 /// Sizes and places that the library takes on trust.
 fn check_footer(path: &str, file: &File, footer: &ArrowReaderMetadata) -> Result<(), Error> {
     let length = file.metadata().map_err(|cause| Error::io("read", path, cause))?.len();
@@ -311,6 +348,16 @@ fn guarded<T>(path: &str, at: At, read: impl FnOnce() -> Result<T, Error>) -> Re
         let what = "the Parquet reader gave up on damaged data".to_owned();
         Err(Error::Damaged { path: path.to_owned(), at, what })
     })
+}
+
+fn refused(path: &str, at: At, refusal: Refusal) -> Error {
+    match refusal {
+        Refusal::Io(cause) => Error::io("read", path, cause),
+        Refusal::Damaged(what) => Error::Damaged { path: path.to_owned(), at, what },
+        Refusal::TooLong { limit } => {
+            Error::TooLong { path: path.to_owned(), at, part: "a page", limit, knob: "record" }
+        }
+    }
 }
 
 fn damaged(path: &str, at: At, error: &ParquetError) -> Error {

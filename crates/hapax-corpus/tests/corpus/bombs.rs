@@ -1,6 +1,16 @@
 //! Input that unpacks or goes on for ever.
 
-use hapax_corpus::{Format, Limits, ReadOptions};
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::types::Int32Type;
+use arrow_array::{ArrayRef, DictionaryArray, RecordBatch, StringArray};
+use hapax_corpus::{Format, Limits, ReadOptions, Source};
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_writer::ArrowWriterOptions;
+use parquet::basic::{Compression, GzipLevel, ZstdLevel};
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
 
 use crate::make::{Folder, failure, gzip, read, response, warc, zstd};
 
@@ -106,4 +116,114 @@ fn a_document_file_has_a_limit_too() {
     let path = folder.file("x.html.gz", gzip(&vec![b'x'; 2 << 20]));
     let error = failure(&path, limited(Limits { record: 1 << 20, ..Limits::default() }));
     assert!(error.contains("limits.record"), "{error}");
+}
+
+/// A table with one column, `text`, as a writer that knows nothing of Arrow leaves it.
+fn table(path: &Path, column: ArrayRef, compression: Compression, dictionary: bool) {
+    let rows = RecordBatch::try_from_iter([("text", column)]).unwrap();
+    let properties = WriterProperties::builder()
+        .set_compression(compression)
+        .set_dictionary_enabled(dictionary)
+        .set_statistics_enabled(EnabledStatistics::None)
+        .build();
+    let options =
+        ArrowWriterOptions::new().with_properties(properties).with_skip_arrow_metadata(true);
+    let file = File::create(path).unwrap();
+    let mut writer = ArrowWriter::try_new_with_options(file, rows.schema(), options).unwrap();
+    writer.write(&rows).unwrap();
+    writer.close().unwrap();
+}
+
+fn texts(folder: &Folder, values: Vec<&str>, compression: Compression) -> String {
+    let path = folder.path("x.parquet");
+    table(&path, Arc::new(StringArray::from(values)), compression, false);
+    path.to_str().unwrap().to_owned()
+}
+
+/// Gives the first page another claim of the size it unpacks to, of as many bytes.
+fn claim(path: &str, real: u32, claimed: u32) {
+    let varint = |value: u32| {
+        let mut value = value << 1;
+        let mut bytes = Vec::new();
+        while value > 127 {
+            bytes.push((value & 127) as u8 | 128);
+            value >>= 7;
+        }
+        bytes.push(value as u8);
+        bytes
+    };
+    let (real, claimed) = (varint(real), varint(claimed));
+    assert_eq!(real.len(), claimed.len());
+    let mut file = std::fs::read(path).unwrap();
+    let place = file.windows(real.len()).position(|bytes| bytes == real).unwrap();
+    file[place..place + real.len()].copy_from_slice(&claimed);
+    std::fs::write(path, file).unwrap();
+}
+
+#[test]
+fn a_page_of_a_table_that_unpacks_too_far_is_refused_before_it_is_unpacked() {
+    let folder = Folder::new();
+    let text = "word ".repeat(2 << 20);
+    let limits = || Limits { record: 1 << 20, ..Limits::default() };
+    for compression in [
+        Compression::UNCOMPRESSED,
+        Compression::SNAPPY,
+        Compression::GZIP(GzipLevel::default()),
+        Compression::LZ4,
+        Compression::LZ4_RAW,
+        Compression::ZSTD(ZstdLevel::default()),
+    ] {
+        let path = texts(&folder, vec![&text], compression);
+        let error = failure(&path, limited(limits()));
+        assert!(error.contains("a page of more than 4194304 bytes"), "{error}");
+        assert!(error.contains("limits.record"), "{error}");
+        assert_eq!(read(&path, limited_skipping(limits())).unwrap().bad.len(), 1);
+        // As it should be where that much is wanted.
+        assert_eq!(read(&path, ReadOptions::default()).unwrap().documents.len(), 1);
+    }
+}
+
+#[test]
+fn a_page_of_a_table_that_unpacks_further_than_it_says_is_refused() {
+    let folder = Folder::new();
+    let text = "word ".repeat(2 << 20);
+    let length = text.len() as u32 + 4;
+    let limits = || Limits { record: 1 << 20, ..Limits::default() };
+    // The library unpacks it to the end, whatever was claimed.
+    let path = texts(&folder, vec![&text], Compression::GZIP(GzipLevel::default()));
+    claim(&path, length, 2 << 20);
+    let error = failure(&path, limited(limits()));
+    assert!(error.contains("a page of more than 4194304 bytes"), "{error}");
+}
+
+#[test]
+fn a_page_of_a_table_cannot_claim_what_its_bytes_cannot_hold() {
+    let folder = Folder::new();
+    let text = "no two words of this are alike, or nearly so";
+    for compression in [Compression::SNAPPY, Compression::LZ4_RAW, Compression::LZ4] {
+        let path = texts(&folder, vec![text; 200], compression);
+        claim(&path, 200 * (text.len() as u32 + 4), 1_000_000);
+        let error = failure(&path, ReadOptions::default());
+        assert!(error.contains("more than its bytes can hold"), "{error}");
+    }
+}
+
+/// Copied for every row, the value would take more than two gigabytes.
+#[test]
+fn rows_that_share_one_long_value_are_decoded_a_few_at_a_time() {
+    let folder = Folder::new();
+    let text = "word ".repeat(150_000);
+    let shared: DictionaryArray<Int32Type> = std::iter::repeat_n(text.as_str(), 3000).collect();
+    let path = folder.path("x.parquet");
+    table(&path, Arc::new(shared), Compression::SNAPPY, true);
+    let options = limited(Limits { record: 4 << 20, ..Limits::default() });
+    let source = Source::open(&[path.to_str().unwrap()], options).unwrap();
+    let mut rows = 0;
+    for mut batch in source.batches() {
+        for document in batch.documents() {
+            assert_eq!(document.unwrap().body.content.as_bytes().len(), text.len());
+            rows += 1;
+        }
+    }
+    assert_eq!(rows, 3000);
 }

@@ -224,8 +224,9 @@ pub fn read(file: File) -> Result<Fingerprints, LinesError> {
 
 fn read_rows(file: File) -> Result<Fingerprints, LinesError> {
     let damaged = |error: &dyn std::fmt::Display| LinesError::Table { what: error.to_string() };
+    let together = hapax_corpus::rows_at_a_time(&file, TOGETHER).map_err(|e| damaged(&e))?;
     let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| damaged(&e))?;
-    let reader = builder.with_batch_size(TOGETHER).build().map_err(|e| damaged(&e))?;
+    let reader = builder.with_batch_size(together).build().map_err(|e| damaged(&e))?;
     let mut all = TableRows::default();
     for rows in reader {
         all.add(&rows.map_err(|e| damaged(&e))?)?;

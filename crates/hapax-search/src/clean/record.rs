@@ -27,7 +27,6 @@ use arrow_array::cast::AsArray;
 use arrow_array::{
     ArrayRef, BooleanArray, Float32Array, RecordBatch, StringArray, UInt8Array, UInt64Array,
 };
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::arrow::{ArrowWriter, ProjectionMask};
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::errors::ParquetError;
@@ -35,7 +34,7 @@ use parquet::file::properties::WriterProperties;
 
 use super::figures::Coverage;
 use crate::job::{Outcome, Ranked, Removal};
-use crate::rank::table::guarded;
+use crate::rank::table::{guarded, opened};
 
 /// The duplicates as a table.
 ///
@@ -128,7 +127,7 @@ pub fn documents(path: &Path) -> Result<Vec<String>, ParquetError> {
 }
 
 fn read_documents(path: &Path) -> Result<Vec<String>, ParquetError> {
-    let builder = ParquetRecordBatchReaderBuilder::try_new(File::open(path)?)?;
+    let builder = opened(File::open(path)?)?;
     let place = builder.schema().index_of("document")?;
     let mask = ProjectionMask::roots(builder.parquet_schema(), [place]);
     let mut names = Vec::new();

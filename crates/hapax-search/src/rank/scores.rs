@@ -18,12 +18,11 @@ use arrow_array::{Array, ArrayRef, Float64Array, RecordBatch, StringArray};
 use arrow_schema::DataType;
 use hapax_corpus::Unpacked;
 use parquet::arrow::ArrowWriter;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 
 use super::address::page_key;
-use super::table::{MAGIC, guarded};
+use super::table::{MAGIC, guarded, opened};
 use super::web::Web;
 
 /// How the column of names may be called in a table.
@@ -118,7 +117,7 @@ impl Scores {
     fn from_rows(path: &Path) -> Result<Self, ScoresError> {
         let bad = |why: &dyn std::fmt::Display| ScoresError::Table { why: why.to_string() };
         let file = File::open(path).map_err(|e| bad(&e))?;
-        let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| bad(&e))?;
+        let builder = opened(file).map_err(|e| bad(&e))?;
         let schema = builder.schema().clone();
         let column = |names: &[&str]| {
             names

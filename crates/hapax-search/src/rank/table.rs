@@ -12,6 +12,7 @@ use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::errors::ParquetError;
 
 use super::graph::GraphError;
 use super::names::LinksError;
@@ -19,6 +20,8 @@ use super::names::LinksError;
 /// How the two columns may be called.
 const COLUMNS: [(&str, &str); 4] =
     [("src", "dst"), ("from", "to"), ("source", "target"), ("src_id", "dst_id")];
+/// Rows that are decoded together.
+const TOGETHER: usize = 8192;
 /// The first bytes of such a file.
 pub const MAGIC: &[u8] = b"PAR1";
 
@@ -45,12 +48,19 @@ pub(crate) fn guarded<T, E>(
         .unwrap_or_else(|_| Err(gave_up("the Parquet reader gave up on damaged data".to_owned())))
 }
 
+/// A table whose sizes are as they may be, and no more of its rows at a time than fit.
+pub(crate) fn opened(file: File) -> Result<ParquetRecordBatchReaderBuilder<File>, ParquetError> {
+    let together = hapax_corpus::rows_at_a_time(&file, TOGETHER)
+        .map_err(|error| ParquetError::External(Box::new(error)))?;
+    Ok(ParquetRecordBatchReaderBuilder::try_new(file)?.with_batch_size(together))
+}
+
 fn read_rows(
     file: File,
     mut link: impl FnMut(&str, &str) -> Result<(), GraphError>,
 ) -> Result<(), LinksError> {
     let bad = |why: &dyn std::fmt::Display| LinksError::Table { why: why.to_string() };
-    let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| bad(&e))?;
+    let builder = opened(file).map_err(|e| bad(&e))?;
     let schema = builder.schema().clone();
     let place = |name: &str| schema.index_of(name).ok();
     let found = COLUMNS.iter().find_map(|(from, to)| Some((place(from)?, place(to)?)));
@@ -59,8 +69,7 @@ fn read_rows(
         return Err(LinksError::NoColumns { found: names.join(", ") });
     };
     let mask = ProjectionMask::roots(builder.parquet_schema(), [from, to]);
-    let reader =
-        builder.with_projection(mask).with_batch_size(8192).build().map_err(|e| bad(&e))?;
+    let reader = builder.with_projection(mask).build().map_err(|e| bad(&e))?;
     // Columns come in the order of the file.
     let (from, to) = if from < to { (0, 1) } else { (1, 0) };
     for batch in reader {

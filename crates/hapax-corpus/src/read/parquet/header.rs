@@ -1,0 +1,265 @@
+//! The header of a Parquet page, as far as sizes go.
+//!
+//! The library reads these headers itself and shows them to nobody, so the few fields that claim a
+//! size are read here, from Thrift's compact protocol. A header is read to its end, because the page
+//! begins there.
+//!
+//! It is stricter than the library, which takes a field for what its number says: a field of another
+//! kind than the format has, a number out of order or out of range, is an error. So both either see
+//! the same header or it is refused.
+//!
+//! Source: the Parquet format's `PageHeader`; "Thrift compact protocol encoding".
+
+use std::io::{self, Read};
+
+/// What a page says of itself.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Header {
+    pub(super) kind: u64,
+    pub(super) unpacked: u64,
+    pub(super) packed: u64,
+    pub(super) values: u64,
+    pub(super) encoding: u64,
+    /// Bytes of levels before the packed part; only in pages of the second version.
+    pub(super) levels: u64,
+}
+
+/// [`Header::kind`]
+pub(super) const DICTIONARY_PAGE: u64 = 2;
+/// [`Header::encoding`]: values share the beginnings of those before.
+pub(super) const DELTA_BYTE_ARRAY: u64 = 7;
+
+// Kinds of fields.
+const TRUE: u8 = 1;
+const FALSE: u8 = 2;
+const BYTE: u8 = 3;
+const SHORT: u8 = 4;
+const INT: u8 = 5;
+const LONG: u8 = 6;
+const DOUBLE: u8 = 7;
+const BINARY: u8 = 8;
+const LIST: u8 = 9;
+const SET: u8 = 10;
+const MAP: u8 = 11;
+const STRUCT: u8 = 12;
+const UUID: u8 = 13;
+
+// Structures that a header may hold, by the number of their field; the header itself is none.
+const PAGE: u64 = 0;
+const DATA: u64 = 5;
+const INDEX: u64 = 6;
+const DICTIONARY: u64 = 7;
+const DATA_2: u64 = 8;
+/// Of no interest.
+const OTHER: u64 = u64::MAX;
+
+/// No header of a real file is nested deeper than three.
+const DEEPEST: u32 = 8;
+
+impl Header {
+    /// Reads a header and leaves `source` behind it.
+    pub(super) fn read(source: &mut impl Read) -> io::Result<Self> {
+        let mut header = Self::default();
+        header.fields(source, PAGE, 0)?;
+        Ok(header)
+    }
+
+    fn fields(&mut self, source: &mut impl Read, within: u64, depth: u32) -> io::Result<()> {
+        if depth > DEEPEST {
+            return Err(wrong("is nested too deeply"));
+        }
+        let mut last = 0;
+        loop {
+            let head = byte(source)?;
+            let (step, kind) = (head >> 4, head & 15);
+            if kind == 0 {
+                return Ok(());
+            }
+            let number = match step {
+                0 => unsigned(zigzag(source)?)?,
+                step => last + u64::from(step),
+            };
+            if number <= last {
+                return Err(wrong("has its fields out of order"));
+            }
+            last = number;
+            let known = expected(within, number);
+            if !known.is_empty() && !known.contains(&kind) {
+                return Err(wrong("has a field of the wrong kind"));
+            }
+            match (within, number) {
+                (PAGE, 1) => self.kind = int(source)?,
+                (PAGE, 2) => self.unpacked = int(source)?,
+                (PAGE, 3) => self.packed = int(source)?,
+                (PAGE, DATA | INDEX | DICTIONARY | DATA_2) => {
+                    self.fields(source, number, depth + 1)?;
+                }
+                (DATA | DATA_2, 1) => self.values = int(source)?,
+                (DATA, 2) | (DATA_2, 4) => self.encoding = int(source)?,
+                (DATA_2, 5 | 6) => self.levels += int(source)?,
+                _ => self.skip(source, kind, depth)?,
+            }
+        }
+    }
+
+    fn skip(&mut self, source: &mut impl Read, kind: u8, depth: u32) -> io::Result<()> {
+        if depth > DEEPEST {
+            return Err(wrong("is nested too deeply"));
+        }
+        match kind {
+            TRUE | FALSE => Ok(()),
+            BYTE => byte(source).map(drop),
+            SHORT | INT | LONG => varint(source).map(drop),
+            DOUBLE => discard(source, 8),
+            UUID => discard(source, 16),
+            BINARY => {
+                let length = varint(source)?;
+                discard(source, length)
+            }
+            LIST | SET => {
+                let head = byte(source)?;
+                let length = match head >> 4 {
+                    15 => varint(source)?,
+                    few => u64::from(few),
+                };
+                (0..length).try_for_each(|_| self.skip_element(source, head & 15, depth))
+            }
+            MAP => {
+                let length = varint(source)?;
+                let kinds = if length > 0 { byte(source)? } else { 0 };
+                (0..length).try_for_each(|_| {
+                    self.skip_element(source, kinds >> 4, depth)?;
+                    self.skip_element(source, kinds & 15, depth)
+                })
+            }
+            STRUCT => self.fields(source, OTHER, depth + 1),
+            _ => Err(wrong("has a field of no known kind")),
+        }
+    }
+
+    /// Unlike a field, an element that is true or false takes a byte: every element takes one, so a
+    /// list ends with its source, whatever it claims.
+    fn skip_element(&mut self, source: &mut impl Read, kind: u8, depth: u32) -> io::Result<()> {
+        match kind {
+            TRUE | FALSE => byte(source).map(drop),
+            kind => self.skip(source, kind, depth + 1),
+        }
+    }
+}
+
+/// The kinds a field may have; empty for those that the format does not know.
+fn expected(within: u64, number: u64) -> &'static [u8] {
+    match (within, number) {
+        (PAGE, 1..=4) | (DATA, 1..=4) | (DICTIONARY, 1..=2) | (DATA_2, 1..=6) => &[INT],
+        (PAGE, DATA | INDEX | DICTIONARY | DATA_2) | (DATA, 5) | (DATA_2, 8) => &[STRUCT],
+        (DICTIONARY, 3) | (DATA_2, 7) => &[TRUE, FALSE],
+        _ => &[],
+    }
+}
+
+fn byte(source: &mut impl Read) -> io::Result<u8> {
+    let mut byte = [0];
+    source.read_exact(&mut byte)?;
+    Ok(byte[0])
+}
+
+fn varint(source: &mut impl Read) -> io::Result<u64> {
+    let mut value = 0;
+    for place in 0..10 {
+        let byte = byte(source)?;
+        value |= u64::from(byte & 127) << (7 * place);
+        if byte < 128 {
+            return Ok(value);
+        }
+    }
+    Err(wrong("has a number without end"))
+}
+
+fn zigzag(source: &mut impl Read) -> io::Result<i64> {
+    let value = varint(source)?;
+    Ok((value >> 1).cast_signed() ^ -(value & 1).cast_signed())
+}
+
+/// A size: none is negative, and all have 32 bits.
+fn int(source: &mut impl Read) -> io::Result<u64> {
+    let value = unsigned(zigzag(source)?)?;
+    if value > i32::MAX as u64 {
+        return Err(wrong("has a number that is too large"));
+    }
+    Ok(value)
+}
+
+fn unsigned(value: i64) -> io::Result<u64> {
+    u64::try_from(value).map_err(|_| wrong("has a number below zero"))
+}
+
+fn discard(source: &mut impl Read, length: u64) -> io::Result<()> {
+    if io::copy(&mut source.take(length), &mut io::sink())? < length {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    Ok(())
+}
+
+fn wrong(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("the header of a page {what}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(mut bytes: &[u8]) -> (io::Result<Header>, usize) {
+        let header = Header::read(&mut bytes);
+        (header, bytes.len())
+    }
+
+    /// A data page of 300 bytes, 70 packed, 9 values, with statistics and a field nobody knows.
+    const PLAIN: &[u8] = &[
+        0x15, 0, // kind 0
+        0x15, 0xd8, 0x04, // unpacked 300
+        0x15, 0x8c, 0x01, // packed 70
+        0x2c, // field 5, a structure
+        0x15, 18, 0x15, 14, 0x15, 6, 0x15, 6, // 9 values, encoding 7
+        0x1c, 0x18, 2, b'h', b'i', 0, // statistics, ended
+        0, // the structure ended
+        0x49, 0x21, 1, 2, // field 9, a list of two booleans
+        0,
+    ];
+
+    #[test]
+    fn a_header_is_read_to_its_end() {
+        let followed = [PLAIN, b"page"].concat();
+        let (header, left) = read(&followed);
+        let expected =
+            Header { unpacked: 300, packed: 70, values: 9, encoding: 7, ..Header::default() };
+        assert_eq!((header.unwrap(), left), (expected, 4));
+    }
+
+    #[test]
+    fn a_header_cut_short_is_an_error_and_never_a_panic() {
+        for length in 0..PLAIN.len() {
+            assert!(read(&PLAIN[..length]).0.is_err(), "{length}");
+        }
+    }
+
+    #[test]
+    fn what_the_library_might_read_otherwise_is_refused() {
+        // A size that is a string, a size below zero, one beyond 32 bits, a field twice.
+        for bytes in [
+            &[0x28, 1, b'x', 0][..],
+            &[0x25, 1, 0],
+            &[0x25, 0x80, 0x80, 0x80, 0x80, 0x10, 0],
+            &[0x25, 2, 0x05, 4, 2, 0],
+        ] {
+            assert_eq!(read(bytes).0.unwrap_err().kind(), io::ErrorKind::InvalidData, "{bytes:?}");
+        }
+        let deep = [&[0x9c][..], &[0x1c; 100]].concat();
+        assert!(read(&deep).0.unwrap_err().to_string().contains("too deeply"));
+    }
+
+    #[test]
+    fn a_list_that_claims_to_be_endless_ends_with_its_bytes() {
+        let list = [&[0x99, 0xf1][..], &[0xff; 9], &[0x01], &[1; 64]].concat();
+        assert_eq!(read(&list).0.unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+    }
+}
