@@ -1,7 +1,29 @@
 //! How files that hold many documents are read: formats and field names, for every command that takes them.
 
+use crate::failure::Failure;
+use crate::readable;
 use clap::{Args, ValueEnum};
 use hapax_corpus::{Fields, Format, ReadOptions};
+
+/// What the library says where passing over damage would help.
+const WAY_OUT: &str = "; `skip_bad` counts and passes it";
+
+/// Why a corpus could not be read. The libraries speak of options, a user has flags.
+pub(crate) fn failure(error: impl Into<anyhow::Error>) -> Failure {
+    let mut text = Failure::Run(error.into()).to_string();
+    if let Some((said, limit)) = text.split_once("; raise limits.")
+        && limit.ends_with("so long")
+    {
+        text = format!("{said}{WAY_OUT}");
+    }
+    Failure::Run(anyhow::anyhow!(text.replace("`skip_bad`", "--skip-bad")))
+}
+
+/// Why something was passed over, without the advice to do so.
+pub(crate) fn skipped(why: &hapax_corpus::Error) -> String {
+    let why = why.to_string();
+    readable::harmless(why.strip_suffix(WAY_OUT).unwrap_or(&why)).into_owned()
+}
 
 /// What a user can say about a corpus.
 #[derive(Args, Debug)]
@@ -91,35 +113,37 @@ impl From<InputFormat> for Format {
     }
 }
 
+/// A heading of help.
+const FIELDS: &str = "Fields of JSONL and columns of Parquet";
+
 /// Which fields of JSON objects, or columns of tables, make a document.
 #[derive(Args, Debug)]
-#[command(next_help_heading = "Fields of JSONL and columns of Parquet")]
 struct FieldArguments {
     /// What the document is called [default: id, or the URL, or file and line]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = FIELDS)]
     id_field: Option<String>,
 
     /// Where it comes from [default: url, uri, ...]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = FIELDS)]
     url_field: Option<String>,
 
     /// The page as HTML [default: html, raw_html, ...]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = FIELDS)]
     html_field: Option<String>,
 
     /// The page as text [default: text, content, ...]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = FIELDS)]
     text_field: Option<String>,
 
     /// How much it is worth, for the rule `score` [default: score, pagerank, ...]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = FIELDS)]
     score_field: Option<String>,
 
     /// When it was fetched, for the rules `earliest` and `latest` [default: fetched, date, ...]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = FIELDS)]
     fetched_field: Option<String>,
 
     /// Its language, for --scope language [default: language, lang]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = FIELDS)]
     language_field: Option<String>,
 }

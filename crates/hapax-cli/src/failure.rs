@@ -38,6 +38,20 @@ pub(crate) fn io_error(tried: &str, path: &Path, source: std::io::Error) -> anyh
     anyhow::Error::new(source).context(format!("cannot {tried} {}", crate::readable::path(path)))
 }
 
+/// The whole chain of causes on one line. Some errors tell their cause themselves; it is told once.
+fn causes(error: &anyhow::Error) -> String {
+    let mut told = String::new();
+    for cause in error.chain() {
+        let text = cause.to_string();
+        if told.is_empty() {
+            told = text;
+        } else if !told.contains(&text) {
+            told = format!("{told}: {text}");
+        }
+    }
+    told
+}
+
 impl From<anyhow::Error> for Failure {
     fn from(error: anyhow::Error) -> Self {
         Self::Run(error)
@@ -48,9 +62,22 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Arguments(text) => f.write_str(text),
-            // The whole chain of causes on one line.
-            Self::Run(error) => write!(f, "{error:#}"),
+            Self::Run(error) => f.write_str(&causes(error)),
             Self::ClosedPipe => f.write_str("standard output was closed"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_that_an_error_tells_itself_is_told_once() {
+        let cause = || std::io::Error::other("the disk is full");
+        let twice = anyhow::Error::new(cause()).context("cannot write x: the disk is full");
+        assert_eq!(Failure::Run(twice).to_string(), "cannot write x: the disk is full");
+        let chain = anyhow::Error::new(cause()).context("cannot write x");
+        assert_eq!(Failure::Run(chain).to_string(), "cannot write x: the disk is full");
     }
 }

@@ -28,7 +28,7 @@ mod readable;
 mod recipes;
 mod repositories;
 
-use clap::{CommandFactory, Parser};
+use clap::{CommandFactory, FromArgMatches};
 use failure::Failure;
 use std::ffi::OsString;
 
@@ -36,12 +36,16 @@ use std::ffi::OsString;
 /// done, 1 bad input or a failed run, 2 bad arguments.
 pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
     let words = repositories::server_first(words);
-    let arguments = match arguments::Arguments::try_parse_from(words) {
+    let understood = command().try_get_matches_from(words);
+    let understood = understood.and_then(|it| arguments::Arguments::from_arg_matches(&it));
+    let arguments = match understood {
         Ok(arguments) => arguments,
         // Help and version are not errors; clap knows which is which.
         Err(refused) => {
-            let _ = refused.print();
-            return u8::try_from(refused.exit_code()).unwrap_or(2);
+            return match refused.print() {
+                Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => 1,
+                _ => u8::try_from(refused.exit_code()).unwrap_or(2),
+            };
         }
     };
     match commands::run(arguments.command) {
@@ -56,5 +60,50 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
 /// Everything that can be typed, for manuals, completions and tests.
 #[must_use]
 pub fn command() -> clap::Command {
-    arguments::Arguments::command()
+    readable_help(arguments::Arguments::command())
+}
+
+/// What holds for every command: a number below zero is the value of the flag before it, and so told
+/// to be out of range; and what stands under the options is wrapped for the reader's terminal, not as
+/// the source is.
+fn readable_help(command: clap::Command) -> clap::Command {
+    let notes = command.get_after_help().map(|notes| unwrapped(&notes.to_string()));
+    let command = command.mut_args(|argument| match argument.get_action().takes_values() {
+        true if !argument.is_positional() => argument.allow_negative_numbers(true),
+        _ => argument,
+    });
+    let command = match notes {
+        Some(notes) => command.after_help(notes),
+        None => command,
+    };
+    command.mut_subcommands(readable_help)
+}
+
+/// Paragraphs as one line each; lines that are indented, and those before them, stay as they are.
+fn unwrapped(text: &str) -> String {
+    let mut out = String::new();
+    let mut lines = text.lines().peekable();
+    while let Some(line) = lines.next() {
+        out.push_str(line);
+        let stays = |line: &str| line.is_empty() || line.starts_with(' ');
+        out.push(match lines.peek() {
+            Some(next) if !stays(line) && !stays(next) => ' ',
+            Some(_) => '\n',
+            None => break,
+        });
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unwrapped;
+
+    #[test]
+    fn paragraphs_are_wrapped_by_the_terminal_and_examples_stay() {
+        let text = "One thing\nand another.\n\nExamples:\n  hapax a\n  hapax b\nThe end\nis near.";
+        let expected =
+            "One thing and another.\n\nExamples:\n  hapax a\n  hapax b\nThe end is near.";
+        assert_eq!(unwrapped(text), expected);
+    }
 }

@@ -16,9 +16,17 @@ pub(crate) fn count(n: u64) -> String {
     out
 }
 
-/// `1 page`, `2 pages`.
+/// `1 page`, `2 pages`, `3 queries`.
 pub(crate) fn counted(n: u64, noun: &str) -> String {
-    format!("{} {noun}{}", count(n), if n == 1 { "" } else { "s" })
+    let n_th = count(n);
+    if n == 1 {
+        return format!("{n_th} {noun}");
+    }
+    match noun.strip_suffix('y').filter(|stem| !stem.ends_with(['a', 'e', 'o', 'u'])) {
+        Some(stem) => format!("{n_th} {stem}ies"),
+        None if noun.ends_with(['s', 'x']) || noun.ends_with("ch") => format!("{n_th} {noun}es"),
+        None => format!("{n_th} {noun}s"),
+    }
 }
 
 /// Bytes in decimal units.
@@ -68,6 +76,10 @@ mod tests {
         assert_eq!(["0", "999", "1,000", "1,234,567"], [0, 999, 1000, 1_234_567].map(count));
         assert_eq!(counted(1, "page"), "1 page");
         assert_eq!(counted(0, "page"), "0 pages");
+        assert_eq!(counted(2, "address"), "2 addresses");
+        assert_eq!(counted(2, "query"), "2 queries");
+        assert_eq!(counted(2, "match"), "2 matches");
+        assert_eq!(counted(2, "day"), "2 days");
     }
 
     #[test]

@@ -39,7 +39,7 @@ pub enum Error {
     /// Two documents have one name and different texts.
     #[error(
         "two documents have the id {id:?} and different contents: {first} and {second}; name \
-         another field as the id, or none to have files and lines as ids"
+         a field that tells them apart as the id"
     )]
     DuplicateId {
         /// The name.
@@ -91,7 +91,7 @@ pub enum Error {
     },
     /// Less memory than the documents' imprints take.
     #[error(
-        "{given} bytes of memory are not enough: {documents} documents need {needed}, and more with every document; give more"
+        "{given} bytes of memory are not enough: {documents} documents need {needed} bytes, and more with every document; give more"
     )]
     Memory {
         /// What was given.

@@ -11,6 +11,19 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
+/// What can be done when the disk refuses.
+fn way_out(source: &io::Error) -> &'static str {
+    match source.kind() {
+        io::ErrorKind::PermissionDenied => {
+            "whoever opens a repository, if only to read, needs permission to write in its folder"
+        }
+        io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => {
+            "a repository is a folder, so name one, or a name that is free"
+        }
+        _ => "the operation was not done, open the repository again",
+    }
+}
+
 /// Why the repository did not do what was asked. Nothing acknowledged is lost by any of these.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -22,7 +35,7 @@ pub enum StoreError {
         folder: PathBuf,
     },
     /// There is no repository.
-    #[error("{} is not there, so this folder is no repository; create one first", .file.display())]
+    #[error("{} is not there, so this is no repository", .file.display())]
     Missing {
         /// The file that was looked for.
         file: PathBuf,
@@ -87,7 +100,7 @@ pub enum StoreError {
         what: String,
     },
     /// The disk refused. What was acknowledged before is there; this operation is not.
-    #[error("{}: {source}; the operation was not done, open the repository again", .file.display())]
+    #[error("{}: {source}; {}", .file.display(), way_out(.source))]
     Disk {
         /// The file.
         file: PathBuf,

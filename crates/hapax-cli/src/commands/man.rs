@@ -51,8 +51,11 @@ fn all(command: &clap::Command, name: &str, folder: &Path) -> Result<(), Failure
 
 fn write(command: clap::Command, path: Option<&Path>) -> Result<(), Failure> {
     let mut page = Vec::new();
-    Man::new(command).render(&mut page).map_err(anyhow::Error::new)?;
+    let version = concat!("hapax ", env!("CARGO_PKG_VERSION"));
+    Man::new(command).source(version).render(&mut page).map_err(anyhow::Error::new)?;
+    // The library's name for what stands under the options.
+    let page = String::from_utf8_lossy(&page).replace(".SH EXTRA", ".SH NOTES");
     let mut output = Output::open(path)?;
-    output.write(&page)?;
+    output.write(page.as_bytes())?;
     output.finish()
 }

@@ -30,7 +30,7 @@ pub(crate) struct StoreArguments {
 
     /// A service that has the repository, such as http://127.0.0.1:8017; leave out STORE then
     // Taken out before clap looks, see `server_first`.
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", value_parser = service_address)]
     server: Option<String>,
 
     /// What the service knows you by; others see it in the list of processes [default: $HAPAX_TOKEN]
@@ -45,16 +45,18 @@ pub(crate) fn server_first(typed: impl IntoIterator<Item = OsString>) -> Vec<OsS
     let store = match (word(1), word(2)) {
         (Some("page"), Some("fetch")) => return typed,
         (Some("page" | "group"), Some(_)) => 3,
-        (Some("events" | "inspect" | "export"), _) => 2,
+        (Some("events" | "inspect"), _) => 2,
         _ => return typed,
     };
     let end = typed.iter().position(|word| word == "--").unwrap_or(typed.len());
     for place in store..end {
         let Some(word) = typed[place].to_str() else { continue };
+        // What is no address stays where it is, for clap to refuse.
+        let next = typed.get(place + 1).and_then(|word| word.to_str()).filter(|_| place + 1 < end);
         let server = match word.strip_prefix("--server=") {
-            Some(server) => OsString::from(server),
-            None if word == "--server" && place + 1 < end => typed.remove(place + 1),
-            None => continue,
+            Some(server) if is_address(server) => OsString::from(server),
+            None if word == "--server" && next.is_some_and(is_address) => typed.remove(place + 1),
+            _ => continue,
         };
         typed.remove(place);
         typed.insert(store, server);
@@ -94,19 +96,39 @@ impl StoreArguments {
     ///
     /// It is a service.
     pub(crate) fn folder(&self, what: &str) -> Result<&Path, Failure> {
-        match self.address() {
-            None => Ok(&self.store),
-            Some(server) => Err(Failure::Arguments(format!(
-                "{what} works on a folder, not on the service at {server}: stop the service, or give \
-                 the folder of a snapshot"
-            ))),
-        }
+        only_folder(&self.store, what)
     }
 
     /// The address, if it is a service.
     pub(crate) fn address(&self) -> Option<&str> {
-        let text = self.store.to_str()?;
-        (text.starts_with("http://") || text.starts_with("https://")).then_some(text)
+        self.store.to_str().filter(|text| is_address(text))
+    }
+}
+
+/// Whether STORE is a service rather than a folder.
+pub(crate) fn is_address(store: &str) -> bool {
+    store.starts_with("http://") || store.starts_with("https://")
+}
+
+fn service_address(text: &str) -> Result<String, String> {
+    match is_address(text) {
+        true => Ok(text.to_owned()),
+        false => Err("a service's address begins with http:// or https://".to_owned()),
+    }
+}
+
+/// The folder, for what a service cannot do.
+///
+/// # Errors
+///
+/// It is a service.
+pub(crate) fn only_folder<'a>(store: &'a Path, what: &str) -> Result<&'a Path, Failure> {
+    match store.to_str().filter(|text| is_address(text)) {
+        None => Ok(store),
+        Some(server) => Err(Failure::Arguments(format!(
+            "{what} works on a folder, not on the service at {server}: stop the service, or give \
+             the folder of a snapshot"
+        ))),
     }
 }
 

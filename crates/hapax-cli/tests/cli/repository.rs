@@ -107,6 +107,11 @@ fn groups_are_listed_and_asked_under_other_rules() {
     assert_eq!(json(&folder, &show)["winner"], "https://example.org/cranes/");
     let error = folder.refusal(1, &["group", "list", "seen", "--market", "odd"]);
     assert!(error.contains("has no market `odd`; it has print"), "{error}");
+    for more in [&[][..], &["--drop"]] {
+        let words = [&["group", "rules", "seen", "--market", "odd"], more].concat();
+        let error = folder.refusal(1, &words);
+        assert!(error.contains("no market `odd`; it has print"), "{error}");
+    }
     let error = folder.refusal(2, &["group", "rules", "seen", "--set", "prettiest"]);
     assert!(error.contains("no winner rule is called `prettiest`"), "{error}");
     folder.output(&["group", "rules", "seen", "--set", "prefer-host:b|a, score"]);
@@ -291,6 +296,30 @@ fn errors_name_the_store_and_the_way_out() {
         &["events", "seen", "--every", "2"],
     ] {
         folder.refusal(2, arguments);
+    }
+}
+
+#[test]
+fn what_is_no_address_is_no_server() {
+    let folder = filled();
+    for server in ["--server=seen", "--server=notaurl"] {
+        let error = folder.refusal(2, &["group", "list", server]);
+        assert!(error.contains("begins with http:// or https://"), "{error}");
+    }
+    let error = folder.refusal(2, &["export", "http://127.0.0.1:1", "--snapshot", "copy"]);
+    assert!(error.contains("works on a folder"), "{error}");
+}
+
+#[test]
+fn a_number_below_zero_is_told_to_be_out_of_range() {
+    let folder = filled();
+    for words in [
+        ["dedup", "a.html", "--dry-run", "--threads", "-1"],
+        ["dedup", "a.html", "--dry-run", "--within", "-1"],
+        ["group", "list", "seen", "--limit", "-1"],
+    ] {
+        let error = folder.refusal(2, &words);
+        assert!(error.contains("invalid value '-1'"), "{error}");
     }
 }
 

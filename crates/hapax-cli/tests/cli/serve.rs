@@ -15,7 +15,7 @@ fn the_default_settings_are_shown_and_can_be_given_back() {
     let refused = folder.refusal(2, &["serve", "--store", "s", "--config", "again.toml"]);
     assert!(refused.contains("there is no setting `limits.row`"), "{refused}");
     let refused = folder.refusal(2, &["serve", "--store", "s", "--listen", "nowhere"]);
-    assert!(refused.contains("socket address"), "{refused}");
+    assert!(refused.contains("such as 127.0.0.1:8017"), "{refused}");
 }
 
 #[test]

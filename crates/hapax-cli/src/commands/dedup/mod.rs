@@ -216,11 +216,7 @@ fn clean(arguments: &Arguments, options: &Options) -> Result<(), Failure> {
     tell(arguments, &finished)
 }
 
-/// The libraries speak of options, a user has flags.
-pub(crate) fn failure(error: hapax_dedup::Error) -> Failure {
-    let text = format!("{:#}", anyhow::Error::new(error));
-    Failure::Run(anyhow::anyhow!(text.replace("`skip_bad`", "--skip-bad")))
-}
+pub(crate) use crate::corpus::failure;
 
 fn tell(arguments: &Arguments, finished: &Finished) -> Result<(), Failure> {
     if arguments.json {
@@ -268,9 +264,6 @@ impl Watch for Shown {
     }
 
     fn skipped(&mut self, why: &hapax_corpus::Error) {
-        let why = why.to_string();
-        // Which has just been done.
-        let why = why.strip_suffix("; `skip_bad` counts and passes it").unwrap_or(&why);
-        self.progress.note(&format!("skipped: {}", readable::harmless(why)));
+        self.progress.note(&format!("skipped: {}", crate::corpus::skipped(why)));
     }
 }

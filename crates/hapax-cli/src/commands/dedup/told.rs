@@ -24,8 +24,8 @@ pub(super) fn text(finished: &Finished) -> String {
     text.push_str(&format!(
         "{seconds:.2} s ({:.0} documents/s, {:.1} MB/s): {:.2} reading, {:.2} deciding, {:.2} writing; \
          {:.0} bytes of memory a document{}\n",
-        summary.documents as f64 / seconds.max(1e-9),
-        summary.body_bytes as f64 / 1e6 / seconds.max(1e-9),
+        summary.documents as f64 / seconds.max(1e-3),
+        summary.body_bytes as f64 / 1e6 / seconds.max(1e-3),
         run.reading_seconds,
         run.deciding_seconds,
         run.writing_seconds,
@@ -55,8 +55,8 @@ fn notes(summary: &Summary) -> Vec<String> {
             "neither HTML nor text: only exact copies were removed",
         ),
         noted(summary.other_languages, "document", "in other languages: not compared, and kept"),
-        noted(summary.redirects, "address", "redirecting to a document").map(plural_addresses),
-        noted(summary.revisits, "address", "with the content of a document").map(plural_addresses),
+        noted(summary.redirects, "address", "redirecting to a document"),
+        noted(summary.revisits, "address", "with the content of a document"),
         noted(summary.error_pages, "answer", "with an error status passed"),
         noted(summary.skipped_bad, "damaged record", "skipped"),
         noted(
@@ -80,8 +80,4 @@ fn notes(summary: &Summary) -> Vec<String> {
     .into_iter()
     .flatten()
     .collect()
-}
-
-fn plural_addresses(line: String) -> String {
-    line.replacen("addresss", "addresses", 1)
 }

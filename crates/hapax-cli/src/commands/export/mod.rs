@@ -17,8 +17,8 @@ mod sqlite;
 use crate::failure::Failure;
 use crate::progress::say;
 use crate::readable::{self, counted};
-use crate::repositories::StoreArguments;
 use crate::repositories::local::{Local, failure};
+use crate::repositories::only_folder;
 use clap::{Args, ValueEnum};
 use rows::{Counts, Sink};
 use std::path::{Path, PathBuf};
@@ -38,8 +38,9 @@ Examples:
   hapax export seen --format parquet --out seen-tables
   hapax export seen --snapshot backup")]
 pub(crate) struct Arguments {
-    #[command(flatten)]
-    store: StoreArguments,
+    /// The repository's folder, or that of a snapshot of it
+    #[arg(value_name = "STORE")]
+    store: PathBuf,
 
     /// What to write
     #[arg(long, value_enum, requires = "out", required_unless_present = "snapshot")]
@@ -79,7 +80,7 @@ enum Kind {
 ///
 /// The repository cannot be read, or results cannot be written.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let store = Local::open(arguments.store.folder("an export")?)?.store;
+    let store = Local::open(only_folder(&arguments.store, "an export")?)?.store;
     if let Some(folder) = &arguments.snapshot {
         store.snapshot(folder).map_err(failure)?;
         if !arguments.quiet {

@@ -112,7 +112,7 @@ fn corpus(
 ) -> Result<(), Failure> {
     let inputs = &arguments.inputs;
     let options = arguments.corpus.read_options(inputs.skip_bad);
-    let source = hapax_corpus::Source::open(named, options).map_err(failure)?;
+    let source = hapax_corpus::Source::open(named, options).map_err(crate::corpus::failure)?;
     let format = arguments.format();
     let recipe = fingerprinter.recipe_id().to_string();
     let mut sink = Sink::open(format, arguments.out.as_deref(), &recipe)?;
@@ -129,17 +129,14 @@ fn corpus(
                 sink.add(rendered?, &recipe).map_err(Stopped::Failed)?;
             }
             Err(why) => {
-                let why = why.to_string();
-                // Which has just been done.
-                let why = why.strip_suffix("; `skip_bad` counts and passes it").unwrap_or(&why);
-                progress.skip(&anyhow::anyhow!("{}", readable::harmless(why)));
+                progress.skip(&anyhow::anyhow!(crate::corpus::skipped(&why)));
             }
         }
         Ok(())
     })
     .map_err(|stopped| match stopped {
         Stopped::Failed(failure) => failure,
-        Stopped::Bad(error) => failure(error),
+        Stopped::Bad(error) => crate::corpus::failure(error),
     })?;
     sink.finish()?;
     progress.finish(0);
@@ -162,12 +159,6 @@ impl From<anyhow::Error> for Stopped {
     fn from(error: anyhow::Error) -> Self {
         Self::Failed(error.into())
     }
-}
-
-/// The library speaks of options, a user has flags.
-fn failure(error: hapax_corpus::Error) -> Failure {
-    let text = format!("{:#}", anyhow::Error::new(error));
-    Failure::Run(anyhow::anyhow!(text.replace("`skip_bad`", "--skip-bad")))
 }
 
 /// Pages one by one.

@@ -163,9 +163,9 @@ fn show(arguments: &Show) -> Result<(), Failure> {
 fn list(arguments: &List) -> Result<(), Failure> {
     let store = arguments.store.open()?;
     let mut output = Output::open(None)?;
-    if !arguments.json {
-        line(&mut output, "  group    pages  diameter  failing  winner")?;
-    }
+    // With the first group, or when it is known that there is none.
+    let mut heading =
+        Some("  group    pages  diameter  failing  winner").filter(|_| !arguments.json);
     let mut tell = |group: &GroupAnswer| {
         let text = match arguments.json {
             true => json(group)?,
@@ -178,10 +178,16 @@ fn list(arguments: &List) -> Result<(), Failure> {
                 harmless(&group.winner)
             ),
         };
+        if let Some(heading) = heading.take() {
+            line(&mut output, heading)?;
+        }
         line(&mut output, &text)
     };
     let List { least, after, limit, market, .. } = arguments;
     store.groups(*after, *limit, *least, market.as_deref(), &mut tell)?;
+    if let Some(heading) = heading {
+        line(&mut output, heading)?;
+    }
     output.finish()
 }
 
@@ -193,6 +199,16 @@ struct RulesAnswer {
 
 fn rules(arguments: &RulesArguments) -> Result<(), Failure> {
     let mut store = arguments.store.open()?;
+    if let (Some(name), None) = (&arguments.market, &arguments.set) {
+        let (_, markets) = store.rules()?;
+        if !markets.contains_key(name) {
+            let known: Vec<&str> = markets.keys().map(String::as_str).collect();
+            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+            return Err(Failure::Run(anyhow::anyhow!(
+                "there is no market `{name}`; it has {known}, and --set RULES makes one"
+            )));
+        }
+    }
     match (&arguments.market, &arguments.set) {
         (Some(market), Some(rules)) => store.set_market(market, Some(rules.clone()))?,
         (Some(market), None) if arguments.drop => store.set_market(market, None)?,

@@ -128,9 +128,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if !arguments.quiet {
         say(&format!(
             "{}, {} with a match, {} in {:.2} s; {}",
-            readable::counted(queries.all.len() as u64, "query").replace("querys", "queries"),
+            readable::counted(queries.all.len() as u64, "query"),
             readable::count(matched),
-            readable::counted(matches, "match").replace("matchs", "matches"),
+            readable::counted(matches, "match"),
             started.elapsed().as_secs_f64(),
             chosen.told,
         ));

@@ -102,24 +102,26 @@ struct PageArguments {
     field: Option<String>,
 }
 
+/// A heading of help.
+const MAKING: &str = "For a new repository";
+
 /// Decided when a repository is made.
 #[derive(Args, Debug)]
-#[command(next_help_heading = "For a new repository")]
 struct Making {
     /// Bits in which fingerprints of near-duplicates may differ, 0 to 16 [default: 6]
-    #[arg(long, value_name = "K", requires = "create", value_parser = clap::value_parser!(u8).range(0..=16))]
+    #[arg(long, value_name = "K", requires = "create", value_parser = clap::value_parser!(u8).range(0..=16), help_heading = MAKING)]
     within: Option<u8>,
 
     /// How alike their texts must be, 0 to 1 [default: 0.84]
-    #[arg(long, value_name = "J", requires = "create", value_parser = crate::commands::dedup::similarity)]
+    #[arg(long, value_name = "J", requires = "create", value_parser = crate::commands::dedup::similarity, help_heading = MAKING)]
     min_similarity: Option<f64>,
 
     /// Which copy stays: rules, most important first
-    #[arg(long, value_name = "RULES", requires = "create")]
+    #[arg(long, value_name = "RULES", requires = "create", help_heading = MAKING)]
     keep: Option<Rules>,
 
     /// Compare only within: none, host, domain, language, field:NAME
-    #[arg(long, value_name = "SCOPE", requires = "create")]
+    #[arg(long, value_name = "SCOPE", requires = "create", help_heading = MAKING)]
     scope: Option<Scope>,
 }
 
@@ -260,7 +262,7 @@ fn many(
     store: &mut dyn Pages,
     new: &(dyn Fn() -> Observer + Sync),
 ) -> Result<(), Failure> {
-    let source = Source::open(corpus.inputs, corpus.options).map_err(corpus_failure)?;
+    let source = Source::open(corpus.inputs, corpus.options).map_err(crate::corpus::failure)?;
     let all = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let threads = corpus.threads.unwrap_or_else(all);
     let idle: Mutex<Vec<Observer>> = Mutex::new(Vec::new());
@@ -293,7 +295,7 @@ fn many(
             if recorder.waiting.len() >= TOGETHER || batch.stopped.is_some() {
                 recorder.commit()?;
             }
-            batch.stopped.map_or(Ok(()), |error| Err(corpus_failure(error)))
+            batch.stopped.map_or(Ok(()), |error| Err(crate::corpus::failure(error)))
         },
     )?;
     recorder.commit()?;
@@ -329,11 +331,6 @@ fn read(mut batch: hapax_corpus::Batch, observer: &mut Observer) -> Batch {
         }
     }
     read
-}
-
-fn corpus_failure(error: hapax_corpus::Error) -> Failure {
-    let text = format!("{:#}", anyhow::Error::new(error));
-    Failure::Run(anyhow::anyhow!(text.replace("`skip_bad`", "--skip-bad")))
 }
 
 /// Collects what comes and records it together.

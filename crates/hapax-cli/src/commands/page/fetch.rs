@@ -107,6 +107,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             client.settings().map_err(remote::failure)?;
             Target::Service(client, fingerprinter.recipe_id().to_string())
         }
+        // Nothing is recorded, so nothing is made.
+        (None, Some(folder)) if arguments.check => {
+            let opened = Repository::open(folder, Some(fingerprinter.recipe_id()));
+            Target::Folder(Box::new(opened.map_err(local::failure)?))
+        }
         (None, folder) => {
             let folder = folder.clone().unwrap_or_default();
             Target::Folder(Box::new(serve::open(

@@ -3,7 +3,6 @@
 use crate::corpus::CorpusArguments;
 use crate::failure::Failure;
 use crate::progress::Progress;
-use crate::readable;
 use crate::recipes::RecipeArguments;
 use clap::Args;
 use hapax::fingerprint::Fingerprinter;
@@ -59,7 +58,7 @@ impl PageArguments {
         mut take: impl FnMut(Featured) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let options = self.corpus.read_options(self.skip_bad);
-        let source = Source::open(&self.inputs, options).map_err(bad)?;
+        let source = Source::open(&self.inputs, options).map_err(crate::corpus::failure)?;
         let featuring = Featuring::new(fingerprinter).map_err(anyhow::Error::new)?;
         let all = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         let threads = self.threads.unwrap_or_else(all);
@@ -71,16 +70,14 @@ impl PageArguments {
                     take(page).map_err(Stopped::Failed)?;
                 }
                 Err(why) => {
-                    let why = why.to_string();
-                    let why = why.strip_suffix("; `skip_bad` counts and passes it").unwrap_or(&why);
-                    progress.skip(&anyhow::anyhow!("{}", readable::harmless(why)));
+                    progress.skip(&anyhow::anyhow!(crate::corpus::skipped(&why)));
                 }
             }
             Ok(())
         });
         outcome.map_err(|stopped| match stopped {
             Stopped::Failed(failure) => failure,
-            Stopped::Bad(error) => bad(error),
+            Stopped::Bad(error) => crate::corpus::failure(error),
         })
     }
 }
@@ -95,10 +92,4 @@ impl From<hapax_corpus::Error> for Stopped {
     fn from(error: hapax_corpus::Error) -> Self {
         Self::Bad(error)
     }
-}
-
-/// The library speaks of options, a user has flags.
-fn bad(error: hapax_corpus::Error) -> Failure {
-    let text = format!("{:#}", anyhow::Error::new(error));
-    Failure::Run(anyhow::anyhow!(text.replace("`skip_bad`", "--skip-bad")))
 }

@@ -9,47 +9,49 @@ use hapax_search::log::read::{Columns, Layout, ReadLog, read};
 use hapax_search::log::{DEFAULT_MOST_CHARS, DEFAULT_SESSION_SECONDS, Log, Noise};
 use std::path::PathBuf;
 
+/// A heading of help.
+const LOG: &str = "The log";
+
 #[derive(Args, Debug)]
-#[command(next_help_heading = "The log")]
 pub(super) struct LogArguments {
     /// What people asked, packed or not; may be given several times
-    #[arg(long = "log", value_name = "QUERIES", required = true)]
+    #[arg(long = "log", value_name = "QUERIES", required = true, help_heading = LOG)]
     logs: Vec<PathBuf>,
 
     /// How rows are laid out [default: by the first line]
-    #[arg(long, value_name = "FORMAT", value_enum)]
+    #[arg(long, value_name = "FORMAT", value_enum, help_heading = LOG)]
     log_format: Option<LogFormat>,
 
     /// The column or field with the query [default: query, q]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = LOG)]
     query_column: Option<String>,
 
     /// The one that says how often it was asked [default: count, frequency, freq]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = LOG)]
     count_column: Option<String>,
 
     /// The one that says who asked [default: user, user_id, anonid, session]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = LOG)]
     user_column: Option<String>,
 
     /// The one that says when [default: time, timestamp, querytime, ...]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = LOG)]
     time_column: Option<String>,
 
     /// The same query of the same user counts once within so many seconds; 0 counts all
-    #[arg(long, value_name = "SECONDS", default_value_t = DEFAULT_SESSION_SECONDS)]
+    #[arg(long, value_name = "SECONDS", default_value_t = DEFAULT_SESSION_SECONDS, help_heading = LOG)]
     session: u64,
 
     /// Users who ask more than N times a day are robots and do not count [default: all count]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = LOG)]
     robots: Option<u64>,
 
     /// Longer queries are left out
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_MOST_CHARS)]
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_MOST_CHARS, help_heading = LOG)]
     max_chars: usize,
 
     /// Count and leave out rows that cannot be understood, instead of stopping at the first
-    #[arg(long)]
+    #[arg(long, help_heading = LOG)]
     skip_bad: bool,
 }
 

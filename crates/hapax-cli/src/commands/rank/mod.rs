@@ -15,7 +15,7 @@ use hapax_corpus::{Source, Unpacked};
 use hapax_search::rank::names::{LinksError, NamedLinks, read_tsv};
 use hapax_search::rank::scores::{ranking, write_parquet, write_tsv};
 use hapax_search::rank::table::{MAGIC, read_parquet};
-use hapax_search::rank::web::{Web, WebBuilder, WebCounts, WebError, WebOptions};
+use hapax_search::rank::web::{Web, WebBuilder, WebCounts, WebOptions};
 use hapax_search::rank::{
     DEFAULT_DAMPING, DEFAULT_MOST_ITERATIONS, DEFAULT_TOLERANCE, GraphError, RankSettings, Ranks,
     pagerank,
@@ -208,10 +208,6 @@ fn web_of_links(files: &[PathBuf]) -> Result<Web, Failure> {
 }
 
 fn web_of_pages(arguments: &Arguments, threads: NonZeroUsize) -> Result<Web, Failure> {
-    let failed = |error: WebError| {
-        let text = format!("{:#}", anyhow::Error::new(error));
-        Failure::Run(anyhow::anyhow!(text.replace("`skip_bad`", "--skip-bad")))
-    };
     let options = WebOptions { outside: arguments.outside, drop_nofollow: arguments.drop_nofollow };
     let read = arguments.corpus.read_options(arguments.skip_bad);
     let source = Source::open(&arguments.inputs, read).map_err(anyhow::Error::new)?;
@@ -220,17 +216,15 @@ fn web_of_pages(arguments: &Arguments, threads: NonZeroUsize) -> Result<Web, Fai
     let found = builder.corpus(&source, threads, |documents, bad| {
         progress.pages(documents);
         for why in bad {
-            let why = why.to_string();
-            let why = why.strip_suffix("; `skip_bad` counts and passes it").unwrap_or(&why);
-            progress.note(&format!("skipped: {}", readable::harmless(why)));
+            progress.note(&format!("skipped: {}", crate::corpus::skipped(why)));
         }
     });
     progress.clear();
-    found.map_err(failed)?;
+    found.map_err(crate::corpus::failure)?;
     for file in &arguments.links {
         read_links(file, |from, to| builder.link(from, to))?;
     }
-    builder.finish().map_err(failed)
+    builder.finish().map_err(crate::corpus::failure)
 }
 
 fn read_links(

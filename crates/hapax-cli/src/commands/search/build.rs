@@ -63,9 +63,9 @@ struct CorpusToIndex {
     #[command(flatten)]
     recipe: RecipeArguments,
 
-    /// Bytes of memory for sorting words, in megabytes
-    #[arg(long, value_name = "MB", default_value_t = 512, value_parser = clap::value_parser!(u32).range(15..=65536))]
-    memory: u32,
+    /// Memory for sorting words, 15MB to 64GB
+    #[arg(long, value_name = "SIZE", default_value = "512MB", value_parser = sorting_memory)]
+    memory: usize,
 
     /// Name, count and leave out what cannot be read, instead of stopping
     #[arg(long)]
@@ -114,14 +114,13 @@ impl CorpusToIndex {
     }
 
     fn options(&self) -> WriterOptions {
-        let memory = self.memory as usize * 1_000_000;
-        WriterOptions { threads: self.threads().get(), memory }
+        WriterOptions { threads: self.threads().get(), memory: self.memory }
     }
 
     fn fill(&self, mut index: Filling, fingerprinter: &Fingerprinter) -> Result<(), Failure> {
         let scores = self.scores.as_deref().map(scores::read).transpose()?;
         let source = Source::open(&self.corpus, self.reading.read_options(self.skip_bad));
-        let source = source.map_err(bad)?;
+        let source = source.map_err(crate::corpus::failure)?;
         let mut progress = Progress::start(None, self.quiet, false);
         let mut not_text = 0u64;
         let work = |at_hand: AtHand<'_>| {
@@ -139,17 +138,14 @@ impl CorpusToIndex {
                 }
                 Ok((_, None)) => not_text += 1,
                 Err(why) => {
-                    let why = why.to_string();
-                    // Which has just been done.
-                    let why = why.strip_suffix("; `skip_bad` counts and passes it").unwrap_or(&why);
-                    progress.skip(&anyhow::anyhow!("{}", readable::harmless(why)));
+                    progress.skip(&anyhow::anyhow!(crate::corpus::skipped(&why)));
                 }
             }
             Ok(())
         });
         stopped.map_err(|stopped| match stopped {
             Stopped::Failed(failure) => failure,
-            Stopped::Bad(error) => bad(error),
+            Stopped::Bad(error) => crate::corpus::failure(error),
         })?;
         index.finish()?;
         progress.finish(0);
@@ -177,6 +173,14 @@ fn page_of(at_hand: AtHand<'_>, scores: Option<&BTreeMap<String, f64>>) -> Optio
     Some(new)
 }
 
+fn sorting_memory(text: &str) -> Result<usize, String> {
+    let bytes = crate::commands::plan::quantity::bytes(text)?;
+    match (15_000_000..=64_000_000_000).contains(&bytes) {
+        true => usize::try_from(bytes).map_err(|error| error.to_string()),
+        false => Err("it takes 15MB to 64GB".to_owned()),
+    }
+}
+
 /// Why a corpus was not read to its end.
 enum Stopped {
     Bad(hapax_corpus::Error),
@@ -187,10 +191,4 @@ impl From<hapax_corpus::Error> for Stopped {
     fn from(error: hapax_corpus::Error) -> Self {
         Self::Bad(error)
     }
-}
-
-/// The library speaks of options, a user has flags.
-fn bad(error: hapax_corpus::Error) -> Failure {
-    let text = format!("{:#}", anyhow::Error::new(error));
-    Failure::Run(anyhow::anyhow!(text.replace("`skip_bad`", "--skip-bad")))
 }

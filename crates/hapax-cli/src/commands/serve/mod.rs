@@ -33,7 +33,7 @@ pub(crate) struct Arguments {
     store: Option<PathBuf>,
 
     /// Where to listen; port 0 takes a free one [default: 127.0.0.1:8017]
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = socket)]
     listen: Option<SocketAddr>,
 
     /// Folder of an index made by `hapax search build`, for GET /v1/search
@@ -103,6 +103,13 @@ pub(crate) fn open(
         opened => opened,
     };
     Ok(repository.map_err(anyhow::Error::new)?)
+}
+
+fn socket(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| {
+        "an address is a number and a port, such as 127.0.0.1:8017, [::1]:8017 or 0.0.0.0:80"
+            .to_owned()
+    })
 }
 
 /// Default, file, environment, flag.
