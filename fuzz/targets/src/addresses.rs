@@ -49,7 +49,8 @@ fn facts(line: &str, at: usize) -> PageFacts<'_> {
     PageFacts {
         url: url.into(),
         id: at as u64,
-        score: (at % 2 == 1).then_some(f64::from_bits(line.len() as u64 * 0x0123_4567_89ab_cdef)),
+        score: (at % 2 == 1)
+            .then_some(f64::from_bits((line.len() as u64).wrapping_mul(0x0123_4567_89ab_cdef))),
         fetched: (!line.len().is_multiple_of(3)).then_some(line.len() as u64),
         words: line.len() as u32 % 5,
         canonical: (!canonical.is_empty()).then(|| canonical.into()),

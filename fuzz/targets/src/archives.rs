@@ -133,13 +133,29 @@ fn come_back(documents: &[Document<'_>], name: &str) {
     let (again, _) = self::documents(&source);
     assert_eq!(again.len(), documents.len(), "documents written and not read again");
     for (old, new) in documents.iter().zip(&again) {
+        let archive = name.ends_with("warc");
+        let written = |text: &str| if archive { one_line(text) } else { text.to_owned() };
         // A document without a name is named after its file.
-        assert!(old.id == new.id || old.id.starts_with(NAME), "{} became {}", old.id, new.id);
+        let kept = old.id.starts_with(NAME) || written(&old.id) == new.id;
+        assert!(kept, "{:?} became {:?}", old.id, new.id);
         // Every record of an archive has an address.
-        assert!(old.url == new.url || old.url.is_none() && name.ends_with("warc"), "{:?}", new.url);
+        let kept = match &old.url {
+            Some(url) => new.url.as_deref() == Some(&*written(url)),
+            None => archive || new.url.is_none(),
+        };
+        assert!(kept, "{:?} became {:?}", old.url, new.url);
         let (old, new) = (&old.body.content, &new.body.content);
         assert_eq!(old.as_bytes(), new.as_bytes(), "a body came back otherwise");
     }
+}
+
+/// What can stand in a line of a header, where nothing may begin another.
+fn one_line(text: &str) -> String {
+    let sign = |sign: char| match sign.is_control() {
+        true => format!("%{:02X}", sign as u32),
+        false => sign.to_string(),
+    };
+    text.chars().map(sign).collect::<String>().trim().to_owned()
 }
 
 fn packed(how: usize, bytes: &[u8]) -> Vec<u8> {
