@@ -37,6 +37,23 @@ impl CorpusArguments {
             || fields.iter().any(|field| field.is_some())
     }
 
+    /// The fields of documents that are named, with the words that name them. Without the page or
+    /// text there is no document, which the reader says.
+    pub(crate) fn named_fields(&self) -> Vec<(String, String)> {
+        let fields = &self.fields;
+        let named = [
+            ("--id-field", &fields.id_field),
+            ("--url-field", &fields.url_field),
+            ("--score-field", &fields.score_field),
+            ("--fetched-field", &fields.fetched_field),
+            ("--language-field", &fields.language_field),
+        ];
+        let words = |(flag, name): (&str, &Option<String>)| {
+            name.as_ref().map(|name| (format!("{flag} {name}"), name.clone()))
+        };
+        named.into_iter().filter_map(words).collect()
+    }
+
     /// All of it for the reader.
     pub(crate) fn read_options(&self, skip_bad: bool) -> ReadOptions {
         let fields = &self.fields;

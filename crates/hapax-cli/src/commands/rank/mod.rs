@@ -8,14 +8,16 @@
 use crate::corpus::CorpusArguments;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::overwriting;
 use crate::progress::{Progress, say};
 use crate::readable::{self, counted};
+use crate::reading;
 use clap::{Args, ValueEnum};
 use hapax_corpus::{Source, Unpacked};
 use hapax_search::rank::names::{LinksError, NamedLinks, read_tsv};
 use hapax_search::rank::scores::{ranking, write_parquet, write_tsv};
 use hapax_search::rank::table::{MAGIC, read_parquet};
-use hapax_search::rank::web::{Web, WebBuilder, WebCounts, WebError, WebOptions};
+use hapax_search::rank::web::{Web, WebBuilder, WebCounts, WebOptions};
 use hapax_search::rank::{
     DEFAULT_DAMPING, DEFAULT_MOST_ITERATIONS, DEFAULT_TOLERANCE, GraphError, RankSettings, Ranks,
     pagerank,
@@ -135,6 +137,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         most_iterations: arguments.max_rounds,
     };
     settings.check().map_err(|error| Failure::Arguments(error.to_string()))?;
+    overwriting::refuse("--out", arguments.out.as_deref(), &arguments.links)?;
+    overwriting::refuse_corpus("--out", arguments.out.as_deref(), &arguments.inputs)?;
     let mut output = Output::open(arguments.out.as_deref())?;
     let all = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let threads = arguments.threads.unwrap_or_else(all);
@@ -208,29 +212,28 @@ fn web_of_links(files: &[PathBuf]) -> Result<Web, Failure> {
 }
 
 fn web_of_pages(arguments: &Arguments, threads: NonZeroUsize) -> Result<Web, Failure> {
-    let failed = |error: WebError| {
-        let text = format!("{:#}", anyhow::Error::new(error));
-        Failure::Run(anyhow::anyhow!(text.replace("`skip_bad`", "--skip-bad")))
-    };
     let options = WebOptions { outside: arguments.outside, drop_nofollow: arguments.drop_nofollow };
     let read = arguments.corpus.read_options(arguments.skip_bad);
-    let source = Source::open(&arguments.inputs, read).map_err(anyhow::Error::new)?;
+    let fields = arguments.corpus.named_fields();
+    reading::check_fields(&arguments.inputs, &read, &fields, arguments.threads)?;
+    let source = Source::open(&arguments.inputs, read).map_err(reading::failure)?;
     let mut builder = WebBuilder::new(options);
     let mut progress = Progress::start(None, arguments.quiet, false);
     let found = builder.corpus(&source, threads, |documents, bad| {
         progress.pages(documents);
         for why in bad {
-            let why = why.to_string();
-            let why = why.strip_suffix("; `skip_bad` counts and passes it").unwrap_or(&why);
-            progress.note(&format!("skipped: {}", readable::harmless(why)));
+            progress.note(&format!("skipped: {}", reading::skipped(why)));
         }
     });
     progress.clear();
-    found.map_err(failed)?;
+    found.map_err(reading::failure)?;
+    if let Some(line) = reading::ignored_line(source.ignored()).filter(|_| !arguments.quiet) {
+        say(&line);
+    }
     for file in &arguments.links {
         read_links(file, |from, to| builder.link(from, to))?;
     }
-    builder.finish().map_err(failed)
+    builder.finish().map_err(reading::failure)
 }
 
 fn read_links(
