@@ -89,7 +89,9 @@ fn source(workspace: &Workspace) -> Result<()> {
     let archive = only_file(&archives)?;
     // In a folder of its own, so that nothing of the repository or of others can be found from there.
     let elsewhere = tempfile::tempdir().context("cannot make a temporary folder")?;
-    run(program("python3").args(install).arg(&archive).current_dir(elsewhere.path()))?;
+    let mut build = program("python3");
+    build.args(install).arg(&archive).current_dir(elsewhere.path()).env_remove("CARGO_TARGET_DIR");
+    run(&mut build)?;
     run(&mut workspace.cargo(["build", "--release", "--bin", "hapax"]))?;
     let judge = workspace.binaries().join("hapax");
     let spoken = |mut command: Command| -> Result<Vec<u8>> {

@@ -1,29 +1,7 @@
 //! How files that hold many documents are read: formats and field names, for every command that takes them.
 
-use crate::failure::Failure;
-use crate::readable;
 use clap::{Args, ValueEnum};
 use hapax_corpus::{Fields, Format, ReadOptions};
-
-/// What the library says where passing over damage would help.
-const WAY_OUT: &str = "; `skip_bad` counts and passes it";
-
-/// Why a corpus could not be read. The libraries speak of options, a user has flags.
-pub(crate) fn failure(error: impl Into<anyhow::Error>) -> Failure {
-    let mut text = Failure::Run(error.into()).to_string();
-    if let Some((said, limit)) = text.split_once("; raise limits.")
-        && limit.ends_with("so long")
-    {
-        text = format!("{said}{WAY_OUT}");
-    }
-    Failure::Run(anyhow::anyhow!(text.replace("`skip_bad`", "--skip-bad")))
-}
-
-/// Why something was passed over, without the advice to do so.
-pub(crate) fn skipped(why: &hapax_corpus::Error) -> String {
-    let why = why.to_string();
-    readable::harmless(why.strip_suffix(WAY_OUT).unwrap_or(&why)).into_owned()
-}
 
 /// What a user can say about a corpus.
 #[derive(Args, Debug)]
@@ -57,6 +35,23 @@ impl CorpusArguments {
             || self.error_pages
             || language_field.is_some()
             || fields.iter().any(|field| field.is_some())
+    }
+
+    /// The fields of documents that are named, with the words that name them. Without the page or
+    /// text there is no document, which the reader says.
+    pub(crate) fn named_fields(&self) -> Vec<(String, String)> {
+        let fields = &self.fields;
+        let named = [
+            ("--id-field", &fields.id_field),
+            ("--url-field", &fields.url_field),
+            ("--score-field", &fields.score_field),
+            ("--fetched-field", &fields.fetched_field),
+            ("--language-field", &fields.language_field),
+        ];
+        let words = |(flag, name): (&str, &Option<String>)| {
+            name.as_ref().map(|name| (format!("{flag} {name}"), name.clone()))
+        };
+        named.into_iter().filter_map(words).collect()
     }
 
     /// All of it for the reader.

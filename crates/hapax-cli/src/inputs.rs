@@ -2,7 +2,7 @@
 //!
 //! A file that is named is always read; `-` is standard input, one page. A folder is walked
 //! depth first, the entries of each folder in the order of their names' bytes; in it, hidden
-//! files are skipped, files without one of [`PAGE_EXTENSIONS`] are counted and left out, and
+//! files are skipped, files without one of [`PAGE_ENDINGS`] are counted and left out, and
 //! links to folders are not followed, so a walk ends and meets no page twice.
 //!
 //! The list is made while it is used: of a tree, only the listings on the way down to the
@@ -10,37 +10,24 @@
 //! named in its place.
 
 use crate::failure::{Failure, io_error};
+use crate::overwriting;
 use crate::readable;
 use clap::Args;
 use hapax::page::Limits;
+use hapax_corpus::PAGE_ENDINGS;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::Read;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-/// Files in a folder that are taken for pages, by the end of their name.
-pub(crate) const PAGE_EXTENSIONS: [(&str, &str); 8] = [
-    ("html", HTML),
-    ("htm", HTML),
-    ("xhtml", XHTML),
-    ("xht", XHTML),
-    ("txt", TEXT),
-    ("text", TEXT),
-    ("md", TEXT),
-    ("markdown", TEXT),
-];
-const HTML: &str = "text/html";
-const XHTML: &str = "application/xhtml+xml";
-const TEXT: &str = "text/plain";
-
 /// The arguments of every command that reads many pages.
 #[derive(Args, Debug)]
 pub(crate) struct InputArguments {
     /// HTML or text files, folders, or `-` for standard input; where a command says so, corpora
     ///
-    /// Folders are read recursively in sorted order. In them, .html, .htm, .xhtml, .xht, .txt,
-    /// .text, .md and .markdown files count as pages; hidden files and links to folders are
+    /// Folders are read recursively in sorted order. In them, .html, .htm, .shtml, .xhtml, .xht,
+    /// .txt, .text, .md and .markdown files count as pages; hidden files and links to folders are
     /// skipped. A file that is named is read whatever it is called.
     #[arg(required = true, value_name = "INPUT")]
     inputs: Vec<PathBuf>,
@@ -92,6 +79,17 @@ impl InputArguments {
             all_files: self.all_files,
             ignored: 0,
         })
+    }
+
+    /// Refuses to write a result over one of the pages.
+    ///
+    /// # Errors
+    ///
+    /// It would be; both are named.
+    pub(crate) fn spare(&self, option: &str, out: Option<&Path>) -> Result<(), Failure> {
+        let pages = self.pages().into_iter().flatten().filter_map(Result::ok);
+        overwriting::refuse(option, out, &self.inputs)?;
+        overwriting::refuse(option, out, pages.map(|page| page.path().to_owned()))
     }
 
     /// The number of pages, if it is known without looking into folders.
@@ -279,7 +277,7 @@ impl Folder {
 
     fn has_no_pages(&self) -> anyhow::Error {
         let extensions: Vec<String> =
-            PAGE_EXTENSIONS.iter().map(|(extension, _)| format!(".{extension}")).collect();
+            PAGE_ENDINGS.iter().map(|(extension, _)| format!(".{extension}")).collect();
         let others = match self.ignored {
             0 => String::new(),
             n => format!("; --all-files would read its {}", readable::counted(n, "other file")),
@@ -308,7 +306,7 @@ fn listing(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
 fn page_type(path: &Path) -> Option<&'static str> {
     let extension = path.extension()?.to_str()?;
     let known = |(known, _): &&(&str, &str)| extension.eq_ignore_ascii_case(known);
-    PAGE_EXTENSIONS.iter().find(known).map(|(_, content_type)| *content_type)
+    PAGE_ENDINGS.iter().find(known).map(|(_, content_type)| *content_type)
 }
 
 fn is_standard(input: &Path) -> bool {

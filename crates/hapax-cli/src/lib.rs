@@ -9,7 +9,7 @@
 //! `arguments` is what a user can type and `commands` what it does. `recipes` and
 //! `inputs` turn arguments into a ready fingerprinter and a stream of pages, `pipeline`
 //! spreads the pages over threads and keeps their order, `output` writes results so that
-//! nothing half-done is left behind. `repositories` is what commands ask of a repository.
+//! nothing half-done is left behind, and `overwriting` that nothing read is replaced. `repositories` is what commands ask of a repository.
 //! `failure` says which exit code an error is.
 //!
 //! # What this program does not know
@@ -22,9 +22,11 @@ mod corpus;
 mod failure;
 mod inputs;
 mod output;
+mod overwriting;
 mod pipeline;
 mod progress;
 mod readable;
+mod reading;
 mod recipes;
 mod repositories;
 

@@ -5,6 +5,7 @@
 //! Does not know what is being done, only how much of it.
 
 use crate::readable;
+use crate::reading;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
@@ -113,6 +114,15 @@ impl Progress {
         self.bar.finish_and_clear();
         if !self.quiet {
             say(&summary(&self.read, self.started.elapsed(), ignored_files));
+        }
+    }
+
+    /// As [`finish`](Self::finish), where no flag would read what was ignored.
+    pub(crate) fn finish_corpus(self, ignored_files: u64) {
+        let quiet = self.quiet;
+        self.finish(0);
+        if let Some(line) = reading::ignored_line(ignored_files).filter(|_| !quiet) {
+            say(&line);
         }
     }
 }

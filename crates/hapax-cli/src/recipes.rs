@@ -61,6 +61,11 @@ impl RecipeArguments {
         Self { recipe, frequencies }
     }
 
+    /// The files these name, which a result must not replace.
+    pub(crate) fn files(&self) -> Vec<PathBuf> {
+        files(std::slice::from_ref(&self.recipe), self.frequencies.as_deref())
+    }
+
     /// Reads what is named and makes it ready.
     ///
     /// # Errors
@@ -101,13 +106,23 @@ impl RecipeArguments {
     }
 }
 
+/// The files among recipes, and the table.
+pub(crate) fn files(recipes: &[String], frequencies: Option<&Path>) -> Vec<PathBuf> {
+    let recipes = recipes.iter().filter(|given| is_file(given)).map(PathBuf::from);
+    recipes.chain(frequencies.map(Path::to_owned)).collect()
+}
+
+fn is_file(given: &str) -> bool {
+    given.ends_with(".toml") || given.contains(std::path::is_separator)
+}
+
 /// The recipe that `argument` names: built in, or a file.
 ///
 /// # Errors
 ///
 /// There is none of that name, or the file cannot be used.
 pub(crate) fn named(argument: &str, given: &str) -> Result<Recipe, Failure> {
-    if !given.ends_with(".toml") && !given.contains(std::path::is_separator) {
+    if !is_file(given) {
         return Recipe::built_in(given)
             .map_err(|error| Failure::Arguments(format!("{argument}: {error}")));
     }

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use crate::inputs::{self, Input};
 use crate::options::Format;
-use crate::sniff;
+use crate::sniff::{self, Look};
 use crate::unpack::Packing;
 
 /// Does this input have to be read by [`Source`](crate::Source)? A list, a glob, a packed file, an archive
@@ -31,13 +31,10 @@ pub fn is_collection(input: &str) -> bool {
         return !path.exists() && input.contains(['@', '*', '?', '[']);
     }
     let found = inputs::expand(&[input]).unwrap_or_default();
-    found.iter().any(|input| match input {
+    found.files.iter().any(|input| match input {
         Input::Found(path, promised) => {
-            let packed = path.extension().is_some_and(|end| {
-                ["gz", "zst", "bz2", "xz"].iter().any(|packer| end.eq_ignore_ascii_case(packer))
-            });
             let many = |format| !matches!(format, Format::Html | Format::Text | Format::Lines);
-            packed || promised.is_some_and(many)
+            sniff::is_packed(path) || promised.is_some_and(many)
         }
         Input::File(_) | Input::Stdin => false,
     })
@@ -47,10 +44,16 @@ fn holds_many(first: &[u8], name: &Path) -> bool {
     if Packing::of(first) != Packing::Plain {
         return true;
     }
-    match sniff::format_of(first, name) {
-        Format::Warc | Format::Arc | Format::Parquet => true,
+    match sniff::look(first, name) {
+        Look::Format(Format::Warc | Format::Arc | Format::Parquet) => true,
         // A page may begin with a brace and say so by its name.
-        Format::Jsonl => !matches!(sniff::by_name(name), Some(Format::Html | Format::Text)),
-        Format::Html | Format::Text | Format::Lines => false,
+        Look::Format(Format::Jsonl) => {
+            !matches!(sniff::by_name(name), Some(Format::Html | Format::Text))
+        }
+        Look::Format(Format::Html | Format::Text | Format::Lines) => false,
+        // An empty page is a page, and a corpus without a byte is none.
+        Look::Nothing => sniff::promises_records(name),
+        // Whoever reads it can say why not.
+        Look::Misnamed(_) | Look::Unreadable(_) => true,
     }
 }

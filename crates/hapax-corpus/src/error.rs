@@ -80,6 +80,18 @@ pub enum Error {
         /// What its first bytes look like.
         found: String,
     },
+    /// A file's name promises a format, and its bytes are something else.
+    #[error(
+        "{path} is not {expected}: it looks like {found}; rename it, or say what it is by `format`"
+    )]
+    Misnamed {
+        /// The file.
+        path: String,
+        /// What its name promises.
+        expected: Format,
+        /// What its first bytes look like.
+        found: String,
+    },
     /// The format cannot be read in this way.
     #[error("{path}: {what}")]
     Unsupported {

@@ -119,11 +119,15 @@ impl Source {
     fn format_at_start(&self, place: Place) -> Result<Format, Error> {
         let name = self.files.name(place.file);
         let cannot_read = |cause| Error::io("read", &name, cause);
-        let mut window =
-            self.files.open(place.file)?.window(&self.options.limits).map_err(cannot_read)?;
+        let opened = self.files.open(place.file)?;
+        let packing = opened.packing;
+        let mut window = opened.window(&self.options.limits).map_err(cannot_read)?;
         look_at_start(&mut window);
         let path = self.files.path(place.file).unwrap_or("".as_ref());
-        Ok(sniff::format_of(&window.data[..window.data.len().min(4096)], path))
+        let first = &window.data[..window.data.len().min(4096)];
+        // Without a byte there is nothing to be found, whatever it is read as.
+        let format = sniff::look(first, path).format(&name, first, packing)?;
+        Ok(format.unwrap_or(Format::Text))
     }
 
     fn stops_early(&self, window: &mut Window, place: Place) -> Error {

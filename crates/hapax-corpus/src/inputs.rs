@@ -34,9 +34,18 @@ pub(crate) enum Input {
 /// The longest list of names that is read.
 const LONGEST_LIST: u64 = 1 << 30;
 
+/// What inputs stand for.
+#[derive(Debug, Default)]
+pub(crate) struct Expanded {
+    /// All files in order.
+    pub(crate) files: Vec<Input>,
+    /// How many others there are in folders, hidden ones not counted.
+    pub(crate) ignored: u64,
+}
+
 /// All files in order.
-pub(crate) fn expand<S: AsRef<str>>(inputs: &[S]) -> Result<Vec<Input>, Error> {
-    let mut files = Vec::new();
+pub(crate) fn expand<S: AsRef<str>>(inputs: &[S]) -> Result<Expanded, Error> {
+    let mut all = Expanded::default();
     for input in inputs {
         let input = input.as_ref();
         match input.strip_prefix('@') {
@@ -44,14 +53,14 @@ pub(crate) fn expand<S: AsRef<str>>(inputs: &[S]) -> Result<Vec<Input>, Error> {
             Some(list) if !Path::new(input).exists() => {
                 for line in read_list(list)?.lines().map(str::trim) {
                     if !line.is_empty() {
-                        expand_one(line, &mut files)?;
+                        expand_one(line, &mut all)?;
                     }
                 }
             }
-            _ => expand_one(input, &mut files)?,
+            _ => expand_one(input, &mut all)?,
         }
     }
-    Ok(files)
+    Ok(all)
 }
 
 fn read_list(path: &str) -> Result<String, Error> {
@@ -63,16 +72,16 @@ fn read_list(path: &str) -> Result<String, Error> {
     Ok(text)
 }
 
-fn expand_one(input: &str, files: &mut Vec<Input>) -> Result<(), Error> {
+fn expand_one(input: &str, all: &mut Expanded) -> Result<(), Error> {
     if input == "-" {
-        files.push(Input::Stdin);
+        all.files.push(Input::Stdin);
         return Ok(());
     }
     let path = Path::new(input);
     if path.is_dir() {
-        let before = files.len();
-        walk(path, files)?;
-        if files.len() == before {
+        let before = all.files.len();
+        walk(path, all)?;
+        if all.files.len() == before {
             let what = "holds no file that can be read as documents";
             return Err(Error::NoInput { pattern: input.to_owned(), what });
         }
@@ -80,7 +89,7 @@ fn expand_one(input: &str, files: &mut Vec<Input>) -> Result<(), Error> {
     }
     let is_glob = input.contains(['*', '?', '[']);
     if path.exists() || !is_glob {
-        files.push(Input::File(path.to_owned()));
+        all.files.push(Input::File(path.to_owned()));
         return Ok(());
     }
     let no_match = |what| Error::NoInput { pattern: input.to_owned(), what };
@@ -99,22 +108,23 @@ fn expand_one(input: &str, files: &mut Vec<Input>) -> Result<(), Error> {
     found.sort();
     for path in found {
         if path.is_dir() {
-            walk(&path, files)?;
+            walk(&path, all)?;
         } else {
-            files.push(Input::File(path));
+            all.files.push(Input::File(path));
         }
     }
     Ok(())
 }
 
-fn walk(folder: &Path, files: &mut Vec<Input>) -> Result<(), Error> {
+fn walk(folder: &Path, found: &mut Expanded) -> Result<(), Error> {
     // A list of folders still to be seen, not recursion: nesting cannot exhaust the stack.
     let mut pending = vec![(folder.to_owned(), true)];
     while let Some((path, is_folder)) = pending.pop() {
         if !is_folder {
             let promised = sniff::by_name(&path);
-            if promised.is_some() || is_unmistakable(&path)? {
-                files.push(Input::Found(path, promised));
+            match promised.is_some() || is_unmistakable(&path)? {
+                true => found.files.push(Input::Found(path, promised)),
+                false => found.ignored += 1,
             }
             continue;
         }
@@ -152,7 +162,7 @@ fn is_unmistakable(path: &Path) -> Result<bool, Error> {
     let first = &first[..length];
     Ok(Packing::of(first) == Packing::Plain
         && matches!(
-            sniff::format_of(first, Path::new("")),
+            sniff::format_of(first),
             Format::Warc | Format::Arc | Format::Parquet | Format::Html
         ))
 }

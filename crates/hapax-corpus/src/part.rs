@@ -1,7 +1,8 @@
 //! One part of a source, read from its first byte to its last.
 //!
 //! Opening is left to the first batch, so that a part costs nothing before its turn comes. A file
-//! that cannot be opened, or is not what the caller said it is, gives one batch with that error.
+//! that cannot be opened, or is not what the caller or its name says, gives one batch with that
+//! error.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -75,7 +76,10 @@ impl Part {
                 let found = sniff::describe(&window.data, packing);
                 return Err(Error::WrongFormat { path: context.path(), expected, found });
             }
-            None => sniff::format_of(first, name),
+            None => match sniff::look(first, name).format(&context.name, first, packing)? {
+                Some(format) => format,
+                None => return Ok((State::Done, damage)),
+            },
         };
         let lines =
             |window| LineReader::new(window, context.path(), &options.limits, options.skip_bad);

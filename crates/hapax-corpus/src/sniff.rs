@@ -1,47 +1,196 @@
-//! What a file is, by its first bytes.
+//! What a file is: by its first bytes, and where they do not tell by its name.
 //!
-//! Names lie more often than bytes, so a name is asked only where bytes cannot tell: whether text
-//! without tags is one document or something else.
+//! Names lie more often than bytes, so bytes that cannot be mistaken win. Text can be anything,
+//! and then the name counts: one that promises pages or texts makes it a document, one that
+//! promises records makes it an error, because reading a broken corpus as one long document would
+//! look like success.
+//!
+//! | bytes | name | read as |
+//! |---|---|---|
+//! | `PAR1`, `WARC/`, `filedesc:`, `{` | any | Parquet, WARC, ARC, JSONL |
+//! | none | a page or text | an empty document |
+//! | none | any other | no document |
+//! | an HTML tag | no promise, or a page or text | HTML |
+//! | other text | JSONL | JSONL, which then fails at line 1 |
+//! | other | WARC, ARC, Parquet, CSV, TSV | refused |
+//! | other | no promise, or a text | text |
 
 use std::path::Path;
 
 use crate::document::{Kind, by_first_bytes};
+use crate::error::Error;
 use crate::options::Format;
 use crate::unpack::Packing;
 
-/// What unpacked bytes look like. `name` is asked last.
-pub(crate) fn format_of(first_bytes: &[u8], name: &Path) -> Format {
-    if first_bytes.starts_with(b"PAR1") {
-        return Format::Parquet;
+/// Endings of files that are a page or a text each, with the content type they stand for.
+pub const PAGE_ENDINGS: [(&str, &str); 9] = [
+    ("html", HTML),
+    ("htm", HTML),
+    ("shtml", HTML),
+    ("xhtml", XHTML),
+    ("xht", XHTML),
+    ("txt", TEXT),
+    ("text", TEXT),
+    ("md", TEXT),
+    ("markdown", TEXT),
+];
+const HTML: &str = "text/html";
+const XHTML: &str = "application/xhtml+xml";
+const TEXT: &str = "text/plain";
+
+const PACKER_ENDINGS: [&str; 4] = ["gz", "zst", "bz2", "xz"];
+
+/// What unpacked bytes are read as.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Look {
+    /// Documents of this format.
+    Format(Format),
+    /// There is not a byte, and nothing that says it should be a page.
+    Nothing,
+    /// They are not what the name promises.
+    Misnamed(Format),
+    /// They cannot be read; says why, and what can be done.
+    Unreadable(&'static str),
+}
+
+const UTF_16: &str = "it is UTF-16, and records are read as UTF-8; `iconv -f UTF-16 -t UTF-8` \
+    converts it";
+const ARRAY: &str = "it is one JSON array, and JSONL has an object on each line; \
+    `jq -c '.[]'` writes it so";
+const TABLE: &str = "CSV and TSV are not read, only WARC, WET, ARC, JSONL, Parquet, HTML and text; \
+    make JSONL of it, or say `format` lines or text to read it as that";
+
+/// What unpacked bytes are under this name; a stream has none.
+pub(crate) fn look(first_bytes: &[u8], name: &Path) -> Look {
+    let promise = promise(name);
+    if first_bytes.is_empty() {
+        return match promise {
+            Promise::Of(format @ (Format::Html | Format::Text)) => Look::Format(format),
+            _ => Look::Nothing,
+        };
     }
-    let bytes = first_bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(first_bytes);
-    let text = bytes.trim_ascii_start();
-    if text.starts_with(b"WARC/") {
-        Format::Warc
-    } else if text.starts_with(b"filedesc:") {
-        Format::Arc
-    } else if text.starts_with(b"{") {
-        Format::Jsonl
-    } else if by_first_bytes(bytes) == Kind::Html {
-        Format::Html
-    } else {
-        match by_name(name) {
-            Some(Format::Html) => Format::Html,
-            Some(Format::Jsonl) if text.is_empty() => Format::Jsonl,
-            _ => Format::Text,
+    if let Some(format) = unmistakable(first_bytes) {
+        return Look::Format(format);
+    }
+    if let Promise::Of(format @ (Format::Html | Format::Text)) = promise {
+        let html = by_first_bytes(first_bytes) == Kind::Html;
+        return Look::Format(if html { Format::Html } else { format });
+    }
+    let utf_16 = utf_16(first_bytes);
+    let bytes = utf_16.as_deref().unwrap_or(first_bytes);
+    let json = is_array(bytes) || bytes.trim_ascii_start().starts_with(b"{");
+    let kind = by_first_bytes(first_bytes);
+    match promise {
+        Promise::Table => Look::Unreadable(TABLE),
+        Promise::Of(_) if utf_16.is_some() => Look::Unreadable(UTF_16),
+        Promise::Nothing if utf_16.is_some() && json => Look::Unreadable(UTF_16),
+        Promise::Of(Format::Jsonl) | Promise::Nothing if json => Look::Unreadable(ARRAY),
+        // A broken line is told with its number, which says more.
+        Promise::Of(Format::Jsonl) if kind == Kind::Text => Look::Format(Format::Jsonl),
+        Promise::Of(format) => Look::Misnamed(format),
+        Promise::Nothing if kind == Kind::Html => Look::Format(Format::Html),
+        Promise::Nothing => Look::Format(Format::Text),
+    }
+}
+
+impl Look {
+    /// The format, `None` when there is no document at all.
+    ///
+    /// # Errors
+    ///
+    /// They cannot be read.
+    pub(crate) fn format(
+        self,
+        path: &str,
+        first_bytes: &[u8],
+        packing: Packing,
+    ) -> Result<Option<Format>, Error> {
+        let path = path.to_owned();
+        match self {
+            Self::Format(format) => Ok(Some(format)),
+            Self::Nothing => Ok(None),
+            Self::Misnamed(expected) => {
+                let found = describe(first_bytes, packing);
+                Err(Error::Misnamed { path, expected, found })
+            }
+            Self::Unreadable(what) => Err(Error::Unsupported { path, what: what.to_owned() }),
         }
     }
 }
 
-/// What a file's name promises, behind the ending of a packer.
+/// Bytes that say what they are, whatever they are called.
+fn unmistakable(first_bytes: &[u8]) -> Option<Format> {
+    if first_bytes.starts_with(b"PAR1") {
+        return Some(Format::Parquet);
+    }
+    let bytes = first_bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(first_bytes);
+    let text = bytes.trim_ascii_start();
+    if text.starts_with(b"WARC/") {
+        Some(Format::Warc)
+    } else if text.starts_with(b"filedesc:") {
+        Some(Format::Arc)
+    } else if text.starts_with(b"{") {
+        Some(Format::Jsonl)
+    } else {
+        None
+    }
+}
+
+/// What bytes look like without a name.
+pub(crate) fn format_of(first_bytes: &[u8]) -> Format {
+    match unmistakable(first_bytes) {
+        Some(format) => format,
+        None if by_first_bytes(first_bytes) == Kind::Html => Format::Html,
+        None => Format::Text,
+    }
+}
+
+/// The ASCII of a text that begins with the byte order mark of UTF-16.
+fn utf_16(first_bytes: &[u8]) -> Option<Vec<u8>> {
+    let low = match first_bytes {
+        [0xff, 0xfe, ..] => 0,
+        [0xfe, 0xff, ..] => 1,
+        _ => return None,
+    };
+    Some(first_bytes[2..].chunks_exact(2).map(|unit| unit[low]).collect())
+}
+
+/// A bracket around objects, or around nothing.
+fn is_array(bytes: &[u8]) -> bool {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
+    let inside = bytes.strip_prefix(b"[").map(<[u8]>::trim_ascii_start);
+    inside.is_some_and(|inside| inside.starts_with(b"{") || inside == b"]")
+}
+
+enum Promise {
+    Nothing,
+    Of(Format),
+    /// Columns of text, which are no documents.
+    Table,
+}
+
+fn promise(name: &Path) -> Promise {
+    match (by_name(name), ending(name).as_deref()) {
+        (Some(format), _) => Promise::Of(format),
+        (None, Some("json")) => Promise::Of(Format::Jsonl),
+        (None, Some("csv" | "tsv")) => Promise::Table,
+        (None, _) => Promise::Nothing,
+    }
+}
+
+/// Does the name promise something that holds many documents?
+pub(crate) fn promises_records(name: &Path) -> bool {
+    !matches!(promise(name), Promise::Nothing | Promise::Of(Format::Html | Format::Text))
+}
+
+/// What a file's name promises, behind the ending of a packer. A `.json` is left to those who name
+/// it: in a folder it is as likely to be somebody's settings.
 pub(crate) fn by_name(name: &Path) -> Option<Format> {
-    let name = name.file_name()?.to_str()?.to_ascii_lowercase();
-    let packers = [".gz", ".zst", ".bz2", ".xz"];
-    let name = packers.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
-    let (_, ending) = name.rsplit_once('.')?;
-    match ending {
-        "html" | "htm" | "xhtml" | "shtml" => Some(Format::Html),
-        "txt" | "text" | "md" => Some(Format::Text),
+    let ending = ending(name)?;
+    if let Some((_, content_type)) = PAGE_ENDINGS.iter().find(|(known, _)| *known == ending) {
+        return Some(if *content_type == TEXT { Format::Text } else { Format::Html });
+    }
+    match &*ending {
         "jsonl" | "ndjson" => Some(Format::Jsonl),
         "warc" | "wet" => Some(Format::Warc),
         "arc" => Some(Format::Arc),
@@ -50,13 +199,28 @@ pub(crate) fn by_name(name: &Path) -> Option<Format> {
     }
 }
 
+/// Does the name end like that of a packed file?
+pub(crate) fn is_packed(name: &Path) -> bool {
+    let end = name.extension();
+    end.is_some_and(|end| PACKER_ENDINGS.iter().any(|packer| end.eq_ignore_ascii_case(packer)))
+}
+
+/// The ending in small letters; the rest of the name may be any bytes.
+fn ending(name: &Path) -> Option<String> {
+    let name = name.file_name()?.to_string_lossy().to_ascii_lowercase();
+    let packed = |end: &&str| name.strip_suffix(*end).and_then(|rest| rest.strip_suffix('.'));
+    let name = PACKER_ENDINGS.iter().find_map(packed).unwrap_or(&name);
+    name.rsplit_once('.').map(|(_, ending)| ending.to_owned())
+}
+
 /// Says in words what the bytes look like, for an error.
 pub(crate) fn describe(first_bytes: &[u8], packing: Packing) -> String {
     if first_bytes.is_empty() {
         return "an empty file".to_owned();
     }
     let binary = by_first_bytes(first_bytes) == Kind::Other;
-    let what = match format_of(first_bytes, Path::new("")) {
+    let what = match format_of(first_bytes) {
+        Format::Text if utf_16(first_bytes).is_some() => "UTF-16".to_owned(),
         Format::Text if binary => {
             let start = first_bytes[..first_bytes.len().min(16)].escape_ascii();
             format!("something that begins with \"{start}\"")
@@ -71,16 +235,51 @@ pub(crate) fn describe(first_bytes: &[u8], packing: Packing) -> String {
 
 /// Could these bytes be read as `format`? Text can be read as text, whatever it looks like.
 pub(crate) fn fits(first_bytes: &[u8], format: Format) -> bool {
+    let found = format_of(first_bytes);
     match format {
-        Format::Warc | Format::Arc | Format::Parquet => {
-            format_of(first_bytes, Path::new("")) == format
-        }
+        Format::Warc | Format::Arc | Format::Parquet => found == format,
         // A broken first line is reported with its number, which says more.
         Format::Jsonl => {
-            let found = format_of(first_bytes, Path::new(""));
             !matches!(found, Format::Warc | Format::Arc | Format::Parquet)
                 && by_first_bytes(first_bytes) != Kind::Other
         }
         Format::Html | Format::Text | Format::Lines => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_of_any_bytes_keeps_its_ending() {
+        assert_eq!(by_name(Path::new("a/b.HTML.gz")), Some(Format::Html));
+        assert_eq!(by_name(Path::new("x.json")), None);
+        assert_eq!(by_name(Path::new("gz")), None);
+        #[cfg(unix)]
+        {
+            use std::os::unix::ffi::OsStrExt;
+            let name = std::ffi::OsStr::from_bytes(b"caf\xe9.warc.gz");
+            assert_eq!(by_name(Path::new(name)), Some(Format::Warc));
+        }
+    }
+
+    #[test]
+    fn a_promise_that_bytes_break_is_no_document() {
+        let look = |bytes: &[u8], name: &str| look(bytes, Path::new(name));
+        for name in ["x.warc", "x.wet.gz", "x.arc", "x.parquet", "x.csv", "x.tsv.zst"] {
+            assert!(!matches!(look(b"some words", name), Look::Format(_)), "{name}");
+        }
+        for name in ["x.jsonl", "x.ndjson", "x.json", "x", ""] {
+            assert_eq!(look(b" [\n {\"text\": 1}]", name), Look::Unreadable(ARRAY), "{name}");
+            assert_eq!(look(b"\xff\xfe{\0\"\0", name), Look::Unreadable(UTF_16), "{name}");
+            assert_eq!(look(b"", name), Look::Nothing, "{name}");
+        }
+        assert_eq!(look(b"junk\n{\"text\": 1}", "x.jsonl"), Look::Format(Format::Jsonl));
+        assert_eq!(look(b"<html>not found", "x.jsonl"), Look::Misnamed(Format::Jsonl));
+        assert_eq!(look(b"\xfe\xff\0a", "x.txt"), Look::Format(Format::Text));
+        assert_eq!(look(b"[{]", "x.txt"), Look::Format(Format::Text));
+        assert_eq!(look(b"[1] a footnote", "x"), Look::Format(Format::Text));
+        assert_eq!(look(b"", "x.html.gz"), Look::Format(Format::Html));
     }
 }

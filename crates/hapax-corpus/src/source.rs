@@ -36,6 +36,7 @@ pub struct Source {
     pub(crate) options: Arc<ReadOptions>,
     pub(crate) table: Arc<FieldTable>,
     parts: Vec<Range<u32>>,
+    ignored: u64,
 }
 
 /// The files of a source.
@@ -80,7 +81,9 @@ impl Source {
             Some(format @ (Format::Html | Format::Text)) => Some(format),
             Some(_) => None,
         };
-        let files = inputs::expand(inputs)?
+        let expanded = inputs::expand(inputs)?;
+        let files = expanded
+            .files
             .into_iter()
             .map(|input| match input {
                 inputs::Input::File(path) => Entry { at: Location::Path(path), page: None },
@@ -90,7 +93,7 @@ impl Source {
                 inputs::Input::Stdin => stream("standard input", Box::new(io::stdin())),
             })
             .collect();
-        Ok(Self::new(files, options))
+        Ok(Self { ignored: expanded.ignored, ..Self::new(files, options) })
     }
 
     /// Reads a stream under a name of the caller's choice.
@@ -114,12 +117,32 @@ impl Source {
             last_is_pages = file.page.is_some();
         }
         let table = Arc::new(options.fields.table());
-        Self { files: Arc::new(Files { files }), options: Arc::new(options), table, parts }
+        Self {
+            files: Arc::new(Files { files }),
+            options: Arc::new(options),
+            table,
+            parts,
+            ignored: 0,
+        }
     }
 
     /// The names of the files, in order: [`FileId`] 0 is the first.
     pub fn files(&self) -> impl ExactSizeIterator<Item = String> {
         (0..self.files.files.len()).map(|id| self.files.name(FileId(id as u32)))
+    }
+
+    /// The files themselves, in order, without streams.
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.files.files.iter().filter_map(|file| match &file.at {
+            Location::Path(path) => Some(path.as_path()),
+            Location::Stream(..) => None,
+        })
+    }
+
+    /// How many files in folders were left out because neither name nor first bytes say that they
+    /// hold documents; hidden ones are not counted.
+    pub fn ignored(&self) -> u64 {
+        self.ignored
     }
 
     /// How many parts can be read independently.

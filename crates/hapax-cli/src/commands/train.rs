@@ -1,21 +1,28 @@
 //! `hapax train`: in how many pages does each feature occur?
 //!
 //! Every thread counts into its own table; tables add up to the same whole however the pages
-//! were shared out, so the file is the same for any number of threads.
+//! were shared out, so the file is the same for any number of threads. As soon as an input holds
+//! many documents, all inputs are read as `hapax fingerprint` reads them.
 
+use crate::corpus::CorpusArguments;
 use crate::failure::Failure;
 use crate::inputs::{Extent, InputArguments, Source};
 use crate::output::Output;
+use crate::overwriting;
 use crate::pipeline::{Work, in_order};
 use crate::progress::{Progress, say};
 use crate::readable;
+use crate::reading;
 use crate::recipes;
 use clap::Args;
 use hapax::features::Frequencies;
 use hapax::features::frequency::{DEFAULT_WIDTH, ROWS};
 use hapax::fingerprint::{FeatureReader, Recipe, Weighting};
 use hapax::page::Hints;
+use hapax_corpus::{Content, Entry, Kind};
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 
 /// Memory for all threads' tables together, unless a number of threads is asked for.
 const TABLES_BYTES: usize = 2 << 30;
@@ -28,6 +35,9 @@ const SAMPLED_FEATURES: usize = 4096;
 ///
 /// The table is made for one recipe's features and is refused by others. It is part of the
 /// identity of the fingerprints made with it: keep it with them.
+///
+/// WARC, WET, ARC, JSONL and Parquet files, packed files, globs and @lists of files are read as `hapax
+/// dedup` reads them.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Pages without features are not counted as documents. A table of 2^BITS counters a row needs
@@ -36,6 +46,7 @@ Pages without features are not counted as documents. A table of 2^BITS counters 
 
 Examples:
   hapax train crawl/ --out words.hdf
+  hapax train crawl/*.warc.gz --out words.hdf
   hapax fingerprint crawl/ --recipe sood-tfidf --frequencies words.hdf
   hapax train crawl/ --recipe mine.toml --width 22 --out mine.hdf")]
 pub(crate) struct Arguments {
@@ -54,6 +65,9 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "BITS", default_value_t = DEFAULT_WIDTH,
           value_parser = clap::value_parser!(u8).range(10..=28))]
     width: u8,
+
+    #[command(flatten)]
+    corpus: CorpusArguments,
 }
 
 /// Runs the command.
@@ -63,30 +77,23 @@ pub(crate) struct Arguments {
 /// An input is bad and bad input is not skipped, or the table cannot be written.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let inputs = &arguments.inputs;
+    let out = Some(arguments.out.as_path());
+    overwriting::refuse("--out", out, recipes::files(std::slice::from_ref(&arguments.recipe), None))?;
     let recipe = recipe(&arguments.recipe)?;
-    let mut pages = inputs.pages()?;
-    let mut output = Output::open(Some(&arguments.out))?;
+    let collections = inputs.collections(arguments.corpus.any())?;
+    match &collections {
+        Some(named) => overwriting::refuse_corpus("--out", out, named)?,
+        None => inputs.spare("--out", out)?,
+    }
+    let mut output = Output::open(out)?;
     let workers = workers(arguments, &recipe)?;
-
-    let mut progress = Progress::start(inputs.known_total(), inputs.quiet, false);
-    let mut features = Features::default();
-    let workers = in_order(&mut pages.by_ref().enumerate(), workers, |result| match result {
-        Ok(counted) => {
-            progress.page(counted.bytes);
-            let read = progress.read();
-            read.without_features += u64::from(counted.distinct == 0);
-            let short = counted.distinct > 0 && counted.all < u64::from(recipe.min_features);
-            read.too_short += u64::from(short);
-            read.cut += u64::from(counted.extent == Extent::Beginning);
-            features.add(counted);
-            Ok(())
-        }
-        Err(why) if inputs.skip_bad => {
-            progress.skip(&why);
-            Ok(())
-        }
-        Err(why) => Err(Failure::Run(why)),
-    })?;
+    let total = inputs.known_total().filter(|_| collections.is_none());
+    let mut progress = Progress::start(total, inputs.quiet, false);
+    let mut features = Features { least: recipe.min_features.into(), ..Features::default() };
+    let (workers, ignored) = match &collections {
+        Some(named) => corpus(arguments, named, workers, &mut progress, &mut features)?,
+        None => pages(arguments, workers, &mut progress, &mut features)?,
+    };
 
     let table = sum(workers)?;
     if table.documents() == 0 {
@@ -98,11 +105,83 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let bytes = table.to_bytes();
     output.write(&bytes)?;
     output.finish()?;
-    progress.finish(pages.ignored());
+    match collections {
+        Some(_) => progress.finish_corpus(ignored),
+        None => progress.finish(ignored),
+    }
     if !inputs.quiet {
         say(&facts(&table, &features, arguments, bytes.len()));
     }
     Ok(())
+}
+
+/// Pages one by one; gives the workers back, and how many files in folders are none.
+fn pages(
+    arguments: &Arguments,
+    workers: Vec<PageWork>,
+    progress: &mut Progress,
+    features: &mut Features,
+) -> Result<(Vec<PageWork>, u64), Failure> {
+    let mut pages = arguments.inputs.pages()?;
+    let workers = in_order(&mut pages.by_ref().enumerate(), workers, |result| match result {
+        Ok(counted) => {
+            features.add(counted, progress);
+            Ok(())
+        }
+        Err(why) if arguments.inputs.skip_bad => {
+            progress.skip(&why);
+            Ok(())
+        }
+        Err(why) => Err(Failure::Run(why)),
+    })?;
+    Ok((workers, pages.ignored()))
+}
+
+/// Documents of a corpus, likewise.
+fn corpus(
+    arguments: &Arguments,
+    named: &[String],
+    workers: Vec<PageWork>,
+    progress: &mut Progress,
+    features: &mut Features,
+) -> Result<(Vec<PageWork>, u64), Failure> {
+    let options = arguments.corpus.read_options(arguments.inputs.skip_bad);
+    let fields = arguments.corpus.named_fields();
+    reading::check_fields(named, &options, &fields, arguments.inputs.threads)?;
+    let source = hapax_corpus::Source::open(named, options).map_err(reading::failure)?;
+    let threads = NonZeroUsize::new(workers.len()).unwrap_or(NonZeroUsize::MIN);
+    let idle = Mutex::new(workers);
+    let lock = || idle.lock().unwrap_or_else(PoisonError::into_inner);
+    source.in_order(
+        threads,
+        |mut batch| {
+            // There are as many workers as threads.
+            let worker = lock().pop();
+            let Some(mut worker) = worker else { return Vec::new() };
+            let counted = batch.entries().filter_map(|entry| worker.entry(entry)).collect();
+            lock().push(worker);
+            counted
+        },
+        |counted: Vec<Result<Counted, Bad>>| {
+            for result in counted {
+                match result {
+                    Ok(counted) => features.add(counted, progress),
+                    Err(Bad::Skipped(why)) => {
+                        progress.skip(&anyhow::anyhow!("{}", reading::skipped(&why)));
+                    }
+                    Err(Bad::Stops(why)) => return Err(reading::failure(why)),
+                }
+            }
+            Ok(())
+        },
+    )?;
+    Ok((idle.into_inner().unwrap_or_else(PoisonError::into_inner), source.ignored()))
+}
+
+/// A record that is damaged.
+enum Bad {
+    Skipped(hapax_corpus::Error),
+    Stops(hapax_corpus::Error),
 }
 
 fn recipe(given: &str) -> Result<Recipe, Failure> {
@@ -161,19 +240,62 @@ impl Work for PageWork {
             .reader
             .page(&self.bytes, &hints)
             .map_err(|e| anyhow::Error::new(e).context(readable::path(source.path())))?;
+        let sampled = if number < SAMPLED_PAGES { SAMPLED_FEATURES } else { 0 };
+        let counted = Counted::of(features, &mut self.table, sampled);
+        Ok(Counted { bytes: self.bytes.len() as u64, extent, ..counted })
+    }
+}
+
+impl PageWork {
+    /// Counts what a corpus has; nothing for what is no document.
+    fn entry(
+        &mut self,
+        entry: Result<Entry<'_>, hapax_corpus::Error>,
+    ) -> Option<Result<Counted, Bad>> {
+        let document = match entry {
+            Ok(Entry::Document(document)) => document,
+            Ok(Entry::Bad(why)) => return Some(Err(Bad::Skipped(why))),
+            Ok(Entry::Fact(_) | Entry::Passed { .. }) => return None,
+            Err(why) => return Some(Err(Bad::Stops(why))),
+        };
+        let stated = match (&document.body.content, document.body.kind) {
+            (_, Kind::Other) => None,
+            (Content::Str(_), Kind::Html) => Some("text/html; charset=utf-8"),
+            (Content::Str(_), Kind::Text) => Some("text/plain; charset=utf-8"),
+            (Content::Bytes(_), kind) => Some(match &document.content_type {
+                Some(stated) => stated,
+                None if kind == Kind::Html => "text/html",
+                None => "text/plain",
+            }),
+        };
+        let bytes = document.body.content.as_bytes();
+        let hints = Hints { content_type: stated, url: document.url.as_deref() };
+        // Neither HTML nor text: a document without words.
+        let features = stated.and_then(|_| self.reader.page(bytes, &hints).ok());
+        let mut none = Vec::new();
+        // The first of each file; of these, the first of all are kept.
+        let early = document.place.number <= SAMPLED_PAGES as u64;
+        let sampled = if early { SAMPLED_FEATURES } else { 0 };
+        let counted = Counted::of(features.unwrap_or(&mut none), &mut self.table, sampled);
+        Some(Ok(Counted { bytes: bytes.len() as u64, ..counted }))
+    }
+}
+
+impl Counted {
+    /// Adds a document to the table.
+    fn of(features: &mut Vec<u64>, table: &mut Frequencies, sampled: usize) -> Self {
         let all = features.len() as u64;
         if all > 0 {
             // Makes them distinct, too.
-            self.table.add_document(features);
+            table.add_document(features);
         }
-        let sampled = if number < SAMPLED_PAGES { SAMPLED_FEATURES } else { 0 };
-        Ok(Counted {
-            bytes: self.bytes.len() as u64,
-            extent,
+        Self {
+            bytes: 0,
+            extent: Extent::Whole,
             all,
             distinct: features.len() as u64,
             sample: features.iter().copied().take(sampled).collect(),
-        })
+        }
     }
 }
 
@@ -183,12 +305,24 @@ struct Features {
     /// Distinct features of each page, added up.
     occurrences: u64,
     sample: Vec<u64>,
+    /// How many pages it is of.
+    pages: usize,
+    /// So many features make a page long enough to be judged.
+    least: u64,
 }
 
 impl Features {
-    fn add(&mut self, counted: Counted) {
+    fn add(&mut self, counted: Counted, progress: &mut Progress) {
+        progress.page(counted.bytes);
+        let read = progress.read();
+        read.without_features += u64::from(counted.distinct == 0);
+        read.too_short += u64::from(counted.distinct > 0 && counted.all < self.least);
+        read.cut += u64::from(counted.extent == Extent::Beginning);
         self.occurrences += counted.distinct;
-        self.sample.extend(counted.sample);
+        if self.pages < SAMPLED_PAGES {
+            self.pages += 1;
+            self.sample.extend(counted.sample);
+        }
     }
 }
 

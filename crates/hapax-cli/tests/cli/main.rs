@@ -12,6 +12,7 @@
 //! - [`match_`]: a batch against a file of fingerprints.
 //! - [`serve`]: the service, and fetching.
 //! - [`near`]: an index of fingerprints, built, searched and described.
+//! - [`overwriting`]: results that would replace what is read.
 //! - [`partition`]: pages mapped to machines.
 //! - [`plan`]: what an index would take.
 //! - [`query_dedup`]: duplicates out of the results of logged queries.
@@ -35,6 +36,7 @@ mod folder;
 mod manual;
 mod match_;
 mod near;
+mod overwriting;
 mod partition;
 mod plan;
 mod query_dedup;

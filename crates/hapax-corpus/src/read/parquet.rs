@@ -140,6 +140,11 @@ impl RowGroup {
         u64::try_from(group.compressed_size()).unwrap_or(0)
     }
 
+    /// The names of all columns of the file.
+    pub(crate) fn columns(&self) -> impl Iterator<Item = &str> {
+        self.table.footer.schema().fields().iter().map(|field| field.name().as_str())
+    }
+
     /// The number of the last row, or of the one before the first when there is none.
     pub(crate) fn last(&self) -> u64 {
         let rows = self.table.footer.metadata().row_group(self.group).num_rows();

@@ -7,7 +7,7 @@
 use std::io::BufRead;
 
 use hapax::fingerprint::{ContentHash, Fingerprint, Sketch};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 use super::{LinesError, each_line, one_recipe, unescaped};
 use crate::pages::Pages;
@@ -46,7 +46,9 @@ pub struct Listed {
 struct Line {
     id: String,
     recipe: Option<String>,
-    fingerprint: Option<String>,
+    /// Null for a page without features; not there at all in a line of something else.
+    #[serde(default, deserialize_with = "even_null")]
+    fingerprint: Option<Option<String>>,
     content: Option<String>,
     sketch: Option<String>,
     #[serde(default)]
@@ -93,8 +95,10 @@ impl Fingerprints {
     }
 
     fn json(&mut self, entry: Line) -> Result<(), String> {
-        let fingerprint = entry
-            .fingerprint
+        let fingerprint = entry.fingerprint.ok_or(
+            "it has no `fingerprint`, not even null: make these lines with `hapax fingerprint --json`",
+        )?;
+        let fingerprint = fingerprint
             .as_deref()
             .map(|digits| digits.parse().map_err(|_| format!("{digits:?} is no fingerprint")));
         let content = entry
@@ -146,6 +150,10 @@ impl Fingerprints {
         self.contents.push(content.filter(|content| *content != ContentHash::of("")));
         Ok(())
     }
+}
+
+fn even_null<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Option<String>>, D::Error> {
+    Option::deserialize(from).map(Some)
 }
 
 fn sketch(digits: &str) -> Option<Sketch> {

@@ -14,6 +14,7 @@ mod verdict;
 use crate::failure::Failure;
 use crate::inputs::{Extent, Source};
 use crate::output::{self, Output};
+use crate::overwriting;
 use crate::progress::say;
 use crate::readable;
 use crate::recipes::RecipeArguments;
@@ -107,6 +108,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             "A and B are both `-`: standard input is one page".to_owned(),
         ));
     }
+    let html = arguments.html.as_deref();
+    overwriting::refuse("--html", html, [&arguments.left, &arguments.right])?;
+    overwriting::refuse("--html", html, arguments.recipe.files())?;
     let mut fingerprinter = arguments.recipe.fingerprinter()?;
     let recipe = fingerprinter.recipe().clone();
     let options = PurifyOptions { extent: recipe.extent, ..PurifyOptions::default() };

@@ -11,6 +11,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crate::progress::{Progress, say};
 use crate::readable;
+use crate::reading;
 use crate::recipes::RecipeArguments;
 use clap::Args;
 use hapax::fingerprint::MaxDistance;
@@ -83,7 +84,7 @@ pub(crate) struct Arguments {
     min_similarity: Option<f64>,
 
     /// Which copy stays: rules, most important first
-    #[arg(long, value_name = "RULES", default_value = DEFAULT_RULES)]
+    #[arg(long, value_name = "RULES", default_value = DEFAULT_RULES, value_parser = rules)]
     keep: Rules,
 
     /// Compare only within: none, host, domain, language, field:NAME
@@ -141,6 +142,14 @@ pub(crate) fn similarity(text: &str) -> Result<f64, String> {
     text.parse::<MinSimilarity>().map(MinSimilarity::jaccard).map_err(|error| error.to_string())
 }
 
+/// Rules as a user writes them. The library has a list of none, which no one means by typing nothing.
+pub(crate) fn rules(text: &str) -> Result<Rules, String> {
+    if text.trim().is_empty() {
+        return Err(format!("no rule is named; the default is {DEFAULT_RULES:?}"));
+    }
+    text.parse::<Rules>().map_err(|error| error.to_string())
+}
+
 impl Arguments {
     fn options(&self) -> Result<Options, Failure> {
         let fingerprinter = self.recipe.fingerprinter_of(self.main_content)?;
@@ -174,6 +183,11 @@ impl Arguments {
 /// An input is bad and bad input is not skipped, or results cannot be written.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let options = arguments.options()?;
+    let mut fields = arguments.corpus.named_fields();
+    if let Scope::Field(name) = &options.scope {
+        fields.push((format!("--scope field:{name}"), name.clone()));
+    }
+    reading::check_fields(&arguments.inputs, &options.read, &fields, arguments.threads)?;
     if arguments.out.is_some() || arguments.dry_run {
         clean(arguments, &options)?;
     }
@@ -216,7 +230,10 @@ fn clean(arguments: &Arguments, options: &Options) -> Result<(), Failure> {
     tell(arguments, &finished)
 }
 
-pub(crate) use crate::corpus::failure;
+/// The libraries speak of options, a user has flags.
+pub(crate) fn failure(error: hapax_dedup::Error) -> Failure {
+    reading::failure(error)
+}
 
 fn tell(arguments: &Arguments, finished: &Finished) -> Result<(), Failure> {
     if arguments.json {
@@ -229,7 +246,11 @@ fn tell(arguments: &Arguments, finished: &Finished) -> Result<(), Failure> {
     if arguments.quiet {
         return Ok(());
     }
-    let text = told::text(finished);
+    let mut text = told::text(finished);
+    if let Some(line) = reading::ignored_line(reading::ignored(&arguments.inputs)) {
+        text.push_str(&line);
+        text.push('\n');
+    }
     if arguments.dry_run && !arguments.json {
         let mut output = Output::open(None)?;
         output.write(text.as_bytes())?;
@@ -264,6 +285,6 @@ impl Watch for Shown {
     }
 
     fn skipped(&mut self, why: &hapax_corpus::Error) {
-        self.progress.note(&format!("skipped: {}", crate::corpus::skipped(why)));
+        self.progress.note(&format!("skipped: {}", reading::skipped(why)));
     }
 }

@@ -9,7 +9,9 @@ use crate::commands::dedup::similarity;
 use crate::corpus::CorpusArguments;
 use crate::failure::Failure;
 use crate::output::{Output, write_file};
-use crate::progress::Progress;
+use crate::overwriting;
+use crate::progress::{Progress, say};
+use crate::reading;
 use crate::recipes;
 use clap::Args;
 use hapax::fingerprint::MaxDistance;
@@ -140,6 +142,12 @@ fn other(text: &str) -> Result<(String, PathBuf), String> {
 ///
 /// Documents or truth cannot be read.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let html = arguments.html.as_deref();
+    let others = arguments.other.iter().map(|(_, file)| file);
+    overwriting::refuse("--html", html, arguments.truth.iter().chain(others))?;
+    let files = recipes::files(&arguments.recipe, arguments.frequencies.as_deref());
+    overwriting::refuse("--html", html, files)?;
+    overwriting::refuse_corpus("--html", html, &arguments.inputs)?;
     let recipes = recipes::fingerprinters(
         &arguments.recipe,
         arguments.frequencies.as_deref(),
@@ -150,6 +158,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     let scratch = tempfile::tempdir().map_err(anyhow::Error::new)?;
     let inputs = documents(arguments, scratch.path())?;
+    let fields = arguments.corpus.named_fields();
+    let read = arguments.corpus.read_options(false);
+    reading::check_fields(&inputs, &read, &fields, arguments.threads)?;
     let mut evaluation = Evaluation::new(inputs.clone(), first.clone());
     evaluation.recipes = recipes;
     evaluation.truth = match &arguments.truth {
@@ -177,7 +188,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     evaluation.others = arguments.other.clone();
     evaluation.exact = !arguments.no_exact;
-    let read = arguments.corpus.read_options(false);
     evaluation.options.read = read.clone();
     if let Some(threads) = arguments.threads {
         evaluation.options.threads = threads;
@@ -197,7 +207,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         };
         write_file(path, page::page(&report, cosine.as_ref(), &texts, &first).as_bytes())?;
     }
-    tell(arguments, &report, cosine.as_ref())
+    tell(arguments, &report, cosine.as_ref())?;
+    if let Some(line) = reading::ignored_line(reading::ignored(&arguments.inputs))
+        && !arguments.quiet
+    {
+        say(&line);
+    }
+    Ok(())
 }
 
 /// Benchmarks have documents in a form of their own.
@@ -216,7 +232,7 @@ fn documents(arguments: &Arguments, scratch: &Path) -> Result<Vec<String>, Failu
 }
 
 fn failure(error: hapax_eval::Error) -> Failure {
-    Failure::Run(anyhow::Error::new(error))
+    reading::failure(error)
 }
 
 fn tell(arguments: &Arguments, report: &Report, cosine: Option<&Figure>) -> Result<(), Failure> {

@@ -10,9 +10,11 @@ mod sink;
 use crate::corpus::CorpusArguments;
 use crate::failure::Failure;
 use crate::inputs::{Extent, InputArguments, Source};
+use crate::overwriting;
 use crate::pipeline::{Work, in_order};
 use crate::progress::Progress;
 use crate::readable;
+use crate::reading;
 use crate::recipes::RecipeArguments;
 use clap::Args;
 use hapax::fingerprint::{Fingerprinter, Imprint};
@@ -97,10 +99,18 @@ impl Arguments {
 /// An input is bad and bad input is not skipped, or results cannot be written.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let inputs = &arguments.inputs;
+    let out = arguments.out.as_deref();
+    overwriting::refuse("--out", out, arguments.recipe.files())?;
     let fingerprinter = arguments.recipe.fingerprinter_of(arguments.main_content)?;
     match inputs.collections(arguments.corpus.any())? {
-        Some(named) => corpus(arguments, &named, &fingerprinter),
-        None => pages(arguments, &fingerprinter),
+        Some(named) => {
+            overwriting::refuse_corpus("--out", out, &named)?;
+            corpus(arguments, &named, &fingerprinter)
+        }
+        None => {
+            inputs.spare("--out", out)?;
+            pages(arguments, &fingerprinter)
+        }
     }
 }
 
@@ -112,7 +122,9 @@ fn corpus(
 ) -> Result<(), Failure> {
     let inputs = &arguments.inputs;
     let options = arguments.corpus.read_options(inputs.skip_bad);
-    let source = hapax_corpus::Source::open(named, options).map_err(crate::corpus::failure)?;
+    let fields = arguments.corpus.named_fields();
+    reading::check_fields(named, &options, &fields, inputs.threads)?;
+    let source = hapax_corpus::Source::open(named, options).map_err(reading::failure)?;
     let format = arguments.format();
     let recipe = fingerprinter.recipe_id().to_string();
     let mut sink = Sink::open(format, arguments.out.as_deref(), &recipe)?;
@@ -129,17 +141,21 @@ fn corpus(
                 sink.add(rendered?, &recipe).map_err(Stopped::Failed)?;
             }
             Err(why) => {
-                progress.skip(&anyhow::anyhow!(crate::corpus::skipped(&why)));
+                progress.skip(&anyhow::anyhow!("{}", reading::skipped(&why)));
             }
         }
         Ok(())
     })
     .map_err(|stopped| match stopped {
         Stopped::Failed(failure) => failure,
-        Stopped::Bad(error) => crate::corpus::failure(error),
+        Stopped::Bad(error) => reading::failure(error),
     })?;
+    let read = *progress.read();
+    if read.pages + read.skipped == 0 {
+        return Err(reading::no_document(named));
+    }
     sink.finish()?;
-    progress.finish(0);
+    progress.finish_corpus(source.ignored());
     Ok(())
 }
 

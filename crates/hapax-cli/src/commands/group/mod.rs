@@ -90,7 +90,7 @@ struct RulesArguments {
     store: StoreArguments,
 
     /// The new rules, most important first; without a market every group chooses again
-    #[arg(long, value_name = "RULES")]
+    #[arg(long, value_name = "RULES", value_parser = super::dedup::rules)]
     set: Option<Rules>,
 
     /// The market they are for

@@ -3,6 +3,7 @@
 use crate::commands::stage_input::open;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::overwriting;
 use crate::progress::say;
 use crate::readable::counted;
 use clap::Args;
@@ -29,7 +30,7 @@ pub(crate) struct Arguments {
     input: PathBuf,
 
     /// Which copy stays: rules, most important first; names count as addresses
-    #[arg(long, value_name = "RULES", default_value = DEFAULT_RULES)]
+    #[arg(long, value_name = "RULES", default_value = DEFAULT_RULES, value_parser = super::dedup::rules)]
     keep: Rules,
 
     /// One JSON object a line
@@ -63,6 +64,7 @@ struct Line<'a> {
 ///
 /// The input is bad, or results cannot be written.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    overwriting::refuse("--out", arguments.out.as_deref(), [&arguments.input])?;
     let (mut reader, name) = open(&arguments.input)?;
     let pairs = Pairs::read(&mut reader)
         .map_err(|error| anyhow::Error::new(error).context(name.clone()))?;

@@ -26,6 +26,7 @@ use crate::commands::plan::bound;
 use crate::commands::plan::quantity::bytes;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::overwriting;
 use crate::progress::say;
 use crate::readable;
 
@@ -107,6 +108,8 @@ fn recall(text: &str) -> Result<Recall, String> {
 /// The file or the queries are bad or of different recipes, or results cannot be written.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let started = Instant::now();
+    let read_here = [&arguments.queries, &arguments.against];
+    overwriting::refuse("--out", arguments.out.as_deref(), read_here)?;
     let stored = stored(arguments)?;
     let queries = Queries::read(&arguments.queries)?;
     if let Some(stored) = &stored {

@@ -10,6 +10,7 @@ use super::records::{Form, Record, Records, Sums, read};
 use crate::commands::plan::{bound, recall};
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::overwriting;
 use crate::progress::say;
 use crate::readable;
 use clap::Args;
@@ -58,6 +59,10 @@ pub(super) struct Arguments {
 ///
 /// The input is bad, two fingerprints have the same id, or the index cannot be written.
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let beside = names_path(&arguments.out);
+    for out in [&arguments.out, &beside] {
+        overwriting::refuse("--out", Some(out), [&arguments.input])?;
+    }
     let form = if arguments.binary { Form::Binary } else { Form::Text };
     let records = read(&arguments.input, form, Sums::Checked)?;
     let bad = |wrong: anyhow::Error| Failure::Run(wrong.context(readable::path(&arguments.input)));
@@ -69,7 +74,6 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let bytes = segment.to_bytes(&recipe, encoding).map_err(|e| bad(e.into()))?;
     let view = SegmentView::open(&bytes).map_err(|e| bad(e.into()))?;
 
-    let beside = names_path(&arguments.out);
     let mut index = Output::open(Some(&arguments.out))?;
     index.write(&bytes)?;
     match naming {

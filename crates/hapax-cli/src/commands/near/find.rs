@@ -4,7 +4,7 @@
 //! distance, then by id, whatever the number of threads.
 
 use super::engine::{Wanted, choose, query};
-use super::index_file::{names, stated, view};
+use super::index_file::{names, names_path, stated, view};
 use super::names::Names;
 use super::records::{Form, Record, Records, Sums, read, read_all};
 use crate::commands::plan::quantity::bytes;
@@ -12,6 +12,7 @@ use crate::commands::plan::{bound, recall};
 use crate::failure::Failure;
 use crate::inputs::threads;
 use crate::output::Output;
+use crate::overwriting;
 use crate::pipeline::{Work, in_order};
 use crate::progress::say;
 use crate::readable;
@@ -96,6 +97,8 @@ pub(super) struct Arguments {
 /// written.
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let started = Instant::now();
+    let read_here = [&arguments.queries, &arguments.index, &names_path(&arguments.index)];
+    overwriting::refuse("--out", arguments.out.as_deref(), read_here)?;
     let bytes = read_all(&arguments.index)?;
     let view = view(&arguments.index, &bytes)?;
     let names = names(&arguments.index, &view)?;

@@ -4,12 +4,13 @@
 //! pages. What was acknowledged stays, even if the rest of the corpus turns out to be bad.
 
 use super::observing::{Observer, RecipeChoice};
-use super::{moment, tell};
+use super::{moment, score, tell};
 use crate::failure::Failure;
 use crate::inputs::Source as File;
 use crate::output::Output;
 use crate::progress::{Progress, say};
-use crate::readable::{self, count, counted};
+use crate::readable::{count, counted};
+use crate::reading;
 use crate::repositories::local::{Local, failure};
 use crate::repositories::{Done, Pages, StoreArguments};
 use clap::Args;
@@ -18,8 +19,9 @@ use hapax::group::{Rules, Scope};
 use hapax_corpus::{Entry, Fact, ReadOptions, Source};
 use hapax_store::{Action, Observation, Repository, Settings};
 use std::collections::BTreeMap;
+use std::io::IsTerminal;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -86,7 +88,7 @@ struct PageArguments {
     file: Option<PathBuf>,
 
     /// PageRank, clicks, anything of which more is better
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true, value_parser = score)]
     score: Option<f64>,
 
     /// When it was fetched [default: now]
@@ -117,7 +119,7 @@ struct Making {
     min_similarity: Option<f64>,
 
     /// Which copy stays: rules, most important first
-    #[arg(long, value_name = "RULES", requires = "create", help_heading = MAKING)]
+    #[arg(long, value_name = "RULES", requires = "create", value_parser = crate::commands::dedup::rules, help_heading = MAKING)]
     keep: Option<Rules>,
 
     /// Compare only within: none, host, domain, language, field:NAME
@@ -149,7 +151,17 @@ pub(crate) struct CheckArguments {
 impl PageArguments {
     fn observe(&self, observer: &mut Observer) -> Result<Observation, Failure> {
         let url = self.url.as_deref().unwrap_or_default();
+        if self.file.is_none() && Path::new(url).is_file() {
+            return Err(Failure::Arguments(format!(
+                "{} is a file and stands where the page's address belongs: the order is STORE URL \
+                 FILE",
+                crate::readable::harmless(url)
+            )));
+        }
         let file = File::new(self.file.clone().unwrap_or_else(|| PathBuf::from("-")));
+        if file == File::Standard && std::io::stdin().is_terminal() {
+            say("reading the page from standard input");
+        }
         let mut seen = observer.file(url, &file)?;
         let now = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
         seen.fetched = Some(self.fetched.unwrap_or_else(now));
@@ -184,6 +196,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let folder = &arguments.store.store;
     if arguments.create {
         arguments.store.folder("--create")?;
+    }
+    if let Some(Scope::Field(name)) = &arguments.making.scope {
+        let named = [(format!("--scope field:{name}"), name.clone())];
+        let options = ReadOptions { skip_bad: arguments.skip_bad, ..ReadOptions::default() };
+        reading::check_fields(&arguments.from, &options, &named, arguments.threads)?;
     }
     let new = arguments.create && !folder.join("pages.redb").exists();
     let (mut store, fingerprinter): (Box<dyn Pages>, _) = if new {
@@ -244,7 +261,7 @@ pub(crate) struct Corpus<'a> {
 /// The repository is of another recipe, a page is bad, or something cannot be read or written.
 pub(crate) fn record(
     corpus: Corpus<'_>,
-    folder: &std::path::Path,
+    folder: &Path,
     fingerprinter: &Fingerprinter,
     settings: Settings,
 ) -> Result<(), Failure> {
@@ -262,7 +279,7 @@ fn many(
     store: &mut dyn Pages,
     new: &(dyn Fn() -> Observer + Sync),
 ) -> Result<(), Failure> {
-    let source = Source::open(corpus.inputs, corpus.options).map_err(crate::corpus::failure)?;
+    let source = Source::open(corpus.inputs, corpus.options).map_err(corpus_failure)?;
     let all = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let threads = corpus.threads.unwrap_or_else(all);
     let idle: Mutex<Vec<Observer>> = Mutex::new(Vec::new());
@@ -287,7 +304,7 @@ fn many(
         },
         |batch| {
             for bad in &batch.bad {
-                progress.note(&format!("skipped: {}", readable::harmless(&bad.to_string())));
+                progress.note(&format!("skipped: {}", reading::skipped(bad)));
             }
             (passed, skipped) = (passed + batch.passed, skipped + batch.bad.len() as u64);
             progress.pages(batch.actions.len() as u64);
@@ -295,12 +312,15 @@ fn many(
             if recorder.waiting.len() >= TOGETHER || batch.stopped.is_some() {
                 recorder.commit()?;
             }
-            batch.stopped.map_or(Ok(()), |error| Err(crate::corpus::failure(error)))
+            batch.stopped.map_or(Ok(()), |error| Err(corpus_failure(error)))
         },
     )?;
     recorder.commit()?;
     progress.clear();
     recorder.output.finish()?;
+    if progress.read().pages + passed + skipped == 0 {
+        return Err(reading::no_document(corpus.inputs));
+    }
     if !corpus.quiet {
         let told: Vec<String> = ["new", "exact", "near", "related", "redirect", "cycle", "empty"]
             .into_iter()
@@ -310,6 +330,9 @@ fn many(
         let (passed, skipped) = (count(passed), count(skipped));
         let told = if told.is_empty() { String::new() } else { format!(": {}", told.join(", ")) };
         say(&format!("{pages} recorded{told}; {passed} records passed over, {skipped} skipped"));
+        if let Some(line) = reading::ignored_line(source.ignored()) {
+            say(&line);
+        }
     }
     Ok(())
 }
@@ -331,6 +354,15 @@ fn read(mut batch: hapax_corpus::Batch, observer: &mut Observer) -> Batch {
         }
     }
     read
+}
+
+fn corpus_failure(error: hapax_corpus::Error) -> Failure {
+    // There is no such flag here.
+    let text = error.to_string().replace(", or say what it is by `format`", "");
+    match error {
+        hapax_corpus::Error::Misnamed { .. } => Failure::Run(anyhow::anyhow!(text)),
+        error => reading::failure(error),
+    }
 }
 
 /// Collects what comes and records it together.

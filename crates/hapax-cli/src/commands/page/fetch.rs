@@ -9,6 +9,7 @@
 use crate::commands::serve;
 use crate::failure::{Failure, io_error};
 use crate::output::Output;
+use crate::overwriting;
 use crate::progress::say;
 use crate::readable;
 use crate::recipes::RecipeArguments;
@@ -99,6 +100,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if let Some(path) = &arguments.from {
         urls.extend(lines(path)?.into_iter().filter(|line| !line.starts_with('#')));
     }
+    overwriting::refuse("--progress", arguments.progress.as_deref(), &arguments.from)?;
     let mut done = Progress::open(arguments.progress.as_deref())?;
     let fingerprinter = arguments.recipe.fingerprinter()?;
     let store = match (&arguments.server, &arguments.store) {

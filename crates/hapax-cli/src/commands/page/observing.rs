@@ -73,10 +73,18 @@ impl Observer {
     ///
     /// # Errors
     ///
-    /// It cannot be read, or is neither HTML nor text.
+    /// It cannot be read, or is neither HTML nor text; or there is nothing on standard input, where
+    /// a program that failed looks like a page that became empty.
     pub(super) fn file(&mut self, url: &str, source: &Source) -> Result<Observation, Failure> {
         let mut bytes = Vec::new();
         source.read(&mut bytes)?;
+        if bytes.is_empty() && *source == Source::Standard {
+            return Err(Failure::Run(anyhow::anyhow!(
+                "nothing was read from standard input, so {} stays as it was; a page that is \
+                 really empty can be given as a FILE",
+                crate::readable::harmless(url)
+            )));
+        }
         let hints = Hints { content_type: source.content_type(), url: Some(url) };
         let page = self.purifier.purify(&bytes, &hints).map_err(|error| {
             anyhow::Error::new(error).context(crate::readable::path(source.path()))

@@ -79,7 +79,7 @@ pub(crate) struct Score {
     url: String,
 
     /// The score; without it, it is unknown from now on
-    #[arg(value_name = "NUMBER", allow_negative_numbers = true)]
+    #[arg(value_name = "NUMBER", allow_negative_numbers = true, value_parser = super::score)]
     score: Option<f64>,
 
     /// As JSON

@@ -3,6 +3,7 @@
 use crate::commands::stage_input::fingerprints;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::overwriting;
 use crate::progress::say;
 use crate::readable::{count, counted};
 use clap::Args;
@@ -64,6 +65,7 @@ pub(crate) struct Arguments {
 ///
 /// The input is bad, or results cannot be written.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    overwriting::refuse("--out", arguments.out.as_deref(), [&arguments.input])?;
     let list = fingerprints(&arguments.input)?;
     let within = u8::try_from(arguments.within).ok().and_then(MaxDistance::new);
     let least = MinSimilarity::new(arguments.min_similarity);

@@ -91,6 +91,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
             how.check().map_err(refused)?;
         }
     }
+    arguments.pages.spare("--html", arguments.html.as_deref())?;
     let fingerprinter = arguments.pages.fingerprinter()?;
     let quiet = arguments.pages.quiet;
     let mut progress = Progress::start(None, quiet, false);

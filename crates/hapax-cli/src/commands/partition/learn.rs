@@ -70,6 +70,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         by_language: !arguments.one_language,
     };
     settings.check().map_err(refused)?;
+    arguments.pages.spare("--out", Some(&arguments.out))?;
     let fingerprinter = arguments.pages.fingerprinter()?;
     let mut output = Output::open(Some(&arguments.out))?;
     let quiet = arguments.pages.quiet;

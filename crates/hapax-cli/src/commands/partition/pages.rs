@@ -2,13 +2,16 @@
 
 use crate::corpus::CorpusArguments;
 use crate::failure::Failure;
+use crate::overwriting;
 use crate::progress::Progress;
+use crate::reading;
 use crate::recipes::RecipeArguments;
 use clap::Args;
 use hapax::fingerprint::Fingerprinter;
 use hapax_corpus::Source;
 use hapax_dedup::stages::featuring::{Featured, Featuring};
 use std::num::NonZeroUsize;
+use std::path::Path;
 
 /// Which documents, and by whose words.
 #[derive(Args, Debug)]
@@ -46,6 +49,16 @@ impl PageArguments {
         self.recipe.fingerprinter()
     }
 
+    /// Refuses to write a result over what is read.
+    ///
+    /// # Errors
+    ///
+    /// It would be; both are named.
+    pub(crate) fn spare(&self, option: &str, out: Option<&Path>) -> Result<(), Failure> {
+        overwriting::refuse(option, out, self.recipe.files())?;
+        overwriting::refuse_corpus(option, out, &self.inputs)
+    }
+
     /// Hands all documents to `take`, in order.
     ///
     /// # Errors
@@ -58,7 +71,9 @@ impl PageArguments {
         mut take: impl FnMut(Featured) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let options = self.corpus.read_options(self.skip_bad);
-        let source = Source::open(&self.inputs, options).map_err(crate::corpus::failure)?;
+        let fields = self.corpus.named_fields();
+        reading::check_fields(&self.inputs, &options, &fields, self.threads)?;
+        let source = Source::open(&self.inputs, options).map_err(reading::failure)?;
         let featuring = Featuring::new(fingerprinter).map_err(anyhow::Error::new)?;
         let all = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         let threads = self.threads.unwrap_or_else(all);
@@ -70,15 +85,19 @@ impl PageArguments {
                     take(page).map_err(Stopped::Failed)?;
                 }
                 Err(why) => {
-                    progress.skip(&anyhow::anyhow!(crate::corpus::skipped(&why)));
+                    progress.skip(&anyhow::anyhow!("{}", reading::skipped(&why)));
                 }
             }
             Ok(())
         });
         outcome.map_err(|stopped| match stopped {
             Stopped::Failed(failure) => failure,
-            Stopped::Bad(error) => crate::corpus::failure(error),
-        })
+            Stopped::Bad(error) => reading::failure(error),
+        })?;
+        if let Some(line) = reading::ignored_line(source.ignored()).filter(|_| !self.quiet) {
+            progress.note(&line);
+        }
+        Ok(())
     }
 }
 

@@ -3,6 +3,7 @@
 use super::pages::PageArguments;
 use crate::failure::{Failure, io_error};
 use crate::output::Output;
+use crate::overwriting;
 use crate::progress::Progress;
 use crate::readable;
 use clap::Args;
@@ -47,6 +48,8 @@ pub(super) struct Arguments {
 ///
 /// The mapping cannot be used, an input is bad and not skipped, or results cannot be written.
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    arguments.pages.spare("--out", arguments.out.as_deref())?;
+    overwriting::refuse("--out", arguments.out.as_deref(), [&arguments.mapping])?;
     let fingerprinter = arguments.pages.fingerprinter()?;
     let mapping = read(&arguments.mapping)?;
     let recipe = fingerprinter.recipe_id().to_string();

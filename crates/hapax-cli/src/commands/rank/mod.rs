@@ -8,8 +8,10 @@
 use crate::corpus::CorpusArguments;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::overwriting;
 use crate::progress::{Progress, say};
 use crate::readable::{self, counted};
+use crate::reading;
 use clap::{Args, ValueEnum};
 use hapax_corpus::{Source, Unpacked};
 use hapax_search::rank::names::{LinksError, NamedLinks, read_tsv};
@@ -135,6 +137,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         most_iterations: arguments.max_rounds,
     };
     settings.check().map_err(|error| Failure::Arguments(error.to_string()))?;
+    overwriting::refuse("--out", arguments.out.as_deref(), &arguments.links)?;
+    overwriting::refuse_corpus("--out", arguments.out.as_deref(), &arguments.inputs)?;
     let mut output = Output::open(arguments.out.as_deref())?;
     let all = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let threads = arguments.threads.unwrap_or_else(all);
@@ -210,21 +214,26 @@ fn web_of_links(files: &[PathBuf]) -> Result<Web, Failure> {
 fn web_of_pages(arguments: &Arguments, threads: NonZeroUsize) -> Result<Web, Failure> {
     let options = WebOptions { outside: arguments.outside, drop_nofollow: arguments.drop_nofollow };
     let read = arguments.corpus.read_options(arguments.skip_bad);
-    let source = Source::open(&arguments.inputs, read).map_err(anyhow::Error::new)?;
+    let fields = arguments.corpus.named_fields();
+    reading::check_fields(&arguments.inputs, &read, &fields, arguments.threads)?;
+    let source = Source::open(&arguments.inputs, read).map_err(reading::failure)?;
     let mut builder = WebBuilder::new(options);
     let mut progress = Progress::start(None, arguments.quiet, false);
     let found = builder.corpus(&source, threads, |documents, bad| {
         progress.pages(documents);
         for why in bad {
-            progress.note(&format!("skipped: {}", crate::corpus::skipped(why)));
+            progress.note(&format!("skipped: {}", reading::skipped(why)));
         }
     });
     progress.clear();
-    found.map_err(crate::corpus::failure)?;
+    found.map_err(reading::failure)?;
+    if let Some(line) = reading::ignored_line(source.ignored()).filter(|_| !arguments.quiet) {
+        say(&line);
+    }
     for file in &arguments.links {
         read_links(file, |from, to| builder.link(from, to))?;
     }
-    builder.finish().map_err(crate::corpus::failure)
+    builder.finish().map_err(reading::failure)
 }
 
 fn read_links(

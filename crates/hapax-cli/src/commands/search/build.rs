@@ -22,6 +22,7 @@ use crate::corpus::CorpusArguments;
 use crate::failure::Failure;
 use crate::progress::{Progress, say};
 use crate::readable;
+use crate::reading;
 use crate::recipes::RecipeArguments;
 
 /// Make an index of a corpus
@@ -90,6 +91,7 @@ struct CorpusToIndex {
 /// An input is bad and bad input is not skipped, or the index cannot be written.
 pub(super) fn build(arguments: &BuildArguments) -> Result<(), Failure> {
     let what = &arguments.what;
+    what.check_fields()?;
     let fingerprinter = what.recipe.fingerprinter()?;
     let index = arguments.place.create(fingerprinter.recipe_id(), what.options())?;
     what.fill(index, &fingerprinter)
@@ -102,6 +104,7 @@ pub(super) fn build(arguments: &BuildArguments) -> Result<(), Failure> {
 /// As for [`build`]; the index is as it was then.
 pub(super) fn add(arguments: &AddArguments) -> Result<(), Failure> {
     let what = &arguments.what;
+    what.check_fields()?;
     let fingerprinter = what.recipe.fingerprinter()?;
     let index = arguments.place.fill(fingerprinter.recipe_id(), what.options())?;
     what.fill(index, &fingerprinter)
@@ -113,6 +116,12 @@ impl CorpusToIndex {
         self.threads.unwrap_or_else(all)
     }
 
+    fn check_fields(&self) -> Result<(), Failure> {
+        let (options, fields) =
+            (self.reading.read_options(self.skip_bad), self.reading.named_fields());
+        reading::check_fields(&self.corpus, &options, &fields, self.threads)
+    }
+
     fn options(&self) -> WriterOptions {
         WriterOptions { threads: self.threads().get(), memory: self.memory }
     }
@@ -120,7 +129,7 @@ impl CorpusToIndex {
     fn fill(&self, mut index: Filling, fingerprinter: &Fingerprinter) -> Result<(), Failure> {
         let scores = self.scores.as_deref().map(scores::read).transpose()?;
         let source = Source::open(&self.corpus, self.reading.read_options(self.skip_bad));
-        let source = source.map_err(crate::corpus::failure)?;
+        let source = source.map_err(reading::failure)?;
         let mut progress = Progress::start(None, self.quiet, false);
         let mut not_text = 0u64;
         let work = |at_hand: AtHand<'_>| {
@@ -138,17 +147,21 @@ impl CorpusToIndex {
                 }
                 Ok((_, None)) => not_text += 1,
                 Err(why) => {
-                    progress.skip(&anyhow::anyhow!(crate::corpus::skipped(&why)));
+                    progress.skip(&anyhow::anyhow!("{}", reading::skipped(&why)));
                 }
             }
             Ok(())
         });
         stopped.map_err(|stopped| match stopped {
             Stopped::Failed(failure) => failure,
-            Stopped::Bad(error) => crate::corpus::failure(error),
+            Stopped::Bad(error) => reading::failure(error),
         })?;
+        let read = *progress.read();
+        if read.pages + read.skipped + not_text == 0 {
+            return Err(reading::no_document(&self.corpus));
+        }
         index.finish()?;
-        progress.finish(0);
+        progress.finish_corpus(source.ignored());
         if not_text > 0 && !self.quiet {
             say(&format!("{} neither HTML nor text", readable::counted(not_text, "document")));
         }

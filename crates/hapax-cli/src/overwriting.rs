@@ -1,0 +1,98 @@
+//! A result must not take the place of what the same run reads.
+//!
+//! Results are written beside their place and renamed at the end, so nothing would stop a run from
+//! replacing its own input, index or list. Files are the same when the system says so (device and
+//! inode), whatever they are called and through however many links.
+//!
+//! Does not know about folders as results: those must be new or a job's own.
+
+use crate::failure::Failure;
+use crate::readable;
+use hapax_corpus::{ReadOptions, Source};
+use std::path::{Path, PathBuf};
+
+/// Refuses an `option` whose file is one of those that are `read`; `-` is standard input.
+///
+/// # Errors
+///
+/// It is, and both are named.
+pub(crate) fn refuse<P: AsRef<Path>>(
+    option: &str,
+    out: Option<&Path>,
+    read: impl IntoIterator<Item = P>,
+) -> Result<(), Failure> {
+    let Some((out, there)) = out.and_then(|out| Some((out, Identity::of_regular(out)?))) else {
+        return Ok(());
+    };
+    match read.into_iter().find(|read| Identity::of(read.as_ref()).as_ref() == Some(&there)) {
+        None => Ok(()),
+        Some(read) => Err(Failure::Arguments(format!(
+            "{option} {} is the same file as {}, which is read: write to another file",
+            readable::path(out),
+            match read.as_ref() {
+                read if is_standard(read) => "standard input".to_owned(),
+                read => readable::path(read),
+            },
+        ))),
+    }
+}
+
+/// The same for what a corpus stands for: folders, globs and lists are looked into.
+///
+/// # Errors
+///
+/// As for [`refuse`].
+pub(crate) fn refuse_corpus(
+    option: &str,
+    out: Option<&Path>,
+    inputs: &[String],
+) -> Result<(), Failure> {
+    refuse(option, out, inputs)?;
+    if !out.is_some_and(Path::is_file) {
+        return Ok(());
+    }
+    // What cannot be opened is told by whoever reads it.
+    match Source::open(inputs, ReadOptions::default()) {
+        Ok(source) => refuse(option, out, source.paths().map(Path::to_owned)),
+        Err(_) => Ok(()),
+    }
+}
+
+fn is_standard(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// What makes two paths one file.
+#[derive(Debug, PartialEq, Eq)]
+enum Identity {
+    #[cfg(unix)]
+    Inode(u64, u64),
+    #[cfg_attr(unix, expect(dead_code, reason = "for systems without inodes"))]
+    Path(PathBuf),
+}
+
+impl Identity {
+    /// Pipes and devices are written to, not replaced.
+    fn of_regular(path: &Path) -> Option<Self> {
+        path.is_file().then(|| Self::of(path))?
+    }
+
+    #[cfg(unix)]
+    fn of(path: &Path) -> Option<Self> {
+        use std::os::fd::AsFd;
+        use std::os::unix::fs::MetadataExt;
+        let metadata = match is_standard(path) {
+            true => {
+                let input = std::io::stdin().as_fd().try_clone_to_owned().ok()?;
+                std::fs::File::from(input).metadata().ok()?
+            }
+            false => path.metadata().ok()?,
+        };
+        Some(Self::Inode(metadata.dev(), metadata.ino()))
+    }
+
+    #[cfg(not(unix))]
+    fn of(path: &Path) -> Option<Self> {
+        path.canonicalize().ok().map(Self::Path)
+    }
+}

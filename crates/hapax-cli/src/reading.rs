@@ -1,0 +1,97 @@
+//! What a user is told about a corpus that is read: errors, what was left out, fields that are
+//! nowhere, and that nothing is there.
+//!
+//! The libraries speak of options, a user has flags; what comes from outside is made harmless.
+
+use crate::failure::Failure;
+use crate::readable::{self, counted};
+use hapax_corpus::{ReadOptions, Source};
+use std::num::NonZeroUsize;
+
+/// What the library says where passing over damage would help.
+const WAY_OUT: &str = "; `skip_bad` counts and passes it";
+
+/// An error of a library in the words of this program.
+pub(crate) fn failure(error: impl std::error::Error + Send + Sync + 'static) -> Failure {
+    let mut text = Failure::Run(anyhow::Error::new(error)).to_string();
+    // No flag sets a limit.
+    if let Some((said, limit)) = text.split_once("; raise limits.")
+        && limit.ends_with("so long")
+    {
+        text = format!("{said}{WAY_OUT}");
+    }
+    Failure::Run(anyhow::anyhow!(in_flags(&text)))
+}
+
+/// Why something was skipped.
+pub(crate) fn skipped(why: &hapax_corpus::Error) -> String {
+    let why = why.to_string();
+    // Which has just been done.
+    let why = why.strip_suffix(WAY_OUT).unwrap_or(&why);
+    readable::harmless(&in_flags(why)).into_owned()
+}
+
+fn in_flags(text: &str) -> String {
+    text.replace("`skip_bad`", "--skip-bad").replace("`format`", "--input-format")
+}
+
+/// A corpus without a single record.
+pub(crate) fn no_document(inputs: &[String]) -> Failure {
+    Failure::Run(anyhow::anyhow!("there is no document in {}", inputs.join(", ")))
+}
+
+/// Refuses fields, each with the words that name it, that no document of a corpus has: a misspelt
+/// name would change nothing but the result.
+///
+/// # Errors
+///
+/// There is one, and what documents have is told.
+pub(crate) fn check_fields(
+    inputs: &[String],
+    options: &ReadOptions,
+    wanted: &[(String, String)],
+    threads: Option<NonZeroUsize>,
+) -> Result<(), Failure> {
+    // What cannot be read, or only once, is left to the command.
+    if wanted.is_empty() || inputs.iter().any(|input| input == "-") {
+        return Ok(());
+    }
+    let Ok(source) = Source::open(inputs, options.clone()) else { return Ok(()) };
+    let names: Vec<&str> = wanted.iter().map(|(_, name)| name.as_str()).collect();
+    let all = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    let Some(absent) = source.absent_field(&names, threads.unwrap_or_else(all)) else {
+        return Ok(());
+    };
+    let named = wanted.iter().find(|(_, name)| *name == absent.name);
+    let words = named.map_or("", |(words, _)| words);
+    Err(Failure::Run(anyhow::anyhow!(
+        "{}: no document has a field {}{}",
+        readable::harmless(words),
+        readable::harmless(&absent.name),
+        match absent.there.is_empty() {
+            true => String::new(),
+            false => format!("; there are: {}", readable::harmless(&absent.there.join(", "))),
+        }
+    )))
+}
+
+/// How many files in the folders of a corpus are left out, for jobs that open it themselves.
+pub(crate) fn ignored(inputs: &[String]) -> u64 {
+    let may_be_folder = |input: &String| {
+        std::path::Path::new(input).is_dir() || input.contains(['@', '*', '?', '['])
+    };
+    if !inputs.iter().any(may_be_folder) {
+        return 0;
+    }
+    Source::open(inputs, ReadOptions::default()).map_or(0, |source| source.ignored())
+}
+
+/// The line about them, if there are any.
+pub(crate) fn ignored_line(ignored: u64) -> Option<String> {
+    let files = counted(ignored, "other file");
+    (ignored > 0).then(|| {
+        format!(
+            "{files} in folders ignored: neither name nor content says that they hold documents"
+        )
+    })
+}

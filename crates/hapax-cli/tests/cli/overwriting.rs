@@ -1,0 +1,90 @@
+//! A result that would take the place of what is read is a bad argument, and nothing is touched.
+
+use crate::folder::{ARTICLE, Folder};
+
+/// Runs the command, which must refuse to write over `kept` and leave it as it is.
+fn spared(folder: &Folder, kept: &str, arguments: &[&str]) {
+    let before = folder.read(kept);
+    let told = folder.refusal(2, arguments);
+    assert!(told.contains("is the same file as"), "{arguments:?}: {told}");
+    assert!(told.contains(kept), "{arguments:?}: {told}");
+    assert!(folder.read(kept) == before, "{arguments:?} changed {kept}");
+}
+
+#[test]
+fn no_command_writes_its_result_over_what_it_reads() {
+    let folder = Folder::new();
+    folder.write("a.html", ARTICLE).write("b.html", ARTICLE.replace("Tuesday", "Monday"));
+    folder.write("mine.toml", "name = 'mine'\nbase = 'web-1'");
+    folder.write("corpus.jsonl", "{\"id\":\"1\",\"text\":\"some words of a text\"}\n");
+    folder.write("links.tsv", "a\tb\nb\ta\n").write("truth.tsv", "id1\tid2\tlabel\n1\t1\tdup\n");
+    folder.output(&["fingerprint", "a.html", "b.html", "--json", "--out", "f.jsonl"]);
+    folder.output(&["fingerprint", "a.html", "b.html", "--out", "f.hpx"]);
+    folder.output(&["near", "build", "f.jsonl", "--out", "x.seg"]);
+    folder.output(&["pairs", "f.jsonl", "--out", "pairs.tsv"]);
+    folder.output(&["partition", "learn", "a.html", "--machines", "2", "--out", "map.toml"]);
+    for (kept, arguments) in [
+        ("f.hpx", &["match", "f.jsonl", "--against", "f.hpx", "--out", "f.hpx"][..]),
+        ("f.jsonl", &["match", "f.jsonl", "--against", "f.hpx", "--out", "f.jsonl"]),
+        ("x.seg", &["near", "find", "f.jsonl", "--index", "x.seg", "--out", "x.seg"]),
+        ("x.seg.names", &["near", "find", "f.jsonl", "--index", "x.seg", "--out", "x.seg.names"]),
+        ("f.jsonl", &["near", "find", "f.jsonl", "--index", "x.seg", "--out", "f.jsonl"]),
+        ("f.jsonl", &["near", "build", "f.jsonl", "--out", "./f.jsonl"]),
+        ("f.jsonl", &["pairs", "f.jsonl", "--out", "f.jsonl"]),
+        ("pairs.tsv", &["groups", "pairs.tsv", "--out", "pairs.tsv"]),
+        ("a.html", &["fingerprint", "b.html", "a.html", "--out", "a.html"]),
+        ("corpus.jsonl", &["fingerprint", "corpus.jsonl", "--out", "corpus.jsonl"]),
+        ("corpus.jsonl", &["fingerprint", "*.jsonl", "--format", "hpx", "--out", "corpus.jsonl"]),
+        ("mine.toml", &["fingerprint", "a.html", "--recipe", "mine.toml", "--out", "mine.toml"]),
+        ("a.html", &["train", "a.html", "--out", "a.html"]),
+        ("links.tsv", &["rank", "--links", "links.tsv", "--out", "links.tsv"]),
+        ("a.html", &["rank", "a.html", "--out", "a.html"]),
+        ("b.html", &["compare", "a.html", "b.html", "--html", "b.html"]),
+        ("truth.tsv", &["eval", "corpus.jsonl", "--truth", "truth.tsv", "--html", "truth.tsv"]),
+        ("a.html", &["partition", "learn", "a.html", "--machines", "2", "--out", "a.html"]),
+        (
+            "map.toml",
+            &["partition", "route", "a.html", "--mapping", "map.toml", "--out", "map.toml"],
+        ),
+    ] {
+        spared(&folder, kept, arguments);
+    }
+}
+
+#[test]
+fn a_result_may_not_replace_a_page_of_a_folder_that_is_read() {
+    let folder = Folder::new();
+    folder.write("site/a.html", ARTICLE).write("site/old.txt", "an older list");
+    spared(&folder, "site/old.txt", &["fingerprint", "site", "--out", "site/old.txt"]);
+    folder.write("site/c.jsonl", "{\"text\":\"some words\"}\n");
+    spared(&folder, "site/c.jsonl", &["fingerprint", "site", "--out", "site/c.jsonl"]);
+    // What is not read may be made again.
+    for _ in 0..2 {
+        folder.output(&["train", "site/a.html", "--out", "site/words.hdf"]);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn links_to_what_is_read_are_seen_through() {
+    let folder = Folder::new();
+    folder.write("a.html", ARTICLE);
+    std::os::unix::fs::symlink("a.html", folder.path("soft.html")).unwrap();
+    std::fs::hard_link(folder.path("a.html"), folder.path("hard.html")).unwrap();
+    spared(&folder, "a.html", &["fingerprint", "a.html", "--out", "soft.html"]);
+    spared(&folder, "a.html", &["fingerprint", "a.html", "--out", "hard.html"]);
+    spared(&folder, "a.html", &["compare", "soft.html", "-", "--html", "a.html"]);
+    // Standard input may be a file as well.
+    let input = std::fs::File::open(folder.path("a.html")).unwrap();
+    let told = std::process::Command::new(env!("CARGO_BIN_EXE_hapax"))
+        .current_dir(folder.path(""))
+        .args(["fingerprint", "-", "--out", "a.html"])
+        .stdin(input)
+        .output()
+        .unwrap();
+    assert_eq!(told.status.code(), Some(2));
+    assert!(
+        String::from_utf8_lossy(&told.stderr).contains("a.html is the same file as standard input")
+    );
+    assert_eq!(folder.read("a.html"), ARTICLE.as_bytes());
+}

@@ -1,0 +1,135 @@
+//! Does any record have a field of this name?
+//!
+//! A misspelt name is a field that no record has, and every record without a field is a document
+//! all the same; so only a look at the whole corpus can tell. It ends with the first record that
+//! has what is looked for, which in a corpus of one shape is the first of all. Where there is none,
+//! the search costs a reading without decoding: a table is judged by its columns, and lines in
+//! which the name does not stand are not taken apart.
+//!
+//! Does not know what fields are for.
+
+use std::collections::BTreeMap;
+use std::num::NonZero;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use serde::de::IgnoredAny;
+
+use crate::batch::{Batch, Payload};
+use crate::source::Source;
+
+/// Fields that no record has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Absent {
+    /// The first of the names that are missing.
+    pub name: String,
+    /// The fields of some record; none where the format has no fields.
+    pub there: Vec<String>,
+}
+
+/// How many names can be looked for at once.
+const MOST_NAMES: usize = 64;
+
+struct Search<'n> {
+    names: &'n [&'n str],
+    /// A bit for each name that was seen.
+    seen: AtomicU64,
+    any: AtomicBool,
+    there: Mutex<Vec<String>>,
+}
+
+impl Source {
+    /// The first of `names`, of which the first 64 count, that is a field of no record: no member
+    /// of its object, no column of its table, no header of its archive. A null is there.
+    ///
+    /// `None` when all are somewhere, and also when that cannot be known: there is no record, a
+    /// file is damaged, or something is a stream and could not be read again.
+    pub fn absent_field(&self, names: &[&str], threads: NonZero<usize>) -> Option<Absent> {
+        let names = &names[..names.len().min(MOST_NAMES)];
+        if names.is_empty() || self.paths().count() < self.files().len() {
+            return None;
+        }
+        if !self.paths().all(std::path::Path::is_file) {
+            return None;
+        }
+        let search = Search {
+            names,
+            seen: AtomicU64::new(0),
+            any: AtomicBool::new(false),
+            there: Mutex::new(Vec::new()),
+        };
+        let skip_bad = self.options.skip_bad;
+        let to_the_end = self.in_order(
+            threads,
+            |mut batch| {
+                let bad = batch.bad.is_some() && !skip_bad;
+                search.look_into(&mut batch);
+                bad
+            },
+            |bad| if bad || search.missing().is_none() { Err(()) } else { Ok(()) },
+        );
+        let name = search.missing()?.to_owned();
+        if to_the_end.is_err() || !search.any.load(Ordering::Relaxed) {
+            return None;
+        }
+        let there = search.there.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Some(Absent { name, there })
+    }
+}
+
+impl Search<'_> {
+    fn missing(&self) -> Option<&str> {
+        let seen = self.seen.load(Ordering::Relaxed);
+        self.names.iter().enumerate().find(|(i, _)| seen >> i & 1 == 0).map(|(_, name)| *name)
+    }
+
+    /// Notes a record, by its fields.
+    fn note<'f>(&self, has: impl Fn(&str) -> bool, all: impl Iterator<Item = &'f str>) {
+        let found = self.names.iter().enumerate().filter(|(_, name)| has(name));
+        let bits = found.fold(0u64, |bits, (i, _)| bits | 1 << i);
+        self.seen.fetch_or(bits, Ordering::Relaxed);
+        self.any.store(true, Ordering::Relaxed);
+        let mut there = self.there.lock().unwrap_or_else(PoisonError::into_inner);
+        if there.is_empty() {
+            there.extend(all.map(str::to_owned));
+        }
+    }
+
+    fn look_into(&self, batch: &mut Batch) {
+        match &batch.payload {
+            Payload::Json(lines) => self.lines(&lines.chunk.data),
+            Payload::Rows(group, _) => {
+                let columns: Vec<&str> = group.columns().collect();
+                self.note(|name| columns.contains(&name), columns.iter().copied());
+            }
+            Payload::Records(_) => {
+                for document in batch.documents().flatten() {
+                    self.note(|name| document.field(name).is_some(), std::iter::empty());
+                }
+            }
+            Payload::Text(_) | Payload::Pages(..) | Payload::Page(_) => {
+                self.any.store(true, Ordering::Relaxed);
+            }
+            Payload::Nothing => {}
+        }
+    }
+
+    fn lines(&self, data: &[u8]) {
+        let mut first = !self.any.load(Ordering::Relaxed);
+        for line in data.split(|byte| *byte == b'\n') {
+            let Some(missing) = self.missing() else { return };
+            // Anything but ASCII may be written in escapes.
+            let may_be_there =
+                !missing.is_ascii() || memchr::memmem::find(line, missing.as_bytes()).is_some();
+            if !first && !may_be_there {
+                continue;
+            }
+            let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
+            let Ok(object) = serde_json::from_slice::<BTreeMap<String, IgnoredAny>>(line) else {
+                continue;
+            };
+            first = false;
+            self.note(|name| object.contains_key(name), object.keys().map(String::as_str));
+        }
+    }
+}
