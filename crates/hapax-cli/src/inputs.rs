@@ -64,11 +64,7 @@ impl InputArguments {
     ///
     /// `-` is given twice; or something named does not exist and bad input is not skipped.
     pub(crate) fn pages(&self) -> Result<Pages, Failure> {
-        if self.inputs.iter().filter(|input| is_standard(input)).count() > 1 {
-            return Err(Failure::Arguments(
-                "INPUT `-` is given more than once: standard input is one page".to_owned(),
-            ));
-        }
+        self.check_standard()?;
         // A misspelt name should not be found out after an hour.
         for input in self.inputs.iter().filter(|input| !self.skip_bad && !is_standard(input)) {
             input.metadata().map_err(|e| Failure::io("read", input, e))?;
@@ -79,6 +75,15 @@ impl InputArguments {
             all_files: self.all_files,
             ignored: 0,
         })
+    }
+
+    fn check_standard(&self) -> Result<(), Failure> {
+        match self.inputs.iter().filter(|input| is_standard(input)).count() {
+            0 | 1 => Ok(()),
+            _ => Err(Failure::Arguments(
+                "INPUT `-` is given more than once: standard input can be read once".to_owned(),
+            )),
+        }
     }
 
     /// Refuses to write a result over one of the pages.
@@ -101,8 +106,9 @@ impl InputArguments {
     ///
     /// # Errors
     ///
-    /// A path is not Unicode, which such readers cannot do.
+    /// `-` is given twice, or a path is not Unicode, which such readers cannot do.
     pub(crate) fn collections(&self, forced: bool) -> Result<Option<Vec<String>>, Failure> {
+        self.check_standard()?;
         let named: Option<Vec<String>> =
             self.inputs.iter().map(|input| input.to_str().map(str::to_owned)).collect();
         match named {

@@ -20,7 +20,8 @@ pub fn is_collection(input: &str) -> bool {
         return std::io::stdin()
             .lock()
             .fill_buf()
-            .is_ok_and(|first| holds_many(first, Path::new("")));
+            // Without a byte it is no page, and `Source` says so.
+            .is_ok_and(|first| first.is_empty() || holds_many(first, Path::new("")));
     }
     let path = Path::new(input);
     if path.is_file() {

@@ -78,7 +78,8 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let inputs = &arguments.inputs;
     let out = Some(arguments.out.as_path());
-    overwriting::refuse("--out", out, recipes::files(std::slice::from_ref(&arguments.recipe), None))?;
+    let files = recipes::files(std::slice::from_ref(&arguments.recipe), None);
+    overwriting::refuse("--out", out, files)?;
     let recipe = recipe(&arguments.recipe)?;
     let collections = inputs.collections(arguments.corpus.any())?;
     match &collections {

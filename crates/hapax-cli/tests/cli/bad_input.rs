@@ -188,3 +188,139 @@ fn bad_arguments_name_the_argument() {
         assert!(told.contains(named), "{arguments:?}: {told}");
     }
 }
+
+#[test]
+fn a_corpus_that_is_not_what_it_is_called_is_no_text() {
+    let folder = Folder::new();
+    folder.write("x.parquet", "junk").write("x.csv", "id,text\n1,a\n");
+    folder.write("x.json", "[{\"text\":\"a\"}]").write("ok.jsonl", "{\"text\":\"a\"}\n");
+    let told = "x.parquet is not a Parquet file: it looks like a text; rename it, or say what it is \
+        by --input-format";
+    for command in [&["fingerprint", "x.parquet"][..], &["dedup", "x.parquet", "--out", "out"]] {
+        assert!(folder.refusal(1, command).contains(told), "{command:?}");
+    }
+    let told = folder.refusal(1, &["page", "add", "seen", "--create", "--from", "x.parquet"]);
+    assert!(told.contains("it looks like a text; rename it") && !told.contains("format"), "{told}");
+    assert!(folder.refusal(1, &["fingerprint", "x.json"]).contains("jq -c '.[]'"));
+    let told = folder.refusal(1, &["train", "x.csv", "--out", "t.hdf"]);
+    assert!(told.contains("say --input-format lines or text"), "{told}");
+    let lines = folder.output(&["fingerprint", "x.csv", "--input-format", "lines"]);
+    assert_eq!(lines.lines().count(), 2);
+    let skipped = ["fingerprint", "x.parquet", "ok.jsonl", "--skip-bad"];
+    let assert = folder.hapax(&skipped).assert().code(0);
+    assert_eq!(stdout(&assert).lines().count(), 1);
+    assert!(stderr(&assert).contains("1 skipped"), "{}", stderr(&assert));
+}
+
+#[test]
+fn nothing_read_is_no_document() {
+    let folder = Folder::new();
+    folder.write("x.warc.gz", "").write("x.jsonl", "").write("a.jsonl", "{\"text\":\"a\"}\n");
+    folder.write("empty.txt", "");
+    for (command, named) in [
+        (&["dedup", "x.warc.gz", "--out", "out"][..], "x.warc.gz"),
+        (&["dedup", "/dev/null", "--out", "out"], "/dev/null"),
+        (&["dedup", "-", "--out", "out"], "-"),
+        (&["fingerprint", "x.warc.gz", "x.jsonl"], "x.warc.gz, x.jsonl"),
+        (&["fingerprint", "-"], "-"),
+        (&["search", "build", "x.jsonl", "--out", "index"], "x.jsonl"),
+        (&["page", "add", "seen", "--create", "--from", "x.jsonl"], "x.jsonl"),
+    ] {
+        let told = stderr(&folder.hapax(command).write_stdin("").assert().code(1));
+        assert!(
+            told.contains(&format!("there is no document in {named}\n")),
+            "{command:?}: {told}"
+        );
+    }
+    let beside = folder.hapax(&["fingerprint", "x.warc.gz", "a.jsonl"]).assert().code(0);
+    assert!(stderr(&beside).contains("1 page, "), "{}", stderr(&beside));
+    assert_eq!(folder.output(&["fingerprint", "empty.txt"]), "----------------  empty.txt\n");
+}
+
+#[test]
+fn a_field_that_no_document_has_is_named_before_any_work() {
+    let folder = Folder::new();
+    folder.write("a.jsonl", "{\"id\":\"1\",\"site\":\"a\",\"text\":\"one\"}\n".repeat(2));
+    folder.write("site/a.html", ARTICLE);
+    let there = "; there are: id, site, text";
+    for flag in
+        ["--id-field", "--url-field", "--score-field", "--fetched-field", "--language-field"]
+    {
+        for command in [&["dedup", "a.jsonl", "--out", "out"][..], &["fingerprint", "a.jsonl"]] {
+            let told = folder.refusal(1, &[command, &[flag, "ids"]].concat());
+            let expected = format!("{flag} ids: no document has a field ids{there}");
+            assert!(told.contains(&expected), "{told}");
+        }
+    }
+    let told = folder.refusal(1, &["dedup", "a.jsonl", "--scope", "field:sites", "--out", "out"]);
+    assert!(told.contains(&format!("--scope field:sites: no document has a field sites{there}")));
+    let told = folder.refusal(1, &["dedup", "site", "--scope", "field:sites", "--dry-run"]);
+    assert!(told.contains("no document has a field sites"), "{told}");
+    let create = ["page", "add", "seen", "--create", "--scope", "field:sites", "--from", "a.jsonl"];
+    assert!(folder.refusal(1, &create).contains("no document has a field sites"));
+    for command in [
+        &["search", "build", "a.jsonl", "--out", "index", "--url-field", "ids"][..],
+        &["rank", "a.jsonl", "--url-field", "ids"],
+        &["partition", "learn", "a.jsonl", "--machines", "2", "--out", "m", "--id-field", "ids"],
+        &["train", "a.jsonl", "--out", "t.hdf", "--id-field", "ids"],
+        &["eval", "a.jsonl", "--id-field", "ids"],
+    ] {
+        assert!(folder.refusal(1, command).contains("no document has a field ids"), "{command:?}");
+    }
+    assert_eq!(folder.names(), ["a.jsonl", "site"]);
+    folder.output(&[
+        "dedup",
+        "a.jsonl",
+        "--scope",
+        "field:site",
+        "--id-field",
+        "id",
+        "--out",
+        "out",
+    ]);
+}
+
+#[test]
+fn files_left_out_of_folders_are_counted_by_every_command() {
+    let folder = Folder::new();
+    folder.write("site/a.html", ARTICLE).write("site/b.shtml", ARTICLE);
+    folder.write("site/style.css", "p {}").write("site/notes.json", "{}");
+    folder.write("truth.tsv", "id1\tid2\tlabel\nsite/a.html\tsite/b.shtml\tdup\n");
+    for command in [
+        &["fingerprint", "site"][..],
+        &["train", "site", "--out", "t.hdf"],
+        &["dedup", "site", "--out", "out"],
+        &["search", "build", "site", "--out", "index"],
+        &["page", "add", "seen", "--create", "--from", "site"],
+        &["eval", "site", "--truth", "truth.tsv"],
+        &["partition", "learn", "site", "--machines", "2", "--out", "mapping.toml"],
+    ] {
+        let told = stderr(&folder.hapax(command).assert().code(0));
+        assert!(told.contains("2 other files in folders ignored"), "{command:?}: {told}");
+    }
+}
+
+#[test]
+fn rules_scores_and_moments_that_nobody_means_are_bad_arguments() {
+    let folder = Folder::new();
+    folder.write("a.html", ARTICLE);
+    let url = "https://example.org/";
+    folder.output(&["page", "add", "seen", url, "a.html", "--create"]);
+    let before = folder.output(&["group", "rules", "seen"]);
+    let default = "no rule is named; the default is \"score, https, ";
+    for (arguments, named) in [
+        (&["group", "rules", "seen", "--set", ""][..], default),
+        (&["dedup", "a.html", "--out", "out", "--keep", " "], default),
+        (&["groups", "a.html", "--keep", ""], default),
+        (&["page", "add", "new", url, "a.html", "--create", "--keep", ""], default),
+        (&["page", "add", "seen", url, "a.html", "--score", "nan"], "a score is a finite number"),
+        (&["page", "add", "seen", url, "a.html", "--score", "1e999"], "a score is a finite number"),
+        (&["page", "score", "seen", url, "inf"], "a score is a finite number"),
+        (&["page", "add", "seen", url, "a.html", "--fetched", "9999999999999999"], "year 9999"),
+        (&["page", "expire", "seen", "--before", "9999999999999999"], "year 9999"),
+    ] {
+        let told = folder.refusal(2, arguments);
+        assert!(told.contains(named), "{arguments:?}: {told}");
+    }
+    assert_eq!(folder.output(&["group", "rules", "seen"]), before);
+}

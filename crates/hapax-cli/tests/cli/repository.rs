@@ -338,3 +338,34 @@ fn a_file_in_place_of_a_folder_and_a_store_cut_short_are_told_once_with_a_way_ou
     }
     assert!(folder.refusal(1, &["inspect", "seen"]).contains("hapax inspect --check"));
 }
+
+#[test]
+fn an_empty_pipe_leaves_a_known_page_as_it_was() {
+    let folder = filled();
+    let url = "https://example.org/cranes/";
+    let before = folder.output(&["page", "show", "seen", url]);
+    for file in [&[][..], &["-"]] {
+        let arguments = [&["page", "add", "seen", url], file].concat();
+        let refused = folder.hapax(&arguments).write_stdin("").assert().code(1);
+        let told = crate::folder::stderr(&refused);
+        assert!(told.contains("nothing was read from standard input"), "{told}");
+        assert!(told.contains("https://example.org/cranes/ stays as it was"), "{told}");
+    }
+    folder.hapax(&["page", "check", "seen", url]).write_stdin("").assert().code(1);
+    assert_eq!(folder.output(&["page", "show", "seen", url]), before);
+    let new = ["page", "add", "new", url, "--create"];
+    folder.hapax(&new).write_stdin("").assert().code(1);
+    assert!(!folder.path("new").exists());
+    // A file that is empty is meant to be.
+    folder.write("empty.html", "");
+    assert!(folder.output(&["page", "add", "seen", url, "empty.html"]).contains("empty"));
+}
+
+#[test]
+fn a_file_in_the_place_of_the_address_is_refused() {
+    let folder = filled();
+    for command in ["add", "check"] {
+        let told = folder.refusal(2, &["page", command, "seen", "a.html"]);
+        assert!(told.contains("the order is STORE URL FILE"), "{told}");
+    }
+}

@@ -194,3 +194,15 @@ fn a_damaged_or_foreign_table_is_refused() {
     let piped = folder.hapax(&["pairs", "-", "-q"]).write_stdin(bytes).assert().code(0);
     assert_eq!(stdout(&piped), "");
 }
+
+#[test]
+fn a_line_without_a_fingerprint_is_no_page_without_features() {
+    let folder = Folder::new();
+    folder.write("corpus.jsonl", "{\"id\":\"1\",\"text\":\"some words\"}\n");
+    let told = folder.refusal(1, &["pairs", "corpus.jsonl"]);
+    assert!(told.contains("corpus.jsonl: line 1: it has no `fingerprint`"), "{told}");
+    assert!(told.contains("hapax fingerprint --json"), "{told}");
+    folder.write("none.jsonl", "{\"id\":\"1\",\"fingerprint\":null}\n");
+    let assert = folder.hapax(&["pairs", "none.jsonl"]).assert().code(0);
+    assert!(stderr(&assert).contains("1 without fingerprint"), "{}", stderr(&assert));
+}

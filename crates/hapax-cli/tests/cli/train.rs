@@ -80,3 +80,24 @@ fn bad_pages_are_skipped_when_asked_and_not_counted() {
     assert!(stderr(&assert).contains("t.hdf: 1 document, "), "{}", stderr(&assert));
     assert!(stderr(&assert).contains("1 skipped"));
 }
+
+#[test]
+fn a_corpus_is_counted_by_its_documents() {
+    let folder = corpus();
+    let mut lines = String::new();
+    for i in 0..60usize {
+        let text = String::from_utf8(folder.read(&format!("site/{i}.txt"))).unwrap();
+        lines.push_str(&serde_json::json!({ "key": i, "article": text }).to_string());
+        lines.push('\n');
+    }
+    folder.write("corpus.jsonl", &lines);
+    folder.output(&["train", "site", "--out", "pages.hdf"]);
+    for threads in ["1", "3"] {
+        let fields = ["--text-field", "article", "--id-field", "key", "--threads", threads];
+        let arguments = [&["train", "corpus.jsonl", "--out", "lines.hdf"], &fields[..]].concat();
+        let told = stderr(&folder.hapax(&arguments).assert().code(0));
+        assert!(told.contains("lines.hdf: 60 documents, "), "{told}");
+        assert!(told.contains("the commonest is in 60 documents (100.0 %)"), "{told}");
+        assert!(folder.read("lines.hdf") == folder.read("pages.hdf"));
+    }
+}

@@ -11,6 +11,7 @@ mod fetching;
 mod folders;
 mod jsonl;
 mod make;
+mod misnamed;
 mod order;
 mod random;
 mod tables;

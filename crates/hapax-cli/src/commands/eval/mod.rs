@@ -208,8 +208,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         write_file(path, page::page(&report, cosine.as_ref(), &texts, &first).as_bytes())?;
     }
     tell(arguments, &report, cosine.as_ref())?;
-    if let Some(line) = reading::ignored_line(reading::ignored(&arguments.inputs))
-        && !arguments.quiet
+    if !arguments.quiet
+        && let Some(line) = reading::ignored_line(reading::ignored(&arguments.inputs))
     {
         say(&line);
     }

@@ -203,7 +203,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         reading::check_fields(&arguments.from, &options, &named, arguments.threads)?;
     }
     let new = arguments.create && !folder.join("pages.redb").exists();
-    let (mut store, fingerprinter): (Box<dyn Pages>, _) = if new {
+    // A page that is refused leaves no repository behind.
+    let observe = |fingerprinter: &Fingerprinter, scope: &Scope| match arguments.from.is_empty() {
+        true => arguments.page.observe(&mut Observer::new(fingerprinter, scope)).map(Some),
+        false => Ok(None),
+    };
+    let (mut store, fingerprinter, seen): (Box<dyn Pages>, _, _) = if new {
         let fingerprinter = arguments.recipe.fingerprinter(None)?;
         let mut settings = Settings::new(fingerprinter.recipe_id().clone());
         let Making { within, min_similarity, keep, scope } = &arguments.making;
@@ -211,15 +216,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         settings.min_similarity = min_similarity.unwrap_or(settings.min_similarity);
         settings.rules = keep.clone().unwrap_or(settings.rules);
         settings.scope = scope.clone().unwrap_or(settings.scope);
+        let seen = observe(&fingerprinter, &settings.scope)?;
         let store = Repository::create(folder, settings).map_err(failure)?;
-        (Box::new(Local { store }), fingerprinter)
+        (Box::new(Local { store }), fingerprinter, seen)
     } else {
         let store = arguments.store.open()?;
-        let recipe = store.recipe()?;
-        (store, arguments.recipe.fingerprinter(Some(&recipe))?)
+        let fingerprinter = arguments.recipe.fingerprinter(Some(&store.recipe()?))?;
+        let seen = observe(&fingerprinter, &store.scope()?)?;
+        (store, fingerprinter, seen)
     };
-    let scope = store.scope()?;
-    if !arguments.from.is_empty() {
+    let Some(seen) = seen else {
+        let scope = store.scope()?;
         let corpus = Corpus {
             inputs: &arguments.from,
             options: ReadOptions { skip_bad: arguments.skip_bad, ..ReadOptions::default() },
@@ -228,8 +235,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             quiet: arguments.quiet,
         };
         return many(corpus, &mut *store, &|| Observer::new(&fingerprinter, &scope));
-    }
-    let seen = arguments.page.observe(&mut Observer::new(&fingerprinter, &scope))?;
+    };
     match store.apply(vec![Action::Observe(Box::new(seen))])?.pop() {
         Some(Done::Verdict(answer)) => tell(arguments.json, &*answer, &answer.sentence()),
         Some(Done::Known(_)) | None => Ok(()),
