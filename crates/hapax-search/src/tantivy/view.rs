@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use hapax::fingerprint::{Fingerprint, Sketch};
 use tantivy::columnar::{Column, StrColumn};
+use tantivy::error::DataCorruption;
 use tantivy::schema::{Field, IndexRecordOption, Value};
 use tantivy::{
     DocAddress, DocSet, Index, ReloadPolicy, Searcher, SegmentReader, TERMINATED, TantivyDocument,
@@ -102,7 +103,7 @@ impl View {
         let segments = searcher
             .segment_readers()
             .iter()
-            .map(SegmentView::open)
+            .map(|reader| SegmentView::open(reader, fields))
             .collect::<tantivy::Result<Vec<_>>>()
             .map_err(failed)?;
         let lengths = average_lengths(&searcher, fields).map_err(failed)?;
@@ -344,11 +345,21 @@ impl View {
 }
 
 impl SegmentView {
-    fn open(reader: &SegmentReader) -> tantivy::Result<Self> {
+    fn open(reader: &SegmentReader, fields: Fields) -> tantivy::Result<Self> {
+        // Numbers of documents and names are only claimed; a length is stored for each document.
+        let stored = reader.get_fieldnorms_reader(fields.body)?.num_docs();
+        if stored != reader.max_doc() {
+            let what = format!("it claims {} documents and holds {stored}", reader.max_doc());
+            return Err(DataCorruption::comment_only(what).into());
+        }
         let columns = reader.fast_fields();
         let names = columns.str("name")?.ok_or_else(|| {
             tantivy::TantivyError::SchemaError("a segment has no column of names".to_owned())
         })?;
+        if names.num_terms() > stored as usize {
+            let what = format!("it claims {} names of {stored} documents", names.num_terms());
+            return Err(DataCorruption::comment_only(what).into());
+        }
         Ok(Self {
             numbers: vec![DEAD; reader.max_doc() as usize],
             names,
