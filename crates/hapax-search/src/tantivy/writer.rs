@@ -23,6 +23,7 @@ use super::error::Error;
 use super::manifest::Manifest;
 use super::schema::{self, Fields};
 use super::standing::Standing;
+use super::view::check_segments;
 use crate::engine::Change;
 use crate::page::{SearchPage, short_hash};
 
@@ -110,6 +111,7 @@ impl Writer {
         Manifest::read(&folder)?;
         Error::guarded(&folder, || {
             let (index, fields) = schema::open(&folder)?;
+            check_segments(&index, fields).map_err(|source| Error::tantivy(&folder, source))?;
             let writer = writer(&folder, &index, options)?;
             let metas = index.load_metas().map_err(|source| Error::tantivy(&folder, source))?;
             let standing = Standing::read(&folder, metas.payload.as_deref())?;
