@@ -362,7 +362,7 @@ mod tests {
             // Every third is in the other scope, and finds nothing; others are like nothing.
             let of = |at: u64| {
                 let fingerprint = 7 ^ (at % 3);
-                let scope = at % 2 ^ u64::from(at % 3 == 0);
+                let scope = (at % 2) ^ u64::from(at.is_multiple_of(3));
                 page(format!("new {at}"), fingerprint, sketch(at * 7, at as usize % 9), scope)
             };
             let pages = gather((0..strangers).map(of));

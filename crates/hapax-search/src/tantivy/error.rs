@@ -1,4 +1,7 @@
-//! What can go wrong with an index in a folder. Every error names the folder.
+//! What can go wrong with an index in a folder.
+//!
+//! Every error names the folder or the file. What the operating system says is told apart from damage,
+//! also where the library wraps it; panics of the library are damage.
 
 use std::io;
 use std::path::{Path, PathBuf};

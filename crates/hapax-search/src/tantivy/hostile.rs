@@ -1,5 +1,7 @@
-//! Indexes that a stranger made, and damaged ones: nothing outside the folder is touched, and
-//! nothing panics.
+//! Indexes that a stranger made, and damaged ones.
+//!
+//! Nothing outside the folder is touched, and nothing panics. What still can end the process is in
+//! SECURITY.md.
 
 use std::fs;
 use std::path::Path;
