@@ -1,7 +1,8 @@
 """Columns and numbers in whatever form they come, in the form the engine takes.
 
 Arrow data is never copied here: arrays, chunked arrays and series of pandas and polars become a table of one
-column through the Arrow PyCapsule protocol, and the table's stream is what the engine reads.
+column through the Arrow PyCapsule protocol, and the table's stream is what the engine reads. The engine takes text
+for UTF-8 and offsets for true, and sizes of buffers do not cross that protocol: :func:`checked` is asked before.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import sys
 from array import array
 from typing import Any, Optional
 
-from .errors import ArgumentError
+from .errors import ArgumentError, ArrowError
 
 #: Columns that hold documents when none is named, best first; the names a corpus file is searched for, too.
 USUAL = ("text", "content", "raw_content", "body", "html", "raw_html")
@@ -62,13 +63,23 @@ def column(value: Any) -> Any:
     return made if isinstance(made, pa.ChunkedArray) else pa.chunked_array([made])
 
 
+def checked(value: Any) -> Any:
+    """The same array, batch or table, once it is known to be what it says: pyarrow reads files without looking at
+    the bytes of text or where offsets lead."""
+    try:
+        value.validate(full=True)
+    except pyarrow().ArrowInvalid as error:
+        raise ArrowError(f"the Arrow data contradicts itself: {error}") from error
+    return value
+
+
 def documents(value: Any, name: Optional[str], id_name: Optional[str] = None) -> tuple[Any, bool]:
     """A table of documents, and ids if they are asked for; whether there are ids."""
     pa = pyarrow()
     if not is_table(value):
         if name is not None or id_name is not None:
             raise ArgumentError("column= and id= name columns of a table; this is a single column")
-        return pa.table({"document": column(value)}), False
+        return pa.table({"document": checked(column(value))}), False
     whole = table(value)
     there = list(whole.column_names)
     if name is None:
@@ -78,9 +89,9 @@ def documents(value: Any, name: Optional[str], id_name: Optional[str] = None) ->
     for wanted in (name, id_name):
         if wanted is not None and wanted not in there:
             raise ArgumentError(f"no column {wanted!r}; there are: {', '.join(there)}")
-    chosen = {"document": whole.column(name)}
+    chosen = {"document": checked(whole.column(name))}
     if id_name is not None:
-        chosen["id"] = whole.column(id_name).cast(pa.string())
+        chosen["id"] = checked(whole.column(id_name)).cast(pa.string())
     return pa.table(chosen), id_name is not None
 
 

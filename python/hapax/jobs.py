@@ -83,7 +83,7 @@ def _imprints(source: Any) -> Any:
         raise ArgumentError(
             f"no column {missing[0]!r}: pairs are found among what Fingerprinter.imprints() makes of a table"
         )
-    return whole.select(list(types)).cast(pa.schema(types.items()))
+    return _arrow.checked(whole.select(list(types))).cast(pa.schema(types.items()))
 
 
 def groups(pairs: Any, *, keep: str = DEFAULT_RULES) -> Any:
@@ -111,7 +111,7 @@ def groups(pairs: Any, *, keep: str = DEFAULT_RULES) -> Any:
     missing = [name for name in types if name not in whole.column_names]
     if missing:
         raise ArgumentError(f"no column {missing[0]!r}: groups are made of what pairs() gives")
-    return groups_of_pairs(whole.select(list(types)).cast(pa.schema(types.items())), keep)
+    return groups_of_pairs(_arrow.checked(whole.select(list(types))).cast(pa.schema(types.items())), keep)
 
 
 class DedupResult:

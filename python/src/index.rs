@@ -4,6 +4,7 @@
 //! Arrow all have them so, and none needs another library for it.
 
 use std::fs;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -218,14 +219,7 @@ impl IndexCore {
             .map_err(|error: hapax::fingerprint::RecipeError| of_argument(&error))?;
         py.detach(|| {
             let bytes = self.to_bytes(&recipe).map_err(|e| raised("IndexFileError", e, None))?;
-            let mut new = path.clone().into_os_string();
-            new.push(format!(".{}.new", std::process::id()));
-            let new = Path::new(&new);
-            let written = fs::write(new, bytes).and_then(|()| fs::rename(new, &path));
-            written.map_err(|error| {
-                let _ = fs::remove_file(new);
-                system(&path, &error)
-            })
+            place(&path, &bytes).map_err(|error| system(&path, &error))
         })
     }
 
@@ -246,6 +240,25 @@ impl IndexCore {
             Ok((Self::of_segment(segment, bound)?, stated))
         })
     }
+}
+
+/// Writes a file under a name that nobody can know before, and gives it its own when it is complete.
+fn place(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".hapax-").suffix(".part");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        // As any new file: the user's mask decides, not the private mode of temporary files.
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    let mut file = builder.tempfile_in(folder)?;
+    file.write_all(bytes)?;
+    file.persist(path).map(drop).map_err(|error| error.error)
 }
 
 /// Which index so many pages need, as JSON.

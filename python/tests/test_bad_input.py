@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+import struct
 import subprocess
 import sys
 
@@ -99,6 +100,67 @@ def test_settings_that_cannot_be(by: hapax.Fingerprinter, tmp_path: pathlib.Path
     with pytest.raises(hapax.errors.CorpusError, match="line 1") as refused:
         hapax.pairs(lines)
     assert refused.value.path == str(lines)
+
+
+def column_of(kind: pa.DataType, offsets: list[int], data: bytes) -> pa.Array:
+    """A column that nobody has looked at, as pyarrow makes it of a file."""
+    size = "<i" if kind in (pa.string(), pa.binary()) else "<q"
+    held = pa.py_buffer(b"".join(struct.pack(size, offset) for offset in offsets))
+    return pa.Array.from_buffers(kind, len(offsets) - 1, [None, held, pa.py_buffer(data)])
+
+
+#: No UTF-8, offsets that go back, and offsets that lead out of the data.
+CONTRADICTIONS = [([0, 4, 6], b"fine\xff\xfe"), ([0, 6, 4, 6], b"finely"), ([0, 9000, 6], b"finely")]
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
+@pytest.mark.parametrize("offsets, data", CONTRADICTIONS)
+def test_arrow_data_that_contradicts_itself_is_refused(by: hapax.Fingerprinter, kind: pa.DataType, offsets: list[int], data: bytes) -> None:
+    column = column_of(kind, offsets, data)
+    table = pa.table({"text": column, "fine": pa.array(["x"] * len(column))})
+    for ask in (
+        lambda: by.fingerprints(column),
+        lambda: by.fingerprints(table),
+        lambda: by.fingerprints(pa.chunked_array([pa.array(["x"], kind), column])),
+        lambda: by.imprints(table, kind="html"),
+        lambda: by.imprints(table, column="fine", id="text"),
+    ):
+        with pytest.raises(hapax.errors.ArrowError, match="contradicts itself"):
+            ask()
+    assert by.fingerprints(table, column="fine").null_count == 0
+
+
+@pytest.mark.parametrize("offsets, data", CONTRADICTIONS)
+def test_pairs_of_arrow_data_that_contradicts_itself_are_refused(by: hapax.Fingerprinter, offsets: list[int], data: bytes) -> None:
+    column = column_of(pa.string(), offsets, data)
+    imprints = by.imprints(pa.table({"text": [story(at) for at in range(len(column))]}))
+    for name in ("id", "recipe"):
+        with pytest.raises(hapax.errors.ArrowError, match="contradicts itself"):
+            hapax.pairs(imprints.set_column(imprints.column_names.index(name), name, column))
+    names = pa.array(["x"] * len(column))
+    for a, b in ((column, names), (names, column)):
+        with pytest.raises(hapax.errors.ArrowError, match="contradicts itself"):
+            hapax.groups(pa.table({"a": a, "b": b, "distance": pa.array([1] * len(column), pa.uint8())}))
+
+
+def test_a_parquet_file_whose_text_is_no_utf8_is_refused(by: hapax.Fingerprinter, tmp_path: pathlib.Path) -> None:
+    import pyarrow.parquet as pq
+
+    pq.write_table(pa.table({"text": column_of(pa.string(), [0, 4, 6], b"fine\xff\xfe")}), tmp_path / "bad.parquet")
+    with pytest.raises(hapax.errors.ArrowError, match="UTF8|UTF-8"):
+        by.fingerprints(pq.read_table(tmp_path / "bad.parquet"))
+
+
+def test_an_arrow_file_whose_offsets_lead_out_of_it_is_refused(by: hapax.Fingerprinter) -> None:
+    sink = pa.BufferOutputStream()
+    batch = pa.record_batch({"text": pa.array(["four", "six"])})
+    with pa.ipc.new_stream(sink, batch.schema) as stream:
+        stream.write_batch(batch)
+    sound, beyond = struct.pack("<iii", 0, 4, 7), struct.pack("<iii", 0, 4, 1 << 24)
+    data = sink.getvalue().to_pybytes()
+    assert data.count(sound) == 1
+    with pytest.raises(hapax.errors.ArrowError, match="contradicts itself"):
+        by.fingerprints(pa.ipc.open_stream(data.replace(sound, beyond)).read_all())
 
 
 def test_without_pyarrow_lists_work_and_arrow_says_what_it_needs() -> None:

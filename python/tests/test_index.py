@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import threading
 
@@ -67,6 +68,20 @@ def test_many_queries_in_every_form_agree() -> None:
         len(found) for found in listed[3:9]
     )
     assert index.find_many([], within=2) == []
+
+
+def test_saving_follows_no_link_and_leaves_one_file_like_any_other(tmp_path) -> None:
+    precious, folder = tmp_path / "precious", tmp_path / "in"
+    precious.write_text("mine")
+    folder.mkdir()
+    path = folder / "one.seg"
+    guessed = folder / f"one.seg.{os.getpid()}.new"
+    for link in (guessed, path):
+        link.symlink_to(precious)
+    hapax.Index.build([1, 2, 3]).save(path)
+    guessed.unlink()
+    assert precious.read_text() == "mine" and os.listdir(folder) == ["one.seg"]
+    assert path.stat().st_mode == precious.stat().st_mode and not path.is_symlink()
 
 
 def test_a_saved_index_is_the_same(tmp_path) -> None:

@@ -126,6 +126,18 @@ def test_what_a_killed_job_left_is_gone_on_with_and_half_a_snapshot_is_refused(s
         hapax.spark.increment(str(tmp_path / "in"), out, spark=spark, base="7", snapshot="8")
 
 
+def test_a_folder_that_no_job_made_is_left_alone(spark: Any, tmp_path: pathlib.Path) -> None:
+    write_lines(tmp_path / "in/0.jsonl", synthetic(20, 4))
+    precious = tmp_path / "out/snapshots/0/thesis.tex"
+    precious.parent.mkdir(parents=True)
+    precious.write_text("mine")
+    with pytest.raises(OutputExistsError, match="thesis.tex.*Name another") as refused:
+        hapax.spark.dedup(str(tmp_path / "in"), tmp_path / "out", spark=spark, keep_documents=False)
+    assert str(precious.parent) in str(refused.value) and precious.read_text() == "mine"
+    precious.unlink()
+    hapax.spark.dedup(str(tmp_path / "in"), tmp_path / "out", spark=spark, keep_documents=False)
+
+
 def test_a_data_frame_is_cleaned_and_another_one_under_its_name_is_refused(spark: Any, tmp_path: pathlib.Path) -> None:
     rows = sorted(synthetic(300, 3), key=lambda row: str(row["url"]))
     write_lines(tmp_path / "in.jsonl", rows)

@@ -8,19 +8,23 @@
 //! # What it promises
 //!
 //! Finds all new pages that match an earlier one, within the bound and confirmed. Work is linear in both
-//! and in the number of proposed pairs.
+//! and in the number of proposed pairs of fingerprints: where more than 64 earlier documents of a scope share a
+//! fingerprint and were all kept, being unlike each other, a new page is compared with those it meets by a
+//! part of the sketch, as crowds of new pages are, and with 64 of each part at most.
 
 use std::collections::BTreeMap;
 use std::fs::{self, DirEntry};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use hapax::fingerprint::Sketch;
 use hapax::group::Outcome;
 use hapax::join::matching::{Batch, Chunks, Wanted};
 use hapax::join::{Executor, JoinError, PairOptions};
 
 use crate::error::Error;
 use crate::imprints::{Header, ImprintBatch, ImprintReader, ImprintWriter};
+use crate::near::crowd::{FEW_STRANGERS, PART_BITS, TWIN_TURNS, sketch_part};
 use crate::options::Options;
 use crate::pages::{Pages, Standing};
 
@@ -195,7 +199,8 @@ fn near(
         .filter(|&page| judged(earlier, page))
         .map(|page| (earlier.fingerprint(page).to_bits(), page))
         .collect();
-    stored.sort_unstable();
+    stored.sort_unstable_by_key(|&(bits, page)| (bits, earlier.scope(page), page));
+    let mut strangers = Strangers { earlier, met: BTreeMap::new() };
     let sorted: Vec<u64> = stored.iter().map(|&(fingerprint, _)| fingerprint).collect();
     let bits: Vec<u64> = queries.iter().map(|&page| pages.fingerprint(page).to_bits()).collect();
     let batch = Batch::new(&bits, PairOptions::within(options.within)?, executor)?;
@@ -205,11 +210,16 @@ fn near(
         let others = twins[from..].iter().take_while(|twin| twin.a == hit.query);
         let same = std::iter::once(hit.query).chain(others.map(|twin| twin.b));
         let first = hit.position as usize;
+        let copies = &stored[first..first + hit.copies as usize];
         for page in same.map(|query| queries[query as usize]) {
-            for &(_, old) in &stored[first..first + hit.copies as usize] {
+            let scope = pages.scope(page);
+            let from = copies.partition_point(|&(_, old)| earlier.scope(old) < scope);
+            let to = copies.partition_point(|&(_, old)| earlier.scope(old) <= scope);
+            for old in
+                strangers.worth_comparing(pages.sketch(page), first + from, &copies[from..to])
+            {
                 let estimate = pages.sketch(page).estimate(earlier.sketch(old));
-                let alike = options.min_similarity.admits(&estimate);
-                if !alike || pages.scope(page) != earlier.scope(old) {
+                if !options.min_similarity.admits(&estimate) {
                     continue;
                 }
                 let found = Known {
@@ -229,10 +239,152 @@ fn near(
     Ok(())
 }
 
+/// Earlier documents of one fingerprint and scope, where they are many.
+struct Strangers<'e> {
+    earlier: &'e Pages,
+    /// For the first place of such documents, who has which part of the sketch, in order.
+    met: BTreeMap<usize, Vec<(u64, u32)>>,
+}
+
+impl Strangers<'_> {
+    /// Those of `copies`, which begin at place `first`, that a page with this sketch is compared with.
+    fn worth_comparing(
+        &mut self,
+        sketch: &Sketch,
+        first: usize,
+        copies: &[(u64, u32)],
+    ) -> Vec<u32> {
+        if copies.len() <= FEW_STRANGERS {
+            return copies.iter().map(|&(_, old)| old).collect();
+        }
+        let earlier = self.earlier;
+        let met = self.met.entry(first).or_insert_with(|| {
+            let parts =
+                |&(_, old): &(u64, u32)| parts(earlier.sketch(old)).map(move |it| (it, old));
+            let mut met: Vec<(u64, u32)> = copies.iter().flat_map(parts).collect();
+            met.sort_unstable();
+            met
+        });
+        let mut worth = Vec::new();
+        for part in parts(sketch) {
+            let from = met.partition_point(|&(other, _)| other < part);
+            let same = met[from..].iter().take_while(|&&(other, _)| other == part);
+            worth.extend(same.take(FEW_STRANGERS).map(|&(_, old)| old));
+        }
+        worth.sort_unstable();
+        worth.dedup();
+        worth
+    }
+}
+
+/// The parts of a sketch, told apart by their turn.
+fn parts(sketch: &Sketch) -> impl Iterator<Item = u64> {
+    (0..TWIN_TURNS).map(|turn| (turn as u64) << 32 | sketch_part(sketch, turn, PART_BITS))
+}
+
 impl Known {
     fn nearer(&self, other: &Self) -> bool {
         let by_similarity = other.similarity.total_cmp(&self.similarity);
         let order = self.distance.cmp(&other.distance).then(by_similarity);
         order.then(self.earlier.cmp(&other.earlier)).is_lt()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hapax::fingerprint::{ContentHash, Fingerprint, Fingerprinter, Recipe};
+    use hapax::group::ScopeKey;
+    use hapax::join::OneThread;
+
+    use super::*;
+    use crate::pages::NewPage;
+
+    /// A sketch like no other, but for some changed bits.
+    fn sketch(number: u64, changed: usize) -> Sketch {
+        let mut bytes = [0; 128];
+        blake3::Hasher::new().update(&number.to_le_bytes()).finalize_xof().fill(&mut bytes);
+        (0..changed).for_each(|at| bytes[at * 5] ^= 1);
+        Sketch::from_bytes(&bytes)
+    }
+
+    fn page(content: String, fingerprint: u64, sketch: Sketch, scope: u64) -> NewPage {
+        NewPage {
+            id: content.clone(),
+            url: String::new(),
+            canonical: None,
+            content: ContentHash::of(&content),
+            standing: Standing::Judged,
+            fingerprint: Fingerprint::from_bits(fingerprint),
+            sketch,
+            score: None,
+            fetched: None,
+            words: 100,
+            scope: ScopeKey(scope),
+        }
+    }
+
+    fn gather(list: impl Iterator<Item = NewPage>) -> Pages {
+        let mut pages = Pages::default();
+        list.for_each(|page| pages.push(&page));
+        pages
+    }
+
+    /// Everything with everything.
+    fn slowly(pages: &Pages, earlier: &Pages, options: &Options) -> BTreeMap<u32, Known> {
+        let mut known = BTreeMap::new();
+        for page in 0..pages.len() as u32 {
+            for old in 0..earlier.len() as u32 {
+                let distance = pages.fingerprint(page).distance(earlier.fingerprint(old));
+                let estimate = pages.sketch(page).estimate(earlier.sketch(old));
+                let alike = options.min_similarity.admits(&estimate);
+                let one_scope = pages.scope(page) == earlier.scope(old);
+                if !options.within.admits(distance) || !alike || !one_scope {
+                    continue;
+                }
+                let (outcome, similarity) = (Outcome::Near, estimate.jaccard as f32);
+                let found = Known { earlier: old, outcome, distance: distance as u8, similarity };
+                let best = known.entry(page).or_insert(found);
+                if found.nearer(best) {
+                    *best = found;
+                }
+            }
+        }
+        known
+    }
+
+    #[test]
+    fn among_many_strangers_of_one_fingerprint_those_alike_are_found() {
+        let recipe = Recipe::built_in("web-1").unwrap();
+        let options = Options::new(Fingerprinter::new(recipe, None).unwrap());
+        for strangers in [10, FEW_STRANGERS as u64, 600] {
+            let of = |at: u64| page(format!("old {at}"), 7, sketch(at, 0), at % 2);
+            let earlier = gather((0..2 * strangers).map(of));
+            // Every third is in the other scope, and finds nothing; others are like nothing.
+            let of = |at: u64| {
+                let fingerprint = 7 ^ (at % 3);
+                let scope = (at % 2) ^ u64::from(at.is_multiple_of(3));
+                page(format!("new {at}"), fingerprint, sketch(at * 7, at as usize % 9), scope)
+            };
+            let pages = gather((0..strangers).map(of));
+            let found = known(&pages, &earlier, &options, &OneThread).unwrap();
+            assert_eq!(found, slowly(&pages, &earlier, &options));
+            assert!(found.len() as u64 > strangers / 10, "{} of {strangers}", found.len());
+        }
+    }
+
+    #[test]
+    fn a_page_is_compared_with_few_of_many_strangers() {
+        let count = 20_000;
+        let earlier = gather((0..count).map(|at| page(at.to_string(), 7, sketch(at, 0), 1)));
+        let copies: Vec<(u64, u32)> = (0..count as u32).map(|old| (7, old)).collect();
+        let mut strangers = Strangers { earlier: &earlier, met: BTreeMap::new() };
+        let few = strangers.worth_comparing(&sketch(count + 1, 0), 0, &copies);
+        assert!(few.len() < 40, "by chance about 5 of 20,000 meet: {}", few.len());
+        assert!(strangers.worth_comparing(&sketch(17, 8), 0, &copies).contains(&17));
+        // Whoever makes all of them meet gains nothing.
+        let earlier = gather((0..count).map(|at| page(at.to_string(), 7, sketch(1, 0), 1)));
+        let mut strangers = Strangers { earlier: &earlier, met: BTreeMap::new() };
+        let few = strangers.worth_comparing(&sketch(1, 0), 0, &copies);
+        assert!(few.len() <= FEW_STRANGERS * TWIN_TURNS, "{}", few.len());
     }
 }

@@ -30,6 +30,7 @@ pub mod clean;
 pub mod collapse;
 pub mod engine;
 pub mod fold;
+mod guard;
 pub mod job;
 pub mod log;
 pub mod page;

@@ -83,10 +83,10 @@ pub struct Judging {
 #[non_exhaustive]
 pub enum PolicyError {
     /// Not TOML, or with keys that mean nothing.
-    #[error("the policy cannot be understood: {0}")]
+    #[error("the policy cannot be understood")]
     Toml(#[from] Box<toml::de::Error>),
     /// The rules for survivors.
-    #[error("`keep` in the policy: {0}")]
+    #[error("`keep` in the policy")]
     Rules(#[from] ParseRulesError),
     /// A value out of range.
     #[error("`{key} = {given}` in the policy: must be {wanted}")]
@@ -353,7 +353,11 @@ mod tests {
     use super::*;
 
     fn refused(text: &str) -> String {
-        Policy::from_toml(text).unwrap_err().to_string()
+        let error = Policy::from_toml(text).unwrap_err();
+        match std::error::Error::source(&error) {
+            Some(cause) => format!("{error}: {cause}"),
+            None => error.to_string(),
+        }
     }
 
     #[test]
@@ -403,7 +407,9 @@ mod tests {
 
     #[test]
     fn mistakes_are_named() {
-        assert!(refused("wihtin = 3").contains("unknown field `wihtin`"));
+        let said = refused("wihtin = 3");
+        assert_eq!(said.matches("unknown field `wihtin`").count(), 1, "{said}");
+        assert!(said.starts_with("the policy cannot be understood: "), "{said}");
         assert_eq!(refused("within = 17"), "`within = 17` in the policy: must be from 0 to 16");
         assert!(refused("results = 0").contains("at least 1"));
         assert!(refused("min-similarity = 1.5").contains("from 0 to 1"));

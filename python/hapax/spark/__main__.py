@@ -37,6 +37,11 @@ def arguments() -> argparse.ArgumentParser:
     return parser
 
 
+def harmless(text: str) -> str:
+    """Text from outside without what would steer a terminal or begin another line of a log."""
+    return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in text)
+
+
 def main(given: Optional[Sequence[str]] = None) -> int:
     """Runs; the exit code."""
     asked = vars(arguments().parse_args(given))
@@ -45,7 +50,7 @@ def main(given: Optional[Sequence[str]] = None) -> int:
     try:
         done = dedup(inputs, out, keep_documents=keep_documents, **asked)
     except HapaxError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {harmless(str(error))}", file=sys.stderr)
         return 1
     print(done)
     return 0

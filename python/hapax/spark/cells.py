@@ -29,6 +29,7 @@ from typing import Any, NamedTuple, Optional, Union
 from .batch import BODIES, check_columns, check_executors, id_column
 from .job import spread
 from .steps import Batches, Step
+from .._arrow import checked
 from .._hapax import CellsCore, FingerprinterCore, learn_cells
 from ..errors import ArgumentError, HapaxError, RecipeMismatchError
 
@@ -233,7 +234,7 @@ def each(text: str, step: str) -> Step:
         work = getattr(engine(text), step)
         for batch in batches:
             if batch.num_rows:
-                yield from work(batch)
+                yield from work(checked(batch))
 
     return run
 
@@ -242,7 +243,7 @@ def compare(text: str) -> Step:
     """New pages of a partition against its stored ones, in whatever order they came."""
 
     def run(batches: Batches) -> Batches:
-        held = [batch for batch in batches if batch.num_rows]
+        held = [checked(batch) for batch in batches if batch.num_rows]
         if held:
             yield from engine(text).compare(held)
 
@@ -279,7 +280,7 @@ def collected(sample: Any, fields: dict[str, Optional[str]], pages: int) -> tupl
     rows, kind = documents(sample, "sample", fields)
     if pages < 1:
         raise ArgumentError(f"pages={pages}: at least 1")
-    return rows.orderBy(F.xxhash64("id"), "id").limit(pages).toArrow().to_batches(), kind
+    return checked(rows.orderBy(F.xxhash64("id"), "id").limit(pages).toArrow()).to_batches(), kind
 
 
 def is_placed(rows: Any) -> bool:

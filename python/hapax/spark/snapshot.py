@@ -139,7 +139,7 @@ class Snapshot:
 
     def begin(self, job: dict[str, Any]) -> Optional[dict[str, Any]]:
         """Makes room for a job. What an interrupted run of the same job left stays; what another left goes. Of
-        a complete snapshot of the same job, what it says; of another job, an error."""
+        a complete snapshot of the same job, what it says; of another job, an error, as of a folder that no job made."""
         digest = hashlib.sha256(json.dumps(job, sort_keys=True).encode()).hexdigest()
         told = self.told()
         if told is not None:
@@ -151,6 +151,12 @@ class Snapshot:
                 self.path,
             )
         left = self.store.read(self.at(JOB))
+        if left is None and (found := self.store.names(self.path)):
+            raise OutputExistsError(
+                f"{self.path} holds {found[0]} and was not made by a job: it has neither {COMPLETE} nor {JOB}. Name another "
+                "snapshot or output folder, or delete that folder if nobody needs it",
+                self.path,
+            )
         if left is None or json.loads(left).get("digest") != digest:
             self.store.remove(self.path)
             self.store.write(self.at(JOB), json.dumps({"digest": digest, **job}, sort_keys=True).encode())

@@ -14,7 +14,9 @@ import json
 import os
 import tempfile
 from typing import Any, Callable, Iterator, Optional
+from urllib.parse import quote
 
+from .._arrow import checked
 from .._hapax import FingerprinterCore, KernelsCore, __version__
 
 Batches = Iterator[Any]
@@ -71,7 +73,7 @@ def each(spec: Spec, step: str, *arguments: Any) -> Step:
         work = getattr(engine(text), step)
         for batch in batches:
             if batch.num_rows:
-                yield work(batch, *arguments)
+                yield work(checked(batch), *arguments)
 
     return run
 
@@ -209,7 +211,7 @@ def together(batches: Batches) -> Any:
     import pyarrow as pa
 
     table = None
-    held = [batch for batch in batches if batch.num_rows]
+    held = [checked(batch) for batch in batches if batch.num_rows]
     if held:
         table = pa.Table.from_batches(held).combine_chunks().to_batches()
         if len(table) != 1:
@@ -245,9 +247,16 @@ def store_of(uri: str) -> tuple[Any, str]:
     """The file system of a URI, as pyarrow knows it, and the path there."""
     from pyarrow import fs
 
-    scheme, _, rest = uri.partition("://")
-    found, path = fs.FileSystem.from_uri(f"{ {'s3a': 's3', 's3n': 's3'}.get(scheme, scheme) }://{rest}")
+    found, path = fs.FileSystem.from_uri(literal(uri))
     return found, path
+
+
+def literal(uri: str) -> str:
+    """A URI as Hadoop writes it, for pyarrow, which unescapes paths and takes what follows a question mark for
+    options, such as the host that credentials are sent to. In the names of a listing such signs mean nothing."""
+    scheme, _, rest = uri.partition("://")
+    authority, slash, path = rest.partition("/")
+    return f"{ {'s3a': 's3', 's3n': 's3'}.get(scheme, scheme) }://{authority}{slash}{quote(path)}"
 
 
 class Fetched:

@@ -38,6 +38,8 @@ impl Checkpoint {
     ) -> Result<Self, Error> {
         let reader = ImprintReader::open(path).ok().filter(|reader| reader.header() == header);
         let Some(mut reader) = reader else {
+            // What is there may have another name elsewhere: it goes, and is not emptied.
+            let _ = std::fs::remove_file(path);
             return Ok(Self { writer: ImprintWriter::create(path, header)?, done: None });
         };
         let mut done = None;

@@ -30,12 +30,12 @@ const ROUNDS: usize = 4;
 /// How often those who share a fingerprint choose a leader.
 const TWIN_ROUNDS: usize = 4;
 /// As many pages of a fingerprint that match no leader go on choosing until none is left.
-const FEW_STRANGERS: usize = 64;
+pub(crate) const FEW_STRANGERS: usize = 64;
 /// How many parts of the sketch are tried on those who share a fingerprint and match no leader.
-const TWIN_TURNS: usize = 16;
+pub(crate) const TWIN_TURNS: usize = 16;
 
 /// Bits of a sketch by which pages meet, if they are not very many.
-const PART_BITS: u32 = 16;
+pub(crate) const PART_BITS: u32 = 16;
 /// As many pages meet by so many bits: 16 by chance, where 64 are a crowd. This crate's own tests come
 /// by both ways.
 pub(crate) const MANY: usize = if cfg!(test) { 1 << 7 } else { 1 << 20 };

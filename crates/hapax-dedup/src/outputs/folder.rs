@@ -73,14 +73,16 @@ impl OutFolder {
         self.resumable = true;
     }
 
-    /// Removes what is in the hidden folder, with or without the checkpoint.
+    /// Removes what is in the hidden folder, with or without the checkpoint. A link in its place
+    /// would be written through, and goes.
     fn clear(&self, keep_checkpoint: bool) -> Result<(), Error> {
         let work = self.path.join(WORK);
         let cannot = |cause| Error::io("clear", &work, cause);
         for entry in fs::read_dir(&work).map_err(cannot)? {
             let entry = entry.map_err(cannot)?;
             let name = entry.file_name();
-            if name != LOCK && !(keep_checkpoint && name == CHECKPOINT) {
+            let ordinary = entry.file_type().map_err(cannot)?.is_file();
+            if name != LOCK && !(keep_checkpoint && name == CHECKPOINT && ordinary) {
                 fs::remove_file(entry.path()).map_err(cannot)?;
             }
         }
@@ -148,5 +150,36 @@ impl Drop for OutFolder {
                 let _ = fs::remove_dir(&self.path);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_what_an_interrupted_job_left_the_checkpoint_stays() {
+        let place = tempfile::tempdir().unwrap();
+        let work = place.path().join(WORK);
+        fs::create_dir(&work).unwrap();
+        for name in [CHECKPOINT, "report.html"] {
+            fs::write(work.join(name), name).unwrap();
+        }
+        let folder = OutFolder::open(place.path()).unwrap();
+        assert!(folder.making(CHECKPOINT).is_file());
+        assert!(!folder.making("report.html").exists());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_in_place_of_the_checkpoint_goes_and_is_not_followed() {
+        let place = tempfile::tempdir().unwrap();
+        let (precious, out) = (place.path().join("precious"), place.path().join("out"));
+        fs::write(&precious, "mine").unwrap();
+        fs::create_dir_all(out.join(WORK)).unwrap();
+        std::os::unix::fs::symlink(&precious, out.join(WORK).join(CHECKPOINT)).unwrap();
+        let folder = OutFolder::open(&out).unwrap();
+        assert!(!folder.making(CHECKPOINT).is_symlink());
+        assert_eq!(fs::read_to_string(&precious).unwrap(), "mine");
     }
 }

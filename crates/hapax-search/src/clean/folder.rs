@@ -200,6 +200,7 @@ impl OutFolder {
             }
             Err(fs::TryLockError::Error(e)) => return Err(FolderError::io("lock", &lock, e)),
         }
+        clear(&work).map_err(|e| FolderError::io("clear", &work, e))?;
         Ok(Self { path: path.to_owned(), created, published: false, _lock: file })
     }
 
@@ -346,8 +347,29 @@ fn open_lock(work: &Path) -> io::Result<File> {
     File::options().create(true).write(true).truncate(false).open(lock)
 }
 
+/// Removes everything but the lock: what a killed job left, and links that somebody laid.
+fn clear(work: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(work)? {
+        let entry = entry?;
+        if entry.file_name() == LOCK {
+            continue;
+        }
+        match entry.file_type()?.is_dir() {
+            true => fs::remove_dir_all(entry.path())?,
+            false => fs::remove_file(entry.path())?,
+        }
+    }
+    Ok(())
+}
+
 fn write(path: &Path, bytes: &[u8]) -> Result<(), FolderError> {
-    let written = File::create(path).and_then(|mut file| {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            return Err(FolderError::io("write", path, error));
+        }
+        _ => {}
+    }
+    let written = File::create_new(path).and_then(|mut file| {
         file.write_all(bytes)?;
         file.sync_all()
     });
@@ -392,6 +414,25 @@ mod tests {
         std::os::unix::fs::symlink(&precious, out.join(WORK).join(LOCK)).unwrap();
         assert!(OutFolder::open(&out).is_err());
         assert_eq!(fs::read_to_string(&precious).unwrap(), "mine");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_among_unfinished_files_are_not_followed() {
+        let place = tempfile::tempdir().unwrap();
+        let (precious, out) = (place.path().join("precious"), place.path().join("out"));
+        fs::write(&precious, "mine").unwrap();
+        fs::create_dir_all(out.join(WORK).join("folder")).unwrap();
+        let lay = |name| std::os::unix::fs::symlink(&precious, out.join(WORK).join(name)).unwrap();
+        [PENDING, "summary.json"].into_iter().for_each(lay);
+        let folder = OutFolder::open(&out).unwrap();
+        folder.pend(&Standing::default()).unwrap();
+        folder.make("summary.json", b"ours").unwrap();
+        lay("report.html");
+        folder.make("report.html", b"ours").unwrap();
+        folder.make("report.html", b"ours again").unwrap();
+        assert_eq!(fs::read_to_string(&precious).unwrap(), "mine");
+        assert!(!out.join(PENDING).is_symlink());
     }
 
     #[test]

@@ -33,8 +33,9 @@ use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 
 use super::figures::Coverage;
+use crate::guard::guarded;
 use crate::job::{Outcome, Ranked, Removal};
-use crate::rank::table::{guarded, opened};
+use crate::rank::table::opened;
 
 /// The duplicates as a table.
 ///

@@ -22,8 +22,9 @@ use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 
 use super::address::page_key;
-use super::table::{MAGIC, guarded, opened};
+use super::table::{MAGIC, opened};
 use super::web::Web;
+use crate::guard::guarded;
 
 /// How the column of names may be called in a table.
 const NAMES: [&str; 5] = ["url", "document", "id", "name", "page"];

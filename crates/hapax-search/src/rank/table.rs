@@ -4,7 +4,6 @@
 //! for is not known here.
 
 use std::fs::File;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type, UInt32Type, UInt64Type};
@@ -16,6 +15,7 @@ use parquet::errors::ParquetError;
 
 use super::graph::GraphError;
 use super::names::LinksError;
+use crate::guard::guarded;
 
 /// How the two columns may be called.
 const COLUMNS: [(&str, &str); 4] =
@@ -36,16 +36,6 @@ pub fn read_parquet(
     link: impl FnMut(&str, &str) -> Result<(), GraphError>,
 ) -> Result<(), LinksError> {
     guarded(|| read_rows(file, link), |why| LinksError::Table { why })
-}
-
-/// The Parquet library panics on some damaged files; here that is an error like any other.
-pub(crate) fn guarded<T, E>(
-    read: impl FnOnce() -> Result<T, E>,
-    gave_up: impl FnOnce(String) -> E,
-) -> Result<T, E> {
-    // What a panic leaves half done is dropped with the reader.
-    catch_unwind(AssertUnwindSafe(read))
-        .unwrap_or_else(|_| Err(gave_up("the Parquet reader gave up on damaged data".to_owned())))
 }
 
 /// A table whose sizes are as they may be, and no more of its rows at a time than fit.

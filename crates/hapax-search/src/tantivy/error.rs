@@ -1,10 +1,17 @@
-//! What can go wrong with an index in a folder. Every error names the folder.
+//! What can go wrong with an index in a folder.
+//!
+//! Every error names the folder or the file. What the operating system says is told apart from damage,
+//! also where the library wraps it; panics of the library are damage.
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use hapax::fingerprint::RecipeId;
 use tantivy::TantivyError;
+use tantivy::directory::error::{LockError, OpenDirectoryError, OpenReadError};
+
+use crate::guard::guarded;
 
 /// Why an index cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -91,6 +98,14 @@ pub enum Error {
         /// Why.
         source: Box<TantivyError>,
     },
+    /// The operating system does not let it be read.
+    #[error("cannot read {}", path.display())]
+    Unreadable {
+        /// The file or folder.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
     /// The operating system says no.
     #[error("{} failed", path.display())]
     Io {
@@ -104,7 +119,16 @@ pub enum Error {
 impl Error {
     pub(super) fn tantivy(path: &Path, source: impl Into<TantivyError>) -> Self {
         match source.into() {
+            TantivyError::LockFailure(LockError::IoError(error), _) => Self::io(path, owned(error)),
             TantivyError::LockFailure(..) => Self::Locked { path: path.to_owned() },
+            TantivyError::OpenReadError(OpenReadError::IoError { io_error, filepath })
+                if io_error.raw_os_error().is_some() =>
+            {
+                Self::unreadable(&path.join(filepath), owned(io_error))
+            }
+            TantivyError::OpenDirectoryError(OpenDirectoryError::IoError { io_error, .. }) => {
+                Self::unreadable(path, owned(io_error))
+            }
             // A file is cut, changed or gone: nothing that is there can mend it.
             damage @ (TantivyError::DataCorruption(_)
             | TantivyError::OpenReadError(_)
@@ -118,7 +142,27 @@ impl Error {
         }
     }
 
+    pub(super) fn unreadable(path: &Path, source: io::Error) -> Self {
+        Self::Unreadable { path: path.to_owned(), source }
+    }
+
+    /// Does what may panic where files are damaged.
+    pub(super) fn guarded<T>(
+        path: &Path,
+        work: impl FnOnce() -> Result<T, Self>,
+    ) -> Result<T, Self> {
+        guarded(work, |what| Self::Damaged { path: path.to_owned(), what })
+    }
+
     pub(super) fn io(path: &Path, source: io::Error) -> Self {
         Self::Io { path: path.to_owned(), source }
+    }
+}
+
+/// An error of the operating system that the library has shared.
+fn owned(error: Arc<io::Error>) -> io::Error {
+    match error.raw_os_error() {
+        Some(code) => io::Error::from_raw_os_error(code),
+        None => io::Error::new(error.kind(), error),
     }
 }

@@ -23,13 +23,16 @@
 //!
 //! `schema` is what is kept of a page, `manifest` what an index says of itself. [`Writer`] puts
 //! pages in, `standing` is who is removed or marked. `view` is one state of the index opened for
-//! reading, `retrieve` searches it.
+//! reading, `retrieve` searches it. `files` is what an index may say about files.
 //!
 //! # What this module does not know
 //!
 //! What is done with results.
 
 mod error;
+mod files;
+#[cfg(test)]
+mod hostile;
 mod manifest;
 mod retrieve;
 mod reveal;
@@ -77,8 +80,11 @@ impl TantivyIndex {
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref().to_owned();
         let manifest = Manifest::read(&path)?;
-        let (index, fields) = schema::open(&path)?;
-        let view = View::open(&path, &index, fields)?;
+        let (index, fields, view) = Error::guarded(&path, || {
+            let (index, fields) = schema::open(&path)?;
+            let view = View::open(&path, &index, fields)?;
+            Ok((index, fields, view))
+        })?;
         let recipe = manifest.recipe().to_string();
         Ok(Self { path, manifest, recipe, index, fields, view })
     }
@@ -100,8 +106,13 @@ impl TantivyIndex {
     ///
     /// As for [`open`](Self::open).
     pub fn reload(&mut self) -> Result<(), Error> {
-        self.view = View::open(&self.path, &self.index, self.fields)?;
+        self.view = self.guarded(|| View::open(&self.path, &self.index, self.fields))?;
         Ok(())
+    }
+
+    /// Tantivy panics on some damaged files.
+    fn guarded<T>(&self, work: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+        Error::guarded(&self.path, work)
     }
 
     /// What the index says of itself.
@@ -145,11 +156,11 @@ impl Engine for TantivyIndex {
     }
 
     fn fingerprints(&self, ids: &[DocumentId]) -> Result<Vec<Option<Fingerprint>>, Error> {
-        self.view.fingerprints(ids)
+        self.guarded(|| self.view.fingerprints(ids))
     }
 
     fn facts(&self, ids: &[DocumentId]) -> Result<Vec<DocumentFacts>, Error> {
-        self.view.facts(ids)
+        self.guarded(|| self.view.facts(ids))
     }
 
     fn is_marked(&self, id: DocumentId) -> bool {
@@ -165,12 +176,14 @@ impl Showing for TantivyIndex {
         hidden: &(dyn Fn(DocumentId) -> bool + Sync),
     ) -> Result<(Vec<Scored>, u64), Error> {
         let query = ParsedQuery::parse(query, &mut Words::default());
-        retrieve::top(&self.view, &query, most, hidden)
-            .map_err(|source| Error::tantivy(&self.path, source))
+        self.guarded(|| {
+            retrieve::top(&self.view, &query, most, hidden)
+                .map_err(|source| Error::tantivy(&self.path, source))
+        })
     }
 
     fn excerpts(&self, ids: &[DocumentId]) -> Result<Vec<Excerpt>, Error> {
-        self.view.excerpts(ids)
+        self.guarded(|| self.view.excerpts(ids))
     }
 }
 
@@ -179,7 +192,7 @@ impl Removing for TantivyIndex {
         let mut writer = Writer::open(&self.path, WriterOptions::smallest())?;
         // Seen under the writer's lock: nobody else can change it now.
         self.reload()?;
-        let known = self.view.known(names)?;
+        let known = self.guarded(|| self.view.known(names))?;
         let changed = writer.change(change, &known, operation);
         writer.commit()?;
         self.reload()?;

@@ -9,7 +9,10 @@ impl Revealing for TantivyIndex {
     fn reveal(&mut self, names: &BTreeSet<String>) -> Result<(), Error> {
         match names.is_empty() {
             true => Ok(()),
-            false => self.view.reveal(names),
+            false => {
+                let view = &mut self.view;
+                Error::guarded(&self.path, || view.reveal(names))
+            }
         }
     }
 }

@@ -19,6 +19,7 @@ use tantivy::tokenizer::{TextAnalyzer, Token, TokenStream, Tokenizer};
 use tantivy::{Index, TantivyDocument};
 
 use super::error::Error;
+use super::files::check_managed;
 use crate::page::{SearchPage, domains};
 use crate::words::Words;
 
@@ -81,6 +82,7 @@ pub(super) fn create(path: &Path) -> Result<(Index, Fields), Error> {
 
 /// Opens the index in a folder.
 pub(super) fn open(path: &Path) -> Result<(Index, Fields), Error> {
+    check_managed(path)?;
     let index = Index::open_in_dir(path).map_err(|source| Error::tantivy(path, source))?;
     let (expected, fields) = schema();
     if index.schema() != expected {

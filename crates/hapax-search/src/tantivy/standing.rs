@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::error::Error;
+use super::files::{is_plain, read_ordinary};
 use crate::engine::Change;
 
 const PREFIX: &str = "standing-";
@@ -44,8 +45,12 @@ impl Standing {
         };
         let named: Named = serde_json::from_str(payload)
             .map_err(|error| damaged(folder.join("meta.json"), &error))?;
+        if !is_plain(&named.file) || !named.file.starts_with(PREFIX) {
+            let what = format!("it names {:?}, which is no list of the folder", named.file);
+            return Err(damaged(folder.join("meta.json"), &what));
+        }
         let path = folder.join(&named.file);
-        let bytes = fs::read(&path).map_err(|error| Error::io(&path, error))?;
+        let bytes = read_ordinary(&path, u64::MAX)?;
         if blake3::hash(&bytes).to_hex().as_str() != named.blake3 {
             return Err(damaged(path, &"it fails its checksum"));
         }
@@ -104,7 +109,9 @@ impl Standing {
 pub(super) fn write_durably(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     let partial = path.with_extension("partial");
     let write = || {
-        let mut file = File::create(&partial)?;
+        // Whatever a killed process left there, or a link that somebody laid.
+        let _ = fs::remove_file(&partial);
+        let mut file = File::create_new(&partial)?;
         file.write_all(bytes)?;
         file.sync_all()?;
         fs::rename(&partial, path)?;

@@ -21,11 +21,11 @@ fn page(name: &str, title: &str, body: &str) -> SearchPage {
     page
 }
 
-fn options() -> WriterOptions {
+pub(super) fn options() -> WriterOptions {
     WriterOptions { threads: 2, memory: 30_000_000 }
 }
 
-fn build(folder: &tempfile::TempDir, pages: &[SearchPage]) -> TantivyIndex {
+pub(super) fn build(folder: &tempfile::TempDir, pages: &[SearchPage]) -> TantivyIndex {
     let path = folder.path().join("index");
     let mut writer = Writer::create(&path, fingerprinter().recipe_id().clone(), options()).unwrap();
     for page in pages {
@@ -41,7 +41,7 @@ fn names(index: &TantivyIndex, query: &str) -> Vec<String> {
     index.facts(&found.top).unwrap().into_iter().map(|facts| facts.name).collect()
 }
 
-fn few() -> Vec<SearchPage> {
+pub(super) fn few() -> Vec<SearchPage> {
     vec![
         page("http://a.test/1", "Travel", "cheap flights to the north"),
         page("http://a.test/2", "", "flights to the south and cheap hotels"),
@@ -271,6 +271,26 @@ fn an_index_that_is_not_finished_leaves_nothing() {
     writer.put(&few()[0]).unwrap();
     drop(writer);
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn an_index_made_beside_its_place_takes_nothing_that_is_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("deep").join("index");
+    let recipe = fingerprinter().recipe_id().clone();
+    let guessed = folder.path().join("deep").join(format!("index.building-{}", std::process::id()));
+    std::fs::create_dir_all(&guessed).unwrap();
+    std::fs::write(guessed.join("theirs"), "x").unwrap();
+    let mut writer = Writer::create(&path, recipe, options()).unwrap();
+    writer.put(&few()[0]).unwrap();
+    writer.finish().unwrap();
+    assert!(guessed.join("theirs").exists() && !path.join("theirs").exists());
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = |path: &Path| path.metadata().unwrap().permissions().mode();
+        assert_eq!(mode(&path), mode(&guessed), "as any folder");
+    }
 }
 
 /// Few words, so that they are shared; few lengths, so that scores tie.

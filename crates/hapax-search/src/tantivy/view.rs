@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 
 use hapax::fingerprint::{Fingerprint, Sketch};
 use tantivy::columnar::{Column, StrColumn};
+use tantivy::error::DataCorruption;
+use tantivy::index::SegmentComponent;
 use tantivy::schema::{Field, IndexRecordOption, Value};
 use tantivy::{
     DocAddress, DocSet, Index, ReloadPolicy, Searcher, SegmentReader, TERMINATED, TantivyDocument,
@@ -102,7 +104,7 @@ impl View {
         let segments = searcher
             .segment_readers()
             .iter()
-            .map(SegmentView::open)
+            .map(|reader| SegmentView::open(reader, fields))
             .collect::<tantivy::Result<Vec<_>>>()
             .map_err(failed)?;
         let lengths = average_lengths(&searcher, fields).map_err(failed)?;
@@ -344,11 +346,16 @@ impl View {
 }
 
 impl SegmentView {
-    fn open(reader: &SegmentReader) -> tantivy::Result<Self> {
+    fn open(reader: &SegmentReader, fields: Fields) -> tantivy::Result<Self> {
+        let stored = documents(reader, fields)?;
         let columns = reader.fast_fields();
         let names = columns.str("name")?.ok_or_else(|| {
             tantivy::TantivyError::SchemaError("a segment has no column of names".to_owned())
         })?;
+        if names.num_terms() > stored as usize {
+            let what = format!("it claims {} names of {stored} documents", names.num_terms());
+            return Err(DataCorruption::comment_only(what).into());
+        }
         Ok(Self {
             numbers: vec![DEAD; reader.max_doc() as usize],
             names,
@@ -396,6 +403,34 @@ impl SegmentView {
             score: self.scores.as_ref().and_then(|column| column.first(document)),
             words: first(&self.words).map_or(0, |words| u32::try_from(words).unwrap_or(u32::MAX)),
             fetched: first(&self.fetched),
+        }
+    }
+}
+
+/// Opens what a writer will open in threads of its own, where a panic would end the process.
+pub(super) fn check_segments(index: &Index, fields: Fields) -> tantivy::Result<()> {
+    let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
+    for segment in reader.searcher().segment_readers() {
+        documents(segment, fields)?;
+    }
+    // Names are looked up there; of the other files nothing is read but by merges, which are guarded.
+    for segment in index.searchable_segment_metas()? {
+        let terms = segment.relative_path(SegmentComponent::Terms);
+        if !index.directory().validate_checksum(&terms)? {
+            return Err(DataCorruption::new(terms, "it fails its checksum".to_owned()).into());
+        }
+    }
+    Ok(())
+}
+
+/// How many documents a segment has. It only claims that; but a length is stored for each.
+fn documents(reader: &SegmentReader, fields: Fields) -> tantivy::Result<u32> {
+    let stored = reader.get_fieldnorms_reader(fields.body)?.num_docs();
+    match stored == reader.max_doc() {
+        true => Ok(stored),
+        false => {
+            let what = format!("it claims {} documents and holds {stored}", reader.max_doc());
+            Err(DataCorruption::comment_only(what).into())
         }
     }
 }

@@ -12,6 +12,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use hapax::fingerprint::RecipeId;
@@ -22,6 +23,7 @@ use super::error::Error;
 use super::manifest::Manifest;
 use super::schema::{self, Fields};
 use super::standing::Standing;
+use super::view::check_segments;
 use crate::engine::Change;
 use crate::page::{SearchPage, short_hash};
 
@@ -78,10 +80,8 @@ impl Writer {
         if destination.exists() {
             return Err(exists());
         }
-        let mut name = destination.file_name().ok_or_else(exists)?.to_owned();
-        name.push(format!(".building-{}", std::process::id()));
-        let folder = destination.with_file_name(name);
-        fs::create_dir_all(&folder).map_err(|error| Error::io(&folder, error))?;
+        let folder = folder_beside(&destination).ok_or_else(exists)?;
+        let folder = folder.map_err(|error| Error::io(&destination, error))?;
         let made = || {
             Manifest::new(recipe).write(&folder)?;
             let (index, fields) = schema::create(&folder)?;
@@ -109,21 +109,24 @@ impl Writer {
     pub fn open(path: impl AsRef<Path>, options: WriterOptions) -> Result<Self, Error> {
         let folder = path.as_ref().to_owned();
         Manifest::read(&folder)?;
-        let (index, fields) = schema::open(&folder)?;
-        let writer = writer(&folder, &index, options)?;
-        let metas = index.load_metas().map_err(|source| Error::tantivy(&folder, source))?;
-        let standing = Standing::read(&folder, metas.payload.as_deref())?;
-        Standing::sweep(&folder, metas.payload.as_deref());
-        // Whatever a killed writer or a full disk left behind; the next opening tries again.
-        let _ = writer.garbage_collect_files().wait();
-        Ok(Self {
-            folder,
-            destination: None,
-            fields,
-            writer: Some(writer),
-            standing,
-            payload: metas.payload,
-            seen: BTreeSet::new(),
+        Error::guarded(&folder, || {
+            let (index, fields) = schema::open(&folder)?;
+            check_segments(&index, fields).map_err(|source| Error::tantivy(&folder, source))?;
+            let writer = writer(&folder, &index, options)?;
+            let metas = index.load_metas().map_err(|source| Error::tantivy(&folder, source))?;
+            let standing = Standing::read(&folder, metas.payload.as_deref())?;
+            Standing::sweep(&folder, metas.payload.as_deref());
+            // Whatever a killed writer or a full disk left behind; the next opening tries again.
+            let _ = writer.garbage_collect_files().wait();
+            Ok(Self {
+                folder: folder.clone(),
+                destination: None,
+                fields,
+                writer: Some(writer),
+                standing,
+                payload: metas.payload,
+                seen: BTreeSet::new(),
+            })
         })
     }
 
@@ -181,6 +184,11 @@ impl Writer {
     ///
     /// Nothing took effect.
     pub fn commit(&mut self) -> Result<(), Error> {
+        let folder = self.folder.clone();
+        Error::guarded(&folder, || self.commit_all())
+    }
+
+    fn commit_all(&mut self) -> Result<(), Error> {
         if self.payload.is_some() || self.standing != Standing::default() {
             self.payload = Some(self.standing.write(&self.folder)?);
         }
@@ -205,7 +213,8 @@ impl Writer {
     pub fn finish(mut self) -> Result<(), Error> {
         self.commit()?;
         if let Some(writer) = self.writer.take() {
-            writer.wait_merging_threads().map_err(|source| self.failed(source))?;
+            let waited = || writer.wait_merging_threads().map_err(|source| self.failed(source));
+            Error::guarded(&self.folder, waited)?;
         }
         if let Some(destination) = self.destination.clone() {
             if destination.exists() {
@@ -229,14 +238,21 @@ impl Writer {
         for name in &removed {
             self.delete(name);
         }
+        // Merges of the engine's own choice would take segments away from the one below.
+        if let Some(writer) = &self.writer {
+            writer.set_merge_policy(Box::new(NoMergePolicy));
+        }
         self.commit()?;
         if let Some(writer) = &mut self.writer {
             let failed = |source| Error::tantivy(&self.folder, source);
-            let segments = writer.index().searchable_segment_ids().map_err(failed)?;
-            if !segments.is_empty() {
-                writer.merge(&segments).wait().map_err(failed)?;
-            }
-            writer.garbage_collect_files().wait().map_err(failed)?;
+            Error::guarded(&self.folder, || {
+                let segments = writer.index().searchable_segment_ids().map_err(failed)?;
+                if !segments.is_empty() {
+                    writer.merge(&segments).wait().map_err(failed)?;
+                }
+                writer.garbage_collect_files().wait().map_err(failed)?;
+                Ok(())
+            })?;
         }
         self.finish()?;
         Ok(removed.len() as u64)
@@ -268,6 +284,27 @@ impl std::fmt::Debug for Writer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Writer").field("folder", &self.folder).finish_non_exhaustive()
     }
+}
+
+/// A new folder with a name that nobody can know before, in the same place as `destination`;
+/// `None` if that is no name. What was there under such a name is not taken for it.
+fn folder_beside(destination: &Path) -> Option<io::Result<PathBuf>> {
+    let mut prefix = destination.file_name()?.to_owned();
+    prefix.push(".building-");
+    let parent = match destination.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(&prefix);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        // As any new folder: it will be the index.
+        builder.permissions(fs::Permissions::from_mode(0o777));
+    }
+    let made = fs::create_dir_all(parent).and_then(|()| builder.tempdir_in(parent));
+    Some(made.map(tempfile::TempDir::keep))
 }
 
 fn writer(
