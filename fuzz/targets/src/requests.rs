@@ -195,7 +195,7 @@ pub fn http(data: &[u8]) {
     if path.contains("wait") || path.contains("stream") {
         return;
     }
-    let batch = path.ends_with("batch");
+    let batch = path == "/v1/pages/batch";
     let kind = if batch { "application/x-ndjson" } else { "application/json" };
     let request = Request::builder().method(method).uri(&path);
     let request = request.header("host", "localhost").header("content-type", kind);
