@@ -134,13 +134,14 @@ fn come_back(documents: &[Document<'_>], name: &str) {
     assert_eq!(again.len(), documents.len(), "documents written and not read again");
     for (old, new) in documents.iter().zip(&again) {
         let archive = name.ends_with("warc");
-        let written = |text: &str| if archive { one_line(text) } else { text.to_owned() };
+        // A record of an archive is copied as it is; one that is made has an address of one line.
+        let same = |old: &str, new: &str| old == new || archive && one_line(old) == new;
         // A document without a name is named after its file.
-        let kept = old.id.starts_with(NAME) || written(&old.id) == new.id;
+        let kept = old.id.starts_with(NAME) || same(&old.id, &new.id);
         assert!(kept, "{:?} became {:?}", old.id, new.id);
         // Every record of an archive has an address.
         let kept = match &old.url {
-            Some(url) => new.url.as_deref() == Some(&*written(url)),
+            Some(url) => new.url.as_deref().is_some_and(|new| same(url, new)),
             None => archive || new.url.is_none(),
         };
         assert!(kept, "{:?} became {:?}", old.url, new.url);
