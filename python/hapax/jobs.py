@@ -123,7 +123,8 @@ class DedupResult:
     run: dict[str, Any]
     #: The files that were made; empty without ``out``.
     files: list[str]
-    #: ``groups.parquet`` as a table: every document, its group, its winner, and what decided.
+    #: ``groups.parquet`` as a table: every record; of a document its group, its winner and what decided, of others
+    #: why they were passed over.
     groups: Any
     #: ``removed.parquet`` as a table: the same for documents that go.
     removed: Any
@@ -177,6 +178,7 @@ def dedup(
     revisits: bool = False,
     against: Iterable[Path] = (),
     memory: Optional[int] = None,
+    restart: bool = False,
     threads: int = 0,
     skip_bad: bool = False,
     error_pages: bool = False,
@@ -194,7 +196,8 @@ def dedup(
 
     ``source`` is a file, folder or glob, or a list of them (WARC, WET, ARC, JSONL, Parquet, HTML, text; packed or
     not), or a table: pyarrow, pandas, polars. With ``out``, a new or empty folder, everything that ``hapax dedup``
-    writes is written there. Options are those of the program; ``None`` stands for its default. ``progress`` shows a
+    writes is written there; a job that was interrupted continues when it is called again, or starts over with
+    ``restart``. Options are those of the program; ``None`` stands for its default. ``progress`` shows a
     bar of tqdm: by default on a terminal, when tqdm is installed.
 
     >>> import hapax, pyarrow as pa
@@ -204,6 +207,7 @@ def dedup(
     (['a', 'c'], ['a'])
     """
     pa = _arrow.pyarrow()
+    import pyarrow.compute
     import pyarrow.parquet
 
     by = Fingerprinter(recipe, frequencies=frequencies, main_content=main_content)
@@ -217,6 +221,7 @@ def dedup(
         "revisits": revisits,
         "against": [os.fspath(one) for one in against],
         "memory": memory,
+        "restart": restart,
         "threads": threads,
         "skip_bad": skip_bad,
         "error_pages": error_pages,
@@ -248,8 +253,9 @@ def dedup(
         if given is not None:
             # Arrow has no filter for views.
             given = given.cast(pa.schema([(field.name, _plain(field.type)) for field in given.schema]))
-            gone = set(removed.column("record").to_pylist())
-            kept = given.filter(pa.array([row not in gone for row in range(1, len(given) + 1)], pa.bool_()))
+            stay = every.filter(pa.compute.equal(every.column("outcome"), "kept"))
+            rows = set(stay.column("record").to_pylist())
+            kept = given.filter(pa.array([row in rows for row in range(1, len(given) + 1)], pa.bool_()))
         if out is None:
             done["files"] = []
         return DedupResult(done, every, removed, kept)

@@ -1,8 +1,8 @@
 //! The whole job, watched by Python.
 //!
 //! The job of `hapax dedup`, with the same options and the same files. Progress goes to a Python
-//! function a few times a second; what it raises, Ctrl-C included, stops the job with nothing
-//! written.
+//! function a few times a second; what it raises, Ctrl-C included, stops the job; called again, it
+//! continues.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -35,6 +35,7 @@ pub(crate) struct Asked {
     revisits: bool,
     against: Vec<PathBuf>,
     memory: Option<u64>,
+    restart: bool,
     threads: usize,
     skip_bad: bool,
     error_pages: bool,
@@ -86,6 +87,7 @@ impl Asked {
         options.revisits = self.revisits;
         options.against = self.against;
         options.memory = self.memory;
+        options.restart = self.restart;
         options.threads = threads(self.threads);
         Ok(options)
     }

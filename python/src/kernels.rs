@@ -307,11 +307,12 @@ impl KernelsCore {
         given(py, || self.engine.report(gathered))
     }
 
-    /// What the report shows: origins, groups, documents of each, and pairs apart to choose from.
+    /// What the report shows: origins, groups, documents of each, pairs apart to choose from, and records
+    /// that were passed over.
     #[classattr]
-    const SHOWN: (usize, usize, usize, usize) = {
+    const SHOWN: (usize, usize, usize, usize, usize) = {
         let shown = Kernels::SHOWN;
-        (shown.origins, shown.groups, shown.documents, shown.apart)
+        (shown.origins, shown.groups, shown.documents, shown.apart, shown.passed)
     };
     /// Turns of crowds; leaders of a scope from which on there may be haze; members of a crowd; leaders
     /// of a scope beyond which they meet by more bits.

@@ -172,7 +172,7 @@ def test_bad_input_says_what_is_wrong_and_the_way_out(spark: Any, tmp_path: path
     with pytest.raises(CorpusError, match="broken.jsonl"):
         hapax.spark.dedup(str(tmp_path / "broken.jsonl"), tmp_path / "broken", spark=spark)
     skipped = hapax.spark.dedup(str(tmp_path / "broken.jsonl"), tmp_path / "broken", spark=spark, skip_bad=True)
-    assert (skipped.summary["documents"], skipped.summary["skipped_bad"]) == (1, 1)
+    assert (skipped.summary["documents"], skipped.summary["passed_over"]) == (1, {"damaged": 1})
 
 
 def test_executors_without_the_package_or_with_another_are_refused() -> None:

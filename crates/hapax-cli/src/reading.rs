@@ -32,7 +32,9 @@ pub(crate) fn skipped(why: &hapax_corpus::Error) -> String {
 }
 
 fn in_flags(text: &str) -> String {
-    text.replace("`skip_bad`", "--skip-bad").replace("`format`", "--input-format")
+    text.replace("`skip_bad`", "--skip-bad")
+        .replace("`format`", "--input-format")
+        .replace("`restart`", "--restart")
 }
 
 /// A corpus without a single record.

@@ -67,6 +67,18 @@ impl Context {
 }
 
 impl Batch {
+    /// Which piece of its part this is: unpacked bytes of the file, rows of a table, or files of a
+    /// folder. A file that did not change is cut into the same pieces by every reading.
+    pub fn extent(&self) -> Range<u64> {
+        match &self.payload {
+            Payload::Json(lines) | Payload::Text(lines) => lines.chunk.extent(),
+            Payload::Records(records) => records.chunk.extent(),
+            Payload::Rows(group, _) => group.extent(),
+            Payload::Pages(_, ids, _) => u64::from(ids.start)..u64::from(ids.end),
+            Payload::Page(_) | Payload::Nothing => 0..0,
+        }
+    }
+
     /// Decodes the batch, in order. Without [`skip_bad`](ReadOptions::skip_bad) the first error
     /// ends it; with it errors are [`Entry::Bad`] and nothing is `Err`.
     ///

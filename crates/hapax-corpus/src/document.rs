@@ -139,6 +139,8 @@ pub enum Entry<'a> {
         reason: Reason,
         /// Where.
         place: Place,
+        /// Its id or address, where it states one.
+        name: Option<Cow<'a, str>>,
     },
     /// Damaged; only with [`skip_bad`](crate::ReadOptions::skip_bad).
     Bad(Error),

@@ -175,6 +175,35 @@ pub enum Error {
 }
 
 impl Error {
+    /// The file that is wrong, where it is one.
+    pub fn path(&self) -> Option<&str> {
+        match self {
+            Self::Io { path, .. }
+            | Self::WrongFormat { path, .. }
+            | Self::Misnamed { path, .. }
+            | Self::Unsupported { path, .. }
+            | Self::Damaged { path, .. }
+            | Self::TooLong { path, .. }
+            | Self::Json { path, .. }
+            | Self::Missing { path, .. }
+            | Self::WrongType { path, .. }
+            | Self::Output { path, .. } => Some(path),
+            Self::NoInput { .. } => None,
+        }
+    }
+
+    /// Where in the file, as far as that is known.
+    pub fn at(&self) -> Option<At> {
+        match self {
+            Self::Damaged { at, .. }
+            | Self::TooLong { at, .. }
+            | Self::Missing { at, .. }
+            | Self::WrongType { at, .. } => Some(*at),
+            Self::Json { line, .. } => Some(At::Line(*line)),
+            _ => None,
+        }
+    }
+
     pub(crate) fn io(action: &'static str, path: impl AsRef<Path>, source: io::Error) -> Self {
         Self::Io { action, path: path.as_ref().display().to_string(), source }
     }

@@ -11,6 +11,7 @@
 //! takes what is complete, and only then asks what was wrong and where to go on.
 
 use std::io;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::document::{FileId, Place};
@@ -271,6 +272,11 @@ pub(crate) fn at(packing: Packing, member: u64, within: u64) -> At {
 }
 
 impl Chunk {
+    /// Which bytes of the unpacked stream these are.
+    pub(crate) fn extent(&self) -> Range<u64> {
+        self.base..self.base + self.data.len() as u64
+    }
+
     /// Where something is, for an error.
     pub(crate) fn at(&self, place: Place) -> At {
         at(self.packing, place.member, place.within)

@@ -61,6 +61,14 @@ pub enum Error {
         /// What was given.
         inputs: String,
     },
+    /// What an interrupted job left in the output folder does not fit this one.
+    #[error(
+        "cannot go on with the interrupted run in the output folder: {why}; give the inputs and options that it had, or start over with `restart`"
+    )]
+    CannotResume {
+        /// What it was begun with, and what this job has.
+        why: String,
+    },
     /// The inputs are not what they were when they were first read.
     #[error("{path} has changed while it was read; nothing was written, start again")]
     Changed {
@@ -129,6 +137,11 @@ pub enum Error {
 }
 
 impl Error {
+    /// While reading: may the same job go on later with what it has read?
+    pub(crate) const fn may_go_on(&self) -> bool {
+        matches!(self, Self::Stopped | Self::Io { .. } | Self::CannotResume { .. })
+    }
+
     pub(crate) fn io(action: &'static str, path: impl AsRef<Path>, source: io::Error) -> Self {
         Self::Io { action, path: path.as_ref().to_owned(), source }
     }

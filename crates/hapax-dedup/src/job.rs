@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::imprints::checkpoint::CHECKPOINT;
 use crate::inputs::{self, STANDARD_INPUT, StreamName};
 use crate::options::Options;
-use crate::outputs::{GROUPS, LAST, OutFolder, REMOVED, Summary, Writing, kept_name};
+use crate::outputs::{GROUPS, LAST, OutFolder, REMOVED, Seen, Summary, Writing, kept_name};
 use crate::pages::Pages;
 use crate::read::{Corpus, read};
 use crate::report::{self, Contents, Examples};
@@ -58,6 +58,9 @@ pub struct Run {
 
 /// Cleans a corpus into a new or empty folder.
 ///
+/// A job that was killed or stopped goes on where it was when it is called again with the same inputs
+/// and options; see [`Options::restart`].
+///
 /// # Errors
 ///
 /// See [`Error`]. Nothing appears in the folder then.
@@ -68,17 +71,16 @@ pub fn dedup(
     watch: &mut dyn Watch,
 ) -> Result<Finished, Error> {
     let earlier = Earlier::load(&options.against, options)?;
-    let mut folder = OutFolder::open(out)?;
+    let mut folder = OutFolder::open(out, options.restart)?;
     let (source, names) = inputs::open(inputs, &options.read, || folder.making(STANDARD_INPUT))?;
     let mut clock = Clock::start();
     // Standard input comes once; there is no going on with it.
     let checkpoint = names.is_none().then(|| folder.making(CHECKPOINT));
     let checkpoint = checkpoint.as_deref();
-    let (corpus, mut run) =
-        read_all(&source, &names, inputs, options, checkpoint, watch, &mut clock)?;
-    if checkpoint.is_some() {
-        folder.keep_checkpoint();
-    }
+    let read = read_all(&source, &names, inputs, options, checkpoint, watch, &mut clock);
+    let resumable = checkpoint.is_some() && read.as_ref().err().is_none_or(Error::may_go_on);
+    folder.keep_checkpoint(resumable);
+    let (corpus, mut run) = read?;
     let decision = decide_all(&corpus, &earlier, options, &folder.making(""), watch)?;
     run.deciding_seconds = clock.lap();
 
@@ -95,12 +97,24 @@ pub fn dedup(
         kept: &kept,
         revisits: options.revisits,
     };
-    work.write(watch, &mut |page, document| examples.see(page, document))?;
+    let mut passed = Vec::new();
+    let written = work.write(watch, &mut |seen| match seen {
+        Seen::Document(page, document) => examples.see(page, document),
+        Seen::Passed(record, file) if passed.len() < report::passed::MOST => {
+            passed.push(report::Passed::of(record, file));
+        }
+        Seen::Passed(..) => {}
+    });
+    if matches!(written, Err(Error::Changed { .. })) {
+        // What was read is of files that are no more.
+        folder.keep_checkpoint(false);
+    }
+    written?;
     let pages = &corpus.pages;
     let stay = |page: &u32| decision.verdict(*page).outcome == Outcome::Kept;
     let stay = (0..pages.len() as u32).filter(stay);
     against::write(&folder.making(KEPT_IMPRINTS), options, pages, stay)?;
-    let contents = Contents::of(&summary, &decision, examples);
+    let contents = Contents::of(&summary, &decision, examples, passed);
     let report = report::page(&contents, &options.fingerprinter);
     folder.make(REPORT, report.as_bytes())?;
     folder.make(LAST, &json(&summary))?;

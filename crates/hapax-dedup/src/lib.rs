@@ -40,6 +40,7 @@ mod near;
 mod options;
 mod outputs;
 mod pages;
+mod passed_over;
 pub mod read;
 mod report;
 pub mod stages;
@@ -58,6 +59,7 @@ pub use options::{
 };
 pub use outputs::{Settings, Summary};
 pub use pages::{NewPage, Pages, Standing};
+pub use passed_over::{PassedCounts, PassedOver, passed_line};
 pub use read::{Corpus, ReadCounts};
 pub use threads::Threads;
 pub use watch::{Stage, Watch};

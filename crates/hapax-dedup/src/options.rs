@@ -53,6 +53,8 @@ pub struct Options {
     pub against: Vec<PathBuf>,
     /// How many bytes of memory to use, about; `None` for a few times what the pages take.
     pub memory: Option<u64>,
+    /// Drop what an interrupted job left in the output folder, instead of going on with it.
+    pub restart: bool,
 }
 
 impl Options {
@@ -86,6 +88,7 @@ impl Options {
             revisits: false,
             against: Vec::new(),
             memory: None,
+            restart: false,
         }
     }
 

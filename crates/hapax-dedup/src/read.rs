@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use hapax_corpus::{Batch, Entry, Fact, Original, Reason, Source};
+use hapax_corpus::{Batch, Entry, Fact, Original, Source};
 
 use crate::error::Error;
 use crate::imprint::Imprinter;
@@ -16,6 +16,7 @@ use crate::imprints::checkpoint::{self, Checkpoint};
 use crate::inputs::StreamName;
 use crate::options::{KeptFormat, Options};
 use crate::pages::Pages;
+use crate::passed_over::{PassedCounts, PassedRecord};
 use crate::watch::Watch;
 
 /// What the first reading found.
@@ -34,12 +35,8 @@ pub struct Corpus {
 pub struct ReadCounts {
     /// Bytes of all documents' bodies.
     pub body_bytes: u64,
-    /// Records that are no documents: requests, error pages, blank lines.
-    pub passed: u64,
-    /// Of these, how many for being an answer with an error status.
-    pub error_pages: u64,
-    /// Damaged records that were skipped.
-    pub bad: u64,
+    /// Records that are not documents.
+    pub passed_over: PassedCounts,
     /// Documents from WARC and ARC files.
     pub archived: u64,
     /// Documents from tables.
@@ -79,21 +76,20 @@ pub(crate) fn read(
             Some(Checkpoint::open(path, &header, |batch| corpus.add(batch))?)
         }
     };
-    let done = checkpoint.as_ref().and_then(Checkpoint::done);
-    if done.is_some() {
+    let done = checkpoint.as_ref().map(Checkpoint::done).unwrap_or_default();
+    if !done.is_empty() {
         watch.resumed(corpus.pages.len() as u64);
     }
+    let mut taken_over = 0;
     let idle: Mutex<Vec<Imprinter>> = Mutex::new(Vec::new());
     let lock = || idle.lock().unwrap_or_else(PoisonError::into_inner);
     source.in_order(
         options.threads,
         |batch| {
-            if done >= Some((batch.part as u64, batch.index as u64)) {
-                return Decoded {
-                    again: true,
-                    input_bytes: batch.input_bytes,
-                    ..Decoded::default()
-                };
+            let again = done.has(&batch);
+            if !matches!(again, Ok(false)) {
+                let input_bytes = batch.input_bytes;
+                return Decoded { again, input_bytes, ..Decoded::default() };
             }
             let ready = lock().pop();
             let mut imprinter = ready.unwrap_or_else(|| Imprinter::new(options));
@@ -102,11 +98,16 @@ pub(crate) fn read(
             decoded
         },
         |decoded| {
+            taken_over += u64::from(matches!(decoded.again, Ok(true)));
             corpus.take(decoded, checkpoint.as_mut(), watch)?;
             // Better now than after hours.
             options.memory_beside(&corpus.pages).map(drop)
         },
     )?;
+    if taken_over < done.len() {
+        let why = format!("{taken_over} of the {} batches it read are there", done.len());
+        return Err(Error::CannotResume { why });
+    }
     Ok(corpus)
 }
 
@@ -124,10 +125,10 @@ impl Corpus {
             return Err(error.into());
         }
         let documents = decoded.batch.pages.len() as u64;
-        if let Some(checkpoint) = checkpoint.filter(|_| !decoded.again) {
-            checkpoint.add(&decoded.batch)?;
-        }
-        if !decoded.again {
+        if !decoded.again? {
+            if let Some(checkpoint) = checkpoint {
+                checkpoint.add(&decoded.batch)?;
+            }
             self.add(decoded.batch)?;
         }
         watch.progress(documents, decoded.input_bytes);
@@ -142,9 +143,9 @@ impl Corpus {
         self.facts.extend(batch.facts);
         let (all, more) = (&mut self.counts, &batch.counts);
         all.body_bytes += more.body_bytes;
-        all.passed += more.passed;
-        all.error_pages += more.error_pages;
-        all.bad += more.bad;
+        for (why, count) in &more.passed_over {
+            *all.passed_over.entry(*why).or_default() += count;
+        }
         all.archived += more.archived;
         all.rows += more.rows;
         Ok(())
@@ -152,14 +153,25 @@ impl Corpus {
 }
 
 /// A batch after all the work on it.
-#[derive(Default)]
 struct Decoded {
     batch: ImprintBatch,
     bad: Vec<hapax_corpus::Error>,
     stopped: Option<hapax_corpus::Error>,
     input_bytes: u64,
-    /// It was in the checkpoint.
-    again: bool,
+    /// It was in the checkpoint, or does not fit what was.
+    again: Result<bool, Error>,
+}
+
+impl Default for Decoded {
+    fn default() -> Self {
+        Self {
+            batch: ImprintBatch::default(),
+            bad: Vec::new(),
+            stopped: None,
+            input_bytes: 0,
+            again: Ok(false),
+        }
+    }
 }
 
 impl Decoded {
@@ -167,7 +179,11 @@ impl Decoded {
         let mut decoded = Self { input_bytes: source.input_bytes, ..Self::default() };
         let batch = &mut decoded.batch;
         (batch.part, batch.index) = (source.part as u64, source.index as u64);
+        batch.extent = source.extent();
         for entry in source.entries() {
+            if let Some(passed) = entry.as_ref().ok().and_then(PassedRecord::of) {
+                *batch.counts.passed_over.entry(passed.why).or_default() += 1;
+            }
             match entry {
                 Ok(Entry::Document(document)) => {
                     batch.counts.body_bytes += document.body.content.as_bytes().len() as u64;
@@ -183,14 +199,8 @@ impl Decoded {
                     batch.pages.push(page);
                 }
                 Ok(Entry::Fact(fact)) => batch.facts.push(fact),
-                Ok(Entry::Passed { reason, .. }) => {
-                    batch.counts.passed += 1;
-                    batch.counts.error_pages += u64::from(matches!(reason, Reason::Status(_)));
-                }
-                Ok(Entry::Bad(error)) => {
-                    batch.counts.bad += 1;
-                    decoded.bad.push(error);
-                }
+                Ok(Entry::Passed { .. }) => {}
+                Ok(Entry::Bad(error)) => decoded.bad.push(error),
                 Err(error) => decoded.stopped = Some(error),
             }
         }

@@ -7,7 +7,7 @@ import os
 from typing import Any, Iterable, Optional, Union
 
 from . import outputs, report, steps
-from .job import EDGES_ON_DRIVER, Inputs, Job, facts_of, leaders_of, needs_names
+from .job import EDGES_ON_DRIVER, Inputs, Job, facts_of, leaders_of, needs_names, passed_of
 from .snapshot import Snapshot, plain_errors
 from .._hapax import __version__
 from ..errors import ArgumentError, JobError
@@ -34,7 +34,7 @@ OPTIONS: dict[str, Any] = {
     "language_field": None,
 }
 #: Options of one machine that mean nothing here.
-ELSEWHERE = {"revisits": False, "against": [], "memory": None, "threads": 1}
+ELSEWHERE = {"revisits": False, "against": [], "memory": None, "restart": False, "threads": 1}
 
 
 class Finished:
@@ -124,7 +124,8 @@ def whole(job: Job, inputs: Inputs, asked: dict[str, Any], format: Optional[str]
     leading = None
     if sums["facts"]:
         leading = made.stage("addresses", lambda: outputs.addresses(facts_of(job.spark, [read.stored]), names))
-    outputs.write_tables(job, groups, leading, sums["documents"])
+    passed = outputs.passed_rows(passed_of(job.spark, [read.stored]), leading)
+    outputs.write_tables(job, groups, leading, passed, sums["documents"])
     ending = outputs.kept_ending(format, sums)
     if asked["keep_documents"]:
         outputs.write_kept(job, inputs, read, groups, ending)
@@ -132,7 +133,7 @@ def whole(job: Job, inputs: Inputs, asked: dict[str, Any], format: Optional[str]
     tables = {"pages": pages, "roles": roles, "verdicts": verdicts, "candidates": candidates}
     said = {"kept": f"kept/part-*.{ending}", "inputs": asked["inputs"], "against": []}
     summary = outputs.summary(job, sums, groups, leading, tables, said)
-    report.write(job, summary, groups, pairs, report.Texts(inputs, read))
+    report.write(job, summary, groups, pairs, report.Texts(inputs, read), passed)
     stored = {
         "read": [read.stored],
         "names": [made.at("state/names")] if names is not None else [],

@@ -287,6 +287,21 @@ def facts_of(spark: Any, stored: list[dict[str, Any]]) -> Any:
     return found
 
 
+def passed_of(spark: Any, stored: list[dict[str, Any]]) -> Any:
+    """Records that were passed over, each with the number of documents before it, in the order of the corpus."""
+    from pyspark.sql import functions as F
+
+    found = None
+    for one in stored:
+        offsets = spark.createDataFrame([tuple(pair) for pair in one["offsets"]], "part long, offset long")
+        rows = spark.read.parquet(one["path"]).where("kind = 4").join(F.broadcast(offsets), "part").select(
+            (F.col("part") + one["first_part"]).alias("part"), "number", (F.col("offset") + F.col("standing")).alias("position"),
+            F.col("meets").alias("fact"), F.decode("page", "UTF-8").alias("document"), F.col("says").alias("reason"), "file", "record",
+        )
+        found = rows if found is None else found.union(rows)
+    return found
+
+
 def needs_names(sums: dict[str, int]) -> bool:
     """Is anything compared by name?"""
     return bool(sums["named"] or sums["own_ids"] or sums["facts"])

@@ -25,7 +25,7 @@ from . import outputs, report, steps
 from .batch import (
     Finished, Source, check_executors, digest_of, finish, make_spec, name_sources, partitions_of, session, stage_rows,
 )
-from .job import EDGES_ON_DRIVER, SLIM, Inputs, Job, facts_of, leaders_of, needs_names, numbered
+from .job import EDGES_ON_DRIVER, SLIM, Inputs, Job, facts_of, leaders_of, needs_names, numbered, passed_of
 from .snapshot import Snapshot, check_comparable, plain_errors
 from .._hapax import __version__
 
@@ -124,7 +124,8 @@ class Next:
         leading = None
         if sums["facts"]:
             leading = made.stage("addresses", lambda: outputs.addresses(facts_of(self.spark, all_read), names))
-        outputs.write_tables(job, groups, leading, sums["documents"])
+        passed = outputs.passed_rows(passed_of(self.spark, all_read), leading)
+        outputs.write_tables(job, groups, leading, passed, sums["documents"])
         changed = groups.where(f"position < {first}").select(*outputs.COLUMNS)
         made.output("changed.parquet", lambda: changed.exceptAll(before.table("groups").select(*outputs.COLUMNS)))
         ending = outputs.kept_ending(format, new_sums)
@@ -134,7 +135,7 @@ class Next:
         tables = {"pages": pages, "roles": roles, "verdicts": verdicts, "candidates": candidates}
         said = {"kept": f"kept/part-*.{ending}", "inputs": asked["inputs"], "against": [before.path]}
         summary = outputs.summary(job, sums, groups, leading, tables, said)
-        report.write(job, summary, groups, pairs, report.Texts(inputs, read, first))
+        report.write(job, summary, groups, pairs, report.Texts(inputs, read, first), passed)
         job.effort["moved"], job.effort["added"] = moved.count(), added.count()
         kept = {
             "read": all_read, "names": names_paths, "named": named is not None,

@@ -27,13 +27,30 @@ def verdict_rows(job: Job, pages: Any, verdicts: Any) -> Any:
     return rows.mapInArrow(steps.each(job.spec, "group_rows"), steps.GROUPS)
 
 
-def in_order(job: Job, rows: Any, documents: int) -> Any:
-    """Rows in tasks that follow each other in the order of the corpus, as a table is written file by file."""
+def in_order(job: Job, rows: Any, documents: int, passed: Any = None) -> Any:
+    """Rows in tasks that follow each other in the order of the corpus, as a table is written file by file. Records
+    that were passed over come before the document at their position."""
     from pyspark.sql import functions as F
 
     each = -(-documents // job.partitions)
-    tasks = spread(rows.withColumn("task", F.floor(F.col("position") / each)), job.partitions, "task")
-    return tasks.sortWithinPartitions("position").select(*COLUMNS)
+    order = ("position", "last", "part", "number")
+    rows = rows.select("position", F.lit(True).alias("last"), F.lit(0).cast("long").alias("part"), F.lit(0).cast("long").alias("number"), *COLUMNS)
+    if passed is not None:
+        rows = rows.union(passed.select("position", F.lit(False).alias("last"), "part", "number", *COLUMNS))
+    place = F.least(F.col("position"), F.lit(documents - 1))
+    tasks = spread(rows.withColumn("task", F.floor(place / each)), job.partitions, "task")
+    return tasks.sortWithinPartitions(*order).select(*COLUMNS)
+
+
+def passed_rows(passed: Any, leading: Any) -> Any:
+    """Rows of ``groups.parquet`` for records that are not documents, without addresses that lead to one."""
+    if leading is not None:
+        passed = passed.join(leading.selectExpr("part", "number as fact"), ["part", "fact"], "anti")
+    nothing = "cast(null as long) as group, cast(null as string) as winner, false as earlier, 'passed_over' as outcome"
+    return passed.selectExpr(
+        "position", "part", "number", "document", "cast(null as string) as url", *nothing.split(", "),
+        "cast(null as long) as distance", "cast(null as float) as similarity", "cast(null as string) as rule", "reason", "file", "record",
+    )
 
 
 def addresses(facts: Any, names: Any) -> Any:
@@ -69,11 +86,11 @@ def address_rows(leading: Any, groups: Any) -> Any:
     return rows.coalesce(1).sortWithinPartitions("part", "number").select(*COLUMNS)
 
 
-def write_tables(job: Job, groups: Any, leading: Any, documents: int) -> None:
+def write_tables(job: Job, groups: Any, leading: Any, passed: Any, documents: int) -> None:
     """Both tables."""
 
     def rows() -> Any:
-        all_rows = in_order(job, groups, documents)
+        all_rows = in_order(job, groups, documents, passed)
         return all_rows if leading is None else all_rows.union(address_rows(leading, groups))
 
     job.snapshot.output("groups.parquet", rows)
@@ -155,7 +172,10 @@ def summary(job: Job, sums: dict[str, int], groups: Any, leading: Any, tables: d
     crowded, settling, proposing = ([int(value or 0) for value in row[:4]] for row in efforts)
     job.effort["rekeyed_buckets"], job.effort["key_rows"] = proposing[1], proposing[2]
 
+    prefix = "passed_over_"
+    passed_over = {name[len(prefix) :]: count for name, count in sums.items() if name.startswith(prefix) and count}
     return {
+        "records": sums["documents"] + sum(passed_over.values()),
         "documents": sums["documents"],
         "body_bytes": sums["body_bytes"],
         "kept": sums["documents"] - exact - near,
@@ -176,9 +196,7 @@ def summary(job: Job, sums: dict[str, int], groups: Any, leading: Any, tables: d
         "other_languages": standings.get(5, 0),
         "redirects": led.get(False, 0),
         "revisits": led.get(True, 0),
-        "passed_records": sums["passed"],
-        "error_pages": sums["error_pages"],
-        "skipped_bad": sums["bad"],
+        "passed_over": passed_over,
         "candidate_pairs": proposing[3],
         "compared_pairs": crowded[1] + proposing[0] + settling[0],
         "confirmed_pairs": settling[1],

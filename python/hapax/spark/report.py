@@ -41,16 +41,23 @@ class Texts:
         return {places[row["part"], row["number"]]: {key: row[key] for key in keys} for row in found}
 
 
-def write(job: Job, summary: dict[str, Any], groups: Any, pairs: Any, texts: Texts) -> None:
+def write(job: Job, summary: dict[str, Any], groups: Any, pairs: Any, texts: Texts, passed: Any) -> None:
     """Gathers what the page shows, and writes it."""
     gathered = {
         "summary": summary,
         "origins": origins(job, groups),
         "groups": largest(job, groups),
         "examples": examples(job, groups, pairs, texts),
+        "passed": first_passed(job, passed),
     }
     page = job.spec.engine().report(json.dumps(gathered))
     job.snapshot.store.write(job.snapshot.at("report.html"), page.encode())
+
+
+def first_passed(job: Job, passed: Any) -> list[dict[str, Any]]:
+    """The first records that were passed over."""
+    first = passed.orderBy("part", "number").limit(job.spec.engine().SHOWN[4]).select("document", "reason", "file", "record")
+    return [row.asDict() for row in first.collect()]
 
 
 def origins(job: Job, groups: Any) -> dict[str, Any]:
@@ -78,7 +85,7 @@ def largest(job: Job, groups: Any) -> dict[str, Any]:
     """The largest groups, and the best documents of each."""
     from pyspark.sql import functions as F
 
-    _, most, most_documents, _ = job.spec.engine().SHOWN
+    _, most, most_documents, *_ = job.spec.engine().SHOWN
     sizes = groups.groupBy("group").count().where("count > 1")
     shown = sizes.orderBy(F.desc("count"), "group").limit(most).collect()
     members = groups.where(F.col("group").isin([row["group"] for row in shown]) & (F.col("rank") < most_documents))

@@ -19,6 +19,7 @@
 //! - [`rank`]: the authority of pages.
 //! - [`remote`]: the same commands on a folder and on a service.
 //! - [`repository`]: pages, groups, events and tables of a repository.
+//! - [`resume`]: jobs that are killed and started again.
 //! - [`search`]: a search index, made, asked and changed.
 //! - [`upgrade`]: files of former versions.
 //! - [`trust`]: what hostile names, pages and neighbours cannot do.
@@ -44,6 +45,7 @@ mod rank;
 mod recipe;
 mod remote;
 mod repository;
+mod resume;
 mod search;
 mod serve;
 mod stages;

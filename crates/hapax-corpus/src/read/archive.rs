@@ -67,6 +67,13 @@ struct About<'a> {
     style: Style,
 }
 
+impl<'a> About<'a> {
+    /// What a record that is no document is called.
+    fn name(self) -> Option<Cow<'a, str>> {
+        self.url.or(self.id)
+    }
+}
+
 impl<'a> Record<'a, '_> {
     fn warc(&self) -> Result<Entry<'a>, Error> {
         let headers = Headers::after_first_line(&self.bytes[..self.header]);
@@ -83,17 +90,17 @@ impl<'a> Record<'a, '_> {
             "response" => self.response(about),
             "resource" | "conversion" => Ok(self.document(about, 0, None, None)),
             "revisit" => Ok(self.revisit(about, headers)),
-            "continuation" => Ok(self.passed(Reason::Continuation)),
-            _ => Ok(self.passed(Reason::NotAPage)),
+            "continuation" => Ok(self.passed(Reason::Continuation, about.name())),
+            _ => Ok(self.passed(Reason::NotAPage, about.name())),
         }
     }
 
     fn arc(&self) -> Result<Entry<'a>, Error> {
         let Some(line) = ArcLine::parse(split_line(&self.bytes[..self.header]).0) else {
-            return Ok(self.passed(Reason::NotAPage));
+            return Ok(self.passed(Reason::NotAPage, None));
         };
         if ["filedesc:", "dns:", "warcinfo:"].iter().any(|it| line.url.starts_with(it)) {
-            return Ok(self.passed(Reason::NotAPage));
+            return Ok(self.passed(Reason::NotAPage, Some(line.url)));
         }
         self.response(About {
             url: Some(line.url),
@@ -117,7 +124,7 @@ impl<'a> Record<'a, '_> {
         let good = (200..300).contains(&response.status);
         let wanted = good || (options.keep_error_pages && response.status >= 400);
         if !wanted {
-            return Ok(self.passed(Reason::Status(response.status)));
+            return Ok(self.passed(Reason::Status(response.status), about.name()));
         }
         let body = response.decoded_body(options.limits.body).map_err(|_| Error::TooLong {
             path: self.context.path(),
@@ -147,13 +154,13 @@ impl<'a> Record<'a, '_> {
             return Entry::Fact(fact);
         }
         let of = headers.get("WARC-Refers-To-Target-URI").map(without_brackets);
-        match (about.url, of) {
-            (Some(from), Some(to)) if from != to => Entry::Fact(Fact::Revisit {
-                from: from.into_owned(),
+        match (&about.url, of) {
+            (Some(from), Some(to)) if *from != to => Entry::Fact(Fact::Revisit {
+                from: from.clone().into_owned(),
                 to: to.into_owned(),
                 place: self.place,
             }),
-            _ => self.passed(Reason::Revisit),
+            _ => self.passed(Reason::Revisit, about.name()),
         }
     }
 
@@ -199,8 +206,8 @@ impl<'a> Record<'a, '_> {
         })
     }
 
-    fn passed(&self, reason: Reason) -> Entry<'a> {
-        Entry::Passed { reason, place: self.place }
+    fn passed(&self, reason: Reason, name: Option<Cow<'a, str>>) -> Entry<'a> {
+        Entry::Passed { reason, place: self.place, name }
     }
 }
 

@@ -32,12 +32,14 @@ pub(crate) fn entry<'a>(context: &'a Context, line: Line<'a>) -> Result<Entry<'a
         message: "not valid UTF-8".to_owned(),
     })?;
     let mut parser = serde_json::Deserializer::from_str(text);
-    let picked = parser
+    let mut picked = parser
         .deserialize_map(Object(&context.table))
         .and_then(|picked| parser.end().map(|()| picked))
         .map_err(|error| json_error(context, line.place.number, &error))?;
     if picked.is_null() {
-        return Ok(Entry::Passed { reason: Reason::NoBody, place: line.place });
+        let id = picked.take(Role::Id).into_str();
+        let name = id.or_else(|| picked.take(Role::Url).into_str());
+        return Ok(Entry::Passed { reason: Reason::NoBody, place: line.place, name });
     }
     picked.into_document(context, &line, text).map(Entry::Document)
 }

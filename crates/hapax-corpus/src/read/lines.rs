@@ -173,7 +173,7 @@ impl Lines {
             bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
             let place = self.chunk.place(context.file, this, at, bytes.len());
             Some(if bytes.trim_ascii().is_empty() {
-                Ok(Entry::Passed { reason: Reason::Blank, place })
+                Ok(Entry::Passed { reason: Reason::Blank, place, name: None })
             } else if bytes.len() > context.options.limits.line() {
                 Err(too_long(&context.path(), this, &context.options.limits))
             } else {

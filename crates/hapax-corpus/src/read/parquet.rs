@@ -13,6 +13,7 @@ mod header;
 
 use std::borrow::Cow;
 use std::fs::File;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -145,6 +146,11 @@ impl RowGroup {
         self.table.footer.schema().fields().iter().map(|field| field.name().as_str())
     }
 
+    /// The numbers of its rows.
+    pub(crate) fn extent(&self) -> Range<u64> {
+        self.first..self.last() + 1
+    }
+
     /// The number of the last row, or of the one before the first when there is none.
     pub(crate) fn last(&self) -> u64 {
         let rows = self.table.footer.metadata().row_group(self.group).num_rows();
@@ -245,7 +251,9 @@ impl RowGroup {
             (_, Cell::Bytes(text)) => (Kind::Text, Content::Bytes(Cow::Owned(text))),
             _ => {
                 let place = place(context.file, number);
-                return Ok(Entry::Passed { reason: Reason::NoBody, place });
+                let name = cell(Role::Id).into_text().or_else(|| cell(Role::Url).into_text());
+                let name = name.map(Cow::Owned);
+                return Ok(Entry::Passed { reason: Reason::NoBody, place, name });
             }
         };
         let limit = context.options.limits.record() as u64;

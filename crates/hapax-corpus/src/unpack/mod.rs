@@ -139,7 +139,8 @@ impl Unpack {
         self.marks.drain(..)
     }
 
-    /// Appends at least one byte and at most `room` to `out`; 0 at the end of the file.
+    /// Appends at least one byte and about `room` at most to `out`; 0 at the end of the file. How many
+    /// depends on the file and on `room` only: batches are cut by it, and must be cut the same again.
     pub(crate) fn read(&mut self, out: &mut Vec<u8>, room: usize) -> Result<usize, Damage> {
         out.reserve(room);
         loop {
@@ -174,7 +175,7 @@ impl Unpack {
                 Step::MemberEnd(count) => Some((count, true)),
                 Step::FileEnd => None,
             }),
-            Codec::Zstd(input, decoder, frame) => zstd_step(input, decoder, frame, out),
+            Codec::Zstd(input, decoder, frame) => zstd_step(input, decoder, frame, out, room),
             Codec::Stream(reader) => {
                 let start = out.len();
                 out.resize(start + room, 0);
@@ -266,6 +267,7 @@ fn zstd_step(
     decoder: &mut ZstdFrame<'static>,
     frame: &mut Frame,
     out: &mut Vec<u8>,
+    room: usize,
 ) -> io::Result<Option<(usize, bool)>> {
     if *frame == Frame::Between {
         if input.available()?.is_empty() {
@@ -278,12 +280,13 @@ fn zstd_step(
     let packed = input.available()?;
     let nothing_follows = packed.is_empty();
     let mut from = InBuffer::around(packed);
-    let mut to = OutBuffer::around_pos(out, start);
-    let remaining = decoder
-        .run(&mut from, &mut to)
-        .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
-    let consumed = from.pos();
-    let wrote = to.pos() - start;
+    // A slice and not the buffer, whose spare capacity depends on what it was used for before.
+    out.resize(start + room, 0);
+    let mut to = OutBuffer::around(&mut out[start..]);
+    let result = decoder.run(&mut from, &mut to);
+    let (consumed, wrote) = (from.pos(), to.pos());
+    out.truncate(start + wrote);
+    let remaining = result.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
     input.consume(consumed);
     if remaining == 0 {
         *frame = Frame::Between;
@@ -296,4 +299,48 @@ fn zstd_step(
         ));
     }
     Ok(Some((wrote, false)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    /// The lengths of all reads, into a buffer that has this much room to begin with.
+    fn lengths(bytes: &[u8], packing: Packing, capacity: usize) -> Vec<usize> {
+        let input = Input::stream(Box::new(io::Cursor::new(bytes.to_vec())));
+        let mut unpack = Unpack::new(input, packing).unwrap();
+        let mut lengths = Vec::new();
+        loop {
+            let mut out = Vec::with_capacity(capacity);
+            match unpack.read(&mut out, 4096).unwrap() {
+                0 => return lengths,
+                length => lengths.push(length),
+            }
+            assert_eq!(lengths.last(), Some(&out.len()));
+        }
+    }
+
+    #[test]
+    fn how_much_is_read_at_a_time_does_not_depend_on_the_buffer() {
+        let text: Vec<u8> = (0..500_000_u32).flat_map(|i| (i % 7919).to_le_bytes()).collect();
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gzip.write_all(&text).unwrap();
+        let mut bzip2 = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
+        bzip2.write_all(&text).unwrap();
+        let packed = [
+            (Packing::Plain, text.clone()),
+            (Packing::Gzip, gzip.finish().unwrap()),
+            (Packing::Zstd, zstd::encode_all(&text[..], 3).unwrap()),
+            (Packing::Bzip2, bzip2.finish().unwrap()),
+        ];
+        for (packing, bytes) in packed {
+            let expected = lengths(&bytes, packing, 0);
+            assert_eq!(expected.iter().sum::<usize>(), text.len(), "{packing}");
+            for capacity in [5000, 1 << 16, 1 << 20] {
+                assert_eq!(lengths(&bytes, packing, capacity), expected, "{packing}, {capacity}");
+            }
+        }
+    }
 }

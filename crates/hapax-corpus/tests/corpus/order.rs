@@ -4,7 +4,7 @@ use std::num::NonZero;
 
 use hapax_corpus::{Entry, Error, Limits, ReadOptions, Source};
 
-use crate::make::{Folder, gzip, response, words, zstd};
+use crate::make::{Folder, bzip2, gzip, response, words, xz, zstd};
 
 /// A corpus of many files of different sizes, some of them damaged.
 fn corpus(folder: &Folder) -> String {
@@ -127,4 +127,41 @@ fn the_size_of_batches_changes_nothing() {
     let expected = read(1 << 20);
     assert!(read(1) == expected);
     assert!(read(5000) == expected);
+}
+
+/// Buffers of batches that are done with are used again, and how many there are at a time depends on the
+/// threads. A job that goes on behind a batch relies on the cuts.
+#[test]
+fn batches_are_cut_the_same_however_long_each_is_held() {
+    let folder = Folder::new();
+    let lines: String =
+        (0..9000).map(|n| format!("{{\"id\":\"{n}\",\"text\":\"{}\"}}\n", words(n, 60))).collect();
+    let records: Vec<u8> =
+        (0..6000).flat_map(|n| response(&format!("http://host.test/{n}"), &words(n, 60))).collect();
+    for (name, plain) in [("pages.jsonl", lines.as_bytes()), ("pages.warc", &records)] {
+        let packed = [plain.to_vec(), gzip(plain), zstd(plain), bzip2(plain), xz(plain)];
+        for (packing, bytes) in packed.iter().enumerate() {
+            let input = folder.file(&format!("{packing}-{name}"), bytes);
+            let extents = |hold: usize| {
+                let limits = Limits { batch: 10_000, ..Limits::default() };
+                let options = ReadOptions { limits, ..ReadOptions::default() };
+                let source = Source::open(&[&input], options).unwrap();
+                let mut held = Vec::new();
+                let mut extents = Vec::new();
+                for batch in source.batches() {
+                    extents.push(batch.extent());
+                    held.push(batch);
+                    if held.len() > hold {
+                        held.clear();
+                    }
+                }
+                extents
+            };
+            let expected = extents(0);
+            assert!(expected.len() > 20, "{packing}-{name}: {}", expected.len());
+            for hold in [1, 3, 17, usize::MAX] {
+                assert!(extents(hold) == expected, "{packing}-{name}, {hold} held");
+            }
+        }
+    }
 }

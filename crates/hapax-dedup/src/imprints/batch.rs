@@ -3,20 +3,25 @@
 //! | field | bytes |
 //! |---|---|
 //! | part and index of the batch in its corpus | 8, 8 |
-//! | body bytes, passed, error pages, bad, archived, rows | 8 each |
+//! | body bytes, three that are not used, archived, rows | 8 each |
 //! | number of facts; for each: kind (0 redirect, 1 revisit), from, to, place | 4; 1, text, text, 32 |
 //! | number of pages; for each: id, url, canonical | 4; text, text, 1 or 1 and text |
 //! | - content hash, standing, fingerprint, words, scope | 16, 1, 8, 4, 8 |
 //! | - sketch, of pages that have words | 128 |
 //! | - score, time of fetching | 1 or 1 and 8, each |
+//! | of a checkpoint: which piece of its part the batch was, from and to | none or 8, 8 |
+//! | - records that were passed over, by reason | 8 each |
 //!
 //! A text is its length in 4 bytes and UTF-8; something that may be missing is a 0, or a 1 and its bytes.
+
+use std::ops::Range;
 
 use hapax::fingerprint::{ContentHash, Fingerprint, Sketch};
 use hapax::group::ScopeKey;
 use hapax_corpus::{Fact, FileId, Place};
 
 use crate::pages::{NewPage, Standing};
+use crate::passed_over::PassedOver;
 use crate::read::ReadCounts;
 
 /// What came of a batch of a corpus.
@@ -24,6 +29,8 @@ use crate::read::ReadCounts;
 pub(crate) struct ImprintBatch {
     pub(crate) part: u64,
     pub(crate) index: u64,
+    /// Which piece of its part it was; 0..0 where that is not known.
+    pub(crate) extent: Range<u64>,
     pub(crate) counts: ReadCounts,
     pub(crate) facts: Vec<Fact>,
     pub(crate) pages: Vec<NewPage>,
@@ -32,9 +39,8 @@ pub(crate) struct ImprintBatch {
 impl ImprintBatch {
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(256 * self.pages.len() + 128);
-        let ReadCounts { body_bytes, passed, error_pages, bad, archived, rows } = self.counts;
-        for number in [self.part, self.index, body_bytes, passed, error_pages, bad, archived, rows]
-        {
+        let ReadCounts { body_bytes, archived, rows, .. } = self.counts;
+        for number in [self.part, self.index, body_bytes, 0, 0, 0, archived, rows] {
             bytes.extend(number.to_le_bytes());
         }
         bytes.extend((self.facts.len() as u32).to_le_bytes());
@@ -55,6 +61,14 @@ impl ImprintBatch {
         }
         bytes.extend((self.pages.len() as u32).to_le_bytes());
         self.pages.iter().for_each(|page| put_page(&mut bytes, page));
+        let passed_over = &self.counts.passed_over;
+        if self.extent != (0..0) || !passed_over.is_empty() {
+            bytes.extend(self.extent.start.to_le_bytes());
+            bytes.extend(self.extent.end.to_le_bytes());
+            for why in PassedOver::ALL {
+                bytes.extend(passed_over.get(&why).unwrap_or(&0).to_le_bytes());
+            }
+        }
         bytes
     }
 
@@ -65,11 +79,21 @@ impl ImprintBatch {
         for number in &mut numbers {
             *number = from.u64()?;
         }
-        let [part, index, body_bytes, passed, error_pages, bad, archived, rows] = numbers;
-        let counts = ReadCounts { body_bytes, passed, error_pages, bad, archived, rows };
+        let [part, index, body_bytes, _, _, _, archived, rows] = numbers;
+        let mut counts = ReadCounts { body_bytes, archived, rows, ..ReadCounts::default() };
         let facts = (0..from.u32()?).map(|_| from.fact()).collect::<Option<_>>()?;
         let pages = (0..from.u32()?).map(|_| from.page()).collect::<Option<_>>()?;
-        from.0.is_empty().then_some(Self { part, index, counts, facts, pages })
+        let mut extent = 0..0;
+        if !from.0.is_empty() {
+            extent = from.u64()?..from.u64()?;
+            for why in PassedOver::ALL {
+                let count = from.u64()?;
+                if count > 0 {
+                    counts.passed_over.insert(why, count);
+                }
+            }
+        }
+        from.0.is_empty().then_some(Self { part, index, extent, counts, facts, pages })
     }
 }
 
@@ -243,14 +267,17 @@ mod tests {
         (any::<u64>(), any::<u64>(), any::<u64>(), lists).prop_map(
             |(part, index, rows, (facts, pages))| {
                 let counts = ReadCounts { rows, ..ReadCounts::default() };
-                ImprintBatch { part, index, counts, facts, pages }
+                ImprintBatch { part, index, extent: 0..0, counts, facts, pages }
             },
         )
     }
 
     proptest! {
         #[test]
-        fn a_batch_comes_back_as_it_went(batch in batch()) {
+        fn a_batch_comes_back_as_it_went(mut batch in batch(), start in any::<u64>()) {
+            prop_assert_eq!(ImprintBatch::from_bytes(&batch.to_bytes()), Some(batch.clone()));
+            batch.extent = start..batch.part;
+            batch.counts.passed_over.insert(PassedOver::HttpStatus, start.max(1));
             prop_assert_eq!(ImprintBatch::from_bytes(&batch.to_bytes()), Some(batch));
         }
 

@@ -1,20 +1,21 @@
-//! Going on where an interrupted job stopped.
+//! Continuing an interrupted job.
 //!
-//! Reading, purifying and fingerprinting is nearly all of the work. Every batch's imprints are appended
-//! to a file in the hidden part of the output folder as soon as it is their turn; a job that finds
-//! such a file, made from the same inputs in the same way, takes over what is whole in it and goes
-//! on behind. Files are told apart by name, size and time of change.
+//! Reading and fingerprinting is nearly all of the work. Every batch's imprints are appended to a file in
+//! the hidden part of the output folder, in the order of the corpus. A job that finds such a file takes
+//! over the whole batches in it and works on those behind.
 //!
-//! What is read again of a file is not decoded, only passed.
+//! A checkpoint made from other inputs or in another way is refused, with the difference: taking it over
+//! would give a wrong answer, and dropping it could lose days of work.
 
+use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::io::{Seek, SeekFrom};
+use std::ops::Range;
 use std::path::Path;
-use std::time::UNIX_EPOCH;
 
-use hapax_corpus::Source;
+use hapax_corpus::{Batch, Source};
 
-use super::{Header, ImprintBatch, ImprintReader, ImprintWriter};
+use super::{Header, ImprintBatch, ImprintReader, ImprintWriter, Inputs};
 use crate::error::Error;
 use crate::options::Options;
 
@@ -24,28 +25,40 @@ pub(crate) const CHECKPOINT: &str = "imprints";
 /// A file that grows with the job.
 pub(crate) struct Checkpoint {
     writer: ImprintWriter,
-    /// The last batch that needs no more work.
-    done: Option<(u64, u64)>,
+    done: Done,
 }
 
+/// The batches that need no more work, by part and index, and which piece of its part each was.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Done(BTreeMap<(u64, u64), Range<u64>>);
+
 impl Checkpoint {
-    /// Takes over what an interrupted job left at `path`, if it fits, and hands it to `take`;
-    /// otherwise starts anew.
+    /// Takes over what an interrupted job left at `path` and hands it to `take`; starts anew where
+    /// nothing, or not even a header, was left.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::CannotResume`] when the file was not made by this job.
     pub(crate) fn open(
         path: &Path,
         header: &Header,
         mut take: impl FnMut(ImprintBatch) -> Result<(), Error>,
     ) -> Result<Self, Error> {
-        let reader = ImprintReader::open(path).ok().filter(|reader| reader.header() == header);
-        let Some(mut reader) = reader else {
+        let Some(mut reader) = ImprintReader::open_begun(path).map_err(refused)? else {
             // What is there may have another name elsewhere: it goes, and is not emptied.
             let _ = std::fs::remove_file(path);
-            return Ok(Self { writer: ImprintWriter::create(path, header)?, done: None });
+            return Ok(Self {
+                writer: ImprintWriter::create(path, header)?,
+                done: Done::default(),
+            });
         };
-        let mut done = None;
+        if let Some(why) = header.difference(reader.header()) {
+            return Err(Error::CannotResume { why });
+        }
+        let mut done = Done::default();
         // A batch that was being written when the job ended is not whole, and is made again.
         while let Ok(Some(batch)) = reader.next() {
-            done = Some((batch.part, batch.index));
+            done.0.insert((batch.part, batch.index), batch.extent.clone());
             take(batch)?;
         }
         let end = reader.end();
@@ -57,9 +70,9 @@ impl Checkpoint {
         Ok(Self { writer: ImprintWriter::append_to(path, file), done })
     }
 
-    /// Is this batch among those taken over?
-    pub(crate) fn done(&self) -> Option<(u64, u64)> {
-        self.done
+    /// The batches that were taken over.
+    pub(crate) fn done(&self) -> Done {
+        self.done.clone()
     }
 
     pub(crate) fn add(&mut self, batch: &ImprintBatch) -> Result<(), Error> {
@@ -68,26 +81,52 @@ impl Checkpoint {
     }
 }
 
+impl Done {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn len(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    /// Is this batch among those taken over?
+    ///
+    /// # Errors
+    ///
+    /// A batch of this number is, but it was another piece of the file.
+    pub(crate) fn has(&self, batch: &Batch) -> Result<bool, Error> {
+        let Some(then) = self.0.get(&(batch.part as u64, batch.index as u64)) else {
+            return Ok(false);
+        };
+        let now = batch.extent();
+        if *then == now {
+            return Ok(true);
+        }
+        let why = format!(
+            "{batch:?} was {}..{} when the run was interrupted, and is {}..{} now",
+            then.start, then.end, now.start, now.end
+        );
+        Err(Error::CannotResume { why })
+    }
+}
+
+/// A file that is none of ours, or is damaged at its beginning.
+fn refused(error: Error) -> Error {
+    match error {
+        Error::Imprints { path, what } => {
+            let why = format!("{} cannot be used: {what}", path.display());
+            Error::CannotResume { why }
+        }
+        other => other,
+    }
+}
+
 /// What a checkpoint must have been made from to be taken over.
 pub(crate) fn header(source: &Source, options: &Options) -> Header {
-    let mut hasher = blake3::Hasher::new_derive_key("hapax-dedup: inputs of a checkpoint");
-    let mut add = |text: &str| {
-        hasher.update(&(text.len() as u64).to_le_bytes());
-        hasher.update(text.as_bytes());
-    };
-    add(env!("CARGO_PKG_VERSION"));
-    add(&format!("{:?} {:?}", options.read, options.languages));
-    for file in source.files() {
-        add(&file);
-        let changed = std::fs::metadata(&file).map(|it| (it.len(), it.modified().ok()));
-        if let Ok((length, time)) = changed {
-            let time = time.and_then(|it| it.duration_since(UNIX_EPOCH).ok());
-            add(&format!("{length} {}", time.map_or(0, |it| it.as_nanos())));
-        }
-    }
     Header {
         recipe: options.fingerprinter.recipe_id().to_string(),
         scope: options.scope.to_string(),
-        inputs: Some(hasher.finalize().to_hex().to_string()),
+        inputs: Some(Inputs::of(source, options)),
     }
 }

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::batch::ImprintBatch;
+use super::inputs::Inputs;
 use crate::error::Error;
 
 const MAGIC: &[u8; 8] = b"HAPAXIMP";
@@ -25,9 +26,9 @@ pub(crate) struct Header {
     pub(crate) recipe: String,
     /// Who was compared with whom.
     pub(crate) scope: String,
-    /// Of a checkpoint: a digest of the inputs and how they are read.
+    /// Of a checkpoint: the inputs and how they are read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) inputs: Option<String>,
+    pub(crate) inputs: Option<Inputs>,
 }
 
 /// Writes batches one after the other.
@@ -91,6 +92,36 @@ pub(crate) struct ImprintReader {
 }
 
 impl ImprintReader {
+    /// Opens a file whose writer may have been killed; `None` when it had not come to the end of
+    /// the header.
+    ///
+    /// # Errors
+    ///
+    /// It is another file, or its header is damaged.
+    pub(crate) fn open_begun(path: &Path) -> Result<Option<Self>, Error> {
+        let cannot = |cause| Error::io("read", path, cause);
+        let begun = match File::open(path) {
+            Ok(mut file) => {
+                let mut start = [0; 16];
+                let mut read = 0;
+                while read < start.len() {
+                    match file.read(&mut start[read..]).map_err(cannot)? {
+                        0 => break,
+                        more => read += more,
+                    }
+                }
+                let length = file.metadata().map_err(cannot)?.len();
+                let header = start[12..].try_into().map_or(0, u32::from_le_bytes);
+                let end = 16 + u64::from(header) + CHECKSUM as u64;
+                let ours = MAGIC.starts_with(&start[..read.min(8)]);
+                !(ours && (read < start.len() || length < end))
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+            Err(error) => return Err(cannot(error)),
+        };
+        if begun { Self::open(path).map(Some) } else { Ok(None) }
+    }
+
     pub(crate) fn open(path: &Path) -> Result<Self, Error> {
         let file = File::open(path).map_err(|e| Error::io("open", path, e))?;
         let header = Header { recipe: String::new(), scope: String::new(), inputs: None };

@@ -20,6 +20,8 @@
 mod batch;
 pub(crate) mod checkpoint;
 mod file;
+mod inputs;
 
 pub(crate) use batch::{ImprintBatch, page_bytes, page_of_bytes};
 pub(crate) use file::{Header, ImprintReader, ImprintWriter};
+pub(crate) use inputs::Inputs;

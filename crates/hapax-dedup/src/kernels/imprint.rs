@@ -3,12 +3,12 @@
 //! | column | holds |
 //! |---|---|
 //! | `part`, `number` | which part of the source, and which document of it from 0: its place in the corpus |
-//! | `kind` | 0 a document, 1 a redirect, 2 a revisit, 3 what was counted in the part |
+//! | `kind` | 0 a document, 1 a redirect, 2 a revisit, 3 what was counted in the part, 4 a record that was passed over |
 //! | `file`, `record` | where it was read |
-//! | `meets` | equal for documents that may be exact copies or have one fingerprint; null where nothing can be a copy |
-//! | `standing` | how far it can be judged ([`Standing`]) |
-//! | `says` | the address it names as canonical instead of its own; where a redirect leads; counts as JSON |
-//! | `page` | the imprint; the address of a redirect |
+//! | `meets` | equal for documents that may be exact copies or have one fingerprint; null where nothing can be a copy; of a record passed over the `number` of the redirect or revisit that it is |
+//! | `standing` | how far it can be judged ([`Standing`]); of a record passed over how many documents of the part stand before it |
+//! | `says` | the address it names as canonical instead of its own; where a redirect leads; counts as JSON; why a record was passed over |
+//! | `page` | the imprint; the address of a redirect; what a record that was passed over is called |
 //!
 //! Counts come last in a part, so a part that is not whole is seen.
 
@@ -19,7 +19,7 @@ use arrow_array::builder::{BinaryBuilder, Int64Builder, StringBuilder};
 use arrow_array::{RecordBatch, StringArray};
 use hapax::group::PageFacts;
 use hapax::group::facts::CanonicalStanding;
-use hapax_corpus::{Entry, Fact, FileId, Original, Part, Reason, Source};
+use hapax_corpus::{Entry, Fact, FileId, Original, Part, Source};
 use serde_json::json;
 
 use super::rows::{Rows, batch, numbers};
@@ -29,9 +29,12 @@ use crate::facts::without_fragment;
 use crate::imprint::Imprinter;
 use crate::imprints::page_bytes;
 use crate::pages::{NewPage, Standing};
+use crate::passed_over::{PassedOver, PassedRecord};
 use crate::read::ReadCounts;
 
 const KIND: &str = "imprint";
+/// What the counts of records passed over are called, before the reason.
+const PASSED: &str = "passed_over_";
 /// Rows of a batch, about.
 const TOGETHER: usize = 4096;
 
@@ -45,6 +48,7 @@ pub struct PartImprints {
     renamed: Option<(String, String)>,
     documents: i64,
     facts: i64,
+    passed: i64,
     named: u64,
     own_ids: u64,
     counts: ReadCounts,
@@ -86,6 +90,7 @@ impl Kernels {
             renamed,
             documents: 0,
             facts: 0,
+            passed: 0,
             named: 0,
             own_ids: 0,
             counts: ReadCounts::default(),
@@ -182,15 +187,35 @@ impl PartImprints {
         rows.rows += 1;
     }
 
+    /// A redirect or revisit has a row of its own behind this one, which counts if it leads nowhere.
+    fn passed(&mut self, rows: &mut Columns, passed: &PassedRecord<'_>, fact: bool) {
+        rows.number.append_value(self.passed);
+        self.passed += 1;
+        rows.kind.append_value(4);
+        let file = match &passed.file {
+            Ok(file) => self.file(*file),
+            Err(name) => self.name(name),
+        };
+        rows.page.append_value(passed.called(&file).as_bytes());
+        rows.file.append_value(file);
+        rows.record.append_option(passed.record.map(u64::cast_signed));
+        rows.meets.append_option(fact.then_some(self.facts));
+        rows.standing.append_value(self.documents);
+        rows.says.append_value(&passed.reason);
+        rows.rows += 1;
+    }
+
     fn counted(&mut self, rows: &mut Columns) {
-        let ReadCounts { body_bytes, passed, error_pages, bad, archived, rows: table_rows } =
-            self.counts;
-        let said = json!({
+        let ReadCounts { body_bytes, archived, rows: table_rows, passed_over } = &self.counts;
+        let mut said = json!({
             "documents": self.documents, "facts": self.facts, "named": self.named,
-            "own_ids": self.own_ids, "body_bytes": body_bytes, "passed": passed,
-            "error_pages": error_pages, "bad": bad, "archived": archived, "rows": table_rows,
-            "complaints": self.complaints,
+            "own_ids": self.own_ids, "body_bytes": body_bytes, "archived": archived,
+            "rows": table_rows, "complaints": self.complaints,
         });
+        for why in PassedOver::ALL {
+            let count = passed_over.get(&why).copied().unwrap_or(0);
+            said[format!("{PASSED}{}", why.name())] = count.into();
+        }
         rows.number.append_value(0);
         rows.kind.append_value(3);
         rows.file.append_value(self.files.first().map_or("".into(), |file| self.name(file)));
@@ -219,7 +244,12 @@ impl PartImprints {
                 break;
             };
             for entry in source.entries() {
-                match entry? {
+                let entry = entry?;
+                if let Some(passed) = PassedRecord::of(&entry) {
+                    *self.counts.passed_over.entry(passed.why).or_default() += 1;
+                    self.passed(&mut rows, &passed, matches!(entry, Entry::Fact(_)));
+                }
+                match entry {
                     Entry::Document(document) => {
                         let counts = &mut self.counts;
                         counts.body_bytes += document.body.content.as_bytes().len() as u64;
@@ -236,13 +266,8 @@ impl PartImprints {
                         self.page(&mut rows, &page, place.file, place.number);
                     }
                     Entry::Fact(fact) => self.fact(&mut rows, &fact),
-                    Entry::Passed { reason, .. } => {
-                        self.counts.passed += 1;
-                        let error_page = matches!(reason, Reason::Status(_));
-                        self.counts.error_pages += u64::from(error_page);
-                    }
+                    Entry::Passed { .. } => {}
                     Entry::Bad(error) => {
-                        self.counts.bad += 1;
                         if self.complaints.len() < 8 {
                             self.complaints.push(error.to_string());
                         }

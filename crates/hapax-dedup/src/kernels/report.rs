@@ -23,7 +23,7 @@ use crate::imprint::Imprinter;
 use crate::near::REFUSED;
 use crate::report::examples::{TextReader, shown_apart, shown_of};
 use crate::report::origins::{common_of, is_address, origin};
-use crate::report::{self, Contents, groups, origins};
+use crate::report::{self, Contents, groups, origins, passed};
 
 const KIND: &str = "group";
 
@@ -39,6 +39,8 @@ pub struct Shown {
     /// Among so many pairs that were not confirmed, the most similar first, then by position, those
     /// that are shown are chosen.
     pub apart: usize,
+    /// Records that were passed over, in the order of the corpus, without those that lead to a document.
+    pub passed: usize,
 }
 
 impl Kernels {
@@ -48,6 +50,7 @@ impl Kernels {
         groups: groups::MOST,
         documents: groups::MOST_DOCUMENTS,
         apart: REFUSED,
+        passed: passed::MOST,
     };
 
     /// The folder that is common to the documents without an address among these, `document` and

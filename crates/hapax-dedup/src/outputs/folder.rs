@@ -1,7 +1,8 @@
 //! The output folder: everything in it is complete, or it is not there.
 //!
 //! Files are made in a hidden folder inside and moved out when all of them are done,
-//! [`LAST`] at the very end: where that file is, the others are.
+//! [`LAST`] at the very end: where that file is, the others are. A job that was killed while it moved
+//! them had listed them in [`MOVING`]; the next one takes back those that were out.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -16,6 +17,8 @@ pub(crate) const LAST: &str = "summary.json";
 
 /// Held by the job that is at work.
 const LOCK: &str = "lock";
+/// Lists the files that are being moved out.
+const MOVING: &str = "moving";
 
 /// An output folder in the making.
 #[derive(Debug)]
@@ -32,16 +35,22 @@ pub(crate) struct OutFolder {
 
 impl OutFolder {
     /// Makes sure that the folder is there and empty. What an interrupted job left is not
-    /// counted; of that the checkpoint stays.
-    pub(crate) fn open(path: &Path) -> Result<Self, Error> {
+    /// counted; of that the checkpoint stays, unless `restart` asks for its removal.
+    pub(crate) fn open(path: &Path, restart: bool) -> Result<Self, Error> {
+        let mut half_moved = Vec::new();
         let created = match fs::read_dir(path) {
             Ok(entries) => {
+                let moving = moving(path);
                 for entry in entries {
                     let name = entry.map_err(|e| Error::io("list", path, e))?.file_name();
-                    if name != WORK {
+                    if name == WORK {
+                        continue;
+                    }
+                    if !moving.iter().any(|it| name == it.as_str()) {
                         let found = name.to_string_lossy().into_owned();
                         return Err(Error::NotEmpty { path: path.to_owned(), found });
                     }
+                    half_moved.push(path.join(name));
                 }
                 false
             }
@@ -64,13 +73,16 @@ impl OutFolder {
         }
         let folder =
             Self { path: path.to_owned(), created, done: false, resumable: false, _lock: file };
-        folder.clear(true)?;
+        for file in half_moved {
+            fs::remove_file(&file).map_err(|e| Error::io("remove", &file, e))?;
+        }
+        folder.clear(!restart)?;
         Ok(folder)
     }
 
-    /// From now on a failure is not the input's, and the same job can go on later.
-    pub(crate) fn keep_checkpoint(&mut self) {
-        self.resumable = true;
+    /// After a failure, can the same job go on later?
+    pub(crate) fn keep_checkpoint(&mut self, resumable: bool) {
+        self.resumable = resumable;
     }
 
     /// Removes what is in the hidden folder, with or without the checkpoint. A link in its place
@@ -107,6 +119,7 @@ impl OutFolder {
     /// Moves the files out, in this order, and takes the hidden folder away.
     pub(crate) fn publish(mut self, names: &[&str]) -> Result<Vec<PathBuf>, Error> {
         let mut paths = Vec::with_capacity(names.len());
+        self.make(MOVING, names.join("\n").as_bytes())?;
         for name in names {
             let path = self.path.join(name);
             fs::rename(self.making(name), &path)
@@ -122,6 +135,15 @@ impl OutFolder {
         }
         Ok(paths)
     }
+}
+
+/// The files that a killed job was moving out of the hidden folder: none when the last one is out.
+fn moving(path: &Path) -> Vec<String> {
+    if path.join(LAST).exists() {
+        return Vec::new();
+    }
+    let listed = fs::read_to_string(path.join(WORK).join(MOVING)).unwrap_or_default();
+    listed.lines().map(str::to_owned).collect()
 }
 
 /// Opens the lock, which must be a file in a folder: a link could lead to files of others, which
@@ -165,9 +187,46 @@ mod tests {
         for name in [CHECKPOINT, "report.html"] {
             fs::write(work.join(name), name).unwrap();
         }
-        let folder = OutFolder::open(place.path()).unwrap();
+        let folder = OutFolder::open(place.path(), false).unwrap();
         assert!(folder.making(CHECKPOINT).is_file());
         assert!(!folder.making("report.html").exists());
+    }
+
+    #[test]
+    fn files_that_were_being_moved_out_are_made_again_and_no_others() {
+        let place = tempfile::tempdir().unwrap();
+        let out = place.path();
+        let work = out.join(WORK);
+        let lay = || {
+            fs::create_dir_all(&work).unwrap();
+            fs::write(work.join(MOVING), "kept.jsonl\nsummary.json").unwrap();
+            fs::write(work.join(CHECKPOINT), "batches").unwrap();
+            fs::write(out.join("kept.jsonl"), "half of it").unwrap();
+        };
+        lay();
+        let mut folder = OutFolder::open(out, false).unwrap();
+        assert!(folder.making(CHECKPOINT).is_file() && !folder.making(MOVING).exists());
+        assert!(!out.join("kept.jsonl").exists());
+        folder.keep_checkpoint(true);
+        drop(folder);
+        // A file that no job was moving, and a job that had moved the last one.
+        for other in ["notes.txt", LAST] {
+            lay();
+            fs::write(out.join(other), "mine").unwrap();
+            let error = OutFolder::open(out, false).unwrap_err();
+            assert!(matches!(error, Error::NotEmpty { .. }), "{error}");
+            assert!(out.join("kept.jsonl").exists() && out.join(other).exists());
+            fs::remove_file(out.join(other)).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_restart_takes_the_checkpoint_away() {
+        let place = tempfile::tempdir().unwrap();
+        fs::create_dir(place.path().join(WORK)).unwrap();
+        fs::write(place.path().join(WORK).join(CHECKPOINT), "batches").unwrap();
+        let folder = OutFolder::open(place.path(), true).unwrap();
+        assert!(!folder.making(CHECKPOINT).exists());
     }
 
     #[cfg(unix)]
@@ -178,7 +237,7 @@ mod tests {
         fs::write(&precious, "mine").unwrap();
         fs::create_dir_all(out.join(WORK)).unwrap();
         std::os::unix::fs::symlink(&precious, out.join(WORK).join(CHECKPOINT)).unwrap();
-        let folder = OutFolder::open(&out).unwrap();
+        let folder = OutFolder::open(&out, false).unwrap();
         assert!(!folder.making(CHECKPOINT).is_symlink());
         assert_eq!(fs::read_to_string(&precious).unwrap(), "mine");
     }

@@ -11,7 +11,7 @@ use std::borrow::Cow;
 
 use hapax::group::Outcome;
 use hapax_corpus::write::{Kept, create};
-use hapax_corpus::{Document, Entry, Source, Timestamp, Writer};
+use hapax_corpus::{Document, Entry, Fact, Source, Timestamp, Writer};
 
 pub(crate) use folder::{LAST, OutFolder};
 pub(crate) use summary::kept_name;
@@ -21,10 +21,22 @@ use tables::{Row, Table};
 use crate::decide::{Decision, Verdict};
 use crate::error::Error;
 use crate::inputs::StreamName;
+use crate::passed_over::PassedRecord;
 use crate::watch::Watch;
 
 pub(crate) const GROUPS: &str = "groups.parquet";
 pub(crate) const REMOVED: &str = "removed.parquet";
+
+/// The outcome of a record that is not a document.
+pub(crate) const PASSED_OVER: &str = "passed_over";
+
+/// A record that is written.
+pub(crate) enum Seen<'s> {
+    /// The document at this position.
+    Document(u32, &'s Document<'s>),
+    /// A record that is not a document, and its file.
+    Passed(&'s PassedRecord<'s>, &'s str),
+}
 
 /// What is written, of what, where.
 pub(crate) struct Writing<'w> {
@@ -40,11 +52,11 @@ pub(crate) struct Writing<'w> {
 
 impl Writing<'_> {
     /// Reads the corpus again and writes the kept documents and both tables where they are made.
-    /// `see` is shown every document.
+    /// `see` is shown every record that has no row at the end.
     pub(crate) fn write(
         &self,
         watch: &mut dyn Watch,
-        see: &mut dyn FnMut(u32, &Document<'_>),
+        see: &mut dyn FnMut(Seen<'_>),
     ) -> Result<(), Error> {
         let names = self.source.files();
         let files: Vec<String> = names.map(|it| self.names.clean(&it).into_owned()).collect();
@@ -56,10 +68,16 @@ impl Writing<'_> {
         for mut batch in self.source.batches() {
             let (before, input_bytes) = (position, batch.input_bytes);
             for entry in batch.entries() {
-                let mut document = match entry? {
-                    Entry::Document(document) => document,
-                    Entry::Fact(_) | Entry::Passed { .. } | Entry::Bad(_) => continue,
-                };
+                let entry = entry?;
+                if let Some(passed) = PassedRecord::of(&entry).filter(|_| !self.leads(&entry)) {
+                    let file = match &passed.file {
+                        Ok(file) => Cow::Borrowed(files[file.0 as usize].as_str()),
+                        Err(name) => self.names.clean(name),
+                    };
+                    self.passed(&passed, &file, &mut groups)?;
+                    see(Seen::Passed(&passed, &file));
+                }
+                let Entry::Document(mut document) = entry else { continue };
                 let file = &files[document.place.file.0 as usize];
                 if let Cow::Owned(id) = self.names.clean(&document.id) {
                     document.id = Cow::Owned(id);
@@ -67,7 +85,7 @@ impl Writing<'_> {
                 if position as usize >= pages.len() || document.id != pages.id(position) {
                     return Err(Error::Changed { path: file.clone() });
                 }
-                see(position, &document);
+                see(Seen::Document(position, &document));
                 self.document(position, &document, file, &mut *kept, &mut groups, &mut removed)?;
                 position += 1;
             }
@@ -101,8 +119,8 @@ impl Writing<'_> {
         let row = Row {
             document: &document.id,
             url: document.url.as_deref(),
-            group: self.group(&verdict),
-            winner: winners.id(winner),
+            group: Some(self.group(&verdict)),
+            winner: Some(winners.id(winner)),
             earlier: verdict.earlier,
             outcome: outcome_name(verdict.outcome),
             distance: (!stays).then_some(verdict.distance),
@@ -110,7 +128,7 @@ impl Writing<'_> {
             rule: reason.as_ref().map(|it| it.rule),
             reason: reason.as_ref().map(|it| it.text.as_str()),
             file,
-            record: document.place.number,
+            record: Some(document.place.number),
         };
         groups.push(&row)?;
         if stays {
@@ -129,6 +147,38 @@ impl Writing<'_> {
         removed.push(&row)
     }
 
+    /// Does it say of an address which document it leads to? Such addresses have rows at the end.
+    fn leads(&self, entry: &Entry<'_>) -> bool {
+        let Entry::Fact(Fact::Redirect { place, .. } | Fact::Revisit { place, .. }) = entry else {
+            return false;
+        };
+        // They are in the order of the corpus.
+        let addresses = self.decision.addresses();
+        addresses.binary_search_by_key(place, |address| address.place).is_ok()
+    }
+
+    fn passed(
+        &self,
+        passed: &PassedRecord<'_>,
+        file: &str,
+        groups: &mut Table,
+    ) -> Result<(), Error> {
+        groups.push(&Row {
+            document: &passed.called(file),
+            url: None,
+            group: None,
+            winner: None,
+            earlier: false,
+            outcome: PASSED_OVER,
+            distance: None,
+            similarity: None,
+            rule: None,
+            reason: Some(&passed.reason),
+            file,
+            record: passed.record,
+        })
+    }
+
     /// One number for each winner.
     fn group(&self, verdict: &Verdict) -> u64 {
         let before = if verdict.earlier { self.decision.pages().len() as u64 } else { 0 };
@@ -143,8 +193,8 @@ impl Writing<'_> {
             groups.push(&Row {
                 document: &address.url,
                 url: Some(&address.url),
-                group: self.group(&verdict),
-                winner: winners.id(winner),
+                group: Some(self.group(&verdict)),
+                winner: Some(winners.id(winner)),
                 earlier: verdict.earlier,
                 outcome,
                 distance: None,
@@ -152,7 +202,7 @@ impl Writing<'_> {
                 rule: Some(outcome),
                 reason: None,
                 file: &files[address.place.file.0 as usize],
-                record: address.place.number,
+                record: Some(address.place.number),
             })?;
         }
         Ok(())

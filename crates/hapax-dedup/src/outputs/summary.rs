@@ -12,12 +12,15 @@ use serde::{Deserialize, Serialize};
 use crate::decide::Decision;
 use crate::options::{KeptFormat, Options};
 use crate::pages::Standing;
+use crate::passed_over::PassedCounts;
 use crate::read::{Corpus, ReadCounts};
 
 /// The whole job in numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// Documents that were read.
+    /// Records that were read: documents, and those that were passed over.
+    pub records: u64,
+    /// Documents that were read: those that stay and those that go.
     pub documents: u64,
     /// Bytes of their bodies.
     pub body_bytes: u64,
@@ -57,12 +60,8 @@ pub struct Summary {
     pub redirects: u64,
     /// Addresses that were found to have a document's content.
     pub revisits: u64,
-    /// Records that are no documents.
-    pub passed_records: u64,
-    /// Of these, how many for being an answer with an error status.
-    pub error_pages: u64,
-    /// Damaged records that were skipped.
-    pub skipped_bad: u64,
+    /// Records that are not documents, by reason.
+    pub passed_over: PassedCounts,
     /// Pairs that the fingerprints proposed.
     pub candidate_pairs: u64,
     /// Pairs whose sketches were compared.
@@ -118,15 +117,17 @@ impl Summary {
         inputs: &[String],
     ) -> Self {
         let pages = &corpus.pages;
-        let ReadCounts { body_bytes, passed, error_pages, bad, .. } = corpus.counts;
+        let ReadCounts { body_bytes, passed_over, .. } = &corpus.counts;
+        let passed: u64 = passed_over.values().sum();
         let effort = decision.effort();
         let standing = |wanted: Standing| {
             (0..pages.len() as u32).filter(|&page| pages.standing(page) == wanted).count() as u64
         };
         let revisits = decision.addresses().iter().filter(|it| it.revisit).count() as u64;
         let mut summary = Self {
+            records: pages.len() as u64 + passed,
             documents: pages.len() as u64,
-            body_bytes,
+            body_bytes: *body_bytes,
             kept: 0,
             exact: 0,
             near: 0,
@@ -145,9 +146,7 @@ impl Summary {
             other_languages: standing(Standing::OtherLanguage),
             redirects: decision.addresses().len() as u64 - revisits,
             revisits,
-            passed_records: passed,
-            error_pages,
-            skipped_bad: bad,
+            passed_over: passed_over.clone(),
             candidate_pairs: effort.candidates,
             compared_pairs: effort.compared,
             confirmed_pairs: effort.confirmed,
@@ -191,6 +190,11 @@ impl Summary {
         if let Some(reason) = decision.reason(page) {
             *self.decided_by.entry(Cow::Borrowed(reason.rule)).or_default() += 1;
         }
+    }
+
+    /// Records that are not documents.
+    pub fn passed(&self) -> u64 {
+        self.passed_over.values().sum()
     }
 
     /// Documents that go.

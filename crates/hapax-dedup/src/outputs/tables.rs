@@ -1,17 +1,17 @@
-//! `groups.parquet` and `removed.parquet`: a row for every document.
+//! `groups.parquet`: a row for every record; `removed.parquet`: one for every document that went.
 //!
 //! | column | holds |
 //! |---|---|
-//! | `document` | the document's id |
+//! | `document` | the document's id; of other records the id or address, or file and number |
 //! | `url` | its address, null without one |
-//! | `group` | number of the winner in the corpus, from 0: equal within a group; earlier winners count on behind it |
-//! | `winner` | id of the document that stays |
+//! | `group` | number of the winner in the corpus, from 0: equal within a group; earlier winners count on behind it; null for `passed_over` |
+//! | `winner` | id of the document that stays; null for `passed_over` |
 //! | `earlier` | whether that document was kept by an earlier job |
-//! | `outcome` | `kept`, `exact`, `near`; `redirect`, `revisit` for addresses without a document |
+//! | `outcome` | `kept`, `exact`, `near`; `redirect`, `revisit` for addresses without a document; `passed_over` for other records |
 //! | `distance` | bits between it and the winner; null for the winner and for addresses |
 //! | `similarity` | estimated similarity with the winner, 0 to 1; null as above |
-//! | `rule`, `reason` | what decided for the winner, null for the winner |
-//! | `file`, `record` | where it was read: the file, and the line, row or record from 1 |
+//! | `rule`, `reason` | what decided for the winner, null for the winner; why a record was passed over |
+//! | `file`, `record` | where it was read: the file, and the line, row or record from 1, null where damage hides it |
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -36,8 +36,8 @@ const TOGETHER: usize = 8192;
 pub(crate) struct Row<'a> {
     pub(crate) document: &'a str,
     pub(crate) url: Option<&'a str>,
-    pub(crate) group: u64,
-    pub(crate) winner: &'a str,
+    pub(crate) group: Option<u64>,
+    pub(crate) winner: Option<&'a str>,
     pub(crate) earlier: bool,
     pub(crate) outcome: &'static str,
     pub(crate) distance: Option<u8>,
@@ -45,7 +45,7 @@ pub(crate) struct Row<'a> {
     pub(crate) rule: Option<&'static str>,
     pub(crate) reason: Option<&'a str>,
     pub(crate) file: &'a str,
-    pub(crate) record: u64,
+    pub(crate) record: Option<u64>,
 }
 
 /// Writes rows.
@@ -117,8 +117,8 @@ fn schema() -> SchemaRef {
     Arc::new(Schema::new(vec![
         text("document", false),
         text("url", true),
-        Field::new("group", DataType::UInt64, false),
-        text("winner", false),
+        Field::new("group", DataType::UInt64, true),
+        text("winner", true),
         Field::new("earlier", DataType::Boolean, false),
         text("outcome", false),
         Field::new("distance", DataType::UInt8, true),
@@ -126,7 +126,7 @@ fn schema() -> SchemaRef {
         text("rule", true),
         text("reason", true),
         text("file", false),
-        Field::new("record", DataType::UInt64, false),
+        Field::new("record", DataType::UInt64, true),
     ]))
 }
 
@@ -134,8 +134,8 @@ impl Columns {
     fn push(&mut self, row: &Row<'_>) {
         self.document.append_value(row.document);
         self.url.append_option(row.url);
-        self.group.append_value(row.group);
-        self.winner.append_value(row.winner);
+        self.group.append_option(row.group);
+        self.winner.append_option(row.winner);
         self.earlier.append_value(row.earlier);
         self.outcome.append_value(row.outcome);
         self.distance.append_option(row.distance);
@@ -143,7 +143,7 @@ impl Columns {
         self.rule.append_option(row.rule);
         self.reason.append_option(row.reason);
         self.file.append_value(row.file);
-        self.record.append_value(row.record);
+        self.record.append_option(row.record);
     }
 
     fn finish(&mut self) -> Vec<ArrayRef> {

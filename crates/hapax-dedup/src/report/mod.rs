@@ -7,12 +7,13 @@
 //! # Reading order
 //!
 //! [`page`] puts the sections together; `charts` draws, `origins` counts hosts, `groups` lists the largest
-//! groups, `examples` shows pairs side by side.
+//! groups, `examples` shows pairs side by side, `passed` lists records that are not documents.
 
 mod charts;
 pub(crate) mod examples;
 pub(crate) mod groups;
 pub(crate) mod origins;
+pub(crate) mod passed;
 
 use std::borrow::Cow;
 
@@ -24,6 +25,7 @@ use examples::Example;
 pub(crate) use examples::Examples;
 use groups::LargestGroups;
 use origins::Origins;
+pub(crate) use passed::Passed;
 
 use crate::decide::Decision;
 use crate::html::{BASE_STYLE, escape, grouped};
@@ -38,12 +40,19 @@ pub(crate) struct Contents {
     origins: Origins,
     groups: LargestGroups,
     examples: Vec<Example>,
+    passed: Vec<Passed>,
 }
 
 impl Contents {
     /// Of a job on one machine.
-    pub(crate) fn of(summary: &Summary, decision: &Decision<'_>, examples: Examples) -> Self {
+    pub(crate) fn of(
+        summary: &Summary,
+        decision: &Decision<'_>,
+        examples: Examples,
+        passed: Vec<Passed>,
+    ) -> Self {
         Self {
+            passed,
             summary: summary.clone(),
             origins: Origins::of(decision),
             groups: LargestGroups::of(decision),
@@ -82,6 +91,7 @@ fn body(contents: &Contents, fingerprinter: &Fingerprinter) -> String {
         contents.groups.section(&mut out);
     }
     out.push_str(&examples::sections(&contents.examples, fingerprinter));
+    passed::section(&mut out, summary, &contents.passed);
     settings(&mut out, summary);
     out
 }
@@ -129,8 +139,7 @@ fn totals(out: &mut String, summary: &Summary) {
         (summary.without_words + summary.empty, "documents without words"),
         (summary.not_text, "documents neither HTML nor text: exact copies only"),
         (summary.redirects + summary.revisits, "addresses that lead to a document"),
-        (summary.error_pages, "answers with an error status, passed over"),
-        (summary.skipped_bad, "damaged records skipped"),
+        (summary.passed(), "records passed over, listed below"),
         (
             summary.strangers,
             "documents share a fingerprint with many and a text with none: compared with few",

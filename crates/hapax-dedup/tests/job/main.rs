@@ -3,15 +3,19 @@
 //! - [`sample`]: the bundled sample against what is known about it.
 //! - [`formats`]: the same pages from every format, and what is written.
 //! - [`crowds`]: repeated pages and templates cost linear work.
+//! - [`accounts`]: every record is kept, removed or passed over.
 //! - [`again`]: the next crawl, and the same job after an interruption.
+//! - [`resume`]: interrupted anywhere, with every format and packing.
 //! - [`bad_input`]: nothing half-written, whatever is wrong.
 //! - [`folder`]: a temporary folder, jobs run in it, and their tables.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
+mod accounts;
 mod again;
 mod bad_input;
 mod crowds;
 mod folder;
 mod formats;
+mod resume;
 mod sample;

@@ -66,6 +66,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "DIR")]
     against: Vec<PathBuf>,
 
+    /// Start over instead of continuing an interrupted run in the same output folder
+    #[arg(long, requires = "out")]
+    restart: bool,
+
     /// Say what would happen and write nothing
     #[arg(long)]
     dry_run: bool,
@@ -169,6 +173,7 @@ impl Arguments {
         options.revisits = self.revisits;
         options.against = self.against.clone();
         options.memory = self.memory;
+        options.restart = self.restart;
         if let Some(threads) = self.threads {
             options.threads = threads;
         }
@@ -280,8 +285,8 @@ impl Watch for Shown {
 
     fn resumed(&mut self, documents: u64) {
         let documents = readable::counted(documents, "document");
-        self.progress
-            .note(&format!("going on with an interrupted run: {documents} were read before"));
+        let note = format!("continuing an interrupted run: {documents} already read");
+        self.progress.note(&note);
     }
 
     fn skipped(&mut self, why: &hapax_corpus::Error) {

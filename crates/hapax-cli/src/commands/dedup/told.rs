@@ -57,8 +57,8 @@ fn notes(summary: &Summary) -> Vec<String> {
         noted(summary.other_languages, "document", "in other languages: not compared, and kept"),
         noted(summary.redirects, "address", "redirecting to a document"),
         noted(summary.revisits, "address", "with the content of a document"),
-        noted(summary.error_pages, "answer", "with an error status passed"),
-        noted(summary.skipped_bad, "damaged record", "skipped"),
+        noted(summary.passed(), "record", "passed over")
+            .map(|line| format!("{line}: {}", hapax_dedup::passed_line(&summary.passed_over))),
         noted(
             summary.strangers,
             "document",

@@ -1,0 +1,115 @@
+//! What a checkpoint was made from, and how that differs from what a job is given now.
+//!
+//! Files are compared by name, size and time of change. The first [`LISTED`] are listed, so that the one
+//! that changed can be named; all of them are in the digest.
+
+use std::time::UNIX_EPOCH;
+
+use hapax_corpus::Source;
+use serde::{Deserialize, Serialize};
+
+use super::Header;
+use crate::options::Options;
+
+/// How many files are listed.
+const LISTED: usize = 1000;
+
+/// The inputs of a job and how they are read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Inputs {
+    version: String,
+    reading: String,
+    files: u64,
+    bytes: u64,
+    digest: String,
+    listed: Vec<InputFile>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct InputFile {
+    name: String,
+    bytes: u64,
+    /// Nanoseconds since 1970; 0 where the system does not say.
+    changed: u64,
+}
+
+impl Inputs {
+    pub(crate) fn of(source: &Source, options: &Options) -> Self {
+        let mut inputs = Self {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            reading: format!("{:?} {:?}", options.read, options.languages),
+            files: 0,
+            bytes: 0,
+            digest: String::new(),
+            listed: Vec::new(),
+        };
+        let mut hasher = blake3::Hasher::new_derive_key("hapax-dedup: inputs of a checkpoint");
+        for name in source.files() {
+            let there = std::fs::metadata(&name).ok();
+            let changed = there.as_ref().and_then(|it| it.modified().ok());
+            let changed = changed.and_then(|it| it.duration_since(UNIX_EPOCH).ok());
+            let changed = changed.map_or(0, |it| it.as_nanos() as u64);
+            let file = InputFile { name, bytes: there.map_or(0, |it| it.len()), changed };
+            for number in [file.name.len() as u64, file.bytes, file.changed] {
+                hasher.update(&number.to_le_bytes());
+            }
+            hasher.update(file.name.as_bytes());
+            inputs.files += 1;
+            inputs.bytes += file.bytes;
+            if inputs.listed.len() < LISTED {
+                inputs.listed.push(file);
+            }
+        }
+        inputs.digest = hasher.finalize().to_hex().to_string();
+        inputs
+    }
+
+    fn difference(&self, then: &Self) -> Option<String> {
+        if self.version != then.version {
+            let (now, then) = (&self.version, &then.version);
+            return Some(format!("version {then} began it, and this is {now}"));
+        }
+        if self.reading != then.reading {
+            let what =
+                "formats, fields, languages or damaged records were to be read in another way";
+            return Some(what.to_owned());
+        }
+        if self.digest == then.digest {
+            return None;
+        }
+        if (self.files, self.bytes) != (then.files, then.bytes)
+            && self.listed.len() != then.listed.len()
+        {
+            let told = |it: &Self| format!("{} files of {} bytes", it.files, it.bytes);
+            return Some(format!("it read {}, and now there are {}", told(then), told(self)));
+        }
+        let changed = self.listed.iter().zip(&then.listed).find(|(now, then)| now != then);
+        Some(match changed {
+            Some((now, then)) if now.name != then.name => {
+                format!("it read {}, and now there is {}", then.name, now.name)
+            }
+            Some((now, then)) if now.bytes != then.bytes => {
+                format!("{} had {} bytes then and has {} now", now.name, then.bytes, now.bytes)
+            }
+            Some((now, _)) => format!("{} has been written to since", now.name),
+            None => "some of its files have changed since".to_owned(),
+        })
+    }
+}
+
+impl Header {
+    /// How this job differs from the one that wrote `then`; `None` when it does not.
+    pub(super) fn difference(&self, then: &Self) -> Option<String> {
+        for (what, now, then) in
+            [("recipe", &self.recipe, &then.recipe), ("scope", &self.scope, &then.scope)]
+        {
+            if now != then {
+                return Some(format!("it was begun with {what} {then}, and this job has {now}"));
+            }
+        }
+        match (&self.inputs, &then.inputs) {
+            (Some(now), Some(then)) => now.difference(then),
+            _ => Some("it does not say what it was made from".to_owned()),
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Records that were passed over: how many for which reason, and where the first of them are.
+
+use serde::{Deserialize, Serialize};
+
+use crate::html::{escape, grouped};
+use crate::outputs::Summary;
+use crate::passed_over::PassedRecord;
+
+/// How many are listed; `groups.parquet` has all.
+pub(crate) const MOST: usize = 20;
+
+/// One of them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Passed {
+    /// Its id or address, or file and number.
+    document: String,
+    reason: String,
+    file: String,
+    record: Option<u64>,
+}
+
+impl Passed {
+    pub(crate) fn of(record: &PassedRecord<'_>, file: &str) -> Self {
+        Self {
+            document: record.called(file).into_owned(),
+            reason: record.reason.clone().into_owned(),
+            file: file.to_owned(),
+            record: record.record,
+        }
+    }
+}
+
+pub(super) fn section(out: &mut String, summary: &Summary, shown: &[Passed]) {
+    if summary.passed() == 0 {
+        return;
+    }
+    out.push_str(&format!(
+        "<section>\n<h2>Passed over</h2>\n<p class=\"facts\">Of {} records read, {} are not documents: {}.</p>\n\
+         <table>\n<thead><tr><th>record</th><th>why</th><th>file</th><th>line, row or record</th></tr></thead>\n<tbody>\n",
+        grouped(summary.records),
+        grouped(summary.passed()),
+        crate::passed_line(&summary.passed_over),
+    ));
+    for passed in shown {
+        out.push_str(&format!(
+            "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
+            super::address(&passed.document),
+            escape(&passed.reason),
+            escape(&passed.file),
+            passed.record.map_or_else(|| "–".to_owned(), grouped),
+        ));
+    }
+    out.push_str("</tbody>\n</table>\n");
+    // Redirects that lead to a document are listed with it.
+    let more = summary.passed() - summary.redirects - summary.revisits - shown.len() as u64;
+    if more > 0 {
+        out.push_str(&format!(
+            "<p class=\"facts\">and {} more; groups.parquet has them all.</p>\n",
+            grouped(more)
+        ));
+    }
+    out.push_str("</section>\n");
+}
