@@ -23,7 +23,7 @@ use hapax::fingerprint::{Fingerprinter, MaxDistance, Recipe};
 use hapax::page::{Extent, Hints, Purifier, PurifyOptions};
 use hapax_corpus::{ReadOptions, Source};
 use hapax_dedup::MinSimilarity;
-use hapax_eval::curves::Curve;
+use hapax_eval::curves::{Curve, Point};
 use hapax_eval::{Evaluation, Report, Score, Truth, steps};
 use serde_json::{Value, json};
 
@@ -175,8 +175,9 @@ impl Suite {
         evaluation.exact = false;
         let report = evaluation.run(&mut ())?;
         if let Some(pairs) = report.runs.first().and_then(|run| run.pairs) {
-            let met = pairs.precision.value >= precision;
-            self.row(set, &format!("labels: precision, {precision}"), &pairs.precision, met);
+            let found = pairs.precision.unwrap_or_default();
+            let met = found.value >= precision;
+            self.row(set, &format!("labels: precision, {precision}"), &found, met);
             let met = recall.is_none_or(|it| pairs.recall.value >= it);
             let bar =
                 recall.map_or("labels: recall".to_owned(), |it| format!("labels: recall, {it}"));
@@ -199,7 +200,8 @@ impl Suite {
         let report = evaluation.run(&mut ())?;
         let best = |curve: &Curve| {
             let points = curve.points.iter().copied();
-            points.max_by(|a, b| a.f1.total_cmp(&b.f1)).map(|it| (curve.within, it))
+            let f1 = |it: &Point| it.f1.unwrap_or(0.0);
+            points.max_by(|a, b| f1(a).total_cmp(&f1(b))).map(|it| (curve.within, it))
         };
         for curve in &report.runs[0].curves {
             if let Some((within, it)) =
@@ -209,13 +211,15 @@ impl Suite {
                     "main content, pairs within {within}, from {:.2}: F1 at best",
                     it.similarity
                 );
-                let text = format!("{:.4} (P {:.4}, R {:.4})", it.f1, it.precision, it.recall);
+                let (f1, precision) = (it.f1.unwrap_or(0.0), it.precision.unwrap_or(0.0));
+                let text = format!("{f1:.4} (P {precision:.4}, R {:.4})", it.recall);
                 self.rows.push((set.to_owned(), bar, text, true));
             }
         }
         if let Some(pairs) = report.runs[0].pairs {
-            let met = pairs.f1.value >= 0.9;
-            self.row(set, "main content, groups by the defaults: F1, 0.9", &pairs.f1, met);
+            let f1 = pairs.f1.unwrap_or_default();
+            let bar = "main content, groups by the defaults: F1, 0.9";
+            self.row(set, bar, &f1, f1.value >= 0.9);
         }
         self.keep("syndication labelled".to_owned(), report)
     }

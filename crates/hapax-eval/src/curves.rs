@@ -53,12 +53,12 @@ impl Measured {
 pub struct Point {
     /// At least so similar.
     pub similarity: f32,
-    /// Of pairs within both bounds, those that are duplicates.
-    pub precision: f64,
+    /// Of pairs within both bounds, those that are duplicates; `None` where no pair is known that is not.
+    pub precision: Option<f64>,
     /// Of duplicates, those within both bounds.
     pub recall: f64,
-    /// The harmonic mean.
-    pub f1: f64,
+    /// The harmonic mean, `None` as for precision.
+    pub f1: Option<f64>,
 }
 
 /// Precision and recall within one distance, by similarity.
@@ -186,7 +186,7 @@ mod tests {
         let measured = [at(2, 0.9), at(9, 0.7), at(5, 0.6)];
         let curves = curves(&pairs, &measured);
         let six = curves.iter().find(|curve| curve.within == 6).unwrap();
-        assert_eq!((six.points[0].precision, six.points[0].recall), (0.5, 0.5));
+        assert_eq!((six.points[0].precision, six.points[0].recall), (Some(0.5), 0.5));
         let open = curves.last().unwrap();
         assert_eq!((open.points[0].recall, open.points[50].recall), (1.0, 0.0));
         assert_eq!(distances(&pairs, &measured).duplicates[9], 1);

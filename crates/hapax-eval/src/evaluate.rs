@@ -156,6 +156,8 @@ impl Evaluation {
             unjudged: (known.pairs.len() - duplicates - others) as u64,
             groups: known.partition.as_ref().map(|it| members(it).len() as u64),
             missing: known.missing,
+            unmatched_labels: self.meaning.unmatched(&known.labels),
+            labels: known.labels.clone(),
             graded: known.graded,
             alike: self.alike,
         }

@@ -27,6 +27,13 @@ pub struct Report {
     pub runs: Vec<Run>,
 }
 
+impl Report {
+    /// Why precision and F1 are not known, where they are not.
+    pub fn not_known(&self) -> Option<&'static str> {
+        self.runs.iter().find_map(|run| run.pairs?.not_known)
+    }
+}
+
 /// Truth in numbers.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct TruthSummary {
@@ -42,6 +49,10 @@ pub struct TruthSummary {
     pub groups: Option<u64>,
     /// Entries that name no document.
     pub missing: u64,
+    /// Labels that the caller gave a meaning and no pair has.
+    pub unmatched_labels: Vec<String>,
+    /// Labels that pairs have.
+    pub labels: Vec<String>,
     /// Pairs have exact similarities.
     pub graded: bool,
     /// Graded pairs from here up are duplicates.

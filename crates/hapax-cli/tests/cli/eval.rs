@@ -1,6 +1,6 @@
 //! `hapax eval` as a user meets it: truth of every kind, tables, JSON and a page.
 
-use crate::folder::{ARTICLE, Folder};
+use crate::folder::{ARTICLE, Folder, stderr};
 use serde_json::Value;
 
 /// Two copies of an article, one of them changed a little, and another page.
@@ -26,7 +26,7 @@ fn pairs_and_groups_are_judged() {
     let folder = Folder::new();
     pages(&folder);
     let table = folder.output(&["eval", "in", "--truth", "pairs.tsv"]);
-    assert!(table.contains("3 documents · 1 pairs of duplicates · 1 of others"), "{table}");
+    assert!(table.contains("3 documents · 1 pair of duplicates · 1 of others"), "{table}");
     let pairs = run(&folder.output(&["eval", "in", "--truth", "pairs.tsv", "--json"]));
     assert_eq!(pairs["pairs"]["f1"]["value"], 1.0, "{pairs}");
     assert_eq!(pairs["removed_pairs"]["below_half"], 0);
@@ -114,4 +114,66 @@ fn truth_about_other_documents_is_refused() {
     let told = folder.refusal(1, &["eval", "in", "--truth", "wrong.tsv"]);
     assert!(told.contains("none of its ids is a document"), "{told}");
     folder.refusal(2, &["eval", "in", "--truth", "wrong.tsv", "--truth-kind", "poems"]);
+}
+
+#[test]
+fn what_cannot_be_known_without_negatives_is_left_out_and_said() {
+    let folder = Folder::new();
+    pages(&folder);
+    folder.write("only-positive.tsv", "id1\tid2\tlabel\na.html\tb.html\tdup\n");
+    let arguments = ["eval", "in", "--truth", "only-positive.tsv"];
+    let table = folder.output(&arguments);
+    let header = table.lines().find(|line| line.contains("recall")).unwrap();
+    assert!(!header.contains("precision") && !header.contains("F1"), "{table}");
+    assert!(table.contains("precision and F1 are not known: the truth names no pairs"), "{table}");
+    assert!(table.contains("(id1, id2, nondup)"), "{table}");
+    let judged = run(&folder.output(&[&arguments[..], &["--json"]].concat()));
+    assert!(judged["pairs"]["precision"].is_null() && judged["pairs"]["f1"].is_null(), "{judged}");
+    assert!(judged["pairs"]["not_known"].as_str().unwrap().contains("nondup"), "{judged}");
+    assert_eq!(judged["pairs"]["recall"]["value"], 1.0);
+    let points = judged["curves"][0]["points"].as_array().unwrap();
+    assert!(points.iter().all(|it| it["precision"].is_null() && it["f1"].is_null()));
+    folder.output(&[&arguments[..], &["--html", "page.html"]].concat());
+    let page = String::from_utf8(folder.read("page.html")).unwrap();
+    assert!(page.contains("Precision and F1 are not known"), "{page}");
+    assert!(!page.contains("<th>precision</th>") && !page.contains("Precision and recall"));
+    // With one they are known.
+    let table = folder.output(&["eval", "in", "--truth", "pairs.tsv"]);
+    let header = table.lines().find(|line| line.contains("recall")).unwrap();
+    assert!(header.contains("precision") && header.contains("F1"), "{table}");
+    assert!(!table.contains("not known"), "{table}");
+}
+
+#[test]
+fn a_label_that_no_pair_has_is_reported() {
+    let folder = Folder::new();
+    pages(&folder);
+    let warning = |labels: &[&str]| {
+        let arguments = [&["eval", "in", "--truth", "pairs.tsv", "-q"], labels].concat();
+        stderr(&folder.hapax(&arguments).assert().code(0))
+    };
+    let told = warning(&["--positive", "foo,dup", "--negative", "bar"]);
+    assert!(
+        told.contains("warning: no pair has the label foo, bar; labels there: dup, nondup"),
+        "{told}"
+    );
+    assert!(!warning(&[]).contains("warning"));
+}
+
+#[test]
+fn the_table_has_a_row_for_each_setting_and_fits_100_columns() {
+    let folder = Folder::new();
+    pages(&folder);
+    let recipes = ["--recipe", "web-1", "--recipe", "zhu-shingles"];
+    let bounds = ["--within", "3,6,16", "--min-similarity", "0,0.84,0.95"];
+    for truth in ["pairs.tsv", "groups.tsv"] {
+        let table = folder
+            .output(&[&["eval", "in", "--truth", truth][..], &recipes[..], &bounds[..]].concat());
+        for line in table.lines() {
+            assert!(line.chars().count() <= 100, "{} columns: {line}", line.chars().count());
+        }
+        let first: Vec<&str> = table.split("\n\n").nth(1).unwrap().lines().collect();
+        assert_eq!(first.len(), 1 + 2 * 9, "{table}");
+        assert!(first[1].trim_start().starts_with("web-1"), "{table}");
+    }
 }

@@ -31,9 +31,15 @@ impl Counts {
         } += 1;
     }
 
-    /// Of those said to be duplicates, how many are; 1 when nothing was said.
-    pub fn precision(&self) -> f64 {
-        ratio(self.hits, self.hits + self.false_alarms)
+    /// Are there pairs that are not duplicates? Without them nothing can be wrongly said.
+    pub fn has_negatives(&self) -> bool {
+        self.false_alarms + self.passed > 0
+    }
+
+    /// Of those said to be duplicates, how many are; 1 when nothing was said. `None` without
+    /// [negatives](Self::has_negatives).
+    pub fn precision(&self) -> Option<f64> {
+        self.has_negatives().then(|| ratio(self.hits, self.hits + self.false_alarms))
     }
 
     /// Of the duplicates, how many were found; 1 when there are none.
@@ -41,9 +47,10 @@ impl Counts {
         ratio(self.hits, self.hits + self.misses)
     }
 
-    /// The harmonic mean of the two.
-    pub fn f1(&self) -> f64 {
-        ratio(2 * self.hits, 2 * self.hits + self.false_alarms + self.misses)
+    /// The harmonic mean of the two, `None` as for precision.
+    pub fn f1(&self) -> Option<f64> {
+        let whole = 2 * self.hits + self.false_alarms + self.misses;
+        self.has_negatives().then(|| ratio(2 * self.hits, whole))
     }
 }
 
@@ -57,12 +64,18 @@ pub struct PairScores {
     /// As counted.
     pub counts: Counts,
     /// See [`Counts::precision`].
-    pub precision: Score,
+    pub precision: Option<Score>,
     /// See [`Counts::recall`].
     pub recall: Score,
     /// See [`Counts::f1`].
-    pub f1: Score,
+    pub f1: Option<Score>,
+    /// Why precision and F1 are not known, where they are not.
+    pub not_known: Option<&'static str>,
 }
+
+/// Why precision and F1 are not known, and what would make them known.
+pub const NO_NEGATIVES: &str = "the truth names no pairs that are not duplicates, so nothing removed can be counted as wrong; \
+    add such pairs to it (id1, id2, nondup)";
 
 impl PairScores {
     /// Of pairs as (block, are duplicates, are said to be).
@@ -86,11 +99,13 @@ impl PairScores {
             let (blocks, of) = sums(parts);
             bootstrap::share(&blocks, of)
         };
+        let known = counts.has_negatives();
         Self {
             counts,
-            precision: score(|it| (it.hits, it.hits + it.false_alarms)),
+            precision: known.then(|| score(|it| (it.hits, it.hits + it.false_alarms))),
             recall: score(|it| (it.hits, it.hits + it.misses)),
-            f1: score(|it| (2 * it.hits, 2 * it.hits + it.false_alarms + it.misses)),
+            f1: known.then(|| score(|it| (2 * it.hits, 2 * it.hits + it.false_alarms + it.misses))),
+            not_known: (!known).then_some(NO_NEGATIVES),
         }
     }
 }
@@ -110,14 +125,21 @@ mod tests {
         ];
         let scores = PairScores::of(pairs);
         assert_eq!(scores.counts, Counts { hits: 2, false_alarms: 1, misses: 1, passed: 1 });
-        assert!((scores.precision.value - 2.0 / 3.0).abs() < 1e-12);
-        assert!((scores.f1.value - scores.counts.f1()).abs() < 1e-12);
+        assert!((scores.precision.unwrap().value - 2.0 / 3.0).abs() < 1e-12);
+        assert!((scores.f1.unwrap().value - scores.counts.f1().unwrap()).abs() < 1e-12);
         assert_eq!(scores.recall.of, 3);
     }
 
     #[test]
     fn who_says_nothing_is_never_wrong() {
-        let silent = Counts { misses: 3, ..Counts::default() };
-        assert_eq!((silent.precision(), silent.recall(), silent.f1()), (1.0, 0.0, 0.0));
+        let silent = Counts { misses: 3, passed: 1, ..Counts::default() };
+        assert_eq!((silent.precision(), silent.recall(), silent.f1()), (Some(1.0), 0.0, Some(0.0)));
+    }
+
+    #[test]
+    fn without_negatives_nothing_is_said_about_what_was_wrong() {
+        let scores = PairScores::of([(0, true, true), (1, true, false)]);
+        assert_eq!((scores.precision, scores.f1), (None, None));
+        assert_eq!((scores.recall.value, scores.not_known), (0.5, Some(NO_NEGATIVES)));
     }
 }

@@ -26,7 +26,7 @@ pub(super) fn write(out: &mut String, report: &Report) {
             "<section><h2>{}: other bounds</h2>\n<div class=\"charts\">\n",
             escape(&run.name)
         ));
-        if run.judges_others() {
+        if run.pairs.is_some_and(|it| it.precision.is_some()) {
             precision_recall(out, run);
         }
         distances(out, run);
@@ -41,7 +41,7 @@ fn precision_recall(out: &mut String, run: &Run) {
     let least = chosen
         .flat_map(|curve| &curve.points)
         .filter(|it| it.recall > 0.5)
-        .map(|it| it.precision)
+        .filter_map(|it| it.precision)
         .fold(1.0, f64::min);
     let floor =
         [0.0, 0.5, 0.8, 0.9, 0.95, 0.98].into_iter().rfind(|it| *it <= least).unwrap_or(0.0);
@@ -50,10 +50,8 @@ fn precision_recall(out: &mut String, run: &Run) {
     let mut key = Vec::new();
     for (number, curve) in run.curves.iter().enumerate() {
         let colour = format!("var(--c{})", number % 6);
-        frame.line(
-            curve.points.iter().filter(|it| it.recall > 0.0).map(|it| (it.recall, it.precision)),
-            &colour,
-        );
+        let points = curve.points.iter().filter(|it| it.recall > 0.0);
+        frame.line(points.filter_map(|it| Some((it.recall, it.precision?))), &colour);
         let name = match curve.within {
             64 => "similarity alone".to_owned(),
             bits => format!("within {bits}"),
@@ -62,12 +60,13 @@ fn precision_recall(out: &mut String, run: &Run) {
             run.min_similarity.filter(|_| Some(u32::from(curve.within)) == run.within)
             && let Some(point) =
                 curve.points.iter().find(|it| f64::from(it.similarity) >= least - 1e-6)
+            && let Some(precision) = point.precision
         {
             let title = format!(
-                "{name}, from {least}: precision {:.4}, recall {:.4}",
-                point.precision, point.recall
+                "{name}, from {least}: precision {precision:.4}, recall {:.4}",
+                point.recall
             );
-            frame.dot(point.recall, point.precision, &colour, &title);
+            frame.dot(point.recall, precision, &colour, &title);
         }
         key.push((colour, name));
     }

@@ -33,7 +33,11 @@ pub(super) fn write(out: &mut String, report: &Report) {
     }
     out.push_str("</table></div>\n<p class=\"about\">Under each score the interval that holds it 95 times in 100, \
                   from drawing whole groups of documents again. Found means: ended in one group; settled means: they do not both stay. \
-                  Removed pairs are documents that went with the one that stayed instead.</p></section>\n");
+                  Removed pairs are documents that went with the one that stayed instead.</p>\n");
+    if let Some(why) = report.not_known() {
+        out.push_str(&format!("<p class=\"about\">Precision and F1 are not known: {why}.</p>\n"));
+    }
+    out.push_str("</section>\n");
     labels(out, report);
 }
 
@@ -42,10 +46,10 @@ type Column = (&'static str, fn(&Run) -> Option<Score>);
 /// Those that any answer has.
 fn columns(report: &Report) -> impl Iterator<Item = Column> {
     let all: [Column; 10] = [
-        ("precision", |run| run.pairs.map(|it| it.precision).filter(|_| run.judges_others())),
+        ("precision", |run| run.pairs.and_then(|it| it.precision)),
         ("recall", |run| run.pairs.map(|it| it.recall)),
         ("duplicates settled", |run| Some(run.settled)),
-        ("F1", |run| run.pairs.map(|it| it.f1).filter(|_| run.judges_others())),
+        ("F1", |run| run.pairs.and_then(|it| it.f1)),
         ("removed pairs at 0.8 or above", |run| run.removed_pairs.map(|it| it.from_80)),
         ("ARI", |run| run.group_scores.map(|it| it.adjusted_rand)),
         ("B-cubed precision", |run| run.group_scores.map(|it| it.b_cubed_precision)),
@@ -59,13 +63,6 @@ fn columns(report: &Report) -> impl Iterator<Item = Column> {
         report.runs.iter().any(|run| column.1(run).is_some_and(|score| score.of > 0))
     };
     all.into_iter().filter(some).collect::<Vec<_>>().into_iter()
-}
-
-impl Run {
-    /// Precision means something only where truth knows pairs that are no duplicates.
-    pub(crate) fn judges_others(&self) -> bool {
-        self.pairs.is_some_and(|it| it.counts.false_alarms + it.counts.passed > 0)
-    }
 }
 
 fn cell(score: Option<Score>) -> String {

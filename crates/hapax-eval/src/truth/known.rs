@@ -57,6 +57,14 @@ impl Default for Meaning {
 }
 
 impl Meaning {
+    /// Labels that a caller named, not those that are known by default, and that are none of these.
+    pub(crate) fn unmatched(&self, labels: &[String]) -> Vec<String> {
+        let named = self.positive.iter().chain(&self.negative);
+        let default =
+            |it: &&String| !POSITIVE.contains(&it.as_str()) && !NEGATIVE.contains(&it.as_str());
+        named.filter(default).filter(|it| !labels.contains(it)).cloned().collect()
+    }
+
     fn of(&self, label: &str) -> Option<bool> {
         if self.positive.iter().any(|it| it == label) {
             return Some(true);

@@ -208,6 +208,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         write_file(path, page::page(&report, cosine.as_ref(), &texts, &first).as_bytes())?;
     }
     tell(arguments, &report, cosine.as_ref())?;
+    warn(&report);
     if !arguments.quiet
         && let Some(line) = reading::ignored_line(reading::ignored(&arguments.inputs))
     {
@@ -247,6 +248,19 @@ fn tell(arguments: &Arguments, report: &Report, cosine: Option<&Figure>) -> Resu
     };
     output.write(text.as_bytes())?;
     output.finish()
+}
+
+/// Labels that were given a meaning and that no pair has change nothing: most likely a slip.
+fn warn(report: &Report) {
+    let truth = &report.truth;
+    if !truth.unmatched_labels.is_empty() {
+        let there = match truth.labels.is_empty() {
+            true => "pairs have no labels here".to_owned(),
+            false => format!("labels there: {}", truth.labels.join(", ")),
+        };
+        let named = truth.unmatched_labels.join(", ");
+        say(&format!("warning: no pair has the label {named}; {there}"));
+    }
 }
 
 struct Shown(Progress);

@@ -1,27 +1,30 @@
 //! A report for the terminal.
 
-use crate::readable::count;
+use crate::readable::{count, counted};
 use comfy_table::{CellAlignment, Table, presets};
 use hapax_eval::figure6::{ALIKE, Figure};
 use hapax_eval::{Report, Run, Score};
+
+/// The longest line.
+const WIDTH: usize = 100;
 
 /// All of it.
 pub(super) fn table(report: &Report, cosine: Option<&Figure>) -> String {
     let truth = &report.truth;
     let mut out = format!(
-        "{} documents · {} pairs of duplicates · {} of others{}\n\n",
-        count(report.documents),
-        count(truth.duplicates),
+        "{} · {} of duplicates · {} of others{}\n\n",
+        counted(report.documents, "document"),
+        counted(truth.duplicates, "pair"),
         count(truth.others),
         match truth.missing {
             0 => String::new(),
-            some => format!(" · {} entries name no document", count(some)),
+            some => format!(" · {} without a document", counted(some, "entry")),
         }
     );
     out.push_str(&scores(report));
     let labels = labels(report);
     if !labels.is_empty() {
-        out.push_str("\nin one group, by label\n");
+        out.push_str("\nby label\n");
         out.push_str(&labels);
     }
     if let Some(figure) = cosine {
@@ -35,61 +38,118 @@ pub(super) fn table(report: &Report, cosine: Option<&Figure>) -> String {
     out
 }
 
-type Column = (&'static str, fn(&Run) -> Option<Score>);
+type Column = (&'static str, fn(&Run) -> Option<String>);
 
-const COLUMNS: [Column; 9] = [
-    ("precision", |run| run.pairs.map(|it| it.precision)),
-    ("recall", |run| run.pairs.map(|it| it.recall)),
-    ("duplicates settled", |run| Some(run.settled)),
-    ("F1", |run| run.pairs.map(|it| it.f1)),
-    ("removed pairs >= 0.8", |run| run.removed_pairs.map(|it| it.from_80)),
-    ("ARI", |run| run.group_scores.map(|it| it.adjusted_rand)),
-    ("B-cubed precision", |run| run.group_scores.map(|it| it.b_cubed_precision)),
-    ("B-cubed recall", |run| run.group_scores.map(|it| it.b_cubed_recall)),
-    ("exact sets", |run| run.group_scores.map(|it| it.exact_sets)),
-];
-
-/// A block for each answer: scores below each other are compared more easily than side by side.
-fn scores(report: &Report) -> String {
-    let mut table = plain();
-    let mut header = vec![String::new()];
-    header.extend(report.runs.iter().map(Run::title));
-    table.set_header(header);
-    for (name, score) in COLUMNS {
-        let cells: Vec<Option<Score>> =
-            report.runs.iter().map(|run| score(run).filter(|it| it.of > 0)).collect();
-        if cells.iter().any(Option::is_some) {
-            let cells = cells.iter().map(|it| it.map_or("-".to_owned(), |it| it.to_string()));
-            table.add_row(std::iter::once(name.to_owned()).chain(cells));
-        }
-    }
-    let mut row = |name: &str, cell: &dyn Fn(&Run) -> String| {
-        table.add_row(std::iter::once(name.to_owned()).chain(report.runs.iter().map(cell)));
-    };
-    row("removed", &|run| count(run.removed));
-    row("removed pairs < 0.5", &|run| {
-        run.removed_pairs.map_or("-".to_owned(), |it| count(it.below_half))
-    });
-    row("largest group", &|run| count(run.largest_group));
-    row("member pairs beyond the bound", &|run| {
-        run.beyond_bound.map_or("-".to_owned(), |it| format!("{:.2} %", 100.0 * it))
-    });
-    lines(table)
+/// A share and half of the interval that holds it 95 times in 100.
+fn share(score: Option<Score>) -> Option<String> {
+    let score = score.filter(|it| it.of > 0)?;
+    Some(format!("{:.3} ±{:.3}", score.value, (score.high - score.low) / 2.0))
 }
 
-fn labels(report: &Report) -> String {
-    let Some(first) = report.runs.first().filter(|run| run.labels.len() > 1) else {
-        return String::new();
-    };
+const FIRST: [Column; 6] = [
+    ("precision", |run| share(run.pairs.and_then(|it| it.precision))),
+    ("recall", |run| share(run.pairs.map(|it| it.recall))),
+    ("F1", |run| share(run.pairs.and_then(|it| it.f1))),
+    ("removed", |run| Some(count(run.removed))),
+    ("< 0.5", |run| run.removed_pairs.map(|it| count(it.below_half))),
+    ("largest", |run| Some(count(run.largest_group))),
+];
+
+const SECOND: [Column; 4] = [
+    ("resolved", |run| share(Some(run.settled))),
+    (">= 0.8", |run| share(run.removed_pairs.map(|it| it.from_80))),
+    ("exact sets", |run| share(run.group_scores.map(|it| it.exact_sets))),
+    ("beyond", |run| run.beyond_bound.map(|it| format!("{:.2} %", 100.0 * it))),
+];
+
+const GROUPS: [Column; 3] = [
+    ("ARI", |run| share(run.group_scores.map(|it| it.adjusted_rand))),
+    ("B-cubed precision", |run| share(run.group_scores.map(|it| it.b_cubed_precision))),
+    ("B-cubed recall", |run| share(run.group_scores.map(|it| it.b_cubed_recall))),
+];
+
+/// A row for each answer; columns that no answer has are left out.
+fn rows(report: &Report, columns: &[Column]) -> Option<String> {
+    let some = |column: &&Column| report.runs.iter().any(|run| column.1(run).is_some());
+    let columns: Vec<&Column> = columns.iter().filter(some).collect();
+    if columns.is_empty() {
+        return None;
+    }
     let mut table = plain();
-    for (row, label) in first.labels.iter().enumerate() {
-        let shares = report.runs.iter().map(|run| {
-            let label = run.labels.get(row);
-            label.map_or(String::new(), |it| {
-                format!("{:.2} %", 100.0 * it.together as f64 / it.pairs.max(1) as f64)
-            })
-        });
-        table.add_row([label.label.clone(), count(label.pairs)].into_iter().chain(shares));
+    table.set_header(["answer", "within", "from"].into_iter().chain(columns.iter().map(|it| it.0)));
+    for run in &report.runs {
+        let cells = columns.iter().map(|column| column.1(run).unwrap_or_else(dash));
+        table.add_row(settings(run).into_iter().chain(cells));
+    }
+    Some(lines(table))
+}
+
+fn settings(run: &Run) -> [String; 3] {
+    [
+        shortened(&run.name),
+        run.within.map_or_else(dash, |it| it.to_string()),
+        run.min_similarity.map_or_else(dash, |it| it.to_string()),
+    ]
+}
+
+fn dash() -> String {
+    "-".to_owned()
+}
+
+/// Names of recipes are short; those of files may not be.
+fn shortened(name: &str) -> String {
+    const LONGEST: usize = 18;
+    match name.chars().count() {
+        0..=LONGEST => name.to_owned(),
+        _ => name.chars().take(LONGEST - 1).chain(['…']).collect(),
+    }
+}
+
+fn scores(report: &Report) -> String {
+    let blocks = [&FIRST[..], &SECOND, &GROUPS];
+    let mut out = blocks.iter().filter_map(|it| rows(report, it)).collect::<Vec<_>>().join("\n");
+    if let Some(why) = report.not_known() {
+        out.push_str(&format!("\nprecision and F1 are not known: {}\n", wrapped(why)));
+    }
+    out.push_str(
+        "\n< 0.5, >= 0.8: exact similarity of removed documents with the kept ones\n\
+         resolved: known duplicates that are not both kept; beyond: pairs in groups over the bounds\n\
+         ±: half of the 95 % interval; --json and --html have both ends\n",
+    );
+    out
+}
+
+/// In lines that fit behind each other.
+fn wrapped(text: &str) -> String {
+    let mut out = String::new();
+    let mut length = "precision and F1 are not known: ".len();
+    for word in text.split(' ') {
+        if length + word.len() > WIDTH {
+            out.push_str("\n  ");
+            length = 2;
+        } else if !out.is_empty() {
+            out.push(' ');
+        }
+        out.push_str(word);
+        length += word.len() + 1;
+    }
+    out
+}
+
+/// Shares of the pairs of each label, for each answer.
+fn labels(report: &Report) -> String {
+    if report.runs.first().is_none_or(|run| run.labels.len() < 2) {
+        return String::new();
+    }
+    let mut table = plain();
+    table.set_header(["answer", "within", "from", "label", "pairs", "in one group"]);
+    for run in &report.runs {
+        for label in &run.labels {
+            let share = 100.0 * label.together as f64 / label.pairs.max(1) as f64;
+            let [name, within, from] = settings(run);
+            let cells = [shortened(&label.label), count(label.pairs), format!("{share:.2} %")];
+            table.add_row([name, within, from].into_iter().chain(cells));
+        }
     }
     lines(table)
 }
