@@ -1,8 +1,8 @@
 //! Pieces of self-contained pages: escaping, two texts side by side, charts.
 //!
 //! Everything that comes from documents goes through [`escape`]. [`BASE_STYLE`] has the colours, by day
-//! and by night, and the style of rows; [`CHART_STYLE`] that of charts. [`frame`] has axes to draw
-//! in, [`chart`] draws series of numbers by itself.
+//! and by night, and [`ROWS_STYLE`]; [`PAIR_STYLE`] and [`PAIR_SCRIPT`] are for a page that compares
+//! two texts, [`CHART_STYLE`] for charts. [`frame`] has axes to draw in, [`chart`] draws series.
 
 pub mod chart;
 pub mod frame;
@@ -12,8 +12,17 @@ use std::borrow::Cow;
 use hapax::fingerprint::side_by_side::{Mark, Piece, Row};
 use hapax::text::Place;
 
-/// Colours, type, and rows of two texts.
-pub const BASE_STYLE: &str = include_str!("base.css");
+/// Colours and type of a page, and [`ROWS_STYLE`].
+pub const BASE_STYLE: &str = concat!(include_str!("base.css"), include_str!("rows.css"));
+
+/// Two texts side by side, on a page with colours of its own.
+pub const ROWS_STYLE: &str = include_str!("rows.css");
+
+/// What a comparison shows around its texts; goes after [`ROWS_STYLE`].
+pub const PAIR_STYLE: &str = include_str!("pair.css");
+
+/// A JavaScript module whose `sideBySide(section)` makes a comparison's texts interactive.
+pub const PAIR_SCRIPT: &str = include_str!("side_by_side.js");
 
 /// Charts and their legends; goes after [`BASE_STYLE`].
 pub const CHART_STYLE: &str = include_str!("chart.css");

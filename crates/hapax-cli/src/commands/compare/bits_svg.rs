@@ -25,7 +25,7 @@ const HEIGHT: usize = 282;
 /// The picture as an SVG element.
 pub(super) fn picture(left: &Mark, right: &Mark) -> String {
     let mut svg = format!(
-        "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" \
+        "<svg class=\"bits\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" \
          aria-label=\"The 64 bits of both fingerprints and their strength\">"
     );
     let differing = left.fingerprint.to_bits() ^ right.fingerprint.to_bits();

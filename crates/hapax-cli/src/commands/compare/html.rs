@@ -9,10 +9,10 @@ use super::{Pair, Shown, bits_svg, verdict};
 use crate::readable;
 use hapax::fingerprint::explain::BitComparison;
 use hapax::fingerprint::{ContentHash, Imprint};
-use hapax_dedup::html::{BASE_STYLE, escape, row};
+use hapax_dedup::html::{BASE_STYLE, PAIR_SCRIPT, PAIR_STYLE, escape, row};
 
 const STYLE: &str = include_str!("page.css");
-const SCRIPT: &str = include_str!("page.js");
+const START: &str = "sideBySide(document.querySelector(\".texts\"));";
 
 /// The page.
 pub(super) fn page(pair: &Pair) -> String {
@@ -25,8 +25,8 @@ pub(super) fn page(pair: &Pair) -> String {
          style-src 'unsafe-inline'; script-src 'nonce-{nonce}'\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <title>{title} · hapax compare</title>\n<style>\n{BASE_STYLE}{STYLE}</style>\n</head>\n<body>\n\
-         {body}<script nonce=\"{nonce}\">\n{SCRIPT}</script>\n</body>\n</html>\n"
+         <title>{title} · hapax compare</title>\n<style>\n{BASE_STYLE}{PAIR_STYLE}{STYLE}</style>\n</head>\n<body>\n\
+         {body}<script nonce=\"{nonce}\" type=\"module\">\n{PAIR_SCRIPT}{START}\n</script>\n</body>\n</html>\n"
     )
 }
 
@@ -149,8 +149,8 @@ fn texts(out: &mut String, pair: &Pair) {
          <ul class=\"legend\"><li><span class=\"only-a\">only in A</span></li>\
          <li><span class=\"only-b\">only in B</span></li>\
          <li><span class=\"moved\">in both, elsewhere</span></li></ul>\
-         <div class=\"tools\"><label><input type=\"checkbox\" id=\"all\"> all shared text</label>\
-         <button id=\"previous\">↑</button><button id=\"next\">↓ difference</button></div></div>\n\
+         <div class=\"tools\"><label><input type=\"checkbox\" class=\"all\"> all shared text</label>\
+         <button class=\"previous\" aria-label=\"previous difference\">↑</button><button class=\"next\">↓ difference</button></div></div>\n\
          <div class=\"rows\">\n",
     );
     for laid in &pair.rows {

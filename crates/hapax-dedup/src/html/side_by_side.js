@@ -1,10 +1,11 @@
-"use strict";
-(() => {
-  const root = document.documentElement;
-  const rows = document.querySelector(".rows");
-  root.classList.add("scripted");
+// Makes two texts side by side answer: folded passages open, moved passages lead to their partner,
+// buttons go from difference to difference. The section holds the bar with its tools and the rows.
+export function sideBySide(section) {
+  const rows = section.querySelector(".rows");
+  const tool = (name) => section.querySelector(`.tools .${name}`);
+  document.documentElement.classList.add("scripted");
 
-  document.getElementById("all").addEventListener("change", (event) => {
+  tool("all").addEventListener("change", (event) => {
     rows.classList.toggle("open", event.target.checked);
   });
 
@@ -50,6 +51,6 @@
     differences[current].classList.add("current");
     differences[current].scrollIntoView({ block: "center", behavior: "smooth" });
   };
-  document.getElementById("next").addEventListener("click", () => go(1));
-  document.getElementById("previous").addEventListener("click", () => go(-1));
-})();
+  tool("next").addEventListener("click", () => go(1));
+  tool("previous").addEventListener("click", () => go(-1));
+}
