@@ -1,4 +1,4 @@
-//! Looking around: pages by the beginning of their address, groups by number and by size.
+//! Looking around: pages by their address or a part of it, groups by number and by size.
 //!
 //! What a person or a program pages through. Every answer is of one commit, and as long as its
 //! caller allows; only the largest groups are found by reading a row of every group.
@@ -48,6 +48,15 @@ pub struct GroupSizes {
     pub largest: Vec<GroupSummary>,
     /// At place `i`, groups of at least `2^i` and fewer than `2^(i+1)` members.
     pub by_doubling: Vec<u64>,
+}
+
+/// Pages found by a part of their address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundPages {
+    /// In order of address.
+    pub pages: Vec<(PageId, String)>,
+    /// The last address that was compared; `None` when all of them were.
+    pub searched_to: Option<String>,
 }
 
 /// A piece of a group's history.
@@ -131,6 +140,46 @@ impl Repository {
                     break;
                 }
                 found.push((PageId(page.value()), url.value().to_owned()));
+            }
+            Ok(found)
+        })
+    }
+
+    /// Up to `limit` pages whose address contains `part`, whatever the case of ASCII letters, in
+    /// order of address after `after`. At most `look` addresses are compared: there may be more
+    /// although few or none were found.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub fn pages_containing(
+        &self,
+        part: &str,
+        after: Option<&str>,
+        limit: usize,
+        look: usize,
+    ) -> Result<FoundPages, StoreError> {
+        let part = part.to_ascii_lowercase();
+        self.ask(|view| {
+            let start = after.map_or(Bound::Unbounded, Bound::Excluded);
+            let mut found = FoundPages { pages: Vec::new(), searched_to: None };
+            let (mut lower, mut last) = (String::new(), String::new());
+            let rows = view.tables.urls.range::<&str>((start, Bound::Unbounded))?;
+            for (looked, row) in rows.enumerate() {
+                if found.pages.len() == limit || looked == look {
+                    found.searched_to = Some(last);
+                    break;
+                }
+                let (url, page) = row?;
+                let url = url.value();
+                last.clear();
+                last.push_str(url);
+                lower.clear();
+                lower.push_str(url);
+                lower.make_ascii_lowercase();
+                if lower.contains(&part) {
+                    found.pages.push((PageId(page.value()), url.to_owned()));
+                }
             }
             Ok(found)
         })

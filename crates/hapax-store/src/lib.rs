@@ -54,7 +54,7 @@ mod tables;
 pub mod view;
 mod world;
 
-pub use browse::{GroupHistory, GroupSizes, Member};
+pub use browse::{FoundPages, GroupHistory, GroupSizes, Member};
 pub use error::StoreError;
 pub use integrity::{Integrity, check_folder};
 pub use opening::CACHE_BYTES;

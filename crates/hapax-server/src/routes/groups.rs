@@ -1,4 +1,4 @@
-//! Groups: the largest, all of them, those of a site, and the members of one.
+//! Groups: the largest, all of them, those with a part of an address, and the members of one.
 //!
 //! Every list goes on where the one before ended. The largest are few and may be a little old in
 //! a large repository; members are compared with the winner when they are shown.
@@ -20,7 +20,7 @@ pub struct ListParameters {
     /// `largest` (the default) or `number`.
     #[serde(default)]
     sort: Sort,
-    /// The beginning of an address, or a host.
+    /// Any part of an address.
     search: Option<String>,
     after: Option<String>,
     limit: Option<usize>,
@@ -85,7 +85,10 @@ fn largest(service: &Service, after: Option<&str>, limit: usize) -> Result<Rows<
     Ok(Rows { rows, next })
 }
 
-/// What an address on this host begins with, or the address itself.
+/// Addresses that one request compares with the part it searches for.
+const COMPARED: usize = 100_000;
+
+/// How an address begins that is this text, or on this host.
 fn beginnings(text: &str) -> Vec<String> {
     if text.contains("://") {
         return vec![text.to_owned()];
@@ -95,8 +98,10 @@ fn beginnings(text: &str) -> Vec<String> {
         .into()
 }
 
-/// The groups of the pages whose address begins so. The cursor is the place in the list of
-/// beginnings and the last address looked at.
+/// The groups of the pages whose address contains a text: first where addresses begin with it, which
+/// the order of addresses finds at once, then anywhere, so many addresses a request. The cursor
+/// is the step (a beginning, or after the last of them the search anywhere) and the last address
+/// that was compared.
 fn search(
     service: &Service,
     text: &str,
@@ -104,35 +109,41 @@ fn search(
     limit: usize,
 ) -> Result<Rows<Group>, ApiError> {
     let store = &service.repository;
-    let (mut place, mut after) = match after {
+    let (mut step, mut after) = match after {
         Some(cursor) => {
-            let (place, url) = cursor.split_once(' ').ok_or_else(bad_cursor)?;
-            (place.parse().map_err(|_| bad_cursor())?, Some(url.to_owned()))
+            let (step, url) = cursor.split_once(' ').ok_or_else(bad_cursor)?;
+            (step.parse().map_err(|_| bad_cursor())?, Some(url.to_owned()))
         }
         None => (0usize, None),
     };
     let beginnings = beginnings(text);
     let mut seen = BTreeSet::new();
     let mut rows = Vec::new();
-    while let Some(beginning) = beginnings.get(place) {
-        let pages = store.pages_from(beginning, after.as_deref(), limit)?;
-        let last = pages.last().map(|(_, url)| url.clone());
-        for (page, _) in &pages {
-            if let Some(group) = store.group_of(*page)?
+    let mut take = |pages: Vec<(PageId, String)>| -> Result<(), ApiError> {
+        for (page, _) in pages {
+            if let Some(group) = store.group_of(page)?
                 && seen.insert(group)
                 && let Some(group) = store.group_numbered(group)?
             {
                 rows.push(group.into());
             }
         }
-        if let Some(last) = last
-            && pages.len() == limit
-        {
-            return Ok(Rows { rows, next: Some(format!("{place} {last}")) });
+        Ok(())
+    };
+    while let Some(beginning) = beginnings.get(step) {
+        let pages = store.pages_from(beginning, after.as_deref(), limit)?;
+        let last = (pages.len() == limit).then(|| pages.last().map(|(_, url)| url.clone()));
+        take(pages)?;
+        if let Some(last) = last.flatten() {
+            return Ok(Rows { rows, next: Some(format!("{step} {last}")) });
         }
-        (place, after) = (place + 1, None);
+        (step, after) = (step + 1, None);
     }
-    Ok(Rows { rows, next: None })
+    let mut found = store.pages_containing(text, after.as_deref(), limit, COMPARED)?;
+    found.pages.retain(|(_, url)| !beginnings.iter().any(|start| url.starts_with(start)));
+    take(found.pages)?;
+    let next = found.searched_to.map(|url| format!("{} {url}", beginnings.len()));
+    Ok(Rows { rows, next })
 }
 
 /// Which members.

@@ -69,6 +69,42 @@ fn a_history_is_read_in_pieces_newest_first_and_leaves_nothing_out() {
 }
 
 #[test]
+fn groups_are_found_by_any_part_of_an_address_each_once() {
+    let server = Running::start();
+    let urls = [
+        "http://www.tea.example/b",
+        "https://tea.example/a",
+        "https://x.example/green-tea/",
+        "https://y.example/?q=TEA",
+        "https://z.example/coffee",
+    ];
+    for (url, n) in urls.into_iter().zip(0..) {
+        server.post("/v1/pages", json!({"url": url, "text": text(n, 90)})).good();
+    }
+    let found = |part: &str, limit: usize| {
+        let (mut winners, mut after) = (Vec::new(), String::new());
+        loop {
+            let path = format!("/v1/groups?search={}&limit={limit}{after}", encoded(part));
+            let piece = server.get(&path).good();
+            let rows = piece["rows"].as_array().unwrap();
+            winners.extend(rows.iter().map(|row| row["winner"].as_str().unwrap().to_owned()));
+            let Some(next) = piece["next"].as_str() else { break };
+            after = format!("&after={}", encoded(next));
+        }
+        winners.sort();
+        winners
+    };
+    for limit in [1, 2, 100] {
+        assert_eq!(found("tea", limit), urls[..4], "{limit} a time");
+        assert_eq!(found("example/GREEN", limit), urls[2..3]);
+        assert_eq!(found("https://z", limit), urls[4..]);
+        assert_eq!(found("://tea", limit), urls[1..2]);
+        assert!(found("milk", limit).is_empty());
+    }
+    assert_eq!(server.get("/v1/groups?search=tea&after=x").status, 400);
+}
+
+#[test]
 fn rules_and_markets_are_set_and_asked_for() {
     let server = Running::start();
     merged(&server);

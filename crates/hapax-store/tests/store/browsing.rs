@@ -54,3 +54,25 @@ fn groups_are_listed_by_number_and_the_largest_first() {
     assert_eq!(store.members(GroupId(77), None, 1).unwrap(), None);
     assert_eq!(store.group_numbered(GroupId(77)).unwrap(), None);
 }
+
+#[test]
+fn pages_are_found_by_any_part_of_their_address_a_bounded_number_of_addresses_at_a_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = create(folder.path());
+    let urls =
+        ["http://a/tea", "http://b/coffee", "http://c/", "http://d/Green-Tea", "http://tea/"];
+    store.observe_many((0..).zip(urls).map(|(n, u)| page(u, n)).collect()).unwrap();
+    let found = |part: &str, after: Option<&str>, limit: usize, look: usize| {
+        let found = store.pages_containing(part, after, limit, look).unwrap();
+        let pages: Vec<String> = found.pages.into_iter().map(|(_, url)| url).collect();
+        (pages, found.searched_to)
+    };
+    let some = |urls: &[&str]| urls.iter().map(|url| (*url).to_owned()).collect::<Vec<_>>();
+    assert_eq!(found("tea", None, 9, 9), (some(&[urls[0], urls[3], urls[4]]), None));
+    assert_eq!(found("N-T", None, 9, 9), (some(&[urls[3]]), None));
+    assert_eq!(found("milk", None, 9, 9), (vec![], None));
+    assert_eq!(found("tea", None, 2, 9), (some(&[urls[0], urls[3]]), Some(urls[3].to_owned())));
+    assert_eq!(found("tea", Some(urls[3]), 2, 9), (some(&[urls[4]]), None));
+    assert_eq!(found("tea", Some(urls[0]), 9, 2), (vec![], Some(urls[2].to_owned())));
+    assert_eq!(found("tea", Some(urls[2]), 9, 2), (some(&[urls[3], urls[4]]), None));
+}
