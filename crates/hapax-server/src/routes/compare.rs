@@ -45,9 +45,13 @@ pub struct Compared {
     percent: Option<f64>,
     /// The sketches' estimate of the share of common passages.
     similarity: Option<f64>,
+    /// Standard error of that estimate.
+    standard_error: Option<f64>,
     /// The exact shares, of the texts; none when a text is not kept.
     exact: Option<Exact>,
     differing_bits: Vec<Bit>,
+    /// None when a text is not kept, or has no words.
+    sums: Option<Sums>,
     left: Side,
     right: Side,
     /// None when a text is not kept.
@@ -72,6 +76,13 @@ struct Bit {
     right_rank: u8,
 }
 
+/// The weighted sum behind each bit of both fingerprints, bit 0 first; positive for a 1.
+#[derive(Debug, Serialize)]
+struct Sums {
+    left: Vec<i64>,
+    right: Vec<i64>,
+}
+
 #[derive(Debug, Serialize)]
 struct Side {
     url: Option<String>,
@@ -85,8 +96,16 @@ struct Side {
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 enum Shown {
-    Same { same: String },
-    Different { left: Vec<ShownPiece>, right: Vec<ShownPiece> },
+    Same {
+        same: String,
+        /// The second page's wording, where case or punctuation differ.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        same_right: Option<String>,
+    },
+    Different {
+        left: Vec<ShownPiece>,
+        right: Vec<ShownPiece>,
+    },
 }
 
 #[derive(Debug, Serialize)]
@@ -140,13 +159,16 @@ fn compared(service: &Service, input: CompareInput) -> Result<Compared, ApiError
     }
     let (l, r) = (contents(service, left)?, contents(service, right)?);
     let pair = l.as_ref().zip(r.as_ref());
+    let estimate = pair.map(|(l, r)| l.sketch.estimate(&r.sketch));
     Ok(Compared {
         same_text: false,
         distance: pair.map(|(l, r)| l.fingerprint.distance(r.fingerprint)),
         percent: pair.map(|(l, r)| l.fingerprint.percent(r.fingerprint)),
-        similarity: pair.map(|(l, r)| l.sketch.estimate(&r.sketch).jaccard),
+        similarity: estimate.as_ref().map(|estimate| estimate.jaccard),
+        standard_error: estimate.as_ref().map(|estimate| estimate.standard_error),
         exact: None,
         differing_bits: Vec::new(),
+        sums: None,
         left: left_side,
         right: right_side,
         rows: None,
@@ -172,6 +194,7 @@ fn of_texts(
         distance: bits.map(|bits| bits.distance),
         percent: bits.map(|bits| bits.percent),
         similarity: bits.map(|bits| bits.estimate.jaccard),
+        standard_error: bits.map(|bits| bits.estimate.standard_error),
         exact: Some(Exact {
             jaccard: c.jaccard,
             containment: c.containment,
@@ -182,6 +205,10 @@ fn of_texts(
             shingle: service.recipe.sketch_shingle.words(),
         }),
         differing_bits: differing.iter().map(bit).collect(),
+        sums: c.left.mark.as_ref().zip(c.right.mark.as_ref()).map(|(left, right)| Sums {
+            left: left.sums.as_array().to_vec(),
+            right: right.sums.as_array().to_vec(),
+        }),
         left,
         right,
         rows: Some(rows),
@@ -244,8 +271,11 @@ fn shown(row: Row, left: &str, right: &str) -> Shown {
         pieces.into_iter().map(piece).collect()
     };
     match row {
-        Row::Same { left: place, .. } => {
-            Shown::Same { same: left.get(place).unwrap_or_default().to_owned() }
+        Row::Same { left: l, right: r } => {
+            let same = left.get(l).unwrap_or_default();
+            let other = right.get(r).unwrap_or_default();
+            let same_right = (other != same).then(|| other.to_owned());
+            Shown::Same { same: same.to_owned(), same_right }
         }
         Row::Different { left: l, right: r } => {
             Shown::Different { left: pieces(l, left), right: pieces(r, right) }

@@ -122,6 +122,7 @@ pub struct Shown {
     texts_kept: bool,
     fetching: bool,
     tokens_needed: bool,
+    search_index: bool,
     body_bytes: usize,
     rows: usize,
 }
@@ -172,6 +173,7 @@ pub async fn settings(State(service): Shared) -> Json<Shown> {
         texts_kept: service.texts.is_some(),
         fetching: service.fetcher.is_some(),
         tokens_needed: !service.access.is_open(),
+        search_index: service.search.is_some(),
         body_bytes: service.config.limits.body_bytes,
         rows: service.config.limits.rows,
     })

@@ -44,6 +44,7 @@ fn results_come_folded_unless_told_and_page_by_page() {
     let folder = tempfile::tempdir().unwrap();
     let path = index(folder.path());
     let running = Running::with(&format!("[search]\nindex = {path:?}"));
+    assert_eq!(running.get("/v1/settings").good()["search_index"], true);
     let folded = asked(&running, "q=harbour");
     assert_eq!(urls(&folded), ["http://news.test/"]);
     assert_eq!(folded["hits"][0]["copies"][0]["url"], "http://copy.test/");
@@ -81,6 +82,7 @@ fn what_cannot_be_searched_is_refused() {
     }
     assert_eq!(status(&format!("q={}", "a".repeat(1001))), 400);
     let without = Running::start();
+    assert_eq!(without.get("/v1/settings").good()["search_index"], false);
     let answer = without.get("/v1/search?q=a");
     assert_eq!(answer.status, 404);
     assert!(answer.json()["error"]["message"].as_str().unwrap().contains("--search-index"));

@@ -108,6 +108,14 @@ fn two_pages_are_laid_side_by_side_with_their_differences() {
     };
     assert!(rows.iter().any(|row| only(&row["right"])), "{compared}");
     assert!(compared["exact"]["jaccard"].as_f64().unwrap() < 1.0);
+    assert!(compared["standard_error"].as_f64().unwrap() > 0.0);
+    for side in ["left", "right"] {
+        let sums = compared["sums"][side].as_array().unwrap();
+        let bits = u64::from_str_radix(compared[side]["fingerprint"].as_str().unwrap(), 16);
+        let bits = bits.unwrap();
+        let positive = (0..64).filter(|&j| sums[j].as_i64().unwrap() > 0);
+        assert_eq!((sums.len(), positive.fold(0, |all, j| all | 1 << j)), (64, bits), "{side}");
+    }
     let missing = json!({"left": {"url": "http://nowhere"}, "right": {"text": "x"}});
     assert_eq!(server.post("/v1/compare", missing).code(), "not_found");
     let both = json!({"left": {"url": "http://a", "text": "x"}, "right": {"text": "x"}});
