@@ -13,6 +13,13 @@ use std::process::{Child, Stdio};
 /// The version that was tried with Debian's Chromium.
 const PLAYWRIGHT: &str = "playwright-core@1.65.0";
 
+/// What a server serves: a new repository, or an index of `examples/docs` as well.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Serving {
+    Repository,
+    SearchIndex,
+}
+
 /// A running server; ends with the value.
 struct Server {
     process: Child,
@@ -21,11 +28,21 @@ struct Server {
 }
 
 impl Server {
-    fn start(workspace: &Workspace) -> Result<Self> {
+    fn start(workspace: &Workspace, with: Serving) -> Result<Self> {
         run(&mut workspace.cargo(["build", "--release", "--bin", "hapax"]))?;
         let folder = tempfile::tempdir()?;
-        let mut command = workspace.command(workspace.binaries().join("hapax"));
-        command.args(["serve", "--listen", "127.0.0.1:0", "--store"]).arg(folder.path());
+        let program = workspace.binaries().join("hapax");
+        let mut command = workspace.command(&program);
+        command
+            .args(["serve", "--listen", "127.0.0.1:0", "--store"])
+            .arg(folder.path().join("seen"));
+        if with == Serving::SearchIndex {
+            let index = folder.path().join("index");
+            let mut build = workspace.command(&program);
+            build.args(["search", "build", "examples/docs", "--quiet", "--out"]).arg(&index);
+            run(&mut build)?;
+            command.arg("--search-index").arg(index);
+        }
         // The test's own page is fetched from this machine.
         command.env("HAPAX_FETCH__ALLOW", "127.0.0.1").env("HAPAX_FETCH__DELAY_SECONDS", "0.0");
         let mut process =
@@ -59,7 +76,7 @@ pub(crate) fn browser(workspace: &Workspace) -> Result<Tally> {
         install.args(["install", "--no-audit", "--no-fund", "--loglevel=error", "--prefix"]);
         run(install.arg(&modules).arg(PLAYWRIGHT))?;
     }
-    let server = Server::start(workspace)?;
+    let server = Server::start(workspace, Serving::SearchIndex)?;
     let mut tally = Tally::default();
     let mut command = workspace.command("node");
     command.arg("crates/hapax-server/tests/browser.mjs").arg(&server.address);
@@ -73,7 +90,7 @@ pub(crate) fn browser(workspace: &Workspace) -> Result<Tally> {
 
 /// The API against its description.
 pub(crate) fn api(workspace: &Workspace) -> Result<Tally> {
-    let server = Server::start(workspace)?;
+    let server = Server::start(workspace, Serving::Repository)?;
     // A stream without end is no answer to wait for; a Rust test has it.
     let most = ["--exclude-path", "/v1/events/stream", "--exclude-path", "/v1/fetch"];
     run(&mut schemathesis(workspace, &server, &most, "positive_data_acceptance"))?;

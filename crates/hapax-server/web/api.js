@@ -1,4 +1,4 @@
-// Asks the service. An error has the code, the message and the number of the request.
+// Requests to the service. An error has the code, the message and the number of the request.
 
 const TOKEN = "hapax-token";
 export const token = {
@@ -25,6 +25,13 @@ export async function ask(method, path, body) {
   throw Object.assign(new Error(`${message}${number ? ` (request ${number})` : ""}`), { code });
 }
 
+/** The service's settings, asked for once. */
+let known = null;
+export function settings() {
+  known ??= get("/v1/settings").catch((error) => { known = null; throw error; });
+  return known;
+}
+
 export const get = (path) => ask("GET", path);
 export const post = (path, body) => ask("POST", path, body);
 
@@ -32,4 +39,30 @@ export const post = (path, body) => ask("POST", path, body);
 export function withParameters(path, parameters) {
   const given = Object.entries(parameters).filter(([, value]) => value !== undefined && value !== null && value !== "");
   return given.length ? `${path}?${new URLSearchParams(given)}` : path;
+}
+
+/**
+ * The addresses that typed text may mean, likeliest first: a browser, too, adds the scheme.
+ * One for an address that has a scheme, none for nothing.
+ */
+export function addresses(typed) {
+  const text = typed.trim();
+  if (!text) return [];
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text) || /^(about|data|javascript|mailto):/i.test(text)) return [text];
+  const rest = text.replace(/^\/+/, "");
+  return [`https://${rest}`, `http://${rest}`];
+}
+
+/** Tries addresses in turn while the error has this code; fails with the first such error. */
+export async function firstOf(urls, code, attempt) {
+  let first = null;
+  for (const url of urls) {
+    try {
+      return await attempt(url);
+    } catch (error) {
+      first ??= error;
+      if (error.code !== code) throw error;
+    }
+  }
+  throw first;
 }

@@ -4,11 +4,11 @@ import { h, s } from "./dom.js";
 
 const WIDTH = 420, HEIGHT = 150, LEFT = 44, RIGHT = 8, TOP = 8, BOTTOM = 20;
 
-/** Round numbers up to at least the greatest value. */
-function scale(greatest) {
-  if (!(greatest > 0)) return { top: 1, step: 0.5 };
+/** Round numbers up to at least the greatest value; counts have no tenths. */
+function scale(greatest, least = 0) {
+  if (!(greatest > 0)) return { top: 1, step: Math.max(0.5, least) };
   const power = 10 ** Math.floor(Math.log10(greatest));
-  const step = [0.2, 0.5, 1, 2, 5].map((m) => m * power).find((step) => greatest / step <= 4) ?? 5 * power;
+  const step = Math.max(least, [0.2, 0.5, 1, 2, 5].map((m) => m * power).find((step) => greatest / step <= 4) ?? 5 * power);
   return { top: Math.ceil(greatest / step) * step, step };
 }
 
@@ -28,10 +28,10 @@ export function lines(title, samples, series, show, from = 0) {
   const values = samples.flatMap((sample) => series.map(([, value]) => value(sample))).filter((value) => value !== null);
   const { top, step } = scale(Math.max(from, ...values));
   const last = series.map(([, value]) => samples.map(value).filter((v) => v !== null).at(-1));
-  const told = last.map((value, i) => `${series.length > 1 ? `${series[i][0]} ` : ""}${value === undefined ? "none yet" : show(value)}`).join(", ");
+  const summary = last.map((value, i) => `${series.length > 1 ? `${series[i][0]} ` : ""}${value === undefined ? "none yet" : show(value)}`).join(", ");
   const [first, end] = [samples[0]?.time ?? 0, samples.at(-1)?.time ?? 1];
   const x = (time) => LEFT + (WIDTH - LEFT - RIGHT) * (end > first ? (time - first) / (end - first) : 1);
-  const svg = frame(top, step, show, `${title}: ${told}; from ${minutes(end - first)} ago until now`);
+  const svg = frame(top, step, show, `${title}: ${summary}; from ${minutes(end - first)} ago until now`);
   series.forEach(([, value], i) => {
     // A gap in the numbers is a gap in the line.
     let path = "", open = false;
@@ -45,13 +45,13 @@ export function lines(title, samples, series, show, from = 0) {
     svg.append(s("path", { class: `line s${i + 1}`, d: path }));
   });
   svg.append(s("text", { x: LEFT, y: HEIGHT - 5 }, `${minutes(end - first)} ago`), s("text", { x: WIDTH - RIGHT, y: HEIGHT - 5, "text-anchor": "end" }, "now"));
-  const shown = series.length > 1 ? last.map((value) => (value === undefined ? "none" : show(value))).join(" · ") : told;
+  const shown = series.length > 1 ? last.map((value) => (value === undefined ? "none" : show(value))).join(" · ") : summary;
   return card(title, shown, svg, series.length > 1 ? series.map(([name], i) => h("span", { class: "key" }, h("i", { class: `k${i + 1}` }), name)) : null);
 }
 
-/** A card with bars: `bars` is a list of [name, number]. */
-export function bars(title, list, show, told) {
-  const { top, step } = scale(Math.max(...list.map(([, value]) => value)));
+/** A card with bars: `list` holds pairs of a name and a count. */
+export function bars(title, list, show, summary) {
+  const { top, step } = scale(Math.max(...list.map(([, value]) => value)), 1);
   const svg = frame(top, step, show, `${title}: ${list.map(([name, value]) => `${name} ${show(value)}`).join(", ")}`);
   const each = (WIDTH - LEFT - RIGHT) / list.length;
   list.forEach(([name, value], i) => {
@@ -60,11 +60,11 @@ export function bars(title, list, show, told) {
       s("title", {}, `${name}: ${show(value)}`)));
     svg.append(s("text", { x: from + each / 2, y: HEIGHT - 5, "text-anchor": "middle" }, name));
   });
-  return card(title, told ?? "", svg, null);
+  return card(title, summary ?? "", svg, null);
 }
 
-function card(title, told, svg, keys) {
-  return h("section", { class: "card" }, h("div", { class: "chart-head" }, h("h2", {}, title), h("output", {}, told)), svg, keys && h("div", {}, keys));
+function card(title, summary, svg, keys) {
+  return h("section", { class: "card" }, h("div", { class: "chart-head" }, h("h2", {}, title), h("output", {}, summary)), svg, keys && h("div", {}, keys));
 }
 
 function minutes(seconds) {

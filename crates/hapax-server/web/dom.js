@@ -27,12 +27,12 @@ function flat(children) {
     .map((child) => (child instanceof Node ? child : String(child)));
 }
 
-/** Says something to those who listen rather than look. */
+/** For screen readers. */
 export function announce(text) {
   document.getElementById("status").textContent = text;
 }
 
-/** What went wrong, as a box. */
+/** An error, as a box. */
 export function failure(error) {
   const text = error.message || String(error);
   announce(text);
@@ -42,7 +42,7 @@ export function failure(error) {
 
 const grouped = new Intl.NumberFormat("en");
 export const count = (n) => grouped.format(n);
-export const plural = (n, noun) => `${count(n)} ${noun}${n === 1 ? "" : "s"}`;
+export const plural = (n, one, many = `${one}s`) => `${count(n)} ${n === 1 ? one : many}`;
 
 export function bytes(n) {
   const units = ["B", "kB", "MB", "GB", "TB"];
@@ -51,15 +51,20 @@ export function bytes(n) {
   return `${n >= 100 || unit === 0 ? Math.round(n) : n.toFixed(1)} ${units[unit]}`;
 }
 
-/** Less than everything is never shown as everything. */
+/** Less than everything is never shown as everything, and more than nothing never as nothing. */
 export function percent(share, exact = false) {
-  if (share >= 1 && exact) return "100 %";
-  return `${(Math.min(share, 0.999) * 100).toFixed(share >= 0.99 && share < 1 ? 1 : 0)} %`;
+  if (share >= 0.995) return exact && share >= 1 ? "100 %" : "over 99 %";
+  if (share > 0 && share < 0.005) return "under 1 %";
+  return `${Math.round(share * 100)} %`;
 }
 
-export function time(seconds) {
-  return seconds === null || seconds === undefined ? "unknown"
-    : new Date(seconds * 1000).toISOString().replace("T", " ").slice(0, 16);
+/** A moment, in UTC: seconds since 1970, or RFC 3339. Nothing for nothing. */
+export function time(moment) {
+  if (moment === null || moment === undefined) return null;
+  const date = new Date(typeof moment === "number" ? moment * 1000 : moment);
+  if (Number.isNaN(date.getTime())) return String(moment);
+  const iso = date.toISOString();
+  return h("time", { datetime: iso, title: `${iso} (your time: ${date.toLocaleString()})` }, iso.replace("T", " ").slice(0, 16));
 }
 
 /** Only http(s) addresses become links. */
@@ -68,9 +73,21 @@ export function address(url) {
     ? h("a", { href: url, rel: "noreferrer noopener", target: "_blank" }, url) : h("span", {}, url);
 }
 
+/** A table; one that is wider than its place scrolls, and says so. */
 export function table(caption, heads, rows) {
-  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
+  const box = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption, onscroll: () => mark() },
     h("table", {}, h("caption", { class: "visually-hidden" }, caption),
       h("thead", {}, h("tr", {}, heads.map((head) => h("th", { scope: "col", class: head.number ? "number" : null }, head.name)))),
       h("tbody", {}, rows)));
+  const hint = h("p", { class: "hint scroll-hint", hidden: true }, "Scroll the table sideways for more columns →");
+  const mark = () => {
+    const hiddenPart = box.scrollWidth - box.clientWidth;
+    hint.hidden = hiddenPart <= 1;
+    box.classList.toggle("more-left", box.scrollLeft > 1);
+    box.classList.toggle("more-right", box.scrollLeft < hiddenPart - 1);
+  };
+  const observer = new ResizeObserver(mark);
+  observer.observe(box);
+  observer.observe(box.firstElementChild);
+  return h("div", { class: "table" }, hint, box);
 }

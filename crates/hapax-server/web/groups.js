@@ -1,49 +1,63 @@
-// Groups: found, listed, looked into.
+// Groups: the list, the search, and the members of one.
 
 import { address, announce, count, failure, h, percent, plural, table, time } from "./dom.js";
 import { get, withParameters } from "./api.js";
 import { historyOf } from "./history.js";
 
+/** Requests that a search makes by itself before it asks whether to go on. */
+const PATIENCE = 20;
+
 export async function groups(place, _, parameters) {
-  const search = h("input", { type: "search", id: "search", value: parameters.get("search") ?? "", placeholder: "example.org or https://example.org/path", autocomplete: "off" });
+  const search = h("input", { type: "search", id: "search", value: parameters.get("search") ?? "", placeholder: "example.org, tea, /archive/", autocomplete: "off", autocapitalize: "off", spellcheck: "false" });
   const found = h("div", {});
   const rows = h("tbody", {});
-  const more = h("button", { type: "button", class: "quiet", hidden: true }, "More");
-  let next = null;
+  const more = h("button", { type: "button", class: "quiet", hidden: true });
+  let next = null, shown = new Set(), run = 0;
   const load = async (fresh) => {
-    if (fresh) { rows.replaceChildren(); next = null; }
+    const mine = (run += 1);
+    const words = search.value.trim();
+    if (fresh) { rows.replaceChildren(); shown = new Set(); next = null; }
+    const before = shown.size;
+    more.hidden = true;
+    if (!before) found.replaceChildren(h("p", { class: "hint" }, "Searching…"));
     try {
-      const answer = await get(withParameters("/v1/groups", { search: search.value.trim(), after: next, limit: 50 }));
-      rows.append(...answer.rows.map(groupRow));
-      next = answer.next;
+      // A search looks at so many addresses at a time: an answer may be empty and not the last.
+      for (let asked = 0; asked < PATIENCE && (asked === 0 || next && shown.size === before); asked += 1) {
+        const answer = await get(withParameters("/v1/groups", { search: words, after: next, limit: 50 }));
+        if (mine !== run) return;
+        const unseen = answer.rows.filter((group) => !shown.has(group.id));
+        unseen.forEach((group) => shown.add(group.id));
+        rows.append(...unseen.map(groupRow));
+        next = answer.next;
+      }
       more.hidden = !next;
-      const shown = rows.childElementCount;
-      announce(`${plural(shown, "group")} shown`);
-      if (!shown) found.replaceChildren(h("p", { class: "notice" }, search.value.trim() ? "No recorded page has an address like that." : "Nothing is recorded yet. Record a page under Try it, or send pages to the API."));
-      else found.replaceChildren(listing(rows));
+      more.textContent = shown.size > before ? "More" : "Search on";
+      const said = shown.size ? `${plural(shown.size, "group")} shown` : next ? "Nothing found so far; not all addresses have been searched yet."
+        : words ? `No recorded address contains "${words}".` : "Nothing is recorded yet. Record a page under Check a page, or send pages to the API.";
+      announce(said);
+      found.replaceChildren(...(shown.size ? [h("p", { class: "hint" }, words ? `Groups with a page whose address contains "${words}".` : "Largest groups first."), listing(rows)] : [h("p", { class: "notice" }, said)]));
     } catch (error) {
       found.replaceChildren(failure(error));
-      more.hidden = true;
     }
   };
   more.addEventListener("click", () => load(false));
-  place.append(h("h1", {}, "Groups"), h("p", { class: "lead" }, "Pages that are alike are one group; one copy of them stays."),
+  place.append(h("h1", {}, "Groups"), h("p", { class: "lead" }, "A group holds the pages that are near-duplicates of each other, and keeps one of them."),
     h("form", { class: "card", role: "search", onsubmit: (event) => { event.preventDefault(); load(true); } },
-      h("label", { for: "search" }, "A host, or how an address begins"),
-      h("div", { class: "row" }, search, h("button", { type: "submit" }, "Search"))),
+      h("label", { for: "search" }, "Find groups by any part of an address"),
+      h("div", { class: "line" }, search, h("button", { type: "submit" }, "Search"))),
     h("section", { class: "card", "aria-label": "Groups found" }, found, h("div", { class: "actions" }, more)));
   await load(true);
 }
 
 function listing(body) {
-  const box = table("Groups, largest first", [{ name: "Group" }, { name: "Copy that stays" }, { name: "Pages", number: true }, { name: "Widest distance", number: true }], []);
+  const box = table("Groups", [{ name: "Group" }, { name: "Kept page" }, { name: "Pages", number: true }, { name: "Largest distance (bits)", number: true }], []);
   box.querySelector("tbody").replaceWith(body);
   return box;
 }
 
 function groupRow(group) {
   return h("tr", {}, h("td", {}, h("a", { href: `#/groups/${group.id}` }, `#${group.id}`)),
-    h("td", { class: "url" }, address(group.winner)), h("td", { class: "number" }, count(group.members)), h("td", { class: "number" }, count(group.diameter)));
+    h("td", { class: "url" }, address(group.winner)), h("td", { class: "number" }, count(group.members)), h("td", { class: "number" }, group.members > 1 ? count(group.diameter) : ""));
 }
 
 export async function group(place, [id]) {
@@ -52,10 +66,10 @@ export async function group(place, [id]) {
   try {
     first = await get(`/v1/groups/${id}?limit=100`);
   } catch (error) {
-    // A group that ended still has a history; of a number that never was, nobody knows anything.
+    // A group that ended still has a history; a number that was never given has none.
     const past = error.code === "not_found" ? await historyOf(id).catch(() => null) : null;
     if (!past) throw error;
-    place.append(h("h1", {}, `Group ${id}`), h("p", { class: "notice" }, "This group is no more; its history says where its pages are."), past);
+    place.append(h("h1", {}, `Group ${id}`), h("p", { class: "notice" }, "This group has ended; its history says where its pages are."), past);
     return;
   }
   const rows = h("tbody", {});
@@ -67,12 +81,13 @@ export async function group(place, [id]) {
       try { add(await get(`/v1/groups/${id}?limit=100&after=${answer.next}`)); } catch (error) { place.append(failure(error)); }
     };
   };
-  const box = table("Members", [{ name: "Page" }, { name: "Passages alike", number: true }, { name: "Distance", number: true }, { name: "Words", number: true }, { name: "Fetched" }, { name: "Why the winner stays" }, { name: "" }], []);
+  const box = table("Members", [{ name: "Page" }, { name: "Similarity (estimated)", number: true }, { name: "Distance (bits)", number: true }, { name: "Words", number: true }, { name: "Fetched (UTC)" }, { name: "Why the other page is kept" }, { name: "" }], []);
   box.querySelector("tbody").replaceWith(rows);
   add(first);
   place.append(h("h1", {}, `Group ${id}`),
-    h("p", { class: "lead" }, `${plural(first.members, "page")}; no two are farther apart than ${plural(first.diameter, "bit")}.`),
-    first.failing > 0 && h("p", { class: "notice" }, `${plural(first.failing, "member")} came in by likeness to another member and do not match the winner: they are not called duplicates.`) || "",
+    h("p", { class: "lead" }, first.members === 1 ? "1 page, with no near-duplicate." : `${plural(first.members, "page")}; the fingerprints of any two differ in at most ${plural(first.diameter, "bit")}.`),
+    first.failing > 0 && h("p", { class: "notice" }, first.failing === 1 ? "1 page is similar to another page of this group, but not to the kept page: it is related, not a duplicate."
+      : `${count(first.failing)} pages are similar to other pages of this group, but not to the kept page: they are related, not duplicates.`) || "",
     h("section", { class: "card", "aria-label": "Members" }, box, h("div", { class: "actions" }, more)));
   place.append(await historyOf(id).catch(failure));
   announce(`Group ${id} has ${plural(first.members, "page")}`);
@@ -81,11 +96,11 @@ export async function group(place, [id]) {
 function memberRow(member, winner) {
   const wins = member.url === winner;
   const alike = member.alike;
-  const state = wins ? h("span", { class: "badge kind-new" }, "stays") : member.state !== "content" ? h("span", { class: "badge" }, member.state)
+  const state = wins ? h("span", { class: "badge kind-new" }, "kept") : member.state !== "content" ? h("span", { class: "badge" }, member.state)
     : alike && !alike.matches ? h("span", { class: "badge kind-near" }, "related") : null;
-  const compare = withParameters("#/try", { left: winner, right: member.url });
+  const compare = withParameters("#/compare", { left: winner, right: member.url });
   return h("tr", {}, h("td", { class: "url" }, address(member.url), " ", state, member.redirects_to && h("div", { class: "hint" }, `→ ${member.redirects_to}`)),
     h("td", { class: "number" }, alike ? percent(alike.similarity, alike.exact) : ""), h("td", { class: "number" }, alike ? count(alike.distance) : ""),
-    h("td", { class: "number" }, count(member.words)), h("td", {}, member.fetched === null ? "" : time(member.fetched)),
+    h("td", { class: "number" }, count(member.words)), h("td", { class: "time" }, time(member.fetched)),
     h("td", { class: "why" }, member.reason?.text ?? ""), h("td", {}, alike && h("a", { href: compare }, "Side by side")));
 }

@@ -1,30 +1,32 @@
-// What changed, and when: all of it from any number on, or the changes of one group.
+// Change events: all of them from any number on, or those of one group.
 
-import { address, announce, count, failure, h, plural, table } from "./dom.js";
+import { address, announce, count, failure, h, plural, table, time } from "./dom.js";
 import { get, withParameters } from "./api.js";
 
 const CHANGES = {
   joined: (event, name) => ["joined", name(event.group)],
   left: (event, name) => ["left", name(event.group)],
-  merged: (event, name) => [name(event.group), "became part of", name(event.other_group)],
-  split: (event, name) => ["some pages of", name(event.group), "became", name(event.other_group)],
-  winner: (event, name) => ["stays for", name(event.group), "instead of", event.other_url ?? "a page that has gone"],
-  gone: () => ["is gone"],
-  redirected: (event, name) => ["redirects to", event.other_url ?? "a page that has gone"],
-  returned: () => ["redirects no more"],
+  merged: (event, name) => [name(event.group), "was merged into", name(event.other_group)],
+  split: (event, name) => ["some pages of", name(event.group), "were split off into", name(event.other_group)],
+  winner: (event, name) => ["is now the kept page of", name(event.group), ...(event.other_url ? ["instead of", address(event.other_url)] : [])],
+  changed: () => ["has new content"],
+  gone: () => ["was deleted"],
+  redirected: (event) => ["now redirects to", event.other_url ? address(event.other_url) : "a deleted page"],
+  returned: () => ["no longer redirects"],
 };
 
 function toGroup(id) {
   return h("a", { href: `#/groups/${id}` }, `group ${id}`);
 }
 
-const HEADS = [{ name: "Number", number: true }, { name: "What happened" }];
+const HEADS = [{ name: "Number", number: true }, { name: "Time (UTC)" }, { name: "What happened" }];
 
 /** A change; within a group's own history the group is not named again. */
 function row(event, own = null) {
   const name = (id) => (id === own ? "this group" : toGroup(id));
   const what = CHANGES[event.change]?.(event, name).flatMap((part) => [part, " "]) ?? event.change;
-  return h("tr", {}, h("td", { class: "number" }, count(event.sequence)), h("td", { class: "url" }, event.url && [address(event.url), " "], what));
+  return h("tr", {}, h("td", { class: "number" }, count(event.sequence)), h("td", { class: "time" }, time(event.at)),
+    h("td", { class: "url" }, event.url && [address(event.url), " "], what));
 }
 
 /** The changes of a group, newest first, and a button for older ones. */
@@ -37,7 +39,7 @@ export async function historyOf(id) {
   const section = h("section", { class: "card", "aria-label": "History" }, h("h2", {}, "History"), said, box, h("div", { class: "actions" }, more));
   let next = null;
   const load = async () => {
-    // Much may have happened to others in between: a piece can be empty and not the last.
+    // An answer covers so many events of any group: it can be empty and not the last.
     let found = 0;
     do {
       const answer = await get(withParameters(`/v1/groups/${id}/events`, { after: next, limit: 20 }));
@@ -48,7 +50,7 @@ export async function historyOf(id) {
     const shown = rows.childElementCount;
     more.hidden = !next;
     box.hidden = !shown;
-    said.textContent = !shown ? "The changes of this group are not kept any more." : next ? `The last ${plural(shown, "change")}, newest first.` : `${plural(shown, "change")}, newest first.`;
+    said.textContent = !shown ? "The events of this group are no longer stored." : next ? `The last ${plural(shown, "change")}, newest first.` : `${plural(shown, "change")}, newest first.`;
     announce(`${plural(shown, "change")} shown`);
   };
   more.addEventListener("click", () => load().catch((error) => section.append(failure(error))));
@@ -63,14 +65,14 @@ export async function history(place, _, parameters) {
   const { rows } = await get(`/v1/events?after=${after}&limit=${size}`);
   const go = (to) => { location.hash = `#/history?after=${Math.max(0, to)}`; };
   const number = h("input", { type: "number", id: "number", min: "1", max: last, value: after + 1 });
-  place.append(h("h1", {}, "History"), h("p", { class: "lead" }, last ? `${plural(last, "change")} so far, none left out.` : "Nothing has happened yet."));
+  place.append(h("h1", {}, "History"), h("p", { class: "lead" }, last ? `${plural(last, "change")} to groups and pages so far.` : "Nothing has happened yet."));
   if (!last) return undefined;
   place.append(
     h("form", { class: "card", onsubmit: (event) => { event.preventDefault(); go(Number(number.value) - 1); } },
-      h("label", { for: "number" }, "From change number"),
-      h("div", { class: "row" }, number, h("button", { type: "submit" }, "Go"),
+      h("label", { for: "number" }, "From change number on"),
+      h("div", { class: "line" }, number, h("button", { type: "submit" }, "Go"),
         h("button", { type: "button", class: "quiet", disabled: after === 0, onclick: () => go(after - size) }, "Older"),
         h("button", { type: "button", class: "quiet", disabled: after + size >= last, onclick: () => go(after + size) }, "Newer"))),
-    h("section", { class: "card" }, table("Changes", HEADS, rows.map((event) => row(event)))));
+    h("section", { class: "card" }, h("p", { class: "hint" }, `Changes ${count(after + 1)} to ${count(after + rows.length)}, newest first.`), table("Changes", HEADS, rows.reverse().map((event) => row(event)))));
   return undefined;
 }

@@ -1,7 +1,8 @@
-// Overview: what there is and what happens, as charts that move. Settings: what it runs with.
+// Overview, for operators: how much is stored and what the service does, updated as it runs.
+// What has no data yet is not shown.
 
-import { announce, bytes, count, failure, h, percent } from "./dom.js";
-import { get, token } from "./api.js";
+import { announce, bytes, count, failure, h, percent, plural } from "./dom.js";
+import { get } from "./api.js";
 import { bars, lines } from "./chart.js";
 
 const EVERY = 2000;
@@ -23,7 +24,7 @@ export async function overview(place) {
       tiles.replaceChildren(...numbers(stats));
       charts.replaceChildren(...drawn(stats, samples));
     } catch (error) {
-      // The last picture stays, with what is wrong above it.
+      // The last charts stay, below the error.
       trouble.replaceChildren(failure(error));
     }
     if (!left) timer = setTimeout(update, EVERY);
@@ -34,10 +35,24 @@ export async function overview(place) {
 }
 
 function numbers(stats) {
-  const duplicates = stats.pages_with_content ? (stats.pages_with_content - stats.groups) / stats.pages_with_content : 0;
-  const tile = (value, name) => h("div", { class: "tile" }, h("b", {}, value), h("span", {}, name));
-  return [tile(count(stats.pages), "pages"), tile(count(stats.groups), "groups"), tile(percent(Math.max(0, duplicates)), "duplicates"),
-    tile(count(stats.events), "changes"), tile(count(stats.commits), "commits"), tile(bytes(stats.index_bytes), "index in memory"), tile(bytes(stats.file_bytes), "on disk")];
+  const { pages_with_content: pages, groups } = stats;
+  const duplicates = Math.max(0, pages - groups);
+  const tile = (value, name, title) => h("div", { class: "tile", title }, h("b", {}, value), h("span", {}, name));
+  return [
+    tile(count(stats.pages), "pages recorded", "all known addresses, with redirects and pages without text"),
+    pages > 0 && tile(count(groups), "pages kept", "pages with text that are not a duplicate of another: one per group"),
+    duplicates > 0 && tile(`${count(duplicates)} (${percent(duplicates / pages)})`, "duplicates", "pages with text that another page of their group stands for"),
+    stats.events > 0 && tile(count(stats.events), "change events"),
+    tile(duration(stats.uptime_seconds), "uptime"),
+    stats.index_bytes > 0 && tile(bytes(stats.index_bytes), "memory used by the index"),
+    tile(bytes(stats.file_bytes), "disk space"),
+  ].filter(Boolean);
+}
+
+function duration(seconds) {
+  if (seconds >= 2 * 86400) return plural(Math.floor(seconds / 86400), "day");
+  const [unit, length] = [["h", 3600], ["min", 60]].find(([, length]) => seconds >= length) ?? ["s", 1];
+  return `${count(Math.floor(seconds / length))} ${unit}`;
 }
 
 const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
@@ -45,51 +60,33 @@ const compact = (value) => short.format(value);
 const share = (value) => `${+(value * 100).toFixed(1)} %`;
 const milliseconds = (value) => `${+value.toPrecision(2)} ms`;
 
+const VERDICTS = {
+  new: "new", unchanged: "unchanged", changed: "changed", unique: "unique", exact: "exact duplicate", near: "near-duplicate", related: "related",
+  redirect: "redirect", cycle: "redirect loop", empty: "no text", awaited: "never fetched",
+};
+
 function drawn(stats, samples) {
-  const { kinds, tiers, distances } = stats.judged;
-  const judged = Object.values(kinds).reduce((a, b) => a + b, 0);
-  const placed = tiers.winner + tiers.index;
-  const list = [];
-  if (samples.length) {
-    list.push(lines("Pages", samples, [["pages", (x) => x.pages]], compact),
-      lines("Duplicate share", samples, [["share", (x) => x.duplicates]], share),
-      lines("Throughput, a second", samples, [["pages", (x) => x.judged], ["requests", (x) => x.requests]], compact),
-      lines("Latency", samples, [["half within", (x) => x.p50], ["99 % within", (x) => x.p99]], milliseconds),
-      lines("Tier 1 share", samples, [["share", (x) => x.tier_1]], share, 1));
-  } else {
-    list.push(h("p", { class: "notice" }, "The first numbers come a few seconds after the start."));
+  if (!stats.pages && !Object.values(stats.judged.kinds).some(Boolean)) {
+    return [h("p", { class: "notice" }, "Nothing is recorded yet. ", h("a", { href: "#/check" }, "Check and record a page"), ", or send pages to ", h("code", {}, "POST /v1/pages"), "; charts appear here.")];
   }
-  if (judged) {
-    list.push(bars("Verdicts since the start", ["new", "exact", "near", "related", "redirect"].map((kind) => [kind, kinds[kind]]), compact, compact(judged)),
-      bars("Distance to the winner", distances.slice(0, 13).map((n, d) => [String(d), n]), compact, placed ? `tier 1: ${share(tiers.winner / placed)}` : ""));
-  } else {
-    list.push(h("p", { class: "notice" }, "No page has been judged since the start."));
-  }
-  if (stats.groups_by_doubling.length) {
-    list.push(bars("Groups by size", stats.groups_by_doubling.map((n, i) => [i ? `${2 ** i}+` : "1", n]), compact, compact(stats.groups)));
-  }
+  const { kinds, distances } = stats.judged;
+  const has = (value) => samples.some((sample) => value(sample) > 0);
+  const series = (title, list, show, from) => list.some(([, value]) => has(value)) && lines(title, samples, list, show, from);
+  const known = new Set([...Object.keys(VERDICTS), ...Object.keys(kinds)]);
+  const verdicts = [...known].map((kind) => [VERDICTS[kind] ?? kind, kinds[kind] ?? 0]).filter(([, n]) => n > 0);
+  const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
+  const last = distances.findLastIndex((n) => n > 0);
+  const groups = stats.groups_by_doubling;
+  const list = [
+    series("Pages with text", [["pages", (x) => x.pages]], compact),
+    series("Duplicate rate", [["share of pages", (x) => x.duplicates]], share),
+    series("Throughput per second", [["pages checked", (x) => x.judged], ["requests", (x) => x.requests]], compact),
+    series("Request latency", [["median", (x) => x.p50], ["99th percentile", (x) => x.p99]], milliseconds),
+    series("Recorded without an index search", [["share of pages", (x) => x.tier_1]], share, 1),
+    verdicts.length > 0 && bars("Verdicts since the start", verdicts, compact, plural(sum(verdicts.map(([, n]) => n)), "page")),
+    last >= 0 && bars("Distance to the kept page (bits)", distances.slice(0, last + 1).map((n, bits) => [String(bits), n]), compact, plural(sum(distances), "page")),
+    groups.some((n, i) => i > 0 && n > 0) && bars("Groups by number of pages", groups.map((n, i) => [i ? `${2 ** i}–${2 ** (i + 1) - 1}` : "1", n]), compact, plural(stats.groups, "group")),
+  ].filter(Boolean);
+  if (!samples.length) list.unshift(h("p", { class: "notice" }, "Charts over time appear a few seconds after the start."));
   return list;
-}
-
-export async function settings(place) {
-  const input = h("input", { type: "password", id: "token", value: token.get(), autocomplete: "off" });
-  const said = h("p", { class: "hint", role: "status" });
-  place.append(h("h1", {}, "Settings"),
-    h("form", { class: "card", onsubmit: (event) => { event.preventDefault(); token.set(input.value.trim()); said.textContent = input.value ? "Used until this tab is closed." : "Forgotten."; location.reload(); } },
-      h("label", { for: "token" }, "Token"), h("div", { class: "row" }, input, h("button", { type: "submit" }, "Use")),
-      h("p", { class: "hint" }, "Needed only where the service has tokens. It stays in this tab."), said));
-  try {
-    const shown = await get("/v1/settings");
-    const { recipe, ...rest } = shown;
-    place.append(card("Recipe: how a page becomes a fingerprint", recipe), card("Repository and service", rest),
-      h("p", {}, h("a", { href: "/openapi.json" }, "The API's description"), " · ", h("a", { href: "/metrics" }, "Metrics")));
-  } catch (error) {
-    place.append(failure(error));
-  }
-}
-
-function card(title, values) {
-  const word = (value) => (value === null ? "none" : value === true ? "yes" : value === false ? "no" : typeof value === "number" ? count(value) : value);
-  return h("section", { class: "card" }, h("h2", {}, title),
-    h("dl", {}, Object.entries(values).map(([name, value]) => [h("dt", {}, name.replaceAll("_", " ")), h("dd", {}, word(value))])));
 }

@@ -1,9 +1,11 @@
-//! The web page: a few files inside the program, no build step, nothing from elsewhere.
+//! The web page: a few files inside the program, no build step, nothing from elsewhere. What compares
+//! two pages is shared with the page that `hapax compare --html` writes.
 
 use super::Named;
 use crate::error::{ApiError, Code};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use hapax_dedup::html::{PAIR_SCRIPT, PAIR_STYLE, ROWS_STYLE};
 use std::sync::LazyLock;
 
 const HTML: &str = "text/html; charset=utf-8";
@@ -11,17 +13,25 @@ const STYLE: &str = "text/css; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
 /// Name, type, content.
-const FILES: [(&str, &str, &str); 11] = [
+const FILES: [(&str, &str, &str); 19] = [
     ("index.html", HTML, include_str!("../../web/index.html")),
     ("style.css", STYLE, include_str!("../../web/style.css")),
+    ("rows.css", STYLE, ROWS_STYLE),
+    ("pair.css", STYLE, PAIR_STYLE),
+    ("side_by_side.js", SCRIPT, PAIR_SCRIPT),
     ("app.js", SCRIPT, include_str!("../../web/app.js")),
     ("api.js", SCRIPT, include_str!("../../web/api.js")),
     ("dom.js", SCRIPT, include_str!("../../web/dom.js")),
-    ("try.js", SCRIPT, include_str!("../../web/try.js")),
+    ("check.js", SCRIPT, include_str!("../../web/check.js")),
+    ("verdict.js", SCRIPT, include_str!("../../web/verdict.js")),
+    ("file.js", SCRIPT, include_str!("../../web/file.js")),
+    ("compare.js", SCRIPT, include_str!("../../web/compare.js")),
     ("pair.js", SCRIPT, include_str!("../../web/pair.js")),
+    ("search.js", SCRIPT, include_str!("../../web/search.js")),
     ("groups.js", SCRIPT, include_str!("../../web/groups.js")),
     ("history.js", SCRIPT, include_str!("../../web/history.js")),
     ("overview.js", SCRIPT, include_str!("../../web/overview.js")),
+    ("settings.js", SCRIPT, include_str!("../../web/settings.js")),
     ("chart.js", SCRIPT, include_str!("../../web/chart.js")),
 ];
 
