@@ -80,23 +80,29 @@ fn numbers(out: &mut String, pair: &Pair) {
         tile(
             format!("{:.1} %", bits.percent),
             "fingerprints agree",
-            format!("{} of 64 bits differ. Pages that share much differ in few.", bits.distance),
+            format!(
+                "{} of 64 {}. Similar pages differ in few bits.",
+                readable::counted(u64::from(bits.distance), "bit"),
+                if bits.distance == 1 { "differs" } else { "differ" },
+            ),
         );
         tile(
             format!(
                 "{:.3} <small>± {:.3}</small>",
                 bits.estimate.jaccard, bits.estimate.standard_error
             ),
-            "sketch",
-            "Shared text as estimated from 128 bytes a page, with its standard error.".to_owned(),
+            "estimated similarity",
+            "Jaccard similarity estimated from a sketch of 128 bytes per page, with its standard \
+             error."
+                .to_owned(),
         );
     }
     tile(
         format!("{:.3}", c.jaccard),
-        "Jaccard",
+        "exact Jaccard similarity",
         format!(
-            "Of all runs of {shingle} words, the part that both have: {} shared, {} only in A, {} \
-             only in B.",
+            "Share of all runs of {shingle} words that both pages have: {} shared, {} only in A, \
+             {} only in B.",
             readable::count(c.shared as u64),
             readable::count(c.only_left as u64),
             readable::count(c.only_right as u64),
@@ -105,12 +111,12 @@ fn numbers(out: &mut String, pair: &Pair) {
     tile(
         format!("{:.3}", c.containment),
         "containment",
-        "How much of the smaller page stands in the other.".to_owned(),
+        "Share of the smaller page that is also in the other.".to_owned(),
     );
     tile(
         format!("{:.3}", c.cosine),
         "cosine",
-        "Likeness of the weighted words that the fingerprints are made of.".to_owned(),
+        "Similarity of the weighted words that the fingerprints are made of.".to_owned(),
     );
     out.push_str("</section>\n");
 }
@@ -119,7 +125,7 @@ fn fingerprints(out: &mut String, bits: &BitComparison, picture: &str, recipe_id
     out.push_str(&format!(
         "<section>\n<h2>The 64 bits</h2>\n<figure>{picture}<figcaption>A above, B below. A bar \
          points up for a 1 and down for a 0; the longer, the stronger. Differing bits have a band: \
-         short bars there mean that little text tipped them. Recipe <code>{}</code>.\
+         short bars there mean that little text changed them. Recipe <code>{}</code>.\
          </figcaption></figure>\n",
         escape(recipe_id),
     ));
