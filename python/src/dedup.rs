@@ -53,10 +53,10 @@ impl Asked {
     pub(crate) fn options(self, by: &FingerprinterCore) -> PyResult<Options> {
         let mut options = Options::new(by.engine().clone());
         if let Some(within) = self.within {
-            options.within = bound(within)?;
+            options.policy.within = bound(within)?;
         }
         if let Some(least) = self.min_similarity {
-            options.min_similarity = similarity(least)?;
+            options.policy.min_similarity = similarity(least)?;
         }
         if let Some(keep) = &self.keep {
             options.keep = rules(keep)?;

@@ -101,8 +101,8 @@ impl KernelsCore {
         let options = self.engine.options();
         json!({
             "recipe": self.recipe,
-            "within": options.within.bits(),
-            "min_similarity": options.min_similarity.jaccard(),
+            "within": options.policy.within.bits(),
+            "min_similarity": options.policy.min_similarity.jaccard(),
             "shingle": options.fingerprinter.recipe().sketch_shingle.words(),
             "keep": options.keep.to_string(),
             "scope": options.scope.to_string(),

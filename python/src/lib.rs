@@ -73,8 +73,8 @@ mod _hapax {
     fn init(module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
         use pyo3::types::PyModuleMethods;
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-        module.add("DEFAULT_WITHIN", hapax_dedup::DEFAULT_WITHIN)?;
-        module.add("DEFAULT_MIN_SIMILARITY", hapax_dedup::DEFAULT_MIN_SIMILARITY)?;
+        module.add("DEFAULT_WITHIN", hapax::similarity::DEFAULT_WITHIN)?;
+        module.add("DEFAULT_MIN_SIMILARITY", hapax::similarity::DEFAULT_MIN_SIMILARITY)?;
         module.add("DEFAULT_RULES", hapax::group::rules::DEFAULT_RULES)
     }
 }

@@ -63,10 +63,10 @@ impl Making {
         let by = self.fingerprinter(self.recipe.as_deref().unwrap_or(DEFAULT_RECIPE))?;
         let mut settings = Settings::new(by.recipe_id().clone());
         if let Some(within) = self.within {
-            settings.within = bound(within)?;
+            settings.policy.within = bound(within)?;
         }
         if let Some(least) = self.min_similarity {
-            settings.min_similarity = similarity(least)?.jaccard();
+            settings.policy.min_similarity = similarity(least)?;
         }
         if let Some(keep) = &self.keep {
             settings.rules = rules(keep)?;

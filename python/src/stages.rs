@@ -18,11 +18,12 @@ use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
 use arrow_pyarrow::{PyArrowType, Table};
 use arrow_schema::ArrowError;
 use hapax::group::{Outcome, Rules};
+use hapax::similarity::{MinSimilarity, Policy};
+use hapax_dedup::Threads;
 use hapax_dedup::stages::fingerprints::{Fingerprints, Listed};
 use hapax_dedup::stages::grouping::{NamedPair, Pairs};
 use hapax_dedup::stages::pairing::{self, Pair};
 use hapax_dedup::stages::table::{self, TableRows};
-use hapax_dedup::{MinSimilarity, Threads};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -52,9 +53,9 @@ fn find(
     min_similarity: f64,
     asked: usize,
 ) -> PyResult<Vec<Pair>> {
-    let (within, least) = (bound(within)?, similarity(min_similarity)?);
+    let policy = Policy { within: bound(within)?, min_similarity: similarity(min_similarity)? };
     let pool = Threads::new(threads(asked)).map_err(|error| of_job(&error))?;
-    pairing::find(list, within, least, &pool).map_err(|error| of_job(&error))
+    pairing::find(list, policy, &pool).map_err(|error| of_job(&error))
 }
 
 /// All near pairs of fingerprints: places of both and distances, as columns of bytes.

@@ -47,7 +47,7 @@ fn near_pairs(pages: &[&Observation], settings: &Settings) -> anyhow::Result<Vec
     };
     let joined = pairs(
         first.iter().map(record).collect(),
-        &PairOptions::within(settings.within)?,
+        &PairOptions::within(settings.policy.within)?,
         &OneThread,
     );
     let mut class: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
@@ -58,9 +58,10 @@ fn near_pairs(pages: &[&Observation], settings: &Settings) -> anyhow::Result<Vec
     let mut near = Vec::new();
     let mut judge = |a: u32, b: u32, distance: u8| {
         let (Some(one), Some(other)) = (contents(a), contents(b)) else { return };
-        let similarity = one.sketch.estimate(&other.sketch).jaccard;
-        if similarity >= settings.min_similarity {
-            near.push(NearPair { a, b, distance, similarity: similarity as f32 });
+        let sketches = Some((&one.sketch, &other.sketch));
+        let likeness = settings.policy.judge(u32::from(distance), sketches);
+        if likeness.matches() {
+            near.push(NearPair { a, b, distance, similarity: likeness.similarity });
         }
     };
     for members in class.values() {

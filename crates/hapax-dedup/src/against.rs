@@ -21,6 +21,7 @@ use hapax::fingerprint::Sketch;
 use hapax::group::Outcome;
 use hapax::join::matching::{Batch, Chunks, Wanted};
 use hapax::join::{Executor, JoinError, PairOptions};
+use hapax::similarity::Likeness;
 
 use crate::error::Error;
 use crate::imprints::{Header, ImprintBatch, ImprintReader, ImprintWriter};
@@ -203,7 +204,7 @@ fn near(
     let mut strangers = Strangers { earlier, met: BTreeMap::new() };
     let sorted: Vec<u64> = stored.iter().map(|&(fingerprint, _)| fingerprint).collect();
     let bits: Vec<u64> = queries.iter().map(|&page| pages.fingerprint(page).to_bits()).collect();
-    let batch = Batch::new(&bits, PairOptions::within(options.within)?, executor)?;
+    let batch = Batch::new(&bits, PairOptions::within(options.policy.within)?, executor)?;
     let twins = batch.twins().to_vec();
     batch.stream(Wanted::All, &mut Stored(Some(&sorted)), executor, |hit| {
         let from = twins.partition_point(|twin| twin.a < hit.query);
@@ -218,16 +219,13 @@ fn near(
             for old in
                 strangers.worth_comparing(pages.sketch(page), first + from, &copies[from..to])
             {
-                let estimate = pages.sketch(page).estimate(earlier.sketch(old));
-                if !options.min_similarity.admits(&estimate) {
+                let likeness =
+                    options.policy.compare(&pages.evidence(page), &earlier.evidence(old));
+                if !likeness.matches() {
                     continue;
                 }
-                let found = Known {
-                    earlier: old,
-                    outcome: Outcome::Near,
-                    distance: hit.distance,
-                    similarity: estimate.jaccard as f32,
-                };
+                let Likeness { distance, similarity, .. } = likeness;
+                let found = Known { earlier: old, outcome: Outcome::Near, distance, similarity };
                 let best = known.entry(page).or_insert(found);
                 if found.nearer(best) {
                     *best = found;
@@ -336,9 +334,9 @@ mod tests {
             for old in 0..earlier.len() as u32 {
                 let distance = pages.fingerprint(page).distance(earlier.fingerprint(old));
                 let estimate = pages.sketch(page).estimate(earlier.sketch(old));
-                let alike = options.min_similarity.admits(&estimate);
+                let alike = options.policy.min_similarity.admits(&estimate);
                 let one_scope = pages.scope(page) == earlier.scope(old);
-                if !options.within.admits(distance) || !alike || !one_scope {
+                if !options.policy.within.admits(distance) || !alike || !one_scope {
                     continue;
                 }
                 let (outcome, similarity) = (Outcome::Near, estimate.jaccard as f32);

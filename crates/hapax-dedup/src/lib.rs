@@ -53,10 +53,7 @@ pub use against::Earlier;
 pub use decide::{Decision, Effort, Group, Verdict, decide};
 pub use error::Error;
 pub use job::{Finished, Run, dedup, dry_run, read_corpus};
-pub use options::{
-    DEFAULT_MIN_SIMILARITY, DEFAULT_WITHIN, KeptFormat, MAIN_CONTENT_MIN_SIMILARITY,
-    MAIN_CONTENT_WITHIN, MinSimilarity, Options, ParseFormatError, ParseSimilarityError,
-};
+pub use options::{KeptFormat, Options, ParseFormatError};
 pub use outputs::{Settings, Summary};
 pub use pages::{NewPage, Pages, Standing};
 pub use passed_over::{PassedCounts, PassedOver, passed_line};

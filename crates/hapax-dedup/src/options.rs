@@ -3,27 +3,17 @@
 //! Everything has a default that is stated beside it. Values that cannot be are refused where they
 //! are set, before any document is read.
 
-use std::fmt;
 use std::num::NonZero;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use hapax::fingerprint::{Estimate, Fingerprinter, MaxDistance};
+use hapax::fingerprint::Fingerprinter;
 use hapax::group::{Rules, Scope};
-use hapax::page::Extent;
+use hapax::similarity::Policy;
 use hapax_corpus::ReadOptions;
 
 use crate::error::Error;
 use crate::pages::Pages;
-
-pub use hapax::group::{DEFAULT_MIN_SIMILARITY, DEFAULT_WITHIN};
-
-/// The distance where only the main content of pages is compared: cutting it out is not exact, so
-/// copies in different frames are further apart.
-pub const MAIN_CONTENT_WITHIN: u8 = 10;
-/// The similarity where only the main content of pages is compared. Without frames around them, other
-/// articles have next to nothing in common.
-pub const MAIN_CONTENT_MIN_SIMILARITY: f64 = 0.5;
 
 /// How a corpus is cleaned.
 #[derive(Clone, Debug)]
@@ -32,10 +22,8 @@ pub struct Options {
     pub read: ReadOptions,
     /// The recipe, ready to run.
     pub fingerprinter: Fingerprinter,
-    /// How many bits two fingerprints may differ in and be proposed as a pair.
-    pub within: MaxDistance,
-    /// How alike the texts of a pair must be.
-    pub min_similarity: MinSimilarity,
+    /// What counts as a near-duplicate.
+    pub policy: Policy,
     /// Which copy stays.
     pub keep: Rules,
     /// Who is compared with whom.
@@ -61,25 +49,11 @@ impl Options {
     /// Everything as it is unless the caller says otherwise; the bounds depend on how much of a page
     /// the recipe looks at.
     pub fn new(fingerprinter: Fingerprinter) -> Self {
-        let (within, min_similarity) = match fingerprinter.recipe().extent {
-            Extent::Page | Extent::Body => {
-                const {
-                    let within = MaxDistance::new(DEFAULT_WITHIN).expect("at most 64");
-                    (within, MinSimilarity(DEFAULT_MIN_SIMILARITY))
-                }
-            }
-            Extent::MainContent => {
-                const {
-                    let within = MaxDistance::new(MAIN_CONTENT_WITHIN).expect("at most 64");
-                    (within, MinSimilarity(MAIN_CONTENT_MIN_SIMILARITY))
-                }
-            }
-        };
+        let policy = Policy::for_extent(fingerprinter.recipe().extent);
         Self {
             read: ReadOptions::default(),
             fingerprinter,
-            within,
-            min_similarity,
+            policy,
             keep: Rules::default(),
             scope: Scope::None,
             languages: Vec::new(),
@@ -119,51 +93,6 @@ const BESIDE: usize = 12 << 20;
 const ENOUGH_FOR_JOIN: usize = 512 << 20;
 /// The least that a join can do with.
 const LEAST_FOR_JOIN: u64 = 16 << 20;
-
-/// The least Jaccard similarity of two pages' sets of shingles, inclusive.
-///
-/// It is asked of the sketches' estimate, whose standard error is 0.02 at 0.8 and less above. The
-/// estimate is taken as it is: of pairs exactly at the bound half are confirmed, of pairs two
-/// standard errors above it 98 in 100, of pairs two below it 2 in 100. Who would rather keep a
-/// duplicate than lose a page sets the bound higher.
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
-pub struct MinSimilarity(f64);
-
-impl MinSimilarity {
-    /// `None` unless it is in `0.0..=1.0`.
-    pub fn new(jaccard: f64) -> Option<Self> {
-        (0.0..=1.0).contains(&jaccard).then_some(Self(jaccard))
-    }
-
-    /// Is a pair with this estimate alike enough?
-    pub fn admits(self, estimate: &Estimate) -> bool {
-        estimate.jaccard >= self.0
-    }
-
-    /// The bound.
-    pub const fn jaccard(self) -> f64 {
-        self.0
-    }
-}
-
-impl fmt::Display for MinSimilarity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl FromStr for MinSimilarity {
-    type Err = ParseSimilarityError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        text.parse().ok().and_then(Self::new).ok_or(ParseSimilarityError)
-    }
-}
-
-/// Why a text is not a similarity.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a similarity is a number from 0 to 1")]
-pub struct ParseSimilarityError;
 
 /// A format that kept documents can be written in; also the ending of their file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -233,17 +162,6 @@ pub struct ParseFormatError {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn bounds_are_inclusive_and_between_nothing_and_everything() {
-        let bound = MinSimilarity::new(0.8).unwrap();
-        let at = |jaccard| Estimate { jaccard, standard_error: 0.02 };
-        assert!(bound.admits(&at(0.8)) && !bound.admits(&at(0.79)));
-        assert_eq!("1".parse::<MinSimilarity>().unwrap().jaccard(), 1.0);
-        for bad in ["1.01", "-0.1", "NaN", "", "80%"] {
-            assert!(bad.parse::<MinSimilarity>().is_err(), "{bad}");
-        }
-    }
 
     #[test]
     fn formats_are_read_as_they_are_written() {

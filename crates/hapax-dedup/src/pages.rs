@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 
 use hapax::fingerprint::{ContentHash, Fingerprint, Sketch};
 use hapax::group::{PageFacts, ScopeKey};
+use hapax::similarity::Evidence;
 
 use crate::strings::Strings;
 
@@ -182,6 +183,13 @@ impl Pages {
     /// The sketch; meaningless unless it is [`Standing::Judged`].
     pub fn sketch(&self, page: u32) -> &Sketch {
         &self.sketches[page as usize]
+    }
+
+    /// What it is compared by; meaningless unless it is [`Standing::Judged`]. Equal texts are found
+    /// before.
+    #[inline]
+    pub(crate) fn evidence(&self, page: u32) -> Evidence<'_> {
+        Evidence::differing(self.fingerprint(page), self.sketch(page))
     }
 
     /// With whom it may be compared.

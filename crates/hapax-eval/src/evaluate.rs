@@ -13,10 +13,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use hapax::fingerprint::{Fingerprinter, MaxDistance};
+use hapax::similarity::{MinSimilarity, Policy};
 use hapax_corpus::{Kind, Source};
-use hapax_dedup::{
-    Corpus, Earlier, MinSimilarity, Options, Pages, Threads, Watch, decide, read_corpus,
-};
+use hapax_dedup::{Corpus, Earlier, Options, Pages, Threads, Watch, decide, read_corpus};
 
 use crate::connect::Sets;
 use crate::curves::{self, Measured};
@@ -73,8 +72,8 @@ impl Evaluation {
             meaning: Meaning::default(),
             alike: 0.9,
             recipes: vec![fingerprinter],
-            within: vec![options.within],
-            min_similarity: vec![options.min_similarity],
+            within: vec![options.policy.within],
+            min_similarity: vec![options.policy.min_similarity],
             others: Vec::new(),
             exact: true,
             worst: 6,
@@ -102,7 +101,7 @@ impl Evaluation {
             let mut answers = Vec::new();
             for &within in &self.within {
                 for &least in &self.min_similarity {
-                    (options.within, options.min_similarity) = (within, least);
+                    options.policy = Policy { within, min_similarity: least };
                     let prediction = predicted(&corpus, &options)?;
                     let settings = Some((within.bits(), least.jaccard()));
                     let name = recipe.recipe_id().name().to_owned();

@@ -163,15 +163,16 @@ pub(crate) fn competitors<'a>(
 
 fn confirm(facts: &[&DocumentFacts], pair: &Proposal, policy: &Policy) -> Option<NearPair> {
     let &(a, b, distance) = pair;
-    let similarity = match policy.min_similarity {
-        None => 1.0 - f32::from(distance) / 64.0,
-        Some(least) => {
-            let [a, b] = [a, b].map(|place| facts.get(place as usize)?.sketch.as_ref());
-            let estimate = a?.estimate(b?);
-            (estimate.jaccard >= least).then_some(estimate.jaccard as f32)?
-        }
+    let [one, other] = [a, b].map(|place| facts.get(place as usize)?.sketch.as_ref());
+    let sketches = match policy.confirm {
+        true => Some((one?, other?)),
+        false => None,
     };
-    Some(NearPair { a, b, distance, similarity })
+    // Queries have bounds of their own; whoever proposed the pair has applied the right one.
+    let policy = policy.similarity(MaxDistance::new(distance)?);
+    let likeness = policy.judge(u32::from(distance), sketches);
+    let similarity = likeness.similarity;
+    likeness.matches().then_some(NearPair { a, b, distance, similarity })
 }
 
 #[cfg(test)]

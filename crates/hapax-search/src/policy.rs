@@ -38,12 +38,10 @@
 //! Source: Pi et al. 2009, II.C and III.D.
 
 use hapax::fingerprint::MaxDistance;
-pub use hapax::group::DEFAULT_MIN_SIMILARITY;
 use hapax::group::{ParseRulesError, Rules};
+use hapax::similarity::{DEFAULT_MIN_SIMILARITY, DEFAULT_WITHIN, MinSimilarity};
 use serde::Deserialize;
 
-/// Bits in which results may differ, unless the policy says otherwise.
-pub const DEFAULT_WITHIN: u32 = 3;
 /// Results looked at, unless the policy says otherwise.
 pub const DEFAULT_RESULTS: u64 = 1000;
 /// The most bits a policy may allow.
@@ -54,8 +52,9 @@ pub const MOST_WITHIN: u32 = 16;
 pub struct Policy {
     base: Judging,
     share: f64,
-    /// Sketches must agree this much; `None` when fingerprints alone decide.
-    pub min_similarity: Option<f64>,
+    min_similarity: MinSimilarity,
+    /// Sketches must confirm what fingerprints propose.
+    pub confirm: bool,
     /// Which copy survives.
     pub keep: Rules,
     /// So many results of a query stay.
@@ -163,7 +162,7 @@ struct FileRange {
 impl Default for File {
     fn default() -> Self {
         Self {
-            within: DEFAULT_WITHIN,
+            within: u32::from(DEFAULT_WITHIN),
             results: DEFAULT_RESULTS,
             share: 0.0,
             confirm: true,
@@ -195,25 +194,28 @@ impl Policy {
     }
 
     fn checked(file: File) -> Result<Self, PolicyError> {
-        let unit = |key, given: f64| match (0.0..=1.0).contains(&given) {
-            true => Ok(given),
-            false => {
-                Err(PolicyError::Value { key, given: given.to_string(), wanted: "from 0 to 1" })
-            }
+        let outside = |key, given: f64| {
+            let wanted = "from 0 to 1";
+            PolicyError::Value { key, given: given.to_string(), wanted }
         };
+        if !(0.0..=1.0).contains(&file.share) {
+            return Err(outside("share", file.share));
+        }
+        let min_similarity = MinSimilarity::new(file.min_similarity)
+            .ok_or_else(|| outside("min-similarity", file.min_similarity))?;
         if file.score_below.is_some_and(f64::is_nan) {
             let (given, wanted) = ("nan".to_owned(), "a number");
             return Err(PolicyError::Value { key: "score-below", given, wanted });
         }
-        let min_similarity = unit("min-similarity", file.min_similarity)?;
         Ok(Self {
             base: Judging {
                 within: bits(file.within)?,
                 results: at_least_one(file.results)?,
                 remove: true,
             },
-            share: unit("share", file.share)?,
-            min_similarity: file.confirm.then_some(min_similarity),
+            share: file.share,
+            min_similarity,
+            confirm: file.confirm,
             keep: file.keep.as_deref().map(str::parse).transpose()?.unwrap_or_default(),
             least_left: file.least_left,
             score_below: file.score_below,
@@ -260,8 +262,13 @@ impl Policy {
 
     /// What decides about copies and is the same for all queries, as text: equal for equal policies.
     pub(crate) fn shared_terms(&self) -> String {
-        let Self { min_similarity, keep, least_left, score_below, always_keep, .. } = self;
-        format!("{min_similarity:?} {keep} {least_left} {score_below:?} {always_keep:?}")
+        let Self { min_similarity, confirm, keep, least_left, score_below, always_keep, .. } = self;
+        format!("{confirm} {min_similarity} {keep} {least_left} {score_below:?} {always_keep:?}")
+    }
+
+    /// What counts as a near-duplicate among results that were proposed within this distance.
+    pub(crate) fn similarity(&self, within: MaxDistance) -> hapax::similarity::Policy {
+        hapax::similarity::Policy { within, min_similarity: self.min_similarity }
     }
 
     /// The bounds that queries may be judged by.
@@ -364,9 +371,10 @@ mod tests {
     fn an_empty_policy_is_the_default_one() {
         let policy = Policy::from_toml("").unwrap();
         let judging = policy.for_query(1, 50);
-        assert_eq!(judging.within.bits(), DEFAULT_WITHIN);
+        assert_eq!(judging.within.bits(), u32::from(DEFAULT_WITHIN));
         assert_eq!((judging.results, judging.remove), (DEFAULT_RESULTS, true));
-        assert_eq!(policy.min_similarity, Some(DEFAULT_MIN_SIMILARITY));
+        assert!(policy.confirm);
+        assert_eq!(policy.similarity(judging.within), hapax::similarity::Policy::default());
         assert!(policy.may_go("example.org", Some(1e9)));
     }
 

@@ -42,7 +42,7 @@ pub(crate) fn load(
     settings: &Settings,
     counters: &Counters,
 ) -> Result<LiveIndex, String> {
-    let (within, recipe) = (settings.within, &settings.recipe);
+    let (within, recipe) = (settings.policy.within, &settings.recipe);
     let file = folder.join(FILE);
     let named = |what: &dyn std::fmt::Display| format!("{}: {what}", file.display());
     let bytes = disk::read(disk, &file).map_err(|error| named(&error))?;

@@ -13,6 +13,7 @@ use crate::repository::Repository;
 use crate::state::ReadState;
 use crate::tables::{self, pairs_of};
 use crate::view::{OpenTables, ReadPages, View};
+use crate::world::evidence;
 use hapax::fingerprint::{Fingerprint, MaxDistance};
 use hapax::group::live::{
     Change, Check, GroupId, GroupRecord, GroupState, Likeness, PageId, PageRecord,
@@ -313,7 +314,7 @@ fn compared(
 ) -> Outcome<Option<(Likeness, bool)>> {
     let (Some(a), Some(b)) = (world.readable(page)?, winner) else { return Ok(None) };
     let (Some(its), Some(winners)) = (&a.contents, &b.contents) else { return Ok(None) };
-    let likeness = world.policy.compare((&a.content, its), (&b.content, winners));
+    let likeness = world.policy.compare(&evidence(&a.content, its), &evidence(&b.content, winners));
     Ok(Some((likeness, a.scope == b.scope)))
 }
 

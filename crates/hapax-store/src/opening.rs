@@ -169,7 +169,7 @@ pub(crate) fn rebuild(db: &Database, settings: &Settings) -> Outcome<LiveIndex> 
     }
     let count = entries.len();
     let engine = index_file::engine_for(count);
-    let segment = Segment::build(entries, engine, settings.within).map_err(of_segment)?;
-    let options = index_file::options(settings.within);
+    let segment = Segment::build(entries, engine, settings.policy.within).map_err(of_segment)?;
+    let options = index_file::options(settings.policy.within);
     LiveIndex::from_segments(options, [(segment, Removed::none(count))]).map_err(of_segment)
 }

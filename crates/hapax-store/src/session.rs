@@ -12,7 +12,7 @@ use crate::page::{Observation, PageData};
 use crate::settings::Settings;
 use crate::state::WriteState;
 use crate::tables::{self, Counters};
-use crate::world::{Pages, Policy, name, name_redirect, page_data};
+use crate::world::{Pages, name, name_redirect, page_data};
 use hapax::fingerprint::Fingerprint;
 use hapax::group::live::{
     Bare, Content, GroupId, GroupState, Kind, LiveGroups, PageId, PageRecord, Verdict,
@@ -20,6 +20,7 @@ use hapax::group::live::{
 use hapax::group::{Rules, ScopeFacts};
 use hapax::index::Entry;
 use hapax::index::live::LiveIndex;
+use hapax::similarity::Policy;
 use redb::{ReadableTable, Table, WriteTransaction};
 
 /// What is asked of a session.
@@ -190,7 +191,7 @@ impl<'t, 'r> Session<'t, 'r> {
             transaction,
             index,
             undo,
-            policy: Policy::of(settings),
+            policy: settings.policy,
             settings: settings.clone(),
             record: Vec::new(),
             recent: None,

@@ -1,9 +1,10 @@
 //! What a repository is made with, and keeps.
 
 use crate::error::StoreError;
-use hapax::fingerprint::{MaxDistance, RecipeId};
+use hapax::fingerprint::RecipeId;
 use hapax::group::live::LiveOptions;
-use hapax::group::{DEFAULT_MIN_SIMILARITY, DEFAULT_WITHIN, Rules, Scope};
+use hapax::group::{Rules, Scope};
+use hapax::similarity::Policy;
 use std::collections::BTreeMap;
 
 /// The longest name of a market, in bytes.
@@ -14,10 +15,8 @@ pub const LONGEST_MARKET: usize = 64;
 pub struct Settings {
     /// Which recipe made the fingerprints.
     pub recipe: RecipeId,
-    /// Fingerprints at most this far apart are candidates.
-    pub within: MaxDistance,
-    /// Candidates whose sketches agree in at least this share match.
-    pub min_similarity: f64,
+    /// What counts as a near-duplicate.
+    pub policy: Policy,
     /// Which copy stays.
     pub rules: Rules,
     /// Who is compared with whom.
@@ -29,13 +28,11 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The defaults of [`hapax::group`], as a corpus is cleaned; no scope.
+    /// The defaults, as a corpus is cleaned; no scope.
     pub fn new(recipe: RecipeId) -> Self {
-        let within = const { MaxDistance::new(DEFAULT_WITHIN).unwrap() };
         Self {
             recipe,
-            within,
-            min_similarity: DEFAULT_MIN_SIMILARITY,
+            policy: Policy::default(),
             rules: Rules::default(),
             scope: Scope::None,
             groups: LiveOptions::default(),

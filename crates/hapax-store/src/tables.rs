@@ -9,6 +9,7 @@ use crate::settings::Settings;
 use hapax::fingerprint::MaxDistance;
 use hapax::group::Rules;
 use hapax::group::live::LiveOptions;
+use hapax::similarity::Policy;
 use redb::{ReadableTable, TableDefinition};
 use std::collections::BTreeMap;
 
@@ -96,8 +97,8 @@ pub(crate) fn write_settings(
     for (name, value) in [
         ("format", FORMAT.to_string()),
         ("recipe", settings.recipe.to_string()),
-        ("within", settings.within.bits().to_string()),
-        ("min similarity", settings.min_similarity.to_string()),
+        ("within", settings.policy.within.bits().to_string()),
+        ("min similarity", settings.policy.min_similarity.to_string()),
         ("rules", settings.rules.to_string()),
         ("scope", settings.scope.to_string()),
         ("repair share", groups.repair_share.to_string()),
@@ -157,8 +158,7 @@ pub(crate) fn read_settings(
         .ok_or_else(|| Fault::Damaged(format!("its distance is {bits} bits")))?;
     Ok(Settings {
         recipe: parsed(table, "recipe")?,
-        within,
-        min_similarity: parsed(table, "min similarity")?,
+        policy: Policy { within, min_similarity: parsed(table, "min similarity")? },
         rules: parsed(table, "rules")?,
         scope: parsed(table, "scope")?,
         groups: LiveOptions {

@@ -13,7 +13,7 @@ use crate::session::Decision;
 use crate::settings::Settings;
 use crate::state::ReadState;
 use crate::tables::{self, Counters};
-use crate::world::{Memory, Pages, Policy, name, page_data};
+use crate::world::{Memory, Pages, name, page_data};
 use hapax::group::live::{
     Change, GroupId, GroupRecord, GroupState, Kind, LiveGroups, PageId, Tier, Verdict,
 };
@@ -133,7 +133,7 @@ impl View {
     /// The pages behind the groups.
     pub(crate) fn world(&self) -> ReadPages<'_> {
         let OpenTables { pages, names, .. } = &self.tables;
-        let (index, policy) = (self.index.clone(), Policy::of(&self.settings));
+        let (index, policy) = (self.index.clone(), self.settings.policy);
         Pages { pages, names, index, policy, recent: None, memory: None }
     }
 

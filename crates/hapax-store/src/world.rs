@@ -1,19 +1,17 @@
 //! The pages behind the groups: facts, comparison and search over the tables.
 //!
-//! Two pages match exactly when their texts are equal, and nearly when their fingerprints are
-//! within the repository's distance and their sketches agree enough. A page that is too short
-//! matches equal text only. What the index proposes is read again from the records, so an entry
+//! [`hapax::similarity`] decides what matches. What the index proposes is read again from the records, so an entry
 //! of the index that is ahead of the tables does no harm.
 
 use crate::codec;
 use crate::error::{Fault, Outcome, of_search};
 use crate::page::{Contents, PageData};
-use crate::settings::Settings;
-use hapax::fingerprint::{ContentHash, MaxDistance};
-use hapax::group::live::{Kind, Likeness, Matching, Near, PageId, Verdict, World};
+use hapax::fingerprint::ContentHash;
+use hapax::group::live::{Kind, Near, PageId, Verdict, World};
 use hapax::group::{PageFacts, ScopeKey};
 use hapax::index::live::Snapshot;
 use hapax::index::{HammingIndex, Query};
+use hapax::similarity::{Evidence, Likeness, Policy};
 use redb::ReadableTable;
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -21,35 +19,13 @@ use std::cell::RefCell;
 /// How many candidates of the index are compared for each match that is wanted.
 const CANDIDATES_PER_MATCH: usize = 4;
 
-/// When contents match.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Policy {
-    pub(crate) within: MaxDistance,
-    pub(crate) min_similarity: f64,
-}
-
-impl Policy {
-    pub(crate) fn of(settings: &Settings) -> Self {
-        Self { within: settings.within, min_similarity: settings.min_similarity }
-    }
-
-    pub(crate) fn compare(
-        &self,
-        a: (&ContentHash, &Contents),
-        b: (&ContentHash, &Contents),
-    ) -> Likeness {
-        let bits = a.1.fingerprint.distance(b.1.fingerprint);
-        let distance = bits as u8;
-        if a.0 == b.0 {
-            return Likeness { distance, similarity: 1.0, matching: Matching::Exact };
-        }
-        let jaccard = a.1.sketch.estimate(&b.1.sketch).jaccard;
-        let near = self.within.admits(bits)
-            && jaccard >= self.min_similarity
-            && !a.1.too_short
-            && !b.1.too_short;
-        let matching = if near { Matching::Near } else { Matching::No };
-        Likeness { distance, similarity: jaccard as f32, matching }
+/// What a page's content is compared by.
+pub(crate) fn evidence<'a>(content: &'a ContentHash, contents: &'a Contents) -> Evidence<'a> {
+    Evidence {
+        fingerprint: contents.fingerprint,
+        sketch: Some(&contents.sketch),
+        content: Some(content),
+        too_short: contents.too_short,
     }
 }
 
@@ -178,7 +154,8 @@ where
             let Some(row) = self.pages.get(page.0)? else { continue };
             let data = codec::read_page(page, row.value())?;
             let Some(its) = &data.contents else { continue };
-            let likeness = self.policy.compare((content, contents), (&data.content, its));
+            let likeness =
+                self.policy.compare(&evidence(content, contents), &evidence(&data.content, its));
             if likeness.matches() && data.scope == scope {
                 near.push(Near { page, likeness });
                 if let Some(memory) = self.memory {
@@ -216,7 +193,7 @@ where
 
     fn compare(&self, a: PageId, b: PageId) -> Outcome<Likeness> {
         let (a, b) = (self.comparable(a)?, self.comparable(b)?);
-        Ok(self.policy.compare((&a.0, &a.1), (&b.0, &b.1)))
+        Ok(self.policy.compare(&evidence(&a.0, &a.1), &evidence(&b.0, &b.1)))
     }
 
     fn near(&self, page: PageId, limit: usize) -> Outcome<Vec<Near>> {

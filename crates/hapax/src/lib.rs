@@ -9,10 +9,9 @@
 //! [`page`] turns HTML into the text a reader sees. [`text`] turns text into words.
 //! [`features`] turns words into weighted hashes. [`fingerprint`] turns those into bits,
 //! under a named recipe. [`hamming`] measures distances and [`index`] finds who is near.
+//! [`similarity`] decides whether two pages are near-duplicates.
 //! [`group`] makes groups of pages that match and says which copy stays.
 //! [`join`] finds all near pairs of a whole set, and a batch's matches in a file.
-//! [`join`] finds all near pairs of a whole set, and a batch's matches in a file.
-//! [`group`] makes groups of pages that match and says which copy stays.
 //!
 //! # What this crate does not know
 //!
@@ -26,4 +25,5 @@ pub mod index;
 pub mod join;
 pub mod page;
 pub mod partition;
+pub mod similarity;
 pub mod text;

@@ -166,8 +166,8 @@ impl Pages for Local {
         let (rules, markets) = self.rules()?;
         Ok(Description {
             recipe: settings.recipe.to_string(),
-            within: settings.within.bits(),
-            min_similarity: settings.min_similarity,
+            within: settings.policy.within.bits(),
+            min_similarity: settings.policy.min_similarity.jaccard(),
             rules,
             scope: settings.scope.to_string(),
             markets,

@@ -121,11 +121,11 @@ pub fn decide<'p>(
         false => against::known(pages, earlier, options, executor)?,
     };
     let table = FactTable::new(pages, rules);
-    let judge = Judge::new(pages, options.within, options.min_similarity);
+    let judge = Judge::new(pages, options.policy);
     let classes = exact::classes(pages, &table, |page| !known.contains_key(&page));
     let representatives = &classes.representatives;
     let joiner = Joiner { executor, memory: options.memory_beside(pages)?, scratch };
-    let near = near::find(representatives, pages, &judge, &table, options.within, &joiner)?;
+    let near = near::find(representatives, pages, &judge, &table, options.policy.within, &joiner)?;
     let addresses = resolve(facts, pages);
     let found = Found { copies: classes.copies, near, addresses, earlier, known };
     settle(pages, &table, &judge, rules, found)

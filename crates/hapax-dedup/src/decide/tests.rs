@@ -3,6 +3,7 @@
 use hapax::fingerprint::{ContentHash, Fingerprint, Fingerprinter, MaxDistance, Recipe, Sketch};
 use hapax::group::{BatchInput, Grouping, NearPair, Outcome, PageFacts, ScopeKey};
 use hapax::join::OneThread;
+use hapax::similarity::MinSimilarity;
 use hapax_corpus::{Fact, FileId, Place};
 use proptest::prelude::*;
 
@@ -10,7 +11,7 @@ use std::path::Path;
 
 use super::decide;
 use crate::against::Earlier;
-use crate::options::{MinSimilarity, Options};
+use crate::options::Options;
 use crate::pages::{NewPage, Pages, Standing};
 
 /// No earlier documents.
@@ -19,8 +20,8 @@ static NOTHING: std::sync::LazyLock<Earlier> = std::sync::LazyLock::new(Earlier:
 fn options() -> Options {
     let recipe = Recipe::built_in("web-1").unwrap();
     let mut options = Options::new(Fingerprinter::new(recipe, None).unwrap());
-    options.within = MaxDistance::new(6).unwrap();
-    options.min_similarity = MinSimilarity::new(0.8).unwrap();
+    options.policy.within = MaxDistance::new(6).unwrap();
+    options.policy.min_similarity = MinSimilarity::new(0.8).unwrap();
     options
 }
 
@@ -58,7 +59,9 @@ fn slow_pairs(pages: &Pages, options: &Options) -> Vec<NearPair> {
         for b in a + 1..pages.len() as u32 {
             let distance = pages.fingerprint(a).distance(pages.fingerprint(b));
             let estimate = pages.sketch(a).estimate(pages.sketch(b));
-            if options.within.admits(distance) && options.min_similarity.admits(&estimate) {
+            if options.policy.within.admits(distance)
+                && options.policy.min_similarity.admits(&estimate)
+            {
                 let similarity = estimate.jaccard as f32;
                 pairs.push(NearPair { a, b, distance: distance as u8, similarity });
             }
@@ -235,7 +238,10 @@ fn crowds_in_which_many_do_not_match_lose_few_duplicates() {
         let (one, other) = (verdict.winner, page);
         let distance = pages.fingerprint(one).distance(pages.fingerprint(other));
         let estimate = pages.sketch(one).estimate(pages.sketch(other));
-        assert!(options.within.admits(distance) && options.min_similarity.admits(&estimate));
+        assert!(
+            options.policy.within.admits(distance)
+                && options.policy.min_similarity.admits(&estimate)
+        );
         assert_eq!(decision.verdict(verdict.winner).outcome, Outcome::Kept);
     }
 }

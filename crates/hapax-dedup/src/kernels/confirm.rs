@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use arrow_array::{BooleanArray, Float32Array, RecordBatch};
 use hapax::fingerprint::Fingerprint;
+use hapax::similarity::Evidence;
 
 use super::Kernels;
 use super::keys::sketch;
@@ -29,17 +30,18 @@ impl Kernels {
         let (mut similarities, mut alike) = (Vec::new(), Vec::new());
         for row in 0..rows.len() {
             let [one, other] = bits.map(|it| Fingerprint::from_bits(it[row].cast_unsigned()));
-            let distance = one.distance(other);
-            if !self.options.within.admits(distance) {
-                continue;
-            }
-            let one = sketch(&rows, sketches[0], row)?;
-            let estimate = one.estimate(&sketch(&rows, sketches[1], row)?);
+            let [left, right] =
+                [sketch(&rows, sketches[0], row)?, sketch(&rows, sketches[1], row)?];
+            let compared = self.options.policy.compare_candidate(
+                &Evidence::differing(one, &left),
+                &Evidence::differing(other, &right),
+            );
+            let Some(likeness) = compared else { continue };
             first.push(a[row]);
             second.push(b[row]);
-            distances.push(i64::from(distance));
-            similarities.push(estimate.jaccard as f32);
-            alike.push(self.options.min_similarity.admits(&estimate));
+            distances.push(i64::from(likeness.distance));
+            similarities.push(likeness.similarity);
+            alike.push(likeness.matches());
         }
         batch(
             "pair",

@@ -81,7 +81,7 @@ impl Kernels {
         let loaded = rows.pages(|_| true)?;
         let pages = &loaded.pages;
         let table = FactTable::marked(pages, &self.options.keep, &loaded.named);
-        let judge = Judge::new(pages, self.options.within, self.options.min_similarity);
+        let judge = Judge::new(pages, self.options.policy);
         let classes = exact::classes(pages, &table, |_| true);
         let mut roles = Roles::default();
         let key = |page: u32| (pages.scope(page), pages.content(page));
@@ -184,7 +184,7 @@ impl Kernels {
         let loaded = rows.pages(|row| role[row] == LEADER)?;
         let pages = &loaded.pages;
         let table = FactTable::marked(pages, &self.options.keep, &loaded.named);
-        let judge = Judge::new(pages, self.options.within, self.options.min_similarity);
+        let judge = Judge::new(pages, self.options.policy);
         let mut order: Vec<u32> = (0..pages.len() as u32).collect();
         order.sort_by_key(|&page| pages.scope(page));
         let mut led = Led::default();

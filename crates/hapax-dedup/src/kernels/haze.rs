@@ -68,7 +68,7 @@ impl Kernels {
         let [mut scopes, mut queries, mut distances, mut counts] = [const { Vec::new() }; 4];
         for (scope, sample) in sample {
             let Some(fingerprints) = leaders.get(&scope) else { continue };
-            let found = haze::count(&sample, fingerprints, self.options.within, &OneThread);
+            let found = haze::count(&sample, fingerprints, self.options.policy.within, &OneThread);
             for (query, by_distance) in (0..).zip(found) {
                 for (distance, count) in (0..).zip(by_distance).filter(|it| it.1 > 0) {
                     scopes.push(scope);
@@ -92,8 +92,8 @@ impl Kernels {
     /// What a sample of one scope and the sums of its counts among `leaders` pages say.
     pub fn see(&self, sample: &[i64], counts: &HazeCounts, leaders: usize) -> Seen {
         let sample: Vec<u64> = sample.iter().map(|it| it.cast_unsigned()).collect();
-        let least = self.options.min_similarity.jaccard();
-        match haze::foretell(&sample, counts, leaders, self.options.within) {
+        let least = self.options.policy.min_similarity.jaccard();
+        match haze::foretell(&sample, counts, leaders, self.options.policy.within) {
             None => Seen::Clear,
             Some(_) if bands::suffice(least) => Seen::Bands(bands::chance(least)),
             Some(seen) => {
@@ -113,7 +113,7 @@ impl Kernels {
         let fingerprints: &[i64] = given.numbers("fingerprint")?;
         let fingerprints: Vec<u64> = fingerprints.iter().map(|it| it.cast_unsigned()).collect();
         let crowded: Vec<u64> = crowded.iter().map(|it| it.cast_unsigned()).collect();
-        let hazy = haze::around(&crowded, &fingerprints, self.options.within, &OneThread);
+        let hazy = haze::around(&crowded, &fingerprints, self.options.policy.within, &OneThread);
         let position = given.column::<Int64Array>("position")?;
         batch(
             KIND,
@@ -126,7 +126,7 @@ impl Kernels {
 
     /// The bound of the job, or a narrower one.
     pub(super) fn within(&self, bits: Option<u32>) -> Result<MaxDistance, Error> {
-        let Some(bits) = bits else { return Ok(self.options.within) };
+        let Some(bits) = bits else { return Ok(self.options.policy.within) };
         let narrow = u8::try_from(bits).ok().and_then(MaxDistance::new);
         narrow.ok_or_else(|| Error::Rows { rows: KIND, what: format!("{bits} bits are too many") })
     }

@@ -43,7 +43,7 @@ impl Kernels {
             new.numbers("fingerprint")?.iter().map(|bits| bits.cast_unsigned()).collect();
         let [mut a, mut b, mut distances] = [const { Vec::new() }; 3];
         if !queries.is_empty() && !sorted.is_empty() {
-            let options = PairOptions::within(self.options().within)?;
+            let options = PairOptions::within(self.options().policy.within)?;
             let batch = Batch::new(&queries, options, &OneThread)?;
             let twins = batch.twins().to_vec();
             batch.stream(Wanted::All, &mut Stored(Some(&sorted)), &OneThread, |hit| {

@@ -54,7 +54,7 @@ impl Kernels {
         let loaded = rows.pages(|row| kinds[row] == 0)?;
         let pages = &loaded.pages;
         let table = FactTable::marked(pages, &self.options.keep, &loaded.named);
-        let judge = Judge::new(pages, self.options.within, self.options.min_similarity);
+        let judge = Judge::new(pages, self.options.policy);
         let near = near(&rows, kinds, &loaded)?;
         let (earlier, copies) = (Pages::default(), (0..pages.len() as u32).collect());
         let found =

@@ -15,6 +15,7 @@ use arrow_select::take::take_record_batch;
 use hapax::fingerprint::{ContentHash, Fingerprint, Fingerprinter, MaxDistance, Recipe, Sketch};
 use hapax::group::ScopeKey;
 use hapax::join::OneThread;
+use hapax::similarity::MinSimilarity;
 use proptest::prelude::*;
 
 use super::rows::{batch, numbers};
@@ -22,15 +23,15 @@ use super::{Cut, Kernels, Wide};
 use crate::against::Earlier;
 use crate::decide;
 use crate::imprints::page_bytes;
-use crate::options::{MinSimilarity, Options};
+use crate::options::Options;
 use crate::outputs::outcome_name;
 use crate::pages::{NewPage, Pages, Standing};
 
 fn options(least: f64) -> Options {
     let recipe = Recipe::built_in("web-1").unwrap();
     let mut options = Options::new(Fingerprinter::new(recipe, None).unwrap());
-    options.within = MaxDistance::new(6).unwrap();
-    options.min_similarity = MinSimilarity::new(least).unwrap();
+    options.policy.within = MaxDistance::new(6).unwrap();
+    options.policy.min_similarity = MinSimilarity::new(least).unwrap();
     options
 }
 

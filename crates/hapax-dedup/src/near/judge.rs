@@ -2,10 +2,9 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use hapax::fingerprint::MaxDistance;
 use hapax::group::NearPair;
+use hapax::similarity::Policy;
 
-use crate::options::MinSimilarity;
 use crate::pages::Pages;
 
 /// What is thought of a pair.
@@ -23,14 +22,13 @@ pub(crate) enum Opinion {
 #[derive(Debug)]
 pub(crate) struct Judge<'p> {
     pages: &'p Pages,
-    within: MaxDistance,
-    least: MinSimilarity,
+    policy: Policy,
     compared: AtomicU64,
 }
 
 impl<'p> Judge<'p> {
-    pub(crate) fn new(pages: &'p Pages, within: MaxDistance, least: MinSimilarity) -> Self {
-        Self { pages, within, least, compared: AtomicU64::new(0) }
+    pub(crate) fn new(pages: &'p Pages, policy: Policy) -> Self {
+        Self { pages, policy, compared: AtomicU64::new(0) }
     }
 
     /// The pair, if the fingerprints are near and the sketches confirm it. Both pages must be
@@ -45,19 +43,17 @@ impl<'p> Judge<'p> {
     /// What fingerprints and sketches say.
     pub(crate) fn opinion(&self, a: u32, b: u32) -> Opinion {
         self.compared.fetch_add(1, Ordering::Relaxed);
-        let distance = self.pages.fingerprint(a).distance(self.pages.fingerprint(b));
-        if !self.within.admits(distance) {
+        let [one, other] = [a, b].map(|page| self.pages.evidence(page));
+        let Some(likeness) = self.policy.compare_candidate(&one, &other) else {
             return Opinion::Far;
-        }
-        let estimate = self.pages.sketch(a).estimate(self.pages.sketch(b));
-        let similarity = estimate.jaccard as f32;
-        let pair = NearPair { a, b, distance: distance as u8, similarity };
-        if self.least.admits(&estimate) { Opinion::Alike(pair) } else { Opinion::NotAlike(pair) }
+        };
+        let pair = NearPair { a, b, distance: likeness.distance, similarity: likeness.similarity };
+        if likeness.matches() { Opinion::Alike(pair) } else { Opinion::NotAlike(pair) }
     }
 
     /// The least similarity of a pair.
     pub(crate) fn least(&self) -> f64 {
-        self.least.jaccard()
+        self.policy.min_similarity.jaccard()
     }
 
     /// How many pairs were looked at so far.

@@ -207,8 +207,8 @@ impl Settings {
     fn of(options: &Options, format: KeptFormat, inputs: &[String]) -> Self {
         Self {
             recipe: options.fingerprinter.recipe_id().to_string(),
-            within: options.within.bits(),
-            min_similarity: options.min_similarity.jaccard(),
+            within: options.policy.within.bits(),
+            min_similarity: options.policy.min_similarity.jaccard(),
             shingle: options.fingerprinter.recipe().sketch_shingle.words(),
             keep: options.keep.to_string(),
             scope: options.scope.to_string(),

@@ -7,6 +7,7 @@
 use std::io::BufRead;
 
 use hapax::fingerprint::{ContentHash, Fingerprint, Sketch};
+use hapax::similarity::Evidence;
 use serde::{Deserialize, Deserializer};
 
 use super::{LinesError, each_line, one_recipe, unescaped};
@@ -59,6 +60,13 @@ struct Line {
 const NONE: &str = "----------------";
 
 impl Fingerprints {
+    /// What a document is compared by; `None` without a fingerprint. Equal texts are found before.
+    pub(super) fn evidence(&self, document: u32) -> Option<Evidence<'_>> {
+        let fingerprint = (*self.fingerprints.get(document as usize)?)?;
+        let sketch = self.sketches.get(document as usize);
+        Some(Evidence { fingerprint, sketch, content: None, too_short: false })
+    }
+
     /// Reads all lines.
     ///
     /// # Errors

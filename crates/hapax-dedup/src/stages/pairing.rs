@@ -8,12 +8,12 @@
 //! Apart from that these are all pairs, which are quadratic where thousands of documents are near each
 //! other; the whole job knows how to avoid that, this stage does not.
 
-use hapax::fingerprint::{ContentHash, MaxDistance};
+use hapax::fingerprint::ContentHash;
 use hapax::join::{Executor, PairOptions, Record, pairs};
+use hapax::similarity::Policy;
 
 use super::fingerprints::Fingerprints;
 use crate::error::Error;
-use crate::options::MinSimilarity;
 
 /// So many documents of one fingerprint are paired with each other.
 pub const FEW: usize = 32;
@@ -40,25 +40,22 @@ pub struct Pair {
 /// The bound is wider than a join can do.
 pub fn find(
     list: &Fingerprints,
-    within: MaxDistance,
-    least: MinSimilarity,
+    policy: Policy,
     executor: &impl Executor,
 ) -> Result<Vec<Pair>, Error> {
-    let options = PairOptions::within(within)?;
+    let options = PairOptions::within(policy.within)?;
     let (mut found, copies) = exact(list);
     let records = (0..).zip(&list.fingerprints).filter_map(|(id, fingerprint)| {
         let fingerprint = fingerprint.filter(|_| copies.binary_search(&id).is_err())?;
         Some(Record { fingerprint: fingerprint.to_bits(), id })
     });
     let joined = pairs(records.collect(), &options, executor);
-    let judge = |a: u32, b: u32, distance: u8| {
+    let confirm = |a: u32, b: u32| {
         let (a, b) = (a.min(b), a.max(b));
-        let Some(sketch) = list.sketches.get(a as usize) else {
-            return Some(Pair { a, b, distance, similarity: None, exact: false });
-        };
-        let estimate = sketch.estimate(list.sketches.get(b as usize)?);
-        let similarity = Some(estimate.jaccard as f32);
-        least.admits(&estimate).then_some(Pair { a, b, distance, similarity, exact: false })
+        let likeness = policy.compare(&list.evidence(a)?, &list.evidence(b)?);
+        let similarity = (!list.sketches.is_empty()).then_some(likeness.similarity);
+        let distance = likeness.distance;
+        likeness.matches().then_some(Pair { a, b, distance, similarity, exact: false })
     };
     let twins = joined.twins();
     let class = |first: u32| {
@@ -70,15 +67,15 @@ pub fn find(
         if same.len() < FEW {
             let members: Vec<u32> = class(first).collect();
             for (i, &a) in members.iter().enumerate() {
-                found.extend(members[i + 1..].iter().filter_map(|&b| judge(a, b, 0)));
+                found.extend(members[i + 1..].iter().filter_map(|&b| confirm(a, b)));
             }
         } else {
-            found.extend(same.iter().filter_map(|twin| judge(first, twin.b, 0)));
+            found.extend(same.iter().filter_map(|twin| confirm(first, twin.b)));
         }
     }
     for pair in joined.pairs() {
         for a in class(pair.a) {
-            found.extend(class(pair.b).filter_map(|b| judge(a, b, pair.distance)));
+            found.extend(class(pair.b).filter_map(|b| confirm(a, b)));
         }
     }
     found.sort_unstable_by_key(|pair| (pair.a, pair.b));

@@ -85,8 +85,9 @@ fn a_wider_bound_removes_more_and_a_higher_similarity_less() {
     let folder = Folder::new();
     let removed = |out: &str, within: u8, similarity: f64| {
         let finished = folder.dedup(&[sample().to_str().unwrap()], out, |options| {
-            options.within = hapax::fingerprint::MaxDistance::new(within).unwrap();
-            options.min_similarity = hapax_dedup::MinSimilarity::new(similarity).unwrap();
+            options.policy.within = hapax::fingerprint::MaxDistance::new(within).unwrap();
+            options.policy.min_similarity =
+                hapax::similarity::MinSimilarity::new(similarity).unwrap();
         });
         finished.unwrap().summary.removed()
     };

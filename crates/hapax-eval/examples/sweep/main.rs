@@ -21,7 +21,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use hapax::fingerprint::Recipe;
-use hapax_dedup::DEFAULT_WITHIN;
+use hapax::similarity::DEFAULT_WITHIN;
 use pages::{Set, Tables, Weights};
 use serde_json::{Value, json};
 

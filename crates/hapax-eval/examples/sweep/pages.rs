@@ -11,8 +11,8 @@ use anyhow::{Context, Result};
 use hapax::features::{Frequencies, FrequencyWeights};
 use hapax::fingerprint::{FeatureReader, Fingerprinter, Recipe, Sketch, Tally, Tie, simhash};
 use hapax::page::Hints;
+use hapax::similarity::{DEFAULT_MIN_SIMILARITY, DEFAULT_WITHIN};
 use hapax_corpus::{ReadOptions, Source};
-use hapax_dedup::{DEFAULT_MIN_SIMILARITY, DEFAULT_WITHIN};
 use hapax_eval::Truth;
 
 /// Counters of a table: enough for the words of a set.

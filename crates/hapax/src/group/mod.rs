@@ -31,15 +31,6 @@ pub mod scope;
 #[cfg(test)]
 mod tests;
 
-/// The distance within which pages are proposed as a pair, unless the caller says otherwise.
-pub const DEFAULT_WITHIN: u8 = 6;
-/// The similarity from which a proposed pair is confirmed, unless the caller says otherwise: the same
-/// for a corpus, a repository and the results of queries.
-///
-/// Two standard errors above 0.8, so that of the pairs that are removed 99 in 100 are really 0.8 alike
-/// or more (`docs/quality.md`).
-pub const DEFAULT_MIN_SIMILARITY: f64 = 0.84;
-
 pub use batch::{BatchError, BatchInput, Family, Grouping, NearPair, Outcome, Placement, Star};
 pub use facts::{PageFacts, note_canonicals};
 pub use live::{LiveError, LiveGroups, LiveOptions};

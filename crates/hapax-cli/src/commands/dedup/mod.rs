@@ -17,7 +17,8 @@ use clap::Args;
 use hapax::fingerprint::MaxDistance;
 use hapax::group::rules::DEFAULT_RULES;
 use hapax::group::{Rules, Scope};
-use hapax_dedup::{Finished, KeptFormat, MinSimilarity, Options, Stage, Watch};
+use hapax::similarity::MinSimilarity;
+use hapax_dedup::{Finished, KeptFormat, Options, Stage, Watch};
 use hapax_store::Settings;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -161,10 +162,10 @@ impl Arguments {
         options.read = self.corpus.read_options(self.skip_bad);
         let within = self.within.and_then(|it| u8::try_from(it).ok());
         if let Some(within) = within.and_then(MaxDistance::new) {
-            options.within = within;
+            options.policy.within = within;
         }
         if let Some(least) = self.min_similarity.and_then(MinSimilarity::new) {
-            options.min_similarity = least;
+            options.policy.min_similarity = least;
         }
         options.keep = self.keep.clone();
         options.scope = self.scope.clone();
@@ -206,8 +207,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 fn record(arguments: &Arguments, options: &Options, store: &Path) -> Result<(), Failure> {
     let recipe = options.fingerprinter.recipe_id().clone();
     let settings = Settings {
-        within: options.within,
-        min_similarity: options.min_similarity.jaccard(),
+        policy: options.policy,
         rules: options.keep.clone(),
         scope: options.scope.clone(),
         ..Settings::new(recipe)

@@ -8,9 +8,10 @@ use crate::progress::say;
 use crate::readable::{count, counted};
 use clap::Args;
 use hapax::fingerprint::MaxDistance;
+use hapax::similarity::{DEFAULT_MIN_SIMILARITY, DEFAULT_WITHIN, MinSimilarity, Policy};
+use hapax_dedup::Threads;
 use hapax_dedup::stages::grouping::NamedPair;
 use hapax_dedup::stages::pairing;
-use hapax_dedup::{DEFAULT_MIN_SIMILARITY, DEFAULT_WITHIN, MinSimilarity, Threads};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -69,11 +70,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let list = fingerprints(&arguments.input)?;
     let within = u8::try_from(arguments.within).ok().and_then(MaxDistance::new);
     let least = MinSimilarity::new(arguments.min_similarity);
-    let (Some(within), Some(least)) = (within, least) else { return Ok(()) };
+    let (Some(within), Some(min_similarity)) = (within, least) else { return Ok(()) };
+    let policy = Policy { within, min_similarity };
     let all = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let threads =
         Threads::new(arguments.threads.unwrap_or_else(all)).map_err(anyhow::Error::new)?;
-    let pairs = pairing::find(&list, within, least, &threads).map_err(anyhow::Error::new)?;
+    let pairs = pairing::find(&list, policy, &threads).map_err(anyhow::Error::new)?;
 
     let mut output = Output::open(arguments.out.as_deref())?;
     for pair in &pairs {

@@ -91,7 +91,7 @@ struct RunArguments {
     #[arg(long, value_name = "DIR", required_unless_present = "dry_run")]
     out: Option<PathBuf>,
 
-    /// How strictly results are judged, as TOML [default: k = 3 in the best 1000 results]
+    /// How strictly results are judged, as TOML [default: within 6 bits in the best 1000 results]
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
 

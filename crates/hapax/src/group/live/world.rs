@@ -6,35 +6,7 @@
 use super::record::PageId;
 use crate::group::facts::PageFacts;
 use crate::group::scope::ScopeKey;
-
-/// How alike two contents are.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Likeness {
-    /// Bits in which the fingerprints differ, `0..=64`, whether they match or not.
-    pub distance: u8,
-    /// `0.0..=1.0`.
-    pub similarity: f32,
-    /// The confirmed answer.
-    pub matching: Matching,
-}
-
-/// Is one a duplicate of the other?
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Matching {
-    /// No.
-    No,
-    /// Nearly the same, and confirmed.
-    Near,
-    /// Equal content.
-    Exact,
-}
-
-impl Likeness {
-    /// Do they match, exactly or nearly?
-    pub const fn matches(&self) -> bool {
-        !matches!(self.matching, Matching::No)
-    }
-}
+pub use crate::similarity::{Likeness, Matching};
 
 /// A page found by the index, and how alike it is.
 #[derive(Clone, Copy, Debug, PartialEq)]

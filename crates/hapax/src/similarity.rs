@@ -1,0 +1,281 @@
+//! What counts as a near-duplicate: the one definition, asked by every front end.
+//!
+//! Two pages are exact duplicates when their texts are equal. They are near-duplicates when their
+//! fingerprints are at most [`Policy::within`] bits apart **and** their sketches estimate a Jaccard
+//! similarity of at least [`Policy::min_similarity`]. A page with too few words matches equal text only.
+//!
+//! Does not search: candidates come from [`index`](crate::index) and [`join`](crate::join).
+//! Fingerprint proposes, sketch confirms: Henzinger, "Finding near-duplicate web pages", SIGIR 2006.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::fingerprint::{ContentHash, Estimate, Fingerprint, MaxDistance, Sketch};
+use crate::page::Extent;
+
+/// Default of [`Policy::within`], in bits.
+pub const DEFAULT_WITHIN: u8 = 6;
+/// Default of [`Policy::min_similarity`]: two standard errors of the estimate above 0.8, so that 99 in
+/// 100 removed pages really have a similarity of 0.8 or more (`docs/quality.md`).
+pub const DEFAULT_MIN_SIMILARITY: f64 = 0.84;
+/// Default distance when only the main content is compared. Finding it is not exact, so copies in
+/// different templates are further apart.
+pub const MAIN_CONTENT_WITHIN: u8 = 10;
+/// Default similarity when only the main content is compared. Without the template, different
+/// articles have almost nothing in common.
+pub const MAIN_CONTENT_MIN_SIMILARITY: f64 = 0.5;
+
+/// When two pages are near-duplicates.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Policy {
+    /// The most bits in which the fingerprints may differ.
+    pub within: MaxDistance,
+    /// The least estimated similarity of the texts.
+    pub min_similarity: MinSimilarity,
+}
+
+/// What a comparison looks at.
+#[derive(Clone, Copy, Debug)]
+pub struct Evidence<'a> {
+    pub fingerprint: Fingerprint,
+    /// `None` where only fingerprints were kept: then they alone decide.
+    pub sketch: Option<&'a Sketch>,
+    /// `None` where the caller has already dealt with equal texts.
+    pub content: Option<&'a ContentHash>,
+    /// Too few words for fingerprint and sketch to mean anything.
+    pub too_short: bool,
+}
+
+/// How alike two pages are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Likeness {
+    /// Bits in which the fingerprints differ, `0..=64`.
+    pub distance: u8,
+    /// Estimated Jaccard similarity, `0.0..=1.0`; without sketches, the share of equal bits.
+    pub similarity: f32,
+    pub matching: Matching,
+}
+
+/// Is one a duplicate of the other?
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Matching {
+    No,
+    Near,
+    /// Equal text.
+    Exact,
+}
+
+impl Likeness {
+    /// Do they match, exactly or nearly?
+    pub const fn matches(&self) -> bool {
+        !matches!(self.matching, Matching::No)
+    }
+}
+
+impl Policy {
+    /// The defaults for recipes that look at this much of a page.
+    pub const fn for_extent(extent: Extent) -> Self {
+        let (within, min_similarity) = match extent {
+            Extent::Page | Extent::Body => (DEFAULT_WITHIN, DEFAULT_MIN_SIMILARITY),
+            Extent::MainContent => (MAIN_CONTENT_WITHIN, MAIN_CONTENT_MIN_SIMILARITY),
+        };
+        let within = MaxDistance::new(within).expect("a default is at most 64 bits");
+        Self { within, min_similarity: MinSimilarity(min_similarity) }
+    }
+
+    /// Compares two pages, whether they are candidates or not.
+    pub fn compare(&self, a: &Evidence<'_>, b: &Evidence<'_>) -> Likeness {
+        let bits = a.fingerprint.distance(b.fingerprint);
+        let distance = bits as u8;
+        if a.content.is_some() && a.content == b.content {
+            return Likeness { distance, similarity: 1.0, matching: Matching::Exact };
+        }
+        let mut likeness = self.judge(bits, a.sketch.zip(b.sketch));
+        if a.too_short || b.too_short {
+            likeness.matching = Matching::No;
+        }
+        likeness
+    }
+
+    /// Judges different texts with enough words by the distance of their fingerprints and, where
+    /// there are any, their sketches.
+    #[inline]
+    pub fn judge(&self, bits: u32, sketches: Option<(&Sketch, &Sketch)>) -> Likeness {
+        let distance = bits as u8;
+        let (similarity, confirmed) = match sketches {
+            Some((a, b)) => {
+                let estimate = a.estimate(b);
+                (estimate.jaccard as f32, self.min_similarity.admits(&estimate))
+            }
+            None => (1.0 - f32::from(distance) / 64.0, true),
+        };
+        let near = confirmed && self.within.admits(bits);
+        let matching = if near { Matching::Near } else { Matching::No };
+        Likeness { distance, similarity, matching }
+    }
+
+    /// The same for a candidate; `None`, without reading the sketches, when it is none: the
+    /// fingerprints are too far apart.
+    #[inline]
+    pub fn compare_candidate(&self, a: &Evidence<'_>, b: &Evidence<'_>) -> Option<Likeness> {
+        let is_candidate = self.within.admits(a.fingerprint.distance(b.fingerprint));
+        is_candidate.then(|| self.compare(a, b))
+    }
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self::for_extent(Extent::Page)
+    }
+}
+
+impl<'a> Evidence<'a> {
+    /// Pages with enough words whose texts are known to differ.
+    pub const fn differing(fingerprint: Fingerprint, sketch: &'a Sketch) -> Self {
+        Self { fingerprint, sketch: Some(sketch), content: None, too_short: false }
+    }
+}
+
+/// The least Jaccard similarity of two pages' sets of shingles, inclusive.
+///
+/// It is asked of the sketches' estimate, whose standard error is 0.02 at 0.8 and less above. Of pairs
+/// exactly at the bound half are confirmed, of pairs two standard errors above it 98 in 100, of pairs
+/// two below it 2 in 100. Set it higher to keep a duplicate rather than lose a page.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub struct MinSimilarity(f64);
+
+impl MinSimilarity {
+    /// `None` unless it is in `0.0..=1.0`.
+    pub fn new(jaccard: f64) -> Option<Self> {
+        (0.0..=1.0).contains(&jaccard).then_some(Self(jaccard))
+    }
+
+    /// Is a pair with this estimate alike enough?
+    #[inline]
+    pub fn admits(self, estimate: &Estimate) -> bool {
+        estimate.jaccard >= self.0
+    }
+
+    pub const fn jaccard(self) -> f64 {
+        self.0
+    }
+}
+
+impl fmt::Display for MinSimilarity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl FromStr for MinSimilarity {
+    type Err = ParseSimilarityError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        text.parse().ok().and_then(Self::new).ok_or(ParseSimilarityError)
+    }
+}
+
+/// Why a text is not a similarity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a similarity is a number from 0 to 1")]
+pub struct ParseSimilarityError;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fingerprint::{Fingerprinter, Recipe};
+
+    const HARBOUR: &str = "The old harbour crane has stood unused for forty years, and the council \
+        voted on Tuesday evening to restore it at last, with money from a fund for monuments.";
+
+    fn signature(text: &str) -> (Fingerprint, Sketch, ContentHash) {
+        let recipe = Recipe::built_in("web-1").unwrap();
+        let imprint = Fingerprinter::new(recipe, None).unwrap().text(text).unwrap();
+        let mark = imprint.mark.unwrap();
+        (mark.fingerprint, mark.sketch, ContentHash::of(text))
+    }
+
+    fn matching(a: &str, b: &str, policy: &Policy) -> Matching {
+        let (a, b) = (signature(a), signature(b));
+        let [one, other] = [&a, &b]
+            .map(|it| Evidence { content: Some(&it.2), ..Evidence::differing(it.0, &it.1) });
+        let likeness = policy.compare(&one, &other);
+        let is_candidate = policy.within.admits(u32::from(likeness.distance));
+        let candidate = policy.compare_candidate(&one, &other);
+        assert_eq!(candidate, is_candidate.then_some(likeness));
+        likeness.matching
+    }
+
+    #[test]
+    fn equal_texts_are_exact_small_changes_near_and_other_texts_neither() {
+        let policy = Policy::default();
+        let long = format!("{HARBOUR} {HARBOUR} It was built in 1902 by hand.").repeat(3);
+        assert_eq!(matching(&long, &long, &policy), Matching::Exact);
+        let changed = format!("{long} Indeed.");
+        assert_eq!(matching(&long, &changed, &policy), Matching::Near);
+        let other = "Tea is made of leaves, and of nothing else but water that has boiled.";
+        assert_eq!(matching(&long, other, &policy), Matching::No);
+    }
+
+    #[test]
+    fn both_bounds_are_inclusive_and_both_must_hold() {
+        let sketch = signature(HARBOUR).1;
+        let mut bytes = sketch.to_bytes();
+        bytes[0] ^= 0xff;
+        let other = Sketch::from_bytes(&bytes);
+        let estimate = sketch.estimate(&other);
+        let sides = |bits: u64| {
+            let one = Evidence::differing(Fingerprint::from_bits(0), &sketch);
+            (one, Evidence::differing(Fingerprint::from_bits(bits), &other))
+        };
+        let policy = |within: u8, least: f64| Policy {
+            within: MaxDistance::new(within).unwrap(),
+            min_similarity: MinSimilarity::new(least).unwrap(),
+        };
+        let asked = |policy: Policy| {
+            let (a, b) = sides(0b111);
+            policy.compare(&a, &b).matching
+        };
+        assert_eq!(asked(policy(3, estimate.jaccard)), Matching::Near);
+        assert_eq!(asked(policy(2, estimate.jaccard)), Matching::No);
+        assert_eq!(asked(policy(3, estimate.jaccard + 1e-9)), Matching::No);
+    }
+
+    #[test]
+    fn a_page_with_too_few_words_matches_equal_text_only() {
+        let (fingerprint, sketch, content) = signature(HARBOUR);
+        let side = Evidence {
+            fingerprint,
+            sketch: Some(&sketch),
+            content: Some(&content),
+            too_short: true,
+        };
+        let policy = Policy::default();
+        assert_eq!(policy.compare(&side, &side).matching, Matching::Exact);
+        let unknown = Evidence { content: None, ..side };
+        assert_eq!(policy.compare(&side, &unknown).matching, Matching::No);
+    }
+
+    #[test]
+    fn without_sketches_the_fingerprints_decide() {
+        let side = |bits| Evidence {
+            fingerprint: Fingerprint::from_bits(bits),
+            sketch: None,
+            content: None,
+            too_short: false,
+        };
+        let policy = Policy::default();
+        let near = policy.compare(&side(0), &side(0b11_1111));
+        assert_eq!((near.distance, near.matching), (DEFAULT_WITHIN, Matching::Near));
+        assert_eq!(policy.compare(&side(0), &side(0b111_1111)).matching, Matching::No);
+    }
+
+    #[test]
+    fn a_similarity_is_a_number_from_0_to_1() {
+        assert_eq!("0.84".parse(), Ok(MinSimilarity(0.84)));
+        assert_eq!("1".parse::<MinSimilarity>().unwrap().jaccard(), 1.0);
+        for wrong in ["-0.1", "1.01", "NaN", "", "80%"] {
+            assert_eq!(wrong.parse::<MinSimilarity>(), Err(ParseSimilarityError), "{wrong}");
+        }
+    }
+}
