@@ -26,7 +26,7 @@ use std::collections::BTreeMap;
 use arrow_array::RecordBatch;
 use arrow_pyarrow::PyArrowType;
 use hapax::fingerprint::ContentHash;
-use hapax::page::{Hints, Page, PageError, Purifier, PurifyOptions};
+use hapax::page::{Purifier, PurifyOptions};
 use hapax::partition::study::alike;
 use hapax::partition::{
     Bounds, Deviations, ExactBounds, FeatureMaker, LengthVector, Mapping, MappingSettings,
@@ -66,23 +66,8 @@ impl Reader {
 
     /// What is neither HTML nor text has no features.
     fn features(&mut self, document: Content<'_>) -> PageFeatures {
-        let purified = self.purified(document).map(|page| page.text.clone());
-        purified.map(|text| self.maker.features(&text)).unwrap_or_default()
-    }
-
-    fn purified(&mut self, document: Content<'_>) -> Result<&Page, PageError> {
-        let content_type = match self.kind {
-            Kind::Text => Some("text/plain"),
-            Kind::Html => Some("text/html"),
-            Kind::Bytes => None,
-        };
-        match (document, self.kind) {
-            (Content::Text(text), Kind::Html) => self.purifier.purify_html(text, &Hints::default()),
-            (Content::Text(text), Kind::Text | Kind::Bytes) => self.purifier.purify_text(text),
-            (Content::Bytes(bytes), _) => {
-                self.purifier.purify(bytes, &Hints { content_type, url: None })
-            }
-        }
+        let page = self.purifier.document(&document.document(self.kind));
+        page.map(|page| self.maker.features(&page.text)).unwrap_or_default()
     }
 
     /// Pages of a sample that have words.

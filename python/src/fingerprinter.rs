@@ -10,7 +10,7 @@ use arrow_array::ffi_stream::RecordBatchStreamReader;
 use arrow_array::{Array, RecordBatch, UInt64Array};
 use arrow_pyarrow::{PyArrowType, Table, ToPyArrow};
 use hapax::fingerprint::{ContentHash, Fingerprinter, Imprint as Engine, RecipeId, compare};
-use hapax::page::{Hints, PageError, Purifier, PurifyOptions};
+use hapax::page::{Document, PageError};
 use hapax_dedup::stages::table::{ImprintRows, schema};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -44,6 +44,13 @@ enum Given {
 }
 
 impl Given {
+    fn content(&self) -> Content<'_> {
+        match self {
+            Self::Text(text) => Content::Text(text),
+            Self::Bytes(bytes) => Content::Bytes(bytes),
+        }
+    }
+
     fn of(value: &Bound<'_, PyAny>) -> PyResult<Self> {
         if let Ok(text) = value.cast::<PyString>() {
             return Ok(Self::Text(text.to_cow()?.into_owned()));
@@ -112,15 +119,8 @@ impl FingerprinterCore {
     }
 
     fn purified(&self, document: &Given, kind: Kind) -> Result<String, PageError> {
-        let extent = self.first.recipe().extent;
-        let mut purifier = Purifier::new(PurifyOptions { extent, ..PurifyOptions::default() });
-        let hints = Hints::default();
-        let page = match (document, kind) {
-            (Given::Text(text), Kind::Html) => purifier.purify_html(text, &hints),
-            (Given::Text(text), Kind::Text | Kind::Bytes) => purifier.purify_text(text),
-            (Given::Bytes(bytes), _) => purifier.purify(bytes, &hints),
-        };
-        Ok(page?.text.clone())
+        let document = document.content();
+        self.with(|by| Ok(by.extract(&document.document(kind))?.text.clone()))
     }
 
     pub(crate) fn recipe_id(&self) -> &RecipeId {
@@ -171,16 +171,10 @@ impl FingerprinterCore {
         url: Option<&str>,
     ) -> PyResult<Imprint> {
         let (document, kind) = (Given::of(document)?, Kind::parse(kind)?);
-        let hints = Hints { content_type, url };
-        let imprint = py.detach(|| {
-            self.with(|by| match &document {
-                Given::Bytes(bytes) if content_type.is_some() || url.is_some() => {
-                    by.page(bytes, &hints)
-                }
-                Given::Bytes(bytes) => Content::Bytes(bytes).imprint(by, kind),
-                Given::Text(text) => Content::Text(text).imprint(by, kind),
-            })
-        });
+        let content = document.content();
+        let known = content.document(kind);
+        let known = Document { content_type: content_type.or(known.content_type), url, ..known };
+        let imprint = py.detach(|| self.with(|by| Ok(by.document(&known)?.signature)));
         imprint.map(|imprint| self.wrapped(imprint)).map_err(|error| of_page(&error))
     }
 

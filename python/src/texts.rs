@@ -10,7 +10,7 @@ use arrow_array::{
 };
 use arrow_schema::DataType;
 use hapax::fingerprint::{Fingerprinter, Imprint};
-use hapax::page::{Hints, PageError};
+use hapax::page::{Body, Document, PageError};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
@@ -52,18 +52,22 @@ impl Content<'_> {
     /// Its imprint. Text is never looked at as bytes; bytes that are said to be text or HTML are
     /// still decoded by what they are.
     pub(crate) fn imprint(self, by: &mut Fingerprinter, kind: Kind) -> Result<Imprint, PageError> {
-        match (self, kind) {
-            (Self::Text(text), Kind::Html) => by.html(text),
-            (Self::Text(text), Kind::Text | Kind::Bytes) => by.text(text),
-            (Self::Bytes(bytes), kind) => {
-                let content_type = match kind {
-                    Kind::Text => Some("text/plain"),
-                    Kind::Html => Some("text/html"),
-                    Kind::Bytes => None,
-                };
-                by.page(bytes, &Hints { content_type, url: None })
-            }
-        }
+        Ok(by.document(&self.document(kind))?.signature)
+    }
+
+    /// As the engine takes it.
+    pub(crate) fn document(&self, kind: Kind) -> Document<'_> {
+        let body = match (*self, kind) {
+            (Self::Text(text), Kind::Html) => Body::Html(text),
+            (Self::Text(text), Kind::Text | Kind::Bytes) => Body::Text(text),
+            (Self::Bytes(bytes), _) => Body::Bytes(bytes),
+        };
+        let content_type = match kind {
+            Kind::Text => Some("text/plain"),
+            Kind::Html => Some("text/html"),
+            Kind::Bytes => None,
+        };
+        Document { content_type, ..Document::new(body) }
     }
 }
 

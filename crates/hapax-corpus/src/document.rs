@@ -51,6 +51,10 @@ pub struct Document<'a> {
     pub fetched: Option<Timestamp>,
     /// As the corpus states it.
     pub language: Option<Cow<'a, str>>,
+    /// `Content-Language` of the archived HTTP response.
+    pub http_language: Option<Cow<'a, str>>,
+    /// `Link` of the archived HTTP response.
+    pub http_link: Option<Cow<'a, str>>,
     /// Where it lies.
     pub place: Place,
     /// The record it was read from, for writing it out as it was and for looking up other fields.
@@ -197,6 +201,8 @@ impl Document<'_> {
             score: self.score,
             fetched: self.fetched,
             language: self.language.map(|it| Cow::Owned(it.into_owned())),
+            http_language: self.http_language.map(|it| Cow::Owned(it.into_owned())),
+            http_link: self.http_link.map(|it| Cow::Owned(it.into_owned())),
             place: self.place,
             original: self.original.into_owned(),
         }

@@ -1,66 +1,52 @@
 //! From a document to what is remembered of it.
 //!
-//! HTML and text are purified and fingerprinted by the recipe. What is neither, an image or a
+//! HTML and text are signed by the recipe. What is neither, an image or a
 //! PDF in an archive, is known by its bytes alone.
 
 use std::borrow::Cow;
 
-use hapax::fingerprint::{ContentHash, Fingerprint, Fingerprinter, Imprint, Sketch};
+use hapax::fingerprint::document::primary_language;
+use hapax::fingerprint::{ContentHash, Fingerprint, Fingerprinter, Imprint, SignedPage, Sketch};
 use hapax::group::{Scope, ScopeFacts};
-use hapax::page::{Hints, Page, PageError, Purifier, PurifyOptions};
+use hapax::page::{Body, Document as Known, PageError};
 use hapax_corpus::{Content, Document, Kind};
 
 use crate::options::Options;
 use crate::pages::{NewPage, Standing};
 
-/// Makes imprints; one for each thread.
+/// Makes signatures; one for each thread.
 pub(crate) struct Imprinter {
-    purifier: Purifier,
     fingerprinter: Fingerprinter,
     scope: Scope,
-    /// Lower-case primary tags; empty for all.
+    /// Primary subtags; empty for all.
     languages: Vec<String>,
 }
 
 impl Imprinter {
     pub(crate) fn new(options: &Options) -> Self {
         let Options { fingerprinter, scope, languages, .. } = options;
-        let extent = fingerprinter.recipe().extent;
-        let purify = PurifyOptions { extent, ..PurifyOptions::default() };
         Self {
-            purifier: Purifier::new(purify),
             fingerprinter: fingerprinter.clone(),
             scope: scope.clone(),
-            languages: languages.iter().map(|it| primary(it).to_ascii_lowercase()).collect(),
+            languages: languages.iter().map(|it| primary_language(it)).collect(),
         }
     }
 
     pub(crate) fn page(&mut self, document: &Document<'_>) -> NewPage {
         let url = document.url.as_deref().unwrap_or_default();
-        let purified = purify(&mut self.purifier, document);
-        let (canonical, stated_language) = match &purified {
-            Ok(page) => (page.canonical.clone(), page.language.as_deref()),
-            Err(_) => (None, None),
+        let signed = sign(&mut self.fingerprinter, document);
+        let (canonical, language) = match &signed {
+            Ok(signed) => (signed.canonical.clone(), signed.language.clone()),
+            Err(_) => (None, primary_language(document.language.as_deref().unwrap_or_default())),
         };
-        let language = document.language.as_deref().or(stated_language);
-        let wanted = self.languages.is_empty()
-            || language.is_none_or(|language| {
-                self.languages.iter().any(|it| primary(language).eq_ignore_ascii_case(it))
-            });
-        let scope = match &self.scope {
-            Scope::None => self.scope.key(&ScopeFacts::default()),
-            Scope::Host | Scope::Domain => {
-                self.scope.key(&ScopeFacts { url, ..ScopeFacts::default() })
-            }
-            Scope::Language => {
-                let language = primary(language.unwrap_or_default());
-                self.scope.key(&ScopeFacts { language, ..ScopeFacts::default() })
-            }
-            Scope::Field(name) => {
-                let field = document.field(name).unwrap_or_default();
-                self.scope.key(&ScopeFacts { field: &field, ..ScopeFacts::default() })
-            }
+        let wanted =
+            self.languages.is_empty() || language.is_empty() || self.languages.contains(&language);
+        let field = match &self.scope {
+            Scope::Field(name) => document.field(name).unwrap_or_default(),
+            Scope::None | Scope::Host | Scope::Domain | Scope::Language => String::new(),
         };
+        let facts = ScopeFacts { url, language: &language, field: &field };
+        let scope = self.scope.key(&facts);
         let mut page = NewPage {
             id: document.id.to_string(),
             url: url.to_owned(),
@@ -74,12 +60,8 @@ impl Imprinter {
             words: 0,
             scope,
         };
-        match purified {
-            Ok(purified) => {
-                let imprint = self.fingerprinter.purified(purified);
-                let empty = purified.text.is_empty();
-                fill(&mut page, &imprint, empty);
-            }
+        match signed {
+            Ok(signed) => fill(&mut page, &signed.signature, signed.page.text.is_empty()),
             Err(_) => page.content = hash_of_bytes(document.body.content.as_bytes()),
         }
         if !wanted {
@@ -90,30 +72,43 @@ impl Imprinter {
     }
 }
 
-/// The text of a document and what its markup states.
-pub(crate) fn purify<'p>(
-    purifier: &'p mut Purifier,
-    document: &Document<'_>,
-) -> Result<&'p Page, PageError> {
-    let body = &document.body;
-    let stated = match body.kind {
-        Kind::Html => "text/html",
-        Kind::Text => "text/plain",
-        Kind::Other => {
-            return Err(PageError::Unsupported {
-                found: Cow::Owned(document.content_type.as_deref().unwrap_or("other").to_owned()),
-            });
+/// A document of a corpus, as the engine takes it.
+///
+/// # Errors
+///
+/// It is neither HTML nor text.
+pub fn known<'d>(document: &'d Document<'_>) -> Result<Known<'d>, PageError> {
+    let stated = document.content_type.as_deref();
+    let (body, assumed) = match (&document.body.content, document.body.kind) {
+        (_, Kind::Other) => {
+            let found = Cow::Owned(stated.unwrap_or("other").to_owned());
+            return Err(PageError::Unsupported { found });
         }
+        (Content::Str(text), Kind::Html) => (Body::Html(text), "text/html"),
+        (Content::Str(text), Kind::Text) => (Body::Text(text), "text/plain"),
+        (Content::Bytes(bytes), Kind::Html) => (Body::Bytes(bytes), "text/html"),
+        (Content::Bytes(bytes), Kind::Text) => (Body::Bytes(bytes), "text/plain"),
     };
-    let hints = Hints {
-        content_type: Some(document.content_type.as_deref().unwrap_or(stated)),
+    Ok(Known {
         url: document.url.as_deref(),
-    };
-    match (&body.content, body.kind) {
-        (Content::Str(text), Kind::Html) => purifier.purify_html(text, &hints),
-        (Content::Str(text), Kind::Text | Kind::Other) => purifier.purify_text(text),
-        (Content::Bytes(bytes), _) => purifier.purify(bytes, &hints),
-    }
+        content_type: stated.or(Some(assumed)),
+        language: document.language.as_deref(),
+        http_language: document.http_language.as_deref(),
+        http_link: document.http_link.as_deref(),
+        ..Known::new(body)
+    })
+}
+
+/// The signature of a document of a corpus.
+///
+/// # Errors
+///
+/// It is neither HTML nor text.
+pub fn sign<'f>(
+    fingerprinter: &'f mut Fingerprinter,
+    document: &Document<'_>,
+) -> Result<SignedPage<'f>, PageError> {
+    fingerprinter.document(&known(document)?)
 }
 
 fn fill(page: &mut NewPage, imprint: &Imprint, empty: bool) {
@@ -129,11 +124,6 @@ fn fill(page: &mut NewPage, imprint: &Imprint, empty: bool) {
         page.fingerprint = mark.fingerprint;
         page.sketch = mark.sketch;
     }
-}
-
-/// `de` of `de-AT`.
-fn primary(language: &str) -> &str {
-    language.split(['-', '_']).next().unwrap_or(language)
 }
 
 /// A hash that no text has: bytes are not compared with texts.

@@ -52,6 +52,7 @@ pub use addresses::Address;
 pub use against::Earlier;
 pub use decide::{Decision, Effort, Group, Verdict, decide};
 pub use error::Error;
+pub use imprint::{known, sign};
 pub use job::{Finished, Run, dedup, dry_run, read_corpus};
 pub use options::{KeptFormat, Options, ParseFormatError};
 pub use outputs::{Settings, Summary};

@@ -7,26 +7,20 @@ use crate::error::{ApiError, Code};
 use crate::wire::{PageInput, ReadyImprint};
 use crate::writer::Operation;
 use hapax::fingerprint::{ContentHash, Fingerprint, Fingerprinter, RecipeId, Sketch};
-use hapax::page::{Hints, Page, Purifier, PurifyOptions};
+use hapax::page::{Body, Document};
 use hapax_store::page::LONGEST_URL;
 use hapax_store::{Contents, Observation};
 
 /// The buffers for one page at a time.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Tools {
-    /// Text to bits.
     pub fingerprinter: Fingerprinter,
-    /// HTML to text.
-    pub purifier: Purifier,
 }
 
 impl Tools {
     /// For a recipe.
     pub fn new(fingerprinter: Fingerprinter) -> Self {
-        let extent = fingerprinter.recipe().extent;
-        // Nobody asks for links here, and making them absolute takes as long as the rest.
-        let options = PurifyOptions { extent, collect_links: false, ..PurifyOptions::default() };
-        Self { fingerprinter, purifier: Purifier::new(options) }
+        Self { fingerprinter }
     }
 
     /// A page that was fetched: bytes with their type.
@@ -40,12 +34,10 @@ impl Tools {
         content_type: Option<&str>,
         bytes: &[u8],
     ) -> Result<(Observation, String), ApiError> {
-        let hints = Hints { content_type, url: Some(url) };
-        let page = self.purifier.purify(bytes, &hints)?;
-        let imprint = self.fingerprinter.purified(page);
-        let mut seen = Observation::new(url, &imprint);
-        note(&mut seen, page);
-        Ok((seen, page.text.clone()))
+        let known = Document { content_type, url: Some(url), ..Document::new(Body::Bytes(bytes)) };
+        let signed = self.fingerprinter.document(&known)?;
+        let text = signed.page.text.clone();
+        Ok((Observation::of_page(url, signed), text))
     }
 
     /// The purified text of HTML or text, for showing.
@@ -58,19 +50,13 @@ impl Tools {
         html: Option<&str>,
         text: Option<&str>,
     ) -> Result<(Option<String>, String), ApiError> {
-        let page = match (html, text) {
-            (Some(html), None) => self.purifier.purify_html(html, &Hints::default())?,
-            (None, text) => self.purifier.purify_text(text.unwrap_or_default())?,
+        let body = match (html, text) {
+            (Some(html), None) => Body::Html(html),
+            (None, text) => Body::Text(text.unwrap_or_default()),
             (Some(_), Some(_)) => return Err(ApiError::invalid("give html or text, not both")),
         };
+        let page = self.fingerprinter.extract(&Document::new(body))?;
         Ok((page.title.clone(), page.text.clone()))
-    }
-}
-
-impl Clone for Tools {
-    /// Same recipe, own buffers.
-    fn clone(&self) -> Self {
-        Self::new(self.fingerprinter.clone())
     }
 }
 
@@ -106,38 +92,39 @@ pub fn prepare(tools: &mut Tools, input: PageInput) -> Result<Prepared, ApiError
         let operation = Operation::Redirect { from: url.clone(), to, fetched };
         return Ok(Prepared { url, operation, text: None });
     }
-    let mut kept = None;
-    let mut seen = match (imprint, html, text) {
-        (Some(imprint), ..) => ready(&url, &imprint, tools.fingerprinter.recipe_id())?,
-        (None, html, text) => {
-            let hints = Hints { content_type: None, url: Some(&url) };
-            let page = match html {
-                Some(html) => tools.purifier.purify_html(&html, &hints)?,
-                None => tools.purifier.purify_text(text.as_deref().unwrap_or_default())?,
-            };
-            let imprint = tools.fingerprinter.purified(page);
-            let mut seen = Observation::new(url.as_str(), &imprint);
-            note(&mut seen, page);
-            kept = Some(page.text.clone());
-            seen
-        }
-    };
-    (seen.score, seen.fetched) = (score, fetched);
     if let Some(canonical) = &canonical {
         good_address("canonical", canonical)?;
     }
-    seen.canonical = seen.canonical.or(canonical);
-    if seen.language.is_empty() {
-        seen.language = primary(language.as_deref().unwrap_or_default());
-    }
-    seen.field = field.unwrap_or_default();
-    for (name, value) in &headers {
-        if name.eq_ignore_ascii_case("link") {
-            seen.canonical = canonical_link(value, &url).or(seen.canonical);
-        } else if name.eq_ignore_ascii_case("content-language") && seen.language.is_empty() {
-            seen.language = primary(value.split(',').next().unwrap_or_default().trim());
+    let header = |wanted: &str| {
+        let mut named = headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case(wanted));
+        named.next().map(|(_, value)| value.as_str())
+    };
+    let body = match &html {
+        Some(html) => Body::Html(html),
+        None => Body::Text(text.as_deref().unwrap_or_default()),
+    };
+    let known = Document {
+        url: Some(&url),
+        language: language.as_deref(),
+        canonical: canonical.as_deref(),
+        http_language: header("content-language"),
+        http_link: header("link"),
+        ..Document::new(body)
+    };
+    let (mut seen, kept) = match imprint {
+        Some(imprint) => {
+            let mut seen = ready(&url, &imprint, tools.fingerprinter.recipe_id())?;
+            (seen.language, seen.canonical) = known.stated();
+            (seen, None)
         }
-    }
+        None => {
+            let signed = tools.fingerprinter.document(&known)?;
+            let text = signed.page.text.clone();
+            (Observation::of_page(url.as_str(), signed), Some(text))
+        }
+    };
+    (seen.score, seen.fetched) = (score, fetched);
+    seen.field = field.unwrap_or_default();
     Ok(Prepared { url, operation: Operation::Observe(Box::new(seen)), text: kept })
 }
 
@@ -191,17 +178,6 @@ pub fn good_address(field: &str, url: &str) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// What the markup says of the page.
-fn note(seen: &mut Observation, page: &Page) {
-    seen.canonical = page.canonical.clone().filter(|url| url.len() <= LONGEST_URL);
-    seen.language = primary(page.language.as_deref().unwrap_or_default());
-}
-
-/// The language without region and script, as scopes compare it.
-fn primary(language: &str) -> String {
-    language.split(['-', '_']).next().unwrap_or(language).to_owned()
-}
-
 fn read_sketch(digits: &str) -> Option<Sketch> {
     let mut bytes = [0u8; 128];
     if digits.len() != 2 * bytes.len() {
@@ -212,23 +188,6 @@ fn read_sketch(digits: &str) -> Option<Sketch> {
         *byte = (digit(pair[0])? << 4 | digit(pair[1])?) as u8;
     }
     Some(Sketch::from_bytes(&bytes))
-}
-
-/// The target of `Link: <…>; rel="canonical"`, absolute.
-fn canonical_link(value: &str, base: &str) -> Option<String> {
-    let is_canonical = |parameters: &str| {
-        parameters.split(';').any(|parameter| {
-            let Some((name, value)) = parameter.split_once('=') else { return false };
-            let mut relations = value.trim().trim_matches('"').split_whitespace();
-            name.trim().eq_ignore_ascii_case("rel")
-                && relations.any(|relation| relation.eq_ignore_ascii_case("canonical"))
-        })
-    };
-    value.split('<').skip(1).find_map(|link| {
-        let (target, parameters) = link.split_once('>')?;
-        let absolute = || Some(url::Url::parse(base).ok()?.join(target.trim()).ok()?.into());
-        is_canonical(parameters.trim_end().trim_end_matches(',')).then(absolute)?
-    })
 }
 
 #[cfg(test)]
@@ -295,13 +254,5 @@ mod tests {
         sent.recipe = ours.to_string();
         sent.sketch = Some("é".repeat(128));
         assert_eq!(ready("u", &sent, &ours).unwrap_err().code, Code::Invalid);
-    }
-
-    #[test]
-    fn the_canonical_link_of_a_header_is_found_among_others() {
-        let value = r#"</style.css>; rel=preload, </tea>; rel="nofollow canonical"; title="x""#;
-        assert_eq!(canonical_link(value, "http://a/b/c").as_deref(), Some("http://a/tea"));
-        assert_eq!(canonical_link("</tea>; rel=next", "http://a/"), None);
-        assert_eq!(canonical_link("<<<>>>;rel=canonical<", "no base"), None);
     }
 }

@@ -4,7 +4,7 @@
 //! resolved or normalised here. How pages are compared, and where they stand, is known elsewhere.
 
 use crate::error::StoreError;
-use hapax::fingerprint::{ContentHash, Fingerprint, Imprint, Sketch};
+use hapax::fingerprint::{ContentHash, Fingerprint, Imprint, SignedPage, Sketch};
 use hapax::group::ScopeKey;
 
 /// The longest address, in bytes.
@@ -55,6 +55,16 @@ impl Observation {
             too_short: imprint.too_short,
         });
         Self { words: imprint.words, ..Self::of_parts(url, imprint.content, contents) }
+    }
+
+    /// A page with all that its source and its markup state.
+    pub fn of_page(url: impl Into<String>, page: SignedPage<'_>) -> Self {
+        Self {
+            // Markup can name anything; an address that cannot be stored says nothing.
+            canonical: page.canonical.filter(|it| it.len() <= LONGEST_URL),
+            language: page.language,
+            ..Self::new(url, &page.signature)
+        }
     }
 
     /// A page whose fingerprint was made elsewhere.

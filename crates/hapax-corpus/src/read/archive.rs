@@ -74,6 +74,16 @@ impl<'a> About<'a> {
     }
 }
 
+/// What the archived HTTP response says and holds.
+struct Served<'a> {
+    /// Where the body begins in the block.
+    header: usize,
+    content_type: Option<Cow<'a, str>>,
+    language: Option<Cow<'a, str>>,
+    link: Option<Cow<'a, str>>,
+    body: Cow<'a, [u8]>,
+}
+
 impl<'a> Record<'a, '_> {
     fn warc(&self) -> Result<Entry<'a>, Error> {
         let headers = Headers::after_first_line(&self.bytes[..self.header]);
@@ -88,7 +98,7 @@ impl<'a> Record<'a, '_> {
         };
         match kind.as_str() {
             "response" => self.response(about),
-            "resource" | "conversion" => Ok(self.document(about, 0, None, None)),
+            "resource" | "conversion" => Ok(self.document(about, None)),
             "revisit" => Ok(self.revisit(about, headers)),
             "continuation" => Ok(self.passed(Reason::Continuation, about.name())),
             _ => Ok(self.passed(Reason::NotAPage, about.name())),
@@ -116,7 +126,7 @@ impl<'a> Record<'a, '_> {
         let options = &self.context.options;
         let block = &self.bytes[self.header..];
         let Some(response) = Response::parse(block, options.limits.header) else {
-            return Ok(self.document(about, 0, None, None));
+            return Ok(self.document(about, None));
         };
         if let Some(fact) = self.redirect(&about, &response) {
             return Ok(Entry::Fact(fact));
@@ -133,8 +143,15 @@ impl<'a> Record<'a, '_> {
             limit: options.limits.body as u64,
             knob: "body",
         })?;
-        let stated = response.headers.get("Content-Type");
-        Ok(self.document(about, response.header, stated, Some(body)))
+        let header = |name| response.headers.get(name);
+        let served = Served {
+            header: response.header,
+            content_type: header("Content-Type"),
+            language: header("Content-Language"),
+            link: header("Link"),
+            body,
+        };
+        Ok(self.document(about, Some(served)))
     }
 
     fn redirect(&self, about: &About<'_>, response: &Response<'_>) -> Option<Fact> {
@@ -164,15 +181,15 @@ impl<'a> Record<'a, '_> {
         }
     }
 
-    fn document(
-        &self,
-        about: About<'a>,
-        http: usize,
-        stated: Option<Cow<'a, str>>,
-        body: Option<Cow<'a, [u8]>>,
-    ) -> Entry<'a> {
-        let body = body.unwrap_or(Cow::Borrowed(&self.bytes[self.header..]));
-        let content_type = if http > 0 { stated } else { about.content_type };
+    fn document(&self, about: About<'a>, served: Option<Served<'a>>) -> Entry<'a> {
+        let Served { header: http, content_type, language: http_language, link: http_link, body } =
+            served.unwrap_or_else(|| Served {
+                header: 0,
+                content_type: about.content_type,
+                language: None,
+                link: None,
+                body: Cow::Borrowed(&self.bytes[self.header..]),
+            });
         let mut body = Body::from_server(content_type.as_deref(), body);
         if let (Kind::Text, Content::Bytes(Cow::Borrowed(bytes))) = (body.kind, &body.content) {
             // WET and most texts are UTF-8, and checking is cheaper than guessing later.
@@ -198,6 +215,8 @@ impl<'a> Record<'a, '_> {
             score: None,
             fetched: about.fetched,
             language: about.language,
+            http_language,
+            http_link,
             place: self.place,
             original: match about.style {
                 Style::Warc => Original::Warc(archived),

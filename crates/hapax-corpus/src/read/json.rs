@@ -120,6 +120,8 @@ impl<'a> Picked<'a> {
             score: score.filter(|score| !score.is_nan()),
             fetched,
             language: self.take(Role::Language).into_str(),
+            http_language: None,
+            http_link: None,
             place: line.place,
             original: Original::Json(Cow::Borrowed(text)),
         })

@@ -56,6 +56,8 @@ pub(crate) fn whole<'a>(
         score: None,
         fetched: None,
         language: None,
+        http_language: None,
+        http_link: None,
         place,
         original: Original::Nothing,
     }))
@@ -100,6 +102,8 @@ pub(crate) fn line<'a>(context: &'a Context, line: Line<'a>) -> Result<Entry<'a>
         score: None,
         fetched: None,
         language: None,
+        http_language: None,
+        http_link: None,
         place: line.place,
         original: Original::Nothing,
     }))

@@ -282,6 +282,8 @@ impl RowGroup {
             score: cell(Role::Score).into_number().filter(|score| !score.is_nan()),
             fetched: fetched(cell(Role::Fetched)),
             language: cell(Role::Language).into_text().map(Cow::Owned),
+            http_language: None,
+            http_link: None,
             place: place(context.file, number),
             original,
         }))

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::decide::Decision;
 use crate::html::{escape, grouped, row};
-use crate::imprint::purify;
+use crate::imprint::known;
 
 /// Near-duplicates that are shown.
 const ALIKE: usize = 8;
@@ -84,7 +84,7 @@ impl TextReader {
 
     /// `None` of what is neither HTML nor text.
     pub(crate) fn text(&mut self, document: &Document<'_>) -> Option<Text> {
-        let page = purify(&mut self.0, document).ok()?;
+        let page = self.0.document(&known(document).ok()?).ok()?;
         let cut = page.text.len() > LONGEST;
         let end = if cut { page.text.floor_char_boundary(LONGEST) } else { page.text.len() };
         Some(Text { title: page.title.clone(), text: page.text[..end].to_owned(), cut })

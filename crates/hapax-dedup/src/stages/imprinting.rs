@@ -7,10 +7,10 @@ use std::num::NonZero;
 use std::sync::{Mutex, PoisonError};
 
 use hapax::fingerprint::{Fingerprinter, Imprint};
-use hapax::page::{Page, Purifier, PurifyOptions};
+use hapax::page::Page;
 use hapax_corpus::{Batch, Document, Entry, Source};
 
-use crate::imprint::{hash_of_bytes, purify};
+use crate::imprint::{hash_of_bytes, sign};
 
 /// One document and what the recipe makes of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -73,20 +73,15 @@ pub fn each<T: Send, E: From<hapax_corpus::Error>>(
     work: impl Fn(AtHand<'_>) -> T + Sync,
     mut take: impl FnMut(Result<T, hapax_corpus::Error>) -> Result<(), E>,
 ) -> Result<(), E> {
-    let idle: Mutex<Vec<(Purifier, Fingerprinter)>> = Mutex::new(Vec::new());
+    let idle: Mutex<Vec<Fingerprinter>> = Mutex::new(Vec::new());
     let lock = || idle.lock().unwrap_or_else(PoisonError::into_inner);
     source.in_order(
         threads,
         |batch| {
-            let extent = fingerprinter.recipe().extent;
-            let new = || {
-                let options = PurifyOptions { extent, ..PurifyOptions::default() };
-                (Purifier::new(options), fingerprinter.clone())
-            };
             let ready = lock().pop();
-            let mut tools = ready.unwrap_or_else(new);
-            let done = batch_of(batch, &mut tools.0, &mut tools.1, &work);
-            lock().push(tools);
+            let mut ready = ready.unwrap_or_else(|| fingerprinter.clone());
+            let done = batch_of(batch, &mut ready, &work);
+            lock().push(ready);
             done
         },
         |done| {
@@ -103,7 +98,6 @@ struct Done<T> {
 
 fn batch_of<T>(
     mut batch: Batch,
-    purifier: &mut Purifier,
     fingerprinter: &mut Fingerprinter,
     work: &impl Fn(AtHand<'_>) -> T,
 ) -> Done<T> {
@@ -111,16 +105,9 @@ fn batch_of<T>(
     for entry in batch.entries() {
         match entry {
             Ok(Entry::Document(document)) => {
-                let page = purify(purifier, &document).ok();
-                let imprint = match page {
-                    Some(page) => fingerprinter.purified(page),
-                    None => Imprint {
-                        content: hash_of_bytes(document.body.content.as_bytes()),
-                        words: 0,
-                        features: 0,
-                        too_short: true,
-                        mark: None,
-                    },
+                let (page, imprint) = match sign(fingerprinter, &document) {
+                    Ok(signed) => (Some(signed.page), signed.signature),
+                    Err(_) => (None, without_text(document.body.content.as_bytes())),
                 };
                 done.taken.push(Ok(work(AtHand { document: &document, page, imprint })));
             }
@@ -130,4 +117,10 @@ fn batch_of<T>(
         }
     }
     done
+}
+
+/// What is remembered of bytes that are neither HTML nor text.
+fn without_text(bytes: &[u8]) -> Imprint {
+    let content = hash_of_bytes(bytes);
+    Imprint { content, words: 0, features: 0, too_short: true, mark: None }
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use hapax::fingerprint::side_by_side::{Row, lay_out};
 use hapax::fingerprint::{Fingerprinter, compare};
-use hapax::page::{Hints, Purifier, PurifyOptions};
-use hapax_corpus::{Kind, ReadOptions, Source};
+use hapax::page::{Purifier, PurifyOptions};
+use hapax_corpus::{ReadOptions, Source};
 use hapax_dedup::html::{escape, row};
 
 use crate::error::Error;
@@ -50,13 +50,8 @@ impl Texts {
             for document in batch.documents() {
                 let document = document?;
                 if let Some(text) = wanted.get_mut(&number) {
-                    let stated = match document.body.kind {
-                        Kind::Html => "text/html; charset=utf-8",
-                        Kind::Text | Kind::Other => "text/plain; charset=utf-8",
-                    };
-                    let stated = document.content_type.as_deref().unwrap_or(stated);
-                    let hints = Hints { content_type: Some(stated), url: None };
-                    if let Ok(page) = purifier.purify(document.body.content.as_bytes(), &hints) {
+                    let known = hapax_dedup::known(&document);
+                    if let Ok(page) = known.and_then(|known| purifier.document(&known)) {
                         let end = page.text.floor_char_boundary(LONGEST.min(page.text.len()));
                         *text = page.text[..end].to_owned();
                     }

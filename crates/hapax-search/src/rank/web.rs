@@ -12,8 +12,8 @@
 use std::collections::BTreeMap;
 use std::num::NonZero;
 
-use hapax::page::{Hints, Limits, Page, Purifier, PurifyOptions};
-use hapax_corpus::{Content, Document, Entry, Fact, Kind, Source};
+use hapax::page::{Limits, Purifier, PurifyOptions};
+use hapax_corpus::{Document, Entry, Fact, Source};
 use serde::Serialize;
 
 use super::address::page_key;
@@ -307,9 +307,9 @@ fn tally(mut counts: WebCounts, graph: &Graph, links: &[(u32, u32)]) -> WebCount
 fn linking(document: &Document<'_>, purifier: &mut Purifier, options: WebOptions) -> Linking {
     let url = document.url.as_deref().unwrap_or_default();
     let mut found = Linking { url: url.to_owned(), key: page_key(url), ..Linking::default() };
-    match purify(document, purifier) {
-        None => found.unreadable = true,
-        Some(page) => {
+    match hapax_dedup::known(document).and_then(|known| purifier.document(&known)) {
+        Err(_) => found.unreadable = true,
+        Ok(page) => {
             for link in &page.links {
                 match options.drop_nofollow && link.nofollow {
                     true => found.nofollow += 1,
@@ -319,18 +319,6 @@ fn linking(document: &Document<'_>, purifier: &mut Purifier, options: WebOptions
         }
     }
     found
-}
-
-fn purify<'p>(document: &Document<'_>, purifier: &'p mut Purifier) -> Option<&'p Page> {
-    let hints =
-        Hints { content_type: document.content_type.as_deref(), url: document.url.as_deref() };
-    let purified = match (&document.body.content, document.body.kind) {
-        (_, Kind::Other) => return None,
-        (Content::Str(text), Kind::Html) => purifier.purify_html(text, &hints),
-        (Content::Str(text), Kind::Text) => purifier.purify_text(text),
-        (Content::Bytes(bytes), _) => purifier.purify(bytes, &hints),
-    };
-    purified.ok()
 }
 
 #[cfg(test)]

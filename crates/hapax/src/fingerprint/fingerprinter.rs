@@ -15,7 +15,7 @@ use super::recipe::{Recipe, RecipeError, RecipeId, Weighting};
 use super::simhash::{self, Tally};
 use super::sketch::{Sketch, Sketcher};
 use crate::features::{FrequencyError, FrequencyWeights, WordFilter, WordHasher, shingles};
-use crate::page::{Hints, Page, PageError, Purifier, PurifyOptions};
+use crate::page::{Body, Document, Hints, Page, PageError, Purifier, PurifyOptions};
 use crate::text::language::{Stemming, StopWords};
 use std::sync::Arc;
 
@@ -48,11 +48,11 @@ pub struct Mark {
 /// Makes imprints by one recipe. Reuse it; clone it for another thread.
 #[derive(Debug)]
 pub struct Fingerprinter {
-    recipe: Arc<Recipe>,
+    pub(super) recipe: Arc<Recipe>,
     id: RecipeId,
-    weights: Option<Arc<FrequencyWeights>>,
-    purifier: Purifier,
-    maker: Maker,
+    pub(super) weights: Option<Arc<FrequencyWeights>>,
+    pub(super) purifier: Purifier,
+    pub(super) maker: Maker,
 }
 
 impl Fingerprinter {
@@ -112,8 +112,9 @@ impl Fingerprinter {
     ///
     /// The bytes are neither.
     pub fn page(&mut self, bytes: &[u8], hints: &Hints<'_>) -> Result<Imprint, PageError> {
-        let page = self.purifier.purify(bytes, hints)?;
-        Ok(self.maker.imprint(&page.text, &self.recipe, self.weights.as_deref()))
+        let Hints { content_type, url } = *hints;
+        let document = Document { content_type, url, ..Document::new(Body::Bytes(bytes)) };
+        Ok(self.document(&document)?.signature)
     }
 
     /// The imprint of a page given as decoded HTML.
@@ -122,8 +123,7 @@ impl Fingerprinter {
     ///
     /// The page exceeds a limit that cannot be met by cutting it.
     pub fn html(&mut self, html: &str) -> Result<Imprint, PageError> {
-        let page = self.purifier.purify_html(html, &Hints::default())?;
-        Ok(self.maker.imprint(&page.text, &self.recipe, self.weights.as_deref()))
+        Ok(self.document(&Document::new(Body::Html(html)))?.signature)
     }
 
     /// The imprint of a plain text.
@@ -132,8 +132,7 @@ impl Fingerprinter {
     ///
     /// The text exceeds a limit that cannot be met by cutting it.
     pub fn text(&mut self, text: &str) -> Result<Imprint, PageError> {
-        let page = self.purifier.purify_text(text)?;
-        Ok(self.maker.imprint(&page.text, &self.recipe, self.weights.as_deref()))
+        Ok(self.document(&Document::new(Body::Text(text)))?.signature)
     }
 
     /// The imprint of a plain text that comes in parts, cut anywhere between characters.
@@ -238,7 +237,7 @@ pub(crate) fn word_hasher(recipe: &Recipe) -> Result<WordHasher, RecipeError> {
 
 /// The buffers between a purified text and its imprint.
 #[derive(Debug)]
-struct Maker {
+pub(super) struct Maker {
     words: WordHasher,
     hashes: Vec<u64>,
     features: Vec<u64>,
@@ -257,7 +256,7 @@ impl Maker {
         }
     }
 
-    fn imprint(
+    pub(super) fn imprint(
         &mut self,
         text: &str,
         recipe: &Recipe,

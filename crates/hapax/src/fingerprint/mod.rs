@@ -5,7 +5,8 @@
 //! [`bits`] holds the values: [`Fingerprint`], [`MaxDistance`], [`BitSums`]. [`simhash`]
 //! makes them, [`sketch`] makes the small set summary that confirms a pair, [`content`] the
 //! hash that exact duplicates share. [`recipe`] names the whole way from bytes to bits and
-//! [`fingerprinter`] runs it. [`explain`] says why two pages are alike,
+//! [`fingerprinter`] runs it; [`document`] is the way in for a document with all that is known of it.
+//! [`explain`] says why two pages are alike,
 //! [`side_by_side`] lays their texts beside each other.
 //!
 //! # What this module does not know
@@ -14,6 +15,7 @@
 
 pub mod bits;
 pub mod content;
+pub mod document;
 pub mod explain;
 pub mod fingerprinter;
 pub mod recipe;
@@ -24,6 +26,7 @@ pub mod sketch;
 
 pub use bits::{BitSums, Fingerprint, MaxDistance};
 pub use content::ContentHash;
+pub use document::SignedPage;
 pub use explain::{Comparison, compare};
 pub use fingerprinter::{FeatureReader, Fingerprinter, Imprint, Mark};
 pub use recipe::{Recipe, RecipeError, RecipeId, RecipeMismatch, Weighting};

@@ -62,7 +62,7 @@ use std::cell::Cell;
 use html5gum::Tokenizer;
 
 pub use document::{EncodingSource, Kind, Link, Page, PageError, Refresh};
-pub use options::{Extent, Hints, Limits, PurifyOptions};
+pub use options::{Body, Document, Extent, Hints, Limits, PurifyOptions};
 
 use attributes::Attributes;
 use blocks::Blocks;
@@ -103,6 +103,20 @@ impl Purifier {
     /// The options it was made with.
     pub fn options(&self) -> &PurifyOptions {
         &self.options
+    }
+
+    /// The text of a document, in whatever form it came.
+    ///
+    /// # Errors
+    ///
+    /// [`PageError::Unsupported`] when the bytes are neither markup nor text.
+    pub fn document(&mut self, document: &Document<'_>) -> Result<&Page, PageError> {
+        let hints = Hints { content_type: document.content_type, url: document.url };
+        match document.body {
+            Body::Html(html) => self.purify_html(html, &hints),
+            Body::Text(text) => self.purify_text(text),
+            Body::Bytes(bytes) => self.purify(bytes, &hints),
+        }
     }
 
     /// Purifies a page of unknown kind and encoding.

@@ -14,6 +14,50 @@ pub struct Hints<'a> {
     pub url: Option<&'a str>,
 }
 
+/// The body of a document.
+#[derive(Clone, Copy, Debug)]
+pub enum Body<'a> {
+    /// Decoded HTML.
+    Html(&'a str),
+    /// Decoded plain text.
+    Text(&'a str),
+    /// HTML or plain text in any encoding.
+    Bytes(&'a [u8]),
+}
+
+/// A document and what its source knows about it.
+#[derive(Clone, Copy, Debug)]
+pub struct Document<'a> {
+    pub body: Body<'a>,
+    /// Links and canonical addresses are resolved against it.
+    pub url: Option<&'a str>,
+    /// The HTTP `Content-Type`; says how [`Body::Bytes`] are read.
+    pub content_type: Option<&'a str>,
+    /// Stated by the source itself.
+    pub language: Option<&'a str>,
+    /// Stated by the source itself; taken as it is.
+    pub canonical: Option<&'a str>,
+    /// The HTTP `Content-Language`.
+    pub http_language: Option<&'a str>,
+    /// The HTTP `Link`, which may name a canonical address.
+    pub http_link: Option<&'a str>,
+}
+
+impl<'a> Document<'a> {
+    /// A body of which nothing else is known.
+    pub const fn new(body: Body<'a>) -> Self {
+        Self {
+            body,
+            url: None,
+            content_type: None,
+            language: None,
+            canonical: None,
+            http_language: None,
+            http_link: None,
+        }
+    }
+}
+
 /// How much of a page becomes text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Extent {

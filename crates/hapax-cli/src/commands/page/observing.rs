@@ -10,8 +10,8 @@ use crate::recipes::RecipeArguments;
 use clap::Args;
 use hapax::fingerprint::{Fingerprinter, RecipeId};
 use hapax::group::Scope;
-use hapax::page::{Hints, Page, PageError, Purifier, PurifyOptions};
-use hapax_corpus::{Content, Document, Kind};
+use hapax::page::{Body, Document as Known};
+use hapax_corpus::Document;
 use hapax_store::Observation;
 use std::path::PathBuf;
 
@@ -53,20 +53,13 @@ impl RecipeChoice {
 
 /// Makes observations; one for each thread.
 pub(super) struct Observer {
-    purifier: Purifier,
     fingerprinter: Fingerprinter,
     scope: Scope,
 }
 
 impl Observer {
     pub(super) fn new(fingerprinter: &Fingerprinter, scope: &Scope) -> Self {
-        let extent = fingerprinter.recipe().extent;
-        let options = PurifyOptions { extent, ..PurifyOptions::default() };
-        Self {
-            purifier: Purifier::new(options),
-            fingerprinter: fingerprinter.clone(),
-            scope: scope.clone(),
-        }
+        Self { fingerprinter: fingerprinter.clone(), scope: scope.clone() }
     }
 
     /// The page in a file, as found at an address.
@@ -85,19 +78,22 @@ impl Observer {
                 crate::readable::harmless(url)
             )));
         }
-        let hints = Hints { content_type: source.content_type(), url: Some(url) };
-        let page = self.purifier.purify(&bytes, &hints).map_err(|error| {
+        let known = Known {
+            content_type: source.content_type(),
+            url: Some(url),
+            ..Known::new(Body::Bytes(&bytes))
+        };
+        let signed = self.fingerprinter.document(&known).map_err(|error| {
             anyhow::Error::new(error).context(crate::readable::path(source.path()))
         })?;
-        Ok(observation(&mut self.fingerprinter, url, page, None))
+        Ok(Observation::of_page(url, signed))
     }
 
     /// A document of a corpus; `None` for one that is neither HTML nor text.
     pub(super) fn document(&mut self, document: &Document<'_>) -> Option<Observation> {
         let url = document.url.as_deref().unwrap_or(&document.id);
-        let page = purify(&mut self.purifier, document).ok()?;
-        let language = document.language.as_deref();
-        let mut seen = observation(&mut self.fingerprinter, url, page, language);
+        let signed = hapax_dedup::sign(&mut self.fingerprinter, document).ok()?;
+        let mut seen = Observation::of_page(url, signed);
         seen.score = document.score;
         let fetched = document.fetched.map(|time| time.seconds());
         seen.fetched = fetched.and_then(|seconds| u64::try_from(seconds).ok());
@@ -105,42 +101,5 @@ impl Observer {
             seen.field = document.field(name).unwrap_or_default();
         }
         Some(seen)
-    }
-}
-
-fn observation(
-    fingerprinter: &mut Fingerprinter,
-    url: &str,
-    page: &Page,
-    language: Option<&str>,
-) -> Observation {
-    let imprint = fingerprinter.purified(page);
-    let language = language.or(page.language.as_deref()).unwrap_or_default();
-    let primary = language.split(['-', '_']).next().unwrap_or(language);
-    Observation {
-        canonical: page.canonical.clone(),
-        language: primary.to_owned(),
-        ..Observation::new(url, &imprint)
-    }
-}
-
-fn purify<'p>(purifier: &'p mut Purifier, document: &Document<'_>) -> Result<&'p Page, PageError> {
-    let body = &document.body;
-    let stated = match body.kind {
-        Kind::Html => "text/html",
-        Kind::Text => "text/plain",
-        Kind::Other => {
-            let found = document.content_type.as_deref().unwrap_or("other").to_owned();
-            return Err(PageError::Unsupported { found: found.into() });
-        }
-    };
-    let hints = Hints {
-        content_type: Some(document.content_type.as_deref().unwrap_or(stated)),
-        url: document.url.as_deref(),
-    };
-    match (&body.content, body.kind) {
-        (Content::Str(text), Kind::Html) => purifier.purify_html(text, &hints),
-        (Content::Str(text), Kind::Text | Kind::Other) => purifier.purify_text(text),
-        (Content::Bytes(bytes), _) => purifier.purify(bytes, &hints),
     }
 }

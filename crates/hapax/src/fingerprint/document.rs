@@ -1,0 +1,141 @@
+//! The one way from a document to its signature.
+//!
+//! A [`Document`] is a body with what its source knows about it; [`Fingerprinter::document`] extracts
+//! the text, makes the signature, and decides language and canonical address. What the source states
+//! (a field, a WARC header) beats the HTTP header, which beats the page's markup; nothing is guessed.
+//! A language is its primary subtag in lower case: `de` for `de-AT`, `de_CH` and `DE, en`.
+//!
+//! Does not know where documents come from, nor what is done with their signatures.
+
+use url::Url;
+
+use super::fingerprinter::{Fingerprinter, Imprint};
+use crate::page::{Document, Page, PageError};
+
+/// What became of a document.
+#[derive(Debug)]
+pub struct SignedPage<'p> {
+    /// Its text and what its markup states; valid until the next document.
+    pub page: &'p Page,
+    pub signature: Imprint,
+    /// Primary subtag in lower case; empty when nothing states it.
+    pub language: String,
+    pub canonical: Option<String>,
+}
+
+impl Fingerprinter {
+    /// Makes the signature of a document.
+    ///
+    /// # Errors
+    ///
+    /// The body is neither HTML nor text.
+    pub fn document(&mut self, document: &Document<'_>) -> Result<SignedPage<'_>, PageError> {
+        let page = self.purifier.document(document)?;
+        let signature = self.maker.imprint(&page.text, &self.recipe, self.weights.as_deref());
+        let (mut language, canonical) = document.stated();
+        if let Some(marked) = page.language.as_deref().filter(|_| language.is_empty()) {
+            language = primary_language(marked);
+        }
+        let canonical = canonical.or_else(|| page.canonical.clone());
+        Ok(SignedPage { page, signature, language, canonical })
+    }
+
+    /// The text of a document, as the signature would be made of it.
+    ///
+    /// # Errors
+    ///
+    /// As for [`document`](Self::document).
+    pub fn extract(&mut self, document: &Document<'_>) -> Result<&Page, PageError> {
+        self.purifier.document(document)
+    }
+}
+
+impl Document<'_> {
+    /// Language and canonical address by what the source and the HTTP headers state.
+    pub fn stated(&self) -> (String, Option<String>) {
+        let languages = [self.language, self.http_language].into_iter().flatten();
+        let language = languages.map(primary_language).find(|it| !it.is_empty());
+        let linked = || canonical_link(self.http_link?, self.url?);
+        let canonical = self.canonical.map(str::to_owned).or_else(linked);
+        (language.unwrap_or_default(), canonical)
+    }
+}
+
+/// The first language of a list, without region and script, in lower case.
+pub fn primary_language(stated: &str) -> String {
+    let first = stated.split(',').next().unwrap_or_default().trim();
+    first.split(['-', '_']).next().unwrap_or_default().to_ascii_lowercase()
+}
+
+/// The target of `Link: <…>; rel="canonical"`, absolute.
+fn canonical_link(value: &str, base: &str) -> Option<String> {
+    let is_canonical = |parameters: &str| {
+        parameters.split(';').any(|parameter| {
+            let Some((name, value)) = parameter.split_once('=') else { return false };
+            let mut relations = value.trim().trim_matches('"').split_whitespace();
+            name.trim().eq_ignore_ascii_case("rel")
+                && relations.any(|relation| relation.eq_ignore_ascii_case("canonical"))
+        })
+    };
+    value.split('<').skip(1).find_map(|link| {
+        let (target, parameters) = link.split_once('>')?;
+        let absolute = || Some(Url::parse(base).ok()?.join(target.trim()).ok()?.into());
+        is_canonical(parameters.trim_end().trim_end_matches(',')).then(absolute)?
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fingerprint::Recipe;
+    use crate::page::Body;
+
+    fn fingerprinter() -> Fingerprinter {
+        Fingerprinter::new(Recipe::built_in("web-1").unwrap(), None).unwrap()
+    }
+
+    const HTML: &str = "<html lang=fr-CA><link rel=canonical href=/tea><p>Green <b>tea</b>";
+
+    #[test]
+    fn the_source_beats_the_header_and_the_header_beats_the_markup() {
+        let mut by = fingerprinter();
+        let mut document = Document { url: Some("http://a/x"), ..Document::new(Body::Html(HTML)) };
+        let mut decided = |document: &Document<'_>| {
+            let signed = by.document(document).unwrap();
+            (signed.language, signed.canonical.unwrap())
+        };
+        assert_eq!(decided(&document), ("fr".to_owned(), "http://a/tea".to_owned()));
+        document.http_language = Some("de-AT, en");
+        document.http_link = Some("</green-tea>; rel=canonical");
+        assert_eq!(decided(&document), ("de".to_owned(), "http://a/green-tea".to_owned()));
+        (document.language, document.canonical) = (Some("ES_mx"), Some("http://b/te"));
+        assert_eq!(decided(&document), ("es".to_owned(), "http://b/te".to_owned()));
+        document.language = Some("");
+        assert_eq!(decided(&document).0, "de");
+    }
+
+    #[test]
+    fn the_form_of_the_body_does_not_change_the_signature() {
+        let mut by = fingerprinter();
+        let decoded = by.document(&Document::new(Body::Html(HTML))).unwrap().signature;
+        let bytes = Document {
+            content_type: Some("text/html; charset=utf-8"),
+            ..Document::new(Body::Bytes(HTML.as_bytes()))
+        };
+        assert_eq!(by.document(&bytes).unwrap().signature, decoded);
+        assert_eq!(
+            by.document(&Document::new(Body::Text("Green tea"))).unwrap().page.text,
+            "Green tea"
+        );
+        assert_eq!(by.html(HTML).unwrap(), decoded);
+        assert!(by.document(&Document::new(Body::Bytes(b"%PDF-1.4 \0\x01"))).is_err());
+    }
+
+    #[test]
+    fn the_canonical_link_of_a_header_is_found_among_others() {
+        let value = r#"</style.css>; rel=preload, </tea>; rel="nofollow canonical"; title="x""#;
+        assert_eq!(canonical_link(value, "http://a/b/c").as_deref(), Some("http://a/tea"));
+        assert_eq!(canonical_link("</tea>; rel=next", "http://a/"), None);
+        assert_eq!(canonical_link("<<<>>>;rel=canonical<", "no base"), None);
+    }
+}
