@@ -42,27 +42,32 @@ export function withParameters(path, parameters) {
 }
 
 /**
- * The addresses that typed text may mean, likeliest first: a browser, too, adds the scheme.
- * One for an address that has a scheme, none for nothing.
+ * The addresses that typed text may mean, likeliest first. As browsers do, https is first but for
+ * machines named by a number, a port or a name without a dot. One for an address with a scheme.
  */
 export function addresses(typed) {
   const text = typed.trim();
   if (!text) return [];
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text) || /^(about|data|javascript|mailto):/i.test(text)) return [text];
   const rest = text.replace(/^\/+/, "");
-  return [`https://${rest}`, `http://${rest}`];
+  const [host] = rest.split(/[/?#]/);
+  const local = /:\d*$/.test(host) || /^[\d.]+$/.test(host) || host.startsWith("[") || !host.includes(".");
+  return (local ? ["http", "https"] : ["https", "http"]).map((scheme) => `${scheme}://${rest}`);
 }
 
-/** Tries addresses in turn while the error has this code; fails with the first such error. */
-export async function firstOf(urls, code, attempt) {
+/** Tries addresses in turn while the error has one of these codes; fails with the first such error. */
+export async function firstOf(urls, codes, attempt) {
   let first = null;
   for (const url of urls) {
     try {
       return await attempt(url);
     } catch (error) {
       first ??= error;
-      if (error.code !== code) throw error;
+      if (!codes.includes(error.code)) throw error;
     }
   }
   throw first;
 }
+
+/** Errors of an address that may be had under the other scheme. */
+export const UNREACHABLE = ["fetch_failed", "robots_unreachable"];

@@ -1,7 +1,7 @@
 // Check a page: an address, HTML, text or a file in; whether it is known out.
 
 import { address, failure, h, plural, time } from "./dom.js";
-import { addresses, firstOf, get, post, settings } from "./api.js";
+import { UNREACHABLE, addresses, firstOf, get, post, settings } from "./api.js";
 import { fileButton, takeDrops } from "./file.js";
 import { verdictCard } from "./verdict.js";
 
@@ -46,7 +46,7 @@ export function check(place) {
     try {
       const side = kind === "url" ? null : { [kind]: content };
       const verdict = kind === "url"
-        ? await firstOf(urls, "fetch_failed", (one) => post("/v1/fetch", { url: one, record, text: true }))
+        ? await firstOf(urls, UNREACHABLE, (one) => post("/v1/fetch", { url: one, record, text: true }))
         : await post(record ? "/v1/pages" : "/v1/check", { url: urls[0] ?? PASTED, ...side });
       result.replaceChildren(verdictCard(verdict, side ?? { text: verdict.text ?? "" }, verdict.url === PASTED));
     } catch (error) {
@@ -81,7 +81,7 @@ export function check(place) {
 
 /** What is recorded under an address that cannot be fetched now. */
 async function recorded(urls) {
-  const known = await firstOf(urls, "not_found", (url) => get(`/v1/pages/${encodeURIComponent(url)}`)).catch(() => null);
+  const known = await firstOf(urls, ["not_found"], (url) => get(`/v1/pages/${encodeURIComponent(url)}`)).catch(() => null);
   if (!known) return [];
   const { standing } = known;
   return [h("section", { class: "card", "aria-label": "Recorded page" },

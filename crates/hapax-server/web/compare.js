@@ -86,7 +86,7 @@ async function value(kind, title, typed, content) {
   if (!urls.length) throw new Error(`${title} has no address: enter one, or choose HTML or Text.`);
   if (urls.length === 1) return { url: urls[0] };
   // Which of them is recorded?
-  const known = await firstOf(urls, "not_found", (one) => get(`/v1/pages/${encodeURIComponent(one)}`)).catch((error) => {
+  const known = await firstOf(urls, ["not_found"], (one) => get(`/v1/pages/${encodeURIComponent(one)}`)).catch((error) => {
     throw error.code === "not_found" ? new Error(`${title}: ${typed.trim()} is not recorded. Compare recorded pages, or paste the page.`) : error;
   });
   return { url: known.url };

@@ -107,19 +107,28 @@ await test("an address is fetched by the service and checked", async (page) => {
   server.close();
 });
 
-await test("an address is taken without its scheme: https first, then http", async (page) => {
+await test("an address is taken without its scheme: https, then http; http first for a port", async (page) => {
   const { server, host } = await site();
   const asked = [];
   await page.route("**/v1/fetch", async (route) => {
-    const { url } = route.request().postDataJSON();
-    asked.push(url);
-    if (!url.startsWith("https:")) return route.continue();
-    return route.fulfill({ status: 502, contentType: "application/json", body: JSON.stringify({ error: { code: "fetch_failed", message: "no connection" } }) });
+    const body = route.request().postDataJSON();
+    asked.push(body.url);
+    if (body.url.startsWith("http:")) return route.continue({ postData: JSON.stringify({ ...body, url: `http://${host}/new` }) });
+    return route.fulfill({ status: 502, contentType: "application/json", body: JSON.stringify({ error: { code: body.url.endsWith("new") ? "robots_unreachable" : "fetch_failed", message: "no connection" } }) });
   });
-  await page.getByLabel("Address of the page").fill(` ${host}/new `);
-  await button(page, "Check").click();
-  await page.getByRole("heading", { name: "Near-duplicate" }).waitFor();
-  assert.deepEqual(asked, [`https://${host}/new`, `http://${host}/new`]);
+  for (const [typed, expected] of [
+    [" tea.example/new ", ["https://tea.example/new", "http://tea.example/new"]],
+    ["tea.example", ["https://tea.example", "http://tea.example"]],
+    [`${host}/new`, [`http://${host}/new`]],
+    ["localhost/new", ["http://localhost/new"]],
+  ]) {
+    asked.length = 0;
+    await page.getByLabel("Address of the page").fill(typed);
+    await page.evaluate(() => document.querySelector("section.card")?.remove());
+    await button(page, "Check").click();
+    await page.getByRole("heading", { name: "Near-duplicate" }).waitFor();
+    assert.deepEqual(asked, expected);
+  }
   server.close();
 });
 
