@@ -216,7 +216,7 @@ impl IndexCore {
         let recipe: RecipeId = recipe
             .unwrap_or(UNSTATED)
             .parse()
-            .map_err(|error: hapax::fingerprint::RecipeError| of_argument(&error))?;
+            .map_err(|error: hapax::fingerprint::ParseRecipeIdError| of_argument(&error))?;
         py.detach(|| {
             let bytes = self.to_bytes(&recipe).map_err(|e| raised("IndexFileError", e, None))?;
             place(&path, &bytes).map_err(|error| system(&path, &error))

@@ -1,29 +1,53 @@
 //! Near-duplicate detection for the web: the engine of Hapax.
 //!
-//! Bytes of a page go in; a 64-bit SimHash fingerprint, the order of its weak bits, a
-//! similarity sketch and an explanation of any pair come out. Sets of fingerprints are
-//! searched for everything within a Hamming distance.
+//! A page goes in as bytes or text; a 64-bit SimHash fingerprint and a similarity sketch come out. An
+//! index finds every fingerprint within a Hamming distance, and groups keep one page of each cluster.
+//! Reads no files, clocks or environment, and starts no threads.
 //!
-//! # Reading order
+//! ```
+//! use hapax::{Entry, Fingerprinter, Index, Policy};
 //!
-//! [`page`] turns HTML into the text a reader sees. [`text`] turns text into words.
-//! [`features`] turns words into weighted hashes. [`fingerprint`] turns those into bits,
-//! under a named recipe. [`hamming`] measures distances and [`index`] finds who is near.
-//! [`similarity`] decides whether two pages are near-duplicates.
-//! [`group`] makes groups of pages that match and says which copy stays.
-//! [`join`] finds all near pairs of a whole set, and a batch's matches in a file.
+//! let mut fingerprinter = Fingerprinter::default();
+//! let index = Index::default();
+//! let known = fingerprinter.fingerprint("The council voted on Tuesday to restore the old crane.")?;
+//! index.insert(Entry { id: 1, fingerprint: known })?;
 //!
-//! # What this crate does not know
+//! let query = fingerprinter.fingerprint("The council voted on Tuesday to restore the old crane!")?;
+//! let found = index.find(query, Policy::default().within)?;
+//! assert_eq!((found[0].id, found[0].distance), (1, 0));
+//! # Ok::<(), hapax::Error>(())
+//! ```
 //!
-//! Files, sockets, clocks, the environment, and threads the caller did not ask for.
+//! Reading order: [`page`] extracts text from HTML, [`text`] cuts words, [`features`] hashes them,
+//! [`fingerprint`] makes signatures under a named recipe, [`similarity`] decides what is a
+//! near-duplicate, [`hamming`] measures distances, [`index`] searches, [`join`] finds all pairs of a set,
+//! and [`group`] chooses the page to keep. Without the default feature `text`, only fingerprints,
+//! sketches, searches, joins and groups are compiled, and neither HTML nor Unicode data.
 
+mod error;
 pub mod features;
 pub mod fingerprint;
 pub mod group;
 pub mod hamming;
 pub mod index;
 pub mod join;
+#[cfg(feature = "text")]
 pub mod page;
+#[cfg(feature = "text")]
 pub mod partition;
 pub mod similarity;
+#[cfg(feature = "text")]
 pub mod text;
+
+pub use error::Error;
+pub use fingerprint::{ContentHash, Fingerprint, MaxDistance, RecipeId, Sketch};
+#[cfg(feature = "text")]
+pub use fingerprint::{Fingerprinter, Imprint, Recipe};
+pub use index::live::LiveIndex as Index;
+pub use index::{Entry, HammingIndex, Match, Query};
+pub use similarity::{Likeness, Matching, MinSimilarity, Policy};
+
+/// Tests the example of the README.
+#[cfg(all(doctest, feature = "text"))]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -11,6 +11,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::fingerprint::{ContentHash, Estimate, Fingerprint, MaxDistance, Sketch};
+#[cfg(feature = "text")]
 use crate::page::Extent;
 
 /// Default of [`Policy::within`], in bits.
@@ -74,11 +75,15 @@ impl Likeness {
 
 impl Policy {
     /// The defaults for recipes that look at this much of a page.
+    #[cfg(feature = "text")]
     pub const fn for_extent(extent: Extent) -> Self {
-        let (within, min_similarity) = match extent {
-            Extent::Page | Extent::Body => (DEFAULT_WITHIN, DEFAULT_MIN_SIMILARITY),
-            Extent::MainContent => (MAIN_CONTENT_WITHIN, MAIN_CONTENT_MIN_SIMILARITY),
-        };
+        match extent {
+            Extent::Page | Extent::Body => Self::of(DEFAULT_WITHIN, DEFAULT_MIN_SIMILARITY),
+            Extent::MainContent => Self::of(MAIN_CONTENT_WITHIN, MAIN_CONTENT_MIN_SIMILARITY),
+        }
+    }
+
+    const fn of(within: u8, min_similarity: f64) -> Self {
         let within = MaxDistance::new(within).expect("a default is at most 64 bits");
         Self { within, min_similarity: MinSimilarity(min_similarity) }
     }
@@ -125,7 +130,7 @@ impl Policy {
 
 impl Default for Policy {
     fn default() -> Self {
-        Self::for_extent(Extent::Page)
+        Self::of(DEFAULT_WITHIN, DEFAULT_MIN_SIMILARITY)
     }
 }
 
@@ -180,7 +185,7 @@ impl FromStr for MinSimilarity {
 #[error("a similarity is a number from 0 to 1")]
 pub struct ParseSimilarityError;
 
-#[cfg(test)]
+#[cfg(all(test, feature = "text"))]
 mod tests {
     use super::*;
     use crate::fingerprint::{Fingerprinter, Recipe};

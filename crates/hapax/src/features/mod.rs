@@ -15,10 +15,14 @@
 //!
 //! Fingerprints, and what becomes of the hashes.
 
+#[cfg(feature = "text")]
 pub mod frequency;
 pub mod hash;
+#[cfg(feature = "text")]
 pub mod words;
 
+#[cfg(feature = "text")]
 pub use frequency::{Frequencies, FrequencyError, FrequencyWeights};
 pub use hash::{ShingleSize, shingles};
+#[cfg(feature = "text")]
 pub use words::{WordFilter, WordHasher};

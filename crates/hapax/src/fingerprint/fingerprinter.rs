@@ -11,7 +11,8 @@
 
 use super::bits::{BitSums, Fingerprint};
 use super::content::ContentHash;
-use super::recipe::{Recipe, RecipeError, RecipeId, Weighting};
+use super::recipe::{Recipe, RecipeError, Weighting};
+use super::recipe_id::RecipeId;
 use super::simhash::{self, Tally};
 use super::sketch::{Sketch, Sketcher};
 use crate::features::{FrequencyError, FrequencyWeights, WordFilter, WordHasher, shingles};
@@ -135,6 +136,15 @@ impl Fingerprinter {
         Ok(self.document(&Document::new(Body::Text(text)))?.signature)
     }
 
+    /// The fingerprint of a plain text.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoWords`](crate::Error::NoWords) when there is nothing to compare.
+    pub fn fingerprint(&mut self, text: &str) -> Result<Fingerprint, crate::Error> {
+        self.text(text)?.mark.map(|mark| mark.fingerprint).ok_or(crate::Error::NoWords)
+    }
+
     /// The imprint of a plain text that comes in parts, cut anywhere between characters.
     ///
     /// # Errors
@@ -167,6 +177,13 @@ impl Fingerprinter {
 
     pub(super) fn weights(&self) -> Option<&FrequencyWeights> {
         self.weights.as_deref()
+    }
+}
+
+impl Default for Fingerprinter {
+    /// The default recipe.
+    fn default() -> Self {
+        Self::new(Recipe::default(), None).expect("the default recipe is valid and needs no table")
     }
 }
 

@@ -15,20 +15,32 @@
 
 pub mod bits;
 pub mod content;
+#[cfg(feature = "text")]
 pub mod document;
+#[cfg(feature = "text")]
 pub mod explain;
+#[cfg(feature = "text")]
 pub mod fingerprinter;
+#[cfg(feature = "text")]
 pub mod recipe;
+#[cfg(feature = "text")]
 mod recipe_file;
+pub mod recipe_id;
+#[cfg(feature = "text")]
 pub mod side_by_side;
 pub mod simhash;
 pub mod sketch;
 
 pub use bits::{BitSums, Fingerprint, MaxDistance};
 pub use content::ContentHash;
+#[cfg(feature = "text")]
 pub use document::SignedPage;
+#[cfg(feature = "text")]
 pub use explain::{Comparison, compare};
+#[cfg(feature = "text")]
 pub use fingerprinter::{FeatureReader, Fingerprinter, Imprint, Mark};
-pub use recipe::{Recipe, RecipeError, RecipeId, RecipeMismatch, Weighting};
+#[cfg(feature = "text")]
+pub use recipe::{Recipe, RecipeError, Weighting};
+pub use recipe_id::{ParseRecipeIdError, RecipeId, RecipeMismatch};
 pub use simhash::{Tally, Tie};
 pub use sketch::{Estimate, Sketch};

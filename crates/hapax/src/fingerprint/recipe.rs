@@ -9,13 +9,12 @@
 //!
 //! Files. The text of a recipe file is parsed by [`from_toml`](Recipe::from_toml).
 
+use super::recipe_id::RecipeId;
 use super::simhash::Tie;
 use crate::features::{FrequencyWeights, ShingleSize};
 use crate::page::Extent;
 use crate::text::language::{Stemming, StopWords, UnknownLanguage};
 use crate::text::{Joined, Unspaced};
-use std::fmt;
-use std::str::FromStr;
 
 /// The version of everything a recipe does not spell out: purification, normalisation, word
 /// rules, hashes. Part of every recipe's digest.
@@ -71,6 +70,12 @@ pub const SKETCH_SHINGLE: u8 = 5;
 
 /// The recipe that is used when none is named.
 pub const DEFAULT_RECIPE: &str = "web-1";
+
+impl Default for Recipe {
+    fn default() -> Self {
+        Self::built_in(DEFAULT_RECIPE).expect("the default recipe is built in")
+    }
+}
 
 impl Recipe {
     /// The names of the built-in recipes, the default first.
@@ -156,7 +161,7 @@ impl Recipe {
             self.tie,
             self.sketch_shingle.words(),
         );
-        RecipeId { name: self.name.clone(), digest: digest(&settings) }
+        RecipeId::new(&self.name, digest(&settings))
     }
 
     fn word_settings(&self) -> String {
@@ -197,66 +202,6 @@ fn digest(settings: &str) -> u64 {
     u64::from_le_bytes(bytes)
 }
 
-/// Which recipe made a fingerprint: the name for people, the digest for certainty.
-///
-/// Written `name:digest`, the digest as sixteen hexadecimal digits.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct RecipeId {
-    name: String,
-    digest: u64,
-}
-
-impl RecipeId {
-    /// The recipe's name.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Refuses to go on when fingerprints of `other` would be compared with ours.
-    ///
-    /// # Errors
-    ///
-    /// The recipes differ.
-    pub fn must_be(&self, other: &Self) -> Result<(), RecipeMismatch> {
-        if self == other {
-            Ok(())
-        } else {
-            Err(RecipeMismatch { ours: self.clone(), theirs: other.clone() })
-        }
-    }
-}
-
-impl fmt::Display for RecipeId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{:016x}", self.name, self.digest)
-    }
-}
-
-impl FromStr for RecipeId {
-    type Err = RecipeError;
-
-    fn from_str(s: &str) -> Result<Self, Self::Err> {
-        let parsed = s.rsplit_once(':').and_then(|(name, digits)| {
-            let digest = u64::from_str_radix(digits, 16).ok()?;
-            (digits.len() == 16 && !name.is_empty()).then(|| Self { name: name.to_owned(), digest })
-        });
-        parsed.ok_or_else(|| RecipeError::Id { given: s.chars().take(80).collect() })
-    }
-}
-
-/// Fingerprints of two recipes were to be compared.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "fingerprints of recipe {ours} and of recipe {theirs} cannot be compared; make both with one \
-     recipe"
-)]
-pub struct RecipeMismatch {
-    /// What was there.
-    pub ours: RecipeId,
-    /// What came.
-    pub theirs: RecipeId,
-}
-
 /// Why a recipe cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -274,12 +219,6 @@ pub enum RecipeError {
     #[error("`{given}` cannot name a recipe: 1 to 64 letters, digits, `-`, `_` or `.`")]
     Name {
         /// The name.
-        given: String,
-    },
-    /// Not a recipe's identity.
-    #[error("`{given}` is not a recipe id: NAME:16-hexadecimal-digits")]
-    Id {
-        /// What was given.
         given: String,
     },
     /// The text of a recipe file does not parse.

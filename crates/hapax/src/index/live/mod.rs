@@ -65,9 +65,10 @@ use self::head::Positions;
 use self::merge::{Size, behind, choose};
 use self::state::{Slot, State};
 use super::collection::{BuildError, Entry};
-use super::near::HammingIndex;
+use super::near::{HammingIndex, Match, Query, SearchError};
 use super::segment::{Removed, Segment, SegmentBuildError};
 use super::tables::Design;
+use crate::fingerprint::{Fingerprint, MaxDistance};
 use crate::hamming::Kernel;
 
 pub use self::merge::{MergeTask, Merged};
@@ -97,6 +98,13 @@ struct Writer {
     leased: Vec<(Weak<Segment>, Weak<()>)>,
 }
 
+impl Default for LiveIndex {
+    /// An empty index with default options.
+    fn default() -> Self {
+        Self::new(LiveOptions::default()).expect("the default bound is in range")
+    }
+}
+
 impl LiveIndex {
     /// An empty index.
     ///
@@ -112,6 +120,19 @@ impl LiveIndex {
         let writer = Writer { positions: Positions::new(options.head), leased };
         let state = Mutex::new(Arc::new(State::new(Vec::new())));
         Ok(Self { state, writer: Mutex::new(writer), options, kernel: Kernel::best() })
+    }
+
+    /// Everything within `bound` of a fingerprint at this moment, nearest first, ties by id.
+    ///
+    /// # Errors
+    ///
+    /// [`SearchError::BoundTooWide`] when the index was made for a narrower bound.
+    pub fn find(
+        &self,
+        fingerprint: Fingerprint,
+        bound: MaxDistance,
+    ) -> Result<Vec<Match>, SearchError> {
+        self.snapshot().find_all(&Query::from(fingerprint), bound)
     }
 
     /// An index of segments that were kept, each with what was gone from it.

@@ -5,6 +5,7 @@
 
 use crate::fingerprint::MaxDistance;
 use crate::index::segment::SegmentEngine;
+use crate::similarity::DEFAULT_WITHIN;
 
 /// Settings of a [`LiveIndex`](super::LiveIndex).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,9 +20,9 @@ pub struct LiveOptions {
 }
 
 impl Default for LiveOptions {
-    /// Within 6 bits, which is what good answers need.
+    /// Within the distance of the default [`Policy`](crate::similarity::Policy).
     fn default() -> Self {
-        const { Self::within(MaxDistance::new(6).unwrap()) }
+        const { Self::within(MaxDistance::new(DEFAULT_WITHIN).unwrap()) }
     }
 }
 
