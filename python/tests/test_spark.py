@@ -37,10 +37,11 @@ def plain(summary: dict[str, Any]) -> dict[str, Any]:
 
 
 def report(folder: pathlib.Path) -> str:
-    """The page without what depends on places: inputs, the name of the kept documents, and the hash of all that."""
+    """The page without what depends on the run and on places: date, command, inputs, the name of the kept documents, and the hash of all that."""
     page = (folder / "report.html").read_text()
     page = re.sub(r"nonce-\w+|nonce=\"\w+\"", "nonce", page)
-    return re.sub(r"<dt>(inputs|against|kept documents)</dt><dd>[^<]*</dd>", "", page)
+    page = re.sub(r"<dt>command</dt><dd><code>[^<]*</code></dd>", "", page)
+    return re.sub(r"<dt>(made|inputs|against|kept documents)</dt><dd>[^<]*</dd>", "", page)
 
 
 def check_same(spark_out: pathlib.Path, machine_out: pathlib.Path, snapshot: str = "0") -> None:

@@ -3,31 +3,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-/// `1234567` as `1,234,567`.
-pub(crate) fn count(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
-/// `1 page`, `2 pages`, `3 queries`.
-pub(crate) fn counted(n: u64, noun: &str) -> String {
-    let n_th = count(n);
-    if n == 1 {
-        return format!("{n_th} {noun}");
-    }
-    match noun.strip_suffix('y').filter(|stem| !stem.ends_with(['a', 'e', 'o', 'u'])) {
-        Some(stem) => format!("{n_th} {stem}ies"),
-        None if noun.ends_with(['s', 'x']) || noun.ends_with("ch") => format!("{n_th} {noun}es"),
-        None => format!("{n_th} {noun}s"),
-    }
-}
+pub(crate) use hapax_dedup::html::{counted, grouped as count};
 
 /// Bytes in decimal units.
 pub(crate) fn bytes(n: u64) -> String {
@@ -70,17 +46,6 @@ fn is_harmful(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn counts_are_grouped_by_thousands() {
-        assert_eq!(["0", "999", "1,000", "1,234,567"], [0, 999, 1000, 1_234_567].map(count));
-        assert_eq!(counted(1, "page"), "1 page");
-        assert_eq!(counted(0, "page"), "0 pages");
-        assert_eq!(counted(2, "address"), "2 addresses");
-        assert_eq!(counted(2, "query"), "2 queries");
-        assert_eq!(counted(2, "match"), "2 matches");
-        assert_eq!(counted(2, "day"), "2 days");
-    }
 
     #[test]
     fn escape_sequences_lose_their_escape() {

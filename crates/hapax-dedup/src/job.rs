@@ -114,7 +114,7 @@ pub fn dedup(
     let stay = |page: &u32| decision.verdict(*page).outcome == Outcome::Kept;
     let stay = (0..pages.len() as u32).filter(stay);
     against::write(&folder.making(KEPT_IMPRINTS), options, pages, stay)?;
-    let contents = Contents::of(&summary, &decision, examples, passed);
+    let contents = Contents::of(&summary, &decision, examples, passed, options.made.clone());
     let report = report::page(&contents, &options.fingerprinter);
     folder.make(REPORT, report.as_bytes())?;
     folder.make(LAST, &json(&summary))?;

@@ -13,7 +13,7 @@
 //!
 //! # What it promises
 //!
-//! - The same input and options give the same output bytes for any number of threads.
+//! - The same input and options give the same output bytes for any number of threads, `run.json` aside.
 //! - Memory grows by [`Pages::bytes`] and by what documents in groups cost, never by their text.
 //! - Time is linear in pages, also when one page comes a million times or a template differs in one
 //!   number; sorting aside.
@@ -59,5 +59,6 @@ pub use outputs::{Settings, Summary};
 pub use pages::{NewPage, Pages, Standing};
 pub use passed_over::{PassedCounts, PassedOver, passed_line};
 pub use read::{Corpus, ReadCounts};
+pub use report::Made;
 pub use threads::Threads;
 pub use watch::{Stage, Watch};

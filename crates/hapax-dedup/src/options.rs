@@ -13,7 +13,9 @@ use hapax::similarity::Policy;
 use hapax_corpus::ReadOptions;
 
 use crate::error::Error;
+use crate::near::crowd::MANY;
 use crate::pages::Pages;
+use crate::report::Made;
 
 /// How a corpus is cleaned.
 #[derive(Clone, Debug)]
@@ -43,6 +45,12 @@ pub struct Options {
     pub memory: Option<u64>,
     /// Drop what an interrupted job left in the output folder, instead of going on with it.
     pub restart: bool,
+    /// When and by which command, for the report. The only thing in it, beside its nonce, that differs
+    /// from run to run; `None` leaves it out.
+    pub made: Option<Made>,
+    /// From how many pages of a scope on crowds meet by more bits: [`MANY`], and fewer in tests, which
+    /// so come by both ways.
+    pub(crate) many: usize,
 }
 
 impl Options {
@@ -63,6 +71,8 @@ impl Options {
             against: Vec::new(),
             memory: None,
             restart: false,
+            made: None,
+            many: MANY,
         }
     }
 

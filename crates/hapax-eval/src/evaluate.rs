@@ -163,6 +163,9 @@ impl Evaluation {
     }
 }
 
+/// The label of pairs that no truth speaks of: a document and the one it was removed for.
+const REMOVED: &str = "removed";
+
 /// What the job says with these options.
 fn predicted(corpus: &Corpus, options: &Options) -> Result<Prediction, Error> {
     let threads = Threads::new(options.threads)?;
@@ -378,6 +381,7 @@ impl Judge<'_> {
                 merged,
                 label: label.to_owned(),
                 jaccard,
+                reference: label == REMOVED,
                 distance: measured.judged.then_some(measured.distance),
                 similarity: measured.judged.then_some(measured.similarity),
             }
@@ -386,7 +390,7 @@ impl Judge<'_> {
         let mut missed: Vec<WrongPair> = Vec::new();
         for (page, winner) in sampled(&prediction.removed) {
             if let Some(jaccard) = self.exact.jaccard(page, winner).filter(|it| *it < 0.8) {
-                merged.push(wrong(page, winner, Some(jaccard), true, "removed"));
+                merged.push(wrong(page, winner, Some(jaccard), true, REMOVED));
             }
         }
         for pair in &self.known.pairs {

@@ -170,6 +170,8 @@ pub struct WrongPair {
     pub label: String,
     /// Exact similarity, where it is known.
     pub jaccard: Option<f64>,
+    /// It is that of the whole pages, measured here; otherwise what truth says.
+    pub reference: bool,
     /// Bits between the fingerprints.
     pub distance: Option<u8>,
     /// Estimated similarity.

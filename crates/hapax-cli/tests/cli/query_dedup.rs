@@ -78,7 +78,7 @@ fn duplicates_are_marked_then_taken_out_then_put_back() {
     let folder = ready();
     let told = stderr(&folder.hapax(&RUN).assert().code(0));
     assert!(told.contains("16 duplicates marked in the index"), "{told}");
-    assert!(told.contains("1 queries without results"), "{told}");
+    assert!(told.contains("1 query without results"), "{told}");
     assert_eq!(standing(&folder), (vec![], expected()));
     assert_eq!(documents(&folder.path("out/removed.parquet")).unwrap(), expected());
     let report = String::from_utf8(folder.read("out/report.html")).unwrap();
@@ -219,20 +219,24 @@ fn queries_that_no_engine_can_parse_are_words() {
 #[test]
 fn a_run_that_is_killed_leaves_the_index_whole_and_the_next_one_finishes() {
     let folder = ready();
-    let one = std::time::Instant::now();
-    folder.hapax(&with(&["--apply"])).assert().code(0);
-    let whole = one.elapsed();
-    folder.hapax(&["query-dedup", "undo", "out"]).assert().code(0);
-    assert_eq!(standing(&folder), (vec![], vec![]));
+    // How many files and folders there are: a run that is killed when one more appears is killed elsewhere.
+    let inside = |path: std::path::PathBuf| std::fs::read_dir(path).into_iter().flatten().flatten();
+    let there = || {
+        let first = ["out", "index"].into_iter().flat_map(|name| inside(folder.path(name)));
+        first.map(|entry| 1 + inside(entry.path()).count()).sum::<usize>()
+    };
     let mut killed = 0;
-    for step in 0..30u32 {
+    for step in 0..16 {
         std::fs::remove_dir_all(folder.path("out")).ok();
+        let before = there();
         let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_hapax"))
             .current_dir(folder.path("."))
             .args(with(&["--apply", "-q"]))
             .spawn()
             .unwrap();
-        std::thread::sleep(whole * step / 28);
+        while there() < before + step && child.try_wait().unwrap().is_none() {
+            std::thread::yield_now();
+        }
         // SIGKILL; a child that has finished does not mind.
         child.kill().ok();
         killed += u32::from(!child.wait().unwrap().success());
@@ -246,5 +250,5 @@ fn a_run_that_is_killed_leaves_the_index_whole_and_the_next_one_finishes() {
         folder.hapax(&["query-dedup", "undo", "out", "-q"]).assert().code(0);
         assert_eq!(standing(&folder), (vec![], vec![]));
     }
-    assert!(killed > 5, "only {killed} runs were killed before they finished");
+    assert!(killed > 0, "not even the first run was killed, which was not waited for");
 }

@@ -59,7 +59,7 @@ fn a_killed_run_continues_and_writes_what_an_undisturbed_one_does() {
         }
         for name in FILES {
             let (one, other) = (format!("whole/{name}"), format!("killed/{name}"));
-            assert!(folder.read(&one) == folder.read(&other), "{name} of {format}");
+            assert!(folder.result(&one) == folder.result(&other), "{name} of {format}");
         }
     }
 }

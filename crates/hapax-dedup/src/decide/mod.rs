@@ -125,7 +125,8 @@ pub fn decide<'p>(
     let classes = exact::classes(pages, &table, |page| !known.contains_key(&page));
     let representatives = &classes.representatives;
     let joiner = Joiner { executor, memory: options.memory_beside(pages)?, scratch };
-    let near = near::find(representatives, pages, &judge, &table, options.policy.within, &joiner)?;
+    let bounds = (options.policy.within, options.many);
+    let near = near::find(representatives, pages, &judge, &table, bounds, &joiner)?;
     let addresses = resolve(facts, pages);
     let found = Found { copies: classes.copies, near, addresses, earlier, known };
     settle(pages, &table, &judge, rules, found)

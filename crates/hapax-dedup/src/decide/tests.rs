@@ -20,6 +20,7 @@ static NOTHING: std::sync::LazyLock<Earlier> = std::sync::LazyLock::new(Earlier:
 fn options() -> Options {
     let recipe = Recipe::built_in("web-1").unwrap();
     let mut options = Options::new(Fingerprinter::new(recipe, None).unwrap());
+    options.many = 1 << 7;
     options.policy.within = MaxDistance::new(6).unwrap();
     options.policy.min_similarity = MinSimilarity::new(0.8).unwrap();
     options

@@ -99,6 +99,8 @@ impl Axis {
         let (low, high) = if low <= high { (low, high) } else { (0.0, 1.0) };
         match self.scale {
             Scale::Linear => {
+                // An axis of zeros would have steps too small to write.
+                let high = if low == 0.0 && high == 0.0 { 1.0 } else { high };
                 let step = round_step((high - low).max(high.abs() * 1e-3).max(1e-9) / 5.0);
                 let (from, to) = ((low / step).floor(), (high / step).ceil());
                 let to = if from == to { to + 1.0 } else { to };
@@ -263,6 +265,12 @@ fn number(value: f64, decimals: usize) -> String {
         // The margin has room for five characters.
         _ if value >= 1e4 && value % 1e3 == 0.0 => format!("{:.0}k", value / 1e3),
         _ if value >= 1e4 => grouped(value as u64),
+        // 0.00002 would be cut off at the left.
+        _ if decimals > 3 => {
+            let power = value.abs().log10().floor() as i32;
+            let digits = (decimals as i32 + power).max(0) as usize;
+            format!("{value:.digits$e}")
+        }
         _ => format!("{value:.decimals$}"),
     }
 }
@@ -329,8 +337,13 @@ mod tests {
             let (_, labels) = Axis::logarithmic("n").laid_out(values.into_iter());
             assert_eq!((labels[0].1.as_str(), labels[labels.len() - 1].1.as_str()), (first, last));
         }
+        let (_, labels) = axis.laid_out([0.0, 0.000_12].into_iter());
+        let texts: Vec<&str> = labels.iter().map(|(_, text)| text.as_str()).collect();
+        assert_eq!(texts, ["0", "5e-5", "1.0e-4", "1.5e-4"]);
         let (_, labels) = axis.laid_out([0.0, 90_000.0].into_iter());
         assert_eq!(labels[1].1, "20k");
+        let (_, labels) = axis.laid_out([0.0, 0.0].into_iter());
+        assert_eq!((labels[1].1.as_str(), labels.len()), ("0.2", 6));
         // Nothing and a single value have axes too.
         assert!(axis.laid_out([].into_iter()).1.len() > 1);
         assert!(axis.laid_out([3.0].into_iter()).0.0 < axis.laid_out([3.0].into_iter()).0.1);

@@ -135,9 +135,42 @@ pub fn grouped(number: u64) -> String {
     out
 }
 
+/// A noun in the number that a count asks for: `page`, `pages`, `queries`, `matches`.
+pub fn plural(count: u64, noun: &str) -> String {
+    if count == 1 {
+        return noun.to_owned();
+    }
+    match noun.strip_suffix('y').filter(|stem| !stem.ends_with(['a', 'e', 'o', 'u'])) {
+        Some(stem) => format!("{stem}ies"),
+        None if noun.ends_with(['s', 'x']) || noun.ends_with("ch") => format!("{noun}es"),
+        None => format!("{noun}s"),
+    }
+}
+
+/// `1 page`, `1,234 pages`.
+pub fn counted(count: u64, noun: &str) -> String {
+    format!("{} {}", grouped(count), plural(count, noun))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_is_singular_and_all_else_is_not() {
+        assert_eq!(["0", "999", "1,000", "1,234,567"], [0, 999, 1000, 1_234_567].map(grouped));
+        for (count, noun, expected) in [
+            (1, "page", "1 page"),
+            (0, "page", "0 pages"),
+            (2, "address", "2 addresses"),
+            (2, "query", "2 queries"),
+            (2, "match", "2 matches"),
+            (1000, "day", "1,000 days"),
+            (1, "near-duplicate", "1 near-duplicate"),
+        ] {
+            assert_eq!(counted(count, noun), expected);
+        }
+    }
 
     #[test]
     fn nothing_in_a_text_is_markup() {

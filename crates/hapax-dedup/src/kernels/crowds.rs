@@ -27,7 +27,7 @@ use super::{Kernels, mixed};
 use crate::error::Error;
 use crate::exact;
 use crate::facts::FactTable;
-use crate::near::crowd::{CROWD, MANY, TURNS, part_bits, sketch_part, turn, twins};
+use crate::near::crowd::{CROWD, MANY, PART_BITS, TURNS, part_bits, sketch_part, turn, twins};
 use crate::near::{Judge, Led, Member};
 
 const KIND: &str = "role";
@@ -124,7 +124,7 @@ impl Kernels {
     /// By how many bits of their sketches the leaders of a scope meet, if there are so many after
     /// [`copies`](Self::copies).
     pub fn part_bits(&self, leaders: usize) -> u32 {
-        part_bits(leaders)
+        part_bits(leaders, self.options.many)
     }
 
     /// Who would meet whom in any of the turns, and how many: `meets` and `count`, of rows of leaders. Who
@@ -227,7 +227,7 @@ pub type Wide = (i64, u32);
 
 fn bits_in(scope: ScopeKey, wide: &[Wide]) -> u32 {
     let found = wide.iter().find(|(wide, _)| wide.cast_unsigned() == scope.0);
-    found.map_or_else(|| part_bits(0), |(_, bits)| *bits)
+    found.map_or(PART_BITS, |(_, bits)| *bits)
 }
 
 fn key_of(scope: ScopeKey, sketch: &Sketch, number: usize, wide: &[Wide]) -> i64 {

@@ -27,9 +27,13 @@ use crate::options::Options;
 use crate::outputs::outcome_name;
 use crate::pages::{NewPage, Pages, Standing};
 
+/// So few leaders that scopes of tests are wide.
+const MANY: usize = 1 << 7;
+
 fn options(least: f64) -> Options {
     let recipe = Recipe::built_in("web-1").unwrap();
     let mut options = Options::new(Fingerprinter::new(recipe, None).unwrap());
+    options.many = MANY;
     options.policy.within = MaxDistance::new(6).unwrap();
     options.policy.min_similarity = MinSimilarity::new(least).unwrap();
     options
@@ -147,7 +151,7 @@ fn apart(list: &[NewPage], kernels: &Kernels, count: u64) -> Vec<(i64, String, i
     for scope in column::<Int64Array>(&found, "scope").values() {
         *scopes.entry(*scope).or_default() += 1;
     }
-    scopes.retain(|_, leaders| *leaders > Kernels::MANY);
+    scopes.retain(|_, leaders| *leaders > MANY);
     let wide: Vec<Wide> =
         scopes.into_iter().map(|(scope, leaders)| (scope, kernels.part_bits(leaders))).collect();
     let wide = wide.as_slice();

@@ -36,9 +36,8 @@ pub(crate) const TWIN_TURNS: usize = 16;
 
 /// Bits of a sketch by which pages meet, if they are not very many.
 pub(crate) const PART_BITS: u32 = 16;
-/// As many pages meet by so many bits: 16 by chance, where 64 are a crowd. This crate's own tests come
-/// by both ways.
-pub(crate) const MANY: usize = if cfg!(test) { 1 << 7 } else { 1 << 20 };
+/// As many pages meet by so many bits: 16 by chance, where 64 are a crowd.
+pub(crate) const MANY: usize = 1 << 20;
 
 /// A page that is represented by another one.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -66,9 +65,10 @@ pub(super) fn thin_out(
     pages: &Pages,
     judge: &Judge<'_>,
     table: &FactTable<'_>,
+    many: usize,
 ) -> Led {
     let mut led = twins(set, pages, judge, table);
-    let bits = part_bits(led.leaders.len());
+    let bits = part_bits(led.leaders.len(), many);
     for number in 0..TURNS {
         turn(&mut led, number, bits, pages, judge, table);
     }
@@ -97,9 +97,10 @@ pub(crate) fn twins(set: &[u32], pages: &Pages, judge: &Judge<'_>, table: &FactT
     led
 }
 
-/// By how many bits of a sketch pages meet, if so many of one scope take turns.
-pub(crate) fn part_bits(pages: usize) -> u32 {
-    let doublings = pages.div_ceil(MANY).max(1).next_power_of_two().ilog2();
+/// By how many bits of a sketch pages meet, if so many of one scope take turns; more than `many`, which is
+/// [`MANY`] but in tests, need more.
+pub(crate) fn part_bits(pages: usize, many: usize) -> u32 {
+    let doublings = pages.div_ceil(many).max(1).next_power_of_two().ilog2();
     PART_BITS + doublings.min(16)
 }
 
@@ -228,6 +229,7 @@ mod tests {
 
     #[test]
     fn keys_grow_so_that_no_crowd_meets_by_chance() {
+        let part_bits = |pages| part_bits(pages, MANY);
         assert_eq!([0, 1, MANY / 2, MANY].map(part_bits), [PART_BITS; 4]);
         assert_eq!(part_bits(MANY + 1), PART_BITS + 1);
         let by_chance = |pages: usize| pages as f64 / f64::from(part_bits(pages)).exp2();

@@ -66,18 +66,18 @@ pub(crate) struct Near {
 /// Candidates that a thread confirms at a time.
 const TOGETHER: usize = 1 << 14;
 
-/// Finds what is near among representatives, scope by scope.
+/// Finds what is near among representatives, scope by scope; `many` is of [`crowd::part_bits`].
 pub(crate) fn find(
     representatives: &[u32],
     pages: &Pages,
     judge: &Judge<'_>,
     table: &FactTable<'_>,
-    within: MaxDistance,
+    (within, many): (MaxDistance, usize),
     joiner: &Joiner<'_, impl Executor>,
 ) -> Result<Near, Error> {
     let mut near = Near::default();
     for scope in representatives.chunk_by(|&a, &b| pages.scope(a) == pages.scope(b)) {
-        let Led { leaders, members, strangers } = crowd::thin_out(scope, pages, judge, table);
+        let Led { leaders, members, strangers } = crowd::thin_out(scope, pages, judge, table, many);
         near.members.extend(members);
         near.strangers += strangers;
         near.propose(&leaders, pages, judge, within, joiner)?;

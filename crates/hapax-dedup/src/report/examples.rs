@@ -14,7 +14,7 @@ use hapax_corpus::Document;
 use serde::{Deserialize, Serialize};
 
 use crate::decide::Decision;
-use crate::html::{escape, grouped, row};
+use crate::html::{counted, escape, row};
 use crate::imprint::known;
 
 /// Near-duplicates that are shown.
@@ -218,7 +218,7 @@ fn section(out: &mut String, pair: &Example, by: &mut Fingerprinter, open: bool)
     let comparison = compare(by, left_text, right_text);
     let open = if open { " open" } else { "" };
     out.push_str(&format!(
-        "<details class=\"example\"{open}>\n<summary><b>{:.2}</b> similar, {} <span>{}</span></summary>\n",
+        "<details class=\"example\"{open}>\n<summary><b>{:.3}</b> similar (estimate), {} <span>{}</span></summary>\n",
         pair.similarity,
         bits(pair.distance),
         escape(left.text.title.as_deref().unwrap_or(&left.address)),
@@ -226,17 +226,18 @@ fn section(out: &mut String, pair: &Example, by: &mut Fingerprinter, open: bool)
     out.push_str("<div class=\"heads\">");
     for (letter, side) in [("a", left), ("b", right)] {
         out.push_str(&format!(
-            "<div class=\"{letter}\"><p class=\"name\"><b>{}</b> {}</p><p class=\"facts\">{} words{}</p></div>",
+            "<div class=\"{letter}\"><p class=\"name\"><b>{}</b> {}</p><p class=\"facts\">{}{}</p></div>",
             letter.to_ascii_uppercase(),
             super::address(&side.address),
-            grouped(u64::from(side.words)),
+            counted(u64::from(side.words), "word"),
             if side.text.cut { ", only the beginning is shown" } else { "" },
         ));
     }
     out.push_str("</div>\n");
     out.push_str(&format!(
-        "<p class=\"facts\">{} of all runs of {} words are in both{}.</p>\n",
+        "<p class=\"facts\">Exactly {} of {}all runs of {} words are in both{}.</p>\n",
         share(comparison.jaccard),
+        if left.text.cut || right.text.cut { "the part shown, of " } else { "" },
         by.recipe().sketch_shingle.words(),
         pair.reason.as_deref().map_or_else(String::new, |it| format!("; A stays: {}", escape(it))),
     ));
@@ -249,7 +250,8 @@ fn section(out: &mut String, pair: &Example, by: &mut Fingerprinter, open: bool)
     let more = rows[rows.len().min(MOST_ROWS)..].iter();
     let more = more.filter(|row| matches!(row, Row::Different { .. })).count() as u64;
     if more > 0 {
-        out.push_str(&format!("<p class=\"facts\">{} more differences.</p>\n", grouped(more)));
+        let more = counted(more, "more difference");
+        out.push_str(&format!("<p class=\"facts\">{more}.</p>\n"));
     }
     out.push_str("</details>\n");
 }
@@ -257,13 +259,13 @@ fn section(out: &mut String, pair: &Example, by: &mut Fingerprinter, open: bool)
 /// Exact, of the texts; all is never claimed of less than all.
 fn share(jaccard: f64) -> String {
     match jaccard {
-        all if all >= 1.0 => "All".to_owned(),
-        some => format!("{:.0} %", (100.0 * some).min(99.0)),
+        all if all >= 1.0 => "1".to_owned(),
+        some => format!("{:.3}", some.min(0.999)),
     }
 }
 
 pub(super) fn bits(distance: u8) -> String {
-    format!("{distance} bit{} apart", if distance == 1 { "" } else { "s" })
+    format!("{} apart", counted(u64::from(distance), "bit"))
 }
 
 /// Without the tail of very long differing passages.

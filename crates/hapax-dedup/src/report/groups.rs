@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::address;
 use crate::decide::{Decision, Group};
-use crate::html::{escape, grouped};
+use crate::html::{counted, escape, grouped};
 use crate::outputs::outcome_name;
 
 /// Groups that are shown.
@@ -74,8 +74,8 @@ impl LargestGroups {
             group.details(out, open);
         }
         if self.more > 0 {
-            let more = grouped(self.more);
-            out.push_str(&format!("<p class=\"facts\">and {more} more groups.</p>\n"));
+            let more = counted(self.more, "more group");
+            out.push_str(&format!("<p class=\"facts\">and {more}.</p>\n"));
         }
         out.push_str("</section>\n");
     }
@@ -86,7 +86,7 @@ impl ShownGroup {
         out.push_str(&format!(
             "<details class=\"group\"{open}><summary><b>{}</b> documents, of which stays \
              <span>{}</span></summary>\n<div class=\"scroll\"><table><thead><tr>\
-             <th class=\"text\">document</th><th></th><th>bits</th><th>similarity</th>\
+             <th class=\"text\">document</th><th></th><th>bits</th><th>similarity (estimate)</th>\
              <th class=\"text\">the winner stays because</th></tr></thead><tbody>\n",
             grouped(self.size),
             escape(&self.winner),
@@ -98,7 +98,7 @@ impl ShownGroup {
                  <td>{}</td><td>{}</td><td class=\"text\">{}</td></tr>\n",
                 address(&document.address),
                 document.distance.map(|it| it.to_string()).unwrap_or_default(),
-                document.similarity.map(|it| format!("{it:.2}")).unwrap_or_default(),
+                document.similarity.map(|it| format!("{it:.3}")).unwrap_or_default(),
                 escape(document.reason.as_deref().unwrap_or_default()),
             ));
         }

@@ -28,7 +28,7 @@ use origins::Origins;
 pub(crate) use passed::Passed;
 
 use crate::decide::Decision;
-use crate::html::{BASE_STYLE, escape, grouped};
+use crate::html::{BASE_STYLE, counted, escape, grouped, plural};
 use crate::outputs::Summary;
 
 const STYLE: &str = include_str!("report.css");
@@ -41,6 +41,18 @@ pub(crate) struct Contents {
     groups: LargestGroups,
     examples: Vec<Example>,
     passed: Vec<Passed>,
+    /// When and by what it was made, where the caller says so.
+    #[serde(default)]
+    made: Option<Made>,
+}
+
+/// When and by which command a report was made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Made {
+    /// The moment, for people.
+    pub at: String,
+    /// The command line.
+    pub command: String,
 }
 
 impl Contents {
@@ -50,9 +62,11 @@ impl Contents {
         decision: &Decision<'_>,
         examples: Examples,
         passed: Vec<Passed>,
+        made: Option<Made>,
     ) -> Self {
         Self {
             passed,
+            made,
             summary: summary.clone(),
             origins: Origins::of(decision),
             groups: LargestGroups::of(decision),
@@ -92,16 +106,16 @@ fn body(contents: &Contents, fingerprinter: &Fingerprinter) -> String {
     }
     out.push_str(&examples::sections(&contents.examples, fingerprinter));
     passed::section(&mut out, summary, &contents.passed);
-    settings(&mut out, summary);
+    settings(&mut out, summary, contents.made.as_ref());
     out
 }
 
 fn headline(summary: &Summary) -> String {
-    let documents = grouped(summary.documents);
+    let documents = counted(summary.documents, "document");
     match summary.removed() {
-        0 => format!("None of {documents} documents is a duplicate"),
+        0 => format!("None of {documents} is a duplicate"),
         removed => format!(
-            "{} of {documents} documents {} ({})",
+            "{} of {documents} {} ({})",
             grouped(removed),
             if removed == 1 { "is a duplicate" } else { "are duplicates" },
             percent(removed, summary.documents)
@@ -129,25 +143,29 @@ fn totals(out: &mut String, summary: &Summary) {
     let mut tile = |value: u64, about: String| {
         out.push_str(&format!("<div><strong>{}</strong><p>{about}</p></div>\n", grouped(value)));
     };
-    tile(all, format!("documents read, {}", megabytes(summary.body_bytes)));
-    tile(summary.groups, "groups of two documents or more".to_owned());
-    tile(summary.largest_group, "documents in the largest group".to_owned());
-    for (value, about) in [
-        (summary.known, "of the removed: kept by an earlier job"),
-        (summary.related_groups, "groups related by a chain, which were not merged"),
-        (summary.too_short, "documents too short to judge: exact copies only"),
-        (summary.without_words + summary.empty, "documents without words"),
-        (summary.not_text, "documents neither HTML nor text: exact copies only"),
-        (summary.redirects + summary.revisits, "addresses that lead to a document"),
-        (summary.passed(), "records passed over, listed below"),
+    let mut about = |value: u64, noun: &str, about: &str| {
+        tile(value, format!("{} {about}", plural(value, noun)));
+    };
+    about(all, "document", &format!("read, {}", megabytes(summary.body_bytes)));
+    about(summary.groups, "group", "of two documents or more");
+    about(summary.largest_group, "document", "in the largest group");
+    for (value, noun, what) in [
+        (summary.known, "document", "removed because an earlier job kept one like it"),
+        (summary.related_groups, "group", "related by a chain and not merged"),
+        (summary.too_short, "document", "too short to judge: exact copies only"),
+        (summary.without_words + summary.empty, "document", "without words"),
+        (summary.not_text, "document", "neither HTML nor text: exact copies only"),
+        (summary.redirects + summary.revisits, "address", "leading to a document"),
+        (summary.passed(), "record", "passed over, listed below"),
         (
             summary.strangers,
-            "documents share a fingerprint with many and a text with none: compared with few",
+            "document",
+            "with the fingerprint of many and the text of none: compared with few",
         ),
-        (summary.hazy, "documents have too many neighbours: not compared with all of them"),
+        (summary.hazy, "document", "with too many neighbours: not compared with all of them"),
     ] {
         if value > 0 {
-            tile(value, about.to_owned());
+            about(value, noun, what);
         }
     }
     out.push_str("</div>\n");
@@ -263,7 +281,7 @@ fn size_bars(summary: &Summary) -> Vec<Bar> {
             u64::MAX => format!("> {}", grouped(from - 1)),
             _ => format!("{}–{}", grouped(from), grouped(to)),
         };
-        let told = format!("{} groups of {label} documents", grouped(value));
+        let told = format!("{} of {label} documents", counted(value, "group"));
         bars.push(Bar { label, value, told });
         from = to.saturating_add(1);
         if from > summary.largest_group.max(5) {
@@ -288,15 +306,20 @@ fn reason_bars(summary: &Summary) -> Vec<Bar> {
 }
 
 fn documents(count: u64) -> String {
-    format!("{} document{}", grouped(count), if count == 1 { "" } else { "s" })
+    counted(count, "document")
 }
 
-fn settings(out: &mut String, summary: &Summary) {
+fn settings(out: &mut String, summary: &Summary, made: Option<&Made>) {
     let set = &summary.settings;
     out.push_str("<section>\n<h2>How it was made</h2>\n<dl class=\"card\">");
     let mut line = |name: &str, value: Cow<'_, str>| {
         out.push_str(&format!("<dt>{name}</dt><dd>{value}</dd>"));
     };
+    if let Some(made) = made {
+        let version = env!("CARGO_PKG_VERSION");
+        line("made", Cow::Owned(format!("{} by hapax {version}", escape(&made.at))));
+        line("command", Cow::Owned(format!("<code>{}</code>", escape(&made.command))));
+    }
     line("inputs", Cow::Owned(escape(&set.inputs.join(", ")).into_owned()));
     if !set.against.is_empty() {
         line("against", Cow::Owned(escape(&set.against.join(", ")).into_owned()));

@@ -6,7 +6,7 @@ use hapax::fingerprint::side_by_side::{Row, lay_out};
 use hapax::fingerprint::{Fingerprinter, compare};
 use hapax::page::{Purifier, PurifyOptions};
 use hapax_corpus::{ReadOptions, Source};
-use hapax_dedup::html::{escape, row};
+use hapax_dedup::html::{counted, escape, row};
 
 use crate::error::Error;
 use crate::report::{Report, WrongPair};
@@ -97,10 +97,11 @@ fn write_pair(
     let or_dash = |it: Option<String>| it.unwrap_or_else(|| "-".to_owned());
     let kind = if pair.merged { "tag" } else { "tag missed" };
     let facts = format!(
-        "<b>{}</b> exactly, {} estimated, {} bits apart <span>{}</span> <span class=\"{kind}\">{}</span>",
+        "<b>{}</b> {}, {} of extracted texts (estimate), {} apart <span>{}</span> <span class=\"{kind}\">{}</span>",
         or_dash(pair.jaccard.map(|it| format!("{it:.3}"))),
+        if pair.reference { "of whole pages (exact)" } else { "by the truth" },
         or_dash(pair.similarity.map(|it| format!("{it:.3}"))),
-        or_dash(pair.distance.map(|it| it.to_string())),
+        or_dash(pair.distance.map(|it| counted(u64::from(it), "bit"))),
         escape(&pair.b),
         escape(&pair.label)
     );
@@ -120,8 +121,16 @@ fn write_pair(
         row(out, &shortened(laid, left, right), left, right);
     }
     out.push_str("</div>");
+    let differs = rows.iter().any(|row| matches!(row, Row::Different { .. }));
+    if !differs && pair.reference && pair.jaccard.is_some_and(|it| it < 1.0) {
+        out.push_str(
+            "<p class=\"facts\">The extracted texts do not differ; the whole pages do, in what is not \
+             extracted: titles, navigation, text for browsers without scripts.</p>",
+        );
+    }
     if rows.len() > MOST_ROWS {
-        out.push_str(&format!("<p class=\"facts\">{} more passages.</p>", rows.len() - MOST_ROWS));
+        let more = counted((rows.len() - MOST_ROWS) as u64, "more passage");
+        out.push_str(&format!("<p class=\"facts\">{more}.</p>"));
     }
     out.push_str("</details>\n");
 }

@@ -12,7 +12,7 @@ mod scores;
 pub use errors::Texts;
 
 use hapax::fingerprint::{ContentHash, Fingerprinter};
-use hapax_dedup::html::{BASE_STYLE, CHART_STYLE, escape};
+use hapax_dedup::html::{BASE_STYLE, CHART_STYLE, counted, escape, grouped};
 
 use crate::figure6::Figure;
 use crate::report::Report;
@@ -51,14 +51,14 @@ fn body(report: &Report, figure: Option<&Figure>, texts: &Texts, by: &Fingerprin
         }
     };
     out.push_str(&format!(
-        "<p class=\"lead\">{} documents against {known}: {} pairs of duplicates{}, {} of others.{}</p>\n",
-        grouped(report.documents),
-        grouped(truth.duplicates),
+        "<p class=\"lead\">{} against {known}: {} of duplicates{}, {} of others.{}</p>\n",
+        counted(report.documents, "document"),
+        counted(truth.duplicates, "pair"),
         if truth.graded { format!(" (from {} up)", truth.alike) } else { String::new() },
         grouped(truth.others),
         match truth.missing {
             0 => String::new(),
-            some => format!(" {} entries name no document.", grouped(some)),
+            some => format!(" {} without a document.", counted(some, "entry")),
         }
     ));
     scores::write(&mut out, report);
@@ -67,18 +67,5 @@ fn body(report: &Report, figure: Option<&Figure>, texts: &Texts, by: &Fingerprin
         charts::figure6(&mut out, figure);
     }
     errors::write(&mut out, report, texts, by);
-    out
-}
-
-/// `1234567` as `1,234,567`.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
     out
 }

@@ -1,8 +1,7 @@
 //! Tables of scores: one row for each answer, then what became of each label.
 
-use hapax_dedup::html::escape;
+use hapax_dedup::html::{escape, grouped};
 
-use super::grouped;
 use crate::metrics::Score;
 use crate::report::{Report, Run};
 

@@ -18,10 +18,11 @@ use hapax::fingerprint::MaxDistance;
 use hapax::group::rules::DEFAULT_RULES;
 use hapax::group::{Rules, Scope};
 use hapax::similarity::MinSimilarity;
-use hapax_dedup::{Finished, KeptFormat, Options, Stage, Watch};
+use hapax_dedup::{Finished, KeptFormat, Made, Options, Stage, Watch};
 use hapax_store::Settings;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Clean a corpus: exact and near duplicates go, the best copy of each stays
 ///
@@ -142,6 +143,24 @@ pub(crate) struct Arguments {
     quiet: bool,
 }
 
+/// Now, and the command as it was typed.
+fn made() -> Made {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    let now = hapax_corpus::Timestamp::from_seconds(i64::try_from(now).unwrap_or(0));
+    let typed = std::env::args().skip_while(|argument| argument != "dedup").map(quoted);
+    let command = std::iter::once("hapax".to_owned()).chain(typed).collect::<Vec<_>>().join(" ");
+    Made { at: now.to_string(), command }
+}
+
+/// An argument as a shell would have to be given it.
+fn quoted(argument: String) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_./=:,@+%".contains(c);
+    match !argument.is_empty() && argument.chars().all(plain) {
+        true => argument,
+        false => format!("'{}'", argument.replace('\'', "'\\''")),
+    }
+}
+
 /// A least similarity as a user writes it.
 pub(crate) fn similarity(text: &str) -> Result<f64, String> {
     text.parse::<MinSimilarity>().map(MinSimilarity::jaccard).map_err(|error| error.to_string())
@@ -175,6 +194,7 @@ impl Arguments {
         options.against = self.against.clone();
         options.memory = self.memory;
         options.restart = self.restart;
+        options.made = Some(made());
         if let Some(threads) = self.threads {
             options.threads = threads;
         }

@@ -7,13 +7,13 @@ use hapax_dedup::{Finished, Summary};
 pub(super) fn text(finished: &Finished) -> String {
     let (summary, run) = (&finished.summary, &finished.run);
     let mut text = format!(
-        "{} read ({}) · {} kept · {} removed: {} exact, {} near-duplicates, in {}\n",
+        "{} read ({}) · {} kept · {} removed: {} exact, {}, in {}\n",
         counted(summary.documents, "document"),
         bytes(summary.body_bytes),
         count(summary.kept),
         count(summary.removed()),
         count(summary.exact),
-        count(summary.near),
+        counted(summary.near, "near-duplicate"),
         counted(summary.groups, "group"),
     );
     for line in notes(summary) {

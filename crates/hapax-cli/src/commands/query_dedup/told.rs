@@ -14,7 +14,7 @@ pub(super) fn text(finished: &Finished, out: Option<&Path>) -> String {
     };
     let mut text = format!(
         "{} of {}, {} looked at: {} {what}\n",
-        queries(summary.queries),
+        counted(summary.queries, "query"),
         counted(summary.log.distinct, "different one"),
         counted(summary.examined, "result"),
         counted(summary.removed, "duplicate"),
@@ -24,7 +24,7 @@ pub(super) fn text(finished: &Finished, out: Option<&Path>) -> String {
         text.push('\n');
     }
     if run.known > 0 {
-        let known = queries(run.known);
+        let known = counted(run.known, "query");
         text.push_str(&format!("{known} unchanged since the last run: not processed again\n"));
     }
     if let Some(difference) = &summary.difference {
@@ -51,22 +51,18 @@ pub(super) fn text(finished: &Finished, out: Option<&Path>) -> String {
     text
 }
 
-fn queries(n: u64) -> String {
-    format!("{} {}", count(n), if n == 1 { "query" } else { "queries" })
-}
-
 fn notes(summary: &Summary) -> Vec<String> {
     let log = &summary.log;
     [
-        (summary.without_results, "queries without results"),
-        (log.bad, "rows of the log that could not be understood"),
-        (log.empty, "rows with nothing in them"),
-        (log.too_long, "rows longer than queries are"),
-        (log.repeated, "rows repeated within a session"),
-        (log.robots, "rows of robots"),
+        (summary.without_results, "query", "without results"),
+        (log.bad, "row", "of the log that could not be understood"),
+        (log.empty, "row", "with nothing in them"),
+        (log.too_long, "row", "longer than queries are"),
+        (log.repeated, "row", "repeated within a session"),
+        (log.robots, "row", "of robots"),
     ]
     .into_iter()
-    .filter(|(n, _)| *n > 0)
-    .map(|(n, what)| format!("{} {what}", count(n)))
+    .filter(|(n, ..)| *n > 0)
+    .map(|(n, noun, what)| format!("{} {what}", counted(n, noun)))
     .collect()
 }

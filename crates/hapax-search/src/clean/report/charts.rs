@@ -21,6 +21,7 @@ pub(super) fn bars(labels: &[String], values: &[f64], class: &str, about: &str) 
     let step = WIDTH / labels.len().max(1) as f64;
     let width = (step * 0.78).min(72.0);
     let floor = HEIGHT - BOTTOM;
+    let numbers = numbers(values);
     let mut out = open(about);
     for (at, (label, &value)) in labels.iter().zip(values).enumerate() {
         let middle = (at as f64 + 0.5) * step;
@@ -32,7 +33,7 @@ pub(super) fn bars(labels: &[String], values: &[f64], class: &str, about: &str) 
              y=\"{:.1}\">{}</text><text x=\"{middle:.1}\" y=\"{:.1}\">{}</text>",
             middle - width / 2.0,
             y - 6.0,
-            short(value),
+            numbers[at],
             HEIGHT - 10.0,
             escape(label)
         ));
@@ -53,11 +54,13 @@ pub(super) fn lines(series: &[Series], about: &str) -> String {
         let place = |point: &(f64, f64)| format!("{:.1},{:.1}", x(point.0), y(point.1));
         let path: Vec<String> = series.points.iter().map(place).collect();
         out.push_str(&format!(
-            "<polyline class=\"{}\" points=\"{}\"/><text class=\"name {}\" x=\"{LEFT}\" y=\"{}\">{}</text>",
+            "<polyline class=\"{}\" points=\"{}\"/><text class=\"name {}\" x=\"{}\" y=\"{}\">{}</text>",
             series.class,
             path.join(" "),
             series.class,
-            TOP + 18.0 * at as f64,
+            LEFT + 150.0 * at as f64,
+            // Above the highest point, so that no line runs through a name.
+            TOP - 14.0,
             series.name
         ));
     }
@@ -79,7 +82,7 @@ pub(super) fn lines(series: &[Series], about: &str) -> String {
                 "<text class=\"value\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
                 x(end.0) + 40.0,
                 y(end.1) + 4.0,
-                short(end.1)
+                short(end.1, 0)
             ));
         }
     }
@@ -97,15 +100,30 @@ fn close(mut out: String, floor: f64) -> String {
     out
 }
 
-/// A number that fits above a bar.
-fn short(value: f64) -> String {
+/// Numbers that fit above bars, with as many digits as it takes to see that two bars differ.
+fn numbers(values: &[f64]) -> Vec<String> {
+    const MOST: usize = 4;
+    let differ = |texts: &[String]| {
+        let mut shown: Vec<(&str, f64)> =
+            texts.iter().map(String::as_str).zip(values.iter().copied()).collect();
+        shown.sort_by(|a, b| a.0.cmp(b.0).then(a.1.total_cmp(&b.1)));
+        shown.windows(2).all(|two| two[0].0 != two[1].0 || two[0].1 == two[1].1)
+    };
+    let with = |more: usize| values.iter().map(|&value| short(value, more)).collect::<Vec<_>>();
+    (0..MOST).map(with).find(|texts| differ(texts)).unwrap_or_else(|| with(MOST))
+}
+
+/// A number in few characters, and so many digits more.
+fn short(value: f64, more: usize) -> String {
+    let decimals = |least: usize| least + more;
     match value {
         0.0 => "0".to_owned(),
-        value if value >= 1e6 => format!("{:.1} M", value / 1e6),
-        value if value >= 1e4 => format!("{:.0} k", value / 1e3),
-        value if value >= 100.0 || value.fract() == 0.0 => grouped(value.round() as u64),
-        value if value >= 0.1 => format!("{value:.1}"),
-        value => format!("{value:.3}"),
+        value if value >= 1e6 => format!("{:.*} M", decimals(1), value / 1e6),
+        value if value >= 1e4 => format!("{:.*} k", decimals(0), value / 1e3),
+        value if value.fract() == 0.0 => grouped(value as u64),
+        value if value >= 100.0 && more == 0 => grouped(value.round() as u64),
+        value if value >= 0.1 => format!("{value:.*}", decimals(1)),
+        value => format!("{value:.*}", decimals(3)),
     }
 }
 
@@ -124,7 +142,27 @@ mod tests {
     #[test]
     fn labels_are_escaped_and_numbers_are_short() {
         assert!(bars(&["<b>".to_owned()], &[0.5], "near", "").contains("&lt;b&gt;"));
-        let numbers = [0.0, 0.012, 3.25, 7.0, 1234.0, 56_789.0, 2.5e6].map(short);
-        assert_eq!(numbers, ["0", "0.012", "3.2", "7", "1,234", "57 k", "2.5 M"]);
+        let few = [0.0, 0.012, 3.25, 7.0, 1234.0, 56_789.0, 2.5e6].map(|it| short(it, 0));
+        assert_eq!(few, ["0", "0.012", "3.2", "7", "1,234", "57 k", "2.5 M"]);
+    }
+
+    #[test]
+    fn bars_of_different_heights_have_different_numbers() {
+        assert_eq!(numbers(&[3.24, 3.16, 3.24, 7.0]), ["3.24", "3.16", "3.24", "7"]);
+        assert_eq!(numbers(&[57_100.0, 56_900.0]), ["57.1 k", "56.9 k"]);
+        assert_eq!(numbers(&[1.0, 2.5]), ["1", "2.5"]);
+        // What differs by less than can be shown.
+        assert_eq!(numbers(&[0.5, 0.5 + 1e-12]).len(), 2);
+    }
+
+    #[test]
+    fn no_line_runs_through_a_name() {
+        let series = Series { name: "first", class: "near", points: vec![(1.0, 9.0), (9.0, 9.0)] };
+        let chart = lines(&[series], "");
+        let after = |mark: &str| chart.split(mark).nth(1).unwrap();
+        let name: f64 = after("class=\"name near\"").split('"').nth(3).unwrap().parse().unwrap();
+        let highest: f64 =
+            after("points=\"").split(['"', ',', ' ']).nth(1).unwrap().parse().unwrap();
+        assert!(name + 4.0 < highest, "{name} {highest}");
     }
 }

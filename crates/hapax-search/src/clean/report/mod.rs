@@ -9,7 +9,7 @@
 
 mod charts;
 
-use hapax_dedup::html::{BASE_STYLE, escape, grouped};
+use hapax_dedup::html::{BASE_STYLE, counted, escape, grouped, plural};
 
 use super::effect::Effect;
 use super::figures::{TableOne, Times};
@@ -56,9 +56,9 @@ fn headline(summary: &Summary) -> String {
         None => "found",
     };
     format!(
-        "{} duplicates {what} in the results of {} queries",
-        grouped(summary.removed),
-        grouped(summary.queries)
+        "{} {what} in the results of {}",
+        counted(summary.removed, "duplicate"),
+        counted(summary.queries, "query")
     )
 }
 
@@ -69,24 +69,29 @@ fn tiles(out: &mut String, summary: &Summary, run: &Run) {
     };
     let asked = summary.queries.max(1) as f64;
     let milliseconds = |seconds: f64| format!("{:.2} ms", 1e3 * seconds / asked);
-    tile(grouped(summary.log.rows), "rows of the log");
-    tile(grouped(summary.log.distinct), "different queries in it");
-    tile(grouped(summary.examined), "results looked at");
+    for (value, noun, about) in [
+        (summary.log.rows, "row", "of the log"),
+        (summary.log.distinct, "different query", "in it"),
+        (summary.examined, "result", "looked at"),
+    ] {
+        tile(grouped(value), &format!("{} {about}", plural(value, noun)));
+    }
     tile(format!("≈ {}", grouped(summary.documents)), "documents among them, from a sample");
     tile(milliseconds(run.retrieval_seconds), "of retrieval a query");
     tile(milliseconds(run.dedup_seconds), "of finding duplicates a query");
     if run.known > 0 {
-        tile(grouped(run.known), "queries unchanged since the last run");
+        let queries = plural(run.known, "query");
+        tile(grouped(run.known), &format!("{queries} unchanged since the last run"));
     }
-    for (value, about) in [
-        (summary.without_results, "queries without results"),
-        (summary.log.repeated, "rows repeated within a session"),
-        (summary.log.robots, "rows of robots"),
-        (summary.log.empty + summary.log.too_long, "rows empty or too long"),
-        (summary.log.bad, "rows that could not be understood"),
+    for (value, noun, about) in [
+        (summary.without_results, "query", "without results"),
+        (summary.log.repeated, "row", "repeated within a session"),
+        (summary.log.robots, "row", "of robots"),
+        (summary.log.empty + summary.log.too_long, "row", "empty or too long"),
+        (summary.log.bad, "row", "that could not be understood"),
     ] {
         if value > 0 {
-            tile(grouped(value), about);
+            tile(grouped(value), &format!("{} {about}", plural(value, noun)));
         }
     }
     out.push_str("</div>\n");
