@@ -15,7 +15,7 @@ use arrow_array::builder::{
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use arrow_array::{Array, ArrayRef, BooleanArray, ListArray, RecordBatch};
-use hapax::partition::LengthVector;
+use hapax_partition::LengthVector;
 use pyo3::prelude::*;
 
 use crate::errors::raised;
@@ -63,7 +63,7 @@ pub(crate) struct Outgoing {
 
 impl Outgoing {
     pub(crate) fn push(&mut self, page: &Travelling<'_>, new: bool, by: &str) -> PyResult<()> {
-        // Cells and machines are counted to less than 2^29 (`hapax::partition::grid`).
+        // Cells and machines are counted to less than 2^29 (`hapax_partition::grid`).
         self.machine.append_value(page.machine as i32);
         let cells = page.cells.iter().map(|&cell| Some(cell as i32));
         self.cells.append_value(cells);

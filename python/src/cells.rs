@@ -16,7 +16,7 @@
 //!
 //! # What this module does not know
 //!
-//! Which machine is which. Bounds, cells and comparisons are in `hapax::partition`, rows in
+//! Which machine is which. Bounds, cells and comparisons are in `hapax_partition`, rows in
 //! `cell_rows`.
 //!
 //! Source: Zhu et al. 2012, 4.
@@ -27,8 +27,8 @@ use arrow_array::RecordBatch;
 use arrow_pyarrow::PyArrowType;
 use hapax::fingerprint::ContentHash;
 use hapax::page::{Purifier, PurifyOptions};
-use hapax::partition::study::alike;
-use hapax::partition::{
+use hapax_partition::study::alike;
+use hapax_partition::{
     Bounds, Deviations, ExactBounds, FeatureMaker, LengthVector, Mapping, MappingSettings,
     PageFeatures, PartitionError, Placed, Shelf,
 };

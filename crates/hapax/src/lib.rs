@@ -33,8 +33,6 @@ pub mod index;
 pub mod join;
 #[cfg(feature = "text")]
 pub mod page;
-#[cfg(feature = "text")]
-pub mod partition;
 pub mod similarity;
 #[cfg(feature = "text")]
 pub mod text;

@@ -1,12 +1,12 @@
 //! Figures 4 and 5 and the adaptation: how even, how silent and how steady mappings are.
 
 use anyhow::Result;
-use hapax::partition::judge::imbalance;
-use hapax::partition::{
+use hapax_dedup::html::chart::{Axis, Chart, Series};
+use hapax_partition::judge::imbalance;
+use hapax_partition::{
     Bounds, Grid, GridSettings, Judgement, LengthVector, StudySettings, coefficient_of_variation,
     judge, study,
 };
-use hapax_dedup::html::chart::{Axis, Chart, Series};
 use hapax_synth::Length;
 use serde_json::json;
 
@@ -213,7 +213,7 @@ fn figure5(bench: &Bench<'_>, collections: &[(String, Vec<Row>)]) -> Result<()> 
 /// one length comes in (the spikes of the paper's Figure 1), or all lengths shift.
 fn adaptation(
     bench: &Bench<'_>,
-    dictionaries: &[hapax::partition::Dictionary],
+    dictionaries: &[hapax_partition::Dictionary],
     grids: &[Grid],
 ) -> Result<()> {
     if !bench.wants("zhu-adaptation") {

@@ -5,9 +5,9 @@ use std::num::NonZero;
 use anyhow::{Context, Result};
 use hapax::fingerprint::{Fingerprinter, Recipe};
 use hapax::page::{Hints, Purifier, PurifyOptions};
-use hapax::partition::{Dictionary, FeatureMaker, LengthVector, PageFeatures};
 use hapax_corpus::{ReadOptions, Source};
 use hapax_dedup::stages::featuring::Featuring;
+use hapax_partition::{Dictionary, FeatureMaker, LengthVector, PageFeatures};
 use hapax_synth::{
     EditKind, Language, LanguageMix, Length, Scratch, Visit, Web, WebOptions, Weighting,
 };

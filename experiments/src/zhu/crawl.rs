@@ -9,8 +9,8 @@ use std::convert::Infallible;
 
 use hapax::group::PageFacts;
 use hapax::group::live::{Likeness, Matching, Near, PageId, World};
-use hapax::partition::compare::jaccard_from;
-use hapax::partition::{Mapping, PageFeatures, Placed};
+use hapax_partition::compare::jaccard_from;
+use hapax_partition::{Mapping, PageFeatures, Placed};
 
 use super::TAU;
 
@@ -91,8 +91,8 @@ impl<'m> Crawl<'m> {
     }
 }
 
-fn nowhere() -> hapax::partition::LengthVector {
-    hapax::partition::LengthVector::new(&[0]).unwrap_or_else(|_| unreachable!("one dimension"))
+fn nowhere() -> hapax_partition::LengthVector {
+    hapax_partition::LengthVector::new(&[0]).unwrap_or_else(|_| unreachable!("one dimension"))
 }
 
 fn likeness(similarity: Option<f64>) -> Likeness {

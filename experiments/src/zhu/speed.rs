@@ -6,9 +6,9 @@
 
 use anyhow::Result;
 use cpu_time::ThreadTime;
-use hapax::partition::{Mapping, MappingSettings, PageFeatures, Placed, Shelf};
 use hapax_dedup::html::chart::{Axis, Chart, Series};
 use hapax_dedup::html::grouped;
+use hapax_partition::{Mapping, MappingSettings, PageFeatures, Placed, Shelf};
 use hapax_synth::Length;
 use serde_json::json;
 
@@ -139,7 +139,7 @@ fn synthetic(bench: &Bench<'_>) -> Result<Vec<PageFeatures>> {
 
 /// Seconds and pairs of one machine without a mapping.
 fn one_machine(new: &[&PageFeatures], stored: &[&PageFeatures]) -> Result<(f64, usize)> {
-    let nowhere = hapax::partition::LengthVector::new(&[0])?;
+    let nowhere = hapax_partition::LengthVector::new(&[0])?;
     let pages =
         stored.iter().enumerate().map(|(id, page)| (nowhere, id as u32, page.shingles.clone()));
     let shelf = Shelf::new(pages, TAU)?;

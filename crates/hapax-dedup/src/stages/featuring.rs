@@ -7,8 +7,8 @@ use std::num::NonZero;
 use std::sync::{Mutex, PoisonError};
 
 use hapax::fingerprint::{Fingerprinter, RecipeError};
-use hapax::partition::{FeatureMaker, PageFeatures};
 use hapax_corpus::Source;
+use hapax_partition::{FeatureMaker, PageFeatures};
 
 use super::imprinting::{AtHand, each};
 

@@ -240,7 +240,11 @@ impl FeatureReader {
 }
 
 /// What cuts a text into words and hashes them by a recipe.
-pub(crate) fn word_hasher(recipe: &Recipe) -> Result<WordHasher, RecipeError> {
+///
+/// # Errors
+///
+/// A language is not known.
+pub fn word_hasher(recipe: &Recipe) -> Result<WordHasher, RecipeError> {
     let filter = WordFilter {
         min_chars: usize::from(recipe.min_word_chars),
         stop_words: match &recipe.stop_words {

@@ -181,7 +181,11 @@ impl Recipe {
     }
 
     /// Checks what the types cannot.
-    pub(crate) fn validate(&self) -> Result<(), RecipeError> {
+    ///
+    /// # Errors
+    ///
+    /// A name, number or language is out of range.
+    pub fn validate(&self) -> Result<(), RecipeError> {
         let clean = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
         if self.name.is_empty() || self.name.len() > 64 || !self.name.chars().all(clean) {
             return Err(RecipeError::Name { given: self.name.chars().take(80).collect() });

@@ -10,8 +10,8 @@ use crate::failure::Failure;
 use crate::output::{Output, write_file};
 use crate::progress::{Progress, say};
 use clap::Args;
-use hapax::partition::grid::DEFAULT_TAU;
-use hapax::partition::{EvenSample, MappingSettings, Study, StudySettings, study};
+use hapax_partition::grid::DEFAULT_TAU;
+use hapax_partition::{EvenSample, MappingSettings, Study, StudySettings, study};
 use serde_json::json;
 use std::path::PathBuf;
 

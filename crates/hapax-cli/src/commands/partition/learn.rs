@@ -8,9 +8,9 @@ use crate::output::Output;
 use crate::progress::{Progress, say};
 use crate::readable;
 use clap::Args;
-use hapax::partition::grid::DEFAULT_TAU;
-use hapax::partition::judge::imbalance;
-use hapax::partition::{EvenSample, Mapping, MappingSettings};
+use hapax_partition::grid::DEFAULT_TAU;
+use hapax_partition::judge::imbalance;
+use hapax_partition::{EvenSample, Mapping, MappingSettings};
 use std::path::PathBuf;
 
 /// Learn which machine pages of which lengths live on

@@ -51,8 +51,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 /// A setting that the engine refuses is a bad argument.
-fn refused(error: hapax::partition::PartitionError) -> Failure {
-    use hapax::partition::PartitionError;
+fn refused(error: hapax_partition::PartitionError) -> Failure {
+    use hapax_partition::PartitionError;
     match error {
         PartitionError::NoSample => Failure::Run(anyhow::anyhow!(
             "there are too few pages with words to learn from: give more INPUT"

@@ -7,7 +7,7 @@ use crate::overwriting;
 use crate::progress::Progress;
 use crate::readable;
 use clap::Args;
-use hapax::partition::Mapping;
+use hapax_partition::Mapping;
 use serde_json::json;
 use std::fs::File;
 use std::io::Read;

@@ -12,9 +12,9 @@
 //!
 //! Source: Zhu et al. 2012, 4.1 (which does not say how).
 
-use crate::features::hash::word_hash;
-use crate::fingerprint::Recipe;
-use crate::text::language::{LANGUAGES, StopWords};
+use hapax::features::hash::word_hash;
+use hapax::fingerprint::Recipe;
+use hapax::text::language::{LANGUAGES, StopWords};
 
 /// The code of pages in no language that is known.
 pub const NO_LANGUAGE: &str = "";

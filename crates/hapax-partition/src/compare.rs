@@ -21,7 +21,7 @@
 use super::PartitionError;
 use super::bounds::Bounds;
 use super::dictionary::LengthVector;
-use crate::fingerprint::Sketch;
+use hapax::fingerprint::Sketch;
 
 /// What pages are compared by.
 pub trait Compared {
@@ -190,7 +190,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::fingerprint::sketch::Sketcher;
+    use hapax::fingerprint::sketch::Sketcher;
 
     /// By the definition.
     fn jaccard(a: &[u64], b: &[u64]) -> f64 {

@@ -7,9 +7,9 @@
 //! Where a text comes from; markup has been taken away before.
 
 use super::language::Languages;
-use crate::features::{ShingleSize, WordHasher, shingles};
-use crate::fingerprint::fingerprinter::word_hasher;
-use crate::fingerprint::{Recipe, RecipeError};
+use hapax::features::{ShingleSize, WordHasher, shingles};
+use hapax::fingerprint::fingerprinter::word_hasher;
+use hapax::fingerprint::{Recipe, RecipeError};
 
 /// A page as a mapping sees it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

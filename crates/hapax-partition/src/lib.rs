@@ -6,7 +6,7 @@
 //! ([`Grid`]) and a new one is sent only to the cells near its own.
 //!
 //! ```
-//! use hapax::partition::{Bounds, Dictionary, Grid, GridSettings};
+//! use hapax_partition::{Bounds, Dictionary, Grid, GridSettings};
 //!
 //! let two = Dictionary::by_hash(2)?;
 //! // Words are hashes; the n-th page has n of them.
@@ -19,7 +19,7 @@
 //! let visited = grid.machines_near(page, &bounds);
 //! assert!(visited.contains(&grid.machine(page)));
 //! assert!(visited.len() <= grid.runs().machines() as usize);
-//! # Ok::<(), hapax::partition::PartitionError>(())
+//! # Ok::<(), hapax_partition::PartitionError>(())
 //! ```
 //!
 //! # Reading order
