@@ -16,7 +16,9 @@ await test("a group is found by any part of an address and its members are shown
   await page.getByRole("heading", { name: "Group 0" }).waitFor();
   const rows = page.getByRole("region", { name: "Members" }).getByRole("row");
   assert.equal(await rows.count(), 3);
-  await rows.filter({ hasText: "copy.example" }).getByText("shorter URL").waitFor();
+  const { rows: members } = await (await fetch(`${base}/v1/groups/0`)).json();
+  const { reason } = members.find((member) => member.url.includes("copy.example"));
+  await rows.filter({ hasText: "copy.example" }).locator("td.why").getByText(reason.text).waitFor();
   await rows.filter({ hasText: "example.org/tea" }).getByText("kept", { exact: true }).waitFor();
   await page.getByRole("link", { name: "Side by side" }).click();
   await page.locator(".only-b", { hasText: "bitter" }).waitFor();
