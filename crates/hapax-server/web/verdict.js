@@ -6,7 +6,7 @@ import { pairView } from "./pair.js";
 
 /** Name, and a sentence; one that ends in a colon is followed by the other page. */
 const VERDICTS = {
-  new: ["New", "This page is not recorded, and no recorded page is a copy of it."],
+  new: ["New", "This page was not recorded before, and no recorded page is a copy of it."],
   unchanged: ["Known, unchanged", "This address is recorded with the same text, and no other recorded page is a copy of it."],
   changed: ["Known, changed", "This address is recorded with a different text, and no other recorded page is a copy of it."],
   unique: ["Known, unique", "This page is recorded, and no other recorded page is a copy of it."],
