@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use hapax_dedup::html::{BASE_STYLE, CHART_STYLE, escape};
+use hapax_report::{BASE_STYLE, CHART_STYLE, escape};
 
 use crate::bench::{Size, draw, picture_name, write};
 use crate::record::{Record, Table};
@@ -197,7 +197,7 @@ fn section(out: &mut String, record: &Record) {
 
 #[cfg(test)]
 mod tests {
-    use hapax_dedup::html::chart::{Axis, Chart, Series};
+    use hapax_report::chart::{Axis, Chart, Series};
 
     use super::*;
     use crate::bench::Bench;

@@ -1,6 +1,6 @@
 //! What an experiment found, as it is kept.
 
-use hapax_dedup::html::chart::Chart;
+use hapax_report::chart::Chart;
 use serde::{Deserialize, Serialize};
 
 use crate::bench::Size;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use hapax::fingerprint::side_by_side::lay_out;
 use hapax::fingerprint::{Comparison as Engine, Imprint as EngineImprint, RecipeId};
-use hapax_dedup::html::{escape, row};
+use hapax_report::{escape, row};
 use pyo3::prelude::*;
 
 use crate::imprint::Imprint;

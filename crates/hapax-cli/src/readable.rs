@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-pub(crate) use hapax_dedup::html::{counted, grouped as count};
+pub(crate) use hapax_report::{counted, grouped as count};
 
 /// Bytes in decimal units.
 pub(crate) fn bytes(n: u64) -> String {

@@ -30,7 +30,6 @@ pub mod decide;
 mod error;
 mod exact;
 mod facts;
-pub mod html;
 mod imprint;
 mod imprints;
 mod inputs;

@@ -93,7 +93,7 @@ impl PassedOver {
 /// Reasons and numbers in one line: `null text: 2, blank line: 1`.
 pub fn passed_line(counts: &PassedCounts) -> String {
     let one = |(why, count): (&PassedOver, &u64)| {
-        format!("{}: {}", why.label(), crate::html::grouped(*count))
+        format!("{}: {}", why.label(), hapax_report::grouped(*count))
     };
     counts.iter().map(one).collect::<Vec<_>>().join(", ")
 }

@@ -12,7 +12,7 @@
 use anyhow::{Context, Result, ensure};
 use hapax::fingerprint::{Fingerprinter, Mark, Recipe};
 use hapax::page::{Hints, Purifier, PurifyOptions};
-use hapax_dedup::html::chart::{Axis, Chart, Series};
+use hapax_report::chart::{Axis, Chart, Series};
 use hapax_synth::{Scratch, Web, WebOptions};
 use rayon::prelude::*;
 use serde_json::json;

@@ -7,8 +7,8 @@
 use anyhow::{Context, Result, ensure};
 use hapax::fingerprint::{Fingerprint, Fingerprinter, Recipe};
 use hapax::page::{Hints, Purifier, PurifyOptions};
-use hapax_dedup::html::chart::{Axis, Chart, Series};
-use hapax_dedup::html::grouped;
+use hapax_report::chart::{Axis, Chart, Series};
+use hapax_report::grouped;
 use hapax_synth::{Web, WebOptions};
 use serde_json::json;
 

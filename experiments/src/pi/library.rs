@@ -17,7 +17,7 @@ use std::path::Path;
 use anyhow::{Result, ensure};
 use hapax::fingerprint::{Fingerprinter, Recipe};
 use hapax::page::{Hints, Purifier, PurifyOptions};
-use hapax_dedup::html::grouped;
+use hapax_report::grouped;
 use hapax_search::SearchPage;
 use hapax_search::job::{Ranked, ranked};
 use hapax_search::log::{Log, Noise, Row};

@@ -6,8 +6,8 @@
 //! orders, documents seen and duplicates removed.
 
 use anyhow::{Context, Result, ensure};
-use hapax_dedup::html::chart::{Axis, Chart, Series};
-use hapax_dedup::html::grouped;
+use hapax_report::chart::{Axis, Chart, Series};
+use hapax_report::grouped;
 use hapax_search::choose::Sample;
 use hapax_search::clean::figures::Coverage;
 use hapax_search::job::{JobOptions, Outcome, Ranked, all_at_once};

@@ -7,8 +7,8 @@
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
-use hapax_dedup::html::chart::{Axis, Chart, Series};
-use hapax_dedup::html::grouped;
+use hapax_report::chart::{Axis, Chart, Series};
+use hapax_report::grouped;
 use hapax_search::job::difference::Difference;
 use hapax_search::job::{JobOptions, Outcome, all_at_once};
 use hapax_search::policy::Policy;

@@ -5,8 +5,8 @@
 //! comparing each with each finds, and no two documents that stay are within k.
 
 use anyhow::{Context, Result, ensure};
-use hapax_dedup::html::chart::{Axis, Chart, Series};
-use hapax_dedup::html::grouped;
+use hapax_report::chart::{Axis, Chart, Series};
+use hapax_report::grouped;
 use hapax_search::choose::Sample;
 use hapax_search::clean::figures::{TableOne, bounds};
 use hapax_search::fold::propose;

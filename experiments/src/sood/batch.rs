@@ -16,8 +16,8 @@ use hapax::join::matching::weak::{Load, WEAKEST};
 use hapax::join::matching::{WeakFlips, WeakOrder, learn};
 use hapax::join::{Batch, Chunks, Hit, JoinError, Looks, OneThread, PairOptions, Wanted};
 use hapax_corpus::hpx::{Appender, Hpx, ReadAhead};
-use hapax_dedup::html::chart::{Axis, Chart, Series};
-use hapax_dedup::html::grouped;
+use hapax_report::chart::{Axis, Chart, Series};
+use hapax_report::grouped;
 use serde_json::json;
 
 use super::baseline::BatchTables;

@@ -5,7 +5,7 @@
 //! fingerprints differ: exact duplicates were taken out of the thesis's pages.
 
 use anyhow::{Context, Result, ensure};
-use hapax_dedup::html::chart::{Axis, Chart, Series};
+use hapax_report::chart::{Axis, Chart, Series};
 use rayon::prelude::*;
 use serde_json::json;
 

@@ -6,7 +6,7 @@
 //! pair was divided by its own spread: edits of one size and a mixture of sizes are not the same.
 
 use anyhow::{Context, Result, ensure};
-use hapax_dedup::html::chart::{Axis, Chart, Series};
+use hapax_report::chart::{Axis, Chart, Series};
 use serde_json::json;
 
 use super::normality::{Normality, density, histogram};

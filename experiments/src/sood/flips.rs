@@ -7,8 +7,8 @@
 use anyhow::{Context, Result, ensure};
 use hapax::fingerprint::MaxDistance;
 use hapax::hamming::Kernel;
-use hapax_dedup::html::chart::{Axis, Chart, Series};
-use hapax_dedup::html::grouped;
+use hapax_report::chart::{Axis, Chart, Series};
+use hapax_report::grouped;
 use rayon::prelude::*;
 use serde_json::json;
 use std::ops::ControlFlow;

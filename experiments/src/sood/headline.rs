@@ -4,8 +4,8 @@
 //! against the ten tables that the thesis compares with. Batch factors are at the largest batch.
 
 use anyhow::{Context, Result};
-use hapax_dedup::html::chart::{Axis, Chart, Series};
-use hapax_dedup::html::grouped;
+use hapax_report::chart::{Axis, Chart, Series};
+use hapax_report::grouped;
 use serde_json::json;
 
 use super::batch::Batched;

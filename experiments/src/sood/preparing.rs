@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use anyhow::{Result, ensure};
 use hapax::index::plan::Machine;
-use hapax_dedup::html::chart::{Axis, Chart, Series};
+use hapax_report::chart::{Axis, Chart, Series};
 use serde_json::json;
 
 use super::attempts::{Heap, chances};

@@ -5,8 +5,8 @@
 //! those of the engine at the same recall, beside the thesis's baseline.
 
 use anyhow::{Context, Result};
-use hapax_dedup::html::chart::{Axis, Chart, Series};
-use hapax_dedup::html::grouped;
+use hapax_report::chart::{Axis, Chart, Series};
+use hapax_report::grouped;
 use rayon::prelude::*;
 use serde_json::json;
 

@@ -8,8 +8,8 @@
 use anyhow::{Context, Result, ensure};
 use hapax::fingerprint::Fingerprint;
 use hapax::index::{HammingIndex, Query, Scan, TableOptions, Tables};
-use hapax_dedup::html::chart::{Axis, Chart, Series};
-use hapax_dedup::html::grouped;
+use hapax_report::chart::{Axis, Chart, Series};
+use hapax_report::grouped;
 use hapax_synth::Rng;
 use serde_json::Value;
 

@@ -1,12 +1,12 @@
 //! Figures 4 and 5 and the adaptation: how even, how silent and how steady mappings are.
 
 use anyhow::Result;
-use hapax_dedup::html::chart::{Axis, Chart, Series};
 use hapax_partition::judge::imbalance;
 use hapax_partition::{
     Bounds, Grid, GridSettings, Judgement, LengthVector, StudySettings, coefficient_of_variation,
     judge, study,
 };
+use hapax_report::chart::{Axis, Chart, Series};
 use hapax_synth::Length;
 use serde_json::json;
 
@@ -53,7 +53,7 @@ pub(super) fn run(bench: &Bench<'_>) -> Result<()> {
         bench.say(format!("  {}D judged", at + 1));
     }
     let kept = lengths.first().map_or(0, Vec::len) as u64;
-    let synthetic = format!("synthetic web, {} pages", hapax_dedup::html::grouped(kept));
+    let synthetic = format!("synthetic web, {} pages", hapax_report::grouped(kept));
     let mut collections = vec![(synthetic, rows)];
     let real = match wanted[..2].iter().any(|name| bench.wants(name)) {
         true => corpus::real(bench)?,
@@ -79,7 +79,7 @@ pub(super) fn run(bench: &Bench<'_>) -> Result<()> {
                 judgement: it.judgement,
             })
             .collect();
-        let count = hapax_dedup::html::grouped(features.len() as u64);
+        let count = hapax_report::grouped(features.len() as u64);
         collections.push((format!("{count} real pages ({names})"), rows));
     }
     figure4(bench, &collections)?;
@@ -287,7 +287,7 @@ fn adaptation(
         claim: "Over ten later datasets the coefficient of variation of the imbalance is 4.5 % for 1D and 0.29 % for 3D.".into(),
         ran_on: format!(
             "mappings to 64 machines learnt from the web of Figure 4, then twice ten other webs of {} pages: with a site of pages of one length, 60 to 933 words, added (4 % of the pages), and with the mean logarithm of length shifted from 0.1 below to 0.1 above.",
-            hapax_dedup::html::grouped(pages)
+            hapax_report::grouped(pages)
         ),
         verdict: if holds && shift[2] < shift[0] { Verdict::Agrees } else if holds { Verdict::Partly } else { Verdict::Differs },
         sentence: format!(

@@ -4,7 +4,7 @@
 //! not. Nothing is measured here.
 
 use anyhow::Result;
-use hapax_dedup::html::chart::{Axis, Chart, Series};
+use hapax_report::chart::{Axis, Chart, Series};
 use serde_json::json;
 
 use crate::bench::Bench;

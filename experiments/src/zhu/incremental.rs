@@ -10,9 +10,9 @@ use anyhow::{Result, anyhow};
 use cpu_time::ThreadTime;
 use hapax::group::Rules;
 use hapax::group::live::{Content, LiveGroups, LiveOptions, MemoryState, PageId, Tier};
-use hapax_dedup::html::chart::{Axis, Chart, Series};
-use hapax_dedup::html::grouped;
 use hapax_partition::{Mapping, MappingSettings, PageFeatures};
+use hapax_report::chart::{Axis, Chart, Series};
+use hapax_report::grouped;
 use hapax_synth::{Length, Web};
 use serde_json::json;
 

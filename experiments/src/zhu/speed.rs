@@ -6,9 +6,9 @@
 
 use anyhow::Result;
 use cpu_time::ThreadTime;
-use hapax_dedup::html::chart::{Axis, Chart, Series};
-use hapax_dedup::html::grouped;
 use hapax_partition::{Mapping, MappingSettings, PageFeatures, Placed, Shelf};
+use hapax_report::chart::{Axis, Chart, Series};
+use hapax_report::grouped;
 use hapax_synth::Length;
 use serde_json::json;
 

@@ -1,6 +1,6 @@
 //! Bar charts as inline SVG: no script, no font, readable in both colour schemes.
 
-use crate::html::{escape, grouped};
+use hapax_report::{escape, grouped};
 
 /// One bar.
 #[derive(Clone, Debug)]

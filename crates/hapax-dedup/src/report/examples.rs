@@ -14,8 +14,8 @@ use hapax_corpus::Document;
 use serde::{Deserialize, Serialize};
 
 use crate::decide::Decision;
-use crate::html::{counted, escape, row};
 use crate::imprint::known;
+use hapax_report::{counted, escape, row};
 
 /// Near-duplicates that are shown.
 const ALIKE: usize = 8;

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::address;
 use crate::decide::{Decision, Group};
-use crate::html::{counted, escape, grouped};
 use crate::outputs::outcome_name;
+use hapax_report::{counted, escape, grouped};
 
 /// Groups that are shown.
 pub(crate) const MOST: usize = 12;

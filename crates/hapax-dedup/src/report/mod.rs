@@ -28,8 +28,8 @@ use origins::Origins;
 pub(crate) use passed::Passed;
 
 use crate::decide::Decision;
-use crate::html::{BASE_STYLE, counted, escape, grouped, plural};
 use crate::outputs::Summary;
+use hapax_report::{BASE_STYLE, counted, escape, grouped, plural};
 
 const STYLE: &str = include_str!("report.css");
 const SCRIPT: &str = include_str!("report.js");

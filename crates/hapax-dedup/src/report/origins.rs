@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{documents, split};
 use crate::decide::Decision;
-use crate::html::{escape, grouped};
 use crate::pages::Pages;
+use hapax_report::{escape, grouped};
 
 /// Hosts that are shown.
 pub(crate) const MOST: usize = 20;

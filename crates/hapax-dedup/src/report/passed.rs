@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::html::{escape, grouped};
 use crate::outputs::Summary;
 use crate::passed_over::PassedRecord;
+use hapax_report::{escape, grouped};
 
 /// How many are listed; `groups.parquet` has all.
 pub(crate) const MOST: usize = 20;

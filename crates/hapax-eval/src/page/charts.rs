@@ -7,8 +7,8 @@
 //!
 //! How the numbers came about.
 
-use hapax_dedup::html::escape;
-use hapax_dedup::html::frame::{Frame, TOP, ticks};
+use hapax_report::escape;
+use hapax_report::frame::{Frame, TOP, ticks};
 
 use super::grouped;
 use crate::figure6::{ALIKE, Figure};

@@ -6,7 +6,7 @@ use hapax::fingerprint::side_by_side::{Row, lay_out};
 use hapax::fingerprint::{Fingerprinter, compare};
 use hapax::page::{Purifier, PurifyOptions};
 use hapax_corpus::{ReadOptions, Source};
-use hapax_dedup::html::{counted, escape, row};
+use hapax_report::{counted, escape, row};
 
 use crate::error::Error;
 use crate::report::{Report, WrongPair};

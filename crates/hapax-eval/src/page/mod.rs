@@ -12,7 +12,7 @@ mod scores;
 pub use errors::Texts;
 
 use hapax::fingerprint::{ContentHash, Fingerprinter};
-use hapax_dedup::html::{BASE_STYLE, CHART_STYLE, counted, escape, grouped};
+use hapax_report::{BASE_STYLE, CHART_STYLE, counted, escape, grouped};
 
 use crate::figure6::Figure;
 use crate::report::Report;

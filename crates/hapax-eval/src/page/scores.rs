@@ -1,6 +1,6 @@
 //! Tables of scores: one row for each answer, then what became of each label.
 
-use hapax_dedup::html::{escape, grouped};
+use hapax_report::{escape, grouped};
 
 use crate::metrics::Score;
 use crate::report::{Report, Run};

@@ -5,7 +5,7 @@ use super::Named;
 use crate::error::{ApiError, Code};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use hapax_dedup::html::{PAIR_SCRIPT, PAIR_STYLE, ROWS_STYLE};
+use hapax_report::{PAIR_SCRIPT, PAIR_STYLE, ROWS_STYLE};
 use std::sync::LazyLock;
 
 const HTML: &str = "text/html; charset=utf-8";

@@ -9,7 +9,7 @@ use super::{Pair, Shown, bits_svg, verdict};
 use crate::readable;
 use hapax::fingerprint::explain::BitComparison;
 use hapax::fingerprint::{ContentHash, Imprint};
-use hapax_dedup::html::{BASE_STYLE, PAIR_SCRIPT, PAIR_STYLE, escape, row};
+use hapax_report::{BASE_STYLE, PAIR_SCRIPT, PAIR_STYLE, escape, row};
 
 const STYLE: &str = include_str!("page.css");
 const START: &str = "sideBySide(document.querySelector(\".texts\"));";

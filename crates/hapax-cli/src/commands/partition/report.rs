@@ -1,10 +1,10 @@
 //! What `hapax partition judge` found, as one page that fetches nothing.
 
 use crate::readable;
-use hapax_dedup::html::chart::{Axis, Chart, Series};
-use hapax_dedup::html::{BASE_STYLE, CHART_STYLE, escape};
 use hapax_partition::study::Trial;
 use hapax_partition::{Study, StudySettings};
+use hapax_report::chart::{Axis, Chart, Series};
+use hapax_report::{BASE_STYLE, CHART_STYLE, escape};
 
 const STYLE: &str = "\
 .lead { color: var(--soft); max-width: 60rem; margin-bottom: 1.2rem; }

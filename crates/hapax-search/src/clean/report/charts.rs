@@ -1,6 +1,6 @@
 //! Bars and lines as inline SVG: no script, no font, readable in both colour schemes.
 
-use hapax_dedup::html::{escape, grouped};
+use hapax_report::{escape, grouped};
 
 const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 230.0;

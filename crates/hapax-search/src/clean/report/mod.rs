@@ -9,7 +9,7 @@
 
 mod charts;
 
-use hapax_dedup::html::{BASE_STYLE, counted, escape, grouped, plural};
+use hapax_report::{BASE_STYLE, counted, escape, grouped, plural};
 
 use super::effect::Effect;
 use super::figures::{TableOne, Times};
