@@ -63,7 +63,7 @@ await test("a page below the bound is shown with the nearest known page and its 
   assert.match(await card.locator(".figure").innerText(), /^50 %\s+similar to the nearest page/);
   await card.getByRole("link", { name: "https://example.org/near" }).waitFor();
   await card.getByText("(1 bit of 64 differs)").waitFor();
-  await card.getByText("not recorded before").waitFor();
+  await card.getByText("not recorded before", { exact: true }).waitFor();
 });
 
 await test("a known page is called known, unchanged or changed", async (page) => {

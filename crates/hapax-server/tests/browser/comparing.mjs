@@ -56,7 +56,7 @@ await test("a page whose title and text are scripts is shown as text", async (pa
   await pair.getByText("<script>alert(5)</script>").first().waitFor();
   assert.equal(await page.locator("main script, main img").count(), 0);
   await page.getByRole("link", { name: "Groups" }).click();
-  await page.getByText(address).waitFor();
+  await page.getByRole("region", { name: "Groups found" }).getByText(address).waitFor();
 });
 
 await test("a script address does not become a link", async (page) => {
