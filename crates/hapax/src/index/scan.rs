@@ -41,6 +41,11 @@ impl Scan {
     pub fn into_collection(self) -> Collection {
         self.pages
     }
+
+    /// What is scanned, by reference.
+    pub const fn collection(&self) -> &Collection {
+        &self.pages
+    }
 }
 
 impl HammingIndex for Scan {

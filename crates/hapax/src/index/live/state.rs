@@ -3,13 +3,14 @@
 //! A state is never changed once it is published. The next one shares with it every segment,
 //! every list of removals and every chunk of the head that did not change.
 
+use std::collections::BinaryHeap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::StaleMerge;
 use super::head::Head;
 use super::merge::Merged;
-use crate::fingerprint::MaxDistance;
+use crate::fingerprint::{Fingerprint, MaxDistance};
 use crate::hamming::{Kernel, Lanes, Work};
 use crate::index::near::{Effort, HammingIndex, Match, Query, SearchError, check_bound};
 use crate::index::segment::{Removed, Segment};
@@ -123,6 +124,38 @@ impl Snapshot {
     /// files. The mutable part is in none of them.
     pub fn segments(&self) -> impl ExactSizeIterator<Item = (&Arc<Segment>, &Removed)> {
         self.state.segments.iter().map(|slot| (&slot.segment, &*slot.removed))
+    }
+
+    /// The `limit` entries nearest to a fingerprint, nearest first, ties by id, within a bound that
+    /// may be wider than [`widest`](HammingIndex::widest). Compares with every entry: some tenths of
+    /// a millisecond for a million.
+    pub fn nearest(&self, query: Fingerprint, bound: MaxDistance, limit: usize) -> Vec<Match> {
+        let mut best: BinaryHeap<Match> = BinaryHeap::new();
+        let mut take = |found: Match| {
+            if best.len() < limit {
+                best.push(found);
+            } else if let Some(mut worst) = best.peek_mut()
+                && found < *worst
+            {
+                *worst = found;
+            }
+        };
+        for entry in self.state.head.entries() {
+            let distance = entry.fingerprint.distance(query);
+            if bound.admits(distance) {
+                take(Match { distance, id: entry.id });
+            }
+        }
+        for Slot { segment, removed } in self.state.segments.iter() {
+            let ids = segment.ids();
+            segment.scan_ranks(query, bound, &mut |found| {
+                let rank = found.id as usize;
+                if !removed.contains(rank) {
+                    take(Match { id: ids.get(rank), ..found });
+                }
+            });
+        }
+        best.into_sorted_vec()
     }
 
     /// How many entries are in the mutable part, in no segment.

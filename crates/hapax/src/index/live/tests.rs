@@ -461,3 +461,29 @@ fn what_a_merge_replaced_is_freed_when_no_snapshot_needs_it() {
     drop(before);
     assert!(old.iter().all(|segment| segment.strong_count() == 0));
 }
+
+#[test]
+fn the_nearest_are_those_of_a_scan_also_beyond_the_bound() {
+    let six = MaxDistance::new(6).unwrap();
+    let index =
+        LiveIndex::new(LiveOptions::within(six).head(100).scan_up_to(200).backlog(9)).unwrap();
+    // Spread by a multiplication, so that distances of every size occur.
+    let spread = |id: u64| Fingerprint::from_bits(id.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let entries: Vec<Entry> = (0..950).map(|id| Entry { fingerprint: spread(id), id }).collect();
+    index.insert_batch(&entries).unwrap();
+    while index.merge_step().unwrap() {}
+    assert!((0..950).step_by(7).all(|id| index.remove(id)));
+    let snapshot = index.snapshot();
+    for (query, bound, limit) in [(3, 24, 20), (500, 30, 5), (949, 64, 2000), (8, 6, 3)] {
+        let (query, bound) = (spread(query), MaxDistance::new(bound).unwrap());
+        let mut expected: Vec<Match> = entries
+            .iter()
+            .filter(|entry| entry.id % 7 != 0)
+            .map(|entry| Match { distance: entry.fingerprint.distance(query), id: entry.id })
+            .filter(|found| bound.admits(found.distance))
+            .collect();
+        expected.sort_unstable();
+        expected.truncate(limit);
+        assert_eq!(snapshot.nearest(query, bound, limit), expected);
+    }
+}

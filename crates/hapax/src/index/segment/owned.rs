@@ -244,6 +244,33 @@ impl Segment {
         }
     }
 
+    /// Calls `visit` with the rank and distance of every entry within `bound`, which may be wider
+    /// than the engine was built for: compares with all entries.
+    pub(crate) fn scan_ranks(
+        &self,
+        query: Fingerprint,
+        bound: MaxDistance,
+        visit: &mut dyn FnMut(Match),
+    ) {
+        let collection = match &self.body {
+            Body::Scan(scan, _) => scan.collection(),
+            Body::Tables(tables, _) => tables.collection(),
+            Body::Bytes { bytes, layout, kernel, .. } => {
+                let view = lay(bytes, layout, *kernel);
+                view.visit_ranks(&[query.into()], bound, &mut |_, found| {
+                    visit(found);
+                    ControlFlow::Continue(())
+                });
+                return;
+            }
+        };
+        let stored = collection.fingerprints();
+        let _ = Kernel::best().visit_within(stored, query.to_bits(), bound, |row, distance| {
+            collection.ids(row).for_each(|id| visit(Match { distance, id }));
+            ControlFlow::Continue(())
+        });
+    }
+
     /// As [`HammingIndex::visit_batch`], with the rank in place of the id.
     pub(crate) fn visit_ranks(
         &self,

@@ -133,6 +133,11 @@ impl Tables {
     pub fn into_collection(self) -> Collection {
         self.pages
     }
+
+    /// The entries, by reference.
+    pub const fn collection(&self) -> &Collection {
+        &self.pages
+    }
 }
 
 impl HammingIndex for Tables {
