@@ -1,6 +1,6 @@
 """What a repository and a service answer: the same words from both.
 
-Times are seconds since 1970. Every class has ``from_json``, which passes over what a later service adds.
+Times of pages are seconds since 1970. Every class has ``from_json``, which passes over what a later service adds.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any, Mapping, Optional, TypeVar
 
-__all__ = ["Alike", "Event", "Group", "Match", "Member", "Page", "Reason", "Verdict"]
+__all__ = ["Alike", "Event", "Group", "Match", "Member", "Nearest", "Page", "Reason", "Verdict"]
 
 T = TypeVar("T")
 
@@ -64,6 +64,21 @@ class Match:
         return cls(found["url"], Alike.from_json(found))
 
 
+@dataclass(frozen=True)
+class Nearest:
+    """The known page most like another."""
+
+    url: str
+    #: Bits in which the fingerprints differ.
+    distance: int
+    #: Estimated share of common passages, 0 to 1.
+    similarity: float
+
+    @classmethod
+    def from_json(cls, found: Mapping[str, Any]) -> "Nearest":
+        return _of(cls, found)
+
+
 def _alike(found: Mapping[str, Any]) -> Optional[Alike]:
     return None if found["alike"] is None else Alike.from_json(found["alike"])
 
@@ -77,8 +92,11 @@ class Verdict:
     """What is said of a page."""
 
     url: str
-    #: ``new``, ``exact``, ``near``, ``related``, ``redirect``, ``cycle``, ``empty`` or ``awaited``.
+    #: ``exact``, ``near``, ``related``, ``redirect``, ``cycle``, ``empty`` or ``awaited``; of a page like no other
+    #: ``new``, ``unchanged`` or ``changed``, as ``seen`` says.
     verdict: str
+    #: Was its address known? ``first``, ``unchanged`` (with this very content) or ``changed``.
+    seen: Optional[str]
     #: May the page be dropped, because the winner stands for it?
     removable: bool
     #: The number of its group; None for a page that is not recorded and would found one.
@@ -87,6 +105,9 @@ class Verdict:
     winner: str
     #: How alike it is to the winner.
     alike: Optional[Alike]
+    #: The known page most like it, whether it matches or not; None when nothing near is known. Pages recorded
+    #: together are not searched for: there it is a match, or None.
+    nearest: Optional[Nearest]
     #: Why the winner stays.
     reason: Optional[Reason]
     #: ``none``, ``winner`` or ``index``: what had to be asked.
@@ -101,7 +122,8 @@ class Verdict:
     @classmethod
     def from_json(cls, found: Mapping[str, Any]) -> "Verdict":
         matches = tuple(Match.from_json(match) for match in found["matches"])
-        return _of(cls, found, alike=_alike(found), reason=_reason(found), matches=matches)
+        nearest = None if found["nearest"] is None else Nearest.from_json(found["nearest"])
+        return _of(cls, found, alike=_alike(found), nearest=nearest, reason=_reason(found), matches=matches)
 
     @property
     def is_duplicate(self) -> bool:
@@ -124,6 +146,8 @@ class Page:
     score: Optional[float]
     fetched: Optional[int]
     changed: Optional[int]
+    #: When it was first seen with its present content, or with one that nearly matches it.
+    first_seen: Optional[int]
     canonical: Optional[str]
 
     @classmethod
@@ -179,8 +203,10 @@ class Event:
 
     #: 1 for the first; no number is left out.
     sequence: int
-    #: ``joined``, ``left``, ``merged``, ``split``, ``winner``, ``gone``, ``redirected`` or ``returned``.
+    #: ``joined``, ``left``, ``merged``, ``split``, ``winner``, ``changed``, ``gone``, ``redirected`` or ``returned``.
     change: str
+    #: When it was recorded, RFC 3339 in UTC; None for events of a version without times.
+    at: Optional[str]
     group: Optional[int]
     other_group: Optional[int]
     url: Optional[str]

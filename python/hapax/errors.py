@@ -43,6 +43,7 @@ __all__ = [
     "RepositoryMissingError",
     "RepositoryTooNewError",
     "ServiceError",
+    "SettingsMismatchError",
     "StrangeAnswerError",
     "UnreachableError",
 ]
@@ -84,6 +85,10 @@ class RecipeError(HapaxError, ValueError):
 
 class RecipeMismatchError(HapaxError, ValueError):
     """Fingerprints of two recipes, which are never compared."""
+
+
+class SettingsMismatchError(HapaxError, ValueError):
+    """A repository was made with other settings than those given."""
 
 
 class PageError(HapaxError, ValueError):

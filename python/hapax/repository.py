@@ -13,22 +13,25 @@ from abc import ABC, abstractmethod
 from datetime import datetime
 from typing import Any, Iterable, Mapping, Optional, Union
 
-from ._hapax import Imprint, RepositoryCore
+from ._hapax import Imprint, RepositoryCore, parse_time
 from .answers import Event, Group, Page, Verdict
 from .errors import ArgumentError
 
 __all__ = ["Pages", "Repository", "page"]
 
-Time = Union[int, float, datetime]
+#: Seconds since 1970, a datetime, or a text such as ``2026-03-01`` or ``2026-03-01T12:00:00Z``.
+Time = Union[int, float, str, datetime]
 
 
 def seconds(time: Optional[Time]) -> Optional[int]:
     """Seconds since 1970."""
     if time is None:
         return None
+    if isinstance(time, str):
+        return parse_time(time)
     value = int(time.timestamp() if isinstance(time, datetime) else time)
     if not 0 <= value < 1 << 63:
-        raise ArgumentError(f"a time is seconds since 1970, or a datetime; not {time!r}")
+        raise ArgumentError(f"a time is seconds since 1970, a datetime or a text such as 2026-03-01; not {time!r}")
     return value
 
 
@@ -164,9 +167,8 @@ class Pages(ABC):
     def stats(self) -> dict[str, Any]:
         """How much there is."""
 
-    def _observe(self, one: Mapping[str, Any]) -> Verdict:
-        return self.observe_many([one])[0]
-
+    @abstractmethod
+    def _observe(self, one: Mapping[str, Any]) -> Verdict: ...
     @abstractmethod
     def _observe_many(self, pages: list[Mapping[str, Any]]) -> str: ...
     @abstractmethod
@@ -191,8 +193,8 @@ class Repository(Pages):
     ('new', 'exact', 'https://example.org/fox')
 
     ``mode`` is ``auto`` (open it, or create it if it is not there), ``open`` or ``create``. ``recipe``, ``within``,
-    ``min_similarity``, ``keep`` and ``scope`` are for a new one; one that is there keeps its own, and refuses
-    another recipe. Threads may share it; a forked child may not use it
+    ``min_similarity``, ``keep`` and ``scope`` are for a new one; one that is there refuses others than its own
+    (:class:`~hapax.errors.SettingsMismatchError`). Threads may share it; a forked child may not use it
     (:class:`~hapax.errors.ForkedError`). Close it, or use ``with``: closing keeps the index for a quick start.
     """
 
@@ -262,6 +264,9 @@ class Repository(Pages):
     def stats(self) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(self._core.stats())
         return found
+
+    def _observe(self, one: Mapping[str, Any]) -> Verdict:
+        return Verdict.from_json(json.loads(self._core.observe(one)))
 
     def _observe_many(self, pages: list[Mapping[str, Any]]) -> str:
         return self._core.observe_many(pages)

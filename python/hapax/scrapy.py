@@ -7,7 +7,8 @@ Three lines of settings::
     HAPAX_ACTION = "skip"          # "tag", "drop" or "skip"
 
 Every page that arrives is recorded, with the redirects that led to it; its verdict is in
-``response.meta["hapax"]`` (a :class:`hapax.answers.Verdict`) and counted in Scrapy's stats under ``hapax/``.
+``response.meta["hapax"]`` (a :class:`hapax.answers.Verdict`) and counted in Scrapy's stats under ``hapax/``. Of every
+content one copy passes, in every crawl the same: the one that was recorded first, unless ``HAPAX_KEEP`` says otherwise.
 
 ============================  =============================================================================
 ``HAPAX_REPOSITORY``          folder of a repository, made if it is not there; spiders of a process share it
@@ -19,7 +20,8 @@ Every page that arrives is recorded, with the redirects that led to it; its verd
 ``HAPAX_VERDICTS``            what counts as a duplicate: ``["exact", "near"]`` unless said; ``related`` exists, too
 ``HAPAX_ON_ERROR``            ``pass``: log, count and let the page through; ``raise``: fail the request. ``pass``
 ``HAPAX_RECIPE``, ``HAPAX_WITHIN``, ``HAPAX_MIN_SIMILARITY``, ``HAPAX_KEEP``, ``HAPAX_SCOPE``
-                              for a repository that is made, as for :class:`hapax.Repository`
+                              for a repository that is made, as for :class:`hapax.Repository`; one that is there
+                              refuses others than its own
 ``HAPAX_ITEM_URL``            the item's field with its address, ``url``; for :class:`DuplicatesPipeline`
 ``HAPAX_ITEM_TEXT``           the item's field with its text, ``text``
 ``HAPAX_ITEM_REPOSITORY``     a repository of its own for items
@@ -274,7 +276,7 @@ class DuplicatesPipeline:
         if not isinstance(url, str) or not isinstance(text, str):
             self.judge.count("items_without_text")
             return item
-        verdict = await self.judge.ask(url, lambda: self.judge.pages.observe(url, text=text))
+        verdict = await self.judge.ask(url, lambda: self.judge.pages.observe_many([page(url, text=text)])[0])
         if verdict is None:
             return item
         self.judge.count("items")

@@ -94,14 +94,17 @@ pub(crate) fn of_store(error: StoreError) -> PyErr {
         StoreError::Foreign { file, .. } => raised("NotARepositoryError", text, Some(file)),
         StoreError::Newer { file, .. } => raised("RepositoryTooNewError", text, Some(file)),
         StoreError::OtherRecipe { folder, .. } => raised("RecipeMismatchError", text, Some(folder)),
+        StoreError::OtherSetting { folder, .. } => {
+            raised("SettingsMismatchError", text, Some(folder))
+        }
         StoreError::Damaged { file, .. } => raised("DamagedError", text, Some(file)),
         StoreError::Disk { file, source } => match source.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => system(file, source),
             _ => raised("DiskError", text, Some(file)),
         },
-        StoreError::BadUrl { .. } | StoreError::BadMarket { .. } => {
-            raised("ArgumentError", text, None)
-        }
+        StoreError::BadUrl { .. }
+        | StoreError::BadMarket { .. }
+        | StoreError::SelfRedirect { .. } => raised("ArgumentError", text, None),
         StoreError::NoMarket { folder, .. } => raised("ArgumentError", text, Some(folder)),
         _ => raised("RepositoryError", text, None),
     }

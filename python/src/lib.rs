@@ -63,6 +63,8 @@ mod _hapax {
     #[pymodule_export]
     use super::kernels::{ImprintsCore, KernelsCore};
     #[pymodule_export]
+    use super::pages::parse_time;
+    #[pymodule_export]
     use super::recipes::built_in_recipes;
     #[pymodule_export]
     use super::repository::RepositoryCore;

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyDict;
 
-use crate::errors::of_page;
+use crate::errors::{of_page, raised};
 use crate::imprint::Imprint;
 
 /// Everything that may be known; the package always gives all of it.
@@ -82,6 +82,13 @@ impl Given {
             headers,
         })
     }
+}
+
+/// Seconds since 1970 of a date or a date and time.
+#[pyfunction]
+pub(crate) fn parse_time(text: &str) -> PyResult<u64> {
+    let wrong = |error| raised("ArgumentError", format!("{error}; not {text:?}"), None);
+    hapax_server::moment::parse(text).map_err(wrong)
 }
 
 fn ready(imprint: &Imprint) -> ReadyImprint {

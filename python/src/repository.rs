@@ -12,7 +12,9 @@ use hapax::group::live::PageId;
 use hapax_server::prepare::{Prepared, Tools, prepare};
 use hapax_server::wire::{Event, Group, GroupDetail, GroupMember, MATCHES, Page, Rows, Verdict};
 use hapax_server::writer::Operation;
-use hapax_store::{Action, Decision, Effect, Repository, Settings, StoreError};
+use hapax_store::{
+    Action, Decision, Effect, Observation, Repository, Settings, StoreError, Wanted,
+};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde::Serialize;
@@ -59,21 +61,18 @@ impl Making {
         recipes::fingerprinter(name, self.frequencies.as_deref(), self.main_content)
     }
 
+    fn wanted(&self) -> PyResult<Wanted> {
+        Ok(Wanted {
+            within: self.within.map(bound).transpose()?,
+            min_similarity: self.min_similarity.map(similarity).transpose()?,
+            rules: self.keep.as_deref().map(rules).transpose()?,
+            scope: self.scope.as_deref().map(scope_of).transpose()?,
+        })
+    }
+
     fn create(&self, path: &std::path::Path) -> PyResult<(Repository, Tools)> {
         let by = self.fingerprinter(self.recipe.as_deref().unwrap_or(DEFAULT_RECIPE))?;
-        let mut settings = Settings::new(by.recipe_id().clone());
-        if let Some(within) = self.within {
-            settings.policy.within = bound(within)?;
-        }
-        if let Some(least) = self.min_similarity {
-            settings.policy.min_similarity = similarity(least)?;
-        }
-        if let Some(keep) = &self.keep {
-            settings.rules = rules(keep)?;
-        }
-        if let Some(scope) = &self.scope {
-            settings.scope = scope_of(scope)?;
-        }
+        let settings = self.wanted()?.made_of(Settings::new(by.recipe_id().clone()));
         Ok((Repository::create(path, settings).map_err(of_store)?, Tools::new(by)))
     }
 
@@ -95,6 +94,9 @@ impl Making {
         if *by.recipe_id() != stored {
             let (folder, ours) = (path.to_owned(), by.recipe_id().clone());
             return Ok(Err(StoreError::OtherRecipe { folder, ours, theirs: stored }));
+        }
+        if let Err(error) = self.wanted()?.must_be(&store.settings(), path) {
+            return Ok(Err(error));
         }
         Ok(Ok((store, Tools::new(by))))
     }
@@ -163,6 +165,14 @@ fn verdict(
     Ok(Verdict::new(url, decision, names, recorded))
 }
 
+/// Adds the known page most like this one, unless the verdict has it.
+fn find_nearest(store: &Repository, seen: &Observation, verdict: &mut Verdict) -> PyResult<()> {
+    if verdict.nearest.is_none() {
+        verdict.nearest = store.nearest(seen).map_err(of_store)?.map(Into::into);
+    }
+    Ok(())
+}
+
 fn action(operation: Operation) -> Action {
     match operation {
         Operation::Observe(seen) => Action::Observe(seen),
@@ -205,6 +215,26 @@ impl RepositoryCore {
         })
     }
 
+    fn observe(&self, py: Python<'_>, page: &Bound<'_, PyDict>) -> PyResult<String> {
+        let (store, page) = (self.store()?, Given::of(page)?);
+        py.detach(|| {
+            let Prepared { url, operation, .. } = self.prepared(page)?;
+            let verdict = match operation {
+                Operation::Observe(seen) => {
+                    let decision = store.observe((*seen).clone()).map_err(of_store)?;
+                    let mut verdict = verdict(&store, url, &decision, true)?;
+                    find_nearest(&store, &seen, &mut verdict)?;
+                    verdict
+                }
+                Operation::Redirect { from, to, fetched } => {
+                    let decision = store.redirect(&from, &to, fetched).map_err(of_store)?;
+                    verdict(&store, url, &decision, true)?
+                }
+            };
+            to_json(&verdict)
+        })
+    }
+
     fn check(&self, py: Python<'_>, page: &Bound<'_, PyDict>) -> PyResult<String> {
         let (store, page) = (self.store()?, Given::of(page)?);
         py.detach(|| {
@@ -213,7 +243,9 @@ impl RepositoryCore {
                 return Err(raised("ArgumentError", "a redirect cannot be checked", None));
             };
             let decision = store.check(&seen).map_err(of_store)?;
-            to_json(&verdict(&store, url, &decision, false)?)
+            let mut verdict = verdict(&store, url, &decision, false)?;
+            find_nearest(&store, &seen, &mut verdict)?;
+            to_json(&verdict)
         })
     }
 

@@ -15,10 +15,10 @@ class Spider(scrapy.Spider):
     custom_settings = given["settings"]
 
     async def start(self):
-        yield scrapy.Request(given["site"] + "/", meta=given.get("meta") or {})
+        yield scrapy.Request(given["site"] + given.get("start", "/"), meta=given.get("meta") or {})
 
     def start_requests(self):
-        yield scrapy.Request(given["site"] + "/", meta=given.get("meta") or {})
+        yield scrapy.Request(given["site"] + given.get("start", "/"), meta=given.get("meta") or {})
 
     def parse(self, response):
         text = isinstance(response, TextResponse)

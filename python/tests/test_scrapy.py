@@ -9,6 +9,8 @@ import subprocess
 import sys
 import textwrap
 import threading
+import zlib
+from concurrent.futures import ThreadPoolExecutor
 from typing import Iterator
 
 import pytest
@@ -36,6 +38,20 @@ PAGES = {
     "/hidden-by-copy": html("Coffee", COFFEE),
     "/only-from-copy": html("Cocoa", story(3, 300)),
 }
+#: Twenty stories, each under a long address and, with another sentence, under a short one.
+COPIES = {
+    path: html(f"Story {n}", story(100 + n, 200) + more)
+    for n in range(20)
+    for path, more in ((f"/stories/long-address-of-{n}?session=1", ""), (f"/s{n}", " and one more sentence"))
+}
+#: Front pages that link to all of them, in different orders.
+ORDERS = {
+    "/forwards": list(COPIES),
+    "/backwards": list(COPIES)[::-1],
+    "/mixed": sorted(COPIES, key=lambda path: zlib.crc32(path.encode())),
+}
+PAGES.update(COPIES)
+PAGES.update({path: html(path, story(50 + n, 60), *links) for n, (path, links) in enumerate(ORDERS.items())})
 REDIRECTS = {"/old-tea": "/older-tea", "/older-tea": "/tea"}
 
 
@@ -72,9 +88,11 @@ def site() -> Iterator[str]:
 SPIDER = str(pathlib.Path(__file__).with_name("crawl_site.py"))
 
 
-def crawl(site: str, settings: dict, meta: dict | None = None) -> tuple[dict[str, list], dict[str, int]]:
+def crawl(
+    site: str, settings: dict, meta: dict | None = None, start: str = "/"
+) -> tuple[dict[str, list], dict[str, int]]:
     """Verdicts and flags of the items by path, in the order in which they came, and the stats of ours."""
-    given = json.dumps({"site": site, "settings": settings, "meta": meta})
+    given = json.dumps({"site": site, "settings": settings, "meta": meta, "start": start})
     done = subprocess.run([sys.executable, SPIDER, given], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout.splitlines()[-1])
@@ -144,6 +162,44 @@ def test_skip_hides_a_duplicate_from_the_spider(site: str, tmp_path: pathlib.Pat
     # The second crawl: every page is known and is still like itself.
     items, stats = crawl(site, settings)
     assert sorted(items) == ["/", "/coffee", "/photo.png", "/tea"] and stats["hapax/skipped"] == 3
+
+
+def passed(items: dict[str, list]) -> list[str]:
+    """Of each story the copies that a spider goes on with, by their addresses."""
+    return sorted(path for path, seen in items.items() if path in COPIES and not seen[0][1])
+
+
+@pytest.mark.parametrize("action", ["skip", "drop", "tag"])
+@pytest.mark.parametrize("place", ["repository", "service"])
+def test_one_copy_of_every_content_passes_in_every_crawl_and_it_is_the_same(
+    site: str, tmp_path: pathlib.Path, place: str, action: str
+) -> None:
+    running = Service(tmp_path / "served") if place == "service" else None
+    where = {"HAPAX_SERVICE": running.url} if running else {"HAPAX_REPOSITORY": str(tmp_path / "seen")}
+    settings = {**three_lines(where, action), "CONCURRENT_REQUESTS": 8, "CONCURRENT_REQUESTS_PER_DOMAIN": 8}
+    first = None
+    for start in ["/forwards", "/mixed", "/backwards", "/forwards"]:
+        items, stats = crawl(site, settings, start=start)
+        through = passed(items)
+        assert len(through) == 20 and len({PAGES[path][:40] for path in through}) == 20, through
+        first = first or through
+        assert through == first, start
+        assert stats.get("hapax/errors") is None
+    if running:
+        # Two processes at once, in opposite orders.
+        with ThreadPoolExecutor() as pool:
+            both = pool.map(lambda start: passed(crawl(site, settings, start=start)[0]), ["/forwards", "/backwards"])
+        assert list(both) == [first, first]
+        running.stop()
+
+
+def test_settings_other_than_those_of_the_repository_are_refused(tmp_path: pathlib.Path) -> None:
+    hapax.Repository(tmp_path / "seen", within=4, keep="longest").close()
+    hapax.Repository(tmp_path / "seen", within=4, keep="longest").close()
+    hapax.Repository(tmp_path / "seen").close()
+    for other, reason in [({"within": 5}, "distance 4, not 5"), ({"keep": "shortest"}, "`longest`, not `shortest`")]:
+        with pytest.raises(hapax.errors.SettingsMismatchError, match=reason):
+            hapax.Repository(tmp_path / "seen", **other)
 
 
 def test_settings_of_a_spider(site: str, tmp_path: pathlib.Path) -> None:

@@ -107,8 +107,8 @@ impl World for Clusters {
     type Error = Infallible;
 
     fn facts(&self, page: PageId) -> Result<PageFacts<'_>, Infallible> {
-        let fetched = Some(u64::from(page.0));
-        Ok(PageFacts { fetched, ..PageFacts::at(&self.names[page.0 as usize]) })
+        let first_seen = Some(u64::from(page.0));
+        Ok(PageFacts { first_seen, ..PageFacts::at(&self.names[page.0 as usize]) })
     }
 
     fn compare(&self, a: PageId, b: PageId) -> Result<Likeness, Infallible> {

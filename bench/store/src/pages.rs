@@ -43,5 +43,7 @@ pub(crate) fn page(n: u64) -> Observation {
 
 /// The defaults of a new repository.
 pub(crate) fn settings() -> anyhow::Result<Settings> {
-    Ok(Settings::new(Recipe::built_in("web-1")?.id(None)))
+    // Compared with a batch, which knows no order of recording.
+    let rules = "score, https, canonical, static, shortest-url, earliest".parse()?;
+    Ok(Settings { rules, ..Settings::new(Recipe::built_in("web-1")?.id(None)) })
 }

@@ -154,7 +154,7 @@ pub(crate) fn competitors<'a>(
         url: if facts.url.is_empty() { facts.name.as_str() } else { facts.url.as_str() }.into(),
         id: id.0,
         score: facts.score,
-        fetched: facts.fetched,
+        first_seen: facts.fetched,
         words: facts.words,
         ..PageFacts::default()
     };

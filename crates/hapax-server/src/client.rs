@@ -4,8 +4,8 @@
 //! the code, status and message of its table.
 
 use crate::wire::{
-    Changed, Event, Group, GroupDetail, GroupStandings, Page, PageDetail, PageInput, Rows,
-    RulesInput, RulesShown, SettingsShown, StatsShown, Verdict,
+    Changed, Event, Forgotten, Group, GroupDetail, GroupStandings, Page, PageDetail, PageInput,
+    Rows, RulesInput, RulesShown, SettingsShown, StatsShown, Verdict,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -287,6 +287,16 @@ impl Client {
     pub fn forget(&self, url: &str) -> Result<bool, ClientError> {
         let response = self.call("DELETE", &page_path(url, ""), None)?;
         Ok(known(self.read::<Changed>(response))?.is_some())
+    }
+
+    /// Forgets pages, all in one commit or none. Which of them were not known.
+    ///
+    /// # Errors
+    ///
+    /// See [`ClientError`].
+    pub fn forget_many(&self, urls: &[String]) -> Result<Vec<String>, ClientError> {
+        let body = serde_json::json!({ "urls": urls });
+        Ok(self.send::<_, Forgotten>("POST", "/v1/forget", &body)?.unknown)
     }
 
     /// Sets or clears a page's score. Whether the page is known.

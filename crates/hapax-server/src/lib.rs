@@ -22,7 +22,8 @@
 //!
 //! # Reading order
 //!
-//! [`config`] is what can be set, [`wire`] what is sent, [`error`] what can go wrong.
+//! [`config`] is what can be set, [`wire`] what is sent, [`moment`] how times are written,
+//! [`error`] what can go wrong.
 //! [`prepare`] turns a request into what the repository takes. [`state`] holds what requests
 //! share and is the border between asynchronous and blocking code; [`writer`] makes commits of
 //! what waits. [`routes`] are the paths, [`gate`] is what every request passes, [`server`] the
@@ -43,6 +44,7 @@ pub mod history;
 mod idle;
 pub mod logging;
 pub mod metrics;
+pub mod moment;
 pub mod prepare;
 pub mod routes;
 pub mod server;

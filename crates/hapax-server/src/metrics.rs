@@ -4,9 +4,9 @@
 //! give back: quantiles, and differences between two moments. Labels are routes, verdicts and
 //! tiers, never addresses.
 
-use crate::wire::{kind_name, tier_name};
-use hapax::group::live::{Kind, Tier, Verdict};
-use hapax_store::{GroupSizes, Stats};
+use crate::wire::{tier_name, verdict_name};
+use hapax::group::live::Tier;
+use hapax_store::{Decision, GroupSizes, Stats};
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -19,15 +19,17 @@ use std::time::Duration;
 
 type Labels = Vec<(&'static str, String)>;
 
-const KINDS: [Kind; 8] = [
-    Kind::New,
-    Kind::Exact,
-    Kind::Near,
-    Kind::Related,
-    Kind::Redirect,
-    Kind::Cycle,
-    Kind::Empty,
-    Kind::Awaited,
+const VERDICTS: [&str; 10] = [
+    "new",
+    "unchanged",
+    "changed",
+    "exact",
+    "near",
+    "related",
+    "redirect",
+    "cycle",
+    "empty",
+    "awaited",
 ];
 const TIERS: [Tier; 3] = [Tier::None, Tier::Winner, Tier::Index];
 /// Distances told apart, 0 and up; farther ones count as the last.
@@ -83,7 +85,7 @@ pub struct Metrics {
     totals: [Gauge; TOTALS.len()],
     sizes: Family<Labels, Gauge>,
     pages: Counter,
-    kinds: [AtomicU64; KINDS.len()],
+    kinds: [AtomicU64; VERDICTS.len()],
     verdicts: Family<Labels, Counter>,
     tiers: [AtomicU64; TIERS.len()],
     tiers_shown: Family<Labels, Counter>,
@@ -182,14 +184,16 @@ impl Metrics {
     }
 
     /// A page was judged.
-    pub fn judged(&self, verdict: &Verdict) {
+    pub fn judged(&self, decision: &Decision) {
+        let verdict = &decision.verdict;
         self.pages.inc();
         let add = |counters: &[AtomicU64], place: Option<usize>| {
             if let Some(counter) = place.and_then(|place| counters.get(place)) {
                 counter.fetch_add(1, Ordering::Relaxed);
             }
         };
-        add(&self.kinds, KINDS.iter().position(|kind| *kind == verdict.kind));
+        let name = verdict_name(verdict.kind, decision.seen);
+        add(&self.kinds, VERDICTS.iter().position(|known| *known == name));
         add(&self.tiers, TIERS.iter().position(|tier| *tier == verdict.tier));
         let distance = verdict.likeness.map(|likeness| usize::from(likeness.distance));
         add(&self.distances, distance.map(|distance| distance.min(DISTANCES - 1)));
@@ -198,7 +202,7 @@ impl Metrics {
     /// Pages judged by kind, tier and distance, in words and numbers.
     pub fn judged_so_far(&self) -> Judged {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        let kinds = KINDS.iter().zip(&self.kinds).map(|(k, c)| (kind_name(*k), read(c)));
+        let kinds = VERDICTS.iter().zip(&self.kinds).map(|(name, c)| (*name, read(c)));
         let tiers = TIERS.iter().zip(&self.tiers).map(|(t, c)| (tier_name(*t), read(c)));
         Judged {
             kinds: kinds.collect(),

@@ -88,7 +88,7 @@ pub fn prepare(tools: &mut Tools, input: PageInput) -> Result<Prepared, ApiError
         return Err(ApiError::invalid("score must be a finite number"));
     }
     if let Some(to) = redirect {
-        good_address("redirect", &to)?;
+        good_redirect(&url, "redirect", &to)?;
         let operation = Operation::Redirect { from: url.clone(), to, fetched };
         return Ok(Prepared { url, operation, text: None });
     }
@@ -176,6 +176,19 @@ pub fn good_address(field: &str, url: &str) -> Result<(), ApiError> {
         return Err(ApiError::invalid(format!("{field} must not have control characters")));
     }
     Ok(())
+}
+
+/// An address that another page can redirect to.
+///
+/// # Errors
+///
+/// It cannot be kept, or is the page's own.
+pub fn good_redirect(from: &str, field: &str, to: &str) -> Result<(), ApiError> {
+    good_address(field, to)?;
+    match from == to {
+        true => Err(ApiError::invalid(format!("{field} is the page's own address"))),
+        false => Ok(()),
+    }
 }
 
 fn read_sketch(digits: &str) -> Option<Sketch> {

@@ -20,6 +20,7 @@ use crate::writer::Writer;
 use hapax::fingerprint::{Fingerprinter, Recipe, RecipeId};
 use hapax::group::live::PageId;
 use hapax_store::{Decision, GroupSizes, Market, Observation, Reader, Repository, StoreError};
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -203,10 +204,24 @@ impl Service {
     /// # Errors
     ///
     /// The repository cannot be read.
-    pub fn check(&self, page: Observation) -> Result<Verdict, ApiError> {
-        let (decision, names) = self.repository.check_named(&page, MATCHES)?;
-        self.metrics.judged(&decision.verdict);
-        Ok(Verdict::new(page.url, &decision, names.into_iter().map(Some).collect(), false))
+    pub fn check(&self, page: &Observation) -> Result<Verdict, ApiError> {
+        let (decision, names) = self.repository.check_named(page, MATCHES)?;
+        self.metrics.judged(&decision);
+        let names = names.into_iter().map(Some).collect();
+        Ok(Verdict::new(page.url.clone(), &decision, names, false))
+    }
+
+    /// Adds the known page most like this one, unless the verdict has it. Compares with all pages:
+    /// for a thread that may work.
+    ///
+    /// # Errors
+    ///
+    /// The repository cannot be read.
+    pub fn find_nearest(&self, page: &Observation, verdict: &mut Verdict) -> Result<(), ApiError> {
+        if verdict.nearest.is_none() {
+            verdict.nearest = self.repository.nearest(page)?.map(Into::into);
+        }
+        Ok(())
     }
 
     /// A decision in words, counted.
@@ -220,7 +235,7 @@ impl Service {
         decision: &Decision,
         recorded: bool,
     ) -> Result<Verdict, ApiError> {
-        self.metrics.judged(&decision.verdict);
+        self.metrics.judged(decision);
         let shown = decision.verdict.matches.iter().take(MATCHES);
         let shown: Vec<PageId> = shown.map(|near| near.page).collect();
         let names = match (&shown[..], decision.verdict.winner) {
@@ -281,6 +296,18 @@ impl Service {
         let market = Arc::new(market);
         *kept = Some((reader.commit(), market.clone()));
         Ok(Some(market))
+    }
+
+    /// A warning when other machines can reach this address and no tokens are configured.
+    pub fn exposure(&self, address: SocketAddr) -> Option<String> {
+        let reachable = !address.ip().is_loopback();
+        (reachable && self.access.is_open()).then(|| {
+            format!(
+                "other machines can reach {address} and no tokens are configured: whoever reaches \
+                 it reads everything (writes are taken from this machine only); set tokens.read \
+                 and tokens.write, or listen on 127.0.0.1"
+            )
+        })
     }
 
     /// Is it shutting down?

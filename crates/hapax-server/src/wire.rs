@@ -1,14 +1,15 @@
 //! The shapes of requests and answers: what JSON says, and nothing else.
 //!
 //! These are the service's own types, used by the server and by the client alike; engine types
-//! are turned into them here and may change without the API changing. Times are seconds since
-//! 1970, fingerprints and hashes hexadecimal digits.
+//! are turned into them here and may change without the API changing. Times of pages are seconds
+//! since 1970, times of events RFC 3339; fingerprints and hashes hexadecimal digits.
 //!
 //! `openapi.json` describes the same shapes to others.
 
+use crate::moment;
 use hapax::fingerprint::Fingerprint;
 use hapax::group::live::{Bare, Kind, Likeness, Matching, PageRecord, Tier};
-use hapax_store::{Decision, EventInfo, GroupSummary, Member, PageInfo};
+use hapax_store::{Decision, EventInfo, GroupSummary, Member, PageInfo, Seen};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -33,8 +34,12 @@ pub struct PageInput {
     /// PageRank, clicks, anything of which more is better.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
-    /// When it was fetched.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// When it was fetched; now, unless given. Also read as RFC 3339.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "moment::optional"
+    )]
     pub fetched: Option<u64>,
     /// The address it calls its own, absolute, if the HTML does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -128,8 +133,11 @@ pub struct Match {
 pub struct Verdict {
     /// The page.
     pub url: String,
-    /// `new`, `exact`, `near`, `related`, `redirect`, `cycle`, `empty` or `awaited`.
+    /// `exact`, `near`, `related`, `redirect`, `cycle`, `empty` or `awaited`. A page that is like
+    /// no other is `new`, `unchanged` or `changed` as `seen` says, and `unique` when looked up.
     pub verdict: String,
+    /// Was its address known? `first`, `unchanged` or `changed`; none for a page looked up.
+    pub seen: Option<String>,
     /// Is it the copy that stays?
     pub is_winner: bool,
     /// May the page be dropped, because the winner stands for it?
@@ -140,6 +148,9 @@ pub struct Verdict {
     pub winner: String,
     /// How alike it is to the winner or, if it is the winner, to the member nearest to it.
     pub alike: Option<Alike>,
+    /// The known page most like it, itself aside, whether it matches or not; none when nothing near
+    /// is known. Batches and pages looked up are not searched for: there it is a match, or none.
+    pub nearest: Option<Nearest>,
     /// Why the winner stays.
     pub reason: Option<Because>,
     /// `none`, `winner` (tier 1: still like its group's winner) or `index` (tier 2: searched).
@@ -152,13 +163,46 @@ pub struct Verdict {
     pub recorded: bool,
 }
 
+/// The known page most like another.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Nearest {
+    /// Its address.
+    pub url: String,
+    /// Bits in which the fingerprints differ.
+    pub distance: u8,
+    /// Estimated share of common passages, 0 to 1.
+    pub similarity: f32,
+}
+
+impl From<hapax_store::Nearest> for Nearest {
+    fn from(nearest: hapax_store::Nearest) -> Self {
+        let Likeness { distance, similarity, .. } = nearest.likeness;
+        Self { url: nearest.url, distance, similarity }
+    }
+}
+
+/// The match most alike.
+fn nearest_of(matches: &[Match]) -> Option<Nearest> {
+    let best = matches.iter().max_by(|a, b| {
+        let order = a.alike.similarity.total_cmp(&b.alike.similarity);
+        order.then(b.alike.distance.cmp(&a.alike.distance)).then_with(|| b.url.cmp(&a.url))
+    })?;
+    let Alike { distance, similarity, .. } = best.alike;
+    Some(Nearest { url: best.url.clone(), distance, similarity })
+}
+
 /// The most matches that a verdict lists.
 pub const MATCHES: usize = 20;
 
-/// A verdict's kind in a word.
-pub const fn kind_name(kind: Kind) -> &'static str {
+/// A verdict in a word.
+pub const fn verdict_name(kind: Kind, seen: Option<Seen>) -> &'static str {
     match kind {
-        Kind::New => "new",
+        Kind::Unique => match seen {
+            Some(Seen::First) => "new",
+            Some(Seen::Unchanged) => "unchanged",
+            Some(Seen::Changed) => "changed",
+            None => "unique",
+        },
         Kind::Exact => "exact",
         Kind::Near => "near",
         Kind::Related => "related",
@@ -188,8 +232,17 @@ impl Verdict {
     ) -> Self {
         let verdict = &decision.verdict;
         let shown = verdict.matches.iter().zip(names);
+        let matches: Vec<Match> = shown
+            .filter_map(|(near, url)| Some(Match { url: url?, alike: (&near.likeness).into() }))
+            .collect();
+        let duplicate = verdict.likeness.filter(Likeness::matches);
         Self {
-            verdict: kind_name(verdict.kind).into(),
+            verdict: verdict_name(verdict.kind, decision.seen).into(),
+            seen: decision.seen.map(|seen| seen.name().into()),
+            nearest: nearest_of(&matches).or_else(|| {
+                let (url, alike) = (decision.winner_url.clone()?, duplicate?);
+                Some(hapax_store::Nearest { url, likeness: alike }.into())
+            }),
             is_winner: verdict.is_winner,
             removable: verdict.removable(),
             group: verdict.group.map(|group| group.0),
@@ -197,9 +250,7 @@ impl Verdict {
             alike: verdict.likeness.as_ref().map(Alike::from),
             reason: verdict.reason.as_ref().map(Because::from),
             tier: tier_name(verdict.tier).into(),
-            matches: shown
-                .filter_map(|(near, url)| Some(Match { url: url?, alike: (&near.likeness).into() }))
-                .collect(),
+            matches,
             found: verdict.matches.len(),
             recorded,
             url,
@@ -232,6 +283,8 @@ pub struct Page {
     pub fetched: Option<u64>,
     /// When its content was last found changed.
     pub changed: Option<u64>,
+    /// When it was first seen with its present content, or with one that nearly matches it.
+    pub first_seen: Option<u64>,
     /// Its canonical address.
     pub canonical: Option<String>,
 }
@@ -263,6 +316,7 @@ impl Page {
             score: info.score,
             fetched: info.fetched,
             changed: info.changed,
+            first_seen: info.first_seen,
             canonical: info.canonical,
             url: info.url,
         }
@@ -364,8 +418,10 @@ pub struct GroupDetail {
 pub struct Event {
     /// 1 for the first; no number is left out.
     pub sequence: u64,
-    /// `joined`, `left`, `merged`, `split`, `winner`, `gone`, `redirected` or `returned`.
+    /// `joined`, `left`, `merged`, `split`, `winner`, `changed`, `gone`, `redirected` or `returned`.
     pub change: String,
+    /// When it was recorded, RFC 3339 in UTC; none for events of a version without times.
+    pub at: Option<String>,
     /// The group it is about: of a merge, the one that ended; of a split, the one left.
     pub group: Option<u32>,
     /// Where the pages of a merged or split group are now.
@@ -382,6 +438,7 @@ impl From<EventInfo> for Event {
         Self {
             sequence: event.sequence,
             change: event.change.name().into(),
+            at: event.at.map(moment::shown),
             group: group.map(|group| group.0),
             other_group: other_group.map(|group| group.0),
             url: event.url,
@@ -473,4 +530,13 @@ pub struct RulesInput {
 pub struct Changed {
     /// Pages.
     pub pages: u64,
+}
+
+/// Which pages were forgotten.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Forgotten {
+    /// How many.
+    pub pages: u64,
+    /// Those that were not known.
+    pub unknown: Vec<String>,
 }

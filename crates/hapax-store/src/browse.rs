@@ -93,10 +93,10 @@ impl Repository {
                     found.before = Some(sequence.saturating_add(1));
                     break;
                 }
-                let change = codec::read_change(sequence, bytes.value())?;
+                let (change, _) = codec::read_change(sequence, bytes.value())?;
                 let (one, other) = change.groups();
                 if one == Some(group) || other == Some(group) {
-                    found.events.push(event_info(&view.tables, sequence, change)?);
+                    found.events.push(event_info(&view.tables, sequence, bytes.value())?);
                 }
             }
             Ok(found)

@@ -11,7 +11,8 @@ use hapax::group::ScopeKey;
 use hapax::group::live::{Bare, Change, Check, GroupId, GroupRecord, PageId, PageRecord};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-const PAGE_FORMAT: u8 = 1;
+/// Format 1 had neither `first_seen` nor `recorded`.
+const PAGE_FORMAT: u8 = 2;
 const HAS_CONTENT: u8 = 1;
 const HAS_SCORE: u8 = 2;
 const HAS_FETCHED: u8 = 4;
@@ -19,6 +20,7 @@ const HAS_CHANGED: u8 = 8;
 const TOO_SHORT: u8 = 16;
 const NAMED: u8 = 32;
 const HAS_CANONICAL: u8 = 64;
+const HAS_FIRST_SEEN: u8 = 128;
 
 /// Reads fields off the front.
 struct Reader<'a>(&'a [u8]);
@@ -63,7 +65,8 @@ pub(crate) fn write_page(id: PageId, page: &PageData, out: &mut Vec<u8>) {
             | flag(page.changed.is_some(), HAS_CHANGED)
             | flag(too_short, TOO_SHORT)
             | flag(page.named_canonical, NAMED)
-            | flag(page.canonical.is_some(), HAS_CANONICAL),
+            | flag(page.canonical.is_some(), HAS_CANONICAL)
+            | flag(page.first_seen.is_some(), HAS_FIRST_SEEN),
         0,
         0,
         0,
@@ -75,6 +78,9 @@ pub(crate) fn write_page(id: PageId, page: &PageData, out: &mut Vec<u8>) {
     out.extend(page.fetched.unwrap_or(0).to_le_bytes());
     out.extend(page.changed.unwrap_or(0).to_le_bytes());
     out.extend(page.scope.0.to_le_bytes());
+    out.extend(page.first_seen.unwrap_or(0).to_le_bytes());
+    // Places are counted from 1.
+    out.extend(page.recorded.unwrap_or(0).to_le_bytes());
     if let Some(contents) = &page.contents {
         out.extend(contents.fingerprint.to_bits().to_le_bytes());
         out.extend(contents.sketch.to_bytes());
@@ -92,7 +98,7 @@ pub(crate) fn read_page(id: PageId, bytes: &[u8]) -> Outcome<PageData> {
 fn parse_page(id: PageId, bytes: &[u8]) -> Option<PageData> {
     let mut fields = Reader(bytes);
     let (format, flags, sum) = (fields.u8()?, fields.u8()?, fields.u32()?);
-    if format != PAGE_FORMAT || sum != checksum(id, fields.0) {
+    if !(1..=PAGE_FORMAT).contains(&format) || sum != checksum(id, fields.0) {
         return None;
     }
     let has = |bit| flags & bit != 0;
@@ -101,6 +107,14 @@ fn parse_page(id: PageId, bytes: &[u8]) -> Option<PageData> {
     let score = f64::from_bits(fields.u64()?);
     let (fetched, changed) = (fields.u64()?, fields.u64()?);
     let scope = ScopeKey(fields.u64()?);
+    let (first_seen, recorded) = match format {
+        // Numbers of pages were given out in the order of arrival.
+        1 => (has(HAS_CHANGED).then_some(changed), has(HAS_CONTENT).then(|| u64::from(id.0) + 1)),
+        _ => {
+            let (first_seen, recorded) = (fields.u64()?, fields.u64()?);
+            (has(HAS_FIRST_SEEN).then_some(first_seen), (recorded > 0).then_some(recorded))
+        }
+    };
     let contents = if has(HAS_CONTENT) {
         let fingerprint = Fingerprint::from_bits(fields.u64()?);
         let sketch = Sketch::from_bytes(fields.take::<SKETCH>()?);
@@ -120,6 +134,8 @@ fn parse_page(id: PageId, bytes: &[u8]) -> Option<PageData> {
         score: has(HAS_SCORE).then_some(score),
         fetched: has(HAS_FETCHED).then_some(fetched),
         changed: has(HAS_CHANGED).then_some(changed),
+        first_seen,
+        recorded,
         scope,
         named_canonical: has(NAMED),
         canonical,
@@ -194,10 +210,20 @@ pub(crate) fn read_group(bytes: &GroupBytes) -> Option<GroupRecord> {
     })
 }
 
-/// The bytes of a change: kind and up to three numbers.
-pub(crate) type ChangeBytes = [u8; 13];
+/// The bytes of a change: kind, up to three numbers, and its time.
+pub(crate) type ChangeBytes = [u8; 21];
+/// Format 1 of the file had no times.
+pub(crate) type UntimedBytes = [u8; 13];
 
-pub(crate) fn write_change(change: Change) -> ChangeBytes {
+/// A change of format 1; its time is not known.
+pub(crate) fn timed(untimed: &UntimedBytes) -> ChangeBytes {
+    let mut bytes = [0; 21];
+    bytes[..13].copy_from_slice(untimed);
+    bytes
+}
+
+/// `at` is in seconds since 1970, 0 for unknown.
+pub(crate) fn write_change(change: Change, at: u64) -> ChangeBytes {
     let (kind, a, b, c) = match change {
         Change::Joined { page, group } => (0, page.0, group.0, 0),
         Change::Left { page, group } => (1, page.0, group.0, 0),
@@ -207,21 +233,25 @@ pub(crate) fn write_change(change: Change) -> ChangeBytes {
         Change::Gone { page } => (5, page.0, 0, 0),
         Change::Redirected { page, to } => (6, page.0, to.0, 0),
         Change::Returned { page } => (7, page.0, 0, 0),
+        Change::Changed { page } => (8, page.0, 0, 0),
     };
-    let mut bytes = [0; 13];
+    let mut bytes = [0; 21];
     bytes[0] = kind;
-    for (place, number) in bytes[1..].chunks_exact_mut(4).zip([a, b, c]) {
+    bytes[13..].copy_from_slice(&at.to_le_bytes());
+    for (place, number) in bytes[1..13].chunks_exact_mut(4).zip([a, b, c]) {
         place.copy_from_slice(&u32::to_le_bytes(number));
     }
     bytes
 }
 
-pub(crate) fn read_change(sequence: u64, bytes: &ChangeBytes) -> Outcome<Change> {
+/// The change and its time, unless that is not known.
+pub(crate) fn read_change(sequence: u64, bytes: &ChangeBytes) -> Outcome<(Change, Option<u64>)> {
     let mut fields = Reader(bytes);
     let parsed = (|| {
         let kind = fields.u8()?;
         let (a, b, c) = (fields.u32()?, fields.u32()?, fields.u32()?);
-        Some(match kind {
+        let at = fields.u64()?;
+        let change = match kind {
             0 => Change::Joined { page: PageId(a), group: GroupId(b) },
             1 => Change::Left { page: PageId(a), group: GroupId(b) },
             2 => Change::Merged { from: GroupId(a), into: GroupId(b) },
@@ -230,8 +260,10 @@ pub(crate) fn read_change(sequence: u64, bytes: &ChangeBytes) -> Outcome<Change>
             5 => Change::Gone { page: PageId(a) },
             6 => Change::Redirected { page: PageId(a), to: PageId(b) },
             7 => Change::Returned { page: PageId(a) },
+            8 => Change::Changed { page: PageId(a) },
             _ => return None,
-        })
+        };
+        Some((change, (at > 0).then_some(at)))
     })();
     parsed.ok_or_else(|| Fault::Damaged(format!("event {sequence} is of no known kind")))
 }

@@ -87,6 +87,22 @@ pub enum StoreError {
         /// The recipe of the repository.
         theirs: RecipeId,
     },
+    /// It was made with another setting than the one asked for.
+    #[error(
+        "repository {} was made with {setting} {theirs}, not {ours}; leave that out to use what it \
+         has, or feed the pages to a new repository",
+        .folder.display()
+    )]
+    OtherSetting {
+        /// The folder.
+        folder: PathBuf,
+        /// Which setting.
+        setting: &'static str,
+        /// What was asked for.
+        ours: String,
+        /// What the repository has.
+        theirs: String,
+    },
     /// What is stored contradicts itself.
     #[error(
         "{} is damaged: {what}; check it with `hapax inspect --check`, restore a snapshot if it \
@@ -106,6 +122,12 @@ pub enum StoreError {
         file: PathBuf,
         /// What the disk said.
         source: io::Error,
+    },
+    /// A redirect from a page to itself.
+    #[error("{url} cannot redirect to itself; give the address it leads to, or forget the page")]
+    SelfRedirect {
+        /// The page.
+        url: String,
     },
     /// An address that cannot be kept.
     #[error("an address must have 1 to {most} bytes, this has {len}: {start}")]

@@ -169,6 +169,10 @@ fn check_pages(view: &View, found: &mut Integrity) -> Outcome<()> {
                 continue;
             }
         };
+        let next = view.counters.next_recorded;
+        found.note(data.recorded.is_none_or(|recorded| recorded < next), || {
+            format!("page {page} has a place in the order of recording not given out yet")
+        });
         let place = state.page(page)?;
         let content = matches!(place, Some(PageRecord::Content { .. }));
         found.note(place.is_some(), || format!("page {page} has no place"));
@@ -330,7 +334,7 @@ fn check_events(view: &View, found: &mut Integrity) -> Outcome<()> {
         found.note(sequence == next, || format!("event {sequence} follows where {next} should"));
         next = sequence + 1;
         match codec::read_change(sequence, bytes.value()) {
-            Ok(change) if whole => follow(&mut members, change),
+            Ok((change, _)) if whole => follow(&mut members, change),
             Ok(_) => {}
             Err(fault) => found.note(false, || fault.to_string()),
         }
@@ -386,6 +390,7 @@ fn follow(members: &mut BTreeMap<GroupId, (PageId, BTreeSet<PageId>)>, change: C
             }
         }
         Change::Split { .. }
+        | Change::Changed { .. }
         | Change::Gone { .. }
         | Change::Redirected { .. }
         | Change::Returned { .. } => {}

@@ -32,7 +32,8 @@
 //!
 //! # What this crate does not know
 //!
-//! HTTP, file formats of the outside world, clocks: times come with the pages.
+//! HTTP, file formats of the outside world. Times come with the pages; a page without one, and every
+//! event, has the time of [`Repository::with_clock`], the system's unless another is given.
 
 pub mod browse;
 mod codec;
@@ -58,10 +59,10 @@ pub use browse::{FoundPages, GroupHistory, GroupSizes, Member};
 pub use error::StoreError;
 pub use integrity::{Integrity, check_folder};
 pub use opening::CACHE_BYTES;
-pub use page::{Contents, Observation, PageInfo};
+pub use page::{Contents, Nearest, Observation, PageInfo, Seen};
 pub use reader::{GroupSummary, Market, Reader, read_events};
 pub use repair::{Repair, Unreadable, repair_folder};
 pub use repository::{IndexOrigin, Repository};
 pub use session::{Action, Decision, Effect};
-pub use settings::Settings;
+pub use settings::{Settings, Wanted};
 pub use view::{EventInfo, GroupInfo, Stats};

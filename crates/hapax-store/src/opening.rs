@@ -129,7 +129,8 @@ pub(crate) fn open_file(
     })
 }
 
-/// What the repository was made with, once it is known to be one that this version reads.
+/// What the repository was made with, once it is known to be one that this version reads. A file of
+/// an older format is brought to the present one.
 pub(crate) fn read_settings(db: &Database, file: &Path) -> Result<Settings, StoreError> {
     let read = guarded(|| {
         let reading = db.begin_read()?;
@@ -146,9 +147,22 @@ pub(crate) fn read_settings(db: &Database, file: &Path) -> Result<Settings, Stor
             let (file, known) = (file.to_owned(), tables::FORMAT);
             return Ok(Err(StoreError::Newer { file, found, known }));
         }
-        Ok(Ok(tables::read_settings(&meta)?))
+        let settings = tables::read_settings(&meta)?;
+        drop((meta, reading));
+        if found < tables::FORMAT {
+            let writing = db.begin_write()?;
+            tables::upgrade(&writing)?;
+            writing.commit()?;
+        }
+        Ok(Ok(settings))
     });
     read.map_err(|fault| fault.at(file))?
+}
+
+/// Was the file of an older format, and have the groups not chosen since?
+pub(crate) fn must_choose_again(db: &Database, file: &Path) -> Result<bool, StoreError> {
+    let read = guarded(|| tables::must_choose_again(&db.begin_read()?.open_table(tables::META)?));
+    read.map_err(|fault| fault.at(file))
 }
 
 pub(crate) fn read_counters(db: &Database, file: &Path) -> Result<Counters, StoreError> {

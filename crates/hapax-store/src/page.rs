@@ -6,6 +6,7 @@
 use crate::error::StoreError;
 use hapax::fingerprint::{ContentHash, Fingerprint, Imprint, SignedPage, Sketch};
 use hapax::group::ScopeKey;
+use hapax::group::live::{Bare, Likeness, PageRecord};
 
 /// The longest address, in bytes.
 pub const LONGEST_URL: usize = 16 * 1024;
@@ -34,7 +35,7 @@ pub struct Observation {
     pub words: u32,
     /// PageRank, clicks, anything of which more is better. `None` keeps what is known.
     pub score: Option<f64>,
-    /// When it was fetched, seconds since 1970. `None` keeps what is known.
+    /// When it was fetched, seconds since 1970. `None` is the time at which it is recorded.
     pub fetched: Option<u64>,
     /// The address in its `rel=canonical`, absolute.
     pub canonical: Option<String>,
@@ -97,6 +98,10 @@ pub(crate) struct PageData {
     pub(crate) score: Option<f64>,
     pub(crate) fetched: Option<u64>,
     pub(crate) changed: Option<u64>,
+    /// When the present content was first seen, and its place in the order of what was recorded.
+    /// Both last as long as each content nearly matches the one before.
+    pub(crate) first_seen: Option<u64>,
+    pub(crate) recorded: Option<u64>,
     pub(crate) scope: ScopeKey,
     pub(crate) named_canonical: bool,
     pub(crate) canonical: Option<String>,
@@ -112,6 +117,8 @@ impl PageData {
             score: None,
             fetched: None,
             changed: None,
+            first_seen: None,
+            recorded: None,
             scope: ScopeKey::ALL,
             named_canonical: false,
             canonical: None,
@@ -152,8 +159,65 @@ pub struct PageInfo {
     pub fetched: Option<u64>,
     /// When its content was last found to be other than before.
     pub changed: Option<u64>,
+    /// When it was first seen with its present content, or with one that nearly matches it: what
+    /// the rules `earliest` and `latest` go by.
+    pub first_seen: Option<u64>,
     /// Its canonical address, if it names one.
     pub canonical: Option<String>,
+}
+
+/// Was a page known before?
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Seen {
+    /// Its address was never seen, at most redirected to.
+    First,
+    /// It is known with this very content.
+    Unchanged,
+    /// It is known with another content, or as a redirect.
+    Changed,
+}
+
+impl Seen {
+    /// Its name in every output.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::First => "first",
+            Self::Unchanged => "unchanged",
+            Self::Changed => "changed",
+        }
+    }
+
+    /// Of a page with this place and content, seen with this content.
+    pub(crate) fn of(place: Option<PageRecord>, known: &ContentHash, now: &ContentHash) -> Self {
+        match place {
+            None | Some(PageRecord::Bare { why: Bare::Awaited, .. }) => Self::First,
+            Some(PageRecord::Content { .. } | PageRecord::Bare { why: Bare::Empty, .. })
+                if known == now =>
+            {
+                Self::Unchanged
+            }
+            Some(_) => Self::Changed,
+        }
+    }
+}
+
+/// The known page most like another, whether it matches or not.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Nearest {
+    /// Its address.
+    pub url: String,
+    /// How alike they are.
+    pub likeness: Likeness,
+}
+
+/// Refuses a redirect that leads nowhere else.
+pub(crate) fn good_redirect(from: &str, to: &str) -> Result<(), StoreError> {
+    good_url(from)?;
+    good_url(to)?;
+    match from == to {
+        true => Err(StoreError::SelfRedirect { url: from.to_owned() }),
+        false => Ok(()),
+    }
 }
 
 /// Refuses an address that cannot be kept.

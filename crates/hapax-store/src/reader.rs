@@ -271,13 +271,13 @@ fn standing(view: &View, page: PageId, market: Option<&Market>) -> Outcome<Optio
         winner = market.winners.get(&group).copied();
     }
     view.with_world(|world, names| {
-        let verdict = groups.standing(world, page, winner).map_err(of_groups)?;
+        let verdict = groups.standing(world, page, winner, Vec::new()).map_err(of_groups)?;
         let Some(mut verdict) = verdict else { return Ok(None) };
         let end = groups.place(page).map_err(of_groups)?.map(|(_, end)| end);
         name_redirect(&mut verdict, end, names)?;
         let winner = verdict.winner.filter(|&winner| winner != page);
         let winner_url = winner.map(|winner| name(names, winner)).transpose()?;
-        Ok(Some(Decision { page: Some(page), verdict, winner_url }))
+        Ok(Some(Decision { page: Some(page), seen: None, verdict, winner_url }))
     })
 }
 

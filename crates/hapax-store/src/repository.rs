@@ -10,7 +10,7 @@ use crate::error::{Fault, Outcome, StoreError, guarded};
 use crate::index_file;
 use crate::merger::Merger;
 use crate::opening;
-use crate::page::{Observation, PageInfo, good_url};
+use crate::page::{Nearest, Observation, PageInfo, good_redirect, good_url};
 use crate::reader::Reader;
 use crate::session::{Action, Answer, Decision, Effect, Op, Session, set_index};
 use crate::settings::{Settings, good_market};
@@ -25,6 +25,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Where the index came from when the repository was opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +40,9 @@ pub enum IndexOrigin {
         why: String,
     },
 }
+
+/// Seconds since 1970, now.
+type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
 
 type Job = Vec<Op>;
 type JobResult = Result<Vec<Answer>, StoreError>;
@@ -56,6 +60,7 @@ pub struct Repository {
     file: PathBuf,
     disk: Arc<dyn Disk>,
     syncs: Arc<AtomicU64>,
+    clock: Clock,
     origin: IndexOrigin,
 }
 
@@ -152,6 +157,7 @@ impl Repository {
         let syncs = Arc::new(AtomicU64::new(0));
         let db = opening::open_file(&file, &disk, syncs.clone(), cache_bytes)?;
         let settings = opening::read_settings(&db, &file)?;
+        let choose_again = opening::must_choose_again(&db, &file)?;
         let counters = opening::read_counters(&db, &file)?;
         if let Some(ours) = recipe
             && *ours != settings.recipe
@@ -169,7 +175,7 @@ impl Repository {
         };
         let index = Arc::new(index);
         let view = take_view(&db, &index, &settings, counters).map_err(|fault| fault.at(&file))?;
-        Ok(Self {
+        let opened = Self {
             view: Mutex::new(Arc::new(view)),
             writer: Mutex::new(Writer { settings, counters, failed: false }),
             queue: Queue::new(),
@@ -180,8 +186,23 @@ impl Repository {
             file,
             disk,
             syncs,
+            clock: Arc::new(|| {
+                SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs())
+            }),
             origin,
-        })
+        };
+        if choose_again {
+            opened.set_rules(opened.settings().rules)?;
+        }
+        Ok(opened)
+    }
+
+    /// Takes the time of events, and of pages that come without one, from this clock instead of the
+    /// system's: seconds since 1970.
+    #[must_use]
+    pub fn with_clock(mut self, clock: impl Fn() -> u64 + Send + Sync + 'static) -> Self {
+        self.clock = Arc::new(clock);
+        self
     }
 
     /// The folder.
@@ -233,10 +254,7 @@ impl Repository {
         for action in &actions {
             match action {
                 Action::Observe(page) => good_url(&page.url)?,
-                Action::Redirect { from, to, .. } => {
-                    good_url(from)?;
-                    good_url(to)?;
-                }
+                Action::Redirect { from, to, .. } => good_redirect(from, to)?,
                 Action::Forget { .. } | Action::Score { .. } => {}
             }
         }
@@ -263,7 +281,18 @@ impl Repository {
         page: &Observation,
         named: usize,
     ) -> Result<(Decision, Vec<String>), StoreError> {
-        self.ask(|view| view.check(page, named))
+        let at = (self.clock)();
+        self.ask(|view| view.check(page, named, at))
+    }
+
+    /// The known page most like this one, itself aside, whether it matches or not; `None` when
+    /// nothing near is known. Searches farther than the bound: compares with every fingerprint.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub fn nearest(&self, page: &Observation) -> Result<Option<Nearest>, StoreError> {
+        self.ask(|view| view.nearest(page))
     }
 
     /// A page was found to redirect.
@@ -277,8 +306,7 @@ impl Repository {
         to: &str,
         fetched: Option<u64>,
     ) -> Result<Decision, StoreError> {
-        good_url(from)?;
-        good_url(to)?;
+        good_redirect(from, to)?;
         self.decide(Op::Redirect { from: from.into(), to: to.into(), fetched })
     }
 
@@ -469,11 +497,12 @@ impl Repository {
 
     fn transact(&self, writer: &mut Writer, jobs: &[Job]) -> Outcome<Vec<Vec<Answer>>> {
         let transaction = guarded(|| Ok(self.db.begin_write()?))?;
+        let at = (self.clock)();
         let mut undo = Vec::new();
         let done = guarded(|| {
             let Writer { settings, counters, .. } = &*writer;
             let mut session =
-                Session::open(&transaction, settings, *counters, &self.index, &mut undo)?;
+                Session::open(&transaction, settings, *counters, &self.index, &mut undo, at)?;
             let answers: Outcome<Vec<Vec<Answer>>> =
                 jobs.iter().map(|job| job.iter().map(|op| session.run(op)).collect()).collect();
             Ok((answers?, session.finish()?))

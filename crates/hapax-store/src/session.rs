@@ -8,11 +8,11 @@
 
 use crate::codec;
 use crate::error::{Fault, Outcome, of_groups, of_segment};
-use crate::page::{Observation, PageData};
+use crate::page::{Observation, PageData, Seen};
 use crate::settings::Settings;
 use crate::state::WriteState;
 use crate::tables::{self, Counters};
-use crate::world::{Pages, name, name_redirect, page_data};
+use crate::world::{Pages, continues, name, name_redirect, page_data};
 use hapax::fingerprint::Fingerprint;
 use hapax::group::live::{
     Bare, Content, GroupId, GroupState, Kind, LiveGroups, PageId, PageRecord, Verdict,
@@ -125,6 +125,8 @@ pub(crate) enum Answer {
 pub struct Decision {
     /// The page's number; `None` for a page that is not recorded.
     pub page: Option<PageId>,
+    /// Was it known before it was seen now? `None` for a page that was only looked up.
+    pub seen: Option<Seen>,
     /// How it stands.
     pub verdict: Verdict,
     /// The address of the copy that stays, when that is another page.
@@ -171,6 +173,7 @@ impl<'t, 'r> Session<'t, 'r> {
         counters: Counters,
         index: &'r LiveIndex,
         undo: &'r mut Undo,
+        at: u64,
     ) -> Outcome<Self> {
         let state = WriteState {
             places: transaction.open_table(tables::PLACES)?,
@@ -179,6 +182,7 @@ impl<'t, 'r> Session<'t, 'r> {
             sources: transaction.open_table(tables::SOURCES)?,
             events: transaction.open_table(tables::EVENTS)?,
             counters,
+            at,
             touched: Default::default(),
             cleared: Vec::new(),
         };
@@ -236,8 +240,7 @@ impl<'t, 'r> Session<'t, 'r> {
                     self.groups.verify(&world!(self), group).map_err(of_groups)?;
                 }
                 for &page in pages {
-                    let seen = self.groups.seen(&world!(self), page, Content::Changed);
-                    seen.map_err(of_groups)?;
+                    self.groups.regroup(&world!(self), page).map_err(of_groups)?;
                 }
                 Answer::Counted(pages.len() as u64)
             }
@@ -250,21 +253,31 @@ impl<'t, 'r> Session<'t, 'r> {
     fn observe(&mut self, seen: &Observation) -> Outcome<Decision> {
         let (id, known) = self.page_at(&seen.url)?;
         let old = known.clone().unwrap_or_else(PageData::blank);
+        let known_as = Seen::of(self.groups.state().page(id)?, &old.content, &seen.content);
         let facts = ScopeFacts { url: &seen.url, language: &seen.language, field: &seen.field };
+        let fetched = Some(seen.fetched.unwrap_or(self.groups.state().at));
         let mut new = PageData {
             content: seen.content,
             contents: seen.contents.clone(),
             words: seen.words,
             score: seen.score.or(old.score),
-            fetched: seen.fetched.or(old.fetched),
+            fetched,
             changed: old.changed,
+            first_seen: old.first_seen,
+            recorded: old.recorded,
             scope: self.settings.scope.key(&facts),
             named_canonical: seen.named_canonical,
             canonical: seen.canonical.clone(),
         };
         let same = old.same_content(&new);
         if !same {
-            new.changed = seen.fetched.or(old.changed);
+            new.changed = fetched;
+        }
+        if known_as == Seen::First || !continues(&self.policy, &old, &new) {
+            new.first_seen = fetched;
+            let next = &mut self.groups.state_mut().counters.next_recorded;
+            new.recorded = new.contents.is_some().then_some(*next);
+            *next += u64::from(new.contents.is_some());
         }
         let content = match (&new.contents, same) {
             (None, _) => Content::Empty,
@@ -273,16 +286,16 @@ impl<'t, 'r> Session<'t, 'r> {
         };
         self.put_page(id, known.as_ref(), &new)?;
         let verdict = self.groups.seen(&world!(self), id, content).map_err(of_groups)?;
-        self.decision(id, verdict)
+        self.decision(id, known_as, verdict)
     }
 
     fn redirect(&mut self, from: &str, to: &str, fetched: Option<u64>) -> Outcome<Decision> {
         let (page, known) = self.page_at(from)?;
         let had_content = known.as_ref().is_some_and(|old| old.contents.is_some());
         let mut new = known.clone().unwrap_or_else(PageData::blank).without_content();
-        new.fetched = fetched.or(new.fetched);
+        new.fetched = Some(fetched.unwrap_or(self.groups.state().at));
         if had_content {
-            new.changed = fetched.or(new.changed);
+            new.changed = new.fetched;
         }
         self.put_page(page, known.as_ref(), &new)?;
         let target = match self.page_at(to)? {
@@ -292,8 +305,15 @@ impl<'t, 'r> Session<'t, 'r> {
                 target
             }
         };
+        let known_as = match self.groups.state().page(page)? {
+            None | Some(PageRecord::Bare { why: Bare::Awaited, .. }) => Seen::First,
+            Some(
+                PageRecord::Redirects { to } | PageRecord::Bare { why: Bare::Loop { to }, .. },
+            ) if to == target => Seen::Unchanged,
+            Some(_) => Seen::Changed,
+        };
         let verdict = self.groups.redirects(&world!(self), page, target).map_err(of_groups)?;
-        self.decision(page, verdict)
+        self.decision(page, known_as, verdict)
     }
 
     fn forget(&mut self, urls: &[String]) -> Outcome<u64> {
@@ -423,14 +443,14 @@ impl<'t, 'r> Session<'t, 'r> {
         Ok(())
     }
 
-    fn decision(&self, page: PageId, mut verdict: Verdict) -> Outcome<Decision> {
+    fn decision(&self, page: PageId, seen: Seen, mut verdict: Verdict) -> Outcome<Decision> {
         if verdict.kind == Kind::Redirect {
             let end = self.groups.place(page).map_err(of_groups)?.map(|(_, end)| end);
             name_redirect(&mut verdict, end, &self.names)?;
         }
         let winner = verdict.winner.filter(|&winner| winner != page);
         let winner_url = winner.map(|winner| name(&self.names, winner)).transpose()?;
-        Ok(Decision { page: Some(page), verdict, winner_url })
+        Ok(Decision { page: Some(page), seen: Some(seen), verdict, winner_url })
     }
 }
 

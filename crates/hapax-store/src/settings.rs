@@ -1,11 +1,12 @@
 //! What a repository is made with, and keeps.
 
 use crate::error::StoreError;
-use hapax::fingerprint::RecipeId;
+use hapax::fingerprint::{MaxDistance, RecipeId};
 use hapax::group::live::LiveOptions;
 use hapax::group::{Rules, Scope};
-use hapax::similarity::Policy;
+use hapax::similarity::{MinSimilarity, Policy};
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// The longest name of a market, in bytes.
 pub const LONGEST_MARKET: usize = 64;
@@ -38,6 +39,69 @@ impl Settings {
             groups: LiveOptions::default(),
             markets: BTreeMap::new(),
         }
+    }
+}
+
+/// Settings that a caller names; what it does not name is the repository's to say, and the default
+/// for a new one.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Wanted {
+    /// As [`Policy::within`].
+    pub within: Option<MaxDistance>,
+    /// As [`Policy::min_similarity`].
+    pub min_similarity: Option<MinSimilarity>,
+    /// As [`Settings::rules`].
+    pub rules: Option<Rules>,
+    /// As [`Settings::scope`].
+    pub scope: Option<Scope>,
+}
+
+impl Wanted {
+    /// For a new repository.
+    pub fn made_of(&self, settings: Settings) -> Settings {
+        Settings {
+            policy: Policy {
+                within: self.within.unwrap_or(settings.policy.within),
+                min_similarity: self.min_similarity.unwrap_or(settings.policy.min_similarity),
+            },
+            rules: self.rules.clone().unwrap_or(settings.rules),
+            scope: self.scope.clone().unwrap_or(settings.scope),
+            ..settings
+        }
+    }
+
+    /// Refuses a repository that was made with other settings than those named.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::OtherSetting`] for the first that differs.
+    pub fn must_be(&self, settings: &Settings, folder: &Path) -> Result<(), StoreError> {
+        let similarity = |least: MinSimilarity| least.jaccard().to_string();
+        let asked = [
+            ("distance", self.within.map(|it| it.to_string()), settings.policy.within.to_string()),
+            (
+                "least similarity",
+                self.min_similarity.map(similarity),
+                similarity(settings.policy.min_similarity),
+            ),
+            ("rules", self.rules.as_ref().map(Rules::to_string), settings.rules.to_string()),
+            ("scope", self.scope.as_ref().map(Scope::to_string), settings.scope.to_string()),
+        ];
+        for (setting, ours, theirs) in asked {
+            if let Some(ours) = ours.filter(|ours| *ours != theirs) {
+                let (ours, theirs) = match setting {
+                    "rules" => (format!("`{ours}`"), format!("`{theirs}`")),
+                    _ => (ours, theirs),
+                };
+                return Err(StoreError::OtherSetting {
+                    folder: folder.to_owned(),
+                    setting,
+                    ours,
+                    theirs,
+                });
+            }
+        }
+        Ok(())
     }
 }
 

@@ -23,6 +23,8 @@ pub(crate) struct WriteState<'t> {
     pub(crate) sources: Table<'t, u64, ()>,
     pub(crate) events: Table<'t, u64, &'static ChangeBytes>,
     pub(crate) counters: Counters,
+    /// The time of every change of this session, seconds since 1970.
+    pub(crate) at: u64,
     pub(crate) touched: Touched,
     /// Pages that lost their record, and may have got another since.
     pub(crate) cleared: Vec<PageId>,
@@ -199,7 +201,7 @@ impl GroupState for WriteState<'_> {
 
     fn append(&mut self, change: Change) -> Outcome<()> {
         self.counters.last_event += 1;
-        self.events.insert(self.counters.last_event, &codec::write_change(change))?;
+        self.events.insert(self.counters.last_event, &codec::write_change(change, self.at))?;
         Ok(())
     }
 }

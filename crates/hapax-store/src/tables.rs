@@ -3,7 +3,7 @@
 //! Numbers are keys wherever order of arrival is order of writing, so that a batch appends to
 //! the ends of the trees. Only `urls` has keys in no order; a batch sorts them first.
 
-use crate::codec::{ChangeBytes, GroupBytes, PlaceBytes};
+use crate::codec::{ChangeBytes, GroupBytes, PlaceBytes, UntimedBytes};
 use crate::error::{Fault, Outcome};
 use crate::settings::Settings;
 use hapax::fingerprint::MaxDistance;
@@ -14,7 +14,9 @@ use redb::{ReadableTable, TableDefinition};
 use std::collections::BTreeMap;
 
 /// The format this version writes, and the newest it reads.
-pub(crate) const FORMAT: u32 = 1;
+pub(crate) const FORMAT: u32 = 2;
+/// Set while groups have yet to choose again, because an older format was read.
+const CHOOSE_AGAIN: &str = "choose again";
 /// How the names of markets begin in `meta`.
 const MARKET: &str = "market ";
 /// The name of the file in the folder.
@@ -32,7 +34,11 @@ pub(crate) const GROUPS: TableDefinition<'_, u32, &GroupBytes> = TableDefinition
 pub(crate) const MEMBERS: TableDefinition<'_, u64, ()> = TableDefinition::new("members");
 /// Target and redirecting page in one number, the target above.
 pub(crate) const SOURCES: TableDefinition<'_, u64, ()> = TableDefinition::new("sources");
-pub(crate) const EVENTS: TableDefinition<'_, u64, &ChangeBytes> = TableDefinition::new("events");
+pub(crate) const EVENTS: TableDefinition<'_, u64, &ChangeBytes> =
+    TableDefinition::new("timed events");
+/// The events of format 1.
+pub(crate) const UNTIMED_EVENTS: TableDefinition<'_, u64, &UntimedBytes> =
+    TableDefinition::new("events");
 pub(crate) const META: TableDefinition<'_, &str, &str> = TableDefinition::new("meta");
 pub(crate) const COUNTERS: TableDefinition<'_, &str, u64> = TableDefinition::new("counters");
 
@@ -46,18 +52,33 @@ pub(crate) const fn pairs_of(above: u32) -> std::ops::RangeInclusive<u64> {
 }
 
 /// What is counted on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Counters {
     /// The next page's number.
     pub(crate) next_page: u64,
     /// The next group's number.
     pub(crate) next_group: u64,
+    /// The next place in the order of recorded contents.
+    pub(crate) next_recorded: u64,
     /// The last event's sequence number.
     pub(crate) last_event: u64,
     /// The last event that was dropped.
     pub(crate) dropped_events: u64,
     /// Commits so far: an index file belongs to one of them.
     pub(crate) commits: u64,
+}
+
+impl Default for Counters {
+    fn default() -> Self {
+        Self {
+            next_page: 0,
+            next_group: 0,
+            next_recorded: 1,
+            last_event: 0,
+            dropped_events: 0,
+            commits: 0,
+        }
+    }
 }
 
 impl Counters {
@@ -69,6 +90,11 @@ impl Counters {
         Ok(Self {
             next_page: of("next page")?,
             next_group: of("next group")?,
+            // Format 1 has none: the places are the numbers of the pages, counted from 1.
+            next_recorded: match table.get("next recorded")? {
+                Some(row) => row.value(),
+                None => of("next page")? + 1,
+            },
             last_event: of("last event")?,
             dropped_events: of("dropped events")?,
             commits: of("commits")?,
@@ -79,6 +105,7 @@ impl Counters {
         for (name, value) in [
             ("next page", self.next_page),
             ("next group", self.next_group),
+            ("next recorded", self.next_recorded),
             ("last event", self.last_event),
             ("dropped events", self.dropped_events),
             ("commits", self.commits),
@@ -107,7 +134,7 @@ pub(crate) fn write_settings(
     ] {
         table.insert(name, value.as_str())?;
     }
-    table.retain(|name, _| !name.starts_with(MARKET))?;
+    table.retain(|name, _| !name.starts_with(MARKET) && name != CHOOSE_AGAIN)?;
     for (name, rules) in &settings.markets {
         table.insert(format!("{MARKET}{name}").as_str(), rules.to_string().as_str())?;
     }
@@ -148,6 +175,29 @@ fn parsed<T: std::str::FromStr>(
 
 pub(crate) fn read_format(table: &impl ReadableTable<&'static str, &'static str>) -> Outcome<u32> {
     parsed(table, "format")
+}
+
+/// Brings an older file to the present format, in one commit.
+pub(crate) fn upgrade(transaction: &redb::WriteTransaction) -> Outcome<()> {
+    let mut meta = transaction.open_table(META)?;
+    meta.insert("format", FORMAT.to_string().as_str())?;
+    meta.insert(CHOOSE_AGAIN, "rules went by the last fetch")?;
+    let mut events = transaction.open_table(EVENTS)?;
+    let untimed = transaction.open_table(UNTIMED_EVENTS)?;
+    for row in untimed.iter()? {
+        let (sequence, bytes) = row?;
+        events.insert(sequence.value(), &crate::codec::timed(bytes.value()))?;
+    }
+    drop(untimed);
+    transaction.delete_table(UNTIMED_EVENTS)?;
+    Ok(())
+}
+
+/// Do groups have to choose again? No longer after the settings were written.
+pub(crate) fn must_choose_again(
+    table: &impl ReadableTable<&'static str, &'static str>,
+) -> Outcome<bool> {
+    Ok(table.get(CHOOSE_AGAIN)?.is_some())
 }
 
 pub(crate) fn read_settings(

@@ -8,14 +8,14 @@
 
 use crate::codec::{self, ChangeBytes, GroupBytes, PlaceBytes};
 use crate::error::{Outcome, of_groups};
-use crate::page::{Observation, PageInfo};
+use crate::page::{Nearest, Observation, PageData, PageInfo, Seen};
 use crate::session::Decision;
 use crate::settings::Settings;
 use crate::state::ReadState;
 use crate::tables::{self, Counters};
-use crate::world::{Memory, Pages, name, page_data};
+use crate::world::{Memory, Pages, continues, name, page_data};
 use hapax::group::live::{
-    Change, GroupId, GroupRecord, GroupState, Kind, LiveGroups, PageId, Tier, Verdict,
+    Change, GroupId, GroupRecord, GroupState, Kind, LiveGroups, Near, PageId, Tier, Verdict,
 };
 use hapax::group::{PageFacts, Rules, ScopeFacts};
 use hapax::index::HammingIndex;
@@ -43,6 +43,8 @@ pub struct EventInfo {
     pub sequence: u64,
     /// What happened.
     pub change: Change,
+    /// When it was recorded, seconds since 1970; `None` for events of a version without times.
+    pub at: Option<u64>,
     /// The address of the page that the change is about, or of the new winner.
     pub url: Option<String>,
     /// The address of the page redirected to, or of the former winner.
@@ -141,13 +143,27 @@ impl View {
         Ok(self.tables.urls.get(url)?.map(|row| PageId(row.value())))
     }
 
-    /// What would be said of a page that is not recorded, or not like this; and the addresses of
-    /// the nearest `named` of its matches.
+    /// What would be said of a page as it is seen at a time; and the addresses of the nearest
+    /// `named` of its matches.
     pub(crate) fn check(
         &self,
         seen: &Observation,
         named: usize,
+        at: u64,
     ) -> Outcome<(Decision, Vec<String>)> {
+        let id = self.id(&seen.url)?;
+        let mut groups = self.groups();
+        let place = match id {
+            Some(page) => groups.state().page(page)?,
+            None => None,
+        };
+        let old = match id {
+            Some(page) => page_data(&self.tables.pages, page)?,
+            None => PageData::blank(),
+        };
+        let known_as = Seen::of(place, &old.content, &seen.content);
+        let decision =
+            |verdict, winner_url| Decision { page: id, seen: Some(known_as), verdict, winner_url };
         let Some(contents) = &seen.contents else {
             let verdict = Verdict {
                 kind: Kind::Empty,
@@ -159,33 +175,63 @@ impl View {
                 reason: None,
                 tier: Tier::None,
             };
-            return Ok((Decision { page: None, verdict, winner_url: None }, Vec::new()));
-        };
-        let known = self.id(&seen.url)?;
-        let score = match known {
-            Some(page) => page_data(&self.tables.pages, page)?.score,
-            None => None,
+            return Ok((decision(verdict, None), Vec::new()));
         };
         let memory = Memory::default();
         let world = Pages { memory: Some(&memory), ..self.world() };
         let scope = ScopeFacts { url: &seen.url, language: &seen.language, field: &seen.field };
         let scope = self.settings.scope.key(&scope);
         let limit = self.settings.groups.max_matches;
-        let found = world.near_content(&seen.content, contents, scope, known, limit)?;
-        let facts = PageFacts {
-            url: Cow::Borrowed(&seen.url),
-            id: 0,
-            score: seen.score.or(score),
-            fetched: seen.fetched,
-            words: seen.words,
-            canonical: seen.canonical.as_deref().map(Cow::Borrowed),
-            named_canonical: seen.named_canonical,
+        let found = world.near_content(&seen.content, contents, scope, id, limit)?;
+        let new = PageData {
+            content: seen.content,
+            contents: seen.contents.clone(),
+            scope,
+            ..PageData::blank()
         };
-        let verdict = self.groups().check(&world, &facts, found).map_err(of_groups)?;
-        let winner_url = verdict.winner.map(|winner| world.name(winner)).transpose()?;
+        let continues = known_as != Seen::First && continues(&world.policy, &old, &new);
+        let standing = match id {
+            Some(page) if known_as == Seen::Unchanged && old.scope == scope => {
+                groups.standing(&world, page, None, found.clone()).map_err(of_groups)?
+            }
+            Some(_) | None => None,
+        };
+        let verdict = match standing {
+            Some(verdict) => verdict,
+            None => {
+                let facts = PageFacts {
+                    url: Cow::Borrowed(&seen.url),
+                    id: 0,
+                    score: seen.score.or(old.score),
+                    first_seen: match continues {
+                        true => old.first_seen,
+                        false => Some(seen.fetched.unwrap_or(at)),
+                    },
+                    recorded: old.recorded.filter(|_| continues),
+                    words: seen.words,
+                    canonical: seen.canonical.as_deref().map(Cow::Borrowed),
+                    named_canonical: seen.named_canonical,
+                };
+                groups.check(&world, &facts, id, found).map_err(of_groups)?
+            }
+        };
+        let winner = verdict.winner.filter(|&winner| Some(winner) != id);
+        let winner_url = winner.map(|winner| world.name(winner)).transpose()?;
         let named = verdict.matches.iter().take(named).map(|near| world.name(near.page));
         let named = named.collect::<Outcome<_>>()?;
-        Ok((Decision { page: known, verdict, winner_url }, named))
+        Ok((decision(verdict, winner_url), named))
+    }
+
+    /// The known page most like this one, itself aside.
+    pub(crate) fn nearest(&self, seen: &Observation) -> Outcome<Option<Nearest>> {
+        let Some(contents) = &seen.contents else { return Ok(None) };
+        let scope = ScopeFacts { url: &seen.url, language: &seen.language, field: &seen.field };
+        let scope = self.settings.scope.key(&scope);
+        let (world, but) = (self.world(), self.id(&seen.url)?);
+        let found = world.most_like(&seen.content, contents, scope, but)?;
+        let nearest =
+            |near: Near| Ok(Nearest { url: world.name(near.page)?, likeness: near.likeness });
+        found.map(nearest).transpose()
     }
 
     pub(crate) fn page(&self, url: &str) -> Outcome<Option<PageInfo>> {
@@ -202,6 +248,7 @@ impl View {
             score: data.score,
             fetched: data.fetched,
             changed: data.changed,
+            first_seen: data.first_seen,
             canonical: data.canonical,
         }))
     }
@@ -243,14 +290,18 @@ pub(crate) fn events_of(tables: &OpenTables, after: u64, limit: usize) -> Outcom
     let mut found = Vec::new();
     for row in tables.events.range(after.saturating_add(1)..)?.take(limit) {
         let (sequence, bytes) = row?;
-        let change = codec::read_change(sequence.value(), bytes.value())?;
-        found.push(event_info(tables, sequence.value(), change)?);
+        found.push(event_info(tables, sequence.value(), bytes.value())?);
     }
     Ok(found)
 }
 
 /// A change, with the addresses of its pages.
-pub(crate) fn event_info(tables: &OpenTables, sequence: u64, change: Change) -> Outcome<EventInfo> {
+pub(crate) fn event_info(
+    tables: &OpenTables,
+    sequence: u64,
+    bytes: &ChangeBytes,
+) -> Outcome<EventInfo> {
+    let (change, at) = codec::read_change(sequence, bytes)?;
     let OpenTables { names, former, .. } = tables;
     let url = |page: Option<PageId>| -> Outcome<Option<String>> {
         let Some(page) = page else { return Ok(None) };
@@ -262,6 +313,7 @@ pub(crate) fn event_info(tables: &OpenTables, sequence: u64, change: Change) -> 
     let (page, other) = match change {
         Change::Joined { page, .. }
         | Change::Left { page, .. }
+        | Change::Changed { page }
         | Change::Gone { page }
         | Change::Returned { page } => (Some(page), None),
         Change::WinnerChanged { from, to, .. } => (Some(to), Some(from)),
@@ -269,5 +321,5 @@ pub(crate) fn event_info(tables: &OpenTables, sequence: u64, change: Change) -> 
         Change::Merged { .. } | Change::Split { .. } => (None, None),
     };
     let (url, other_url) = (url(page)?, url(other)?);
-    Ok(EventInfo { sequence, change, url, other_url })
+    Ok(EventInfo { sequence, change, at, url, other_url })
 }

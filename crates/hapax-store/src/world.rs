@@ -6,7 +6,7 @@
 use crate::codec;
 use crate::error::{Fault, Outcome, of_search};
 use crate::page::{Contents, PageData};
-use hapax::fingerprint::ContentHash;
+use hapax::fingerprint::{ContentHash, MaxDistance};
 use hapax::group::live::{Kind, Near, PageId, Verdict, World};
 use hapax::group::{PageFacts, ScopeKey};
 use hapax::index::live::Snapshot;
@@ -27,6 +27,19 @@ pub(crate) fn evidence<'a>(content: &'a ContentHash, contents: &'a Contents) -> 
         content: Some(content),
         too_short: contents.too_short,
     }
+}
+
+/// Is the new content of a page nearly the old one? Then the page keeps its place among its
+/// copies: a date or a counter in the text must not make it the newest of them.
+pub(crate) fn continues(policy: &Policy, old: &PageData, new: &PageData) -> bool {
+    let same = match (&old.contents, &new.contents) {
+        (Some(was), Some(is)) => {
+            policy.compare(&evidence(&old.content, was), &evidence(&new.content, is)).matches()
+        }
+        (None, None) => old.content == new.content,
+        (Some(_), None) | (None, Some(_)) => false,
+    };
+    same && old.scope == new.scope
 }
 
 /// How many pages of a question are remembered.
@@ -170,6 +183,48 @@ where
     }
 }
 
+/// How far a page may be that is named as the nearest known one, and how many of the fingerprints
+/// within are compared by their sketches.
+const NEAREST_WITHIN: MaxDistance = MaxDistance::new(24).unwrap();
+const NEAREST_COMPARED: usize = 128;
+/// In a repository of more pages, only what the index answers for is searched.
+const NEAREST_SCANNED: usize = 1 << 24;
+/// Below this, sketches of unrelated pages are as much alike.
+const NEAREST_SIMILARITY: f32 = 0.1;
+
+impl<P, N> Pages<'_, P, N>
+where
+    P: ReadableTable<u32, &'static [u8]>,
+    N: ReadableTable<u32, &'static str>,
+{
+    /// The page of this scope most like this content, whether it matches or not, `but` one.
+    pub(crate) fn most_like(
+        &self,
+        content: &ContentHash,
+        contents: &Contents,
+        scope: ScopeKey,
+        but: Option<PageId>,
+    ) -> Outcome<Option<Near>> {
+        let bound = match self.index.len() <= NEAREST_SCANNED {
+            true => NEAREST_WITHIN,
+            false => self.policy.within,
+        };
+        let mut best: Option<Near> = None;
+        for found in self.index.nearest(contents.fingerprint, bound, NEAREST_COMPARED) {
+            let page = PageId(found.id as u32);
+            let Some(data) = self.readable(page)?.filter(|_| Some(page) != but) else { continue };
+            let Some(its) = data.contents.filter(|_| data.scope == scope) else { continue };
+            let likeness =
+                self.policy.compare(&evidence(content, contents), &evidence(&data.content, &its));
+            let better = best.is_none_or(|best| likeness.similarity > best.likeness.similarity);
+            if likeness.similarity >= NEAREST_SIMILARITY && better {
+                best = Some(Near { page, likeness });
+            }
+        }
+        Ok(best)
+    }
+}
+
 impl<P, N> World for Pages<'_, P, N>
 where
     P: ReadableTable<u32, &'static [u8]>,
@@ -184,7 +239,8 @@ where
             // Addresses are unique; a number would tell who came first.
             id: 0,
             score: data.score,
-            fetched: data.fetched,
+            first_seen: data.first_seen,
+            recorded: data.recorded,
             words: data.words,
             canonical: data.canonical.clone().map(Cow::Owned),
             named_canonical: data.named_canonical,

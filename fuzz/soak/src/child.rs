@@ -9,7 +9,7 @@ use crate::operation::Operation;
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 use hapax::fingerprint::{Fingerprinter, Recipe};
-use hapax_server::wire::kind_name;
+use hapax_server::wire::verdict_name;
 use hapax_server::{Layers, Service};
 use hapax_store::disk::{Access, Disk, Permit};
 use hapax_store::{Decision, Repository, StoreError};
@@ -73,7 +73,7 @@ impl Disk for Patient {
 pub(crate) const FAILED: &str = "failed: ";
 
 fn said(decision: &Decision) -> String {
-    kind_name(decision.verdict.kind).to_owned()
+    verdict_name(decision.verdict.kind, decision.seen).to_owned()
 }
 
 fn answer(store: &Repository, operation: &Operation) -> Result<String, StoreError> {

@@ -12,7 +12,8 @@ use hapax::group::live::{
     Bare, Content, GroupState, Likeness, LiveGroups, Matching, MemoryState, Near, PageId,
     PageRecord, Verdict, World,
 };
-use hapax_server::wire::kind_name;
+use hapax_server::wire::verdict_name;
+use hapax_store::Seen;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 
@@ -23,6 +24,9 @@ struct Known {
     place: Option<u32>,
     score: Option<u32>,
     fetched: Option<u64>,
+    /// When its content was first seen, and in which place.
+    first_seen: Option<u64>,
+    recorded: Option<u64>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -33,8 +37,9 @@ impl World for Pages {
 
     fn facts(&self, page: PageId) -> Result<PageFacts<'_>, Infallible> {
         let known = self.0.get(&page).copied().unwrap_or_default();
-        let (score, fetched) = (known.score.map(f64::from), known.fetched);
-        Ok(PageFacts { url: url(known.page).into(), score, fetched, ..PageFacts::default() })
+        let (score, first_seen) = (known.score.map(f64::from), known.first_seen);
+        let (url, recorded) = (url(known.page).into(), known.recorded);
+        Ok(PageFacts { url, score, first_seen, recorded, ..PageFacts::default() })
     }
 
     fn compare(&self, a: PageId, b: PageId) -> Result<Likeness, Infallible> {
@@ -80,18 +85,19 @@ pub(crate) struct Model {
     /// Numbers of pages that have one.
     numbers: BTreeMap<u32, PageId>,
     next: u32,
+    recorded: u64,
 }
 
 /// An answer as both sides can say it.
-fn said(verdict: &Verdict) -> String {
-    kind_name(verdict.kind).to_owned()
+fn said(verdict: &Verdict, seen: Seen) -> String {
+    verdict_name(verdict.kind, Some(seen)).to_owned()
 }
 
 impl Model {
     pub(crate) fn new() -> Result<Self> {
         let settings = settings()?;
         let groups = LiveGroups::new(MemoryState::default(), settings.rules, settings.groups);
-        Ok(Self { groups, pages: Pages::default(), numbers: BTreeMap::new(), next: 0 })
+        Ok(Self { groups, pages: Pages::default(), numbers: BTreeMap::new(), next: 0, recorded: 0 })
     }
 
     fn number(&mut self, page: u32) -> PageId {
@@ -120,7 +126,26 @@ impl Model {
 
     fn seen(&mut self, page: u32, place: Option<u32>, fetched: u64) -> Result<String> {
         let number = self.number(page);
+        let Ok(record) = self.groups.state().page(number);
         let known = self.pages.0.entry(number).or_default();
+        let seen = match record {
+            None | Some(PageRecord::Bare { why: Bare::Awaited, .. }) => Seen::First,
+            Some(PageRecord::Content { .. } | PageRecord::Bare { why: Bare::Empty, .. })
+                if known.place == place =>
+            {
+                Seen::Unchanged
+            }
+            Some(_) => Seen::Changed,
+        };
+        let nearly = match (known.place, place) {
+            (Some(was), Some(is)) => was.abs_diff(is) <= 1,
+            _ => seen == Seen::Unchanged,
+        };
+        if seen == Seen::First || !nearly {
+            self.recorded += u64::from(place.is_some());
+            known.first_seen = Some(fetched);
+            known.recorded = place.map(|_| self.recorded);
+        }
         let content = match (place, known.place == place) {
             (None, _) => Content::Empty,
             (Some(_), true) => Content::Same,
@@ -129,7 +154,7 @@ impl Model {
         (known.place, known.fetched) = (place, Some(fetched));
         let verdict = self.groups.seen(&self.pages, number, content)?;
         self.sweep();
-        Ok(said(&verdict))
+        Ok(said(&verdict, seen))
     }
 
     fn gone(&mut self, pages: Vec<u32>) -> Result<u64> {
@@ -165,12 +190,14 @@ impl Model {
             Operation::Redirect { from, to, fetched } => {
                 let from = self.number(from);
                 if let Some(known) = self.pages.0.get_mut(&from) {
-                    (known.place, known.fetched) = (None, Some(fetched));
+                    let (page, score) = (known.page, known.score);
+                    *known = Known { page, score, fetched: Some(fetched), ..Known::default() };
                 }
                 let to = self.number(to);
                 let verdict = self.groups.redirects(&self.pages, from, to)?;
                 self.sweep();
-                Ok(said(&verdict))
+                // Redirects are called the same, known or not.
+                Ok(said(&verdict, Seen::First))
             }
             Operation::Forget { page } => Ok((self.gone(vec![page])? > 0).to_string()),
             Operation::Score { page, score } => {

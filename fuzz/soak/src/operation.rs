@@ -101,7 +101,12 @@ impl Script {
         match random.below(40) {
             0..18 => Operation::Seen { page: random.page(), place: Some(random.place()), fetched },
             18..20 => Operation::Seen { page: random.page(), place: None, fetched },
-            20..26 => Operation::Redirect { from: random.page(), to: random.page(), fetched },
+            20..26 => {
+                let (from, to) = (random.page(), random.page());
+                // A page cannot redirect to itself.
+                let to = if from == to { (to + 1) % (FAMILIES * MEMBERS) } else { to };
+                Operation::Redirect { from, to, fetched }
+            }
             26..30 => Operation::Forget { page: random.page() },
             30..34 => {
                 let score = (random.below(5) > 0).then(|| random.below(4) as u32);

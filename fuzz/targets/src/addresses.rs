@@ -39,7 +39,7 @@ pub const ADDRESS: Target = Target {
 };
 
 const RULES: [&str; 3] = [
-    "score, https, canonical, static, shortest-url, earliest",
+    "score, first-recorded, https, canonical, static, shortest-url, earliest",
     "prefer-host:a.org|b.org, avoid-tld:com, longest, latest",
     "prefer-tld:org|net, avoid-host:x.y, static, canonical, shortest",
 ];
@@ -51,7 +51,8 @@ fn facts(line: &str, at: usize) -> PageFacts<'_> {
         id: at as u64,
         score: (at % 2 == 1)
             .then_some(f64::from_bits((line.len() as u64).wrapping_mul(0x0123_4567_89ab_cdef))),
-        fetched: (!line.len().is_multiple_of(3)).then_some(line.len() as u64),
+        recorded: (line.len() % 2 == 1).then_some(line.len() as u64 / 2),
+        first_seen: (!line.len().is_multiple_of(3)).then_some(line.len() as u64),
         words: line.len() as u32 % 5,
         canonical: (!canonical.is_empty()).then(|| canonical.into()),
         named_canonical: line.len().is_multiple_of(7),

@@ -4,19 +4,22 @@
 //! Text from outside is made harmless in lines for people, and left as it is in JSON.
 
 use crate::readable::{self, harmless};
-use hapax::group::live::{GroupId, GroupRecord, Kind, PageRecord, Tier};
-use hapax_corpus::Timestamp;
-use hapax_store::{Decision, EventInfo, PageInfo};
+use hapax::group::live::{GroupId, GroupRecord, PageRecord};
+use hapax_server::moment;
+use hapax_server::wire::{Event, Nearest, Verdict};
+use hapax_store::{Decision, PageInfo};
 use serde::Serialize;
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// How a page stands.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct VerdictAnswer {
     pub(crate) url: String,
-    /// `new`, `exact`, `near`, `related`, `redirect`, `cycle`, `empty`, `awaited`.
-    pub(crate) kind: Cow<'static, str>,
+    /// `exact`, `near`, `related`, `redirect`, `cycle`, `empty`, `awaited`; of a page like no other
+    /// `new`, `unchanged` or `changed` as `seen` says, and `unique` when it is looked up.
+    pub(crate) kind: String,
+    /// Was its address known? `first`, `unchanged`, `changed`; null for a page that is looked up.
+    pub(crate) seen: Option<String>,
     pub(crate) is_winner: bool,
     /// May it go, because the winner stands for it?
     pub(crate) removable: bool,
@@ -27,32 +30,61 @@ pub(crate) struct VerdictAnswer {
     /// To the winner; for a winner, to the page most like it.
     pub(crate) distance: Option<u8>,
     pub(crate) percent: Option<f64>,
-    pub(crate) rule: Option<Cow<'static, str>>,
+    /// The known page most like it, whether it matches or not; null when nothing near is known.
+    pub(crate) nearest: Option<Nearest>,
+    pub(crate) rule: Option<String>,
     pub(crate) reason: Option<String>,
     /// 1 when it stayed with its group, 2 when the index was searched, null when nothing was.
     pub(crate) tier: Option<u8>,
 }
 
-impl VerdictAnswer {
-    pub(crate) fn new(url: String, decision: &Decision) -> Self {
-        let verdict = &decision.verdict;
-        let likeness = verdict.likeness;
+impl From<Verdict> for VerdictAnswer {
+    fn from(verdict: Verdict) -> Self {
+        let (rule, reason) = match verdict.reason {
+            Some(because) => (Some(because.rule), Some(because.text)),
+            None => (None, None),
+        };
         Self {
-            url,
-            kind: kind(verdict.kind).into(),
+            kind: verdict.verdict,
+            seen: verdict.seen,
             is_winner: verdict.is_winner,
-            removable: verdict.removable(),
-            winner: decision.winner_url.clone(),
-            group: verdict.group.map(|group| group.0),
-            distance: likeness.map(|likeness| likeness.distance),
-            percent: likeness.map(|likeness| percent(likeness.similarity)),
-            rule: verdict.reason.as_ref().map(|reason| reason.rule.into()),
-            reason: verdict.reason.as_ref().map(|reason| reason.text.clone()),
-            tier: match verdict.tier {
-                Tier::None => None,
-                Tier::Winner => Some(1),
-                Tier::Index => Some(2),
+            removable: verdict.removable,
+            winner: (verdict.winner != verdict.url).then_some(verdict.winner),
+            group: verdict.group,
+            distance: verdict.alike.map(|alike| alike.distance),
+            percent: verdict.alike.map(|alike| percent(alike.similarity)),
+            nearest: verdict.nearest,
+            rule,
+            reason,
+            tier: match &*verdict.tier {
+                "winner" => Some(1),
+                "index" => Some(2),
+                _ => None,
             },
+            url: verdict.url,
+        }
+    }
+}
+
+impl VerdictAnswer {
+    /// Of a page that is looked up.
+    pub(crate) fn known(url: String, decision: &Decision) -> Self {
+        Verdict::new(url, decision, Vec::new(), true).into()
+    }
+
+    /// The sentence for a page that was searched for: with the nearest known page if it is like no
+    /// other.
+    pub(crate) fn searched(&self) -> String {
+        let line = self.sentence();
+        match (&*self.kind, &self.nearest) {
+            ("new" | "unchanged" | "changed", Some(nearest)) => format!(
+                "{line}; nearest: {} ({:.0} %, {})",
+                harmless(&nearest.url),
+                percent(nearest.similarity),
+                readable::counted(nearest.distance.into(), "bit"),
+            ),
+            ("new" | "unchanged" | "changed", None) => format!("{line}; nothing near is known"),
+            _ => line,
         }
     }
 
@@ -72,12 +104,19 @@ impl VerdictAnswer {
         {
             line.push_str(&format!("; {rule}: {}", harmless(reason)));
         }
+        let alone = matches!(&*self.kind, "new" | "unchanged" | "changed");
+        if let Some(seen) = self.seen.as_deref().filter(|seen| *seen != "first" && !alone) {
+            line.push_str(&format!("; {seen}"));
+        }
         line
     }
 
     pub(crate) fn standing(&self) -> &'static str {
         match (&*self.kind, self.is_winner) {
             ("new", _) => "new",
+            ("unchanged", _) => "known and unchanged",
+            ("changed", _) => "known, with another content",
+            ("unique", _) => "like no other page",
             ("exact", false) => "exact duplicate of",
             ("near", false) => "near duplicate of",
             ("exact" | "near", true) => "kept, others are like it",
@@ -106,6 +145,7 @@ pub(crate) struct PageAnswer {
     /// Seconds since 1970.
     pub(crate) fetched: Option<u64>,
     pub(crate) changed: Option<u64>,
+    pub(crate) first_seen: Option<u64>,
     pub(crate) canonical: Option<String>,
 }
 
@@ -122,8 +162,9 @@ impl PageAnswer {
             score: page.score,
             fetched: page.fetched,
             changed: page.changed,
+            first_seen: page.first_seen,
             canonical: page.canonical,
-            verdict: VerdictAnswer::new(page.url, decision),
+            verdict: VerdictAnswer::known(page.url, decision),
         }
     }
 
@@ -145,8 +186,9 @@ impl PageAnswer {
             ("content", self.content.clone()),
             ("words", Some(readable::count(self.words.into()))),
             ("score", self.score.map(|score| score.to_string())),
-            ("fetched", self.fetched.map(moment)),
-            ("changed", self.changed.map(moment)),
+            ("fetched", self.fetched.map(moment::shown)),
+            ("changed", self.changed.map(moment::shown)),
+            ("first seen", self.first_seen.map(moment::shown)),
             ("canonical", self.canonical.as_ref().map(|url| harmless(url).into_owned())),
         ];
         rows.into_iter().filter_map(|(name, value)| value.map(|value| (name, value))).collect()
@@ -193,8 +235,10 @@ pub(crate) struct GroupPages {
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct EventAnswer {
     pub(crate) sequence: u64,
-    /// `joined`, `left`, `merged`, `split`, `winner`, `gone`, `redirected`, `returned`.
-    pub(crate) event: Cow<'static, str>,
+    /// `joined`, `left`, `merged`, `split`, `winner`, `changed`, `gone`, `redirected`, `returned`.
+    pub(crate) event: String,
+    /// When it was recorded, RFC 3339 in UTC; null for events of a version without times.
+    pub(crate) at: Option<String>,
     /// The page it is about, or the new winner; null once no event remembers its address.
     pub(crate) url: Option<String>,
     /// The page redirected to, or the former winner.
@@ -207,19 +251,21 @@ pub(crate) struct EventAnswer {
     pub(crate) into: Option<u32>,
 }
 
-impl EventAnswer {
-    pub(crate) fn new(info: &EventInfo) -> Self {
-        let (group, into) = info.change.groups();
+impl From<Event> for EventAnswer {
+    fn from(event: Event) -> Self {
         Self {
-            sequence: info.sequence,
-            event: info.change.name().into(),
-            url: info.url.clone(),
-            other: info.other_url.clone(),
-            group: group.map(|group| group.0),
-            into: into.map(|into| into.0),
+            sequence: event.sequence,
+            event: event.change,
+            at: event.at,
+            url: event.url,
+            other: event.other_url,
+            group: event.group,
+            into: event.other_group,
         }
     }
+}
 
+impl EventAnswer {
     pub(crate) fn sentence(&self) -> String {
         let or_unknown = |url: &Option<String>| match url {
             Some(url) => harmless(url).into_owned(),
@@ -234,11 +280,13 @@ impl EventAnswer {
             "merged" => format!("group {group} is now part of group {into}"),
             "split" => format!("pages of group {group} move to group {into}"),
             "winner" => format!("{url} wins group {group} over {other}"),
+            "changed" => format!("{url} has another content"),
             "redirected" => format!("{url} redirects to {other}"),
             "returned" => format!("{url} redirects no more"),
             _ => format!("{url} is gone"),
         };
-        format!("{:>6}  {what}", self.sequence)
+        let at = self.at.as_deref().unwrap_or("time unknown");
+        format!("{:>6}  {at}  {what}", self.sequence)
     }
 }
 
@@ -263,20 +311,6 @@ pub(crate) struct Description {
     pub(crate) index_origin: &'static str,
 }
 
-/// A kind in one word.
-pub(crate) fn kind(kind: Kind) -> &'static str {
-    match kind {
-        Kind::New => "new",
-        Kind::Exact => "exact",
-        Kind::Near => "near",
-        Kind::Related => "related",
-        Kind::Redirect => "redirect",
-        Kind::Cycle => "cycle",
-        Kind::Empty => "empty",
-        Kind::Awaited => "awaited",
-    }
-}
-
 /// A share in percent, with one digit behind the point.
 pub(crate) fn percent(share: f32) -> f64 {
     (f64::from(share) * 1000.0).round() / 10.0
@@ -291,9 +325,4 @@ pub(crate) fn place(record: &PageRecord) -> &'static str {
         PageRecord::Bare { why: hapax::group::live::Bare::Loop { .. }, .. } => "cycle",
         PageRecord::Redirects { .. } => "redirect",
     }
-}
-
-fn moment(seconds: u64) -> String {
-    i64::try_from(seconds)
-        .map_or_else(|_| seconds.to_string(), |s| Timestamp::from_seconds(s).to_string())
 }

@@ -9,10 +9,12 @@ use super::answers::{
 use super::{Done, Events, Markets, Pages};
 use crate::failure::Failure;
 use hapax::fingerprint::RecipeId;
-use hapax::group::live::GroupId;
+use hapax::group::live::{GroupId, PageId};
 use hapax::group::{Rules, Scope};
+use hapax_server::wire::{Event, MATCHES, Verdict};
 use hapax_store::{
-    Action, Effect, IndexOrigin, Market, Observation, Reader, Repository, StoreError, read_events,
+    Action, Decision, Effect, IndexOrigin, Market, Observation, Reader, Repository, StoreError,
+    read_events,
 };
 use std::path::{Path, PathBuf};
 
@@ -31,6 +33,9 @@ pub(crate) fn failure(error: StoreError) -> Failure {
             "; a repository is a folder, and this is a file"
         }
         StoreError::Missing { .. } => "; `hapax page add STORE --create` makes one",
+        StoreError::OtherSetting { setting: "rules", .. } => {
+            "; `hapax group rules STORE --set RULES` changes the rules of one that is there"
+        }
         StoreError::InUse { .. } => " (`hapax export STORE --snapshot DIR` makes one)",
         _ => "",
     };
@@ -55,6 +60,24 @@ impl Local {
         }
         Ok(Self { store })
     }
+
+    /// The answer about a page that was seen: with the nearest known page if it was seen alone.
+    fn answer(
+        &self,
+        url: String,
+        decision: &Decision,
+        recorded: bool,
+        alone: Option<&Observation>,
+    ) -> Result<VerdictAnswer, Failure> {
+        let matches = decision.verdict.matches.iter().take(MATCHES);
+        let matches: Vec<PageId> = matches.map(|near| near.page).collect();
+        let names = self.store.addresses(&matches).map_err(failure)?;
+        let mut verdict = Verdict::new(url, decision, names, recorded);
+        if let (None, Some(page)) = (&verdict.nearest, alone) {
+            verdict.nearest = self.store.nearest(page).map_err(failure)?.map(Into::into);
+        }
+        Ok(verdict.into())
+    }
 }
 
 fn market(reader: &Reader, name: Option<&str>) -> Result<Option<Market>, Failure> {
@@ -70,19 +93,26 @@ impl Pages for Local {
             | Action::Score { url, .. } => url.clone(),
         };
         let urls: Vec<String> = actions.iter().map(url).collect();
-        let effects = self.store.apply(actions).map_err(failure)?;
-        let done = |(url, effect): (String, Effect)| match effect {
-            Effect::Decided(decision) => {
-                Done::Verdict(Box::new(VerdictAnswer::new(url, &decision)))
-            }
-            Effect::Known(known) => Done::Known(known),
+        let alone = match &actions[..] {
+            [Action::Observe(page)] => Some(page.clone()),
+            _ => None,
         };
-        Ok(urls.into_iter().zip(effects).map(done).collect())
+        let effects = self.store.apply(actions).map_err(failure)?;
+        let done = |(url, effect): (String, Effect)| -> Result<Done, Failure> {
+            Ok(match effect {
+                Effect::Decided(decision) => {
+                    let answer = self.answer(url, &decision, true, alone.as_deref())?;
+                    Done::Verdict(Box::new(answer))
+                }
+                Effect::Known(known) => Done::Known(known),
+            })
+        };
+        urls.into_iter().zip(effects).map(done).collect()
     }
 
     fn check(&self, page: &Observation) -> Result<VerdictAnswer, Failure> {
         let decision = self.store.check(page).map_err(failure)?;
-        Ok(VerdictAnswer::new(page.url.clone(), &decision))
+        self.answer(page.url.clone(), &decision, false, Some(page))
     }
 
     fn page(&self, url: &str, name: Option<&str>) -> Result<Option<PageAnswer>, Failure> {
@@ -102,7 +132,7 @@ impl Pages for Local {
             .members(&group, market.as_ref())
             .map_err(failure)?
             .into_iter()
-            .map(|(page, decision)| VerdictAnswer::new(page.url, &decision))
+            .map(|(page, decision)| VerdictAnswer::known(page.url, &decision))
             .collect();
         pages.sort_by(|a, b| (!a.is_winner, &a.url).cmp(&(!b.is_winner, &b.url)));
         let group = GroupAnswer::new(group.id, &group.record, group.winner_url);
@@ -192,7 +222,9 @@ pub(crate) struct LocalEvents(pub(crate) PathBuf);
 impl Events for LocalEvents {
     fn next(&mut self, after: u64, limit: usize) -> Result<Option<Vec<EventAnswer>>, Failure> {
         match read_events(&self.0, after, limit) {
-            Ok(events) => Ok(Some(events.iter().map(EventAnswer::new).collect())),
+            Ok(events) => {
+                Ok(Some(events.into_iter().map(|event| Event::from(event).into()).collect()))
+            }
             Err(StoreError::InUse { .. }) => Ok(None),
             Err(error) => Err(failure(error)),
         }

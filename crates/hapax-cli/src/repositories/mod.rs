@@ -147,7 +147,8 @@ pub(crate) enum Done {
 /// written; then nothing has happened, but where a method says so.
 pub(crate) trait Pages {
     /// Things that happened to pages, in this order; answered when they are durable. In a folder
-    /// all happen or none; a service that fails in between has done the first of them.
+    /// all happen or none; so do pages that are forgotten together on a service, where of other
+    /// things the first may have happened when one fails.
     fn apply(&mut self, actions: Vec<Action>) -> Result<Vec<Done>, Failure>;
 
     /// What would be said of a page. Nothing changes.

@@ -4,7 +4,7 @@
 //! page gets the same verdict as in a folder. Errors name the service and the way out.
 
 use super::answers::{
-    Description, EventAnswer, GroupAnswer, GroupPages, PageAnswer, VerdictAnswer, percent,
+    Description, EventAnswer, GroupAnswer, GroupPages, PageAnswer, VerdictAnswer,
 };
 use super::{Done, Events, Markets, Pages};
 use crate::failure::Failure;
@@ -12,7 +12,7 @@ use crate::readable::harmless;
 use hapax::fingerprint::RecipeId;
 use hapax::group::{Rules, Scope};
 use hapax_server::client::{Client, ClientError, LineOutcome, TOKEN_VARIABLE};
-use hapax_server::wire::{Event, Group, PageInput, ReadyImprint, SettingsShown, Verdict};
+use hapax_server::wire::{Group, PageInput, ReadyImprint, SettingsShown};
 use hapax_store::{Action, Observation};
 use std::time::Duration;
 
@@ -81,10 +81,17 @@ impl Remote {
             serde_json::to_writer(&mut body, line).map_err(anyhow::Error::new)?;
             body.push(b'\n');
         }
+        // Alone, the page is also compared with what is beyond the bound.
+        if let [alone] = &lines[..] {
+            let verdict = self.client.observe(alone).map_err(failure)?;
+            done.push(Done::Verdict(Box::new(verdict.into())));
+            lines.clear();
+            return Ok(());
+        }
         let before = done.len();
         for (answer, input) in self.client.batch(&body[..]).zip(lines.iter()) {
             match answer.map_err(failure)?.outcome {
-                LineOutcome::Done(verdict) => done.push(Done::Verdict(Box::new(said(*verdict)))),
+                LineOutcome::Done(verdict) => done.push(Done::Verdict(Box::new((*verdict).into()))),
                 LineOutcome::Failed { error } => {
                     return Err(Failure::Run(anyhow::anyhow!(
                         "{}: {} ({})",
@@ -127,31 +134,6 @@ pub(crate) fn input(seen: &Observation, recipe: &str) -> PageInput {
     }
 }
 
-/// A verdict as the commands tell it.
-fn said(verdict: Verdict) -> VerdictAnswer {
-    let (rule, reason) = match verdict.reason {
-        Some(because) => (Some(because.rule.into()), Some(because.text)),
-        None => (None, None),
-    };
-    VerdictAnswer {
-        kind: verdict.verdict.into(),
-        is_winner: verdict.is_winner,
-        removable: verdict.removable,
-        winner: (verdict.winner != verdict.url).then_some(verdict.winner),
-        group: verdict.group,
-        distance: verdict.alike.map(|alike| alike.distance),
-        percent: verdict.alike.map(|alike| percent(alike.similarity)),
-        rule,
-        reason,
-        tier: match &*verdict.tier {
-            "winner" => Some(1),
-            "index" => Some(2),
-            _ => None,
-        },
-        url: verdict.url,
-    }
-}
-
 fn group(group: Group) -> GroupAnswer {
     let others = f64::from(group.members.saturating_sub(1).max(1));
     GroupAnswer {
@@ -164,21 +146,23 @@ fn group(group: Group) -> GroupAnswer {
     }
 }
 
-fn event(event: Event) -> EventAnswer {
-    EventAnswer {
-        sequence: event.sequence,
-        event: event.change.into(),
-        url: event.url,
-        other: event.other_url,
-        group: event.group,
-        into: event.other_group,
-    }
+/// The addresses, when all that happened is that pages are gone.
+fn all_forgotten(actions: &[Action]) -> Option<Vec<String>> {
+    let url = |action: &Action| match action {
+        Action::Forget { url } => Some(url.clone()),
+        Action::Observe(_) | Action::Redirect { .. } | Action::Score { .. } => None,
+    };
+    actions.iter().map(url).collect()
 }
 
 impl Pages for Remote {
     fn apply(&mut self, actions: Vec<Action>) -> Result<Vec<Done>, Failure> {
         let mut done = Vec::with_capacity(actions.len());
         let mut lines = Vec::new();
+        if let Some(urls) = all_forgotten(&actions) {
+            let unknown = self.client.forget_many(&urls).map_err(failure)?;
+            return Ok(urls.iter().map(|url| Done::Known(!unknown.contains(url))).collect());
+        }
         for action in actions {
             match action {
                 Action::Observe(seen) => lines.push(input(&seen, &self.settings.recipe.id)),
@@ -204,13 +188,13 @@ impl Pages for Remote {
 
     fn check(&self, page: &Observation) -> Result<VerdictAnswer, Failure> {
         let asked = input(page, &self.settings.recipe.id);
-        self.client.check(&asked).map(said).map_err(failure)
+        self.client.check(&asked).map(Into::into).map_err(failure)
     }
 
     fn page(&self, url: &str, market: Option<&str>) -> Result<Option<PageAnswer>, Failure> {
         let found = self.client.page_standing(url, market).map_err(failure)?;
         Ok(found.map(|found| PageAnswer {
-            verdict: said(found.standing),
+            verdict: found.standing.into(),
             id: found.page.id,
             content: found.page.content,
             fingerprint: found.page.fingerprint,
@@ -219,6 +203,7 @@ impl Pages for Remote {
             score: found.page.score,
             fetched: found.page.fetched,
             changed: found.page.changed,
+            first_seen: found.page.first_seen,
             canonical: found.page.canonical,
         }))
     }
@@ -230,7 +215,7 @@ impl Pages for Remote {
         loop {
             let found = self.client.page_group(url, market, after.as_deref(), limit);
             let Some(found) = found.map_err(failure)? else { return Ok(None) };
-            pages.extend(found.pages.rows.into_iter().map(said));
+            pages.extend(found.pages.rows.into_iter().map(VerdictAnswer::from));
             after = found.pages.next;
             if after.is_none() {
                 pages.sort_by(|a, b| (!a.is_winner, &a.url).cmp(&(!b.is_winner, &b.url)));
@@ -316,6 +301,6 @@ impl Events for Remote {
     fn next(&mut self, after: u64, limit: usize) -> Result<Option<Vec<EventAnswer>>, Failure> {
         let limit = limit.min(self.settings.rows);
         let found = self.client.events(after, limit, 0).map_err(failure)?;
-        Ok(Some(found.rows.into_iter().map(event).collect()))
+        Ok(Some(found.rows.into_iter().map(Into::into).collect()))
     }
 }

@@ -20,10 +20,10 @@ fn filled() -> Folder {
         folder.output(&[&["page", "add", "seen", url, file], &TIME[..], more].concat())
     };
     let first = add("https://example.org/cranes/", "a.html", &["--create"]);
-    assert_eq!(first, "https://example.org/cranes/  new\n");
+    assert_eq!(first, "https://example.org/cranes/  new; nothing near is known\n");
     let copy = add("https://example.org/cranes/print", "a.html", &[]);
     assert!(copy.contains("exact duplicate of https://example.org/cranes/ (100 %, 0 bits)"));
-    assert!(copy.contains("; shortest-url: shorter URL"), "{copy}");
+    assert!(copy.contains("; first-recorded: it was recorded first"), "{copy}");
     add("https://example.org/ferry", "other.html", &[]);
     folder.output(&[
         "page",
@@ -122,7 +122,9 @@ fn groups_are_listed_and_asked_under_other_rules() {
 fn events_are_told_in_order_and_from_anywhere() {
     let folder = filled();
     let all = folder.output(&["events", "seen"]);
-    assert!(all.starts_with("     1  https://example.org/cranes/ joined group 0\n"), "{all}");
+    let first = all.lines().next().unwrap();
+    assert!(first.starts_with("     1  2"), "{all}");
+    assert!(first.ends_with("Z  https://example.org/cranes/ joined group 0"), "{all}");
     let some = folder.output(&["events", "seen", "--after", "1", "--limit", "2", "--json"]);
     let events: Vec<Value> = some.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(events.iter().map(|e| e["sequence"].as_u64().unwrap()).collect::<Vec<_>>(), [2, 3]);
@@ -191,6 +193,17 @@ fn a_corpus_is_recorded_in_one_go_whatever_the_threads() {
     from("bad", "bad.jsonl", &["--skip-bad"]).code(0);
     let lines = from("two", "pages.jsonl", &["--json"]).code(0);
     assert_eq!(stdout(&lines).lines().count(), 40);
+    let again = from("two", "pages.jsonl", &[]).code(0);
+    let said = String::from_utf8(again.get_output().stderr.clone()).unwrap();
+    assert!(said.starts_with("40 pages recorded: 40 exact; "), "{said}");
+    let single = "{\"url\": \"https://example.org/alone\", \"text\": \"one page by itself\"}\n";
+    folder.write("single.jsonl", single);
+    for (changed, kind) in [("", "new"), ("", "unchanged"), (" and more", "changed")] {
+        folder.write("single.jsonl", single.replace("itself", &format!("itself{changed}")));
+        let said = from("alone", "single.jsonl", &[]).code(0);
+        let said = String::from_utf8(said.get_output().stderr.clone()).unwrap();
+        assert!(said.starts_with(&format!("1 page recorded: 1 {kind}; ")), "{said}");
+    }
 }
 
 #[test]
@@ -206,6 +219,74 @@ fn a_corpus_can_be_cleaned_into_a_repository() {
     let made = json(&folder, &["inspect", "new"]);
     assert_eq!((&made["pages"], &made["within"]), (&2.into(), &3.into()));
     folder.refusal(2, &["dedup", "a.html", "--into", "seen", "--dry-run"]);
+}
+
+#[test]
+fn settings_other_than_those_of_the_repository_are_refused_with_both_values() {
+    let folder = filled();
+    let add = ["page", "add", "seen", "https://example.org/x", "a.html", "--create"];
+    let into = ["dedup", "a.html", "--into", "seen", "--out", "clean"];
+    for (flag, other, own, said) in [
+        ("--within", "3", "6", "made with distance 6, not 3"),
+        ("--min-similarity", "0.5", "0.84", "made with least similarity 0.84, not 0.5"),
+        ("--scope", "host", "none", "made with scope none, not host"),
+        (
+            "--keep",
+            "longest",
+            "score, first-recorded, https, canonical, static, shortest-url, earliest",
+            "`hapax group rules STORE --set RULES` changes",
+        ),
+    ] {
+        for command in [&add[..], &into[..]] {
+            let refused = folder.refusal(1, &[command, &[flag, other]].concat());
+            assert!(refused.contains(said) && refused.contains("leave that out"), "{refused}");
+        }
+        assert!(!folder.path("clean").exists(), "refused before the work");
+        folder.output(&[&add[..], &[flag, own]].concat());
+    }
+}
+
+#[test]
+fn a_page_that_is_known_is_called_unchanged_or_changed_and_the_nearest_is_named() {
+    let folder = filled();
+    let ferry = "https://example.org/ferry";
+    let check = |file: &str| folder.output(&["page", "check", "seen", ferry, file]);
+    assert_eq!(
+        check("other.html"),
+        format!("{ferry}  known and unchanged; nothing near is known\n")
+    );
+    let more =
+        "A long story about somebody else follows here, with many words that were never there.";
+    folder.write("third.html", other(more));
+    assert!(
+        check("third.html").starts_with(&format!("{ferry}  known, with another content; nothing"))
+    );
+    let asked =
+        json(&folder, &["page", "check", "seen", "https://example.org/third", "third.html"]);
+    assert_eq!((&asked["kind"], &asked["seen"]), (&"new".into(), &"first".into()), "{asked}");
+    assert_eq!(asked["nearest"]["url"], ferry);
+    let similarity = asked["nearest"]["similarity"].as_f64().unwrap();
+    assert!((0.2..0.84).contains(&similarity), "{similarity}");
+    let known = json(&folder, &["page", "show", "seen", ferry]);
+    assert_eq!((&known["kind"], &known["seen"]), (&"unique".into(), &Value::Null));
+    let refused = folder.refusal(2, &["page", "check", "seen", "--from", "other.html"]);
+    assert!(refused.contains("hapax page add --from"), "{refused}");
+}
+
+#[test]
+fn a_page_cannot_redirect_to_itself() {
+    let folder = filled();
+    let url = "https://example.org/ferry";
+    let refused = folder.refusal(1, &["page", "redirect", "seen", url, url]);
+    assert!(refused.contains("cannot redirect to itself"), "{refused}");
+    let events = json_lines(&folder, &["events", "seen"]);
+    assert!(events.iter().all(|event| event["event"] != "redirected" || event["url"] != url));
+    assert!(events.iter().all(|event| event["at"].as_str().is_some_and(|at| at.ends_with('Z'))));
+}
+
+fn json_lines(folder: &Folder, arguments: &[&str]) -> Vec<Value> {
+    let lines = folder.output(&[arguments, &["--json"]].concat());
+    lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 #[test]

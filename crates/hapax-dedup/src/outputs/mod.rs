@@ -135,7 +135,7 @@ impl Writing<'_> {
             return Ok(kept.write(document)?);
         }
         if self.revisits {
-            let fetched = winners.facts(winner).fetched.and_then(|it| i64::try_from(it).ok());
+            let fetched = winners.facts(winner).first_seen.and_then(|it| i64::try_from(it).ok());
             let stands = Kept {
                 url: winners.address(winner),
                 fetched: fetched.map(Timestamp::from_seconds),

@@ -3,6 +3,7 @@
 //! Redirects on the way become facts of their own when the page is recorded.
 
 use super::Sent;
+use super::pages::with_nearest;
 use crate::error::ApiError;
 use crate::prepare::good_address;
 use crate::state::Service;
@@ -88,15 +89,21 @@ pub async fn fetch(
         let facts = hops.into_iter().filter(|(from, to)| from != to);
         let mut operations: Vec<Operation> =
             facts.map(|(from, to)| Operation::Redirect { from, to, fetched: Some(now) }).collect();
-        operations.push(Operation::Observe(Box::new(seen)));
+        operations.push(Operation::Observe(Box::new(seen.clone())));
         let decisions = service.writer.accept(operations)?.answers().await?;
         let decision = decisions.last().ok_or_else(|| ApiError::internal("no decision came"))?;
         if let Some(texts) = &service.texts {
             texts.put(&page, text);
         }
-        service.verdict(page, decision, true)?
+        let verdict = service.verdict(page, decision, true)?;
+        with_nearest(&service, seen, verdict).await?
     } else {
-        service.work(move |service| service.check(seen)).await?
+        let work = move |service: &Service| {
+            let mut verdict = service.check(&seen)?;
+            service.find_nearest(&seen, &mut verdict)?;
+            Ok(verdict)
+        };
+        service.work(work).await?
     };
     Ok(Json(Judged { verdict, redirects, bytes, text: shown }))
 }

@@ -56,6 +56,7 @@ fn routes() -> Vec<(&'static str, &'static str, Scope, Pace, Handler)> {
         ("DELETE", "/v1/pages/{url}", Write, Plain, delete(pages::forget)),
         ("PUT", "/v1/pages/{url}/score", Write, Plain, put(pages::score)),
         ("PUT", "/v1/pages/{url}/redirect", Write, Plain, put(pages::redirect)),
+        ("POST", "/v1/forget", Write, Plain, post(pages::forget_many)),
         ("POST", "/v1/expire", Write, Plain, post(pages::expire)),
         ("POST", "/v1/check", Read, Plain, post(pages::check)),
         ("POST", "/v1/fetch", Write, Plain, post(fetching::fetch)),

@@ -5,12 +5,14 @@
 
 use super::{Answer, Asked, Named, Sent, rows};
 use crate::error::{ApiError, Code};
-use crate::prepare::{self, Prepared, good_address};
+use crate::moment;
+use crate::prepare::{self, Prepared, good_address, good_redirect};
 use crate::state::Service;
-use crate::wire::{Changed, Page, PageInput, Rows, Verdict};
+use crate::wire::{Changed, Forgotten, Page, PageInput, Rows, Verdict};
 use crate::writer::Operation;
 use axum::Json;
 use axum::extract::State;
+use hapax_store::{Action, Effect, Observation};
 use serde::Deserialize;
 use std::sync::Arc;
 
@@ -43,17 +45,41 @@ pub async fn observe(
 ///
 /// The repository refuses, or there is no room.
 pub(super) async fn record(
-    service: &Service,
+    service: &Arc<Service>,
     url: String,
     operation: Operation,
     text: Option<String>,
 ) -> Result<Verdict, ApiError> {
+    let seen = match &operation {
+        Operation::Observe(page) => Some(page.clone()),
+        Operation::Redirect { .. } => None,
+    };
     let decisions = service.writer.accept(vec![operation])?.answers().await?;
     let decision = decisions.first().ok_or_else(|| ApiError::internal("no decision came"))?;
     if let (Some(texts), Some(text)) = (&service.texts, text) {
         texts.put(&url, text);
     }
-    service.verdict(url, decision, true)
+    let verdict = service.verdict(url, decision, true)?;
+    match seen {
+        Some(page) => with_nearest(service, *page, verdict).await,
+        None => Ok(verdict),
+    }
+}
+
+/// The verdict with the nearest known page, which is searched for on a thread for work.
+pub(super) async fn with_nearest(
+    service: &Arc<Service>,
+    page: Observation,
+    mut verdict: Verdict,
+) -> Result<Verdict, ApiError> {
+    if verdict.nearest.is_some() || page.contents.is_none() {
+        return Ok(verdict);
+    }
+    let work = move |service: &Service| {
+        service.find_nearest(&page, &mut verdict)?;
+        Ok(verdict)
+    };
+    service.work(work).await
 }
 
 /// `POST /v1/check`
@@ -61,20 +87,23 @@ pub async fn check(
     State(service): Shared,
     Sent(input): Sent<PageInput>,
 ) -> Result<Answer<Verdict>, ApiError> {
-    let judge = |service: &Service, prepared: Prepared| match prepared.operation {
-        Operation::Observe(page) => service.check(*page),
+    let page = |prepared: Prepared| match prepared.operation {
+        Operation::Observe(page) => Ok(*page),
         Operation::Redirect { .. } => {
             Err(ApiError::invalid("a redirect can be recorded, but there is nothing to check"))
         }
     };
     if input.imprint.is_some() {
         // A lookup of microseconds in memory that waits for nobody.
-        let prepared = prepared(&service, input).await?;
-        return judge(&service, prepared).map(Answer);
+        let page = page(prepared(&service, input).await?)?;
+        let verdict = service.check(&page)?;
+        return with_nearest(&service, page, verdict).await.map(Answer);
     }
     let work = move |service: &Service| {
-        let prepared = service.with_tools(|tools| prepare::prepare(tools, input))?;
-        judge(service, prepared)
+        let page = page(service.with_tools(|tools| prepare::prepare(tools, input))?)?;
+        let mut verdict = service.check(&page)?;
+        service.find_nearest(&page, &mut verdict)?;
+        Ok(verdict)
     };
     service.work(work).await.map(Answer)
 }
@@ -131,6 +160,38 @@ pub async fn forget(
     changing(&service, work).await.map(Json)
 }
 
+/// Pages that exist no more.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ForgetInput {
+    urls: Vec<String>,
+}
+
+/// `POST /v1/forget`: all in one commit, or none.
+pub async fn forget_many(
+    State(service): Shared,
+    Sent(ForgetInput { urls }): Sent<ForgetInput>,
+) -> Result<Json<Forgotten>, ApiError> {
+    let work = move |service: &Service| {
+        let forget = |url: &String| Action::Forget { url: url.clone() };
+        let effects = service.repository.apply(urls.iter().map(forget).collect())?;
+        let mut done = Forgotten { pages: 0, unknown: Vec::new() };
+        for (url, effect) in urls.into_iter().zip(effects) {
+            match effect {
+                Effect::Known(false) => done.unknown.push(url),
+                Effect::Known(true) | Effect::Decided(_) => {
+                    done.pages += 1;
+                    if let Some(texts) = &service.texts {
+                        texts.remove(&url);
+                    }
+                }
+            }
+        }
+        Ok(done)
+    };
+    changing(&service, work).await.map(Json)
+}
+
 /// Runs a call that writes, and tells those who wait for events.
 pub(super) async fn changing<T: Send + 'static>(
     service: &Arc<Service>,
@@ -169,7 +230,7 @@ pub async fn score(
 #[serde(deny_unknown_fields)]
 pub struct RedirectInput {
     to: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "moment::optional")]
     fetched: Option<u64>,
 }
 
@@ -180,7 +241,7 @@ pub async fn redirect(
     Sent(RedirectInput { to, fetched }): Sent<RedirectInput>,
 ) -> Result<Json<Verdict>, ApiError> {
     good_address("url", &from)?;
-    good_address("to", &to)?;
+    good_redirect(&from, "to", &to)?;
     let operation = Operation::Redirect { from: from.clone(), to, fetched };
     record(&service, from, operation, None).await.map(Json)
 }
@@ -189,6 +250,7 @@ pub async fn redirect(
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExpireInput {
+    #[serde(deserialize_with = "moment::required")]
     before: u64,
 }
 

@@ -157,11 +157,47 @@ fn what_was_acknowledged_is_there_after_a_restart() {
     drop(server);
     let server = Running::over(folder.path(), "");
     let again = server.post("/v1/pages", page("http://a", &text(7, 80))).good();
-    assert_eq!((&again["verdict"], &again["tier"]), (&json!("new"), &json!("winner")));
+    assert_eq!((&again["verdict"], &again["tier"]), (&json!("unchanged"), &json!("winner")));
     assert_eq!(server.get("/v1/stats").good()["pages"], 1);
     let metrics = server.get("/metrics");
     assert!(metrics.body.contains("hapax_pages 1\n"), "{}", metrics.body);
     assert!(metrics.body.contains(r#"hapax_tiers_total{tier="winner"} 1"#), "{}", metrics.body);
+}
+
+#[test]
+fn known_pages_are_unchanged_or_changed_and_the_nearest_is_named() {
+    let server = Running::start();
+    let said = |route: &str, url: &str, words: &str| server.post(route, page(url, words)).good();
+    let long = text(11, 120);
+    let first = said("/v1/check", "http://a", &long);
+    assert_eq!((&first["verdict"], &first["seen"]), (&json!("new"), &json!("first")));
+    assert_eq!(first["nearest"], Value::Null);
+    said("/v1/pages", "http://a", &long);
+    for route in ["/v1/check", "/v1/pages"] {
+        let again = said(route, "http://a", &long);
+        assert_eq!((&again["verdict"], &again["seen"]), (&json!("unchanged"), &json!("unchanged")));
+    }
+    // Half of it is new: below the bound, and yet the nearest.
+    let half = format!("{} {}", &long[..long.len() / 2], text(12, 60));
+    let other = said("/v1/check", "http://b", &half);
+    assert_eq!((&other["verdict"], &other["nearest"]["url"]), (&json!("new"), &json!("http://a")));
+    let similarity = other["nearest"]["similarity"].as_f64().unwrap();
+    assert!((0.1..0.84).contains(&similarity), "{other}");
+    let changed = said("/v1/pages", "http://a", &text(13, 120));
+    assert_eq!((&changed["verdict"], &changed["seen"]), (&json!("changed"), &json!("changed")));
+    let known = server.get("/v1/pages/http%3A%2F%2Fa").good();
+    assert_eq!(known["standing"]["verdict"], "unique");
+    assert!(known["fetched"].as_u64().unwrap() > 1_700_000_000, "now, unless given: {known}");
+    let events = server.get("/v1/events").good();
+    let events = events["rows"].as_array().unwrap();
+    assert!(events.iter().all(|event| event["at"].as_str().is_some_and(|at| at.ends_with('Z'))));
+    assert!(events.iter().any(|event| event["change"] == "changed"), "{events:#?}");
+    let dated = json!({"url": "http://c", "text": "some words", "fetched": "2026-03-01T12:00:00Z"});
+    server.post("/v1/pages", dated).good();
+    assert_eq!(server.get("/v1/pages/http%3A%2F%2Fc").good()["fetched"], 1_772_366_400);
+    assert_eq!(server.post("/v1/expire", json!({"before": "2026-03-02"})).good()["pages"], 1);
+    let itself = server.post("/v1/pages", json!({"url": "http://a", "redirect": "http://a"}));
+    assert_eq!(itself.code(), "invalid");
 }
 
 #[test]

@@ -152,7 +152,10 @@ impl Survey {
         for row in reading.open_table(tables::PAGES)?.iter()? {
             let (page, bytes) = row?;
             let page = page.value();
-            let record = match codec::read_page(PageId(page), bytes.value()) {
+            let read = codec::read_page(PageId(page), bytes.value());
+            let recorded = read.as_ref().ok().and_then(|data| data.recorded).unwrap_or(0);
+            self.counters.next_recorded = self.counters.next_recorded.max(recorded + 1);
+            let record = match read {
                 Err(_) => Record::Unreadable,
                 Ok(data) if data.contents.is_some() => Record::Content,
                 Ok(data) if data.content != nothing => Record::Wordless,
@@ -227,6 +230,7 @@ impl Survey {
         let counters = Counters {
             next_page: stored("next page")?.max(next_page),
             next_group: stored("next group")?.max(next_group),
+            next_recorded: stored("next recorded")?.max(self.counters.next_recorded),
             last_event: stored("last event")?.max(last),
             dropped_events: stored("dropped events")?,
             commits: stored("commits")?,

@@ -5,6 +5,7 @@
 //! | `line` | pages on a line, of which only neighbours match |
 //! | `model` | any operations, against the groups in memory |
 //! | `operations` | one behaviour at a time |
+//! | `recrawl` | pages that are fetched again: which copy passes, verdicts and events |
 //! | `browsing` | pages by address, groups by number and size |
 //! | `faults` | files that are not what they should be |
 //! | `markets` | what settings do to answers: markets, scopes, repaired groups |
@@ -28,5 +29,6 @@ mod markets;
 mod model;
 mod old_format;
 mod operations;
+mod recrawl;
 mod repairing;
 mod together;

@@ -74,7 +74,9 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         prop_oneof![
             8 => seen().prop_map(|(page, content)| Step::Seen(page, content)),
             1 => page().prop_map(Step::Empty),
-            3 => (page(), page()).prop_map(|(from, to)| Step::Redirect(from, to)),
+            3 => (page(), page())
+                .prop_filter("a page cannot redirect to itself", |(from, to)| from != to)
+                .prop_map(|(from, to)| Step::Redirect(from, to)),
             2 => prop::collection::vec(page(), 1..4).prop_map(Step::Forget),
             2 => (page(), 0u32..4).prop_map(|(page, score)| Step::Score(page, score)),
             2 => prop::collection::vec(seen(), 1..6).prop_map(Step::Batch),

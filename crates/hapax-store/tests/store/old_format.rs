@@ -1,11 +1,12 @@
 //! Repositories of former versions, kept in `tests/fixtures`: they open, and say what they said.
 //!
 //! `format-1` was written by the first version with this format. A new format gets a fixture of its
-//! own: `HAPAX_STORE_FIXTURE=format-N cargo test --release -p hapax-store fixtures`. Fixtures are
+//! own: `HAPAX_STORE_FIXTURE=format-N cargo test --release -p hapax-store fixtures -- --ignored`. Fixtures are
 //! never written again.
 
 use crate::line::{assert_clean, create, empty, page};
-use hapax_store::{Observation, Repository, check_folder};
+use hapax::group::live::Kind;
+use hapax_store::{EventInfo, Observation, Repository, check_folder};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -35,6 +36,14 @@ fn fill(store: &Repository) {
     store.set_market("other", Some("prefer-host:near, shortest-url".parse().unwrap())).unwrap();
 }
 
+/// What a kind was called when the fixtures were made.
+fn kind_then(kind: Kind) -> String {
+    match kind {
+        Kind::Unique => "New".into(),
+        other => format!("{other:?}"),
+    }
+}
+
 fn described(store: &Repository) -> String {
     let mut text = String::new();
     let settings = store.settings();
@@ -46,7 +55,7 @@ fn described(store: &Repository) -> String {
         let there = reader.standing(&page.url, Some(&market)).unwrap().unwrap();
         writeln!(
             text,
-            "{} {} {bits:?} {} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
+            "{} {} {bits:?} {} {:?} {:?} {:?} {:?} {} {:?} {:?}",
             page.url,
             page.content,
             page.words,
@@ -54,7 +63,7 @@ fn described(store: &Repository) -> String {
             page.fetched,
             page.canonical,
             page.place,
-            decision.verdict.kind,
+            kind_then(decision.verdict.kind),
             decision.winner_url,
             there.winner_url,
         )
@@ -63,14 +72,19 @@ fn described(store: &Repository) -> String {
     for group in reader.groups(None, 1000, 0, None).unwrap() {
         writeln!(text, "{group:?}").unwrap();
     }
-    for event in reader.events(0, 1000).unwrap() {
-        writeln!(text, "{event:?}").unwrap();
+    for EventInfo { sequence, change, url, other_url, .. } in reader.events(0, 1000).unwrap() {
+        writeln!(
+            text,
+            "EventInfo {{ sequence: {sequence}, change: {change:?}, url: {url:?}, other_url: \
+             {other_url:?} }}"
+        )
+        .unwrap();
     }
     text
 }
 
-/// Not a test of its own: makes a fixture when it is told to.
 #[test]
+#[ignore = "makes a fixture; the header says how"]
 fn maker_of_fixtures() {
     let Ok(name) = std::env::var("HAPAX_STORE_FIXTURE") else { return };
     let folder = tempfile::tempdir().unwrap();

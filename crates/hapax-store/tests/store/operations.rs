@@ -14,7 +14,7 @@ fn a_copy_is_a_duplicate_of_the_better_page_before_and_after_reopening() {
     let folder = tempfile::tempdir().unwrap();
     let store = create(folder.path());
     let first = store.observe(page("http://a/long", 3)).unwrap();
-    assert_eq!((first.verdict.kind, first.verdict.is_winner), (Kind::New, true));
+    assert_eq!((first.verdict.kind, first.verdict.is_winner), (Kind::Unique, true));
     let copy = store.observe(page("http://b", 3)).unwrap();
     assert_eq!(
         (copy.verdict.kind, copy.winner_url.as_deref()),
@@ -42,7 +42,7 @@ fn pages_in_one_batch_see_each_other() {
     let store = create(folder.path());
     let seen = store.observe_many((0..3).map(|n| page(&url(n), 1)).collect()).unwrap();
     let kinds: Vec<_> = seen.iter().map(|seen| seen.verdict.kind).collect();
-    assert_eq!(kinds, [Kind::New, Kind::Exact, Kind::Exact]);
+    assert_eq!(kinds, [Kind::Unique, Kind::Exact, Kind::Exact]);
     assert_eq!(store.stats().unwrap().commits, 1);
     assert_clean(&store);
 }

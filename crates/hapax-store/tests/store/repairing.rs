@@ -13,7 +13,7 @@ const PLACES: TableDefinition<'_, u32, &[u8; 11]> = TableDefinition::new("places
 const GROUPS: TableDefinition<'_, u32, &[u8; 19]> = TableDefinition::new("groups");
 const MEMBERS: TableDefinition<'_, u64, ()> = TableDefinition::new("members");
 const SOURCES: TableDefinition<'_, u64, ()> = TableDefinition::new("sources");
-const EVENTS: TableDefinition<'_, u64, &[u8; 13]> = TableDefinition::new("events");
+const EVENTS: TableDefinition<'_, u64, &[u8; 21]> = TableDefinition::new("timed events");
 const COUNTERS: TableDefinition<'_, &str, u64> = TableDefinition::new("counters");
 
 /// Three copies, two neighbours, an empty page, a redirect to a page and one to nowhere, a cycle.
@@ -198,7 +198,7 @@ fn groups_come_from_their_members() {
 
 #[test]
 fn counters_come_from_what_is_used() {
-    for name in ["next page", "next group", "last event"] {
+    for name in ["next page", "next group", "next recorded", "last event"] {
         mends(name, |tables, _| {
             tables.open_table(COUNTERS).unwrap().insert(name, 1).unwrap();
         });
@@ -213,9 +213,9 @@ fn events_that_contradict_are_dropped_and_their_numbers_go_on() {
     type Breaking = fn(&WriteTransaction);
     let breakings: [(&str, Breaking); 3] = [
         ("a gap", |tables| drop(tables.open_table(EVENTS).unwrap().remove(3).unwrap())),
-        ("no kind", |tables| drop(tables.open_table(EVENTS).unwrap().insert(3, &[9; 13]).unwrap())),
+        ("no kind", |tables| drop(tables.open_table(EVENTS).unwrap().insert(3, &[9; 21]).unwrap())),
         ("another story", |tables| {
-            let mut bytes = [0; 13];
+            let mut bytes = [0; 21];
             bytes[0] = 5;
             tables.open_table(EVENTS).unwrap().insert(1, &bytes).unwrap();
         }),

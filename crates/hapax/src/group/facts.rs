@@ -20,8 +20,12 @@ pub struct PageFacts<'a> {
     pub id: u64,
     /// PageRank, clicks, anything of which more is better. NaN counts as unknown.
     pub score: Option<f64>,
-    /// When the page was fetched, seconds since 1970.
-    pub fetched: Option<u64>,
+    /// When the page was first seen with its present content, seconds since 1970. Never the last
+    /// fetch: fetching a page again must not change which copy stays.
+    pub first_seen: Option<u64>,
+    /// Place in the order in which a repository recorded contents, lower first. `None` in a batch,
+    /// whose pages all come at once.
+    pub recorded: Option<u64>,
     /// Words of text.
     pub words: u32,
     /// The address in the page's own `rel=canonical`, absolute.

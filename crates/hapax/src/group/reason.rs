@@ -97,6 +97,7 @@ fn sentence(rule: &Rule, winner: &PageFacts<'_>, loser: &PageFacts<'_>) -> Strin
             winner.url.chars().count(),
             loser.url.chars().count()
         ),
+        Rule::FirstRecorded => "it was recorded first".into(),
         Rule::Earliest => by_time("earlier", '<', winner, loser),
         Rule::Latest => by_time("later", '>', winner, loser),
         Rule::Longest => format!("longer text ({} > {} words)", winner.words, loser.words),
@@ -123,8 +124,8 @@ fn avoided(what: &str, names: &[String], loser: &PageFacts<'_>) -> String {
 }
 
 fn by_time(word: &str, sign: char, winner: &PageFacts<'_>, loser: &PageFacts<'_>) -> String {
-    match (winner.fetched, loser.fetched) {
-        (Some(a), Some(b)) => format!("fetched {word} ({a} {sign} {b})"),
-        (a, _) => format!("known time of fetching ({})", a.unwrap_or_default()),
+    match (winner.first_seen, loser.first_seen) {
+        (Some(a), Some(b)) => format!("first seen {word} ({a} {sign} {b})"),
+        (a, _) => format!("known time of first sight ({})", a.unwrap_or_default()),
     }
 }

@@ -22,7 +22,8 @@
 //! | `canonical` | named canonical by others, then by itself, then silent, then pointing elsewhere |
 //! | `static` | an address without query, session or script ending |
 //! | `shortest-url` | the shorter address, in characters |
-//! | `earliest`, `latest` | the time of fetching |
+//! | `first-recorded` | what the repository recorded first; decides nothing in a batch |
+//! | `earliest`, `latest` | the time at which the content was first seen |
 //! | `longest`, `shortest` | the length of the text, in words |
 //!
 //! # What it promises
@@ -60,6 +61,8 @@ pub enum Rule {
     Static,
     /// `shortest-url`
     ShortestUrl,
+    /// `first-recorded`
+    FirstRecorded,
     /// `earliest`
     Earliest,
     /// `latest`
@@ -72,10 +75,13 @@ pub enum Rule {
 
 /// Every rule as the user writes it.
 pub const KNOWN_RULES: &str = "score, prefer-host:A|B, avoid-host:A|B, prefer-tld:A|B, \
-     avoid-tld:A|B, https, canonical, static, shortest-url, earliest, latest, longest, shortest";
+     avoid-tld:A|B, https, canonical, static, shortest-url, first-recorded, earliest, \
+     latest, longest, shortest";
 
-/// The default list.
-pub const DEFAULT_RULES: &str = "score, https, canonical, static, shortest-url, earliest";
+/// The default list. In a repository, the page that was recorded first stays unless another has a
+/// higher score; in a batch, `first-recorded` decides nothing, and the rules behind it do.
+pub const DEFAULT_RULES: &str =
+    "score, first-recorded, https, canonical, static, shortest-url, earliest";
 
 /// The longest list: a decision remembers its rule in a byte.
 pub const MAX_RULES: usize = 200;
@@ -129,8 +135,8 @@ pub struct Rules {
 impl Default for Rules {
     /// [`DEFAULT_RULES`].
     fn default() -> Self {
-        use Rule::{Canonical, Earliest, Https, Score, ShortestUrl, Static};
-        Self { list: vec![Score, Https, Canonical, Static, ShortestUrl, Earliest] }
+        use Rule::{Canonical, Earliest, FirstRecorded, Https, Score, ShortestUrl, Static};
+        Self { list: vec![Score, FirstRecorded, Https, Canonical, Static, ShortestUrl, Earliest] }
     }
 }
 
@@ -194,8 +200,11 @@ impl Rule {
             Self::Canonical => 3 - page.canonical_standing() as u64,
             Self::Static => u64::from(page.is_dynamic()),
             Self::ShortestUrl => page.url.chars().count() as u64,
-            Self::Earliest => page.fetched.map_or(UNKNOWN, |time| time.min(UNKNOWN - 1)),
-            Self::Latest => page.fetched.map_or(UNKNOWN, |time| (UNKNOWN - 1).saturating_sub(time)),
+            Self::FirstRecorded => page.recorded.map_or(UNKNOWN, |place| place.min(UNKNOWN - 1)),
+            Self::Earliest => page.first_seen.map_or(UNKNOWN, |time| time.min(UNKNOWN - 1)),
+            Self::Latest => {
+                page.first_seen.map_or(UNKNOWN, |time| (UNKNOWN - 1).saturating_sub(time))
+            }
             Self::Longest => u64::from(u32::MAX - page.words),
             Self::Shortest => u64::from(page.words),
         }
@@ -213,6 +222,7 @@ impl Rule {
             Self::Canonical => "canonical",
             Self::Static => "static",
             Self::ShortestUrl => "shortest-url",
+            Self::FirstRecorded => "first-recorded",
             Self::Earliest => "earliest",
             Self::Latest => "latest",
             Self::Longest => "longest",
@@ -231,6 +241,7 @@ impl Rule {
             | Self::Canonical
             | Self::Static
             | Self::ShortestUrl
+            | Self::FirstRecorded
             | Self::Earliest
             | Self::Latest
             | Self::Longest
@@ -302,6 +313,7 @@ impl FromStr for Rule {
             "canonical" => Self::Canonical,
             "static" => Self::Static,
             "shortest-url" => Self::ShortestUrl,
+            "first-recorded" => Self::FirstRecorded,
             "earliest" => Self::Earliest,
             "latest" => Self::Latest,
             "longest" => Self::Longest,

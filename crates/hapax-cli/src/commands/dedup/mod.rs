@@ -19,7 +19,7 @@ use hapax::group::rules::DEFAULT_RULES;
 use hapax::group::{Rules, Scope};
 use hapax::similarity::MinSimilarity;
 use hapax_dedup::{Finished, KeptFormat, Made, Options, Stage, Watch};
-use hapax_store::Settings;
+use hapax_store::{Settings, Wanted};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -90,12 +90,14 @@ pub(crate) struct Arguments {
     min_similarity: Option<f64>,
 
     /// Which copy stays: rules, most important first
-    #[arg(long, value_name = "RULES", default_value = DEFAULT_RULES, value_parser = rules)]
-    keep: Rules,
+    ///
+    /// [default: score, first-recorded, https, canonical, static, shortest-url, earliest]
+    #[arg(long, value_name = "RULES", value_parser = rules)]
+    keep: Option<Rules>,
 
-    /// Compare only within: none, host, domain, language, field:NAME
-    #[arg(long, value_name = "SCOPE", default_value_t = Scope::None)]
-    scope: Scope,
+    /// Compare only within: none, host, domain, language, field:NAME [default: none]
+    #[arg(long, value_name = "SCOPE")]
+    scope: Option<Scope>,
 
     /// Compare only documents in these languages, as they state them (`en,de`); all others, except
     /// those that state none, stay
@@ -186,8 +188,8 @@ impl Arguments {
         if let Some(least) = self.min_similarity.and_then(MinSimilarity::new) {
             options.policy.min_similarity = least;
         }
-        options.keep = self.keep.clone();
-        options.scope = self.scope.clone();
+        options.keep = self.keep.clone().unwrap_or_default();
+        options.scope = self.scope.clone().unwrap_or(Scope::None);
         options.languages = self.language.clone();
         options.format = self.format;
         options.revisits = self.revisits;
@@ -199,6 +201,16 @@ impl Arguments {
             options.threads = threads;
         }
         Ok(options)
+    }
+
+    /// What was said about the repository of --into.
+    fn wanted(&self, options: &Options) -> Wanted {
+        Wanted {
+            within: self.within.map(|_| options.policy.within),
+            min_similarity: self.min_similarity.and_then(MinSimilarity::new),
+            rules: self.keep.clone(),
+            scope: self.scope.clone(),
+        }
     }
 }
 
@@ -214,6 +226,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         fields.push((format!("--scope field:{name}"), name.clone()));
     }
     reading::check_fields(&arguments.inputs, &options.read, &fields, arguments.threads)?;
+    if let Some(store) = &arguments.into {
+        super::page::add::must_be(&arguments.wanted(&options), store)?;
+    }
     if arguments.out.is_some() || arguments.dry_run {
         clean(arguments, &options)?;
     }

@@ -14,9 +14,9 @@ const PIECE: usize = 1000;
 /// Every change has a number; none is left out. Whoever remembers the last one goes on behind it.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-With --json each line is an object with sequence, event (joined, left, merged, split, winner, gone,
-redirected, returned), url, and where they apply other, group, into. Of a merge, group is the one that
-ended and into where its pages are now.
+With --json each line is an object with sequence, event (joined, left, merged, split, winner, changed,
+gone, redirected, returned), at (the time, RFC 3339), url, and where they apply other, group, into. Of a
+merge, group is the one that ended and into where its pages are now.
 
 --follow looks again and again and opens the repository only while it looks, so that other commands
 can use it; while one does, it waits.

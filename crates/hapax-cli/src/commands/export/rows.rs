@@ -1,9 +1,10 @@
 //! The two relations, row by row, from one commit of a repository.
 
 use crate::failure::Failure;
-use crate::repositories::answers::{kind, percent, place};
+use crate::repositories::answers::{percent, place};
 use crate::repositories::local::failure;
 use hapax::group::live::PageRecord;
+use hapax_server::wire::verdict_name;
 use hapax_store::{Decision, Market, PageInfo, Reader};
 use serde::Serialize;
 
@@ -120,7 +121,7 @@ fn duplicate_row(page: &PageInfo, decision: &Decision) -> Option<DuplicateRow> {
         page: page.url.clone(),
         duplicate_of: decision.winner_url.clone()?,
         percentage: verdict.likeness.map(|likeness| percent(likeness.similarity)),
-        kind: kind(verdict.kind),
+        kind: verdict_name(verdict.kind, None),
         distance: verdict.likeness.map(|likeness| likeness.distance),
         rule: verdict.reason.as_ref().map(|reason| reason.rule),
         reason: verdict.reason.as_ref().map(|reason| reason.text.clone()),

@@ -4,7 +4,7 @@
 //! pages. What was acknowledged stays, even if the rest of the corpus turns out to be bad.
 
 use super::observing::{Observer, RecipeChoice};
-use super::{moment, score, tell};
+use super::{score, tell};
 use crate::failure::Failure;
 use crate::inputs::Source as File;
 use crate::output::Output;
@@ -18,7 +18,8 @@ use hapax::fingerprint::{Fingerprinter, MaxDistance};
 use hapax::group::{Rules, Scope};
 use hapax::similarity::MinSimilarity;
 use hapax_corpus::{Entry, Fact, ReadOptions, Source};
-use hapax_store::{Action, Observation, Repository, Settings};
+use hapax_server::moment;
+use hapax_store::{Action, Observation, Repository, Settings, Wanted};
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::num::NonZeroUsize;
@@ -93,7 +94,7 @@ struct PageArguments {
     score: Option<f64>,
 
     /// When it was fetched [default: now]
-    #[arg(long, value_name = "TIME", value_parser = moment)]
+    #[arg(long, value_name = "TIME", value_parser = moment::parse)]
     fetched: Option<u64>,
 
     /// Its language, for repositories with that scope [default: as the page states it]
@@ -128,6 +129,30 @@ struct Making {
     scope: Option<Scope>,
 }
 
+impl Making {
+    fn wanted(&self) -> Wanted {
+        Wanted {
+            within: self.within.and_then(MaxDistance::new),
+            min_similarity: self.min_similarity.and_then(MinSimilarity::new),
+            rules: self.keep.clone(),
+            scope: self.scope.clone(),
+        }
+    }
+}
+
+/// Refuses settings other than those that a repository which is there was made with.
+///
+/// # Errors
+///
+/// They differ, or it cannot be opened.
+pub(crate) fn must_be(wanted: &Wanted, folder: &Path) -> Result<(), Failure> {
+    if *wanted == Wanted::default() || !folder.join("pages.redb").exists() {
+        return Ok(());
+    }
+    let store = Repository::open(folder, None).map_err(failure)?;
+    wanted.must_be(&store.settings(), folder).map_err(failure)
+}
+
 /// Ask what a page duplicates, without recording it
 #[derive(Args, Debug)]
 pub(crate) struct CheckArguments {
@@ -144,9 +169,9 @@ pub(crate) struct CheckArguments {
     #[arg(long)]
     json: bool,
 
-    // `PageArguments` asks for an address unless this is there, which it never is.
-    #[arg(long, hide = true, num_args = 0)]
-    from: bool,
+    // `PageArguments` asks for an address unless this is there.
+    #[arg(long, hide = true, num_args = 0..)]
+    from: Option<Vec<String>>,
 }
 
 impl PageArguments {
@@ -181,11 +206,18 @@ impl PageArguments {
 ///
 /// The page or the repository cannot be read.
 pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
+    if arguments.from.is_some() {
+        return Err(Failure::Arguments(
+            "a page is checked by itself: give its URL and FILE. `hapax page add --from` records a \
+             corpus, and `hapax dedup --dry-run` says what is duplicate in one"
+                .to_owned(),
+        ));
+    }
     let store = arguments.store.open()?;
     let fingerprinter = arguments.recipe.fingerprinter(Some(&store.recipe()?))?;
     let mut observer = Observer::new(&fingerprinter, &store.scope()?);
     let answer = store.check(&arguments.page.observe(&mut observer)?)?;
-    tell(arguments.json, &answer, &answer.sentence())
+    tell(arguments.json, &answer, &answer.searched())
 }
 
 /// Runs `hapax page add`.
@@ -211,18 +243,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     let (mut store, fingerprinter, seen): (Box<dyn Pages>, _, _) = if new {
         let fingerprinter = arguments.recipe.fingerprinter(None)?;
-        let mut settings = Settings::new(fingerprinter.recipe_id().clone());
-        let Making { within, min_similarity, keep, scope } = &arguments.making;
-        let policy = &mut settings.policy;
-        policy.within = within.and_then(MaxDistance::new).unwrap_or(policy.within);
-        let least = min_similarity.and_then(MinSimilarity::new);
-        policy.min_similarity = least.unwrap_or(policy.min_similarity);
-        settings.rules = keep.clone().unwrap_or(settings.rules);
-        settings.scope = scope.clone().unwrap_or(settings.scope);
+        let settings = Settings::new(fingerprinter.recipe_id().clone());
+        let settings = arguments.making.wanted().made_of(settings);
         let seen = observe(&fingerprinter, &settings.scope)?;
         let store = Repository::create(folder, settings).map_err(failure)?;
         (Box::new(Local { store }), fingerprinter, seen)
     } else {
+        if arguments.create {
+            must_be(&arguments.making.wanted(), folder)?;
+        }
         let store = arguments.store.open()?;
         let fingerprinter = arguments.recipe.fingerprinter(Some(&store.recipe()?))?;
         let seen = observe(&fingerprinter, &store.scope()?)?;
@@ -240,7 +269,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         return many(corpus, &mut *store, &|| Observer::new(&fingerprinter, &scope));
     };
     match store.apply(vec![Action::Observe(Box::new(seen))])?.pop() {
-        Some(Done::Verdict(answer)) => tell(arguments.json, &*answer, &answer.sentence()),
+        Some(Done::Verdict(answer)) => tell(arguments.json, &*answer, &answer.searched()),
         Some(Done::Known(_)) | None => Ok(()),
     }
 }
@@ -331,10 +360,20 @@ fn many(
         return Err(reading::no_document(corpus.inputs));
     }
     if !corpus.quiet {
-        let told: Vec<String> = ["new", "exact", "near", "related", "redirect", "cycle", "empty"]
-            .into_iter()
-            .filter_map(|kind| recorder.counts.get(kind).map(|n| format!("{} {kind}", count(*n))))
-            .collect();
+        let told: Vec<String> = [
+            "new",
+            "unchanged",
+            "changed",
+            "exact",
+            "near",
+            "related",
+            "redirect",
+            "cycle",
+            "empty",
+        ]
+        .into_iter()
+        .filter_map(|kind| recorder.counts.get(kind).map(|n| format!("{} {kind}", count(*n))))
+        .collect();
         let pages = counted(recorder.counts.values().sum(), "page");
         let (passed, skipped) = (count(passed), count(skipped));
         let told = if told.is_empty() { String::new() } else { format!(": {}", told.join(", ")) };
@@ -354,6 +393,7 @@ fn read(mut batch: hapax_corpus::Batch, observer: &mut Observer) -> Batch {
                 Some(seen) => read.actions.push(Action::Observe(Box::new(seen))),
                 None => read.passed += 1,
             },
+            Ok(Entry::Fact(Fact::Redirect { from, to, .. })) if from == to => read.passed += 1,
             Ok(Entry::Fact(Fact::Redirect { from, to, .. })) => {
                 read.actions.push(Action::Redirect { from, to, fetched: None });
             }
@@ -391,7 +431,7 @@ impl Recorder<'_> {
         }
         for done in self.store.apply(actions)? {
             let Done::Verdict(answer) = done else { continue };
-            *self.counts.entry(answer.kind.clone().into_owned()).or_default() += 1;
+            *self.counts.entry(answer.kind.clone()).or_default() += 1;
             if self.json {
                 let mut line = serde_json::to_string(&answer).map_err(anyhow::Error::new)?;
                 line.push('\n');

@@ -77,21 +77,6 @@ fn tell(json: bool, answer: &impl serde::Serialize, text: &str) -> Result<(), Fa
     output.finish()
 }
 
-/// The last second of the year 9999.
-const LAST_MOMENT: u64 = 253_402_300_799;
-
-/// A moment as a user writes it, in seconds since 1970.
-fn moment(text: &str) -> Result<u64, String> {
-    let seconds = hapax_corpus::Timestamp::parse(text).map(|time| time.seconds());
-    let seconds = seconds.and_then(|seconds| u64::try_from(seconds).ok()).ok_or_else(|| {
-        "a moment is 2026-03-01, 2026-03-01T12:00:00Z or seconds since 1970".to_owned()
-    })?;
-    match seconds {
-        0..=LAST_MOMENT => Ok(seconds),
-        _ => Err("a moment is not after the year 9999; seconds count from 1970".to_owned()),
-    }
-}
-
 /// A score as a user writes it.
 fn score(text: &str) -> Result<f64, String> {
     let finite = text.trim().parse().ok().filter(|score: &f64| score.is_finite());
@@ -103,12 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn moments_end_with_the_year_9999_and_scores_are_finite() {
-        assert_eq!(moment("9999-12-31T23:59:59Z"), Ok(LAST_MOMENT));
-        assert_eq!(moment("100000000000"), Ok(100_000_000_000));
-        for late in ["9999999999999999", "253402300800000", "-1", "soon"] {
-            assert!(moment(late).is_err(), "{late}");
-        }
+    fn scores_are_finite() {
         assert_eq!(score("-0.5"), Ok(-0.5));
         for bad in ["nan", "inf", "-inf", "1e999", "", "much"] {
             assert!(score(bad).is_err(), "{bad}");

@@ -3,13 +3,15 @@
 //! One question or one commit each. A page that is not known is an error that says so; of several
 //! pages to forget, it is one only if none is known.
 
-use super::{moment, tell};
+use super::tell;
 use crate::failure::Failure;
 use crate::readable::{counted, harmless};
 use crate::repositories::{Done, StoreArguments};
 use clap::Args;
+use hapax_server::moment;
 use hapax_store::Action;
 use serde::Serialize;
+use std::collections::BTreeSet;
 
 /// What is known of a page, and how it stands
 #[derive(Args, Debug)]
@@ -60,7 +62,7 @@ pub(crate) struct Redirect {
     to: String,
 
     /// When that was found
-    #[arg(long, value_name = "TIME", value_parser = moment)]
+    #[arg(long, value_name = "TIME", value_parser = moment::parse)]
     fetched: Option<u64>,
 
     /// As JSON
@@ -94,7 +96,7 @@ pub(crate) struct Expire {
     store: StoreArguments,
 
     /// Pages last fetched before this are forgotten; pages without a time stay
-    #[arg(long, value_name = "TIME", value_parser = moment)]
+    #[arg(long, value_name = "TIME", value_parser = moment::parse)]
     before: u64,
 
     /// As JSON
@@ -127,10 +129,12 @@ struct Forgotten {
 
 pub(super) fn forget(arguments: &Forget) -> Result<(), Failure> {
     let mut store = arguments.store.open()?;
-    let forget = |url: &String| Action::Forget { url: url.clone() };
-    let done = store.apply(arguments.urls.iter().map(forget).collect())?;
+    let mut once = BTreeSet::new();
+    let urls: Vec<&String> = arguments.urls.iter().filter(|url| once.insert(*url)).collect();
+    let forget = |url: &&String| Action::Forget { url: (*url).clone() };
+    let done = store.apply(urls.iter().map(forget).collect())?;
     let mut answer = Forgotten { forgotten: 0, unknown: Vec::new() };
-    for (url, done) in arguments.urls.iter().zip(done) {
+    for (url, done) in urls.into_iter().zip(done) {
         match done {
             Done::Known(false) => answer.unknown.push(url.clone()),
             Done::Known(true) | Done::Verdict(_) => answer.forgotten += 1,

@@ -165,6 +165,7 @@ impl<S: GroupState> LiveGroups<S> {
         W: World<Error = S::Error>,
     {
         let mut operation = self.with(world);
+        operation.note_change(page, content)?;
         let (tier, found) = match content {
             Content::Changed => operation.seen(page)?,
             Content::Same if operation.has_content(page)? => {
@@ -252,8 +253,8 @@ impl<S: GroupState> LiveGroups<S> {
     }
 
     /// How a known page stands to the winner of its group, or to the member that wins under the
-    /// rules of a market; `None` if it is unknown. Nothing changes: no check is recorded, no group
-    /// is repaired.
+    /// rules of a market; `None` if it is unknown. `found` are the pages that the index finds like
+    /// it, if it was asked. Nothing changes: no check is recorded, no group is repaired.
     ///
     /// # Errors
     ///
@@ -263,6 +264,7 @@ impl<S: GroupState> LiveGroups<S> {
         world: &W,
         page: PageId,
         winner: Option<PageId>,
+        found: Vec<Near>,
     ) -> LiveResult<Option<Verdict>, S>
     where
         W: World<Error = S::Error>,
@@ -270,7 +272,20 @@ impl<S: GroupState> LiveGroups<S> {
         if self.state.page(page)?.is_none() {
             return Ok(None);
         }
-        self.with(world).verdict_under(page, winner, Tier::None, Vec::new()).map(Some)
+        let tier = if found.is_empty() { Tier::None } else { Tier::Index };
+        self.with(world).verdict_under(page, winner, tier, found).map(Some)
+    }
+
+    /// A page finds its group again by the content it has: for a repair of the records.
+    ///
+    /// # Errors
+    ///
+    /// See [`LiveError`].
+    pub fn regroup<W>(&mut self, world: &W, page: PageId) -> LiveResult<(), S>
+    where
+        W: World<Error = S::Error>,
+    {
+        self.with(world).seen(page).map(drop)
     }
 
     /// Compares every member of a group with its winner, tightens its diameter, and repairs it
@@ -291,8 +306,8 @@ impl<S: GroupState> LiveGroups<S> {
         Ok(())
     }
 
-    /// What would be said of a page that is not recorded: its facts, and the pages that the
-    /// index finds like it. Nothing changes.
+    /// What would be said of a page that is not recorded, or that is `known` with another content:
+    /// its facts, and the pages that the index finds like it. Nothing changes.
     ///
     /// # Errors
     ///
@@ -301,12 +316,13 @@ impl<S: GroupState> LiveGroups<S> {
         &mut self,
         world: &W,
         facts: &PageFacts<'_>,
+        known: Option<PageId>,
         found: Vec<Near>,
     ) -> LiveResult<Verdict, S>
     where
         W: World<Error = S::Error>,
     {
-        self.with(world).foresee(facts, found)
+        self.with(world).foresee(facts, known, found)
     }
 
     /// The group of a page, and the page where its redirects end, itself if it has none.
@@ -340,6 +356,16 @@ struct Operation<'a, S, W> {
 impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
     fn has_content(&self, page: PageId) -> LiveResult<bool, S> {
         Ok(matches!(self.state.page(page)?, Some(PageRecord::Content { .. })))
+    }
+
+    /// The event of a known page whose content is another than before.
+    fn note_change(&mut self, page: PageId, content: Content) -> LiveResult<(), S> {
+        let changed = match self.state.page(page)? {
+            Some(PageRecord::Content { .. }) => content != Content::Same,
+            Some(PageRecord::Bare { why: Bare::Empty, .. }) => content != Content::Empty,
+            Some(PageRecord::Bare { .. } | PageRecord::Redirects { .. }) | None => false,
+        };
+        if changed { Ok(self.state.append(Change::Changed { page })?) } else { Ok(()) }
     }
 
     /// Tier 1 if that is enough, else tier 2. The page has content and the world knows it.

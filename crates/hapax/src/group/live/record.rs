@@ -179,6 +179,11 @@ pub enum Change {
         /// The present one.
         to: PageId,
     },
+    /// The content of a known page is another than before.
+    Changed {
+        /// Which page.
+        page: PageId,
+    },
     /// The page exists no more.
     Gone {
         /// Which page.
@@ -199,7 +204,7 @@ pub enum Change {
 }
 
 impl Change {
-    /// What it is called wherever events are told.
+    /// Its name in every output.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Joined { .. } => "joined",
@@ -207,6 +212,7 @@ impl Change {
             Self::Merged { .. } => "merged",
             Self::Split { .. } => "split",
             Self::WinnerChanged { .. } => "winner",
+            Self::Changed { .. } => "changed",
             Self::Gone { .. } => "gone",
             Self::Redirected { .. } => "redirected",
             Self::Returned { .. } => "returned",
@@ -220,7 +226,10 @@ impl Change {
             | Self::Left { group, .. }
             | Self::WinnerChanged { group, .. } => (Some(group), None),
             Self::Merged { from, into } | Self::Split { from, into } => (Some(from), Some(into)),
-            Self::Gone { .. } | Self::Redirected { .. } | Self::Returned { .. } => (None, None),
+            Self::Changed { .. }
+            | Self::Gone { .. }
+            | Self::Redirected { .. }
+            | Self::Returned { .. } => (None, None),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What is said about a page: new, exact, near or related, to which winner, and why.
+//! What is said about a page: unique, exact, near or related, to which winner, and why.
 //!
 //! A verdict looks at the state and changes nothing. What it says of a page holds for the moment it
 //! was asked; only a page that matches the winner itself is called removable.
@@ -13,7 +13,7 @@ use crate::group::reason::{DecidedBy, Reason};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// Like no other page.
-    New,
+    Unique,
     /// The content of another page of its group: of the winner, unless it is the winner.
     Exact,
     /// Nearly that content, and confirmed.
@@ -100,7 +100,7 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
             None => self.group(group, page)?.winner,
         };
         let mut verdict = Verdict {
-            kind: Kind::New,
+            kind: Kind::Unique,
             group: Some(group),
             winner: Some(winner),
             is_winner: winner == page,
@@ -137,7 +137,7 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
             _ => self.nearest(page, group, &verdict.matches)?,
         };
         let Some((other, likeness)) = other else {
-            verdict.kind = if verdict.matches.is_empty() { Kind::New } else { Kind::Related };
+            verdict.kind = if verdict.matches.is_empty() { Kind::Unique } else { Kind::Related };
             return Ok(verdict);
         };
         verdict.kind = kind_of(&likeness);
@@ -181,10 +181,12 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
         }))
     }
 
-    /// The verdict on a page that is not recorded.
+    /// The verdict on a page that is not recorded, or that is recorded as `known` with another
+    /// content.
     pub(super) fn foresee(
         &self,
         facts: &PageFacts<'_>,
+        known: Option<PageId>,
         found: Vec<Near>,
     ) -> LiveResult<Verdict, S> {
         // The group whose winner is matched, the best such winner; else any match's group.
@@ -193,7 +195,11 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
             let Some(PageRecord::Content { group, .. }) = self.state.page(near.page)? else {
                 continue;
             };
-            let winner = self.group(group, near.page)?.winner;
+            let mut winner = self.group(group, near.page)?.winner;
+            if Some(winner) == known {
+                // With its new content the page competes with what it matches.
+                winner = near.page;
+            }
             let chained = near.page != winner;
             let its = self.world.facts(winner)?;
             let precedes = best.as_ref().is_none_or(|(chain, other, ..)| {
@@ -205,7 +211,7 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
         }
         let Some((chained, its, group, winner, near)) = best else {
             return Ok(Verdict {
-                kind: Kind::New,
+                kind: Kind::Unique,
                 group: None,
                 winner: None,
                 is_winner: true,

@@ -177,7 +177,7 @@ fn replay(groups: &Groups) -> BTreeSet<(PageId, BTreeSet<PageId>)> {
                 assert_eq!(winner.insert(group, to), Some(from));
                 assert_eq!(member.get(&to), Some(&group));
             }
-            Change::Gone { .. } => {}
+            Change::Changed { .. } | Change::Gone { .. } => {}
             Change::Redirected { page, to } => {
                 target.insert(page, to);
             }

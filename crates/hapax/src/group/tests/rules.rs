@@ -47,7 +47,8 @@ fn a_bad_list_names_the_word_and_the_way_out() {
 fn each_rule_prefers_what_it_says_and_tells_why() {
     let at = |url: &'static str| PageFacts::at(url);
     let scored = |score| PageFacts { score, ..at("http://a/") };
-    let fetched = |fetched| PageFacts { fetched, ..at("http://a/") };
+    let fetched = |first_seen| PageFacts { first_seen, ..at("http://a/") };
+    let recorded = |recorded| PageFacts { recorded, ..at("http://a/") };
     let words = |words| PageFacts { words, ..at("http://a/") };
     let self_named = PageFacts { canonical: Some("http://a/".into()), ..at("http://a/") };
     let naming_a = PageFacts { canonical: Some("http://a/".into()), ..at("http://b/") };
@@ -55,10 +56,12 @@ fn each_rule_prefers_what_it_says_and_tells_why() {
         ("score", scored(Some(0.5)), scored(Some(-1.0)), "higher score (0.5 > -1)"),
         ("score", scored(Some(-9.0)), scored(Some(f64::NAN)), "has a score (-9)"),
         ("score", scored(Some(0.0)), scored(None), "has a score (0)"),
-        ("earliest", fetched(Some(3)), fetched(Some(4)), "fetched earlier (3 < 4)"),
-        ("earliest", fetched(Some(3)), fetched(None), "known time of fetching (3)"),
-        ("latest", fetched(Some(4)), fetched(Some(3)), "fetched later (4 > 3)"),
-        ("latest", fetched(Some(0)), fetched(None), "known time of fetching (0)"),
+        ("earliest", fetched(Some(3)), fetched(Some(4)), "first seen earlier (3 < 4)"),
+        ("earliest", fetched(Some(3)), fetched(None), "known time of first sight (3)"),
+        ("latest", fetched(Some(4)), fetched(Some(3)), "first seen later (4 > 3)"),
+        ("latest", fetched(Some(0)), fetched(None), "known time of first sight (0)"),
+        ("first-recorded", recorded(Some(3)), recorded(Some(4)), "it was recorded first"),
+        ("first-recorded", recorded(Some(3)), recorded(None), "it was recorded first"),
         ("longest", words(9), words(8), "longer text (9 > 8 words)"),
         ("shortest", words(8), words(9), "shorter text (8 < 9 words)"),
         ("https", at("HTTPS://z/"), at("http://a/"), "https over http"),
@@ -123,20 +126,25 @@ fn facts() -> impl Strategy<Value = PageFacts<'static>> {
         prop::sample::select(urls.to_vec()),
         0..4u64,
         prop::option::of(prop::sample::select(vec![0.0, -0.0, 1.5, -2.0, f64::NAN])),
-        prop::option::of(0..3u64),
+        (prop::option::of(0..3u64), prop::option::of(0..3u64)),
         0..3u32,
         prop::option::of(prop::sample::select(urls.to_vec())),
         any::<bool>(),
     )
-        .prop_map(|(url, id, score, fetched, words, canonical, named_canonical)| PageFacts {
-            url: url.into(),
-            id,
-            score,
-            fetched,
-            words,
-            canonical: canonical.map(Into::into),
-            named_canonical,
-        })
+        .prop_map(
+            |(url, id, score, (first_seen, recorded), words, canonical, named_canonical)| {
+                PageFacts {
+                    url: url.into(),
+                    id,
+                    score,
+                    first_seen,
+                    recorded,
+                    words,
+                    canonical: canonical.map(Into::into),
+                    named_canonical,
+                }
+            },
+        )
 }
 
 proptest! {
@@ -145,7 +153,7 @@ proptest! {
         pages in prop::collection::vec(facts(), 3),
         list in prop::sample::subsequence(
             rules::KNOWN_RULES.replace("A|B", "b.uk|org").split(", ").map(String::from).collect::<Vec<_>>(),
-            0..13,
+            0..14,
         ),
     ) {
         let list = rules(&list.join(","));

@@ -54,7 +54,7 @@ fn a_known_page_that_still_matches_its_winner_costs_no_search() {
     assert_eq!(line.searches.get(), before);
     // Far away it is searched for, and founds a group.
     let verdict = see(&mut groups, &mut line, 2, 50);
-    assert_eq!((verdict.kind, verdict.tier, verdict.is_winner), (Kind::New, Tier::Index, true));
+    assert_eq!((verdict.kind, verdict.tier, verdict.is_winner), (Kind::Unique, Tier::Index, true));
     assert_eq!(line.searches.get(), before + 1);
     assert_eq!(sets(&groups), [vec![0, 1], vec![2]]);
 }
@@ -237,17 +237,17 @@ fn a_page_can_be_checked_without_being_recorded() {
     let found = |line: &Line| line.near(PageId(50), 9).unwrap();
     let facts = PageFacts::at("http://example.org/zzz");
     let matches = found(&line);
-    let verdict = groups.check(&line, &facts, matches).unwrap();
+    let verdict = groups.check(&line, &facts, None, matches).unwrap();
     assert_eq!((verdict.kind, verdict.winner), (Kind::Exact, Some(PageId(0))));
     assert!(verdict.removable());
     line.contents.insert(PageId(50), 7);
     let matches = found(&line);
-    assert_eq!(groups.check(&line, &facts, matches).unwrap().kind, Kind::Related);
+    assert_eq!(groups.check(&line, &facts, None, matches).unwrap().kind, Kind::Related);
     let better = PageFacts { score: Some(1.0), ..facts.clone() };
     let matches = found(&line);
-    assert!(groups.check(&line, &better, matches).unwrap().is_winner);
-    let verdict = groups.check(&line, &facts, Vec::new()).unwrap();
-    assert_eq!((verdict.kind, verdict.group), (Kind::New, None));
+    assert!(groups.check(&line, &better, None, matches).unwrap().is_winner);
+    let verdict = groups.check(&line, &facts, None, Vec::new()).unwrap();
+    assert_eq!((verdict.kind, verdict.group), (Kind::Unique, None));
     assert_eq!(groups.state().events_after(0).count(), events);
 }
 

@@ -1,0 +1,124 @@
+//! A time as users and programs write it: seconds since 1970, or an RFC 3339 date or date and time.
+//!
+//! One definition for requests, flags and configuration. Fractions of a second are dropped, and
+//! times end with the year 9999. Answers write a time as [`shown`].
+
+use hapax_corpus::Timestamp;
+use serde::de::{Deserializer, Error, Visitor};
+use std::fmt;
+
+/// The last second of the year 9999.
+pub const LAST: u64 = 253_402_300_799;
+
+/// Seconds since 1970 of a text such as `2026-03-01`, `2026-03-01T12:00:00Z` or `1772323200`.
+///
+/// # Errors
+///
+/// It is none of these, or not between 1970 and the year 9999.
+pub fn parse(text: &str) -> Result<u64, String> {
+    let seconds = Timestamp::parse(text).map(Timestamp::seconds);
+    let seconds = seconds.and_then(|seconds| u64::try_from(seconds).ok()).ok_or_else(|| {
+        "a time is 2026-03-01, 2026-03-01T12:00:00Z or seconds since 1970".to_owned()
+    })?;
+    bounded(seconds)
+}
+
+fn bounded(seconds: u64) -> Result<u64, String> {
+    match seconds {
+        0..=LAST => Ok(seconds),
+        _ => Err("a time is not after the year 9999; seconds count from 1970".to_owned()),
+    }
+}
+
+/// As RFC 3339 in UTC: `2026-03-01T12:00:00Z`.
+pub fn shown(seconds: u64) -> String {
+    let seconds = i64::try_from(seconds.min(LAST)).unwrap_or(i64::MAX);
+    Timestamp::from_seconds(seconds).to_string()
+}
+
+struct Given;
+
+impl Visitor<'_> for Given {
+    type Value = u64;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a time: seconds since 1970, or a text such as 2026-03-01T12:00:00Z")
+    }
+
+    fn visit_u64<E: Error>(self, seconds: u64) -> Result<u64, E> {
+        bounded(seconds).map_err(E::custom)
+    }
+
+    fn visit_i64<E: Error>(self, seconds: i64) -> Result<u64, E> {
+        let before_1970 = |_| E::custom("a time is not before 1970");
+        bounded(u64::try_from(seconds).map_err(before_1970)?).map_err(E::custom)
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<u64, E> {
+        parse(text).map_err(E::custom)
+    }
+}
+
+/// For a field of a request.
+pub(crate) fn required<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+    from.deserialize_any(Given)
+}
+
+struct MaybeGiven;
+
+impl<'de> Visitor<'de> for MaybeGiven {
+    type Value = Option<u64>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Given.expecting(f)
+    }
+
+    fn visit_none<E: Error>(self) -> Result<Option<u64>, E> {
+        Ok(None)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, from: D) -> Result<Option<u64>, D::Error> {
+        required(from).map(Some)
+    }
+}
+
+/// For a field of a request that may be null or left out.
+pub(crate) fn optional<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+    from.deserialize_option(MaybeGiven)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::Deserialize;
+
+    #[derive(Debug, PartialEq, Deserialize)]
+    struct Asked {
+        #[serde(default, deserialize_with = "optional")]
+        at: Option<u64>,
+    }
+
+    #[test]
+    fn times_are_seconds_or_dates_and_end_with_the_year_9999() {
+        for (json, seconds) in [
+            (r#"{"at": 1772366400}"#, Some(1_772_366_400)),
+            (r#"{"at": "2026-03-01T12:00:00Z"}"#, Some(1_772_366_400)),
+            (r#"{"at": "2026-03-01T13:00:00+01:00"}"#, Some(1_772_366_400)),
+            (r#"{"at": "2026-03-01"}"#, Some(1_772_323_200)),
+            (r#"{"at": null}"#, None),
+            ("{}", None),
+        ] {
+            assert_eq!(serde_json::from_str::<Asked>(json).unwrap().at, seconds, "{json}");
+        }
+        for bad in [r#""soon""#, "-1", "1.5", "253402300800", "true", "[]"] {
+            let json = format!("{{\"at\": {bad}}}");
+            assert!(serde_json::from_str::<Asked>(&json).is_err(), "{json}");
+        }
+        assert_eq!(parse("9999-12-31T23:59:59Z"), Ok(LAST));
+        assert_eq!(parse("100000000000"), Ok(100_000_000_000));
+        for late in ["9999999999999999", "253402300800000", "-1", "soon"] {
+            assert!(parse(late).is_err(), "{late}");
+        }
+        assert_eq!(shown(1_772_366_400), "2026-03-01T12:00:00Z");
+    }
+}
