@@ -31,6 +31,8 @@ pub enum Code {
     TooManyRequests,
     Internal,
     FetchFailed,
+    NameNotResolved,
+    RobotsUnreachable,
     Overloaded,
     Timeout,
     Storage,
@@ -38,7 +40,7 @@ pub enum Code {
 }
 
 /// Code, name on the wire, status, meaning.
-pub const TABLE: [(Code, &str, u16, &str); 19] = [
+pub const TABLE: [(Code, &str, u16, &str); 21] = [
     (Code::Invalid, "invalid", 400, "the request cannot be read; the message says where"),
     (Code::Unauthorized, "unauthorized", 401, "a bearer token is needed, or this one is unknown"),
     (Code::Forbidden, "forbidden", 403, "the token, or the place you call from, may not do this"),
@@ -74,6 +76,13 @@ pub const TABLE: [(Code, &str, u16, &str); 19] = [
     ),
     (Code::Internal, "internal", 500, "our fault; the log has the request's number"),
     (Code::FetchFailed, "fetch_failed", 502, "the other server did not give the page"),
+    (Code::NameNotResolved, "name_not_resolved", 502, "the host's name has no address"),
+    (
+        Code::RobotsUnreachable,
+        "robots_unreachable",
+        502,
+        "the site's robots.txt could not be fetched, so nothing of it is",
+    ),
     (Code::Overloaded, "overloaded", 503, "too much at once; try again after Retry-After seconds"),
     (Code::Timeout, "timeout", 503, "it took too long; a write may still have been done"),
     (Code::Storage, "storage", 503, "the repository cannot be read or written; the log says why"),
@@ -188,7 +197,9 @@ impl IntoResponse for ApiError {
 impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> Self {
         match error {
-            StoreError::BadUrl { .. } => Self::invalid(error.to_string()),
+            StoreError::BadUrl { .. } | StoreError::SelfRedirect { .. } => {
+                Self::invalid(error.to_string())
+            }
             other => {
                 let message = "the repository cannot be used; its operator finds more in the log";
                 Self { hidden: Some(other.to_string()), ..Self::new(Code::Storage, message) }
@@ -210,6 +221,8 @@ impl From<FetchError> for ApiError {
             | FetchError::NotAnAddress { .. }
             | FetchError::Port { .. } => Code::AddressRefused,
             FetchError::Robots { .. } => Code::RobotsForbid,
+            FetchError::Unresolved { .. } => Code::NameNotResolved,
+            FetchError::RobotsUnreachable { .. } => Code::RobotsUnreachable,
             FetchError::TooManyRedirects { .. }
             | FetchError::TooLong { .. }
             | FetchError::Status { .. }

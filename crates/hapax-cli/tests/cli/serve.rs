@@ -19,6 +19,49 @@ fn the_default_settings_are_shown_and_can_be_given_back() {
 }
 
 #[test]
+fn a_service_that_others_can_reach_without_tokens_warns_and_a_name_can_be_listened_on() {
+    let folder = Folder::new();
+    for (listen, tokens, warns) in [
+        ("0.0.0.0:0", None, true),
+        ("0.0.0.0:0", Some("a-reader-of-pages"), false),
+        ("localhost:0", None, false),
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_hapax"));
+        command.args(["serve", "--listen", listen, "--store"]).arg(folder.path("served"));
+        command.envs(tokens.map(|token| ("HAPAX_TOKENS__READ", token)));
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+        let mut printed = String::new();
+        for line in BufReader::new(child.stderr.take().unwrap()).lines() {
+            printed += &line.unwrap();
+            if printed.contains("listening on http://") {
+                break;
+            }
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(printed.contains("listening on http://"), "{listen}: {printed}");
+        assert_eq!(
+            printed.contains("warning: other machines can reach"),
+            warns,
+            "{listen}: {printed}"
+        );
+    }
+}
+
+#[test]
+fn a_fetch_that_fails_leaves_no_repository_behind() {
+    let folder = Folder::new();
+    for (url, said) in [
+        ("http://nobody.invalid/", "the name nobody.invalid cannot be resolved"),
+        ("http://127.0.0.1:1/", "its host is no public address"),
+    ] {
+        let failed = folder.hapax(&["page", "fetch", "--store", "seen", url]).assert().code(1);
+        assert!(stdout(&failed).contains(said), "{}", stdout(&failed));
+        assert!(!folder.path("seen").exists(), "{url}");
+    }
+}
+
+#[test]
 fn an_address_that_is_not_public_is_not_fetched() {
     let folder = Folder::new();
     folder.write("list.txt", "# mine\n\nhttp://127.0.0.1:1/\nfile:///etc/hosts\n");

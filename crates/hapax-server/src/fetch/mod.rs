@@ -42,6 +42,8 @@ const HOSTS: usize = 10_000;
 const ROBOTS_BYTES: usize = 64 << 20;
 /// How long a robots.txt holds.
 const ROBOTS_AGE: Duration = Duration::from_secs(24 * 3600);
+/// How long a host whose robots.txt cannot be fetched is not asked for it again.
+const ROBOTS_RETRY: Duration = Duration::from_secs(600);
 
 /// A page that was fetched.
 #[derive(Clone, Debug, PartialEq)]
@@ -81,6 +83,26 @@ pub enum FetchError {
     Port {
         /// The address.
         url: String,
+    },
+    /// Its host has no address.
+    #[error("{url} is not fetched: the name {host} cannot be resolved ({why}); check its spelling")]
+    Unresolved {
+        /// The address.
+        url: String,
+        /// The name.
+        host: String,
+        /// What the resolver said.
+        why: String,
+    },
+    /// What the site wants is not known. By the standard, nothing is fetched then.
+    #[error(
+        "{url} is not fetched: the site's robots.txt could not be fetched ({why}); try again later"
+    )]
+    RobotsUnreachable {
+        /// The address.
+        url: String,
+        /// Why the file was not got.
+        why: String,
     },
     /// The site does not want it.
     #[error("{url} is not fetched: the site's robots.txt forbids it")]
@@ -133,7 +155,13 @@ impl Resolver for CheckedResolver {
         config: &ureq::config::Config,
         timeout: NextTimeout,
     ) -> Result<ResolvedSocketAddrs, ureq::Error> {
-        let all = DefaultResolver::default().resolve(uri, config, timeout)?;
+        let all =
+            DefaultResolver::default().resolve(uri, config, timeout).map_err(
+                |error| match error {
+                    timeout @ ureq::Error::Timeout(_) => timeout,
+                    other => ureq::Error::Other(Box::new(NoSuchName(other.to_string()))),
+                },
+            )?;
         let mut admitted = self.empty();
         for address in all.iter().filter(|address| self.0.admits(address.ip())) {
             admitted.push(*address);
@@ -149,10 +177,24 @@ impl Resolver for CheckedResolver {
 #[error("not a public address")]
 struct NotPublic;
 
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct NoSuchName(String);
+
 #[derive(Debug, Default)]
 struct Host {
     last: Option<Instant>,
-    robots: Option<(Instant, Robots)>,
+    /// Since when what is known of its robots.txt: the rules, or why they cannot be had.
+    robots: Option<(Instant, Result<Robots, String>)>,
+}
+
+impl Host {
+    /// Is it time to ask for robots.txt, again?
+    fn needs_robots(&self) -> bool {
+        self.robots.as_ref().is_none_or(|(since, robots)| {
+            since.elapsed() > if robots.is_ok() { ROBOTS_AGE } else { ROBOTS_RETRY }
+        })
+    }
 }
 
 /// Fetches pages. Share it: it remembers when it last asked a host.
@@ -254,36 +296,51 @@ impl Fetcher {
         if !self.settings.robots {
             return Ok(());
         }
-        if host.robots.as_ref().is_none_or(|(since, _)| since.elapsed() > ROBOTS_AGE) {
+        if host.needs_robots() {
             let robots = self.ask_robots(url, deadline)?;
             host.last = Some(Instant::now());
             self.remember(host, robots);
         }
         let path = &url[url::Position::BeforePath..url::Position::AfterQuery];
         match &host.robots {
-            Some((_, robots)) if !robots.allows(path) => {
+            Some((_, Ok(robots))) if !robots.allows(path) => {
                 Err(FetchError::Robots { url: url.to_string() })
+            }
+            Some((_, Err(why))) => {
+                Err(FetchError::RobotsUnreachable { url: url.to_string(), why: why.clone() })
             }
             Some(_) | None => Ok(()),
         }
     }
 
-    fn remember(&self, host: &mut Host, robots: Robots) {
-        self.robots_bytes.fetch_add(robots.bytes(), Ordering::Relaxed);
+    fn remember(&self, host: &mut Host, robots: Result<Robots, String>) {
+        let bytes = robots.as_ref().map_or(0, Robots::bytes);
+        self.robots_bytes.fetch_add(bytes, Ordering::Relaxed);
         host.robots = Some((Instant::now(), robots));
     }
 
-    fn ask_robots(&self, url: &Url, deadline: Instant) -> Result<Robots, FetchError> {
+    /// The rules of a site, or why they cannot be had: by RFC 9309, a file that is not there allows
+    /// everything, and one that a network or the server keeps back nothing.
+    fn ask_robots(
+        &self,
+        url: &Url,
+        deadline: Instant,
+    ) -> Result<Result<Robots, String>, FetchError> {
         let mut at = url
             .join("/robots.txt")
             .map_err(|_| FetchError::NotAnAddress { url: url.to_string() })?;
         for _ in 0..=self.settings.redirects {
             let mut response = match self.get(&at, deadline) {
                 Ok(response) => response,
+                // Of the page's own host; elsewhere it is the file that cannot be had.
+                Err(FetchError::Unresolved { host, why, .. }) if at.host() == url.host() => {
+                    return Err(FetchError::Unresolved { url: url.to_string(), host, why });
+                }
                 Err(refused @ (FetchError::Refused { .. } | FetchError::Port { .. })) => {
                     return Err(refused);
                 }
-                Err(_) => return Ok(Robots::closed()),
+                Err(FetchError::Failed { why, .. }) => return Ok(Err(why)),
+                Err(other) => return Ok(Err(other.to_string())),
             };
             let status = response.status().as_u16();
             match status {
@@ -291,28 +348,29 @@ impl Fetcher {
                     // A file that is too long is read as far as it is looked at.
                     let mut bytes = Vec::new();
                     let reader = response.body_mut().as_reader().take(robots::MOST_BYTES as u64);
-                    if { reader }.read_to_end(&mut bytes).is_err() {
-                        return Ok(Robots::closed());
+                    if let Err(error) = { reader }.read_to_end(&mut bytes) {
+                        return Ok(Err(error.to_string()));
                     }
                     let product = self.settings.agent.split(['/', ' ']).next().unwrap_or_default();
-                    return Ok(Robots::parse(&String::from_utf8_lossy(&bytes), product));
+                    return Ok(Ok(Robots::parse(&String::from_utf8_lossy(&bytes), product)));
                 }
                 300..=399 => {
                     let target = response.headers().get("location").and_then(|v| v.to_str().ok());
                     match target.and_then(|target| at.join(target).ok()) {
                         Some(next) => at = parse(next.as_str())?,
-                        None => return Ok(Robots::open()),
+                        None => return Ok(Ok(Robots::open())),
                     }
                 }
-                400..=499 => return Ok(Robots::open()),
-                _ => return Ok(Robots::closed()),
+                400..=499 => return Ok(Ok(Robots::open())),
+                _ => return Ok(Err(format!("status {status}"))),
             }
         }
-        Ok(Robots::open())
+        Ok(Ok(Robots::open()))
     }
 
     fn pause(&self, host: &mut Host, deadline: Instant, url: &Url) -> Result<(), FetchError> {
-        let asked = host.robots.as_ref().and_then(|(_, robots)| robots.delay).unwrap_or_default();
+        let robots = host.robots.as_ref().and_then(|(_, robots)| robots.as_ref().ok());
+        let asked = robots.and_then(|robots| robots.delay).unwrap_or_default();
         let delay =
             Duration::from_secs_f64(self.settings.delay_seconds.clamp(0.0, 3600.0)).max(asked);
         let Some(last) = host.last else { return Ok(()) };
@@ -347,6 +405,11 @@ impl Fetcher {
         let request = self.agent.get(url.as_str()).config().timeout_global(Some(left)).build();
         request.call().map_err(|error| match error {
             ureq::Error::Other(other) if other.is::<NotPublic>() => refused(),
+            ureq::Error::Other(other) if other.is::<NoSuchName>() => FetchError::Unresolved {
+                url: url.to_string(),
+                host: url.host_str().unwrap_or_default().to_owned(),
+                why: other.to_string(),
+            },
             other => FetchError::Failed { url: url.to_string(), why: other.to_string() },
         })
     }
@@ -394,12 +457,12 @@ mod tests {
         let robots = Robots::parse(&rules, "hapax");
         for n in 0..200 {
             let host = fetcher.host(&Url::parse(&format!("http://{n}.example/")).unwrap());
-            fetcher.remember(&mut host.lock().unwrap(), robots.clone());
+            fetcher.remember(&mut host.lock().unwrap(), Ok(robots.clone()));
         }
         let hosts = fetcher.hosts.lock().unwrap();
         let bytes: usize = hosts
             .values()
-            .filter_map(|host| Some(host.lock().unwrap().robots.as_ref()?.1.bytes()))
+            .filter_map(|host| Some(host.lock().unwrap().robots.as_ref()?.1.as_ref().ok()?.bytes()))
             .sum();
         assert!(robots.bytes() > 500_000 && bytes <= ROBOTS_BYTES + robots.bytes(), "{bytes}");
     }

@@ -1,8 +1,8 @@
 //! What a site's robots.txt allows.
 //!
 //! The group that names us most exactly counts, else that for `*`; of the rules that match a
-//! path the longest decides, and `allow` wins a tie. No file is no restriction; a file that
-//! cannot be had forbids everything until it can.
+//! path the longest decides, and `allow` wins a tie. No file is no restriction; what follows from a
+//! file that cannot be fetched is decided by whoever fetches it.
 //!
 //! Source: RFC 9309.
 
@@ -25,11 +25,6 @@ impl Robots {
     /// Everything is allowed.
     pub const fn open() -> Self {
         Self { rules: Vec::new(), delay: None }
-    }
-
-    /// Nothing is.
-    pub fn closed() -> Self {
-        Self { rules: vec![(false, "/".into())], delay: None }
     }
 
     /// Reads a file for the crawler with this product name.
@@ -155,7 +150,7 @@ mod tests {
         ] {
             assert!(Robots::parse(text, "hapax").allows("/é"), "{text}");
         }
-        assert!(Robots::open().allows("/") && !Robots::closed().allows("/"));
+        assert!(Robots::open().allows("/"));
         assert!(matches("/a*b*c$", "/axxbyyc") && !matches("/a*b$", "/abc") && matches("*", "/"));
     }
 }

@@ -146,6 +146,42 @@ fn robots_txt_is_asked_once_and_obeyed_unless_told_otherwise() {
 }
 
 #[test]
+fn robots_txt_that_cannot_be_fetched_is_no_rule_and_said_to_be_that() {
+    let site = Site::start(&[
+        ("/robots.txt", "503 Busy\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".into()),
+        ("/", page("yes")),
+    ]);
+    let fetcher = fetcher(LOCAL);
+    let why = |url: &str| match fetcher.fetch(url) {
+        Err(FetchError::RobotsUnreachable { why, .. }) => why,
+        other => panic!("{url}: {other:?}"),
+    };
+    assert_eq!(why(&site.base), "status 503");
+    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let refused = why(&format!("http://{nobody}/"));
+    assert!(refused.contains("refused"), "{refused}");
+    // The host is not asked again for every page.
+    assert_eq!(why(&format!("{}/other", site.base)), "status 503");
+    assert_eq!(site.asked(), ["/robots.txt"]);
+    let server = Running::with(LOCAL);
+    let said = server.post("/v1/fetch", json!({"url": site.base}));
+    assert_eq!(said.code(), "robots_unreachable");
+}
+
+#[test]
+fn a_name_that_cannot_be_resolved_is_reported_as_that() {
+    // Reserved: no resolver may know it.
+    let url = "http://nobody.invalid/";
+    let unresolved = fetcher("").fetch(url);
+    let Err(FetchError::Unresolved { host, .. }) = &unresolved else {
+        panic!("{unresolved:?}");
+    };
+    assert_eq!(host, "nobody.invalid");
+    let said = Running::start().post("/v1/fetch", json!({"url": url}));
+    assert_eq!(said.code(), "name_not_resolved");
+}
+
+#[test]
 fn the_service_fetches_records_redirects_and_judges() {
     let words = text(1, 100);
     let site = Site::start(&[

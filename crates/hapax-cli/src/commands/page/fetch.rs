@@ -15,12 +15,14 @@ use crate::readable;
 use crate::recipes::RecipeArguments;
 use crate::repositories::{local, remote};
 use clap::Args;
+use hapax::fingerprint::Fingerprinter;
 use hapax_server::client::{Client, ClientError};
 use hapax_server::fetch::{FetchError, Fetched, Fetcher, list};
 use hapax_server::prepare::Tools;
 use hapax_server::wire::Verdict;
 use hapax_store::{Observation, Repository, StoreError};
 use serde_json::json;
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
@@ -112,15 +114,18 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         // Nothing is recorded, so nothing is made.
         (None, Some(folder)) if arguments.check => {
             let opened = Repository::open(folder, Some(fingerprinter.recipe_id()));
-            Target::Folder(Box::new(opened.map_err(local::failure)?))
+            let store = OnceCell::from(opened.map_err(local::failure)?);
+            Target::Folder(Box::new(Folder { path: folder.clone(), store, fingerprinter: None }))
         }
         (None, folder) => {
-            let folder = folder.clone().unwrap_or_default();
-            Target::Folder(Box::new(serve::open(
-                &folder,
-                &fingerprinter,
-                hapax_store::CACHE_BYTES,
-            )?))
+            let path = folder.clone().unwrap_or_default();
+            let folder =
+                Folder { path, store: OnceCell::new(), fingerprinter: Some(fingerprinter.clone()) };
+            // One that is there is opened before anything is fetched.
+            if folder.path.join("pages.redb").exists() {
+                folder.store()?;
+            }
+            Target::Folder(Box::new(folder))
         }
     };
     let mut tools = Tools::new(fingerprinter);
@@ -163,15 +168,38 @@ fn fields(of: [&str; 3]) -> String {
 
 /// Where pages are recorded.
 enum Target {
-    Folder(Box<Repository>),
+    Folder(Box<Folder>),
     /// And the recipe that fingerprints are made with.
     Service(Client, String),
+}
+
+/// A repository that is made when there is a page to record: an address that cannot be fetched
+/// leaves none behind.
+struct Folder {
+    path: PathBuf,
+    store: OnceCell<Repository>,
+    /// For making it.
+    fingerprinter: Option<Fingerprinter>,
+}
+
+impl Folder {
+    fn store(&self) -> Result<&Repository, Failure> {
+        if let (None, Some(fingerprinter)) = (self.store.get(), &self.fingerprinter) {
+            let opened = serve::open(&self.path, fingerprinter, hapax_store::CACHE_BYTES)?;
+            // Just seen to be empty.
+            let _ = self.store.set(opened);
+        }
+        let missing = || Failure::Run(anyhow::anyhow!("the repository is not open"));
+        self.store.get().ok_or_else(missing)
+    }
 }
 
 impl Target {
     fn redirect(&self, from: &str, to: &str, fetched: u64) -> Result<Judged<()>, Failure> {
         match self {
-            Self::Folder(store) => of_folder(store.redirect(from, to, Some(fetched)).map(drop)),
+            Self::Folder(folder) => {
+                of_folder(folder.store()?.redirect(from, to, Some(fetched)).map(drop))
+            }
             Self::Service(client, _) => {
                 of_service(client.redirect(from, to, Some(fetched)).map(drop))
             }
@@ -180,10 +208,19 @@ impl Target {
 
     fn judge(&self, seen: Observation, only_check: bool) -> Result<Judged<Verdict>, Failure> {
         match self {
-            Self::Folder(store) => {
-                let url = seen.url.clone();
-                let decision = if only_check { store.check(&seen) } else { store.observe(seen) };
-                of_folder(decision.map(|said| Verdict::new(url, &said, Vec::new(), !only_check)))
+            Self::Folder(folder) => {
+                let (store, url) = (folder.store()?, seen.url.clone());
+                let decision = match only_check {
+                    true => store.check(&seen),
+                    false => store.observe(seen.clone()),
+                };
+                of_folder(decision.and_then(|said| {
+                    let mut verdict = Verdict::new(url, &said, Vec::new(), !only_check);
+                    if verdict.nearest.is_none() {
+                        verdict.nearest = store.nearest(&seen)?.map(Into::into);
+                    }
+                    Ok(verdict)
+                }))
             }
             Self::Service(client, recipe) => {
                 let page = remote::input(&seen, recipe);
@@ -200,7 +237,9 @@ type Judged<T> = Result<T, String>;
 /// An address that no repository takes is that address's trouble; all else is the run's.
 fn of_folder<T>(said: Result<T, StoreError>) -> Result<Judged<T>, Failure> {
     match said {
-        Err(error @ StoreError::BadUrl { .. }) => Ok(Err(error.to_string())),
+        Err(error @ (StoreError::BadUrl { .. } | StoreError::SelfRedirect { .. })) => {
+            Ok(Err(error.to_string()))
+        }
         Err(error) => Err(local::failure(error)),
         Ok(said) => Ok(Ok(said)),
     }
