@@ -13,7 +13,7 @@
 
 use crate::client::TOKEN_VARIABLE;
 use serde::Deserialize;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::time::Duration;
 use toml::{Table, Value};
 
@@ -27,6 +27,7 @@ pub const PREFIX: &str = "HAPAX_";
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "default.toml documents every field")]
 pub struct Config {
+    #[serde(deserialize_with = "listen")]
     pub listen: SocketAddr,
     pub hosts: Vec<String>,
     pub limits: Limits,
@@ -199,6 +200,23 @@ pub enum LogFormat {
     Text,
     /// An object a line.
     Json,
+}
+
+/// Where to listen: a number or a name, and a port.
+///
+/// # Errors
+///
+/// The text is not that, or the name has no address.
+pub fn listen_address(text: &str) -> Result<SocketAddr, String> {
+    let examples = "such as 127.0.0.1:8017, [::1]:8017, localhost:0 or 0.0.0.0:80";
+    let mut found = text
+        .to_socket_addrs()
+        .map_err(|error| format!("`{text}` is no address and port, {examples} ({error})"))?;
+    found.next().ok_or_else(|| format!("the name in `{text}` has no address; give one {examples}"))
+}
+
+fn listen<'de, D: serde::Deserializer<'de>>(from: D) -> Result<SocketAddr, D::Error> {
+    listen_address(&String::deserialize(from)?).map_err(serde::de::Error::custom)
 }
 
 /// Why settings cannot be used. The text names the place and the setting.

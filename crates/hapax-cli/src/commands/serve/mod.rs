@@ -8,6 +8,7 @@ use crate::progress::say;
 use crate::recipes::RecipeArguments;
 use clap::Args;
 use hapax::fingerprint::Fingerprinter;
+use hapax_server::config::listen_address;
 use hapax_server::{Config, ConfigError, Layers, Service};
 use hapax_store::{IndexOrigin, Repository, Settings, StoreError};
 use std::net::SocketAddr;
@@ -16,7 +17,8 @@ use std::path::{Path, PathBuf};
 /// Serve a repository over HTTP, with a web page to look at it
 ///
 /// Opens the repository in DIR, or makes one if there is none. Writes are taken from this
-/// machine only, until tokens are configured.
+/// machine only, until tokens are configured; without tokens, a warning says when other machines can
+/// read.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Settings: flags win over the environment (HAPAX_LISTEN, HAPAX_LIMITS__BODY_BYTES, ...), which wins
@@ -32,8 +34,9 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "DIR", required_unless_present = "show_config")]
     store: Option<PathBuf>,
 
-    /// Where to listen; port 0 takes a free one [default: 127.0.0.1:8017]
-    #[arg(long, value_name = "ADDRESS:PORT", value_parser = socket)]
+    /// Where to listen: a number or a name, and a port; port 0 takes a free one [default:
+    /// 127.0.0.1:8017]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = listen_address)]
     listen: Option<SocketAddr>,
 
     /// Folder of an index made by `hapax search build`, for GET /v1/search
@@ -75,7 +78,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         say(&format!("the index was built from the records: {why}"));
     }
     let service = Service::new(repository, fingerprinter, config).map_err(anyhow::Error::new)?;
-    let listening = |address| say(&format!("listening on http://{address}/"));
+    let shown = service.clone();
+    let listening = move |address| {
+        if let Some(warning) = shown.exposure(address) {
+            say(&format!("warning: {warning}"));
+        }
+        say(&format!("listening on http://{address}/"));
+    };
     hapax_server::run(service, listening).map_err(anyhow::Error::new)?;
     say("stopped");
     Ok(())
@@ -103,13 +112,6 @@ pub(crate) fn open(
         opened => opened,
     };
     Ok(repository.map_err(anyhow::Error::new)?)
-}
-
-fn socket(text: &str) -> Result<SocketAddr, String> {
-    text.parse().map_err(|_| {
-        "an address is a number and a port, such as 127.0.0.1:8017, [::1]:8017 or 0.0.0.0:80"
-            .to_owned()
-    })
 }
 
 /// Default, file, environment, flag.
