@@ -3,7 +3,7 @@
 //!
 //! A folder is one version: what that version's program wrote from `pages.jsonl`, and beside each
 //! question in [`QUESTIONS`] its answer. A fixture is made once, by the version it is named after,
-//! with `FIXTURE_VERSION=0.1 cargo test --release -p hapax-cli maker_of_files`, and never changed.
+//! with `FIXTURE_VERSION=0.1 cargo test --release -p hapax-cli maker_of_files -- --ignored`, and never changed.
 //! The repository's own file has fixtures of its own in `hapax-store`.
 
 use crate::folder::Folder;
@@ -75,6 +75,7 @@ fn files_of_every_former_version_are_read_and_say_what_they_said() {
 }
 
 #[test]
+#[ignore = "makes a fixture; the header says how"]
 fn maker_of_files() {
     let Some(version) = std::env::var_os("FIXTURE_VERSION") else { return };
     let folder = fixtures().join(version);
