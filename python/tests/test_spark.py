@@ -105,6 +105,38 @@ def test_the_example_corpus_is_cleaned_as_on_one_machine(spark: Any, tmp_path: p
     assert found[0] == found[1]
 
 
+def warc(kind: str, url: str, block: str) -> str:
+    lines = ["WARC/1.0", f"WARC-Type: {kind}", f"WARC-Target-URI: {url}", "WARC-Date: 2020-02-03T04:05:06Z", f"Content-Length: {len(block)}"]
+    return "\r\n".join(lines) + f"\r\n\r\n{block}\r\n\r\n"
+
+
+def test_records_that_are_not_documents_are_listed_as_on_one_machine(spark: Any, tmp_path: pathlib.Path) -> None:
+    rows = synthetic(300, 11)
+    for part in range(3):
+        lines = [json.dumps(row) for row in rows[part * 100 : (part + 1) * 100]]
+        # First, between two documents, and last; one file has nothing else.
+        lines = ["", *lines[:50], json.dumps({"url": f"http://null.test/{part}", "text": None}), *lines[50:], "", "{broken"]
+        (tmp_path / "in").mkdir(exist_ok=True)
+        (tmp_path / f"in/{part}.jsonl").write_text("\n".join(lines if part != 1 else ["", ""]) + "\n")
+    moved = "HTTP/1.1 301 Moved\r\nLocation: {}\r\n\r\n"
+    page = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n" + rows[0]["text"]
+    records = [
+        warc("request", "http://h.test/asked", "GET / HTTP/1.1\r\n\r\n"),
+        warc("response", "http://h.test/old", moved.format("http://h.test/page")),
+        warc("response", "http://h.test/page", page),
+        warc("response", "http://h.test/old", moved.format("http://h.test/page")),
+        warc("response", "http://h.test/lost", moved.format("http://h.test/nowhere")),
+        warc("response", "http://h.test/gone", "HTTP/1.1 404 Not Found\r\n\r\n"),
+    ]
+    (tmp_path / "in/3.warc").write_text("".join(records), newline="")
+    summary = on_one_machine([str(tmp_path / "in")], tmp_path / "machine", "--skip-bad")
+    assert summary["records"] == summary["kept"] + summary["exact"] + summary["near"] + sum(summary["passed_over"].values())
+    expected = {"null_text": 2, "blank_line": 6, "damaged": 2, "not_a_page": 1, "http_status": 1, "redirect": 3}
+    assert summary["passed_over"] == expected
+    hapax.spark.dedup(str(tmp_path / "in"), tmp_path / "spark", spark=spark, skip_bad=True)
+    check_same(tmp_path / "spark", tmp_path / "machine")
+
+
 def test_ten_thousand_documents_with_a_crowd_are_cleaned_as_on_one_machine(spark: Any, tmp_path: pathlib.Path) -> None:
     rows = synthetic(10_000, 7)
     for part in range(5):
