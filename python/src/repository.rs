@@ -11,7 +11,6 @@ use hapax::fingerprint::recipe::DEFAULT_RECIPE;
 use hapax::group::live::PageId;
 use hapax_server::prepare::{Prepared, Tools, prepare};
 use hapax_server::wire::{Event, Group, GroupDetail, GroupMember, MATCHES, Page, Rows, Verdict};
-use hapax_server::writer::Operation;
 use hapax_store::{
     Action, Decision, Effect, Observation, Repository, Settings, StoreError, Wanted,
 };
@@ -173,13 +172,6 @@ fn find_nearest(store: &Repository, seen: &Observation, verdict: &mut Verdict) -
     Ok(())
 }
 
-fn action(operation: Operation) -> Action {
-    match operation {
-        Operation::Observe(seen) => Action::Observe(seen),
-        Operation::Redirect { from, to, fetched } => Action::Redirect { from, to, fetched },
-    }
-}
-
 #[pymethods]
 impl RepositoryCore {
     #[new]
@@ -202,7 +194,7 @@ impl RepositoryCore {
             for page in pages {
                 let prepared = self.prepared(page)?;
                 urls.push(prepared.url);
-                actions.push(action(prepared.operation));
+                actions.push(prepared.action);
             }
             let effects = store.apply(actions).map_err(of_store)?;
             let mut answers = Vec::with_capacity(effects.len());
@@ -218,19 +210,19 @@ impl RepositoryCore {
     fn observe(&self, py: Python<'_>, page: &Bound<'_, PyDict>) -> PyResult<String> {
         let (store, page) = (self.store()?, Given::of(page)?);
         py.detach(|| {
-            let Prepared { url, operation, .. } = self.prepared(page)?;
-            let verdict = match operation {
-                Operation::Observe(seen) => {
-                    let decision = store.observe((*seen).clone()).map_err(of_store)?;
-                    let mut verdict = verdict(&store, url, &decision, true)?;
-                    find_nearest(&store, &seen, &mut verdict)?;
-                    verdict
-                }
-                Operation::Redirect { from, to, fetched } => {
-                    let decision = store.redirect(&from, &to, fetched).map_err(of_store)?;
-                    verdict(&store, url, &decision, true)?
-                }
+            let Prepared { url, action, .. } = self.prepared(page)?;
+            let seen = match &action {
+                Action::Observe(seen) => Some(seen.clone()),
+                Action::Redirect { .. } | Action::Forget { .. } | Action::Score { .. } => None,
             };
+            let effect = store.apply(vec![action]).map_err(of_store)?.pop();
+            let Some(Effect::Decided(decision)) = effect else {
+                return Err(raised("HapaxError", "the repository gave no decision", None));
+            };
+            let mut verdict = verdict(&store, url, &decision, true)?;
+            if let Some(seen) = seen {
+                find_nearest(&store, &seen, &mut verdict)?;
+            }
             to_json(&verdict)
         })
     }
@@ -238,8 +230,8 @@ impl RepositoryCore {
     fn check(&self, py: Python<'_>, page: &Bound<'_, PyDict>) -> PyResult<String> {
         let (store, page) = (self.store()?, Given::of(page)?);
         py.detach(|| {
-            let Prepared { url, operation, .. } = self.prepared(page)?;
-            let Operation::Observe(seen) = operation else {
+            let Prepared { url, action, .. } = self.prepared(page)?;
+            let Action::Observe(seen) = action else {
                 return Err(raised("ArgumentError", "a redirect cannot be checked", None));
             };
             let decision = store.check(&seen).map_err(of_store)?;

@@ -5,11 +5,10 @@
 
 use crate::error::{ApiError, Code};
 use crate::wire::{PageInput, ReadyImprint};
-use crate::writer::Operation;
 use hapax::fingerprint::{ContentHash, Fingerprint, Fingerprinter, RecipeId, Sketch};
 use hapax::page::{Body, Document};
 use hapax_store::page::LONGEST_URL;
-use hapax_store::{Contents, Observation};
+use hapax_store::{Action, Contents, Observation};
 
 /// The buffers for one page at a time.
 #[derive(Clone, Debug)]
@@ -66,7 +65,7 @@ pub struct Prepared {
     /// The page's address.
     pub url: String,
     /// What to do.
-    pub operation: Operation,
+    pub action: Action,
     /// Its text.
     pub text: Option<String>,
 }
@@ -89,8 +88,8 @@ pub fn prepare(tools: &mut Tools, input: PageInput) -> Result<Prepared, ApiError
     }
     if let Some(to) = redirect {
         good_redirect(&url, "redirect", &to)?;
-        let operation = Operation::Redirect { from: url.clone(), to, fetched };
-        return Ok(Prepared { url, operation, text: None });
+        let action = Action::Redirect { from: url.clone(), to, fetched };
+        return Ok(Prepared { url, action, text: None });
     }
     if let Some(canonical) = &canonical {
         good_address("canonical", canonical)?;
@@ -125,7 +124,7 @@ pub fn prepare(tools: &mut Tools, input: PageInput) -> Result<Prepared, ApiError
     };
     (seen.score, seen.fetched) = (score, fetched);
     seen.field = field.unwrap_or_default();
-    Ok(Prepared { url, operation: Operation::Observe(Box::new(seen)), text: kept })
+    Ok(Prepared { url, action: Action::Observe(Box::new(seen)), text: kept })
 }
 
 /// An observation of a fingerprint made elsewhere, by the same recipe.
@@ -228,8 +227,8 @@ mod tests {
             assert_eq!(page(wrong).unwrap_err().code, Code::Invalid, "{wrong}");
         }
         assert!(matches!(
-            page(r#"{"url":"http://a","redirect":"http://b"}"#).unwrap().operation,
-            Operation::Redirect { .. }
+            page(r#"{"url":"http://a","redirect":"http://b"}"#).unwrap().action,
+            Action::Redirect { .. }
         ));
     }
 
@@ -240,7 +239,7 @@ mod tests {
             PageInput { url: "http://a/x".into(), html: Some(html.into()), ..PageInput::default() };
         let prepared = prepare(&mut tools(), input).unwrap();
         assert_eq!(prepared.text.as_deref(), Some("Green tea"));
-        let Operation::Observe(seen) = prepared.operation else { panic!("not a page") };
+        let Action::Observe(seen) = prepared.action else { panic!("not a page") };
         assert_eq!(seen.canonical.as_deref(), Some("http://a/tea"));
     }
 

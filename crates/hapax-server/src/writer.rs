@@ -1,46 +1,25 @@
-//! Who writes: one thread that takes all that wait and makes them one commit.
+//! One thread that hands all waiting writes to the repository, which makes them one commit.
 //!
-//! An operation is *accepted* when it is in the queue. Accepted operations are done in their
-//! order and each is answered after its commit is on the disk; a queue that is full refuses at
-//! once, so memory stays bounded. Stopping means: no more are accepted, and the thread ends
-//! when the queue is empty.
-//!
-//! # What this module does not know
-//!
-//! HTTP. The repository shares commits between threads too, but a thread for each waiting client
-//! would cost more than it saves.
+//! Accepted writes are done in their order, each answered after its commit is on the disk. A full
+//! queue refuses at once, so memory stays bounded. When it stops, no more are accepted and the thread
+//! ends when the queue is empty. How commits are shared is the repository's business; the thread
+//! exists because a blocked thread for each waiting client would cost more. Does not know HTTP.
 
 use crate::error::{ApiError, Code};
-use hapax_store::{Decision, Observation, Repository, StoreError};
+use hapax_store::{Action, Decision, Effect, Repository, StoreError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use tokio::sync::{mpsc, oneshot, watch};
 
-/// Operations that may wait.
+/// Lists of actions that may wait.
 const QUEUE: usize = 1024;
 /// Pages of one commit, beyond which no further job is added.
 const COMMIT: usize = 4096;
 
-/// One operation.
-#[derive(Clone, Debug)]
-pub enum Operation {
-    /// A page was seen.
-    Observe(Box<Observation>),
-    /// A page was found to redirect.
-    Redirect {
-        /// The page.
-        from: String,
-        /// Where to.
-        to: String,
-        /// When that was found.
-        fetched: Option<u64>,
-    },
-}
-
-type Answers = Result<Vec<Decision>, StoreError>;
+type Answers = Result<Vec<Effect>, StoreError>;
 
 struct Job {
-    operations: Vec<Operation>,
+    actions: Vec<Action>,
     reply: oneshot::Sender<Answers>,
 }
 
@@ -56,14 +35,19 @@ pub struct Writer {
 pub struct Accepted(oneshot::Receiver<Answers>);
 
 impl Accepted {
-    /// The decisions, in the order of the operations.
+    /// The decisions, in the order of the actions.
     ///
     /// # Errors
     ///
     /// The repository could not do it.
     pub async fn answers(self) -> Result<Vec<Decision>, ApiError> {
         let lost = |_| ApiError::internal("the thread that writes has ended");
-        Ok(self.0.await.map_err(lost)??)
+        let effects = self.0.await.map_err(lost)??;
+        let decided = |effect| match effect {
+            Effect::Decided(decision) => Some(*decision),
+            Effect::Known(_) => None,
+        };
+        Ok(effects.into_iter().filter_map(decided).collect())
     }
 }
 
@@ -89,9 +73,9 @@ impl Writer {
     /// # Errors
     ///
     /// The queue is full, or the service is stopping.
-    pub fn accept(&self, operations: Vec<Operation>) -> Result<Accepted, ApiError> {
+    pub fn accept(&self, actions: Vec<Action>) -> Result<Accepted, ApiError> {
         let (reply, answers) = oneshot::channel();
-        match self.sender()?.try_send(Job { operations, reply }) {
+        match self.sender()?.try_send(Job { actions, reply }) {
             Ok(()) => Ok(Accepted(answers)),
             Err(mpsc::error::TrySendError::Full(_)) => Err(ApiError::overloaded()),
             Err(mpsc::error::TrySendError::Closed(_)) => Err(stopping()),
@@ -103,9 +87,9 @@ impl Writer {
     /// # Errors
     ///
     /// The service is stopping.
-    pub async fn accept_later(&self, operations: Vec<Operation>) -> Result<Accepted, ApiError> {
+    pub async fn accept_later(&self, actions: Vec<Action>) -> Result<Accepted, ApiError> {
         let (reply, answers) = oneshot::channel();
-        let sent = self.sender()?.send(Job { operations, reply }).await;
+        let sent = self.sender()?.send(Job { actions, reply }).await;
         sent.map_err(|_| stopping())?;
         Ok(Accepted(answers))
     }
@@ -131,12 +115,12 @@ fn stopping() -> ApiError {
 
 fn work(repository: &Repository, mut jobs: mpsc::Receiver<Job>, changed: &watch::Sender<u64>) {
     while let Some(first) = jobs.blocking_recv() {
-        let mut pages = first.operations.len();
+        let mut pages = first.actions.len();
         let mut together = vec![first];
         while pages < COMMIT
             && let Ok(job) = jobs.try_recv()
         {
-            pages += job.operations.len();
+            pages += job.actions.len();
             together.push(job);
         }
         commit(repository, together);
@@ -144,47 +128,11 @@ fn work(repository: &Repository, mut jobs: mpsc::Receiver<Job>, changed: &watch:
     }
 }
 
-/// All jobs together if they can be; else one by one, so that only the culprit fails.
+/// Whoever asked may have gone; the write is done all the same.
 fn commit(repository: &Repository, jobs: Vec<Job>) {
-    let plain = jobs.iter().flat_map(|job| &job.operations);
-    let plain = plain.map(|operation| match operation {
-        Operation::Observe(page) => Some((**page).clone()),
-        Operation::Redirect { .. } => None,
-    });
-    let pages = if jobs.len() > 1 { plain.collect::<Option<Vec<_>>>() } else { None };
-    if let Some(pages) = pages
-        && let Ok(decisions) = repository.observe_many(pages)
-    {
-        let mut decisions = decisions.into_iter();
-        for job in jobs {
-            let own = decisions.by_ref().take(job.operations.len()).collect();
-            // Whoever asked may have gone; the write is done all the same.
-            let _ = job.reply.send(Ok(own));
-        }
-        return;
+    let (lists, replies): (Vec<_>, Vec<_>) =
+        jobs.into_iter().map(|job| (job.actions, job.reply)).unzip();
+    for (reply, answers) in replies.into_iter().zip(repository.apply_each(lists)) {
+        let _ = reply.send(answers);
     }
-    for job in jobs {
-        let _ = job.reply.send(in_order(repository, job.operations));
-    }
-}
-
-/// Runs of pages are one commit each.
-fn in_order(repository: &Repository, operations: Vec<Operation>) -> Answers {
-    let mut decisions = Vec::with_capacity(operations.len());
-    let mut run = Vec::new();
-    for operation in operations {
-        match operation {
-            Operation::Observe(page) => run.push(*page),
-            Operation::Redirect { from, to, fetched } => {
-                if !run.is_empty() {
-                    decisions.extend(repository.observe_many(std::mem::take(&mut run))?);
-                }
-                decisions.push(repository.redirect(&from, &to, fetched)?);
-            }
-        }
-    }
-    if !run.is_empty() {
-        decisions.extend(repository.observe_many(run)?);
-    }
-    Ok(decisions)
 }

@@ -227,7 +227,7 @@ impl Repository {
     /// See [`StoreError`]; then nothing has happened.
     pub fn observe(&self, page: Observation) -> Result<Decision, StoreError> {
         good_url(&page.url)?;
-        self.decide(Op::Observe(Box::new(page)))
+        self.decide(Op::Page(Action::Observe(Box::new(page))))
     }
 
     /// Pages were seen, in this order, as one commit.
@@ -237,7 +237,8 @@ impl Repository {
     /// As [`observe`](Self::observe), for all of them.
     pub fn observe_many(&self, pages: Vec<Observation>) -> Result<Vec<Decision>, StoreError> {
         pages.iter().try_for_each(|page| good_url(&page.url))?;
-        let ops = pages.into_iter().map(|page| Op::Observe(Box::new(page))).collect();
+        let observe = |page| Op::Page(Action::Observe(Box::new(page)));
+        let ops = pages.into_iter().map(observe).collect();
         let decided = |answer| match answer {
             Answer::Decided(decision) => Some(*decision),
             Answer::Counted(_) => None,
@@ -251,15 +252,27 @@ impl Repository {
     ///
     /// As [`observe`](Self::observe), for all of them.
     pub fn apply(&self, actions: Vec<Action>) -> Result<Vec<Effect>, StoreError> {
-        for action in &actions {
-            match action {
-                Action::Observe(page) => good_url(&page.url)?,
-                Action::Redirect { from, to, .. } => good_redirect(from, to)?,
-                Action::Forget { .. } | Action::Score { .. } => {}
-            }
-        }
-        let answers = self.submit(actions.into_iter().map(Op::from).collect())?;
+        actions.iter().try_for_each(good_action)?;
+        let answers = self.submit(actions.into_iter().map(Op::Page).collect())?;
         Ok(answers.into_iter().map(Effect::from).collect())
+    }
+
+    /// [`apply`](Self::apply) for callers that came at the same time: all in one commit; if that fails,
+    /// each in its own, so that only the one at fault fails.
+    pub fn apply_each(&self, lists: Vec<Vec<Action>>) -> Vec<Result<Vec<Effect>, StoreError>> {
+        let check = |actions: Vec<Action>| {
+            actions.iter().try_for_each(good_action)?;
+            Ok(actions.into_iter().map(Op::Page).collect::<Job>())
+        };
+        let checked: Vec<Result<Job, StoreError>> = lists.into_iter().map(check).collect();
+        let jobs: Vec<Job> = checked.iter().filter_map(|job| job.as_ref().ok()).cloned().collect();
+        let done = if jobs.is_empty() { Vec::new() } else { self.run(jobs) };
+        let mut done = done.into_iter();
+        let answer = |job: Result<Job, StoreError>| {
+            job.and_then(|_| done.next().unwrap_or_else(|| Err(self.lost())))
+                .map(|answers| answers.into_iter().map(Effect::from).collect())
+        };
+        checked.into_iter().map(answer).collect()
     }
 
     /// What would be said of a page, as of the last commit. Nothing changes.
@@ -307,7 +320,7 @@ impl Repository {
         fetched: Option<u64>,
     ) -> Result<Decision, StoreError> {
         good_redirect(from, to)?;
-        self.decide(Op::Redirect { from: from.into(), to: to.into(), fetched })
+        self.decide(Op::Page(Action::Redirect { from: from.into(), to: to.into(), fetched }))
     }
 
     /// A page exists no more. Whether it was there.
@@ -334,7 +347,7 @@ impl Repository {
     ///
     /// As [`observe`](Self::observe).
     pub fn score(&self, url: &str, score: Option<f64>) -> Result<bool, StoreError> {
-        Ok(self.count(Op::Score { url: url.into(), score })? > 0)
+        Ok(self.count(Op::Page(Action::Score { url: url.into(), score }))? > 0)
     }
 
     /// Forgets every page last fetched before this time; pages without a time stay. How many.
@@ -566,4 +579,13 @@ fn take_view(
         Ok((transaction, tables))
     })?;
     Ok(View { transaction, tables, index: index.snapshot(), settings: settings.clone(), counters })
+}
+
+/// Refuses addresses that cannot be stored.
+fn good_action(action: &Action) -> Result<(), StoreError> {
+    match action {
+        Action::Observe(page) => good_url(&page.url),
+        Action::Redirect { from, to, .. } => good_redirect(from, to),
+        Action::Forget { .. } | Action::Score { .. } => Ok(()),
+    }
 }

@@ -26,17 +26,8 @@ use redb::{ReadableTable, Table, WriteTransaction};
 /// What is asked of a session.
 #[derive(Clone, Debug)]
 pub(crate) enum Op {
-    Observe(Box<Observation>),
-    Redirect {
-        from: String,
-        to: String,
-        fetched: Option<u64>,
-    },
+    Page(Action),
     Forget(Vec<String>),
-    Score {
-        url: String,
-        score: Option<f64>,
-    },
     Expire {
         before: u64,
     },
@@ -91,17 +82,6 @@ pub enum Effect {
     Decided(Box<Decision>),
     /// Whether the page was known.
     Known(bool),
-}
-
-impl From<Action> for Op {
-    fn from(action: Action) -> Self {
-        match action {
-            Action::Observe(page) => Self::Observe(page),
-            Action::Redirect { from, to, fetched } => Self::Redirect { from, to, fetched },
-            Action::Forget { url } => Self::Forget(vec![url]),
-            Action::Score { url, score } => Self::Score { url, score },
-        }
-    }
 }
 
 impl From<Answer> for Effect {
@@ -215,10 +195,15 @@ impl<'t, 'r> Session<'t, 'r> {
     pub(crate) fn run(&mut self, op: &Op) -> Outcome<Answer> {
         let decided = |decision| Answer::Decided(Box::new(decision));
         let answer = match op {
-            Op::Observe(page) => decided(self.observe(page)?),
-            Op::Redirect { from, to, fetched } => decided(self.redirect(from, to, *fetched)?),
+            Op::Page(Action::Observe(page)) => decided(self.observe(page)?),
+            Op::Page(Action::Redirect { from, to, fetched }) => {
+                decided(self.redirect(from, to, *fetched)?)
+            }
+            Op::Page(Action::Forget { url }) => {
+                Answer::Counted(self.forget(std::slice::from_ref(url))?)
+            }
+            Op::Page(Action::Score { url, score }) => Answer::Counted(self.score(url, *score)?),
             Op::Forget(urls) => Answer::Counted(self.forget(urls)?),
-            Op::Score { url, score } => Answer::Counted(self.score(url, *score)?),
             Op::Expire { before } => Answer::Counted(self.expire(*before)?),
             Op::SetRules(rules) => {
                 self.set_rules(rules)?;

@@ -10,9 +10,8 @@ use hapax::fingerprint::{Fingerprinter, Recipe};
 use hapax_server::prepare::{Tools, prepare};
 use hapax_server::routes::read_json;
 use hapax_server::wire::PageInput;
-use hapax_server::writer::Operation;
 use hapax_server::{App, Layers, Service};
-use hapax_store::{Repository, Settings};
+use hapax_store::{Action, Repository, Settings};
 use http_body_util::BodyExt;
 use std::cell::RefCell;
 use std::net::IpAddr;
@@ -88,7 +87,7 @@ pub fn page_json(data: &[u8]) {
     let address = input.url.clone();
     let Ok(prepared) = TOOLS.with_borrow_mut(|tools| prepare(tools, input)) else { return };
     assert_eq!(prepared.url, address);
-    if let Operation::Observe(seen) = prepared.operation {
+    if let Action::Observe(seen) = prepared.action {
         assert!(seen.canonical.is_none_or(|url| !url.is_empty()));
         assert!(seen.score.is_none_or(f64::is_finite));
     }

@@ -193,15 +193,15 @@ async fn prepare(
             pieces.push(service.work(move |service| Ok(prepare_piece(service, lines))));
         }
         let Ok(pieces) = try_join_all(pieces).await.inspect_err(ApiError::log) else { return };
-        let (mut slots, mut operations) = (Vec::new(), Vec::new());
+        let (mut slots, mut actions) = (Vec::new(), Vec::new());
         for (number, line) in pieces.into_iter().flatten() {
-            let slot = line.map(|Prepared { url, operation, text }| {
-                operations.push(operation);
+            let slot = line.map(|Prepared { url, action, text }| {
+                actions.push(action);
                 (url, text)
             });
             slots.push((number, slot));
         }
-        let accepted = service.writer.accept_later(operations).await;
+        let accepted = service.writer.accept_later(actions).await;
         if ready.send(Waiting { slots, accepted }).await.is_err() {
             // The client has gone; what was accepted is written all the same.
             return;

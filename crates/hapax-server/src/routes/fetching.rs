@@ -8,9 +8,9 @@ use crate::error::ApiError;
 use crate::prepare::good_address;
 use crate::state::Service;
 use crate::wire::Verdict;
-use crate::writer::Operation;
 use axum::Json;
 use axum::extract::State;
+use hapax_store::Action;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -87,10 +87,10 @@ pub async fn fetch(
         hops.iter().map(|(from, to)| Hop { from: from.clone(), to: to.clone() }).collect();
     let verdict = if record {
         let facts = hops.into_iter().filter(|(from, to)| from != to);
-        let mut operations: Vec<Operation> =
-            facts.map(|(from, to)| Operation::Redirect { from, to, fetched: Some(now) }).collect();
-        operations.push(Operation::Observe(Box::new(seen.clone())));
-        let decisions = service.writer.accept(operations)?.answers().await?;
+        let mut actions: Vec<Action> =
+            facts.map(|(from, to)| Action::Redirect { from, to, fetched: Some(now) }).collect();
+        actions.push(Action::Observe(Box::new(seen.clone())));
+        let decisions = service.writer.accept(actions)?.answers().await?;
         let decision = decisions.last().ok_or_else(|| ApiError::internal("no decision came"))?;
         if let Some(texts) = &service.texts {
             texts.put(&page, text);

@@ -9,7 +9,6 @@ use crate::moment;
 use crate::prepare::{self, Prepared, good_address, good_redirect};
 use crate::state::Service;
 use crate::wire::{Changed, Forgotten, Page, PageInput, Rows, Verdict};
-use crate::writer::Operation;
 use axum::Json;
 use axum::extract::State;
 use hapax_store::{Action, Effect, Observation};
@@ -35,8 +34,8 @@ pub async fn observe(
     State(service): Shared,
     Sent(input): Sent<PageInput>,
 ) -> Result<Json<Verdict>, ApiError> {
-    let Prepared { url, operation, text } = prepared(&service, input).await?;
-    record(&service, url, operation, text).await.map(Json)
+    let Prepared { url, action, text } = prepared(&service, input).await?;
+    record(&service, url, action, text).await.map(Json)
 }
 
 /// Records one page and says what it is.
@@ -47,14 +46,14 @@ pub async fn observe(
 pub(super) async fn record(
     service: &Arc<Service>,
     url: String,
-    operation: Operation,
+    action: Action,
     text: Option<String>,
 ) -> Result<Verdict, ApiError> {
-    let seen = match &operation {
-        Operation::Observe(page) => Some(page.clone()),
-        Operation::Redirect { .. } => None,
+    let seen = match &action {
+        Action::Observe(page) => Some(page.clone()),
+        Action::Redirect { .. } | Action::Forget { .. } | Action::Score { .. } => None,
     };
-    let decisions = service.writer.accept(vec![operation])?.answers().await?;
+    let decisions = service.writer.accept(vec![action])?.answers().await?;
     let decision = decisions.first().ok_or_else(|| ApiError::internal("no decision came"))?;
     if let (Some(texts), Some(text)) = (&service.texts, text) {
         texts.put(&url, text);
@@ -87,9 +86,9 @@ pub async fn check(
     State(service): Shared,
     Sent(input): Sent<PageInput>,
 ) -> Result<Answer<Verdict>, ApiError> {
-    let page = |prepared: Prepared| match prepared.operation {
-        Operation::Observe(page) => Ok(*page),
-        Operation::Redirect { .. } => {
+    let page = |prepared: Prepared| match prepared.action {
+        Action::Observe(page) => Ok(*page),
+        Action::Redirect { .. } | Action::Forget { .. } | Action::Score { .. } => {
             Err(ApiError::invalid("a redirect can be recorded, but there is nothing to check"))
         }
     };
@@ -242,8 +241,8 @@ pub async fn redirect(
 ) -> Result<Json<Verdict>, ApiError> {
     good_address("url", &from)?;
     good_redirect(&from, "to", &to)?;
-    let operation = Operation::Redirect { from: from.clone(), to, fetched };
-    record(&service, from, operation, None).await.map(Json)
+    let action = Action::Redirect { from: from.clone(), to, fetched };
+    record(&service, from, action, None).await.map(Json)
 }
 
 /// What is too old.
