@@ -10,8 +10,8 @@ fn json(arguments: &[&str]) -> Value {
 
 #[test]
 fn the_table_lists_engines_and_marks_the_choice() {
-    let output =
-        Folder::new().output(&["plan", "--pages", "10M", "--within", "3", "--memory", "2GB"]);
+    let plan = ["plan", "--pages", "10M", "--within", "3", "--memory", "2GB"];
+    let output = Folder::new().output(&[&plan[..], &["--all"]].concat());
     let mut lines = output.lines();
     let header: Vec<&str> = lines.next().unwrap().split_whitespace().collect();
     let columns = "engine tables bytes/page total recall probes compared time/query fits";
@@ -20,6 +20,33 @@ fn the_table_lists_engines_and_marks_the_choice() {
     assert_eq!(output.lines().filter(|line| line.trim_start().starts_with('*')).count(), 3);
     assert!(output.contains("scan") && output.contains("sorted tables, 2 of 5"), "{output}");
     assert!(output.contains("\nChosen: ") && output.contains("fits into 2.0 GB"), "{output}");
+}
+
+#[test]
+fn without_all_each_row_costs_more_memory_and_less_time() {
+    let plan = ["plan", "--pages", "8e9", "--within", "3", "--memory", "250GB"];
+    let output = Folder::new().output(&plan);
+    let rows: Vec<&str> = output.lines().skip(1).take_while(|line| !line.is_empty()).collect();
+    assert!((2..=8).contains(&rows.len()), "{output}");
+    assert!(output.lines().all(|line| line.chars().count() <= 100 || line.starts_with("Chosen")));
+    assert!(!output.contains('*'), "{output}");
+    let plan = json(&["--pages", "8e9", "--within", "3", "--memory", "250GB"]);
+    let chosen = &plan["candidates"][plan["chosen"].as_u64().unwrap() as usize];
+    assert!(chosen["total_bytes"].as_u64().unwrap() <= 250_000_000_000);
+}
+
+#[test]
+fn without_a_memory_this_machine_s_is_taken() {
+    let plan = json(&["--pages", "1M", "--within", "3"]);
+    if cfg!(target_os = "linux") {
+        assert!(plan["request"]["memory_bytes"].as_u64().unwrap() > 1 << 20);
+    }
+    // More than any machine has: no failure, as one may be planning for another.
+    let arguments = ["plan", "--pages", "1e15", "--within", "3"];
+    let assert = Folder::new().hapax(&arguments).assert().code(0);
+    if cfg!(target_os = "linux") {
+        assert!(stderr(&assert).contains("--memory plans for another"), "{}", stderr(&assert));
+    }
 }
 
 #[test]
@@ -73,7 +100,7 @@ fn too_little_memory_shows_the_candidates_and_says_how_much_is_needed() {
     let folder = Folder::new();
     let arguments = ["plan", "--pages", "8e9", "--within", "3", "--memory", "64GB"];
     let assert = folder.hapax(&arguments).assert().code(1);
-    assert!(stdout(&assert).contains("scan"), "{}", stdout(&assert));
+    assert!(stdout(&assert).contains("sorted, compressed"), "{}", stdout(&assert));
     let told = stderr(&assert);
     assert!(told.contains("no index of 8000000000 pages fits into 64.0 GB"), "{told}");
     assert!(told.contains("the smallest (sorted, compressed) needs "), "{told}");

@@ -5,10 +5,12 @@
 //! Numbers come from the engine's planner; this file reads arguments and prints.
 
 mod json;
+pub(crate) mod memory;
 pub(crate) mod quantity;
 
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::progress::say;
 use clap::Args;
 use comfy_table::{CellAlignment, Table, presets};
 use hapax::fingerprint::MaxDistance;
@@ -18,13 +20,14 @@ use std::time::Instant;
 
 /// Plan an index: which engine, how much memory, how long a query takes
 ///
-/// Lists the engines that could answer, what each takes and whether it fits into memory, and
-/// names the fastest that does. Nothing is built.
+/// Lists the engines worth their memory, from the smallest to the fastest, and names the fastest that
+/// fits into memory. Nothing is built.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 `probes` are buckets looked up and `compared` fingerprints compared for one query, on average;
-times are for one thread and batches of queries. Rows marked with * are for comparison only: the
-sorted tables that Sood's thesis measured against, without ids. More than 4,294,967,295 pages are
+times are for one thread and batches of queries. Engines are listed that are worth their memory: nothing
+smaller finds as much in about the same time. With --all the others are there too, and, marked with *, for
+comparison only, the sorted tables that Sood's thesis measured against, without ids. More than 4,294,967,295 pages are
 spread over several indexes; the numbers are for all of them. With --first the numbers are those
 of a query that has a match.
 
@@ -42,7 +45,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "K", value_parser = bound)]
     within: MaxDistance,
 
-    /// How much memory there is: 64GB, 1.5TiB [default: no limit]
+    /// How much memory there is: 64GB, 1.5TiB [default: this machine's]
     #[arg(long, value_name = "SIZE", value_parser = quantity::bytes)]
     memory: Option<u64>,
 
@@ -53,6 +56,10 @@ pub(crate) struct Arguments {
     /// Some match is enough, not all of them
     #[arg(long)]
     first: bool,
+
+    /// List every engine, not only those worth their memory
+    #[arg(long)]
+    all: bool,
 
     /// Measure this machine first (about a second) instead of assuming a typical server
     #[arg(long)]
@@ -83,7 +90,7 @@ pub(crate) fn recall(text: &str) -> Result<Recall, String> {
 /// There are no pages, or nothing fits into memory; the candidates are shown all the same.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut request = Request::new(arguments.pages, arguments.within).recall(arguments.recall);
-    request.memory = arguments.memory;
+    request.memory = arguments.memory.or_else(memory::of_this_machine);
     if arguments.first {
         request = request.first();
     }
@@ -98,13 +105,36 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.json {
         output.write(&json::document(&request, &machine, &listed, &plan)?)?;
     } else {
-        output.write(table(&listed, plan.as_ref().ok().map(|plan| plan.chosen)).as_bytes())?;
+        let chosen = plan.as_ref().ok().map(|plan| plan.chosen);
+        output.write(table(&listed, chosen, arguments.all).as_bytes())?;
         if let Ok(plan) = &plan {
             output.write(format!("\nChosen: {}.\n", plan.reason).as_bytes())?;
         }
     }
     output.finish()?;
-    plan.map(drop).map_err(|refused| Failure::Run(refused.into()))
+    match plan {
+        Ok(_) => Ok(()),
+        // Who names no memory may be planning for another machine.
+        Err(refused) if arguments.memory.is_none() => {
+            say(&format!("{refused}, as this machine has; --memory plans for another"));
+            Ok(())
+        }
+        Err(refused) => Err(Failure::Run(refused.into())),
+    }
+}
+
+/// Less memory and up to so much more time is as good.
+const AS_FAST: f64 = 1.1;
+
+/// Is there no smaller engine that finds as much in about the same time?
+fn is_worth_it(candidate: &Candidate, listed: &[Candidate]) -> bool {
+    let beats = |other: &Candidate| {
+        !other.engine.is_reference()
+            && other.recall >= candidate.recall
+            && other.total_bytes < candidate.total_bytes
+            && other.nanoseconds_per_query <= candidate.nanoseconds_per_query * AS_FAST
+    };
+    !candidate.engine.is_reference() && !listed.iter().any(beats)
 }
 
 fn calibrated() -> Machine {
@@ -112,7 +142,7 @@ fn calibrated() -> Machine {
     Machine::calibrate(&mut || u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX))
 }
 
-fn table(listed: &[Candidate], chosen: Option<usize>) -> String {
+fn table(listed: &[Candidate], chosen: Option<usize>, all: bool) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
     table.set_header([
@@ -128,6 +158,9 @@ fn table(listed: &[Candidate], chosen: Option<usize>) -> String {
         "fits",
     ]);
     for (number, candidate) in listed.iter().enumerate() {
+        if !(all || chosen == Some(number) || is_worth_it(candidate, listed)) {
+            continue;
+        }
         let mark = match chosen {
             Some(chosen) if chosen == number => ">",
             _ if candidate.engine.is_reference() => "*",
