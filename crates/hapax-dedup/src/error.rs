@@ -36,6 +36,15 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
+    /// Revisit records are records of WARC files.
+    #[error(
+        "revisit records exist in WARC files only, and kept documents would be written as {format}; \
+         choose the format warc, warc.gz or warc.zst, or ask for no revisits"
+    )]
+    Revisits {
+        /// The ending of the format.
+        format: &'static str,
+    },
     /// Two documents have one name and different texts.
     #[error(
         "two documents have the id {id:?} and different contents: {first} and {second}; name \

@@ -70,6 +70,7 @@ pub fn dedup(
     options: &Options,
     watch: &mut dyn Watch,
 ) -> Result<Finished, Error> {
+    options.format.map_or(Ok(()), |format| format.check_revisits(options.revisits))?;
     let earlier = Earlier::load(&options.against, options)?;
     let mut folder = OutFolder::open(out, options.restart)?;
     let (source, names) = inputs::open(inputs, &options.read, || folder.making(STANDARD_INPUT))?;
@@ -81,11 +82,12 @@ pub fn dedup(
     let resumable = checkpoint.is_some() && read.as_ref().err().is_none_or(Error::may_go_on);
     folder.keep_checkpoint(resumable);
     let (corpus, mut run) = read?;
+    let format = options.format.unwrap_or_else(|| corpus.natural_format());
+    format.check_revisits(options.revisits)?;
     let decision = decide_all(&corpus, &earlier, options, &folder.making(""), watch)?;
     run.deciding_seconds = clock.lap();
 
     watch.stage(Stage::Writing);
-    let format = options.format.unwrap_or_else(|| corpus.natural_format());
     let summary = Summary::of(&corpus, &decision, options, format, inputs);
     let kept = kept_name(format);
     let mut examples = Examples::choose(&decision, &options.fingerprinter);
@@ -140,11 +142,12 @@ pub fn dry_run(
     let names = StreamName::default();
     let mut clock = Clock::start();
     let (corpus, mut run) = read_all(&source, &names, inputs, options, None, watch, &mut clock)?;
+    let format = options.format.unwrap_or_else(|| corpus.natural_format());
+    format.check_revisits(options.revisits)?;
     let scratch = scratch()?;
     let decision = decide_all(&corpus, &earlier, options, scratch.path(), watch)?;
     run.deciding_seconds = clock.lap();
     run.peak_memory = peak_memory();
-    let format = options.format.unwrap_or_else(|| corpus.natural_format());
     let summary = Summary::of(&corpus, &decision, options, format, inputs);
     Ok(Finished { summary, run, files: Vec::new() })
 }

@@ -149,6 +149,18 @@ impl KeptFormat {
     }
 }
 
+impl KeptFormat {
+    /// Refuses revisit records in a format that has none.
+    pub(crate) fn check_revisits(self, revisits: bool) -> Result<(), crate::Error> {
+        match self {
+            Self::Jsonl | Self::JsonlGzip | Self::JsonlZstd | Self::Parquet if revisits => {
+                Err(crate::Error::Revisits { format: self.ending() })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 impl FromStr for KeptFormat {
     type Err = ParseFormatError;
 

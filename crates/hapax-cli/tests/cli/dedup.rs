@@ -212,7 +212,7 @@ fn a_disk_that_is_full_is_told_and_the_run_can_go_on_later() {
     // A full disk under a file of the stages: what was there stays.
     folder.write("old.jsonl", "old");
     let command = format!(
-        "trap '' XFSZ; ulimit -f 20; exec {program} fingerprint pages.jsonl --out old.jsonl"
+        "trap '' XFSZ; ulimit -f 20; exec {program} fingerprint pages.jsonl --out old.jsonl --force"
     );
     let output = std::process::Command::new("sh")
         .args(["-c", &command])
@@ -262,4 +262,17 @@ fn any_number_of_threads_writes_the_same_bytes() {
     let summary = String::from_utf8(folder.read("1/summary.json")).unwrap();
     assert!(summary.contains("\"documents\": 700"), "{summary}");
     assert!(!summary.contains("\"near\": 0"), "{summary}");
+}
+
+#[test]
+fn revisits_in_a_format_that_has_none_are_refused() {
+    let folder = Folder::new();
+    folder.write("a.jsonl", "{\"text\": \"some words of a text\"}\n");
+    for format in [&[][..], &["--format", "jsonl.gz"], &["--format", "parquet"]] {
+        let dedup = [&["dedup", "a.jsonl", "--out", "out", "--revisits"], format].concat();
+        let told = folder.refusal(1, &dedup);
+        assert!(told.contains("revisit records exist in WARC files only"), "{told}");
+        assert!(told.contains("warc.gz"), "{told}");
+    }
+    folder.output(&["dedup", "a.jsonl", "--out", "out", "--revisits", "--format", "warc", "-q"]);
 }

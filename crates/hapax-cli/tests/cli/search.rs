@@ -93,7 +93,14 @@ fn documents_are_added_replaced_removed_and_restored() {
     folder.output(&["search", "add", "more.jsonl", "--index", "index"]);
     assert!(urls(&asked(&folder, &["rye"])).is_empty());
     assert_eq!(urls(&asked(&folder, &["harbour"])).len(), 3);
-    folder.output(&["search", "remove", "--index", "index", "http://new.test/", "unknown"]);
+    for command in ["remove", "restore"] {
+        let change = ["search", command, "--index", "index", "http://new.test/", "nosuch", "nor"];
+        let told = folder.refusal(1, &change);
+        assert!(told.contains("no document has the name nosuch, nor 1 other name"), "{told}");
+    }
+    assert_eq!(urls(&asked(&folder, &["harbour"])).len(), 3, "all change or none does");
+    folder.output(&["search", "remove", "--index", "index", "http://new.test/"]);
+    folder.output(&["search", "remove", "--index", "index", "http://new.test/"]);
     assert_eq!(urls(&asked(&folder, &["harbour"])).len(), 2);
     folder.write("names", "http://news.test/crane\n");
     folder.output(&["search", "remove", "--index", "index", "--names", "names", "--mark"]);

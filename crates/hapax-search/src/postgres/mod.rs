@@ -268,6 +268,20 @@ impl Showing for PostgresIndex {
     }
 }
 
+impl PostgresIndex {
+    /// Those of the names that no document has, removed or not.
+    ///
+    /// # Errors
+    ///
+    /// The database does not answer.
+    pub fn unknown(&self, names: &[String]) -> Result<Vec<String>, Error> {
+        let select = "SELECT name FROM hapax_search.page WHERE name = ANY($1)";
+        let rows = self.with(|client| Ok(client.query(select, &[&names])?))?;
+        let known: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
+        Ok(names.iter().filter(|name| !known.contains(name)).cloned().collect())
+    }
+}
+
 impl Removing for PostgresIndex {
     fn change(&mut self, change: Change, names: &[String], operation: &str) -> Result<u64, Error> {
         let update = match change {

@@ -187,6 +187,18 @@ impl Showing for TantivyIndex {
     }
 }
 
+impl TantivyIndex {
+    /// Those of the names that no document has, removed or not.
+    ///
+    /// # Errors
+    ///
+    /// The index cannot be read.
+    pub fn unknown(&self, names: &[String]) -> Result<Vec<String>, Error> {
+        let known = self.guarded(|| self.view.known(names))?;
+        Ok(names.iter().filter(|name| !known.contains(name)).cloned().collect())
+    }
+}
+
 impl Removing for TantivyIndex {
     fn change(&mut self, change: Change, names: &[String], operation: &str) -> Result<u64, Error> {
         let mut writer = Writer::open(&self.path, WriterOptions::smallest())?;

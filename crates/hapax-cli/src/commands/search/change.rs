@@ -1,7 +1,7 @@
 //! `hapax search remove`, `restore` and `compact`: documents out of an index, back, and given up.
 //!
 //! Documents are named on the command line or in a file, one a line. All of them change or none
-//! does; names that nobody has are counted, not refused.
+//! does: a name that no document has is refused.
 
 use std::io::BufRead;
 use std::path::PathBuf;
@@ -122,6 +122,20 @@ pub(super) fn compact(arguments: &CompactArguments) -> Result<(), Failure> {
 
 fn apply(index: Opened, change: Change, names: &[String], done: &str) -> Result<(), Failure> {
     const OPERATION: &str = "hapax search";
+    let unknown = match &index {
+        Opened::Folder(index) => index.unknown(names).map_err(failed)?,
+        Opened::Database(index) => index.unknown(names).map_err(failed)?,
+    };
+    if let Some(first) = unknown.first() {
+        let others = match unknown.len() - 1 {
+            0 => String::new(),
+            others => format!(", nor {}", readable::counted(others as u64, "other name")),
+        };
+        return Err(Failure::Run(anyhow::anyhow!(
+            "no document has the name {}{others}; nothing was changed",
+            readable::harmless(first)
+        )));
+    }
     let changed = match index {
         Opened::Folder(mut index) => index.change(change, names, OPERATION).map_err(failed)?,
         Opened::Database(mut index) => index.change(change, names, OPERATION).map_err(failed)?,
