@@ -1,4 +1,4 @@
-//! A result must not take the place of what the same run reads.
+//! A result must not take the place of what the same run reads, nor of another file unless `--force` says so.
 //!
 //! Results are written beside their place and renamed at the end, so nothing would stop a run from
 //! replacing its own input, index or list. Files are the same when the system says so (device and
@@ -8,8 +8,34 @@
 
 use crate::failure::Failure;
 use crate::readable;
+use clap::Args;
 use hapax_corpus::{ReadOptions, Source};
 use std::path::{Path, PathBuf};
+
+/// What becomes of a result file that is there already.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct Replacing {
+    /// Replace the result file if it is there already
+    #[arg(long)]
+    force: bool,
+}
+
+impl Replacing {
+    /// Refuses an `option` whose file is there, unless it may be replaced. Pipes and devices are written to.
+    ///
+    /// # Errors
+    ///
+    /// It is there.
+    pub(crate) fn check(self, option: &str, out: Option<&Path>) -> Result<(), Failure> {
+        match out {
+            Some(out) if !self.force && out.is_file() => Err(Failure::Arguments(format!(
+                "{option} {} is there already: --force replaces it, or name another file",
+                readable::path(out)
+            ))),
+            _ => Ok(()),
+        }
+    }
+}
 
 /// Refuses an `option` whose file is one of those that are `read`; `-` is standard input.
 ///

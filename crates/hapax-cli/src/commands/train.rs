@@ -61,6 +61,9 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "TABLE")]
     out: PathBuf,
 
+    #[command(flatten)]
+    replacing: overwriting::Replacing,
+
     /// 2^BITS counters a row, 10 to 28
     #[arg(long, value_name = "BITS", default_value_t = DEFAULT_WIDTH,
           value_parser = clap::value_parser!(u8).range(10..=28))]
@@ -86,6 +89,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         Some(named) => overwriting::refuse_corpus("--out", out, named)?,
         None => inputs.spare("--out", out)?,
     }
+    arguments.replacing.check("--out", out)?;
     let mut output = Output::open(out)?;
     let workers = workers(arguments, &recipe)?;
     let total = inputs.known_total().filter(|_| collections.is_none());

@@ -68,7 +68,7 @@ fn nothing_is_left_behind_by_a_failed_run() {
     let folder = Folder::new();
     folder.write("a.html", ARTICLE).write("z.html", PNG).write("old.txt", "old");
     folder.refusal(1, &["fingerprint", "a.html", "z.html", "--out", "new.txt"]);
-    folder.refusal(1, &["fingerprint", "a.html", "z.html", "--out", "old.txt"]);
+    folder.refusal(1, &["fingerprint", "a.html", "z.html", "--out", "old.txt", "--force"]);
     folder.refusal(1, &["train", "a.html", "z.html", "--out", "new.hdf"]);
     assert_eq!(folder.names(), ["a.html", "old.txt", "z.html"]);
     assert_eq!(folder.read("old.txt"), b"old");

@@ -94,7 +94,8 @@ fn a_corpus_is_counted_by_its_documents() {
     folder.output(&["train", "site", "--out", "pages.hdf"]);
     for threads in ["1", "3"] {
         let fields = ["--text-field", "article", "--id-field", "key", "--threads", threads];
-        let arguments = [&["train", "corpus.jsonl", "--out", "lines.hdf"], &fields[..]].concat();
+        let train = ["train", "corpus.jsonl", "--out", "lines.hdf", "--force"];
+        let arguments = [&train, &fields[..]].concat();
         let told = stderr(&folder.hapax(&arguments).assert().code(0));
         assert!(told.contains("lines.hdf: 60 documents, "), "{told}");
         assert!(told.contains("the commonest is in 60 documents (100.0 %)"), "{told}");

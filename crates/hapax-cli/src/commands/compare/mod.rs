@@ -57,6 +57,9 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 
+    #[command(flatten)]
+    replacing: overwriting::Replacing,
+
     /// Do not abbreviate texts or tables
     #[arg(long)]
     full: bool,
@@ -111,6 +114,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let html = arguments.html.as_deref();
     overwriting::refuse("--html", html, [&arguments.left, &arguments.right])?;
     overwriting::refuse("--html", html, arguments.recipe.files())?;
+    arguments.replacing.check("--html", html)?;
     let mut fingerprinter = arguments.recipe.fingerprinter()?;
     let recipe = fingerprinter.recipe().clone();
     let options = PurifyOptions { extent: recipe.extent, ..PurifyOptions::default() };

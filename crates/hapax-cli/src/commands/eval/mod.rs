@@ -110,6 +110,9 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 
+    #[command(flatten)]
+    replacing: overwriting::Replacing,
+
     /// Leave texts of documents out of the page
     #[arg(long, requires = "html")]
     no_text: bool,
@@ -149,6 +152,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let files = recipes::files(&arguments.recipe, arguments.frequencies.as_deref());
     overwriting::refuse("--html", html, files)?;
     overwriting::refuse_corpus("--html", html, &arguments.inputs)?;
+    arguments.replacing.check("--html", html)?;
     let recipes = recipes::fingerprinters(
         &arguments.recipe,
         arguments.frequencies.as_deref(),

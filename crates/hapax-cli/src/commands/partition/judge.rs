@@ -8,6 +8,7 @@ use super::{refused, report};
 use crate::commands::dedup::similarity;
 use crate::failure::Failure;
 use crate::output::{Output, write_file};
+use crate::overwriting;
 use crate::progress::{Progress, say};
 use clap::Args;
 use hapax_partition::grid::DEFAULT_TAU;
@@ -73,6 +74,9 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 
+    #[command(flatten)]
+    replacing: overwriting::Replacing,
+
     /// Write JSON to standard output
     #[arg(long)]
     json: bool,
@@ -92,6 +96,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
     }
     arguments.pages.spare("--html", arguments.html.as_deref())?;
+    arguments.replacing.check("--html", arguments.html.as_deref())?;
     let fingerprinter = arguments.pages.fingerprinter()?;
     let quiet = arguments.pages.quiet;
     let mut progress = Progress::start(None, quiet, false);

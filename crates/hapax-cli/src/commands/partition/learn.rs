@@ -5,6 +5,7 @@ use super::refused;
 use crate::commands::dedup::similarity;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::overwriting;
 use crate::progress::{Progress, say};
 use crate::readable;
 use clap::Args;
@@ -54,6 +55,9 @@ pub(super) struct Arguments {
     /// File to write; it appears when it is complete
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
+
+    #[command(flatten)]
+    replacing: overwriting::Replacing,
 }
 
 /// Runs the command.
@@ -71,6 +75,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     settings.check().map_err(refused)?;
     arguments.pages.spare("--out", Some(&arguments.out))?;
+    arguments.replacing.check("--out", Some(&arguments.out))?;
     let fingerprinter = arguments.pages.fingerprinter()?;
     let mut output = Output::open(Some(&arguments.out))?;
     let quiet = arguments.pages.quiet;

@@ -40,6 +40,9 @@ pub(super) struct Arguments {
     /// Write to a file, which appears when it is complete
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+
+    #[command(flatten)]
+    replacing: overwriting::Replacing,
 }
 
 /// Runs the command.
@@ -50,6 +53,7 @@ pub(super) struct Arguments {
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     arguments.pages.spare("--out", arguments.out.as_deref())?;
     overwriting::refuse("--out", arguments.out.as_deref(), [&arguments.mapping])?;
+    arguments.replacing.check("--out", arguments.out.as_deref())?;
     let fingerprinter = arguments.pages.fingerprinter()?;
     let mapping = read(&arguments.mapping)?;
     let recipe = fingerprinter.recipe_id().to_string();

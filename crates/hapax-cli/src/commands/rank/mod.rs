@@ -59,6 +59,9 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 
+    #[command(flatten)]
+    replacing: overwriting::Replacing,
+
     /// How scores are written [default: parquet if --out ends in .parquet, else tsv]
     #[arg(long, value_name = "FORMAT", value_enum)]
     format: Option<ScoreFormat>,
@@ -139,6 +142,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     settings.check().map_err(|error| Failure::Arguments(error.to_string()))?;
     overwriting::refuse("--out", arguments.out.as_deref(), &arguments.links)?;
     overwriting::refuse_corpus("--out", arguments.out.as_deref(), &arguments.inputs)?;
+    arguments.replacing.check("--out", arguments.out.as_deref())?;
     let mut output = Output::open(arguments.out.as_deref())?;
     let all = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let threads = arguments.threads.unwrap_or_else(all);
