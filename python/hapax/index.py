@@ -58,7 +58,10 @@ class Index:
 
     @classmethod
     def load(cls, path: Union[str, "os.PathLike[str]"], *, within: int = 6) -> "Index":
-        """Reads what :meth:`save`, or ``hapax near build``, wrote."""
+        """Reads what :meth:`save`, or ``hapax near build``, wrote.
+
+        Names that are whole numbers are the ids; otherwise ids are places in the file, from 0.
+        """
         return cls._of(*IndexCore.load(os.fspath(path), within))
 
     @classmethod
@@ -68,10 +71,10 @@ class Index:
         return made
 
     def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
-        """Writes the file that ``hapax near find --index`` searches. It appears when it is complete.
+        """Writes the ``.hpx`` file that ``hapax near find --index`` searches. It appears when it is complete.
 
         >>> import hapax, tempfile, pathlib
-        >>> file = pathlib.Path(tempfile.mkdtemp()) / "near.seg"
+        >>> file = pathlib.Path(tempfile.mkdtemp()) / "near.hpx"
         >>> hapax.Index.build([1, 2, 3], within=1).save(file)
         >>> hapax.Index.load(file, within=1).find(2)
         [Match(id=1, distance=0), Match(id=2, distance=1)]

@@ -11,7 +11,7 @@ use arrow_array::{Array, RecordBatch, UInt64Array};
 use arrow_pyarrow::{PyArrowType, Table, ToPyArrow};
 use hapax::fingerprint::{ContentHash, Fingerprinter, Imprint as Engine, RecipeId, compare};
 use hapax::page::{Document, PageError};
-use hapax_dedup::stages::table::{ImprintRows, schema};
+use hapax_dedup::stages::fingerprints::table::{ImprintRows, schema};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString};

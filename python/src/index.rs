@@ -4,7 +4,6 @@
 //! Arrow all have them so, and none needs another library for it.
 
 use std::fs;
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -13,6 +12,7 @@ use hapax::index::live::{LiveIndex, LiveOptions};
 use hapax::index::plan::{Candidate, Machine, Request, plan};
 use hapax::index::segment::{Encoding, Removed, Segment, SegmentEngine, SegmentView};
 use hapax::index::{Answers, Entry, HammingIndex, Match, Query, Recall};
+use hapax_corpus::hpx::{Appender, Hpx, HpxError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::{Value, json};
@@ -25,7 +25,7 @@ const BATCH: usize = 4096;
 /// Up to so many entries a scan is the best engine.
 const SCANNED: usize = 8192;
 const TABLES: SegmentEngine = SegmentEngine::Tables(10);
-/// Stands in the file of an index whose fingerprints stated no recipe.
+/// Stands in a segment whose fingerprints stated no recipe.
 const UNSTATED: &str = "unstated:0000000000000000";
 
 /// Whole numbers from their bytes.
@@ -78,8 +78,8 @@ impl IndexCore {
         asked.map_or_else(|| Ok(self.index.snapshot().widest()), bound)
     }
 
-    /// The whole index as the bytes of a file.
-    fn to_bytes(&self, recipe: &RecipeId) -> Result<Vec<u8>, String> {
+    /// Everything in the index at one moment, by id.
+    fn all(&self) -> Result<Vec<Entry>, String> {
         let _alone = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
         self.index.freeze().map_err(|error| error.to_string())?;
         if let Some(task) = self.index.merge_of_all() {
@@ -87,16 +87,33 @@ impl IndexCore {
             self.index.commit(merged).map_err(|error| error.to_string())?;
         }
         let snapshot = self.index.snapshot();
-        let written = match snapshot.segments().next() {
-            Some((segment, _)) => segment.to_bytes(recipe, Encoding::Plain),
-            None => {
-                let nothing = Segment::build(Vec::new(), SegmentEngine::Scan, snapshot.widest());
-                let nothing = nothing.map_err(|error| error.to_string())?;
-                nothing.to_bytes(recipe, Encoding::Plain)
-            }
-        };
-        written.map_err(|error| error.to_string())
+        let Some((segment, _)) = snapshot.segments().next() else { return Ok(Vec::new()) };
+        let recipe: RecipeId = UNSTATED.parse().map_err(|_| "a constant is no recipe")?;
+        let bytes = segment.to_bytes(&recipe, Encoding::Plain).map_err(|it| it.to_string())?;
+        let view = SegmentView::open(&bytes).map_err(|error| error.to_string())?;
+        let mut entries = Vec::with_capacity(view.len());
+        view.for_each(|entry| entries.push(entry));
+        entries.sort_unstable_by_key(|entry| entry.id);
+        Ok(entries)
     }
+}
+
+/// What a collection holds: names that are whole numbers are the ids, otherwise ids count from 0.
+fn entries_of(hpx: &Hpx) -> Result<Vec<Entry>, HpxError> {
+    let mut all = hpx.entries()?;
+    all.sort_unstable();
+    let mut lookup = hpx.lookup();
+    let mut ids = Vec::with_capacity(all.len());
+    for &(place, _) in &all {
+        let name = lookup.name(place)?.and_then(|name| std::str::from_utf8(name).ok());
+        ids.push(name.and_then(|name| name.parse().ok().filter(|id: &u64| id.to_string() == name)));
+    }
+    let numbered = ids.iter().all(Option::is_some);
+    let entry = |((place, bits), id): ((u64, u64), Option<u64>)| Entry {
+        fingerprint: Fingerprint::from_bits(bits),
+        id: id.filter(|_| numbered).unwrap_or(place),
+    };
+    Ok(all.into_iter().zip(ids).map(entry).collect())
 }
 
 fn entries(ids: &[u8], fingerprints: &[u8]) -> PyResult<Vec<Entry>> {
@@ -211,54 +228,61 @@ impl IndexCore {
         self.index.memory_bytes()
     }
 
-    /// Writes what `hapax near build` writes; the file appears when it is complete.
+    /// Writes a collection as `hapax near build` does, with ids as names; the file appears when it is
+    /// complete.
     fn save(&self, py: Python<'_>, path: PathBuf, recipe: Option<&str>) -> PyResult<()> {
-        let recipe: RecipeId = recipe
-            .unwrap_or(UNSTATED)
-            .parse()
-            .map_err(|error: hapax::fingerprint::ParseRecipeIdError| of_argument(&error))?;
+        if let Some(recipe) = recipe {
+            recipe
+                .parse::<RecipeId>()
+                .map_err(|error: hapax::fingerprint::ParseRecipeIdError| of_argument(&error))?;
+        }
         py.detach(|| {
-            let bytes = self.to_bytes(&recipe).map_err(|e| raised("IndexFileError", e, None))?;
-            place(&path, &bytes).map_err(|error| system(&path, &error))
+            let failed = |error: HpxError| of_collection(error, &path);
+            let entries = self.all().map_err(|e| raised("IndexFileError", e, None))?;
+            let mut file = Appender::create(&path, recipe.unwrap_or_default()).map_err(failed)?;
+            for Entry { fingerprint, id } in entries {
+                let name = id.to_string();
+                file.push(fingerprint.to_bits(), Some(name.as_bytes())).map_err(failed)?;
+            }
+            file.finish().map(drop).map_err(failed)
         })
     }
 
-    /// Reads such a file; gives the recipe it states.
+    /// Reads such a file, or a segment of version 0.1; gives the recipe it states.
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf, within: u32) -> PyResult<(Self, Option<String>)> {
         let bound = bound(within)?;
         py.detach(|| {
-            let bytes = fs::read(&path).map_err(|error| system(&path, &error))?;
             let bad = |error: &dyn std::error::Error| {
                 raised("IndexFileError", error.to_string(), Some(&path))
             };
-            let view = SegmentView::open(&bytes).map_err(|error| bad(&error))?;
-            let engine = if view.len() <= SCANNED { SegmentEngine::Scan } else { TABLES };
-            let segment = Segment::load(&view, engine, bound).map_err(|error| bad(&error))?;
-            let stated = Some(view.recipe()).filter(|recipe| *recipe != UNSTATED);
-            let stated = stated.map(str::to_owned);
+            let (entries, stated) = match Hpx::open(&path) {
+                Ok(hpx) => {
+                    let entries = entries_of(&hpx).map_err(|it| of_collection(it, &path))?;
+                    (entries, hpx.recipe().to_owned())
+                }
+                Err(HpxError::Foreign { .. }) => {
+                    let bytes = fs::read(&path).map_err(|error| system(&path, &error))?;
+                    let view = SegmentView::open(&bytes).map_err(|error| bad(&error))?;
+                    let mut entries = Vec::with_capacity(view.len());
+                    view.for_each(|entry| entries.push(entry));
+                    (entries, view.recipe().to_owned())
+                }
+                Err(error) => return Err(of_collection(error, &path)),
+            };
+            let engine = if entries.len() <= SCANNED { SegmentEngine::Scan } else { TABLES };
+            let segment = Segment::build(entries, engine, bound).map_err(|error| bad(&error))?;
+            let stated = Some(stated).filter(|recipe| !recipe.is_empty() && recipe != UNSTATED);
             Ok((Self::of_segment(segment, bound)?, stated))
         })
     }
 }
 
-/// Writes a file under a name that nobody can know before, and gives it its own when it is complete.
-fn place(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let folder = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".hapax-").suffix(".part");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        // As any new file: the user's mask decides, not the private mode of temporary files.
-        builder.permissions(fs::Permissions::from_mode(0o666));
+fn of_collection(error: HpxError, path: &Path) -> PyErr {
+    match error {
+        HpxError::Io { source, .. } => system(path, &source),
+        error => raised("IndexFileError", error.to_string(), Some(path)),
     }
-    let mut file = builder.tempfile_in(folder)?;
-    file.write_all(bytes)?;
-    file.persist(path).map(drop).map_err(|error| error.error)
 }
 
 /// Which index so many pages need, as JSON.

@@ -3,8 +3,6 @@
 //! The same functions as `hapax pairs` and `hapax groups`; here columns are taken apart and put
 //! together.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -20,14 +18,14 @@ use arrow_schema::ArrowError;
 use hapax::group::{Outcome, Rules};
 use hapax::similarity::{MinSimilarity, Policy};
 use hapax_dedup::Threads;
+use hapax_dedup::stages::fingerprints::table::TableRows;
 use hapax_dedup::stages::fingerprints::{Fingerprints, Listed};
 use hapax_dedup::stages::grouping::{NamedPair, Pairs};
 use hapax_dedup::stages::pairing::{self, Pair};
-use hapax_dedup::stages::table::{self, TableRows};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::errors::{of_argument, of_job, of_lines, raised, system};
+use crate::errors::{of_argument, of_job, of_lines, raised};
 use crate::index::{bound, bytes_of, numbers};
 use crate::workers::threads;
 
@@ -72,8 +70,7 @@ pub(crate) fn pairs_of_fingerprints<'py>(
         for bits in bits {
             let fingerprint = Some(hapax::fingerprint::Fingerprint::from_bits(bits));
             let listed = Listed { fingerprint, ..Listed::default() };
-            let pushed = list.push(String::new(), listed);
-            pushed.map_err(|what| raised("ArgumentError", what, None))?;
+            list.push(listed).map_err(|what| raised("ArgumentError", what, None))?;
         }
         find(&list, within, 0.0, asked_threads)
     })?;
@@ -115,14 +112,7 @@ pub(crate) fn pairs_of_file(
     asked_threads: usize,
 ) -> PyResult<PyArrowType<Table>> {
     py.detach(|| {
-        let failed = |error: std::io::Error| system(&path, &error);
-        let mut reader = BufReader::new(File::open(&path).map_err(failed)?);
-        let list = if reader.fill_buf().map_err(failed)?.starts_with(table::MAGIC) {
-            table::read(File::open(&path).map_err(failed)?)
-        } else {
-            Fingerprints::read(&mut reader)
-        };
-        let list = list.map_err(|error| of_lines(&error, Some(&path)))?;
+        let list = Fingerprints::open(&path).map_err(|error| of_lines(&error, Some(&path)))?;
         let pairs = find(&list, within, min_similarity, asked_threads)?;
         named_table(&list, &pairs)
     })

@@ -74,13 +74,13 @@ def test_saving_follows_no_link_and_leaves_one_file_like_any_other(tmp_path) -> 
     precious, folder = tmp_path / "precious", tmp_path / "in"
     precious.write_text("mine")
     folder.mkdir()
-    path = folder / "one.seg"
-    guessed = folder / f"one.seg.{os.getpid()}.new"
+    path = folder / "one.hpx"
+    guessed = folder / f"one.hpx.{os.getpid()}.new"
     for link in (guessed, path):
         link.symlink_to(precious)
     hapax.Index.build([1, 2, 3]).save(path)
     guessed.unlink()
-    assert precious.read_text() == "mine" and os.listdir(folder) == ["one.seg"]
+    assert precious.read_text() == "mine" and os.listdir(folder) == ["one.hpx"]
     assert path.stat().st_mode == precious.stat().st_mode and not path.is_symlink()
 
 
@@ -88,21 +88,21 @@ def test_a_saved_index_is_the_same(tmp_path) -> None:
     bits = planted(9000)
     index = hapax.Index.build(bits, within=6, recipe="web-1:0123456789abcdef")
     index.remove_many(range(0, 9000, 3))
-    index.save(tmp_path / "one.seg")
-    again = hapax.Index.load(tmp_path / "one.seg", within=6)
+    index.save(tmp_path / "one.hpx")
+    again = hapax.Index.load(tmp_path / "one.hpx", within=6)
     assert (len(again), again.recipe, again.within) == (6000, index.recipe, 6)
     assert again.find_many(bits[:200]) == index.find_many(bits[:200])
-    again.save(tmp_path / "two.seg")
-    assert (tmp_path / "one.seg").read_bytes() == (tmp_path / "two.seg").read_bytes()
-    hapax.Index(within=2).save(tmp_path / "empty.seg")
-    assert len(hapax.Index.load(tmp_path / "empty.seg")) == 0
-    assert [file.name for file in tmp_path.iterdir() if file.suffix != ".seg"] == []
-    damaged = bytearray((tmp_path / "one.seg").read_bytes())
+    again.save(tmp_path / "two.hpx")
+    assert (tmp_path / "one.hpx").read_bytes() == (tmp_path / "two.hpx").read_bytes()
+    hapax.Index(within=2).save(tmp_path / "empty.hpx")
+    assert len(hapax.Index.load(tmp_path / "empty.hpx")) == 0
+    assert [file.name for file in tmp_path.iterdir() if file.suffix != ".hpx"] == []
+    damaged = bytearray((tmp_path / "one.hpx").read_bytes())
     damaged[len(damaged) // 2] ^= 1
-    (tmp_path / "bad.seg").write_bytes(damaged)
+    (tmp_path / "bad.hpx").write_bytes(damaged)
     with pytest.raises(hapax.errors.IndexFileError) as refused:
-        hapax.Index.load(tmp_path / "bad.seg")
-    assert refused.value.path.endswith("bad.seg") and "checksum" in refused.value.reason
+        hapax.Index.load(tmp_path / "bad.hpx")
+    assert refused.value.path.endswith("bad.hpx") and "checksum" in refused.value.reason
 
 
 def test_searches_go_on_while_others_add() -> None:

@@ -2,7 +2,7 @@
 
 use crate::commands::{
     compare, completions, dedup, eval, events, export, fingerprint, group, groups, inspect, man,
-    match_, near, page, pairs, partition, plan, query_dedup, rank, recipe, search, serve, train,
+    near, page, pairs, partition, plan, query_dedup, rank, recipe, search, serve, train,
 };
 use clap::{Parser, Subcommand};
 
@@ -21,7 +21,7 @@ Examples:
   hapax fingerprint crawl/ --out crawl.txt     every page under a folder
   curl -s URL | hapax fingerprint - --json     one page, everything about it
   hapax compare old.html new.html              what changed, and how alike they are
-  hapax near find new.txt --index crawl.seg    which stored fingerprints are near these
+  hapax near find new.txt --index crawl.hpx    which stored fingerprints are near these
   hapax page add seen URL page.html            remember a page: is it a duplicate?
   hapax query-dedup --index I --log Q --out D  duplicates out of the results people see
   hapax eval docs.jsonl --truth pairs.tsv      how right the answers are
@@ -42,7 +42,6 @@ pub(crate) enum Command {
     Fingerprint(fingerprint::Arguments),
     Pairs(pairs::Arguments),
     Groups(groups::Arguments),
-    Match(match_::Arguments),
     Compare(compare::Arguments),
     Near(near::Arguments),
     Page(page::Arguments),

@@ -10,11 +10,11 @@ pub(crate) mod eval;
 pub(crate) mod events;
 pub(crate) mod export;
 pub(crate) mod fingerprint;
+pub(crate) mod fingerprint_files;
 pub(crate) mod group;
 pub(crate) mod groups;
 pub(crate) mod inspect;
 pub(crate) mod man;
-pub(crate) mod match_;
 pub(crate) mod near;
 pub(crate) mod page;
 pub(crate) mod pairs;
@@ -25,7 +25,6 @@ pub(crate) mod rank;
 pub(crate) mod recipe;
 pub(crate) mod search;
 pub(crate) mod serve;
-pub(crate) mod stage_input;
 pub(crate) mod train;
 
 use crate::arguments::Command;
@@ -43,7 +42,6 @@ pub(crate) fn run(command: Command) -> Result<(), Failure> {
         Command::Fingerprint(arguments) => fingerprint::run(&arguments),
         Command::Pairs(arguments) => pairs::run(&arguments),
         Command::Groups(arguments) => groups::run(&arguments),
-        Command::Match(arguments) => match_::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Near(arguments) => near::run(&arguments),
         Command::Page(arguments) => page::run(&arguments),

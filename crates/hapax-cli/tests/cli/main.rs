@@ -9,9 +9,9 @@
 //! - [`train`]: frequency tables, and fingerprints made with them.
 //! - [`recipe`]: listing, showing and using recipes.
 //! - [`manual`]: help, reference, manual pages, completions.
-//! - [`match_`]: a batch against a file of fingerprints.
 //! - [`serve`]: the service, and fetching.
-//! - [`near`]: an index of fingerprints, built, searched and described.
+//! - [`near`]: a collection of fingerprints, built, searched and described.
+//! - [`near_batch`]: batches against a collection that grows by them.
 //! - [`overwriting`]: results that would replace what is read.
 //! - [`partition`]: pages mapped to machines.
 //! - [`plan`]: what an index would take.
@@ -35,8 +35,8 @@ mod eval;
 mod fingerprint;
 mod folder;
 mod manual;
-mod match_;
 mod near;
+mod near_batch;
 mod overwriting;
 mod partition;
 mod plan;

@@ -1,4 +1,4 @@
-//! An index of fingerprints, built, searched and described.
+//! A collection of fingerprints, built, extended, searched and described.
 
 use crate::folder::{ARTICLE, Folder, stderr};
 use serde_json::Value;
@@ -53,26 +53,44 @@ fn lines(output: &str) -> Vec<(usize, usize, u32)> {
 }
 
 #[test]
-fn building_and_finding_equals_a_loop_over_everything() {
+fn building_and_finding_equals_a_loop_over_everything_loaded_and_streamed() {
     // So many of both that tables are built; and so few that they are not.
-    for (count, asked, engine) in [(20_000, 5_000, "built "), (300, 50, "searched the file")] {
+    for (count, asked, engine) in [(20_000, 5_000, "table"), (300, 50, "loaded and scanned")] {
         let (stored, queries) = (neighbours(count, 1), neighbours(asked, 2));
         let folder = Folder::new();
         folder.write("stored.txt", hexadecimal(&stored)).write("asked.txt", hexadecimal(&queries));
-        folder.output(&["near", "build", "stored.txt", "--out", "a.seg"]);
+        folder.output(&["near", "build", "stored.txt", "--out", "a.hpx"]);
         for within in ["0", "3", "6"] {
-            let find = ["near", "find", "asked.txt", "--index", "a.seg", "--within", within];
-            let assert = folder.hapax(&find).assert().code(0);
+            let find = ["near", "find", "asked.txt", "--index", "a.hpx", "--within", within];
             let right = expected(&stored, &queries, within.parse().unwrap());
             assert!(!right.is_empty());
-            assert_eq!(lines(&crate::folder::stdout(&assert)), right);
-            // The same words are found in the file as soon as in any table.
-            let told = stderr(&assert);
-            assert!(within == "0" || told.contains(engine), "{told}");
-            let one = folder.output(&[&find[..], &["--threads", "1"]].concat());
-            assert!(one == folder.output(&[&find[..], &["--threads", "7"]].concat()));
+            for (mode, how) in [("load", engine), ("stream", "streamed"), ("auto", "")] {
+                let find = [&find[..], &["--mode", mode]].concat();
+                let assert = folder.hapax(&find).assert().code(0);
+                assert_eq!(lines(&crate::folder::stdout(&assert)), right);
+                // The same fingerprints are found in an array as soon as in any table.
+                let told = stderr(&assert);
+                assert!(within == "0" || told.contains(how), "{told}");
+                let one = folder.output(&[&find[..], &["--threads", "1"]].concat());
+                assert!(one == folder.output(&[&find[..], &["--threads", "7"]].concat()));
+            }
         }
     }
+}
+
+#[test]
+fn all_copies_of_a_popular_page_are_found_in_both_modes() {
+    let folder = Folder::new();
+    let copies: String = (0..100).map(|at| format!("00000000000000ff  copy{at}\n")).collect();
+    folder.write("stored.txt", copies).write("asked.txt", "255  a\n254  b\n255  c\n");
+    folder.output(&["near", "build", "stored.txt", "--out", "a.hpx"]);
+    let find = ["near", "find", "asked.txt", "--index", "a.hpx", "--mode"];
+    let loaded = folder.output(&[&find[..], &["load"]].concat());
+    assert_eq!(loaded.lines().count(), 300);
+    assert!(loaded.ends_with("c\tcopy98\t0\nc\tcopy99\t0\n"));
+    assert_eq!(loaded, folder.output(&[&find[..], &["stream"]].concat()));
+    let json = |mode| folder.output(&[&find[..], &[mode, "--json"]].concat());
+    assert_eq!(json("load"), json("stream"));
 }
 
 #[test]
@@ -80,8 +98,8 @@ fn the_first_match_is_one_of_all_and_there_whenever_one_is() {
     let (stored, queries) = (neighbours(20_000, 1), neighbours(2_000, 2));
     let folder = Folder::new();
     folder.write("stored.txt", hexadecimal(&stored)).write("asked.txt", hexadecimal(&queries));
-    folder.output(&["near", "build", "stored.txt", "--out", "a.seg", "--compressed"]);
-    let find = ["near", "find", "asked.txt", "--index", "a.seg", "--first"];
+    folder.output(&["near", "build", "stored.txt", "--out", "a.hpx"]);
+    let find = ["near", "find", "asked.txt", "--index", "a.hpx", "--first", "--within", "3"];
     let output = folder.output(&find);
     let first = lines(&output);
     let all = expected(&stored, &queries, 3);
@@ -99,23 +117,25 @@ fn binary_text_and_decimal_are_the_same_index() {
     let bytes: Vec<u8> = stored.iter().flat_map(|bits| bits.to_le_bytes()).collect();
     let decimal: String = stored.iter().map(|bits| format!("0x{bits:x}\n")).collect();
     folder.write("a.txt", hexadecimal(&stored)).write("a.bin", bytes).write("a.dec", decimal);
-    folder.output(&["near", "build", "a.txt", "--out", "text.seg"]);
-    folder.output(&["near", "build", "a.bin", "--binary", "--out", "binary.seg"]);
-    folder.output(&["near", "build", "a.dec", "--out", "decimal.seg"]);
-    assert!(folder.read("text.seg") == folder.read("binary.seg"));
-    assert!(folder.read("text.seg") == folder.read("decimal.seg"));
-    let text = folder.output(&["near", "find", "a.txt", "--index", "text.seg"]);
-    assert_eq!(text, folder.output(&["near", "find", "a.bin", "--binary", "--index", "text.seg"]));
+    folder.output(&["near", "build", "a.txt", "--out", "text.hpx"]);
+    folder.output(&["near", "build", "a.bin", "--binary", "--out", "binary.hpx"]);
+    folder.output(&["near", "build", "a.dec", "--out", "decimal.hpx"]);
+    assert!(folder.read("text.hpx") == folder.read("binary.hpx"));
+    assert!(folder.read("text.hpx") == folder.read("decimal.hpx"));
+    let text = folder.output(&["near", "find", "a.txt", "--index", "text.hpx"]);
+    assert_eq!(text, folder.output(&["near", "find", "a.bin", "--binary", "--index", "text.hpx"]));
 }
 
 #[test]
-fn a_column_of_numbers_is_the_id() {
+fn a_second_column_is_the_name_whatever_it_is() {
     let folder = Folder::new();
-    folder.write("a.txt", "00000000000000ff 40000000000\n0x1ff\t7\n").write("q.txt", "255 me\n");
-    folder.output(&["near", "build", "a.txt", "--out", "a.seg"]);
-    assert_eq!(folder.names(), ["a.seg", "a.txt", "q.txt"]);
-    let found = folder.output(&["near", "find", "q.txt", "--index", "a.seg"]);
-    assert_eq!(found, "me\t40000000000\t0\nme\t7\t1\n");
+    folder.write("a.txt", "00000000000000ff 40000000000\n0x1ff\t7\n0x3ff\n");
+    folder.write("q.txt", "255 me\n");
+    folder.output(&["near", "build", "a.txt", "--out", "a.hpx"]);
+    assert_eq!(folder.names(), ["a.hpx", "a.txt", "q.txt"]);
+    let found = folder.output(&["near", "find", "q.txt", "--index", "a.hpx"]);
+    // The third has no name, and is called by its place.
+    assert_eq!(found, "me\t40000000000\t0\nme\t7\t1\nme\t3\t2\n");
 }
 
 #[test]
@@ -123,35 +143,42 @@ fn pages_are_found_by_their_paths() {
     let folder = Folder::new();
     folder.write("site/a.html", ARTICLE).write("site/b.html", ARTICLE.replace("old", "ancient"));
     folder.write("site/empty.html", "").write("new.html", ARTICLE);
-    for (json, file) in [(&[][..], "site.txt"), (&["--json"], "site.jsonl")] {
+    for (json, file) in [
+        (&[][..], "site.txt"),
+        (&[], "site.csv"),
+        (&[], "site.parquet"),
+        (&["--json"][..], "site.jsonl"),
+    ] {
         folder.output(&[&["fingerprint", "site", "--out", file], json].concat());
-        let built = folder.hapax(&["near", "build", file, "--out", "site.seg"]).assert().code(0);
+        let built =
+            folder.hapax(&["near", "build", file, "--out", "site.hpx", "--force"]).assert().code(0);
         assert!(stderr(&built).contains("2 fingerprints"), "{}", stderr(&built));
-        assert!(stderr(&built).contains("1 without one left out"), "{}", stderr(&built));
+        assert!(stderr(&built).contains("1 without a fingerprint left out"), "{}", stderr(&built));
+        assert_eq!(stderr(&built).contains("warning: site.txt does not state"), file == "site.txt");
         let asked = folder.output(&[&["fingerprint", "new.html"], json].concat());
-        let find = ["near", "find", "-", "--index", "site.seg", "--within", "0"];
+        let find = ["near", "find", "-", "--index", "site.hpx", "--within", "0"];
         let found = folder.hapax(&find).write_stdin(asked).assert().code(0);
         assert_eq!(crate::folder::stdout(&found), "new.html\tsite/a.html\t0\n");
     }
     let info: Value =
-        serde_json::from_str(&folder.output(&["near", "info", "site.seg", "--json"])).unwrap();
+        serde_json::from_str(&folder.output(&["near", "info", "site.hpx", "--json"])).unwrap();
     assert_eq!((&info["fingerprints"], &info["names"]), (&2.into(), &2.into()));
     assert!(info["recipe"].as_str().unwrap().starts_with("web-1:"));
-    assert!(folder.output(&["near", "info", "site.seg"]).contains("recipe        web-1:"));
+    assert!(folder.output(&["near", "info", "site.hpx"]).contains("recipe        web-1:"));
 }
 
 #[test]
 fn json_lists_every_query_with_its_matches() {
     let folder = Folder::new();
     folder.write("a.txt", "0x1  one\n0x3  a\tb\n").write("q.txt", "1\n18446744073709551615\n");
-    folder.output(&["near", "build", "a.txt", "--out", "a.seg"]);
-    let find = ["near", "find", "q.txt", "--index", "a.seg", "--within", "1"];
+    folder.output(&["near", "build", "a.txt", "--out", "a.hpx"]);
+    let find = ["near", "find", "q.txt", "--index", "a.hpx", "--within", "1"];
     let output = folder.output(&[&find[..], &["--json"]].concat());
     let records: Vec<Value> =
         output.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let matches = serde_json::json!([
-        { "id": 0, "name": "one", "distance": 0 },
-        { "id": 1, "name": "a\tb", "distance": 1 },
+        { "id": 1, "name": "one", "distance": 0 },
+        { "id": 2, "name": "a\tb", "distance": 1 },
     ]);
     assert_eq!(records[0]["matches"], matches);
     assert_eq!(records[1]["query"], "2");
@@ -160,23 +187,12 @@ fn json_lists_every_query_with_its_matches() {
 }
 
 #[test]
-fn an_index_without_names_removes_the_names_of_the_one_before() {
-    let folder = Folder::new();
-    folder.write("named.txt", "1  one\n").write("bare.txt", "1\n");
-    folder.output(&["near", "build", "named.txt", "--out", "a.seg"]);
-    assert!(folder.names().contains(&"a.seg.names".to_owned()));
-    folder.output(&["near", "build", "bare.txt", "--out", "a.seg"]);
-    assert!(!folder.names().contains(&"a.seg.names".to_owned()));
-    assert_eq!(folder.output(&["near", "find", "bare.txt", "--index", "a.seg"]), "1\t1\t0\n");
-}
-
-#[test]
 fn an_empty_index_finds_nothing() {
     let folder = Folder::new();
     folder.write("none.txt", "").write("q.txt", "1\n");
-    folder.output(&["near", "build", "none.txt", "--out", "a.seg"]);
-    assert_eq!(folder.output(&["near", "find", "q.txt", "--index", "a.seg"]), "");
-    assert_eq!(folder.output(&["near", "find", "none.txt", "--index", "a.seg"]), "");
+    folder.output(&["near", "build", "none.txt", "--out", "a.hpx"]);
+    assert_eq!(folder.output(&["near", "find", "q.txt", "--index", "a.hpx"]), "");
+    assert_eq!(folder.output(&["near", "find", "none.txt", "--index", "a.hpx"]), "");
 }
 
 #[test]
@@ -188,36 +204,50 @@ fn recipes_are_not_mixed() {
     let folder = Folder::new();
     folder.write("one.jsonl", line(one)).write("two.jsonl", line(two)).write("bare.txt", "1\n");
     folder.write("both.jsonl", line(one) + &line(two));
-    let told = folder.refusal(1, &["near", "build", "both.jsonl", "--out", "x.seg"]);
+    let told = folder.refusal(1, &["near", "build", "both.jsonl", "--out", "x.hpx"]);
     assert!(
         told.contains("both.jsonl: line 2") && told.contains(one) && told.contains(two),
         "{told}"
     );
-    assert!(!folder.names().contains(&"x.seg".to_owned()));
-    folder.output(&["near", "build", "one.jsonl", "--out", "a.seg"]);
-    let told = folder.refusal(1, &["near", "find", "two.jsonl", "--index", "a.seg"]);
+    assert!(!folder.names().contains(&"x.hpx".to_owned()));
+    folder.output(&["near", "build", "one.jsonl", "--out", "a.hpx"]);
+    let told = folder.refusal(1, &["near", "find", "two.jsonl", "--index", "a.hpx"]);
     assert!(told.contains(one) && told.contains(two), "{told}");
-    assert_eq!(folder.output(&["near", "find", "bare.txt", "--index", "a.seg"]), "1\tp\t0\n");
+    // Where one side states none, a warning says so.
+    folder.output(&["near", "build", "bare.txt", "--out", "bare.hpx", "-q"]);
+    for (queries, index, unlabelled) in
+        [("bare.txt", "a.hpx", "bare.txt"), ("one.jsonl", "bare.hpx", "bare.hpx")]
+    {
+        let found = folder.hapax(&["near", "find", queries, "--index", index]).assert().code(0);
+        let told = stderr(&found);
+        assert!(told.contains(&format!("warning: {unlabelled} does not state")), "{told}");
+        assert_eq!(crate::folder::stdout(&found).lines().count(), 1);
+        let quiet = folder.hapax(&["near", "find", queries, "--index", index, "-q"]).assert();
+        assert_eq!(stderr(&quiet.code(0)), "");
+    }
+    let told = folder.refusal(1, &["near", "add", "two.jsonl", "--index", "a.hpx"]);
+    assert!(told.contains(one) && told.contains(two), "{told}");
+    let found = folder.hapax(&["near", "find", "one.jsonl", "--index", "a.hpx"]).assert().code(0);
+    assert!(!stderr(&found).contains("warning"), "{}", stderr(&found));
 }
 
 #[test]
 fn bad_fingerprints_are_named_and_nothing_is_written() {
     let folder = Folder::new();
     folder.write("text.txt", "1\nhello world\n").write("odd.bin", [0; 12]);
-    folder.write("half.txt", "1  one\n2\n").write("twice.txt", "1 7\n2 7\n");
     for (arguments, told) in [
         (&["text.txt"][..], "text.txt: line 2: `hello` is no fingerprint"),
-        (&["odd.bin", "--binary"], "odd.bin: 12 bytes are no whole number of fingerprints"),
-        (&["half.txt"], "line 2 has no name"),
-        (&["twice.txt"], "twice.txt: id 7 comes with more than one fingerprint"),
+        (&["odd.bin", "--binary"], "odd.bin: file length 12 is not a multiple of 8"),
+        (&["odd.bin"], "odd.bin: it is neither text nor"),
+        (&["."], "it is a folder: hapax fingerprint"),
         (&["gone.txt"], "cannot read gone.txt"),
     ] {
         let refusal =
-            folder.refusal(1, &[&["near", "build", "--out", "a.seg"], arguments].concat());
+            folder.refusal(1, &[&["near", "build", "--out", "a.hpx"], arguments].concat());
         assert!(refusal.contains(told), "{refusal}");
     }
-    assert_eq!(folder.names(), ["half.txt", "odd.bin", "text.txt", "twice.txt"]);
-    let told = folder.refusal(2, &["near", "build", "text.txt", "--out", "a", "--within", "65"]);
+    assert_eq!(folder.names(), ["odd.bin", "text.txt"]);
+    let told = folder.refusal(2, &["near", "find", "text.txt", "--index", "a", "--within", "65"]);
     assert!(told.contains("a distance is 0 to 64 bits"), "{told}");
     folder.refusal(2, &["near", "build", "text.txt"]);
     folder.refusal(2, &["near", "find", "text.txt"]);
@@ -227,32 +257,40 @@ fn bad_fingerprints_are_named_and_nothing_is_written() {
 #[test]
 fn damaged_foreign_and_newer_files_are_refused() {
     let folder = Folder::new();
-    folder.write("a.txt", "1  one\n2  two\n").write("foreign", "not an index at all");
-    folder.output(&["near", "build", "a.txt", "--out", "a.seg"]);
-    let (index, names) = (folder.read("a.seg"), folder.read("a.seg.names"));
-    let refusal = |index: &[u8], names: &[u8]| {
-        folder.write("b.seg", index).write("b.seg.names", names);
-        let told = folder.refusal(1, &["near", "info", "b.seg"]);
-        assert_eq!(told, folder.refusal(1, &["near", "find", "a.txt", "--index", "b.seg"]));
+    folder.write("a.txt", "1  one\n2  two\n");
+    folder.output(&["near", "build", "a.txt", "--out", "a.hpx"]);
+    let index = folder.read("a.hpx");
+    let refusal = |index: &[u8]| {
+        folder.write("b.hpx", index);
+        let told = folder.refusal(1, &["near", "info", "b.hpx"]);
+        for mode in ["load", "stream"] {
+            let find = ["near", "find", "a.txt", "--index", "b.hpx", "-q", "--mode", mode];
+            assert!(folder.refusal(1, &find).contains("b.hpx"));
+        }
         told
     };
-    let changed = |bytes: &[u8], at: usize| {
-        let mut bytes = bytes.to_vec();
+    let changed = |at: usize| {
+        let mut bytes = index.clone();
         bytes[at] ^= 0x40;
         bytes
     };
-    assert!(refusal(b"not an index", &names).contains("b.seg: not a segment"));
-    assert!(refusal(&index[..index.len() - 9], &names).contains("b.seg: "));
-    assert!(refusal(&changed(&index, 100), &names).contains("fails its checksum"));
-    assert!(refusal(&changed(&index, 8), &names).contains("newer than"));
-    assert!(refusal(&index, &changed(&names, 8)).contains("b.seg.names: format 65 is newer"));
-    assert!(refusal(&index, &changed(&names, 60)).contains("names fail their checksum"));
-    assert!(refusal(&index, &names[..names.len() - 1]).contains("it is cut"));
-    assert!(refusal(&index, b"shopping list").contains("b.seg.names: not a file of names"));
-    assert!(refusal(&names, &names).contains("give the index itself"));
-    folder.write("c.txt", "3  three\n");
-    folder.output(&["near", "build", "c.txt", "--out", "c.seg"]);
-    assert!(refusal(&folder.read("c.seg"), &names).contains("belong to another index"));
+    assert!(refusal(b"not an index").contains("b.hpx is no .hpx file"));
+    assert!(refusal(&index[..index.len() - 9]).contains("b.hpx is cut at byte"));
+    assert!(refusal(&changed(30)).contains("fails its checksum"));
+    assert!(refusal(&changed(8)).contains("newer than"));
+    // A folder, a pipe or a device is not replaced by a file.
+    let told = folder.refusal(1, &["near", "build", "a.txt", "--out", "/dev/null"]);
+    assert!(told.contains("cannot write /dev/null"), "{told}");
+    assert!(!std::path::Path::new("/dev/.null.partial").exists());
+}
+
+#[test]
+fn a_collection_that_is_read_may_not_be_written() {
+    let folder = Folder::new();
+    folder.write("a.txt", "1  one\n");
+    folder.output(&["near", "build", "a.txt", "--out", "a.hpx"]);
+    let told = folder.refusal(2, &["near", "add", "a.hpx", "--index", "a.hpx"]);
+    assert!(told.contains("same file"), "{told}");
 }
 
 /// A document's fingerprint and sums, and the fingerprint of an edited copy within six bits.
@@ -295,10 +333,9 @@ fn with_a_recall_weak_bits_find_the_share_asked_for_and_say_so() {
     let folder = Folder::new();
     folder.write("stored.txt", hexadecimal(&all)).write("bare.txt", hexadecimal(&queries));
     folder.write("asked.jsonl", pages.iter().map(line).collect::<String>());
-    let built = ["near", "build", "stored.txt", "--out", "a.seg", "--recall", "0.9"];
-    folder.hapax(&built).assert().code(0);
+    folder.output(&["near", "build", "stored.txt", "--out", "a.hpx"]);
     // Tables do not fit, and a sorted array takes longer within so many bits.
-    let find = ["near", "find", "asked.jsonl", "--index", "a.seg", "--within", "6"];
+    let find = ["near", "find", "asked.jsonl", "--index", "a.hpx", "--within", "6"];
     let find = [&find[..], &["--memory", "700kB", "--recall", "0.9"]].concat();
     let assert = folder.hapax(&find).assert().code(0);
     let told = stderr(&assert);
@@ -308,7 +345,7 @@ fn with_a_recall_weak_bits_find_the_share_asked_for_and_say_so() {
     let found = lines(&crate::folder::stdout(&assert));
     assert!(found.iter().all(|m| right.binary_search_by_key(&key(m), key).is_ok()));
     let share = found.len() as f64 / right.len() as f64;
-    assert!((0.86..1.0).contains(&share), "{share}");
+    assert!((0.88..1.0).contains(&share), "{share}");
     for threads in ["1", "5"] {
         let again = folder.output(&[&find[..], &["--threads", threads]].concat());
         assert_eq!(lines(&again), found);
@@ -316,7 +353,7 @@ fn with_a_recall_weak_bits_find_the_share_asked_for_and_say_so() {
 
     let json = folder.output(&[&find[..], &["--json", "--first"]].concat());
     let records: Vec<Value> = json.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
-    assert!(records.iter().all(|record| record["recall"] == 0.9));
+    assert!(records.iter().all(|record| (0.9..1.0).contains(&record["recall"].as_f64().unwrap())));
     let matched = records.iter().filter(|record| record["matches"] != serde_json::json!([]));
     assert!(matched.count() as f64 > 0.86 * records.len() as f64);
 
@@ -339,18 +376,16 @@ fn a_recall_or_sums_that_cannot_be_meant_are_refused() {
     let folder = Folder::new();
     folder.write("a.txt", "1\n2\n").write("short.jsonl", "{\"fingerprint\":1,\"sums\":[1]}\n");
     folder.write("other.jsonl", format!("{{\"fingerprint\":1,\"sums\":{:?}}}\n", [3; 64]));
-    folder.output(&["near", "build", "a.txt", "--out", "a.seg"]);
+    folder.output(&["near", "build", "a.txt", "--out", "a.hpx"]);
     for share in ["0", "1.01", "-1", "nan", "much"] {
         let share = format!("--recall={share}");
-        for command in [&["find", "a.txt", "--index", "a.seg"], &["build", "a.txt", "--out", "b"]] {
-            let told = folder.refusal(2, &[&["near"], &command[..], &[&share]].concat());
-            assert!(told.contains("above 0 and"), "{told}");
-        }
+        let told = folder.refusal(2, &["near", "find", "a.txt", "--index", "a.hpx", &share]);
+        assert!(told.contains("above 0 and"), "{told}");
     }
     for (queries, told) in
         [("short.jsonl", "`sums` are 1 numbers"), ("other.jsonl", "`sums` are not those of")]
     {
-        let find = ["near", "find", queries, "--index", "a.seg", "--recall", "0.9"];
+        let find = ["near", "find", queries, "--index", "a.hpx", "--recall", "0.9"];
         let refusal = folder.refusal(1, &find);
         assert!(refusal.contains(&format!("{queries}: line 1: {told}")), "{refusal}");
     }
@@ -363,11 +398,34 @@ fn pages_with_sums_are_found_by_pages_with_sums() {
     folder.write("a.html", ARTICLE).write("b.html", ARTICLE.replace("old", "ancient"));
     folder.output(&["fingerprint", "a.html", "--json", "--out", "a.jsonl"]);
     folder.output(&["fingerprint", "b.html", "--json", "--sums", "--out", "b.jsonl"]);
-    folder.output(&["near", "build", "a.jsonl", "--out", "a.seg"]);
+    folder.output(&["near", "build", "a.jsonl", "--out", "a.hpx"]);
     let record: Value = serde_json::from_slice(&folder.read("b.jsonl")).unwrap();
     assert_eq!(record["sums"].as_array().unwrap().len(), 64);
-    let find = ["near", "find", "b.jsonl", "--index", "a.seg", "--within", "16"];
+    let find = ["near", "find", "b.jsonl", "--index", "a.hpx", "--within", "16"];
     let exact = folder.output(&find);
     assert!(exact.starts_with("b.html\ta.html\t"), "{exact}");
     assert_eq!(folder.output(&[&find[..], &["--recall", "0.95"]].concat()), exact);
+}
+
+#[test]
+fn a_sample_too_small_to_state_a_recall_by_is_answered_exactly() {
+    let pages = edited(150);
+    let stored: Vec<u64> =
+        neighbours(60_000, 4).into_iter().chain(pages.iter().map(|page| page.copy)).collect();
+    let line = |page: &Edited| {
+        format!("{{\"fingerprint\":\"{:016x}\",\"sums\":{:?}}}\n", page.fingerprint, page.sums)
+    };
+    let folder = Folder::new();
+    folder.write("stored.txt", hexadecimal(&stored));
+    folder.write("asked.jsonl", pages.iter().map(line).collect::<String>());
+    folder.output(&["near", "build", "stored.txt", "--out", "a.hpx"]);
+    let find = ["near", "find", "asked.jsonl", "--index", "a.hpx", "--mode", "load"];
+    let find = [&find[..], &["--within", "6", "--memory", "700kB", "--recall", "0.95"]].concat();
+    let assert = folder.hapax(&find).assert().code(0);
+    let queries: Vec<u64> = pages.iter().map(|page| page.fingerprint).collect();
+    assert_eq!(lines(&crate::folder::stdout(&assert)), expected(&stored, &queries, 6));
+    let told = stderr(&assert);
+    assert!(told.contains("which finds every match"), "{told}");
+    let json = folder.output(&[&find[..], &["--json"]].concat());
+    assert!(json.lines().all(|line| line.contains("\"recall\":1.0")));
 }

@@ -20,15 +20,13 @@ fn no_command_writes_its_result_over_what_it_reads() {
     folder.write("links.tsv", "a\tb\nb\ta\n").write("truth.tsv", "id1\tid2\tlabel\n1\t1\tdup\n");
     folder.output(&["fingerprint", "a.html", "b.html", "--json", "--out", "f.jsonl"]);
     folder.output(&["fingerprint", "a.html", "b.html", "--out", "f.hpx"]);
-    folder.output(&["near", "build", "f.jsonl", "--out", "x.seg"]);
+    folder.output(&["near", "build", "f.jsonl", "--out", "x.hpx"]);
     folder.output(&["pairs", "f.jsonl", "--out", "pairs.tsv"]);
     folder.output(&["partition", "learn", "a.html", "--machines", "2", "--out", "map.toml"]);
     for (kept, arguments) in [
-        ("f.hpx", &["match", "f.jsonl", "--against", "f.hpx", "--out", "f.hpx"][..]),
-        ("f.jsonl", &["match", "f.jsonl", "--against", "f.hpx", "--out", "f.jsonl"]),
-        ("x.seg", &["near", "find", "f.jsonl", "--index", "x.seg", "--out", "x.seg"]),
-        ("x.seg.names", &["near", "find", "f.jsonl", "--index", "x.seg", "--out", "x.seg.names"]),
-        ("f.jsonl", &["near", "find", "f.jsonl", "--index", "x.seg", "--out", "f.jsonl"]),
+        ("x.hpx", &["near", "find", "f.jsonl", "--index", "x.hpx", "--out", "x.hpx"][..]),
+        ("f.jsonl", &["near", "find", "f.jsonl", "--index", "x.hpx", "--out", "f.jsonl"]),
+        ("f.hpx", &["near", "build", "f.hpx", "--out", "f.hpx"]),
         ("f.jsonl", &["near", "build", "f.jsonl", "--out", "./f.jsonl"]),
         ("f.jsonl", &["pairs", "f.jsonl", "--out", "f.jsonl"]),
         ("pairs.tsv", &["groups", "pairs.tsv", "--out", "pairs.tsv"]),
@@ -58,10 +56,38 @@ fn a_result_may_not_replace_a_page_of_a_folder_that_is_read() {
     spared(&folder, "site/old.txt", &["fingerprint", "site", "--out", "site/old.txt"]);
     folder.write("site/c.jsonl", "{\"text\":\"some words\"}\n");
     spared(&folder, "site/c.jsonl", &["fingerprint", "site", "--out", "site/c.jsonl"]);
-    // What is not read may be made again.
-    for _ in 0..2 {
-        folder.output(&["train", "site/a.html", "--out", "site/words.hdf"]);
+}
+
+#[test]
+fn a_result_that_is_there_is_replaced_by_force_only() {
+    let folder = Folder::new();
+    folder.write("a.html", ARTICLE).write("b.html", ARTICLE.replace("Tuesday", "Monday"));
+    folder.write("links.tsv", "a\tb\nb\ta\n").write("truth.tsv", "id1\tid2\tlabel\n1\t1\tdup\n");
+    folder.output(&["fingerprint", "a.html", "b.html", "--out", "f.jsonl"]);
+    folder.output(&["near", "build", "f.jsonl", "--out", "f.hpx"]);
+    folder.output(&["pairs", "f.jsonl", "--out", "pairs.tsv"]);
+    for (option, arguments) in [
+        ("--out", &["fingerprint", "a.html"][..]),
+        ("--out", &["fingerprint", "a.html", "--format", "hpx"]),
+        ("--out", &["near", "build", "f.jsonl"]),
+        ("--out", &["near", "find", "f.jsonl", "--index", "f.hpx"]),
+        ("--out", &["pairs", "f.jsonl"]),
+        ("--out", &["groups", "pairs.tsv"]),
+        ("--out", &["train", "a.html"]),
+        ("--out", &["rank", "--links", "links.tsv"]),
+        ("--out", &["partition", "learn", "a.html", "--machines", "2"]),
+        ("--html", &["compare", "a.html", "b.html"]),
+    ] {
+        folder.write("there.txt", "precious");
+        let arguments = [arguments, &[option, "there.txt"]].concat();
+        let told = folder.refusal(2, &arguments);
+        assert!(told.contains(&format!("{option} there.txt is there already: --force")), "{told}");
+        assert_eq!(folder.read("there.txt"), b"precious");
+        folder.output(&[&arguments[..], &["--force"]].concat());
+        assert_ne!(folder.read("there.txt"), b"precious", "{arguments:?}");
     }
+    // Pipes and devices are written to.
+    folder.output(&["fingerprint", "a.html", "--out", "/dev/null"]);
 }
 
 #[cfg(unix)]

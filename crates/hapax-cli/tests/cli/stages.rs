@@ -74,17 +74,18 @@ fn stages_give_the_groups_of_the_whole_job() {
     let docs = examples();
     let expected = dedup_groups(&folder, &docs, &[]);
     assert!(expected.len() > 100, "{}", expected.len());
-    for prints in ["prints.jsonl", "prints.parquet"] {
+    for prints in ["prints.jsonl", "prints.csv", "prints.parquet"] {
         folder.output(&["fingerprint", &docs, "--out", prints, "-q"]);
         for json in [&["--json"][..], &[]] {
-            folder.output(&[&["pairs", prints, "--out", "pairs", "-q"], json].concat());
+            folder.output(&[&["pairs", prints, "--out", "pairs", "-q", "--force"], json].concat());
             let groups = folder.output(&["groups", "pairs", "--json", "-q"]);
             assert_eq!(groups_of(&groups), expected, "{prints} {json:?}");
         }
     }
     let narrow = ["--within", "2", "--min-similarity", "0.95", "--keep", "longest"];
     let expected = dedup_groups(&folder, &docs, &["--within", "2", "--min-similarity", "0.95"]);
-    folder.output(&[&["pairs", "prints.parquet", "--out", "pairs", "-q"], &narrow[..4]].concat());
+    let pairs = ["pairs", "prints.parquet", "--out", "pairs", "-q", "--force"];
+    folder.output(&[&pairs, &narrow[..4]].concat());
     let groups = folder.output(&["groups", "pairs", "--json", "-q"]);
     assert_eq!(groups_of(&groups), expected);
 }
@@ -161,7 +162,7 @@ fn bad_records_of_a_corpus_are_told_with_their_place_and_can_be_skipped() {
     folder
         .write("a.jsonl", "{\"text\": \"fine words\"}\n{\"text\": \n{\"text\": \"more words\"}\n");
     folder.write("old.txt", "old");
-    let told = folder.refusal(1, &["fingerprint", "a.jsonl", "--out", "old.txt"]);
+    let told = folder.refusal(1, &["fingerprint", "a.jsonl", "--out", "old.txt", "--force"]);
     assert!(told.contains("a.jsonl, line 2") && told.contains("--skip-bad"), "{told}");
     assert_eq!(folder.read("old.txt"), b"old");
     let assert = folder.hapax(&["fingerprint", "a.jsonl", "--skip-bad"]).assert().code(0);
@@ -190,7 +191,10 @@ fn a_damaged_or_foreign_table_is_refused() {
     }
     folder.output(&["dedup", "a.html", "--format", "parquet", "--out", "out", "-q"]);
     let told = folder.refusal(1, &["pairs", "out/kept.parquet"]);
-    assert!(told.contains("the column `recipe` is missing"), "{told}");
+    assert!(
+        told.contains("is missing: it is a table of documents, and hapax fingerprint"),
+        "{told}"
+    );
     let piped = folder.hapax(&["pairs", "-", "-q"]).write_stdin(bytes).assert().code(0);
     assert_eq!(stdout(&piped), "");
 }
@@ -205,4 +209,43 @@ fn a_line_without_a_fingerprint_is_no_page_without_features() {
     folder.write("none.jsonl", "{\"id\":\"1\",\"fingerprint\":null}\n");
     let assert = folder.hapax(&["pairs", "none.jsonl"]).assert().code(0);
     assert!(stderr(&assert).contains("1 without fingerprint"), "{}", stderr(&assert));
+}
+
+#[test]
+fn every_command_that_takes_fingerprints_reads_every_format_of_them() {
+    let folder = Folder::new();
+    folder.write("a/one.html", ARTICLE).write("a/two.html", ARTICLE.replace("Tuesday", "Monday"));
+    let mut pairs = Vec::new();
+    for file in ["f.txt", "f.jsonl", "f.csv", "f.parquet", "f.hpx"] {
+        folder.output(&["fingerprint", "a", "--out", file, "-q"]);
+        let found =
+            folder.output(&["pairs", file, "--within", "16", "--min-similarity", "0", "-q"]);
+        pairs.push(found.split('\t').skip(2).collect::<Vec<_>>().join("\t"));
+        folder.output(&["near", "build", file, "--out", &format!("{file}.hpx"), "-q"]);
+        let find = ["near", "find", file, "--index", "f.txt.hpx", "--within", "16", "-q"];
+        assert_eq!(folder.output(&find).lines().count(), 4, "{file}");
+    }
+    assert!(pairs.iter().all(|it| it == "a/one.html\ta/two.html\n"), "{pairs:?}");
+    // The label travels in every format that can hold it.
+    for file in ["f.jsonl.hpx", "f.csv.hpx", "f.parquet.hpx", "f.hpx"] {
+        assert!(folder.output(&["near", "info", file]).contains("recipe        web-1:"), "{file}");
+    }
+    for file in ["f.txt", "f.jsonl", "f.csv", "f.parquet", "f.hpx"] {
+        let told = folder.refusal(1, &["groups", file]);
+        assert!(told.contains("hapax pairs"), "{file}: {told}");
+    }
+    let told = folder.refusal(1, &["pairs", "a"]);
+    assert!(told.contains("hapax fingerprint"), "{told}");
+}
+
+#[test]
+fn an_ending_that_no_format_has_is_refused_with_those_that_are_known() {
+    let folder = Folder::new();
+    folder.write("a.html", ARTICLE);
+    let told = folder.refusal(2, &["fingerprint", "a.html", "--out", "a.xlsx"]);
+    assert!(told.contains(".jsonl, .csv, .parquet and .hpx"), "{told}");
+    folder.output(&["fingerprint", "a.html", "--out", "a.xlsx", "--format", "lines", "-q"]);
+    folder.output(&["fingerprint", "a.html", "--out", "a.csv", "-q"]);
+    let csv = String::from_utf8(folder.read("a.csv")).unwrap();
+    assert!(csv.starts_with("id,url,recipe,fingerprint,") && csv.contains("\r\na.html,,web-1:"));
 }

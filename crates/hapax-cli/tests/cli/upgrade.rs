@@ -13,9 +13,7 @@ use std::path::{Path, PathBuf};
 const MAKERS: &[&[&str]] = &[
     &["fingerprint", "pages.jsonl", "--json", "--out", "prints.jsonl"],
     &["fingerprint", "pages.jsonl", "--out", "prints.parquet"],
-    &["near", "build", "prints.jsonl", "--out", "plain.seg", "--quiet"],
-    &["near", "build", "prints.jsonl", "--compressed", "--out", "compressed.seg", "--quiet"],
-    &["match", "prints.jsonl", "--against", "crawl.hpx", "--append", "--quiet"],
+    &["near", "build", "prints.jsonl", "--out", "crawl.hpx", "--quiet"],
     &["train", "pages.jsonl", "--recipe", "sood-tfidf", "--width", "12", "--out", "words.hdf"],
     &["dedup", "pages.jsonl", "--out", "clean", "--quiet"],
     &["search", "build", "pages.jsonl", "--out", "index", "--quiet"],
@@ -23,9 +21,7 @@ const MAKERS: &[&[&str]] = &[
 
 /// What is asked of them, and the file with the answer of then.
 const QUESTIONS: &[(&str, &[&str])] = &[
-    ("near-plain.txt", &["near", "find", "prints.jsonl", "--index", "plain.seg", "--quiet"]),
-    ("near-compressed.txt", &["near", "find", "prints.jsonl", "--index", "compressed.seg", "-q"]),
-    ("match.txt", &["match", "prints.jsonl", "--against", "crawl.hpx", "--quiet"]),
+    ("match.txt", &["near", "find", "prints.jsonl", "--index", "crawl.hpx", "--within", "3", "-q"]),
     ("pairs.txt", &["pairs", "prints.parquet", "--quiet"]),
     (
         "weighted.txt",
@@ -33,6 +29,10 @@ const QUESTIONS: &[(&str, &[&str])] = &[
     ),
     ("search.txt", &["search", "query", "--index", "index", "harbour", "crane", "--json"]),
 ];
+
+/// Indexes of version 0.1, which are converted, and the answers they gave.
+const CONVERTED: &[(&str, &str)] =
+    &[("plain.seg", "near-plain.txt"), ("compressed.seg", "near-compressed.txt")];
 
 /// The pages of then and a new one, against the results of then; its answer is what it keeps.
 const AGAINST: &[&str] = &["dedup", "more.jsonl", "--against", "clean", "--out", "again", "-q"];
@@ -64,6 +64,17 @@ fn files_of_every_former_version_are_read_and_say_what_they_said() {
             let said = String::from_utf8(folder.read(answer)).unwrap();
             assert_eq!(folder.output(question), said, "{}: {question:?}", version.display());
             assert!(!said.is_empty(), "{answer} asks nothing");
+        }
+        for (index, answer) in CONVERTED.iter().filter(|it| version.join(it.0).exists()) {
+            let find = ["near", "find", "prints.jsonl", "--within", "3", "-q", "--index"];
+            let told = folder.refusal(1, &[&find[..], &[index]].concat());
+            let convert = format!("hapax near build {index} --out {index}.hpx");
+            assert!(told.contains(&convert), "{told}");
+            let words: Vec<&str> = convert.split(' ').skip(1).collect();
+            folder.output(&words);
+            let said = String::from_utf8(folder.read(answer)).unwrap();
+            let converted = format!("{index}.hpx");
+            assert_eq!(folder.output(&[&find[..], &[&converted]].concat()), said);
         }
         folder.output(AGAINST);
         let said = String::from_utf8(folder.read("against.txt")).unwrap();

@@ -99,6 +99,9 @@ impl Appender {
     /// It cannot be written, or the recipe is too long.
     pub fn create(target: impl AsRef<Path>, recipe: &str) -> Result<Self, HpxError> {
         let target = target.as_ref();
+        if target.metadata().is_ok_and(|there| !there.is_file()) {
+            return Err(HpxError::NotAFile { path: target.display().to_string() });
+        }
         if recipe.len() > MOST_RECIPE {
             let (what, given, most) = ("a recipe", recipe.len(), MOST_RECIPE);
             return Err(HpxError::TooLong { what, given, most });
@@ -131,6 +134,11 @@ impl Appender {
             memory: MEMORY,
             finished: false,
         }
+    }
+
+    /// The id of the recipe that the file states; empty when it states none.
+    pub fn recipe(&self) -> &str {
+        &self.recipe
     }
 
     /// Lets what waits take so many bytes.

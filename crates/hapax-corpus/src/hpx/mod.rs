@@ -64,6 +64,14 @@ pub enum HpxError {
         /// The file.
         path: String,
     },
+    /// A folder, pipe or device, which cannot be replaced when a file is complete.
+    #[error(
+        "cannot write {path}: a .hpx file takes its place when it is complete, and this is no file"
+    )]
+    NotAFile {
+        /// The target.
+        path: String,
+    },
     /// Written by a later release.
     #[error("{path}: format {found} is newer than {newest}, the last one this build reads")]
     TooNew {

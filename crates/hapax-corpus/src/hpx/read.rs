@@ -134,6 +134,26 @@ impl Hpx {
         }
     }
 
+    /// Ids and fingerprints of all documents, in the order of the stream.
+    ///
+    /// # Errors
+    ///
+    /// A block cannot be read or is damaged.
+    pub fn entries(&self) -> Result<Vec<(u64, u64)>, HpxError> {
+        let mut lookup = self.lookup();
+        let mut stream = self.stream(1 << 16);
+        // No more than the file has room for, whatever it claims.
+        let room = usize::try_from(self.len().min(self.live_bytes())).unwrap_or(0);
+        let mut entries = Vec::with_capacity(room);
+        let mut piece = Vec::new();
+        while stream.next_piece(&mut piece)? {
+            for &fingerprint in &piece {
+                entries.push((lookup.id(entries.len() as u64)?, fingerprint));
+            }
+        }
+        Ok(entries)
+    }
+
     /// Finds ids and names.
     pub fn lookup(&self) -> Lookup {
         Lookup::new(Arc::clone(&self.file), self.path.clone(), self.directory.clone())

@@ -44,11 +44,11 @@ impl NamedPair {
 
     fn parse(text: &str) -> Result<Self, String> {
         if text.starts_with('{') {
-            return serde_json::from_str(text).map_err(|error| error.to_string());
+            return serde_json::from_str(text)
+                .map_err(|error| format!("{error}; {}", not_pairs(text.as_bytes())));
         }
         let cells: Vec<&str> = text.split('\t').collect();
-        let shape =
-            || "expected distance, similarity and two names between tabs, or JSON".to_owned();
+        let shape = || not_pairs(text.as_bytes());
         let &[distance, similarity, a, b] = &cells[..] else { return Err(shape()) };
         let exact = similarity == SAME;
         let similarity = match similarity {
@@ -59,6 +59,20 @@ impl NamedPair {
         let distance = distance.parse().ok().filter(|bits| *bits <= 64).ok_or_else(shape)?;
         Ok(Self { a: unescaped(a), b: unescaped(b), distance, similarity, exact })
     }
+}
+
+/// What a line that is no pair should have been, and who reads what it seems to be.
+fn not_pairs(text: &[u8]) -> String {
+    let digits = text.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
+    let fingerprints = ["PAR1", "hapaxHPX", "hapaxSEG", "id,"];
+    let fingerprints = fingerprints.iter().any(|start| text.starts_with(start.as_bytes()))
+        || text.windows(13).any(|it| it == b"\"fingerprint\"")
+        || digits == 16;
+    match fingerprints {
+        true => "these are fingerprints: hapax pairs reads them, and writes the pairs of them",
+        false => "expected distance, similarity and two names between tabs, or JSON, as hapax pairs writes them",
+    }
+    .to_owned()
 }
 
 /// What stands for the similarity of documents that say the same.
@@ -85,6 +99,7 @@ impl Pairs {
         let mut all = Gathering::default();
         each_line(reader, |line, text| {
             let bad = |what| LinesError::Bad { line, what };
+            let text = std::str::from_utf8(text).map_err(|_| bad(not_pairs(text)))?;
             all.add(NamedPair::parse(text).map_err(bad)?).map_err(bad)
         })?;
         Ok(all.pairs)

@@ -12,7 +12,6 @@ pub mod fingerprints;
 pub mod grouping;
 pub mod imprinting;
 pub mod pairing;
-pub mod table;
 
 use std::io;
 
@@ -21,9 +20,9 @@ use std::io;
 #[non_exhaustive]
 pub enum LinesError {
     /// The operating system said no.
-    #[error("cannot read line {line}")]
+    #[error("cannot read {}", place(*line))]
     Io {
-        /// From 1.
+        /// From 1; 0 for the file itself.
         line: u64,
         /// What the system answered.
         source: io::Error,
@@ -48,29 +47,24 @@ pub enum LinesError {
         /// On the lines before.
         first: String,
     },
-    /// A table that is not what it should be.
+    /// A file that is not what it should be.
     #[error("{what}")]
     Table {
         /// What is wrong with it.
         what: String,
     },
+    /// A `.hpx` file that cannot be read.
+    #[error(transparent)]
+    Stored(#[from] hapax_corpus::hpx::HpxError),
 }
 
-/// Compares a line's recipe with those before.
-fn one_recipe(
-    recipe: &mut Option<String>,
-    found: Option<&str>,
-    line: u64,
-) -> Result<(), LinesError> {
-    match (&recipe, found) {
-        (Some(first), Some(found)) if first != found => {
-            Err(LinesError::Recipes { line, found: found.to_owned(), first: first.clone() })
-        }
-        (None, Some(found)) => {
-            *recipe = Some(found.to_owned());
-            Ok(())
-        }
-        (Some(_), _) | (None, None) => Ok(()),
+fn place(line: u64) -> String {
+    if line == 0 { "the file".to_owned() } else { format!("line {line}") }
+}
+
+impl LinesError {
+    fn foreign(what: &str) -> Self {
+        Self::Table { what: what.to_owned() }
     }
 }
 
@@ -78,10 +72,10 @@ fn one_recipe(
 const LONGEST_LINE: usize = 1 << 20;
 
 /// Calls `take` with each line that is not blank, and its number.
-fn each_line(
+fn each_line<E: From<LinesError>>(
     reader: &mut dyn io::BufRead,
-    mut take: impl FnMut(u64, &str) -> Result<(), LinesError>,
-) -> Result<(), LinesError> {
+    mut take: impl FnMut(u64, &[u8]) -> Result<(), E>,
+) -> Result<(), E> {
     let mut bytes = Vec::new();
     for line in 1.. {
         bytes.clear();
@@ -90,13 +84,13 @@ fn each_line(
         if read.map_err(|source| LinesError::Io { line, source })? == 0 {
             break;
         }
-        let bad = |what: &str| LinesError::Bad { line, what: what.to_owned() };
         if bytes.len() > LONGEST_LINE {
-            return Err(bad("longer than a line of fingerprints or pairs can be"));
+            let what = "longer than a line of fingerprints or pairs can be".to_owned();
+            return Err(LinesError::Bad { line, what }.into());
         }
-        let text = std::str::from_utf8(&bytes).map_err(|_| bad("not UTF-8"))?;
-        let text = text.trim_end_matches(['\n', '\r']);
-        if !text.is_empty() {
+        let text = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
+        let text = text.strip_suffix(b"\r").unwrap_or(text);
+        if !text.trim_ascii().is_empty() {
             take(line, text)?;
         }
     }

@@ -21,7 +21,7 @@ use hapax::fingerprint::{Fingerprinter, Imprint};
 use hapax::page::Hints;
 use hapax_dedup::stages::imprinting::{Imprinted, imprint};
 use std::ffi::OsStr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 pub(crate) use record::PageRecord;
 use sink::{Format, Rendered, Sink};
@@ -39,7 +39,9 @@ A name with a backslash or a line break is written escaped (\\\\ \\n \\r) and it
 backslash, as sha256sum does. With --json each line is an object with id, url, recipe, fingerprint (null
 without features), content (hash of the text: equal for equal texts), words, features, too_short,
 no_features, weak_bits (bit positions, weakest first) and sketch; with --sums also sums, the 64 whole
-numbers the bits were cut from, bit 0 first. A Parquet table has the same columns.
+numbers the bits were cut from, bit 0 first. CSV and Parquet tables have the same columns, CSV without
+weak_bits. A .hpx file holds fingerprints, names and the recipe. All of them are read by `hapax near`,
+and by `hapax pairs`.
 
 Examples:
   hapax fingerprint page.html notes.txt
@@ -66,30 +68,46 @@ pub(crate) struct Arguments {
     #[arg(long, requires = "json")]
     sums: bool,
 
-    /// Write lines, jsonl, parquet or hpx [default: by the ending of --out, otherwise lines]
+    /// Format of the output [default: by the ending of --out, otherwise lines]
     #[arg(long, value_name = "FORMAT", value_enum)]
     format: Option<Format>,
 
-    /// Write to a file, which appears when it is complete; FILE.hpx is one for `hapax match`
+    /// Write to a file, which appears when it is complete; FILE.hpx is one for `hapax near`
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+
+    #[command(flatten)]
+    replacing: overwriting::Replacing,
 
     #[command(flatten)]
     corpus: CorpusArguments,
 }
 
 impl Arguments {
-    fn format(&self) -> Format {
+    fn format(&self) -> Result<Format, Failure> {
         let ending = self.out.as_deref().and_then(|out| out.extension()).and_then(OsStr::to_str);
-        match (self.format, self.json, ending) {
+        Ok(match (self.format, self.json, ending) {
             (Some(format), _, _) => format,
             (None, true, _) if self.sums => Format::JsonlWithSums,
-            (None, true, _) | (None, false, Some("jsonl")) => Format::Jsonl,
+            (None, true, _) | (None, false, Some("jsonl" | "ndjson")) => Format::Jsonl,
             (None, false, Some("parquet")) => Format::Parquet,
             (None, false, Some("hpx")) => Format::Hpx,
-            (None, false, _) => Format::Lines,
-        }
+            (None, false, Some("csv")) => Format::Csv,
+            (None, false, None | Some("txt" | "tsv" | "lines" | "list")) => Format::Lines,
+            (None, false, Some(ending)) if self.out.as_deref().is_some_and(is_new_or_file) => {
+                return Err(Failure::Arguments(format!(
+                    "--out: fingerprints are not written as .{ending}: known endings are .txt (lines), \
+                     .jsonl, .csv, .parquet and .hpx; --format names one for any other"
+                )));
+            }
+            (None, false, Some(_)) => Format::Lines,
+        })
     }
+}
+
+/// Pipes and devices may be called anything.
+fn is_new_or_file(path: &Path) -> bool {
+    path.metadata().map_or(true, |there| there.is_file())
 }
 
 /// Runs the command.
@@ -105,10 +123,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     match inputs.collections(arguments.corpus.any())? {
         Some(named) => {
             overwriting::refuse_corpus("--out", out, &named)?;
+            arguments.replacing.check("--out", out)?;
             corpus(arguments, &named, &fingerprinter)
         }
         None => {
             inputs.spare("--out", out)?;
+            arguments.replacing.check("--out", out)?;
             pages(arguments, &fingerprinter)
         }
     }
@@ -125,7 +145,7 @@ fn corpus(
     let fields = arguments.corpus.named_fields();
     reading::check_fields(named, &options, &fields, inputs.threads)?;
     let source = hapax_corpus::Source::open(named, options).map_err(reading::failure)?;
-    let format = arguments.format();
+    let format = arguments.format()?;
     let recipe = fingerprinter.recipe_id().to_string();
     let mut sink = Sink::open(format, arguments.out.as_deref(), &recipe)?;
     let mut progress = Progress::start(None, inputs.quiet, sink.on_screen());
@@ -181,7 +201,7 @@ impl From<anyhow::Error> for Stopped {
 fn pages(arguments: &Arguments, fingerprinter: &Fingerprinter) -> Result<(), Failure> {
     let inputs = &arguments.inputs;
     let mut pages = inputs.pages()?;
-    let format = arguments.format();
+    let format = arguments.format()?;
     let recipe = fingerprinter.recipe_id().to_string();
     let mut sink = Sink::open(format, arguments.out.as_deref(), &recipe)?;
     let workers = (0..inputs.thread_count().get())

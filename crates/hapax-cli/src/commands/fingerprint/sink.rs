@@ -1,15 +1,17 @@
-//! Where fingerprints go: lines, JSON lines, a Parquet table, or a file for `hapax match`.
+//! Where fingerprints go: lines, JSON lines, CSV, a Parquet table, or a collection for `hapax near`.
 //!
 //! What a format needs of a document is worked out on any thread ([`Rendered`]) and written in order
 //! ([`Sink`]). A new format is a variant of each.
 
 use super::record::{PageRecord, line};
-use crate::commands::match_::made::Made;
+use crate::commands::near::failed;
 use crate::failure::Failure;
 use crate::output::Output;
 use clap::ValueEnum;
 use hapax::fingerprint::Imprint;
-use hapax_dedup::stages::table::TableWriter;
+use hapax_corpus::hpx::Appender;
+use hapax_dedup::stages::fingerprints::csv;
+use hapax_dedup::stages::fingerprints::table::TableWriter;
 use std::path::Path;
 
 /// A format of fingerprints.
@@ -22,9 +24,11 @@ pub(super) enum Format {
     /// The same with the sums of the bits
     #[value(skip)]
     JsonlWithSums,
+    /// Comma-separated values with a header
+    Csv,
     /// A table
     Parquet,
-    /// A file that `hapax match` searches
+    /// A collection that `hapax near` searches
     Hpx,
 }
 
@@ -65,6 +69,9 @@ impl Rendered {
                 line.push(b'\n');
                 Self::Bytes(line)
             }
+            Format::Csv => {
+                Self::Bytes(csv::record(&id(), url.as_deref(), recipe, &imprint).into_bytes())
+            }
             Format::Parquet => Self::Row { id: id(), url, imprint: Box::new(imprint) },
             Format::Hpx => match imprint.mark {
                 Some(mark) => Self::Entry { bits: mark.fingerprint.to_bits(), name: name.to_vec() },
@@ -77,7 +84,7 @@ impl Rendered {
 /// An open destination.
 pub(super) struct Sink {
     output: Output,
-    made: Option<Made>,
+    collection: Option<Appender>,
     table: Option<TableWriter>,
 }
 
@@ -91,10 +98,13 @@ impl Sink {
         let refused = |what: &str| Failure::Arguments(format!("{what}: add --out FILE"));
         if let Format::Hpx = format {
             let path = path.ok_or_else(|| refused("a .hpx file cannot be a stream"))?;
-            let made = Some(Made::create(path, recipe)?);
-            return Ok(Self { output: Output::open(None)?, made, table: None });
+            let collection = Some(Appender::create(path, recipe).map_err(failed)?);
+            return Ok(Self { output: Output::open(None)?, collection, table: None });
         }
-        let output = Output::open(path)?;
+        let mut output = Output::open(path)?;
+        if let Format::Csv = format {
+            output.write(csv::HEADER.as_bytes())?;
+        }
         let table = match format {
             Format::Parquet if output.on_screen() => {
                 return Err(refused("a Parquet table is nothing for a screen"));
@@ -102,7 +112,7 @@ impl Sink {
             Format::Parquet => Some(TableWriter::new().map_err(anyhow::Error::new)?),
             _ => None,
         };
-        Ok(Self { output, made: None, table })
+        Ok(Self { output, collection: None, table })
     }
 
     /// Is a person watching results scroll by?
@@ -119,8 +129,8 @@ impl Sink {
         match rendered {
             Rendered::Nothing => Ok(()),
             Rendered::Bytes(bytes) => self.output.write(&bytes),
-            Rendered::Entry { bits, name } => match &mut self.made {
-                Some(made) => made.push(bits, &name),
+            Rendered::Entry { bits, name } => match &mut self.collection {
+                Some(collection) => collection.push(bits, Some(&name)).map(drop).map_err(failed),
                 None => Ok(()),
             },
             Rendered::Row { id, url, imprint } => {
@@ -142,7 +152,9 @@ impl Sink {
             let last = table.finish().map_err(anyhow::Error::new)?;
             self.output.write(&last)?;
         }
-        self.made.take().map_or(Ok(()), Made::finish)?;
+        if let Some(collection) = self.collection.take() {
+            collection.finish().map_err(failed)?;
+        }
         self.output.finish()
     }
 }

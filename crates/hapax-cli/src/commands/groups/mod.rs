@@ -1,6 +1,6 @@
 //! `hapax groups`: pairs in, groups with winners out.
 
-use crate::commands::stage_input::open;
+use crate::commands::fingerprint_files::{failed, open};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::overwriting;
@@ -41,6 +41,9 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 
+    #[command(flatten)]
+    replacing: overwriting::Replacing,
+
     /// No summary; errors are still told
     #[arg(long, short)]
     quiet: bool,
@@ -65,9 +68,9 @@ struct Line<'a> {
 /// The input is bad, or results cannot be written.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     overwriting::refuse("--out", arguments.out.as_deref(), [&arguments.input])?;
-    let (mut reader, name) = open(&arguments.input)?;
-    let pairs = Pairs::read(&mut reader)
-        .map_err(|error| anyhow::Error::new(error).context(name.clone()))?;
+    arguments.replacing.check("--out", arguments.out.as_deref())?;
+    let mut reader = open(&arguments.input)?;
+    let pairs = Pairs::read(&mut reader).map_err(|error| failed(&arguments.input, error))?;
     let grouping = pairs.group(&arguments.keep).map_err(anyhow::Error::new)?;
     let facts = pairs.facts();
     let mut output = Output::open(arguments.out.as_deref())?;

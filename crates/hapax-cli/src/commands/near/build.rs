@@ -1,171 +1,149 @@
-//! `hapax near build`: fingerprints in, an index file out.
+//! `hapax near build` and `hapax near add`: fingerprints of any format into a `.hpx` file.
 //!
-//! The file is a segment of the engine. Ids are what a match is called by: a second column of
-//! whole numbers is taken as it is; other names go into a file beside the index, and ids count
-//! them from 0; without names an id is the line, counted from 1.
+//! Documents are written as they are read; memory does not grow with their number, except that of
+//! another `.hpx` file 16 bytes a document are held.
 
-use super::index_file::{names_path, recipe_or_unstated};
-use super::names::{self, is_names};
-use super::records::{Form, Record, Records, Sums, read};
-use crate::commands::plan::{bound, recall};
+use super::failed;
+use super::queries::Queries;
+use crate::commands::fingerprint_files::{called, each, warn_unlabelled};
 use crate::failure::Failure;
-use crate::output::Output;
 use crate::overwriting;
 use crate::progress::say;
 use crate::readable;
 use clap::Args;
-use hapax::fingerprint::MaxDistance;
-use hapax::index::plan::{Machine, Request, plan};
-use hapax::index::segment::{Encoding, Segment, SegmentEngine, SegmentView};
-use hapax::index::{Entry, Recall};
+use hapax_corpus::hpx::{Appended, Appender};
+use hapax_dedup::stages::fingerprints::{Form, Listed};
 use std::path::{Path, PathBuf};
 
-/// Make an index of fingerprints
+/// Make a collection of fingerprints
 #[derive(Args, Debug)]
-pub(super) struct Arguments {
-    /// Fingerprints: see `hapax near --help`; `-` for standard input
-    #[arg(value_name = "FINGERPRINTS")]
-    input: PathBuf,
+pub(super) struct Build {
+    #[command(flatten)]
+    input: Input,
 
-    /// The index, which appears when it is complete; names go to FILE.names
+    /// The .hpx file, which appears when it is complete
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
 
-    /// The distance you are going to ask for, to be told what a search will take; the index
-    /// answers any
-    #[arg(long, value_name = "K", value_parser = bound, default_value = "3")]
-    within: MaxDistance,
+    #[command(flatten)]
+    replacing: overwriting::Replacing,
+}
 
-    /// The share of the matches you are going to ask for, likewise
-    #[arg(long, value_name = "SHARE", default_value = "1", value_parser = recall)]
-    recall: Recall,
+/// Add fingerprints to a collection
+///
+/// A killed run leaves the collection as it was.
+#[derive(Args, Debug)]
+pub(super) struct Add {
+    #[command(flatten)]
+    input: Input,
+
+    /// The .hpx file; it is made if there is none
+    #[arg(long, value_name = "FILE")]
+    index: PathBuf,
+}
+
+#[derive(Args, Debug)]
+struct Input {
+    /// Fingerprints: see `hapax near --help`; `-` for standard input
+    #[arg(value_name = "FINGERPRINTS")]
+    path: PathBuf,
 
     /// FINGERPRINTS are 8 bytes each, little-endian
     #[arg(long)]
     binary: bool,
 
-    /// A smaller file that is slower to search in place
-    #[arg(long)]
-    compressed: bool,
-
-    /// No summary; errors are still told
+    /// No summary and no warnings; errors are still printed
     #[arg(long, short)]
     quiet: bool,
 }
 
-/// Runs the command.
+/// Runs `near build`.
 ///
 /// # Errors
 ///
-/// The input is bad, two fingerprints have the same id, or the index cannot be written.
-pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let beside = names_path(&arguments.out);
-    for out in [&arguments.out, &beside] {
-        overwriting::refuse("--out", Some(out), [&arguments.input])?;
-    }
-    let form = if arguments.binary { Form::Binary } else { Form::Text };
-    let records = read(&arguments.input, form, Sums::Checked)?;
-    let bad = |wrong: anyhow::Error| Failure::Run(wrong.context(readable::path(&arguments.input)));
-    let (entries, naming) = entries(&records).map_err(|wrong| bad(anyhow::anyhow!(wrong)))?;
-    let engine = SegmentEngine::Scan;
-    let segment = Segment::build(entries, engine, arguments.within).map_err(|e| bad(e.into()))?;
-    let encoding = if arguments.compressed { Encoding::Compressed } else { Encoding::Plain };
-    let recipe = recipe_or_unstated(records.recipe.as_ref())?;
-    let bytes = segment.to_bytes(&recipe, encoding).map_err(|e| bad(e.into()))?;
-    let view = SegmentView::open(&bytes).map_err(|e| bad(e.into()))?;
+/// The input is bad, or the collection cannot be written.
+pub(super) fn build(arguments: &Build) -> Result<(), Failure> {
+    overwriting::refuse("--out", Some(&arguments.out), [&arguments.input.path])?;
+    arguments.replacing.check("--out", Some(&arguments.out))?;
+    let create = |recipe: &str| Appender::create(&arguments.out, recipe).map_err(failed);
+    write(&arguments.input, &arguments.out, &create)
+}
 
-    let mut index = Output::open(Some(&arguments.out))?;
-    index.write(&bytes)?;
-    match naming {
-        Naming::Beside => {
-            let all = records.all.iter().filter_map(|record| record.name.as_deref());
-            let mut names = Output::open(Some(&beside))?;
-            names.write(&names::encode(view.identity(), all))?;
-            // Both are complete before either appears; names of another index are refused.
-            names.finish()?;
-            index.finish()?;
+/// Runs `near add`.
+///
+/// # Errors
+///
+/// The input is bad or of another recipe, or the collection is bad or cannot be written.
+pub(super) fn add(arguments: &Add) -> Result<(), Failure> {
+    overwriting::refuse("--index", Some(&arguments.index), [&arguments.input.path])?;
+    let open = |recipe: &str| Appender::open(&arguments.index, recipe).map_err(failed);
+    write(&arguments.input, &arguments.index, &open)
+}
+
+fn write(
+    input: &Input,
+    to: &Path,
+    open: &dyn Fn(&str) -> Result<Appender, Failure>,
+) -> Result<(), Failure> {
+    let form = if input.binary { Form::Binary } else { Form::Recognized };
+    let mut appender = None;
+    let (mut without, mut labelled) = (0u64, false);
+    each(&input.path, form, &mut |recipe, Listed { name, fingerprint, .. }| {
+        labelled |= recipe.is_some();
+        let Some(fingerprint) = fingerprint else {
+            without += 1;
+            return Ok(());
+        };
+        let appender = match &mut appender {
+            Some(appender) => appender,
+            // The first document says which recipe.
+            nothing => nothing.insert(open(recipe.unwrap_or_default())?),
+        };
+        appender.push(fingerprint.to_bits(), name.as_deref()).map(drop).map_err(failed)
+    })?;
+    let appender = match appender {
+        Some(appender) => appender,
+        None => open("")?,
+    };
+    let stated = !appender.recipe().is_empty();
+    let appended = appender.finish().map_err(failed)?;
+    if !input.quiet {
+        if !labelled && appended.added > 0 {
+            warn_unlabelled(&called(&input.path));
+        } else if labelled && !stated {
+            warn_unlabelled(&readable::path(to));
         }
-        Naming::Ids | Naming::Lines => {
-            index.finish()?;
-            remove_names(&beside)?;
-        }
-    }
-    if !arguments.quiet {
-        say(&summary(&records, &view, bytes.len(), naming));
-        let request =
-            Request::new(records.all.len() as u64, arguments.within).recall(arguments.recall);
-        if let Ok(plan) = plan(&request, &Machine::typical()) {
-            say(&format!("many queries within {}: {}", arguments.within, plan.reason));
-        }
+        say(&summary(to, &appended, without));
     }
     Ok(())
 }
 
-/// What a match is called by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Naming {
-    /// The second column, all whole numbers.
-    Ids,
-    /// The second column, in a file beside the index.
-    Beside,
-    /// The line.
-    Lines,
+/// Adds queries to a collection, which is made if there is none.
+///
+/// # Errors
+///
+/// It is bad or of another recipe, or cannot be written.
+pub(super) fn add_queries(path: &Path, queries: &Queries) -> Result<Appended, Failure> {
+    let recipe = queries.recipe().unwrap_or_default();
+    let mut appender = Appender::open(path, recipe).map_err(failed)?;
+    for (number, &fingerprint) in queries.fingerprints().iter().enumerate() {
+        appender.push(fingerprint, queries.name(number)).map_err(failed)?;
+    }
+    appender.finish().map_err(failed)
 }
 
-fn entries(records: &Records) -> Result<(Vec<Entry>, Naming), String> {
-    let named = records.all.iter().filter(|record| record.name.is_some()).count();
-    if named > 0
-        && let Some(nameless) = records.all.iter().find(|record| record.name.is_none())
-    {
-        return Err(format!(
-            "line {} has no name and {} others have one; name all of them or none",
-            nameless.line, named
-        ));
-    }
-    let entry = |record: &Record, id| Entry { fingerprint: record.fingerprint, id };
-    if named == 0 {
-        let entries = records.all.iter().map(|record| entry(record, record.line)).collect();
-        return Ok((entries, Naming::Lines));
-    }
-    let numbered = records.all.iter().map(|record| Some(entry(record, id(record)?)));
-    if let Some(entries) = numbered.collect() {
-        return Ok((entries, Naming::Ids));
-    }
-    let entries = records.all.iter().zip(0..).map(|(record, id)| entry(record, id)).collect();
-    Ok((entries, Naming::Beside))
-}
-
-/// A name that is a whole number and looks like one: `07` would come back as `7`.
-fn id(record: &Record) -> Option<u64> {
-    let text = std::str::from_utf8(record.name.as_deref()?).ok()?;
-    let id: u64 = text.parse().ok()?;
-    (id.to_string() == text).then_some(id)
-}
-
-/// Names of an index that was there before would be refused from now on.
-fn remove_names(path: &Path) -> Result<(), Failure> {
-    if path.is_file() && is_names(&super::records::read_all(path)?) {
-        std::fs::remove_file(path).map_err(|e| Failure::io("remove", path, e))?;
-    }
-    Ok(())
-}
-
-fn summary(records: &Records, view: &SegmentView<'_>, bytes: usize, naming: Naming) -> String {
-    let entries = records.all.len() as u64;
+/// What an addition did.
+pub(super) fn summary(path: &Path, appended: &Appended, without: u64) -> String {
     let mut line = format!(
-        "{} ({} different) in {}, {:.1} bytes each",
-        readable::counted(entries, "fingerprint"),
-        readable::count(view.rows() as u64),
-        readable::bytes(bytes as u64),
-        bytes as f64 / entries.max(1) as f64,
+        "{}: {} added, {} now in {}, {}",
+        readable::path(path),
+        readable::count(appended.added),
+        readable::counted(appended.documents, "fingerprint"),
+        readable::counted(appended.runs as u64, "run"),
+        readable::bytes(appended.bytes),
     );
-    if records.without > 0 {
-        line.push_str(&format!("; {} without one left out", readable::count(records.without)));
+    if without > 0 {
+        line.push_str(&format!("; {} without a fingerprint left out", readable::count(without)));
     }
-    line.push_str(match naming {
-        Naming::Ids => "; ids are those of the input",
-        Naming::Beside => "; names in the file beside it, .names",
-        Naming::Lines => "; ids are line numbers, from 1",
-    });
     line
 }

@@ -1,20 +1,18 @@
-//! `hapax near info`: what is in an index file, after checking all of it.
+//! `hapax near info`: what is in a collection, after checking all of it.
 
-use super::index_file::{names, stated, view};
-use super::records::read_all;
+use super::failed;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::readable;
 use clap::Args;
-use hapax::index::HammingIndex;
-use hapax::index::segment::Encoding;
+use hapax_corpus::hpx::Hpx;
 use serde::Serialize;
 use std::path::PathBuf;
 
-/// Check an index file and say what is in it
+/// Check a collection and describe it
 #[derive(Args, Debug)]
 pub(super) struct Arguments {
-    /// What `hapax near build` made
+    /// A .hpx file
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
@@ -25,39 +23,46 @@ pub(super) struct Arguments {
 
 #[derive(Serialize)]
 struct Info<'a> {
-    fingerprints: usize,
-    different: usize,
-    bytes: usize,
+    fingerprints: u64,
+    /// Sorted runs; few are quicker to search.
+    runs: usize,
+    bytes: u64,
     bytes_per_fingerprint: f64,
-    encoding: &'static str,
     /// Null when the fingerprints stated none.
     recipe: Option<&'a str>,
-    /// Null when matches are called by their ids.
-    names: Option<usize>,
-    identity: String,
+    /// How many fingerprints have a name.
+    names: u64,
 }
 
 /// Runs the command.
 ///
 /// # Errors
 ///
-/// The file is no index, or damaged, or its names are.
+/// The file is no collection, or damaged.
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let bytes = read_all(&arguments.file)?;
-    let view = view(&arguments.file, &bytes)?;
-    let names = names(&arguments.file, &view)?;
+    let hpx = Hpx::open(&arguments.file).map_err(failed)?;
+    let mut ids = hpx.lookup();
+    let mut stream = hpx.stream(1 << 16);
+    let (mut piece, mut position) = (Vec::new(), 0);
+    while stream.next_piece(&mut piece).map_err(failed)? {
+        for _ in &piece {
+            ids.id(position).map_err(failed)?;
+            position += 1;
+        }
+    }
+    let mut names = 0;
+    let mut lookup = hpx.lookup();
+    for id in 0..hpx.len() {
+        names += u64::from(lookup.name(id).map_err(failed)?.is_some());
+    }
+    let bytes = hpx.live_bytes();
     let info = Info {
-        fingerprints: view.len(),
-        different: view.rows(),
-        bytes: bytes.len(),
-        bytes_per_fingerprint: bytes.len() as f64 / view.len().max(1) as f64,
-        encoding: match view.encoding() {
-            Encoding::Plain => "plain",
-            Encoding::Compressed => "compressed",
-        },
-        recipe: stated(&view),
-        names: names.map(|names| names.len()),
-        identity: format!("{:016x}", view.identity()),
+        fingerprints: hpx.len(),
+        runs: hpx.runs(),
+        bytes,
+        bytes_per_fingerprint: bytes as f64 / hpx.len().max(1) as f64,
+        recipe: Some(hpx.recipe()).filter(|recipe| !recipe.is_empty()),
+        names,
     };
     let text = if arguments.json {
         serde_json::to_string(&info).map_err(anyhow::Error::new)? + "\n"
@@ -70,20 +75,19 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 fn lines(info: &Info<'_>) -> String {
-    let count = |n: usize| readable::count(n as u64);
+    let names = match info.names {
+        0 => "none: matches are called by their numbers".to_owned(),
+        names => readable::count(names),
+    };
     format!(
-        "fingerprints  {} ({} different)\n\
-         size          {}, {:.1} bytes a fingerprint, {}\n\
+        "fingerprints  {} in {}\n\
+         size          {}, {:.1} bytes a fingerprint\n\
          recipe        {}\n\
-         names         {}\n\
-         identity      {}\n",
-        count(info.fingerprints),
-        count(info.different),
-        readable::bytes(info.bytes as u64),
+         names         {names}\n",
+        readable::count(info.fingerprints),
+        readable::counted(info.runs as u64, "run"),
+        readable::bytes(info.bytes),
         info.bytes_per_fingerprint,
-        info.encoding,
         readable::harmless(info.recipe.unwrap_or("not stated")),
-        info.names.map_or_else(|| "none: matches are called by their ids".to_owned(), count),
-        info.identity,
     )
 }

@@ -1,52 +1,53 @@
-//! `hapax near`: the Hamming index on its own, without pages.
+//! `hapax near`: collections of fingerprints in one file, and the search in them.
 //!
-//! - `records` reads fingerprints in the forms people have them.
-//! - `names` is the file beside an index that says what its ids are called.
-//! - `index_file` opens an index and its names.
-//! - `engine` chooses what answers queries, and builds it.
-//! - `build`, `find` and `info` are the commands.
+//! - `build` makes a file or adds to it, `info` checks and describes it.
+//! - `find` reads `queries`, chooses between `load` (an engine in memory) and `stream` (the file is
+//!   read past the queries), and writes `results`.
 
 mod build;
-mod engine;
 mod find;
-mod index_file;
 mod info;
-mod names;
-mod records;
+mod load;
+mod queries;
+mod results;
+mod stream;
 
 use crate::failure::Failure;
 use clap::{Args, Subcommand};
+use hapax_corpus::hpx::HpxError;
 
-/// Build, search and describe an index of fingerprints
+/// Build, extend, search and describe a collection of fingerprints
 ///
-/// An index answers which stored fingerprints are within K bits of a query, and by how many
-/// bits each differs.
+/// A collection is one .hpx file with fingerprints, names and the recipe. A search gives the stored
+/// fingerprints within K bits of each query, and by how many bits each differs.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-FINGERPRINTS and QUERIES are text, one fingerprint a line, or what `hapax fingerprint` writes:
+FINGERPRINTS and QUERIES are what `hapax fingerprint` writes (lines, JSON lines, CSV, Parquet, .hpx), or
+lines of other 64-bit fingerprints:
   9c1d5a0e00ff1234                  16 hexadecimal digits
   0x12ab                            hexadecimal with 0x
   11249563819283456052              a decimal number (16 digits are taken as hexadecimal)
   9c1d5a0e00ff1234  a/page.html     with a name behind spaces or a tab
   {\"fingerprint\":\"9c1d5a0e00ff1234\",\"id\":\"a/page.html\",\"recipe\":\"web-1:...\"}
 or, with --binary, 8 bytes each, little-endian. Empty lines and pages without a fingerprint are
-left out. Fingerprints of different recipes are refused. `sums` in an object, 64 whole numbers,
-are what the bits were cut from; `near find --recall` makes use of them.
+left out. Fingerprints of different recipes are refused; where a recipe is not stated, a warning says so.
 
 Examples:
-  hapax fingerprint crawl/ --json --out crawl.jsonl
-  hapax near build crawl.jsonl --out crawl.seg
-  hapax near find new.jsonl --index crawl.seg --within 6
-  hapax near info crawl.seg
-  hapax fingerprint new/ --json --sums | hapax near find - --index crawl.seg --recall 0.95")]
+  hapax fingerprint crawl/ --out crawl.hpx
+  hapax near build day1.jsonl --out crawl.hpx
+  hapax near find new.jsonl --index crawl.hpx --within 3
+  hapax near find day2.parquet --index crawl.hpx --add
+  hapax near info crawl.hpx
+  hapax fingerprint new/ --json --sums | hapax near find - --index crawl.hpx --recall 0.95")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
-    what: What,
+    command: Command,
 }
 
 #[derive(Subcommand, Debug)]
-enum What {
-    Build(build::Arguments),
+enum Command {
+    Build(build::Build),
+    Add(build::Add),
     Find(find::Arguments),
     Info(info::Arguments),
 }
@@ -57,9 +58,27 @@ enum What {
 ///
 /// See [`Failure`].
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    match &arguments.what {
-        What::Build(arguments) => build::run(arguments),
-        What::Find(arguments) => find::run(arguments),
-        What::Info(arguments) => info::run(arguments),
+    match &arguments.command {
+        Command::Build(arguments) => build::build(arguments),
+        Command::Add(arguments) => build::add(arguments),
+        Command::Find(arguments) => find::run(arguments),
+        Command::Info(arguments) => info::run(arguments),
     }
+}
+
+/// An error of a collection, with what to do about a file of version 0.1.
+pub(crate) fn failed(error: HpxError) -> Failure {
+    match &error {
+        HpxError::Foreign { path } if begins(path, b"hapaxSEG") => Failure::Run(anyhow::anyhow!(
+            "{path} is an index of version 0.1; convert it: hapax near build {path} --out {path}.hpx"
+        )),
+        _ => Failure::Run(anyhow::Error::new(error)),
+    }
+}
+
+fn begins(path: &str, with: &[u8; 8]) -> bool {
+    let mut first = [0; 8];
+    let read = std::fs::File::open(path)
+        .and_then(|mut file| std::io::Read::read_exact(&mut file, &mut first));
+    read.is_ok() && first == *with
 }

@@ -1,6 +1,6 @@
 //! `hapax pairs`: fingerprints in, near pairs out.
 
-use crate::commands::stage_input::fingerprints;
+use crate::commands::fingerprint_files;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::overwriting;
@@ -17,8 +17,8 @@ use std::path::PathBuf;
 
 /// Find all near pairs among fingerprints
 ///
-/// Reads what `hapax fingerprint` writes. In JSON lines and tables the sketches confirm pairs; plain
-/// lines have none, and every pair within the bound is told.
+/// Reads what `hapax fingerprint` writes. In JSON lines, CSV and Parquet the sketches confirm pairs; plain
+/// lines and .hpx files have none, and every pair within the bound is printed.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Lines of distance, similarity and two names, between tabs, in the order of the input; similarity is `=` for the
@@ -51,6 +51,9 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 
+    #[command(flatten)]
+    replacing: overwriting::Replacing,
+
     /// Number of threads [default: all cores]
     #[arg(long, value_name = "N", value_parser = crate::inputs::threads)]
     threads: Option<NonZeroUsize>,
@@ -67,7 +70,8 @@ pub(crate) struct Arguments {
 /// The input is bad, or results cannot be written.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     overwriting::refuse("--out", arguments.out.as_deref(), [&arguments.input])?;
-    let list = fingerprints(&arguments.input)?;
+    arguments.replacing.check("--out", arguments.out.as_deref())?;
+    let list = fingerprint_files::list(&arguments.input)?;
     let within = u8::try_from(arguments.within).ok().and_then(MaxDistance::new);
     let least = MinSimilarity::new(arguments.min_similarity);
     let (Some(within), Some(min_similarity)) = (within, least) else { return Ok(()) };

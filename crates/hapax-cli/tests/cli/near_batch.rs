@@ -1,4 +1,4 @@
-//! A batch against a file of fingerprints, made and grown by the program itself.
+//! Batches of queries against a collection that grows by them.
 
 use crate::folder::{ARTICLE, Folder, stderr};
 use serde_json::Value;
@@ -48,7 +48,7 @@ fn matching_and_appending_equal_a_loop_over_everything() {
         let prefix = format!("b{batch}-");
         folder.write("batch.txt", named(&prefix, &fingerprints));
         let matches =
-            folder.output(&["match", "batch.txt", "--against", "x.hpx", "--append", "-q"]);
+            folder.output(&["near", "find", "batch.txt", "--index", "x.hpx", "--add", "-q"]);
         assert_eq!(matches.is_empty(), stored.is_empty());
         stored.extend(
             fingerprints.iter().enumerate().map(|(i, &bits)| (format!("{prefix}{i}"), bits)),
@@ -57,12 +57,15 @@ fn matching_and_appending_equal_a_loop_over_everything() {
     let queries = neighbours(300, 99);
     folder.write("q.txt", named("q", &queries));
     for within in ["0", "3", "7"] {
-        for threads in ["1", "3"] {
+        for (threads, mode) in [("1", "stream"), ("3", "stream"), ("2", "auto"), ("2", "load")] {
             let told = folder.output(&[
-                "match",
+                "near",
+                "find",
                 "q.txt",
-                "--against",
+                "--index",
                 "x.hpx",
+                "--mode",
+                mode,
                 "--within",
                 within,
                 "--threads",
@@ -76,8 +79,8 @@ fn matching_and_appending_equal_a_loop_over_everything() {
             );
         }
     }
-    let first = folder.output(&["match", "q.txt", "--against", "x.hpx", "--first"]);
-    let all = expected(&queries, &stored, 3);
+    let first = folder.output(&["near", "find", "q.txt", "--index", "x.hpx", "--first"]);
+    let all = expected(&queries, &stored, 6);
     assert!(first.lines().all(|line| all.lines().any(|it| it == line)));
     let answered = |lines: &str| {
         let mut queries: Vec<_> =
@@ -88,42 +91,31 @@ fn matching_and_appending_equal_a_loop_over_everything() {
     assert_eq!(answered(&first), answered(&all));
     assert_eq!(first.lines().count(), answered(&all).len());
     let itself =
-        folder.output(&["match", "x.hpx", "--against", "x.hpx", "--within", "0", "--first"]);
+        folder.output(&["near", "find", "x.hpx", "--index", "x.hpx", "--within", "0", "--first"]);
     assert_eq!(itself.lines().count(), stored.len(), "a file is a batch of queries, too");
 }
 
 #[test]
-fn what_fingerprint_writes_is_matched_and_recipes_are_kept_apart() {
+fn what_fingerprint_writes_is_found_and_recipes_are_not_mixed() {
     let folder = Folder::new();
     folder.write("a/one.html", ARTICLE).write("a/two.html", ARTICLE.replace("Tuesday", "Monday"));
     folder.output(&["fingerprint", "a", "--json", "--out", "a.jsonl"]);
-    folder.output(&["match", "a.jsonl", "--against", "x.hpx", "--append"]);
+    folder.output(&["near", "add", "a.jsonl", "--index", "x.hpx"]);
     folder.output(&["fingerprint", "a", "--out", "made.hpx"]);
     assert_eq!(folder.read("made.hpx"), folder.read("x.hpx"));
+    let find = ["near", "find", "a.jsonl", "--index", "x.hpx", "--within", "16", "--json"];
     let told = folder
-        .hapax(&[
-            "match",
-            "a.jsonl",
-            "--against",
-            "x.hpx",
-            "--within",
-            "16",
-            "--json",
-            "--recall",
-            "0.9",
-        ])
+        .hapax(&[&find[..], &["--recall", "0.9", "--mode", "stream"]].concat())
         .assert()
         .code(0);
     let summary = stderr(&told);
-    assert!(summary.contains("MB/s") && summary.contains("exact, as weak bits"), "{summary}");
+    assert!(summary.contains("MB/s, which finds every match"), "{summary}");
     let output = String::from_utf8(told.get_output().stdout.clone()).unwrap();
     let first: Value = serde_json::from_str(output.lines().next().unwrap()).unwrap();
-    assert_eq!(
-        (&first["query"], &first["distance"]),
-        (&Value::from("a/one.html"), &Value::from(0))
-    );
+    assert_eq!(first["query"], "a/one.html");
+    assert_eq!((&first["recall"], &first["matches"][0]["distance"]), (&1.0.into(), &0.into()));
     folder.output(&["fingerprint", "a", "--json", "--recipe", "khan-words", "--out", "b.jsonl"]);
-    let wrong = folder.refusal(1, &["match", "b.jsonl", "--against", "x.hpx"]);
+    let wrong = folder.refusal(1, &["near", "find", "b.jsonl", "--index", "x.hpx"]);
     assert!(wrong.contains("web-1") && wrong.contains("khan-words"), "{wrong}");
 }
 
@@ -131,18 +123,19 @@ fn what_fingerprint_writes_is_matched_and_recipes_are_kept_apart() {
 fn bad_files_are_named_and_nothing_is_written() {
     let folder = Folder::new();
     folder.write("q.txt", "00000000000000ff\n").write("no.hpx", "WARC/1.0 and more");
-    let wrong = folder.refusal(1, &["match", "q.txt", "--against", "no.hpx", "--out", "o.tsv"]);
+    let wrong =
+        folder.refusal(1, &["near", "find", "q.txt", "--index", "no.hpx", "--out", "o.tsv"]);
     assert!(wrong.contains("no.hpx is no .hpx file"), "{wrong}");
-    let wrong = folder.refusal(1, &["match", "q.txt", "--against", "absent.hpx"]);
+    let wrong = folder.refusal(1, &["near", "find", "q.txt", "--index", "absent.hpx"]);
     assert!(wrong.contains("absent.hpx"), "{wrong}");
-    folder.output(&["match", "q.txt", "--against", "x.hpx", "--append", "-q"]);
+    folder.output(&["near", "find", "q.txt", "--index", "x.hpx", "--add", "-q"]);
     let bytes = folder.read("x.hpx");
     folder.write("x.hpx", &bytes[..bytes.len() - 1]);
-    let wrong = folder.refusal(1, &["match", "q.txt", "--against", "x.hpx", "--append"]);
+    let wrong = folder.refusal(1, &["near", "find", "q.txt", "--index", "x.hpx", "--add"]);
     assert!(wrong.contains("x.hpx is cut at byte"), "{wrong}");
     folder.write("bad.txt", "1\nnonsense\n");
     folder.write("x.hpx", &bytes);
-    let wrong = folder.refusal(1, &["match", "bad.txt", "--against", "x.hpx", "--append"]);
+    let wrong = folder.refusal(1, &["near", "find", "bad.txt", "--index", "x.hpx", "--add"]);
     assert!(wrong.contains("bad.txt: line 2: `nonsense`"), "{wrong}");
     assert_eq!(folder.read("x.hpx"), bytes);
     assert_eq!(folder.names(), ["bad.txt", "no.hpx", "q.txt", "x.hpx"]);

@@ -30,8 +30,8 @@ use parquet::basic::{Compression, ZstdLevel};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 
-use super::LinesError;
-use super::fingerprints::{Fingerprints, Listed};
+use super::super::LinesError;
+use super::{Fingerprints, Listed, Stated, kind};
 
 /// How a file of this format begins.
 pub const MAGIC: &[u8; 4] = b"PAR1";
@@ -210,28 +210,34 @@ impl ImprintRows {
     }
 }
 
-/// Reads a table that [`TableWriter`] wrote, or one with the same columns.
+/// Calls `take` with each row of a table that [`TableWriter`] wrote, or of one with the same columns.
 ///
 /// # Errors
 ///
 /// A column is missing or of another type, the file is damaged, or its rows are of two recipes.
-pub fn read(file: File) -> Result<Fingerprints, LinesError> {
+pub(super) fn each<E: From<LinesError>>(
+    file: File,
+    take: &mut dyn FnMut(Option<&str>, Listed) -> Result<(), E>,
+) -> Result<(), E> {
     // The library panics on some damaged files; what that leaves half done is dropped.
-    catch_unwind(AssertUnwindSafe(|| read_rows(file))).unwrap_or_else(|_| {
-        Err(LinesError::Table { what: "the Parquet reader gave up on damaged data".to_owned() })
+    catch_unwind(AssertUnwindSafe(|| each_row(file, take))).unwrap_or_else(|_| {
+        Err(LinesError::foreign("the Parquet reader gave up on damaged data").into())
     })
 }
 
-fn read_rows(file: File) -> Result<Fingerprints, LinesError> {
-    let damaged = |error: &dyn std::fmt::Display| LinesError::Table { what: error.to_string() };
+fn each_row<E: From<LinesError>>(
+    file: File,
+    take: &mut dyn FnMut(Option<&str>, Listed) -> Result<(), E>,
+) -> Result<(), E> {
+    let damaged = |error: &dyn std::fmt::Display| LinesError::foreign(&error.to_string());
     let together = hapax_corpus::rows_at_a_time(&file, TOGETHER).map_err(|e| damaged(&e))?;
     let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| damaged(&e))?;
     let reader = builder.with_batch_size(together).build().map_err(|e| damaged(&e))?;
-    let mut all = TableRows::default();
+    let (mut stated, mut row) = (Stated::default(), 0);
     for rows in reader {
-        all.add(&rows.map_err(|e| damaged(&e))?)?;
+        each_of(&rows.map_err(|e| damaged(&e))?, &mut stated, &mut row, take)?;
     }
-    Ok(all.list)
+    Ok(())
 }
 
 /// Documents gathered from tables, which are of one recipe.
@@ -239,7 +245,7 @@ fn read_rows(file: File) -> Result<Fingerprints, LinesError> {
 pub struct TableRows {
     /// What was gathered.
     pub list: Fingerprints,
-    recipe: Option<String>,
+    stated: Stated,
     row: u64,
 }
 
@@ -250,44 +256,62 @@ impl TableRows {
     ///
     /// A column is missing or of another type, or a row is of another recipe than those before.
     pub fn add(&mut self, rows: &RecordBatch) -> Result<(), LinesError> {
-        let ids: &StringArray = column(rows, "id", "text")?;
-        let recipes: &StringArray = column(rows, "recipe", "text")?;
-        let fingerprints: &UInt64Array = column(rows, "fingerprint", "unsigned 64-bit numbers")?;
-        let contents: &FixedSizeBinaryArray = column(rows, "content", "16 bytes each")?;
-        let sketches: &FixedSizeBinaryArray = column(rows, "sketch", "128 bytes each")?;
-        let too_short: &BooleanArray = column(rows, "too_short", "true and false")?;
-        for at in 0..rows.num_rows() {
-            self.row += 1;
-            let row = self.row;
-            super::one_recipe(&mut self.recipe, Some(recipes.value(at)), row)?;
-            let bad = |what: &str| LinesError::Table { what: format!("row {row}: {what}") };
-            let content: [u8; 16] =
-                contents.value(at).try_into().map_err(|_| bad("a content hash is 16 bytes"))?;
-            let mut listed = Listed {
-                fingerprint: None,
-                content: Some(ContentHash::from_bytes(content)),
-                sketch: None,
-                too_short: too_short.value(at),
-            };
-            if fingerprints.is_valid(at) {
-                let sketch: [u8; 128] =
-                    sketches.value(at).try_into().map_err(|_| bad("a sketch is 128 bytes"))?;
-                listed.fingerprint = Some(Fingerprint::from_bits(fingerprints.value(at)));
-                listed.sketch = Some(Sketch::from_bytes(&sketch));
-            }
-            self.list.push(ids.value(at).to_owned(), listed).map_err(|what| bad(&what))?;
-        }
-        Ok(())
+        each_of(rows, &mut self.stated, &mut self.row, &mut |_, listed| {
+            let row = listed.number;
+            let bad = |what: String| LinesError::foreign(&format!("row {row}: {what}"));
+            self.list.push(listed).map_err(bad)
+        })
     }
+}
+
+fn each_of<E: From<LinesError>>(
+    rows: &RecordBatch,
+    stated: &mut Stated,
+    row: &mut u64,
+    take: &mut dyn FnMut(Option<&str>, Listed) -> Result<(), E>,
+) -> Result<(), E> {
+    let ids: &StringArray = column(rows, "id", "text")?;
+    let recipes: &StringArray = column(rows, "recipe", "text")?;
+    let fingerprints: &UInt64Array = column(rows, "fingerprint", "unsigned 64-bit numbers")?;
+    let contents: &FixedSizeBinaryArray = column(rows, "content", "16 bytes each")?;
+    let sketches: &FixedSizeBinaryArray = column(rows, "sketch", "128 bytes each")?;
+    let too_short: &BooleanArray = column(rows, "too_short", "true and false")?;
+    for at in 0..rows.num_rows() {
+        *row += 1;
+        let number = *row;
+        stated.see(Some(recipes.value(at)).filter(|recipe| !recipe.is_empty()), number)?;
+        let bad = |what: &str| LinesError::foreign(&format!("row {number}: {what}"));
+        let content: [u8; 16] =
+            contents.value(at).try_into().map_err(|_| bad("a content hash is 16 bytes"))?;
+        let mut listed = Listed {
+            number,
+            name: Some(ids.value(at).as_bytes().to_vec()),
+            content: Some(ContentHash::from_bytes(content)),
+            too_short: too_short.value(at),
+            ..Listed::default()
+        };
+        if fingerprints.is_valid(at) {
+            let sketch: [u8; 128] =
+                sketches.value(at).try_into().map_err(|_| bad("a sketch is 128 bytes"))?;
+            listed.fingerprint = Some(Fingerprint::from_bits(fingerprints.value(at)));
+            listed.sketch = Some(Sketch::from_bytes(&sketch));
+        }
+        take(stated.get(), listed)?;
+    }
+    Ok(())
 }
 
 fn column<'r, A: 'static>(
     rows: &'r RecordBatch,
     name: &str,
-    kind: &str,
+    wanted: &str,
 ) -> Result<&'r A, LinesError> {
-    let found = rows.column_by_name(name).and_then(|column| column.as_any().downcast_ref());
-    found.ok_or_else(|| LinesError::Table {
-        what: format!("the column `{name}` is missing, or is not {kind}"),
+    let Some(column) = rows.column_by_name(name) else {
+        let schema = rows.schema_ref();
+        let columns: Vec<&str> = schema.fields().iter().map(|it| it.name().as_str()).collect();
+        return Err(kind::table_without(name, &columns));
+    };
+    column.as_any().downcast_ref().ok_or_else(|| LinesError::Table {
+        what: format!("the column `{name}` is {}, not {wanted}", column.data_type()),
     })
 }

@@ -1,0 +1,84 @@
+//! Files of fingerprints and of pairs as the arguments of commands: errors name the file, and a missing
+//! recipe is a warning.
+
+use crate::failure::Failure;
+use crate::progress::say;
+use crate::readable;
+use hapax_dedup::stages::LinesError;
+use hapax_dedup::stages::fingerprints::{self, Fingerprints, Form, Listed};
+use std::fs::File;
+use std::io::{BufRead, BufReader, stdin};
+use std::path::Path;
+
+/// Opens lines.
+///
+/// # Errors
+///
+/// It cannot be opened.
+pub(crate) fn open(input: &Path) -> Result<Box<dyn BufRead>, Failure> {
+    if input.as_os_str() == "-" {
+        return Ok(Box::new(stdin().lock()));
+    }
+    let file = File::open(input).map_err(|error| Failure::io("read", input, error))?;
+    Ok(Box::new(BufReader::with_capacity(1 << 16, file)))
+}
+
+/// What a file is called in messages.
+pub(crate) fn called(input: &Path) -> String {
+    if input.as_os_str() == "-" { "standard input".to_owned() } else { readable::path(input) }
+}
+
+/// An error of reading a file, with its name.
+pub(crate) fn failed(input: &Path, error: LinesError) -> Failure {
+    match error {
+        LinesError::Io { line: 0, source } => Failure::io("read", input, source),
+        LinesError::Stored(error) => Failure::Run(error.into()),
+        error => Failure::Run(anyhow::Error::new(error).context(called(input))),
+    }
+}
+
+/// Reads all fingerprints of a file of any format.
+///
+/// # Errors
+///
+/// It cannot be read, or is something else.
+pub(crate) fn list(input: &Path) -> Result<Fingerprints, Failure> {
+    Fingerprints::open(input).map_err(|error| failed(input, error))
+}
+
+/// Calls `take` with the recipe and each document of a file of any format.
+///
+/// # Errors
+///
+/// It cannot be read or is something else, or what `take` fails with.
+pub(crate) fn each(
+    input: &Path,
+    form: Form,
+    take: &mut dyn FnMut(Option<&str>, Listed) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    /// Why reading stopped.
+    enum Stop {
+        Bad(LinesError),
+        Failed(Failure),
+    }
+    impl From<LinesError> for Stop {
+        fn from(error: LinesError) -> Self {
+            Self::Bad(error)
+        }
+    }
+    let read = fingerprints::each(input, form, &mut |recipe, listed| {
+        take(recipe, listed).map_err(Stop::Failed)
+    });
+    read.map_err(|stop| match stop {
+        Stop::Bad(error) => failed(input, error),
+        Stop::Failed(failure) => failure,
+    })
+}
+
+/// Warns of a file whose fingerprints state no recipe.
+pub(crate) fn warn_unlabelled(called: &str) {
+    say(&format!(
+        "warning: {called} does not state the recipe of its fingerprints, so a comparison with those of \
+         another recipe goes unnoticed; JSON lines, CSV, Parquet and .hpx of hapax fingerprint state it"
+    ));
+}

@@ -1,0 +1,88 @@
+//! A batch of queries: 8 bytes each, its number and name, and sums where they are asked for.
+
+use crate::commands::fingerprint_files::each;
+use crate::failure::Failure;
+use hapax::fingerprint::{BitSums, Fingerprint};
+use hapax::index::Query;
+use hapax_dedup::stages::fingerprints::{Form, Listed};
+use std::path::Path;
+
+/// See the module header.
+#[derive(Debug, Default)]
+pub(super) struct Queries {
+    fingerprints: Vec<u64>,
+    /// Line, row or place in the file of each, from 1.
+    numbers: Vec<u64>,
+    names: Vec<u8>,
+    name_ends: Vec<usize>,
+    /// Of none, or of each.
+    sums: Vec<Option<Box<BitSums>>>,
+    recipe: Option<String>,
+    /// Pages that have no fingerprint.
+    pub(super) without: u64,
+}
+
+impl Queries {
+    /// Reads a file, or standard input for `-`. Sums take half a kilobyte each.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be read or is something else.
+    pub(super) fn read(path: &Path, form: Form, keep_sums: bool) -> Result<Self, Failure> {
+        let mut queries = Self::default();
+        each(path, form, &mut |recipe, Listed { number, name, fingerprint, sums, .. }| {
+            if queries.recipe.is_none() {
+                queries.recipe = recipe.map(str::to_owned);
+            }
+            let Some(fingerprint) = fingerprint else {
+                queries.without += 1;
+                return Ok(());
+            };
+            queries.fingerprints.push(fingerprint.to_bits());
+            queries.numbers.push(number);
+            queries.names.extend_from_slice(name.as_deref().unwrap_or_default());
+            queries.name_ends.push(queries.names.len());
+            if keep_sums {
+                queries.sums.push(sums);
+            }
+            Ok(())
+        })?;
+        Ok(queries)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.fingerprints.len()
+    }
+
+    pub(super) fn fingerprints(&self) -> &[u64] {
+        &self.fingerprints
+    }
+
+    /// A query as an engine is asked.
+    pub(super) fn query(&self, query: usize) -> Query<'_> {
+        let sums = self.sums.get(query).and_then(Option::as_deref);
+        Query { fingerprint: Fingerprint::from_bits(self.fingerprints[query]), sums }
+    }
+
+    /// Has any query sums?
+    pub(super) fn any_sums(&self) -> bool {
+        self.sums.iter().any(Option::is_some)
+    }
+
+    /// The recipe, if it is stated.
+    pub(super) fn recipe(&self) -> Option<&str> {
+        self.recipe.as_deref()
+    }
+
+    /// What a query is called, if it has a name.
+    pub(super) fn name(&self, query: usize) -> Option<&[u8]> {
+        let start = query.checked_sub(1).map_or(0, |before| self.name_ends[before]);
+        let name = &self.names[start..self.name_ends[query]];
+        (!name.is_empty()).then_some(name)
+    }
+
+    /// Its line, row or place in the file, from 1.
+    pub(super) fn number(&self, query: usize) -> u64 {
+        self.numbers[query]
+    }
+}

@@ -1,0 +1,143 @@
+//! Streamed search: tables over the queries, and the file read past them, for files larger than memory.
+//!
+//! Under `--memory` the queries are cut so that the tables of each cut fit, and the file is read once
+//! for each.
+
+use super::failed;
+use super::find::Asked;
+use super::queries::Queries;
+use super::results::{Results, Row};
+use crate::failure::Failure;
+use crate::readable;
+use hapax::join::{Batch, Chunks, Hit, JoinError, PairOptions, Wanted};
+use hapax_corpus::hpx::{Hpx, ReadAhead};
+use hapax_dedup::Threads;
+use std::ops::Range;
+use std::time::Instant;
+
+/// Fingerprints of a piece: about as many as queries, within these.
+const PIECE: std::ops::RangeInclusive<usize> = 1 << 16..=8 << 20;
+const LEAST_PIECE: usize = 1 << 20;
+
+/// Bytes of memory that a fingerprint of a piece takes: three pieces, and records of one.
+const PIECE_BYTES: u64 = 3 * 8 + 2 * 12;
+
+/// Matches whose ids and names are looked up together.
+const TOGETHER: u64 = 1 << 18;
+
+/// Searches and writes the matches; says how, in words.
+///
+/// # Errors
+///
+/// The bound is too wide for a join, the file is damaged, or results cannot be written.
+pub(super) fn search(
+    asked: &Asked,
+    queries: &Queries,
+    stored: &Hpx,
+    threads: &Threads,
+    results: &mut Results<'_>,
+) -> Result<String, Failure> {
+    let options = PairOptions::within(asked.within).map_err(anyhow::Error::new)?;
+    let mut piece = queries.len().clamp(LEAST_PIECE, *PIECE.end());
+    if let Some(memory) = asked.memory {
+        let fits = usize::try_from(memory / 3 / PIECE_BYTES).unwrap_or(usize::MAX);
+        piece = piece.min(fits).max(*PIECE.start());
+    }
+    let each = 24.0 + 12.0 * options.plan(queries.len()).keys() as f64;
+    let room = asked
+        .memory
+        .map_or(f64::INFINITY, |memory| memory.saturating_sub(piece as u64 * PIECE_BYTES) as f64);
+    let at_once = (room / each).clamp(65_536.0, u32::MAX.into()) as usize;
+    let started = Instant::now();
+    let (mut bytes, mut passes) = (0, 0u64);
+    for (number, cut) in queries.fingerprints().chunks(at_once).enumerate() {
+        let mut source = Source { ahead: ReadAhead::new(stored.stream(piece)) };
+        let batch = Batch::new(cut, options.clone(), threads).map_err(anyhow::Error::new)?;
+        // Of identical queries, hits are given for the first.
+        let mut same: Vec<u32> = (0..cut.len() as u32).collect();
+        batch.twins().iter().for_each(|twin| same[twin.b as usize] = twin.a);
+        let wanted = if asked.first { Wanted::First } else { Wanted::All };
+        let mut hits = Vec::new();
+        let sink = |hit: Hit| {
+            hits.push(hit);
+            Ok(())
+        };
+        batch.stream(wanted, &mut source, threads, sink).map_err(anyhow::Error::new)?;
+        hits.sort_unstable();
+        let found = Found { hits, same, first: asked.first };
+        found.write(number * at_once, stored, results)?;
+        bytes += source.ahead.bytes_read();
+        passes += 1;
+    }
+    let speed = bytes as f64 * 1e-6 / started.elapsed().as_secs_f64().max(1e-9);
+    let read = readable::bytes(bytes);
+    let passes = readable::counted(passes, "pass");
+    Ok(format!("streamed {read} in {passes} at {speed:.0} MB/s"))
+}
+
+/// The hits of a cut, by query.
+struct Found {
+    hits: Vec<Hit>,
+    /// The query whose hits are also those of this one.
+    same: Vec<u32>,
+    first: bool,
+}
+
+impl Found {
+    /// Writes the matches of all queries; `base` is the number of the first.
+    fn write(&self, base: usize, stored: &Hpx, results: &mut Results<'_>) -> Result<(), Failure> {
+        let mut start = 0;
+        while start < self.same.len() {
+            let (mut end, mut rows) = (start, 0);
+            while end < self.same.len() && (rows < TOGETHER || end == start) {
+                let copies = self.hits_of(end).iter().map(|hit| u64::from(hit.copies));
+                rows += if self.first { 1 } else { copies.sum() };
+                end += 1;
+            }
+            let rows = self.rows(start..end, base, stored)?;
+            results.write(base + start..base + end, &rows)?;
+            start = end;
+        }
+        Ok(())
+    }
+
+    fn hits_of(&self, query: usize) -> &[Hit] {
+        let same = self.same[query];
+        let from = self.hits.partition_point(|hit| hit.query < same);
+        let length = self.hits[from..].partition_point(|hit| hit.query == same);
+        &self.hits[from..from + length]
+    }
+
+    /// The matches of some queries; ids are looked up in the order of the file.
+    fn rows(&self, queries: Range<usize>, base: usize, stored: &Hpx) -> Result<Vec<Row>, Failure> {
+        let mut at: Vec<(u64, u32, u8)> = Vec::new();
+        for query in queries {
+            for hit in self.hits_of(query) {
+                let copies = if self.first { 1 } else { u64::from(hit.copies) };
+                let positions = hit.position..hit.position + copies;
+                let query = (base + query) as u32;
+                at.extend(positions.map(|position| (position, query, hit.distance)));
+            }
+        }
+        at.sort_unstable();
+        let mut lookup = stored.lookup();
+        let mut rows = Vec::with_capacity(at.len());
+        for (position, query, distance) in at {
+            rows.push(Row { query, distance, document: lookup.id(position).map_err(failed)? });
+        }
+        rows.sort_unstable();
+        Ok(rows)
+    }
+}
+
+/// The file, as the engine wants it.
+struct Source {
+    ahead: ReadAhead,
+}
+
+impl Chunks for Source {
+    fn next_chunk(&mut self, fingerprints: &mut Vec<u64>) -> Result<bool, JoinError> {
+        let next = self.ahead.next_piece(fingerprints);
+        next.map_err(|error| JoinError::Source { source: Box::new(error) })
+    }
+}

@@ -1,0 +1,163 @@
+//! Files of fingerprints: reads every format that `hapax fingerprint` writes.
+//!
+//! Lines, JSON lines, CSV, Parquet and `.hpx`, also the segments of version 0.1 and bare 8-byte words.
+//! Either every entry of a file states the same recipe or none states one. A file of another kind
+//! is an error that names the command that reads it.
+//!
+//! `lines` and `csv` are text, `table` is Parquet, `stored` is `.hpx` and segments, `kind` recognizes
+//! other files, and `list` holds a whole file in memory, as `hapax pairs` needs it.
+
+pub mod csv;
+mod kind;
+mod lines;
+mod list;
+mod stored;
+pub mod table;
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Seek, stdin};
+use std::path::Path;
+
+use hapax::fingerprint::{BitSums, ContentHash, Fingerprint, Sketch};
+
+pub use list::Fingerprints;
+
+use super::LinesError;
+
+/// One document of a file of fingerprints.
+#[derive(Clone, Debug, Default)]
+pub struct Listed {
+    /// Its line, row or place in the file, from 1.
+    pub number: u64,
+    /// Any bytes; paths need not be UTF-8.
+    pub name: Option<Vec<u8>>,
+    /// `None` for a document without words.
+    pub fingerprint: Option<Fingerprint>,
+    /// What exact copies share.
+    pub content: Option<ContentHash>,
+    /// Confirms near-duplicates.
+    pub sketch: Option<Sketch>,
+    /// Too few words to be judged by the fingerprint.
+    pub too_short: bool,
+    /// What the bits were cut from.
+    pub sums: Option<Box<BitSums>>,
+}
+
+/// How the bytes of a file are understood.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Form {
+    /// By how the file begins.
+    #[default]
+    Recognized,
+    /// 8 bytes a fingerprint, little-endian.
+    Binary,
+}
+
+/// The recipe of the entries so far: `None` before the first, `Some(None)` when they state none.
+#[derive(Debug, Default)]
+struct Stated(Option<Option<String>>);
+
+impl Stated {
+    /// Compares an entry's recipe with those before.
+    fn see(&mut self, found: Option<&str>, line: u64) -> Result<(), LinesError> {
+        match &self.0 {
+            None => self.0 = Some(found.map(str::to_owned)),
+            Some(first) if first.as_deref() == found => {}
+            Some(first) => {
+                let shown = |it: Option<&str>| it.unwrap_or("not stated").to_owned();
+                let (found, first) = (shown(found), shown(first.as_deref()));
+                return Err(LinesError::Recipes { line, found, first });
+            }
+        }
+        Ok(())
+    }
+
+    fn get(&self) -> Option<&str> {
+        self.0.as_ref()?.as_deref()
+    }
+}
+
+/// Calls `take` with the recipe and each document of a file, in order; `-` is standard input.
+///
+/// # Errors
+///
+/// The file cannot be read or is of another kind, an entry is malformed, or recipes are mixed; or what
+/// `take` fails with.
+pub fn each<E: From<LinesError>>(
+    path: &Path,
+    form: Form,
+    take: &mut dyn FnMut(Option<&str>, Listed) -> Result<(), E>,
+) -> Result<(), E> {
+    let io = |source| LinesError::Io { line: 0, source };
+    let standard = path.as_os_str() == "-";
+    if path.is_dir() {
+        return Err(kind::folder().into());
+    }
+    let mut reader: Box<dyn BufRead> = match standard {
+        true => Box::new(stdin().lock()),
+        false => Box::new(BufReader::with_capacity(1 << 18, File::open(path).map_err(io)?)),
+    };
+    if form == Form::Binary {
+        return stored::binary(&mut reader, take);
+    }
+    let first = reader.fill_buf().map_err(io)?;
+    if first.starts_with(table::MAGIC) {
+        // The end of a table says where everything is.
+        let file = if standard {
+            let mut copy = tempfile::tempfile().map_err(io)?;
+            std::io::copy(&mut reader, &mut copy).and_then(|_| copy.rewind()).map_err(io)?;
+            copy
+        } else {
+            File::open(path).map_err(io)?
+        };
+        return table::each(file, take);
+    }
+    if first.starts_with(stored::HPX) || first.starts_with(stored::SEGMENT) {
+        if standard {
+            return Err(
+                LinesError::foreign("an index cannot be read from a pipe: name the file").into()
+            );
+        }
+        return if first.starts_with(stored::HPX) {
+            stored::hpx(path, take)
+        } else {
+            stored::segment(path, take)
+        };
+    }
+    if let Some(error) = kind::foreign(first) {
+        return Err(error.into());
+    }
+    if csv::is_header(first) {
+        csv::each(&mut reader, take)
+    } else {
+        lines::each(&mut reader, take)
+    }
+}
+
+/// All bytes of a file.
+fn read_all(reader: &mut dyn Read) -> Result<Vec<u8>, LinesError> {
+    let mut bytes = Vec::new();
+    reader.read_to_end(&mut bytes).map_err(|source| LinesError::Io { line: 0, source })?;
+    Ok(bytes)
+}
+
+/// 128 bytes as hexadecimal digits.
+fn sketch(digits: &str) -> Result<Sketch, String> {
+    let wrong = || "a sketch is 256 hexadecimal digits".to_owned();
+    let mut bytes = [0; 128];
+    if digits.len() != 256 || !digits.is_ascii() {
+        return Err(wrong());
+    }
+    for (byte, two) in bytes.iter_mut().zip(digits.as_bytes().chunks(2)) {
+        let two = std::str::from_utf8(two).map_err(|_| wrong())?;
+        *byte = u8::from_str_radix(two, 16).map_err(|_| wrong())?;
+    }
+    Ok(Sketch::from_bytes(&bytes))
+}
+
+fn content(digits: &str) -> Result<ContentHash, String> {
+    digits.parse().map_err(|_| format!("{digits:?} is no content hash"))
+}
+
+#[cfg(test)]
+mod tests;
