@@ -1,4 +1,4 @@
-//! Fingerprints of documents, with the weak bits of those that ask.
+//! Fingerprints of documents.
 //!
 //! Pages are those of a synthetic web, as bags of words weighted by frequency and rarity; 29 % are
 //! edited copies. Every so manieth page asks and the others are stored, as in the thesis. What is
@@ -12,8 +12,6 @@ use std::path::Path;
 use anyhow::Context;
 use hapax::fingerprint::simhash::{Tally, Tie, cut};
 use hapax::join::Executor;
-use hapax::join::matching::WeakOrder;
-use hapax::join::matching::weak::WEAKEST;
 use hapax_synth::{Scratch, Web, WebOptions, Weighting};
 
 use crate::threads::Threads;
@@ -24,10 +22,7 @@ const SEED: u64 = 1;
 const BLOCK: usize = 1 << 14;
 
 pub(crate) struct Documents {
-    web: Web,
-    every: usize,
     pub(crate) queries: Vec<u64>,
-    pub(crate) orders: Vec<WeakOrder>,
     /// Number `i` is document `i` of the file.
     pub(crate) stored: Vec<u64>,
     /// How many of the stored ones are documents.
@@ -44,22 +39,17 @@ impl Documents {
         let documents = documents.min(stored);
         let total = queries + documents;
         let web = Web::new(WebOptions::new(SEED, total as u64));
-        // Weak bits are made of these first pages only, and so all that ask are among them.
-        let weak = (total * 5 / 7).max(queries);
-        let every = (weak / queries.max(1)).max(1);
-        let (all, orders) = match keep.and_then(|folder| kept(folder, total, weak)) {
+        // All that ask are among the first five sevenths.
+        let every = ((total * 5 / 7).max(queries) / queries.max(1)).max(1);
+        let file = keep.map(|folder| folder.join(format!("web-{SEED}-{total}.u64")));
+        let all = match file.as_deref().and_then(|file| kept(file, total)) {
             Some(kept) => kept,
-            None => make(&web, weak),
+            None => make(&web),
         };
-        if let Some(folder) = keep
-            && !files(folder, total, weak)[0].exists()
-        {
-            let [pages, weak] = files(folder, total, weak);
+        if let Some(file) = file.filter(|file| !file.exists()) {
             let bytes: Vec<u8> = all.iter().flat_map(|bits| bits.to_le_bytes()).collect();
-            fs::write(weak, orders.as_flattened()).context("cannot keep documents")?;
-            fs::write(pages, bytes).context("cannot keep documents")?;
+            fs::write(file, bytes).context("cannot keep documents")?;
         }
-        let orders = orders.into_iter().step_by(every).take(queries).collect();
         let asks = |page: usize| page.is_multiple_of(every) && page / every < queries;
         let of = |asking: bool| {
             let pages = all.iter().enumerate().filter(move |&(page, _)| asks(page) == asking);
@@ -70,62 +60,33 @@ impl Documents {
         let documents = rest.len();
         let mut state = SEED;
         rest.extend((documents..stored).map(|_| noise(&mut state)));
-        Ok(Self { web, every, queries: asking, orders, stored: rest, documents })
-    }
-
-    /// Were these made from the same original?
-    pub(crate) fn are_copies(&self, query: usize, stored: usize) -> bool {
-        if stored >= self.documents {
-            return false;
-        }
-        let asking = query * self.every;
-        // Among each `every` pages the first asks, as long as there are queries.
-        let page = match self.every {
-            1 => self.queries.len() + stored,
-            every => {
-                let before = (stored / (every - 1) + 1).min(self.queries.len());
-                stored + before
-            }
-        };
-        self.web.truth(asking as u64).family == self.web.truth(page as u64).family
+        Ok(Self { queries: asking, stored: rest, documents })
     }
 }
 
-fn files(folder: &Path, total: usize, weak: usize) -> [std::path::PathBuf; 2] {
-    ["u64", "weak"].map(|ending| folder.join(format!("web-{SEED}-{total}-{weak}.{ending}")))
-}
-
-fn kept(folder: &Path, total: usize, weak: usize) -> Option<(Vec<u64>, Vec<WeakOrder>)> {
-    let [pages, bits] = files(folder, total, weak).map(|path| fs::read(path).ok());
-    let (pages, bits) = (pages?, bits?);
+fn kept(file: &Path, total: usize) -> Option<Vec<u64>> {
+    let bytes = fs::read(file).ok()?;
     let words: Vec<u64> =
-        pages.as_chunks().0.iter().map(|&word| u64::from_le_bytes(word)).collect();
-    let orders = bits.as_chunks::<WEAKEST>().0.to_vec();
-    (words.len() == total && orders.len() == weak).then_some((words, orders))
+        bytes.as_chunks().0.iter().map(|&word| u64::from_le_bytes(word)).collect();
+    (words.len() == total).then_some(words)
 }
 
-fn make(web: &Web, weak: usize) -> (Vec<u64>, Vec<WeakOrder>) {
+fn make(web: &Web) -> Vec<u64> {
     let total = web.len() as usize;
     let blocks = (0..total.div_ceil(BLOCK)).collect();
     let made = Threads::new(2).map(blocks, |block: usize| {
         let mut scratch = Scratch::default();
         let mut bag = Vec::new();
-        let (mut all, mut orders) = (Vec::with_capacity(BLOCK), Vec::new());
+        let mut all = Vec::with_capacity(BLOCK);
         for page in block * BLOCK..((block + 1) * BLOCK).min(total) {
             web.bag(page as u64, Weighting::FrequencyRarity, &mut scratch, &mut bag);
             let mut tally = Tally::default();
             bag.iter().for_each(|&(hash, weight)| tally.add(hash, weight));
-            let sums = tally.sums();
-            all.push(cut(&sums, Tie::Zero).to_bits());
-            if page < weak {
-                let weakest = sums.weakest_first();
-                orders.push(std::array::from_fn::<u8, WEAKEST, _>(|rank| weakest[rank]));
-            }
+            all.push(cut(&tally.sums(), Tie::Zero).to_bits());
         }
-        (all, orders)
+        all
     });
-    let (all, orders): (Vec<Vec<u64>>, Vec<Vec<WeakOrder>>) = made.into_iter().unzip();
-    (all.concat(), orders.concat())
+    made.concat()
 }
 
 /// Random numbers, the same each time (SplitMix).

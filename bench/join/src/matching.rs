@@ -1,9 +1,8 @@
-//! A batch against a `.hpx` file, exactly and by weak bits, beside the thesis's baseline.
+//! A batch against a `.hpx` file, compared with the thesis's baseline.
 //!
 //! Fingerprints are of documents. The file is filled as a crawler would: in batches as large as that
 //! of the queries. The baseline runs on a sample of the stored fingerprints and is scaled; its hits
-//! there must be ours. The exact search is checked against a scan, and is the truth that the recall
-//! of weak bits is measured by, before a time is printed.
+//! there must be ours, and ours those of a scan, before a time is printed.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -12,10 +11,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, ensure};
 use hapax::fingerprint::MaxDistance;
 use hapax::hamming::Kernel;
-use hapax::index::Recall;
-use hapax::join::matching::weak::Load;
-use hapax::join::matching::{WeakFlips, learn};
-use hapax::join::{Batch, Chunks, Executor, Hit, JoinError, Looks, OneThread, PairOptions, Wanted};
+use hapax::join::{Batch, Chunks, Executor, Hit, JoinError, OneThread, PairOptions, Wanted};
 use hapax_corpus::hpx::{Appender, Hpx, ReadAhead};
 
 use crate::clock::{self, Spent, timed};
@@ -38,9 +34,6 @@ pub(crate) struct Arguments {
     /// Stored fingerprints that the baseline is measured on
     #[arg(long, default_value = "100000", value_parser = crate::count)]
     sample: usize,
-    /// The share of the matches that weak bits are to find
-    #[arg(long, default_value_t = 0.95)]
-    recall: f64,
     /// Folder to keep documents in for the next run
     #[arg(long)]
     keep: Option<PathBuf>,
@@ -53,7 +46,6 @@ const MOST_OF_A_PIECE: usize = 8 << 20;
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let bound = MaxDistance::new(3).context("three bits")?;
-    let recall = Recall::new(arguments.recall).context("a recall is above 0 and at most 1")?;
     let documents = Documents::new(
         arguments.queries,
         arguments.stored,
@@ -76,7 +68,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         hpx.live_bytes() as f64 / hpx.len() as f64 - megabytes * 1e6 / hpx.len() as f64,
         spent.cpu.as_secs_f64(),
     );
-    let bench = Bench { documents: &documents, hpx: &hpx, bound, recall };
+    let bench = Bench { documents: &documents, hpx: &hpx, bound };
     let stored = bench.read_alone()?;
     clock::forget_peak();
     let everything = bench.exact(Wanted::All, &OneThread)?;
@@ -101,11 +93,10 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     );
     let row = |name: &str, one: &Searched| {
         println!(
-            "{name}  {:.3} s CPU ({:.3} learning, {:.3} preparing, {:.3} streaming), {:.3} s wall, {:.0} MB/s of file: {:.1} times the baseline; {} hits",
+            "{name}  {:.3} s CPU ({:.3} preparing, {:.3} streaming), {:.3} s wall, {:.0} MB/s of file: {:.1} times the baseline; {} hits",
             one.spent.cpu.as_secs_f64(),
-            one.learning.as_secs_f64(),
             one.preparing.as_secs_f64(),
-            (one.spent.cpu.saturating_sub(one.learning + one.preparing)).as_secs_f64(),
+            (one.spent.cpu.saturating_sub(one.preparing)).as_secs_f64(),
             one.spent.wall.as_secs_f64(),
             megabytes / one.spent.wall.as_secs_f64(),
             theirs.as_secs_f64() / one.spent.cpu.as_secs_f64(),
@@ -115,36 +106,21 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     row("exact, all  ", &everything);
     row("exact, first", &first);
     drop(first);
-    clock::forget_peak();
-    let weak = bench.weak(Wanted::All, &OneThread)?;
-    let peak_weak = clock::peak_bytes();
-    row("weak, all   ", &weak);
-    bench.recall_of(&everything, &weak, &stored)?;
-    let weak_first = bench.weak(Wanted::First, &OneThread)?;
-    row("weak, first ", &weak_first);
-    bench.recall_of_first(&everything, &weak_first);
-    drop(weak_first);
 
     let threads = Threads::new(2);
-    for (name, one) in [("exact", &everything), ("weak", &weak)] {
-        let again = match name {
-            "exact" => bench.exact(Wanted::All, &threads)?,
-            _ => bench.weak(Wanted::All, &threads)?,
-        };
-        ensure!(again.hits == one.hits, "two threads find something else");
-        let path: Duration = again.spent.cpu + threads.take_path();
-        println!(
-            "{name}, two threads  {:.3} s with a CPU each, {:.3} s wall: {:.2} times one (CPU)",
-            path.as_secs_f64(),
-            again.spent.wall.as_secs_f64(),
-            one.spent.cpu.as_secs_f64() / path.as_secs_f64()
-        );
-    }
+    let again = bench.exact(Wanted::All, &threads)?;
+    ensure!(again.hits == everything.hits, "two threads find something else");
+    let path: Duration = again.spent.cpu + threads.take_path();
     println!(
-        "peak         {:.2} GB exact, {:.2} GB weak; of which {:.2} are the documents and hits",
+        "two threads  {:.3} s with a CPU each, {:.3} s wall: {:.2} times one (CPU)",
+        path.as_secs_f64(),
+        again.spent.wall.as_secs_f64(),
+        everything.spent.cpu.as_secs_f64() / path.as_secs_f64()
+    );
+    println!(
+        "peak         {:.2} GB, of which {:.2} are the documents and hits",
         peak_exact as f64 * 1e-9,
-        peak_weak as f64 * 1e-9,
-        (documents.queries.len() * 40 + stored.len() * 16 + everything.hits.len() * 24) as f64
+        (documents.queries.len() * 8 + stored.len() * 16 + everything.hits.len() * 24) as f64
             * 1e-9,
     );
     println!("load average {}", clock::load());
@@ -167,16 +143,12 @@ struct Bench<'a> {
     documents: &'a Documents,
     hpx: &'a Hpx,
     bound: MaxDistance,
-    recall: Recall,
 }
 
 /// What a search found and took.
 struct Searched {
     hits: Vec<Hit>,
-    /// Queries that stand for others, as (the first of them, another).
-    twins: Vec<(u32, u32)>,
     spent: Spent,
-    learning: Duration,
     preparing: Duration,
 }
 
@@ -211,14 +183,13 @@ impl Bench<'_> {
 
     fn exact(&self, wanted: Wanted, executor: &impl Executor) -> anyhow::Result<Searched> {
         let options = PairOptions::within(self.bound)?;
-        let (mut hits, mut twins) = (Vec::new(), Vec::new());
+        let mut hits = Vec::new();
         let mut preparing = Duration::ZERO;
         let (done, spent) = timed(|| -> anyhow::Result<()> {
             let mut source = self.open();
             let (batch, took) = timed(|| Batch::new(&self.documents.queries, options, executor));
             let batch = batch?;
             preparing = took.cpu;
-            twins.extend(batch.twins().iter().map(|twin| (twin.a, twin.b)));
             batch.stream(wanted, &mut source, executor, |hit| {
                 hits.push(hit);
                 Ok(())
@@ -226,114 +197,7 @@ impl Bench<'_> {
             Ok(())
         });
         done?;
-        Ok(Searched { hits, twins, spent, learning: Duration::ZERO, preparing })
-    }
-
-    fn weak(&self, wanted: Wanted, executor: &impl Executor) -> anyhow::Result<Searched> {
-        let Documents { queries, orders, .. } = self.documents;
-        let load = Load {
-            queries: queries.len() as u64,
-            stored: self.hpx.len(),
-            passes: self.hpx.runs() as u64,
-        };
-        let mut hits = Vec::new();
-        let (mut learning, mut preparing) = (Duration::ZERO, Duration::ZERO);
-        let (done, spent) = timed(|| -> anyhow::Result<()> {
-            let mut sampled = self.open();
-            let (model, took) = timed(|| {
-                learn(queries, orders, self.bound, self.recall, load, &mut sampled, executor)
-            });
-            drop(sampled);
-            learning = took.cpu;
-            let model = model?.context("weak bits do not reach the recall")?;
-            let mut source = self.open();
-            let flips = WeakFlips { model: &model, orders };
-            let (looks, took) = timed(|| Looks::new(queries, &flips, executor));
-            let looks = looks?;
-            preparing = took.cpu;
-            if wanted == Wanted::All && executor.width() == 1 {
-                println!(
-                    "weak bits    {} leading bits, {:.1} looks a query, {:.0} MB",
-                    model.leading_bits(),
-                    looks.count() as f64 / queries.len() as f64,
-                    looks.memory_bytes() as f64 * 1e-6
-                );
-            }
-            looks.stream(self.bound, wanted, &mut source, executor, |hit| {
-                hits.push(hit);
-                Ok(())
-            })?;
-            Ok(())
-        });
-        done?;
-        Ok(Searched { hits, twins: Vec::new(), spent, learning, preparing })
-    }
-
-    /// Shares of the matches, of identical queries only the first asked.
-    fn recall_of(&self, truth: &Searched, weak: &Searched, stored: &[u64]) -> anyhow::Result<()> {
-        let mut others: Vec<u32> = truth.twins.iter().map(|twin| twin.1).collect();
-        others.sort_unstable();
-        let mut found: Vec<Hit> = weak
-            .hits
-            .iter()
-            .filter(|hit| others.binary_search(&hit.query).is_err())
-            .copied()
-            .collect();
-        found.sort_unstable();
-        let mut all = truth.hits.clone();
-        all.sort_unstable();
-        ensure!(
-            found.iter().all(|hit| all.binary_search(hit).is_ok()),
-            "weak bits find what is not there"
-        );
-        let mut lookup = self.hpx.lookup();
-        let mut by_place: Vec<Hit> = all.clone();
-        by_place.sort_unstable_by_key(|hit| hit.position);
-        let [mut equal, mut differ, mut copies] = [(0u64, 0u64); 3];
-        for hit in by_place {
-            ensure!(stored.len() as u64 > hit.position, "a position beyond the file");
-            let seen = u64::from(found.binary_search(&hit).is_ok());
-            if hit.distance == 0 {
-                equal = (equal.0 + seen, equal.1 + 1);
-                continue;
-            }
-            differ = (differ.0 + seen, differ.1 + 1);
-            let id = lookup.id(hit.position)? as usize;
-            if self.documents.are_copies(hit.query as usize, id) {
-                copies = (copies.0 + seen, copies.1 + 1);
-            }
-        }
-        let share = |(seen, all): (u64, u64)| seen as f64 / (all as f64).max(1.0);
-        println!(
-            "recall       {:.4} of {} copies that differ, {:.4} of all {} that differ, {:.4} with the {} equal ones",
-            share(copies),
-            copies.1,
-            share(differ),
-            differ.1,
-            share((differ.0 + equal.0, differ.1 + equal.1)),
-            equal.1,
-        );
-        Ok(())
-    }
-
-    /// Share of the answerable queries that got an answer; of those, that have no equal match.
-    fn recall_of_first(&self, truth: &Searched, weak: &Searched) {
-        let mut nearest: Vec<(u32, u8)> =
-            truth.hits.iter().map(|hit| (hit.query, hit.distance)).collect();
-        nearest.sort_unstable();
-        nearest.dedup_by_key(|(query, _)| *query);
-        let mut answered: Vec<u32> = weak.hits.iter().map(|hit| hit.query).collect();
-        answered.sort_unstable();
-        let share = |least: u8| {
-            let of: Vec<u32> = nearest.iter().filter(|it| it.1 >= least).map(|it| it.0).collect();
-            let found = of.iter().filter(|query| answered.binary_search(query).is_ok()).count();
-            (found as f64 / of.len().max(1) as f64, of.len())
-        };
-        let (all, differing) = (share(0), share(1));
-        println!(
-            "recall       {:.4} of {} answerable queries, {:.4} of {} that have no equal match",
-            all.0, all.1, differing.0, differing.1
-        );
+        Ok(Searched { hits, spent, preparing })
     }
 }
 

@@ -12,15 +12,14 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use hapax::hamming::Kernel;
 use hapax::index::Recall;
-use hapax::join::matching::weak::{Load, WEAKEST};
-use hapax::join::matching::{WeakFlips, WeakOrder, learn};
-use hapax::join::{Batch, Chunks, Hit, JoinError, Looks, OneThread, PairOptions, Wanted};
+use hapax::join::{Batch, Chunks, Hit, JoinError, OneThread, PairOptions, Wanted};
 use hapax_corpus::hpx::{Appender, Hpx, ReadAhead};
 use hapax_report::chart::{Axis, Chart, Series};
 use hapax_report::grouped;
 use serde_json::json;
 
 use super::baseline::BatchTables;
+use super::join::{Load, Looks, WEAKEST, WeakFlips, WeakOrder, learn};
 use super::{RECALL, bound};
 use crate::bench::Bench;
 use crate::clock::cpu;

@@ -5,7 +5,7 @@
 //! `vectors` is a set of documents as weighted words; `cosine` (Table II, Figure 6) and `differences`
 //! (Figure 1, judged by `normality`) need no more. `attempts` counts flips (Figure 2 and the
 //! recalls of Figures 5 and 8). `online` measures searches in memory (Figures 5, 7, 8), `batch`
-//! those over a file (Figure 10), both beside the thesis's `baseline`; `headline` puts the
+//! those over a file (Figure 10, with the weak-bit `join`), both beside the thesis's `baseline`; `headline` puts the
 //! factors together.
 //!
 //! Figures 3, 4 and 9 and Table I are drawings and an example, without numbers to measure.
@@ -17,6 +17,7 @@ mod cosine;
 mod differences;
 mod flips;
 mod headline;
+mod join;
 mod normality;
 mod online;
 mod preparing;

@@ -26,7 +26,7 @@
 //! A join finds all and only what comparing everything with everything finds, each pair once,
 //! and its result and the order of it depend on the input alone: not on the plan, the
 //! partitioning, the memory or the threads. Identical fingerprints cost time and space linear
-//! in their number. ([`matching::probe()`] alone is as complete as the flips it is given.)
+//! in their number.
 //!
 //! # What this module does not know
 //!
@@ -67,7 +67,7 @@ mod agreement;
 pub use apart::{PiecePairs, Pieces};
 pub use executor::{Executor, OneThread};
 pub use joined::Joined;
-pub use matching::{Batch, Chunks, Flips, Hit, Looks, Streamed, Wanted, probe};
+pub use matching::{Batch, Chunks, Hit, Streamed, Wanted};
 pub use pairs::{PairOptions, pairs};
 pub use plan::Plan;
 pub use record::{Id, Pair, Record};

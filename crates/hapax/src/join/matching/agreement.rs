@@ -1,4 +1,4 @@
-//! Both methods against comparing everything.
+//! Matching against comparing everything.
 //!
 //! Clustered inputs, cut into chunks of any size, on any number of threads; find-first must answer
 //! exactly the queries that find-all answers.
@@ -20,25 +20,6 @@ impl Chunks for Pieces<'_> {
     fn next_chunk(&mut self, fingerprints: &mut Vec<u64>) -> Result<bool, JoinError> {
         fingerprints.clear();
         Ok(self.0.next().map(|chunk| fingerprints.extend(chunk)).is_some())
-    }
-}
-
-/// All flips of at most `most` of the leading bits, the same for every query.
-struct Everywhere(u32, Vec<u32>);
-
-impl Everywhere {
-    fn new(bits: u32, most: u32) -> Self {
-        Self(bits, (0..1u32 << bits).filter(|flip| flip.count_ones() <= most).collect())
-    }
-}
-
-impl Flips for Everywhere {
-    fn leading_bits(&self) -> u32 {
-        self.0
-    }
-
-    fn of(&self, _: usize, flips: &mut Vec<u32>) {
-        flips.extend(&self.1);
     }
 }
 
@@ -157,42 +138,6 @@ proptest! {
         }).unwrap();
         prop_assert_eq!(hits, expected);
         prop_assert_eq!(streamed.chunks, read);
-    }
-
-    #[test]
-    fn probing_everywhere_finds_exactly_what_is_there(
-        (queries, chunks) in case(),
-        k in 0u8..=8,
-        bits in 1u32..=10,
-        threads in 1usize..4,
-    ) {
-        let bound = MaxDistance::new(k).unwrap();
-        let expected = plainly(&queries, &chunks, bound).concat();
-        let flips = Everywhere::new(bits, u32::from(k));
-        let mut hits = Vec::new();
-        let mut source = Pieces(chunks.iter());
-        let executor = Unruly(threads);
-        probe(&queries, &flips, bound, Wanted::All, &mut source, &executor, |hit| {
-            hits.push(hit);
-            Ok(())
-        })
-        .unwrap();
-        prop_assert_eq!(&hits, &expected);
-
-        let mut source = Pieces(chunks.iter());
-        let mut first = Vec::new();
-        probe(&queries, &flips, bound, Wanted::First, &mut source, &executor, |hit| {
-            first.push(hit);
-            Ok(())
-        })
-        .unwrap();
-        prop_assert!(first.iter().all(|hit| expected.contains(hit)));
-        let mut answered: Vec<u32> = first.iter().map(|hit| hit.query).collect();
-        answered.sort_unstable();
-        let mut answerable: Vec<u32> = expected.iter().map(|hit| hit.query).collect();
-        answerable.sort_unstable();
-        answerable.dedup();
-        prop_assert_eq!(answered, answerable, "each once");
     }
 }
 

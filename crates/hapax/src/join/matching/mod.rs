@@ -1,14 +1,8 @@
 //! A batch of queries against a file larger than memory.
 //!
-//! The batch stays in memory, the file streams by once, chunk by chunk. Two methods, both of
-//! Sood's chapters V.B and VI:
-//!
-//! * [`exact`]: tables over the batch, stored fingerprints look for queries. Everything within the
-//!   bound is found. Both sides are bucketed by the same keys and compared bucket by bucket.
-//! * [`probe`](mod@probe): queries look for stored fingerprints in the chunk itself, where a few
-//!   likely flips of their leading bits lead; all looks are prepared once for the batch. How much
-//!   is found depends on the flips given; [`weak`] knows which are worth it, once [`learning`] has
-//!   looked at a sample.
+//! The batch stays in memory, the file streams by once, chunk by chunk ([`exact`]): tables over the batch,
+//! stored fingerprints look for queries. Everything within the bound is found. Both sides are bucketed by
+//! the same keys and compared bucket by bucket (Sood, chapters V.B and VI, after Manku).
 //!
 //! # What this module promises
 //!
@@ -23,14 +17,8 @@
 //! once, under the smallest of their numbers, and identical stored fingerprints are one hit.
 
 pub mod exact;
-pub mod learning;
-pub mod probe;
-pub mod weak;
 
 pub use exact::Batch;
-pub use learning::learn;
-pub use probe::{Flips, Looks, probe};
-pub use weak::{WeakFlips, WeakModel, WeakOrder};
 
 use super::JoinError;
 

@@ -5,13 +5,11 @@
 
 use std::cell::RefCell;
 
+use hapax::fingerprint::MaxDistance;
+use hapax::index::Recall;
+use hapax::join::{Batch, Chunks, Executor, JoinError, PairOptions, Wanted};
+
 use super::weak::{Load, SamplePair, WeakModel, WeakOrder};
-use super::{Batch, Chunks, Wanted};
-use crate::fingerprint::MaxDistance;
-use crate::index::Recall;
-use crate::join::JoinError;
-use crate::join::executor::Executor;
-use crate::join::pairs::PairOptions;
 
 /// Queries of the sample.
 const SAMPLE: usize = 1 << 16;

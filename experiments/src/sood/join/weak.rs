@@ -24,8 +24,8 @@
 //! Source: Sood 2011, IV.A and IV.B, V.B. Odds by rank, the factors and the limit are ours.
 
 use super::probe::Flips;
-use crate::fingerprint::MaxDistance;
-use crate::index::Recall;
+use hapax::fingerprint::MaxDistance;
+use hapax::index::Recall;
 
 /// How many weak bits of a query are considered.
 pub const WEAKEST: usize = 32;

@@ -23,12 +23,12 @@
 
 use std::ops::Range;
 
-use super::{Chunks, Hit, Streamed, Wanted, copies_at, next_chunk};
-use crate::fingerprint::MaxDistance;
-use crate::hamming::memory::filled;
-use crate::hamming::{Kernel, Lanes, Work};
-use crate::join::JoinError;
-use crate::join::executor::Executor;
+use hapax::fingerprint::MaxDistance;
+use hapax::hamming::memory::filled;
+use hapax::hamming::{Kernel, Lanes, Work};
+use hapax::join::{Chunks, Executor, Hit, JoinError, Streamed, Wanted};
+
+use super::{copies_at, next_chunk};
 
 /// Which leading bits to flip, for each query of a batch.
 pub trait Flips: Sync {
@@ -214,7 +214,7 @@ impl<'q> Looks<'q> {
 
 /// Streams the chunks by and hands to `sink` what the flips of each query lead to.
 ///
-/// Unlike in [`Batch`](super::Batch), identical queries are searched for each by itself: their
+/// Unlike in [`Batch`](hapax::join::Batch), identical queries are searched for each by itself: their
 /// flips may differ.
 ///
 /// # Errors
