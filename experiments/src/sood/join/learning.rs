@@ -23,7 +23,7 @@ const ENOUGH: usize = 8000;
 /// # Errors
 ///
 /// As [`Batch::new`] and [`Batch::stream`].
-pub fn learn(
+pub(crate) fn learn(
     queries: &[u64],
     orders: &[WeakOrder],
     bound: MaxDistance,

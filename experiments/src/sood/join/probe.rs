@@ -31,7 +31,7 @@ use hapax::join::{Chunks, Executor, Hit, JoinError, Streamed, Wanted};
 use super::{copies_at, next_chunk};
 
 /// Which leading bits to flip, for each query of a batch.
-pub trait Flips: Sync {
+pub(crate) trait Flips: Sync {
     /// How many leading bits there are, 1 to 28; no flip may touch others.
     fn leading_bits(&self) -> u32;
 
@@ -57,12 +57,11 @@ const STEP: usize = 16;
 const WORTH_REMOVING: usize = 4;
 
 /// A batch of queries and everywhere they look.
-pub struct Looks<'q> {
+pub(crate) struct Looks<'q> {
     queries: &'q [u64],
     leading: u32,
     inner: u32,
     parts: Vec<Part>,
-    count: u64,
     kernel: Kernel,
 }
 
@@ -89,7 +88,7 @@ impl<'q> Looks<'q> {
     /// # Errors
     ///
     /// [`JoinError::BatchTooLarge`] beyond 2^32 - 1 queries.
-    pub fn new(
+    pub(crate) fn new(
         queries: &'q [u64],
         flips: &impl Flips,
         executor: &impl Executor,
@@ -112,20 +111,7 @@ impl<'q> Looks<'q> {
             });
             Part::new(runs, inner)
         });
-        let count = parts.iter().map(|part| part.rows.len() as u64).sum();
-        Ok(Self { queries, leading, inner, parts, count, kernel: Kernel::best() })
-    }
-
-    /// How many looks there are.
-    pub fn count(&self) -> u64 {
-        self.count
-    }
-
-    /// Heap bytes held. While it is made, three times as much.
-    pub fn memory_bytes(&self) -> usize {
-        let part =
-            |part: &Part| (part.ends.capacity() + part.words.capacity() + part.rows.capacity()) * 4;
-        self.parts.iter().map(part).sum()
+        Ok(Self { queries, leading, inner, parts, kernel: Kernel::best() })
     }
 
     /// Streams the chunks by and hands to `sink` what the looks find. With [`Wanted::First`] a
@@ -134,7 +120,7 @@ impl<'q> Looks<'q> {
     /// # Errors
     ///
     /// [`JoinError::ChunkNotSorted`], and what the chunks and the sink return.
-    pub fn stream(
+    pub(crate) fn stream(
         mut self,
         bound: MaxDistance,
         wanted: Wanted,
@@ -220,7 +206,8 @@ impl<'q> Looks<'q> {
 /// # Errors
 ///
 /// As [`Looks::new`] and [`Looks::stream`].
-pub fn probe(
+#[cfg(test)]
+pub(crate) fn probe(
     queries: &[u64],
     flips: &impl Flips,
     bound: MaxDistance,

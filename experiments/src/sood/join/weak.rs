@@ -23,18 +23,19 @@
 //!
 //! Source: Sood 2011, IV.A and IV.B, V.B. Odds by rank, the factors and the limit are ours.
 
-use super::probe::Flips;
 use hapax::fingerprint::MaxDistance;
 use hapax::index::Recall;
 
+use super::probe::Flips;
+
 /// How many weak bits of a query are considered.
-pub const WEAKEST: usize = 32;
+pub(crate) const WEAKEST: usize = 32;
 
 /// Positions of the weakest bits, weakest first.
-pub type WeakOrder = [u8; WEAKEST];
+pub(crate) type WeakOrder = [u8; WEAKEST];
 
 /// Fewer pairs than this say too little.
-pub const FEWEST_PAIRS: usize = 200;
+pub(crate) const FEWEST_PAIRS: usize = 200;
 
 /// The most flips in a set.
 const MOST_FLIPS: usize = 8;
@@ -56,27 +57,27 @@ const WORDS: f64 = 0.06;
 
 /// A near pair whose query is known with its weak bits.
 #[derive(Clone, Copy, Debug)]
-pub struct SamplePair {
+pub(crate) struct SamplePair {
     /// The weak bits of the query.
-    pub order: WeakOrder,
+    pub(crate) order: WeakOrder,
     /// In which bits the other differs.
-    pub flips: u64,
+    pub(crate) flips: u64,
 }
 
 /// How much there is to do, for choosing the number of leading bits.
 #[derive(Clone, Copy, Debug)]
-pub struct Load {
+pub(crate) struct Load {
     /// Queries.
-    pub queries: u64,
+    pub(crate) queries: u64,
     /// Stored fingerprints.
-    pub stored: u64,
+    pub(crate) stored: u64,
     /// How often the whole range of fingerprints passes by: the number of sorted runs.
-    pub passes: u64,
+    pub(crate) passes: u64,
 }
 
 /// What was learnt: see the module header.
 #[derive(Clone, Debug)]
-pub struct WeakModel {
+pub(crate) struct WeakModel {
     leading: u32,
     most: usize,
     odds: [f32; WEAKEST],
@@ -89,7 +90,7 @@ pub struct WeakModel {
 impl WeakModel {
     /// Learns from pairs, of which those of equal fingerprints and those beyond the bound are left
     /// out. `None` when that leaves fewer than [`FEWEST_PAIRS`] or the recall cannot be reached.
-    pub fn learn(
+    pub(crate) fn learn(
         pairs: &[SamplePair],
         bound: MaxDistance,
         recall: Recall,
@@ -118,18 +119,8 @@ impl WeakModel {
         models.min_by(|a, b| a.nanoseconds(load).total_cmp(&b.nanoseconds(load)))
     }
 
-    /// How many leading bits a chunk is entered by.
-    pub fn leading_bits(&self) -> u32 {
-        self.leading
-    }
-
-    /// Looks of a query, on average.
-    pub fn mean_looks_of_a_query(&self) -> f64 {
-        self.looks
-    }
-
     /// The predicted time for one thread.
-    pub fn nanoseconds(&self, load: Load) -> f64 {
+    pub(crate) fn nanoseconds(&self, load: Load) -> f64 {
         let (queries, stored, passes) =
             (load.queries as f64, load.stored as f64, load.passes.max(1) as f64);
         let looks = queries * self.looks;
@@ -227,7 +218,7 @@ impl WeakModel {
     }
 
     /// Appends every set that is at least as likely as the limit; the empty one in any case.
-    pub fn flips_of(&self, order: &WeakOrder, flips: &mut Vec<u32>) {
+    pub(crate) fn flips_of(&self, order: &WeakOrder, flips: &mut Vec<u32>) {
         let (mut odds, mut bits) = ([0.0; WEAKEST], [0; WEAKEST]);
         let count = self.rank(order, &mut odds, &mut bits);
         let least = self.limit * self.total(&odds[..count]);
@@ -271,11 +262,11 @@ struct Set {
 }
 
 /// The flips of a batch whose weak bits are known.
-pub struct WeakFlips<'a> {
+pub(crate) struct WeakFlips<'a> {
     /// What was learnt.
-    pub model: &'a WeakModel,
+    pub(crate) model: &'a WeakModel,
     /// The weak bits of each query.
-    pub orders: &'a [WeakOrder],
+    pub(crate) orders: &'a [WeakOrder],
 }
 
 impl Flips for WeakFlips<'_> {
