@@ -21,6 +21,7 @@ mod commands;
 mod corpus;
 mod failure;
 mod inputs;
+mod leftovers;
 mod output;
 mod overwriting;
 mod pipeline;
@@ -29,6 +30,8 @@ mod readable;
 mod reading;
 mod recipes;
 mod repositories;
+
+pub use leftovers::remove_when_interrupted;
 
 use clap::{CommandFactory, FromArgMatches};
 use failure::Failure;

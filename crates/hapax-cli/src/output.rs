@@ -8,6 +8,7 @@
 //! steer the terminal; files and pipes get every byte as it is.
 
 use crate::failure::Failure;
+use crate::leftovers::Making;
 use crate::readable::harmless_lines;
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -19,7 +20,7 @@ pub(crate) enum Output {
     /// Standard output; flushed after every write where a person watches.
     Standard { to: BufWriter<io::Stdout>, watched: bool },
     /// A file that does not exist yet under its name.
-    Pending { to: BufWriter<NamedTempFile>, path: PathBuf },
+    Pending { to: BufWriter<NamedTempFile>, path: PathBuf, making: Making },
     /// A pipe or device.
     Direct { to: BufWriter<File>, path: PathBuf },
 }
@@ -55,8 +56,9 @@ impl Output {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),
         };
-        let temporary = temporary_in(folder).map_err(|e| Failure::io("write", &path, e))?;
-        Ok(Self::Pending { to: BufWriter::new(temporary), path })
+        let made = Making::of(|| temporary_in(folder), |made| vec![made.path().to_owned()]);
+        let (temporary, making) = made.map_err(|e| Failure::io("write", &path, e))?;
+        Ok(Self::Pending { to: BufWriter::new(temporary), path, making })
     }
 
     /// Is a person watching results scroll by?
@@ -88,7 +90,7 @@ impl Output {
                 let flushed = |to: &mut BufWriter<_>| if *watched { to.flush() } else { Ok(()) };
                 to.write_all(bytes).and_then(|()| flushed(to)).map_err(standard_output)
             }
-            Self::Pending { to, path } => {
+            Self::Pending { to, path, .. } => {
                 to.write_all(bytes).map_err(|e| Failure::io("write", path, e))
             }
             Self::Direct { to, path } => {
@@ -105,7 +107,7 @@ impl Output {
     pub(crate) fn flush(&mut self) -> Result<(), Failure> {
         match self {
             Self::Standard { to, .. } => to.flush().map_err(standard_output),
-            Self::Pending { to, path } => to.flush().map_err(|e| Failure::io("write", path, e)),
+            Self::Pending { to, path, .. } => to.flush().map_err(|e| Failure::io("write", path, e)),
             Self::Direct { to, path } => to.flush().map_err(|e| Failure::io("write", path, e)),
         }
     }
@@ -119,13 +121,15 @@ impl Output {
         match self {
             Self::Standard { mut to, .. } => to.flush().map_err(standard_output),
             Self::Direct { mut to, path } => to.flush().map_err(|e| Failure::io("write", &path, e)),
-            Self::Pending { to, path } => {
+            Self::Pending { to, path, making } => {
                 let complete = || {
                     let file = to.into_inner().map_err(io::IntoInnerError::into_error)?;
                     file.as_file().sync_all()?;
                     file.persist(&path).map_err(|e| e.error)
                 };
-                complete().map(drop).map_err(|e| Failure::io("write", &path, e))
+                let completed = complete().map(drop);
+                drop(making);
+                completed.map_err(|e| Failure::io("write", &path, e))
             }
         }
     }

@@ -54,5 +54,5 @@ pub mod wire;
 pub mod writer;
 
 pub use config::{Config, ConfigError, Layers};
-pub use server::{App, run};
+pub use server::{App, on_interrupt, run};
 pub use state::{Service, StartError};

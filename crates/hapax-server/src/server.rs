@@ -145,7 +145,40 @@ async fn sample(service: Arc<Service>) {
     }
 }
 
+/// Calls `then` on a thread of its own when the process is asked to stop (SIGINT or SIGTERM). When this
+/// returns, neither of them ends the process by itself any more.
+///
+/// # Errors
+///
+/// The system has no more threads, or lets nobody wait for signals.
+pub fn on_interrupt(then: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let (installed, ready) = std::sync::mpsc::channel();
+    let wait = async move {
+        let mut stop = std::pin::pin!(interrupted());
+        // What is polled once is installed.
+        let polled = std::future::poll_fn(|context| {
+            std::task::Poll::Ready(stop.as_mut().poll(context).is_ready())
+        });
+        let over = polled.await;
+        let _ = installed.send(());
+        if !over {
+            stop.await;
+        }
+    };
+    std::thread::Builder::new().spawn(move || {
+        runtime.block_on(wait);
+        then();
+    })?;
+    ready.recv().map_err(std::io::Error::other)
+}
+
 async fn asked_to_stop() {
+    interrupted().await;
+    tracing::info!("stopping: finishing what was accepted");
+}
+
+async fn interrupted() {
     let interrupted = tokio::signal::ctrl_c();
     #[cfg(unix)]
     {
@@ -160,5 +193,4 @@ async fn asked_to_stop() {
     }
     #[cfg(not(unix))]
     drop(interrupted.await);
-    tracing::info!("stopping: finishing what was accepted");
 }

@@ -8,6 +8,7 @@
 //! - [`eval`]: answers judged against what is known.
 //! - [`train`]: frequency tables, and fingerprints made with them.
 //! - [`recipe`]: listing, showing and using recipes.
+//! - [`interrupted`]: what Ctrl-C leaves behind, which is nothing.
 //! - [`manual`]: help, reference, manual pages, completions.
 //! - [`serve`]: the service, and fetching.
 //! - [`near`]: a collection of fingerprints, built, searched and described.
@@ -34,6 +35,8 @@ mod deploy;
 mod eval;
 mod fingerprint;
 mod folder;
+#[cfg(unix)]
+mod interrupted;
 mod manual;
 mod near;
 mod near_batch;

@@ -141,6 +141,11 @@ impl Appender {
         &self.recipe
     }
 
+    /// Where it writes until it is finished; nothing of value is there when it was not.
+    pub fn temporaries(&self) -> Vec<PathBuf> {
+        ["partial", "rewritten"].iter().filter_map(|it| hidden(&self.target, it).ok()).collect()
+    }
+
     /// Lets what waits take so many bytes.
     #[must_use]
     pub fn memory(mut self, bytes: usize) -> Self {

@@ -101,6 +101,11 @@ impl Writer {
         })
     }
 
+    /// Where a new index grows until it is finished; `None` for one that is there already.
+    pub fn temporary(&self) -> Option<&Path> {
+        self.destination.as_ref().map(|_| self.folder.as_path())
+    }
+
     /// Opens an index for changes.
     ///
     /// # Errors

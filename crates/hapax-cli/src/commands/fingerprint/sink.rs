@@ -6,6 +6,7 @@
 use super::record::{PageRecord, line};
 use crate::commands::near::failed;
 use crate::failure::Failure;
+use crate::leftovers::Making;
 use crate::output::Output;
 use clap::ValueEnum;
 use hapax::fingerprint::Imprint;
@@ -84,7 +85,7 @@ impl Rendered {
 /// An open destination.
 pub(super) struct Sink {
     output: Output,
-    collection: Option<Appender>,
+    collection: Option<(Appender, Making)>,
     table: Option<TableWriter>,
 }
 
@@ -98,7 +99,8 @@ impl Sink {
         let refused = |what: &str| Failure::Arguments(format!("{what}: add --out FILE"));
         if let Format::Hpx = format {
             let path = path.ok_or_else(|| refused("a .hpx file cannot be a stream"))?;
-            let collection = Some(Appender::create(path, recipe).map_err(failed)?);
+            let create = || Appender::create(path, recipe).map_err(failed);
+            let collection = Some(Making::of(create, Appender::temporaries)?);
             return Ok(Self { output: Output::open(None)?, collection, table: None });
         }
         let mut output = Output::open(path)?;
@@ -130,7 +132,9 @@ impl Sink {
             Rendered::Nothing => Ok(()),
             Rendered::Bytes(bytes) => self.output.write(&bytes),
             Rendered::Entry { bits, name } => match &mut self.collection {
-                Some(collection) => collection.push(bits, Some(&name)).map(drop).map_err(failed),
+                Some((collection, _)) => {
+                    collection.push(bits, Some(&name)).map(drop).map_err(failed)
+                }
                 None => Ok(()),
             },
             Rendered::Row { id, url, imprint } => {
@@ -152,7 +156,7 @@ impl Sink {
             let last = table.finish().map_err(anyhow::Error::new)?;
             self.output.write(&last)?;
         }
-        if let Some(collection) = self.collection.take() {
+        if let Some((collection, _making)) = self.collection.take() {
             collection.finish().map_err(failed)?;
         }
         self.output.finish()

@@ -7,6 +7,7 @@ use super::failed;
 use super::queries::Queries;
 use crate::commands::fingerprint_files::{called, each, warn_unlabelled};
 use crate::failure::Failure;
+use crate::leftovers::Making;
 use crate::overwriting;
 use crate::progress::say;
 use crate::readable;
@@ -86,7 +87,7 @@ fn write(
     open: &dyn Fn(&str) -> Result<Appender, Failure>,
 ) -> Result<(), Failure> {
     let form = if input.binary { Form::Binary } else { Form::Recognized };
-    let mut appender = None;
+    let (mut appender, mut making) = (None, None);
     let (mut without, mut labelled) = (0u64, false);
     each(&input.path, form, &mut |recipe, Listed { name, fingerprint, .. }| {
         labelled |= recipe.is_some();
@@ -97,7 +98,12 @@ fn write(
         let appender = match &mut appender {
             Some(appender) => appender,
             // The first document says which recipe.
-            nothing => nothing.insert(open(recipe.unwrap_or_default())?),
+            nothing => {
+                let recipe = recipe.unwrap_or_default();
+                let (opened, temporary) = Making::of(|| open(recipe), Appender::temporaries)?;
+                making = Some(temporary);
+                nothing.insert(opened)
+            }
         };
         appender.push(fingerprint.to_bits(), name.as_deref()).map(drop).map_err(failed)
     })?;
@@ -107,6 +113,7 @@ fn write(
     };
     let stated = !appender.recipe().is_empty();
     let appended = appender.finish().map_err(failed)?;
+    drop(making);
     if !input.quiet {
         if !labelled && appended.added > 0 {
             warn_unlabelled(&called(&input.path));
@@ -125,7 +132,8 @@ fn write(
 /// It is bad or of another recipe, or cannot be written.
 pub(super) fn add_queries(path: &Path, queries: &Queries) -> Result<Appended, Failure> {
     let recipe = queries.recipe().unwrap_or_default();
-    let mut appender = Appender::open(path, recipe).map_err(failed)?;
+    let open = || Appender::open(path, recipe).map_err(failed);
+    let (mut appender, _making) = Making::of(open, Appender::temporaries)?;
     for (number, &fingerprint) in queries.fingerprints().iter().enumerate() {
         appender.push(fingerprint, queries.name(number)).map_err(failed)?;
     }

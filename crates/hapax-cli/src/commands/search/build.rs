@@ -20,6 +20,7 @@ use super::place::{Filling, NewPlace, Place};
 use super::scores;
 use crate::corpus::CorpusArguments;
 use crate::failure::Failure;
+use crate::leftovers::Making;
 use crate::progress::{Progress, say};
 use crate::readable;
 use crate::reading;
@@ -93,7 +94,8 @@ pub(super) fn build(arguments: &BuildArguments) -> Result<(), Failure> {
     let what = &arguments.what;
     what.check_fields()?;
     let fingerprinter = what.recipe.fingerprinter()?;
-    let index = arguments.place.create(fingerprinter.recipe_id(), what.options())?;
+    let create = || arguments.place.create(fingerprinter.recipe_id(), what.options());
+    let (index, _making) = Making::of(create, |index| index.temporary().into_iter().collect())?;
     what.fill(index, &fingerprinter)
 }
 

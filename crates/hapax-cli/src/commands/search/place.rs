@@ -119,6 +119,14 @@ impl NewPlace {
 }
 
 impl Filling {
+    /// The folder of an index that is not complete.
+    pub(crate) fn temporary(&self) -> Option<PathBuf> {
+        match self {
+            Self::Folder(writer) => writer.temporary().map(Into::into),
+            Self::Database(_) => None,
+        }
+    }
+
     /// Puts a page in.
     ///
     /// # Errors
