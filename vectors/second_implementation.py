@@ -5,7 +5,7 @@ and the plain texts of imprints.json from the specification alone. It shares no 
 engine and is written to be read, not to be fast. Left out: HTML, dictionary segmentation,
 stop words, stems and frequency tables, which are libraries' work.
 
-    pip install xxhash blake3 regex
+    pip install --requirement vectors/requirements.txt
     python3 vectors/second_implementation.py
 """
 

@@ -4,7 +4,7 @@ Gives MinHash every advantage: it sees exactly the runs of five tokens that trut
 chosen by the library for each threshold, and with --verify a candidate must also have an estimate above the
 threshold. Groups are connected components, as its users make them; the first document of a group stays.
 
-    pip install datasketch rensa numpy
+    pip install datasketch==2.0.0 rensa==0.5.0 numpy==2.4.6
     python3 minhash.py docs.jsonl --library datasketch --perms 256 --threshold 0.8 --verify --out groups.tsv
 
 Prints seconds for signatures, seconds for searching, and bytes of a signature for each document.

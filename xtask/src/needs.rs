@@ -1,14 +1,10 @@
 //! What a part wants from outside Rust: Debian packages and Python packages.
 //!
-//! A part names its needs as text, `debian:PACKAGE=PROGRAM` or `python:PACKAGE=MODULE`. What
-//! stands after `=` is how to see that it is there: a program on the search path, or a module
-//! that Python finds. It may be left out when it is the package's name.
-//!
-//! Missing Debian packages are installed when this runs as root, with one `apt-get update`
-//! before them; anyone else is told the exact command. Python packages go into a virtual
-//! environment beside the build output, which needs no rights and touches no system.
-//!
-//! What has to be done is decided by [`plan`], which does nothing itself.
+//! A part names its needs as text: `debian:PACKAGE=PROGRAM`, where the program shows that the package
+//! is installed and may be left out when it has the package's name, or `python:FILE`, a requirement
+//! file of the repository that pins every version. Root installs missing Debian packages, anyone else
+//! gets the command as an error; Python packages go into a virtual environment in the build output.
+//! [`plan`] decides what has to be done, and does nothing itself.
 
 use std::fmt;
 use std::path::Path;
@@ -21,12 +17,21 @@ use crate::workspace::{self, Workspace};
 /// Fetches the package lists; without it a fresh container knows no package.
 const APT_UPDATE: [&str; 2] = ["apt-get", "update"];
 
+/// Succeeds when the interpreter has every package of a requirement file in the version stated there.
+const INSTALLED: &str = "import importlib.metadata, sys\n\
+    for line in open(sys.argv[1]):\n    \
+        line = line.partition('#')[0].strip()\n    \
+        if line:\n        \
+            name, _, version = line.partition('==')\n        \
+            assert importlib.metadata.version(name) == version";
+
 /// One thing that must be installed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Need {
     manager: Manager,
+    /// A package of Debian, or a requirement file.
     package: String,
-    /// The program or module that shows it is installed.
+    /// The program that shows that a Debian package is installed.
     sign: String,
 }
 
@@ -53,7 +58,7 @@ enum Plan {
 }
 
 impl Need {
-    /// Reads `debian:PACKAGE[=PROGRAM]` or `python:PACKAGE[=MODULE]`.
+    /// Reads `debian:PACKAGE[=PROGRAM]` or `python:FILE`.
     pub(crate) fn parse(text: &str) -> Result<Self> {
         let (manager, rest) = match text.split_once(':') {
             Some(("debian", rest)) => (Manager::Debian, rest),
@@ -62,15 +67,11 @@ impl Need {
                 bail!("need `{text}` begins with neither `debian:` nor `python:`")
             }
         };
-        let (package, sign) = match rest.split_once('=') {
-            Some((package, sign)) => (package, sign.to_owned()),
-            None if manager == Manager::Python => (rest, rest.replace('-', "_")),
-            None => (rest, rest.to_owned()),
-        };
+        let (package, sign) = rest.split_once('=').unwrap_or((rest, rest));
         if package.is_empty() || sign.is_empty() {
             bail!("need `{text}` lacks the name of a package or its sign");
         }
-        Ok(Self { manager, package: package.to_owned(), sign })
+        Ok(Self { manager, package: package.to_owned(), sign: sign.to_owned() })
     }
 
     fn is_met(&self, workspace: &Workspace) -> bool {
@@ -82,9 +83,7 @@ impl Need {
             }
             Manager::Python => {
                 let mut probe = workspace.command("python3");
-                let find = "import importlib.util, sys\n\
-                            sys.exit(importlib.util.find_spec(sys.argv[1]) is None)";
-                probe.args(["-c", find, &self.sign]);
+                probe.args(["-c", INSTALLED, &self.package]);
                 probe
             }
         };
@@ -97,7 +96,7 @@ impl fmt::Display for Need {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.manager {
             Manager::Debian => write!(f, "Debian package {}", self.package),
-            Manager::Python => write!(f, "Python package {}", self.package),
+            Manager::Python => write!(f, "what {} lists", self.package),
         }
     }
 }
@@ -136,7 +135,7 @@ impl Provider {
             }
         }
         match missing.iter().find(|need| !need.is_met(workspace)) {
-            Some(need) => bail!("{need} was installed, yet `{}` is not found", need.sign),
+            Some(need) => bail!("{need} was installed, yet it is not found"),
             None => Ok(()),
         }
     }
@@ -179,7 +178,8 @@ fn plan(missing: &[Need], rights: Rights, updated: bool, environment: &Path) -> 
         let interpreter = environment.join("bin/python3").to_string_lossy().into_owned();
         commands.push(command("python3 -m venv", &[folder]));
         let mut install = vec![interpreter];
-        install.extend(command("-m pip install --quiet", &python));
+        install.extend(command("-m pip install --quiet", &[]));
+        install.extend(python.iter().flat_map(|file| ["--requirement".to_owned(), file.clone()]));
         commands.push(install);
     }
     Plan::Run(commands)
@@ -213,13 +213,11 @@ mod tests {
         };
         assert_eq!(signs("debian:chromium"), ("chromium".into(), "chromium".into()));
         assert_eq!(signs("debian:gcc=cc"), ("gcc".into(), "cc".into()));
-        assert_eq!(signs("python:scikit-learn=sklearn"), ("scikit-learn".into(), "sklearn".into()));
-        assert_eq!(signs("python:text-dedup"), ("text-dedup".into(), "text_dedup".into()));
     }
 
     #[test]
     fn a_need_that_cannot_be_read_names_itself() {
-        for wrong in ["chromium", "brew:chromium", "debian:", "python:x="] {
+        for wrong in ["chromium", "brew:chromium", "debian:", "debian:x=", "python:"] {
             let error = Need::parse(wrong).unwrap_err().to_string();
             assert!(error.contains(wrong), "{error}");
         }
@@ -248,7 +246,7 @@ mod tests {
 
     #[test]
     fn anyone_else_is_told_the_exact_command_and_nothing_runs() {
-        let missing = needs(&["debian:chromium", "python:pytest"]);
+        let missing = needs(&["debian:chromium", "python:tests.txt"]);
         let Plan::Ask(what) = plan(&missing, Rights::User, false, Path::new("env")) else {
             panic!("would have run something");
         };
@@ -258,11 +256,42 @@ mod tests {
     #[test]
     fn python_packages_need_no_rights_and_stay_in_their_environment() {
         let found =
-            commands(&["python:pytest", "python:mypy", "python:pytest"], Rights::User, false);
-        assert_eq!(
-            found,
-            ["python3 -m venv env", "env/bin/python3 -m pip install --quiet mypy pytest"]
-        );
+            commands(&["python:b.txt", "python:a.txt", "python:b.txt"], Rights::User, false);
+        let install = "-m pip install --quiet --requirement a.txt --requirement b.txt";
+        assert_eq!(found, ["python3 -m venv env".to_owned(), format!("env/bin/python3 {install}")]);
+    }
+
+    #[test]
+    fn a_requirement_file_is_met_by_the_stated_versions_only() {
+        let workspace = Workspace::locate().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let is_met = |lines: &str| {
+            let file = folder.path().join("requirements.txt");
+            std::fs::write(&file, lines).unwrap();
+            Need::parse(&format!("python:{}", file.display())).unwrap().is_met(&workspace)
+        };
+        assert!(is_met("# Nothing.\n\n"));
+        assert!(!is_met("no-such-package-anywhere==1.0\n"));
+        assert!(!is_met("pip==0.0.0 # no release has this number\n"));
+    }
+
+    #[test]
+    fn every_requirement_of_the_repository_is_pinned() {
+        let workspace = Workspace::locate().unwrap();
+        let files = workspace.files().unwrap();
+        let lists: Vec<_> = files
+            .iter()
+            .filter(|file| file.ends_with(".txt") && file.contains("requirements"))
+            .filter(|file| !file.starts_with("examples/"))
+            .collect();
+        assert!(lists.len() >= 4, "{lists:?}");
+        for list in lists {
+            for line in workspace.read(list).unwrap().lines() {
+                let line = line.split('#').next().unwrap_or_default().trim();
+                let pinned = line.split_once("==").is_some_and(|(_, version)| !version.is_empty());
+                assert!(line.is_empty() || pinned, "{list}: {line}");
+            }
+        }
     }
 
     #[test]

@@ -63,7 +63,7 @@ const PARTS: &[Part] = &[
     Part {
         name: "vectors",
         about: "a second implementation, in Python, agrees with the golden vectors",
-        needs: &["python:xxhash", "python:blake3", "python:regex"],
+        needs: &["python:vectors/requirements.txt"],
         run: vectors,
     },
     Part {
@@ -87,7 +87,7 @@ const PARTS: &[Part] = &[
     Part {
         name: "api",
         about: "the service keeps to its description, whatever it is sent",
-        needs: &["python:schemathesis"],
+        needs: &["python:crates/hapax-server/tests/requirements.txt"],
         run: service::api,
     },
     Part {
