@@ -1,6 +1,7 @@
 //! Why a corpus could not be cleaned.
 //!
 //! Whatever is said here, nothing appeared in the output folder.
+//! Every text names the file or number at fault and what to do.
 
 use std::io;
 use std::path::{Path, PathBuf};

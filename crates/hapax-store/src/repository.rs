@@ -4,6 +4,8 @@
 //!
 //! Writers wait for one another, readers for nobody: each reads the state some commit left.
 
+mod writing;
+
 use crate::commit::Queue;
 use crate::disk::{self, Disk, RealDisk};
 use crate::error::{Fault, Outcome, StoreError, guarded};
@@ -220,61 +222,6 @@ impl Repository {
         self.view().settings.clone()
     }
 
-    /// A page was seen. The answer comes when everything about it is on the disk.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`]; then nothing has happened.
-    pub fn observe(&self, page: Observation) -> Result<Decision, StoreError> {
-        good_url(&page.url)?;
-        self.decide(Op::Page(Action::Observe(Box::new(page))))
-    }
-
-    /// Pages were seen, in this order, as one commit.
-    ///
-    /// # Errors
-    ///
-    /// As [`observe`](Self::observe), for all of them.
-    pub fn observe_many(&self, pages: Vec<Observation>) -> Result<Vec<Decision>, StoreError> {
-        pages.iter().try_for_each(|page| good_url(&page.url))?;
-        let observe = |page| Op::Page(Action::Observe(Box::new(page)));
-        let ops = pages.into_iter().map(observe).collect();
-        let decided = |answer| match answer {
-            Answer::Decided(decision) => Some(*decision),
-            Answer::Counted(_) => None,
-        };
-        Ok(self.submit(ops)?.into_iter().filter_map(decided).collect())
-    }
-
-    /// Whatever happened to pages, in this order, as one commit.
-    ///
-    /// # Errors
-    ///
-    /// As [`observe`](Self::observe), for all of them.
-    pub fn apply(&self, actions: Vec<Action>) -> Result<Vec<Effect>, StoreError> {
-        actions.iter().try_for_each(good_action)?;
-        let answers = self.submit(actions.into_iter().map(Op::Page).collect())?;
-        Ok(answers.into_iter().map(Effect::from).collect())
-    }
-
-    /// [`apply`](Self::apply) for callers that came at the same time: all in one commit; if that fails,
-    /// each in its own, so that only the one at fault fails.
-    pub fn apply_each(&self, lists: Vec<Vec<Action>>) -> Vec<Result<Vec<Effect>, StoreError>> {
-        let check = |actions: Vec<Action>| {
-            actions.iter().try_for_each(good_action)?;
-            Ok(actions.into_iter().map(Op::Page).collect::<Job>())
-        };
-        let checked: Vec<Result<Job, StoreError>> = lists.into_iter().map(check).collect();
-        let jobs: Vec<Job> = checked.iter().filter_map(|job| job.as_ref().ok()).cloned().collect();
-        let done = if jobs.is_empty() { Vec::new() } else { self.run(jobs) };
-        let mut done = done.into_iter();
-        let answer = |job: Result<Job, StoreError>| {
-            job.and_then(|_| done.next().unwrap_or_else(|| Err(self.lost())))
-                .map(|answers| answers.into_iter().map(Effect::from).collect())
-        };
-        checked.into_iter().map(answer).collect()
-    }
-
     /// What would be said of a page, as of the last commit. Nothing changes.
     ///
     /// # Errors
@@ -306,86 +253,6 @@ impl Repository {
     /// See [`StoreError`].
     pub fn nearest(&self, page: &Observation) -> Result<Option<Nearest>, StoreError> {
         self.ask(|view| view.nearest(page))
-    }
-
-    /// A page was found to redirect.
-    ///
-    /// # Errors
-    ///
-    /// As [`observe`](Self::observe).
-    pub fn redirect(
-        &self,
-        from: &str,
-        to: &str,
-        fetched: Option<u64>,
-    ) -> Result<Decision, StoreError> {
-        good_redirect(from, to)?;
-        self.decide(Op::Page(Action::Redirect { from: from.into(), to: to.into(), fetched }))
-    }
-
-    /// A page exists no more. Whether it was there.
-    ///
-    /// # Errors
-    ///
-    /// As [`observe`](Self::observe).
-    pub fn forget(&self, url: &str) -> Result<bool, StoreError> {
-        Ok(self.forget_many(vec![url.into()])? > 0)
-    }
-
-    /// Pages exist no more, as one commit. How many were there.
-    ///
-    /// # Errors
-    ///
-    /// As [`observe`](Self::observe).
-    pub fn forget_many(&self, urls: Vec<String>) -> Result<u64, StoreError> {
-        self.count(Op::Forget(urls))
-    }
-
-    /// A page's score is this from now on. Whether the page is known.
-    ///
-    /// # Errors
-    ///
-    /// As [`observe`](Self::observe).
-    pub fn score(&self, url: &str, score: Option<f64>) -> Result<bool, StoreError> {
-        Ok(self.count(Op::Page(Action::Score { url: url.into(), score }))? > 0)
-    }
-
-    /// Forgets every page last fetched before this time; pages without a time stay. How many.
-    ///
-    /// # Errors
-    ///
-    /// As [`observe`](Self::observe).
-    pub fn expire(&self, before: u64) -> Result<u64, StoreError> {
-        self.count(Op::Expire { before })
-    }
-
-    /// Other rules: every group chooses its winner again.
-    ///
-    /// # Errors
-    ///
-    /// As [`observe`](Self::observe).
-    pub fn set_rules(&self, rules: Rules) -> Result<(), StoreError> {
-        self.count(Op::SetRules(rules)).map(drop)
-    }
-
-    /// Names a list of rules under which the groups can be asked for their winners, or with
-    /// `None` forgets it. The groups stay as they are.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError::BadMarket`], or as [`observe`](Self::observe).
-    pub fn set_market(&self, name: &str, rules: Option<Rules>) -> Result<(), StoreError> {
-        good_market(name)?;
-        self.count(Op::SetMarket { name: name.into(), rules }).map(drop)
-    }
-
-    /// Drops the events up to and including this number. How many.
-    ///
-    /// # Errors
-    ///
-    /// As [`observe`](Self::observe).
-    pub fn drop_events(&self, up_to: u64) -> Result<u64, StoreError> {
-        self.count(Op::DropEvents { up_to })
     }
 
     /// What is known of a page.
@@ -460,93 +327,6 @@ impl Repository {
     ) -> Result<T, StoreError> {
         guarded(|| question(&self.view())).map_err(|fault| fault.at(&self.file))
     }
-
-    fn decide(&self, op: Op) -> Result<Decision, StoreError> {
-        match self.submit(vec![op])?.pop() {
-            Some(Answer::Decided(decision)) => Ok(*decision),
-            Some(Answer::Counted(_)) | None => Err(self.lost()),
-        }
-    }
-
-    fn count(&self, op: Op) -> Result<u64, StoreError> {
-        match self.submit(vec![op])?.pop() {
-            Some(Answer::Counted(count)) => Ok(count),
-            Some(Answer::Decided(_)) | None => Err(self.lost()),
-        }
-    }
-
-    fn lost(&self) -> StoreError {
-        Fault::Damaged("an answer was lost".into()).at(&self.file)
-    }
-
-    fn submit(&self, ops: Vec<Op>) -> JobResult {
-        let lost = || {
-            let what = "whoever wrote this commit did not finish".into();
-            Err(StoreError::Damaged { file: PathBuf::from(tables::FILE), what })
-        };
-        self.queue.submit(ops, |jobs| self.run(jobs), lost)
-    }
-
-    fn writer(&self) -> MutexGuard<'_, Writer> {
-        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// All jobs in one commit; if that fails, each in its own, so that only the culprit fails.
-    fn run(&self, jobs: Vec<Job>) -> Vec<JobResult> {
-        let mut writer = self.writer();
-        match self.transact(&mut writer, &jobs) {
-            Ok(answers) => answers.into_iter().map(Ok).collect(),
-            Err(fault) if jobs.len() == 1 => vec![Err(fault.at(&self.file))],
-            Err(_) => {
-                let alone = |job| {
-                    let answers = self.transact(&mut writer, &[job]);
-                    let mut answers = answers.map_err(|fault| fault.at(&self.file))?;
-                    Ok(answers.pop().unwrap_or_default())
-                };
-                jobs.into_iter().map(alone).collect()
-            }
-        }
-    }
-
-    fn transact(&self, writer: &mut Writer, jobs: &[Job]) -> Outcome<Vec<Vec<Answer>>> {
-        let transaction = guarded(|| Ok(self.db.begin_write()?))?;
-        let at = (self.clock)();
-        let mut undo = Vec::new();
-        let done = guarded(|| {
-            let Writer { settings, counters, .. } = &*writer;
-            let mut session =
-                Session::open(&transaction, settings, *counters, &self.index, &mut undo, at)?;
-            let answers: Outcome<Vec<Vec<Answer>>> =
-                jobs.iter().map(|job| job.iter().map(|op| session.run(op)).collect()).collect();
-            Ok((answers?, session.finish()?))
-        });
-        let committed = match done {
-            Ok(done) => {
-                let committed = guarded(|| Ok(transaction.commit()?));
-                writer.failed |= committed.is_err();
-                committed.map(|()| done)
-            }
-            Err(fault) => {
-                writer.failed |= guarded(|| Ok(transaction.abort()?)).is_err();
-                Err(fault)
-            }
-        };
-        let (answers, (counters, settings)) = match committed {
-            Ok(done) => done,
-            Err(fault) => {
-                writer.failed |= matches!(fault, Fault::Store(_));
-                for (page, fingerprint) in undo.into_iter().rev() {
-                    set_index(&self.index, page, fingerprint)?;
-                }
-                return Err(fault);
-            }
-        };
-        (writer.counters, writer.settings) = (counters, settings);
-        let view = take_view(&self.db, &self.index, &writer.settings, counters)?;
-        *self.view.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(view);
-        self.merger.wake();
-        Ok(answers)
-    }
 }
 
 impl Drop for Repository {
@@ -579,13 +359,4 @@ fn take_view(
         Ok((transaction, tables))
     })?;
     Ok(View { transaction, tables, index: index.snapshot(), settings: settings.clone(), counters })
-}
-
-/// Refuses addresses that cannot be stored.
-fn good_action(action: &Action) -> Result<(), StoreError> {
-    match action {
-        Action::Observe(page) => good_url(&page.url),
-        Action::Redirect { from, to, .. } => good_redirect(from, to),
-        Action::Forget { .. } | Action::Score { .. } => Ok(()),
-    }
 }

@@ -185,7 +185,7 @@ impl FromStr for MinSimilarity {
 #[error("a similarity is a number from 0 to 1")]
 pub struct ParseSimilarityError;
 
-#[cfg(all(test, feature = "text"))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::fingerprint::{Fingerprinter, Recipe};

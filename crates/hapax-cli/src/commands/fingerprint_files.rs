@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::progress::say;
 use crate::readable;
 use hapax_dedup::stages::LinesError;
-use hapax_dedup::stages::fingerprints::{self, Fingerprints, Form, Listed};
+use hapax_dedup::stages::fingerprints::{self, Fingerprints, Form, Take};
 use std::fs::File;
 use std::io::{BufRead, BufReader, stdin};
 use std::path::Path;
@@ -51,11 +51,7 @@ pub(crate) fn list(input: &Path) -> Result<Fingerprints, Failure> {
 /// # Errors
 ///
 /// It cannot be read or is something else, or what `take` fails with.
-pub(crate) fn each(
-    input: &Path,
-    form: Form,
-    take: &mut dyn FnMut(Option<&str>, Listed) -> Result<(), Failure>,
-) -> Result<(), Failure> {
+pub(crate) fn each(input: &Path, form: Form, take: Take<'_, Failure>) -> Result<(), Failure> {
     /// Why reading stopped.
     enum Stop {
         Bad(LinesError),

@@ -1,4 +1,7 @@
-//! The worst errors, side by side, so that one can see why.
+//! The worst errors of an evaluation, two texts side by side, so that one can see why.
+//!
+//! Reads the documents again, only those that are shown, and cuts long texts.
+//! Does not choose which errors are worst: the report does.
 
 use std::collections::BTreeMap;
 

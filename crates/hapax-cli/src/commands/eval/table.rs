@@ -1,4 +1,7 @@
-//! A report for the terminal.
+//! The report of `hapax eval` for the terminal.
+//!
+//! One row per setting, in blocks of at most 100 columns. What the truth cannot decide is left out, and
+//! a line below says why. Does not measure: the numbers come from `hapax_eval`.
 
 use crate::readable::{count, counted};
 use comfy_table::{CellAlignment, Table, presets};

@@ -225,7 +225,7 @@ fn weak_bits(
     let mut target = request.recall;
     for _ in 0..TRIES {
         // Bits that flip otherwise than thought may need another prefix, or another engine.
-        let Ok(plan) = plan_with(&request.clone().recall(target), &machine, &calibration) else {
+        let Ok(plan) = plan_with(&(*request).recall(target), &machine, &calibration) else {
             break;
         };
         let mut options =

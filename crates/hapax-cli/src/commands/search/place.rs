@@ -1,4 +1,7 @@
-//! Where an index is: in a folder, or in a database.
+//! Where a search index is: in a folder, or in a PostgreSQL database.
+//!
+//! Opens either for reading or for changes and gives the commands one type to work with.
+//! Does not create an index: `build` does.
 
 use std::path::PathBuf;
 

@@ -9,7 +9,7 @@ use hapax::fingerprint::{Imprint, RecipeId};
 
 use super::super::{LONGEST_LINE, LinesError};
 use super::lines::fingerprint;
-use super::{Listed, Stated, content, sketch};
+use super::{Listed, Stated, Take, content, sketch};
 
 /// The first line of a file.
 pub const HEADER: &str = "id,url,recipe,fingerprint,content,words,features,too_short,sketch\r\n";
@@ -52,7 +52,7 @@ pub(super) fn is_header(first: &[u8]) -> bool {
 /// Calls `take` with every record.
 pub(super) fn each<E: From<LinesError>>(
     reader: &mut dyn BufRead,
-    take: &mut dyn FnMut(Option<&str>, Listed) -> Result<(), E>,
+    take: Take<'_, E>,
 ) -> Result<(), E> {
     let mut records = Records { reader, line: 1 };
     let mut cells = Vec::new();

@@ -1,6 +1,7 @@
 //! One fingerprint a line: digits and a name, or a JSON object. The only parser of such lines.
 //!
 //! Each line is understood for itself, so a file may mix both kinds, but not recipes.
+//! Tables and `.hpx` files are read by its sibling modules.
 
 use std::io::BufRead;
 
@@ -9,7 +10,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::super::{LinesError, each_line};
-use super::{Listed, Stated, content, kind, sketch};
+use super::{Listed, Stated, Take, content, kind, sketch};
 
 /// What stands for the fingerprint of a page that has none.
 const NONE: &[u8] = b"----------------";
@@ -17,7 +18,7 @@ const NONE: &[u8] = b"----------------";
 /// Calls `take` with every line that is not blank.
 pub(super) fn each<E: From<LinesError>>(
     reader: &mut dyn BufRead,
-    take: &mut dyn FnMut(Option<&str>, Listed) -> Result<(), E>,
+    take: Take<'_, E>,
 ) -> Result<(), E> {
     let mut stated = Stated::default();
     each_line(reader, |number, text| {

@@ -77,17 +77,16 @@ impl Stated {
     }
 }
 
+/// Takes the recipe and a document.
+pub type Take<'t, E> = &'t mut dyn FnMut(Option<&str>, Listed) -> Result<(), E>;
+
 /// Calls `take` with the recipe and each document of a file, in order; `-` is standard input.
 ///
 /// # Errors
 ///
 /// The file cannot be read or is of another kind, an entry is malformed, or recipes are mixed; or what
 /// `take` fails with.
-pub fn each<E: From<LinesError>>(
-    path: &Path,
-    form: Form,
-    take: &mut dyn FnMut(Option<&str>, Listed) -> Result<(), E>,
-) -> Result<(), E> {
+pub fn each<E: From<LinesError>>(path: &Path, form: Form, take: Take<'_, E>) -> Result<(), E> {
     let io = |source| LinesError::Io { line: 0, source };
     let standard = path.as_os_str() == "-";
     if path.is_dir() {

@@ -11,7 +11,7 @@ use hapax_corpus::hpx::Hpx;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::super::LinesError;
-use super::{Listed, read_all};
+use super::{Listed, Take, read_all};
 
 pub(super) const HPX: &[u8] = b"hapaxHPX";
 pub(super) const SEGMENT: &[u8] = b"hapaxSEG";
@@ -20,10 +20,7 @@ pub(super) const SEGMENT: &[u8] = b"hapaxSEG";
 const UNSTATED: &str = "unstated:0000000000000000";
 
 /// A `.hpx` file in the order in which documents were added; holds 16 bytes a document.
-pub(super) fn hpx<E: From<LinesError>>(
-    path: &Path,
-    take: &mut dyn FnMut(Option<&str>, Listed) -> Result<(), E>,
-) -> Result<(), E> {
+pub(super) fn hpx<E: From<LinesError>>(path: &Path, take: Take<'_, E>) -> Result<(), E> {
     let hpx = Hpx::open(path).map_err(LinesError::Stored)?;
     let recipe = Some(hpx.recipe()).filter(|recipe| !recipe.is_empty());
     let mut lookup = hpx.lookup();
@@ -38,10 +35,7 @@ pub(super) fn hpx<E: From<LinesError>>(
 }
 
 /// A segment, in the order of ids. Ids are names where it has no file of names.
-pub(super) fn segment<E: From<LinesError>>(
-    path: &Path,
-    take: &mut dyn FnMut(Option<&str>, Listed) -> Result<(), E>,
-) -> Result<(), E> {
+pub(super) fn segment<E: From<LinesError>>(path: &Path, take: Take<'_, E>) -> Result<(), E> {
     let io = |source| LinesError::Io { line: 0, source };
     let bytes = std::fs::read(path).map_err(io)?;
     let view =
@@ -99,7 +93,7 @@ pub(super) fn names(bytes: &[u8], identity: u64) -> Option<Vec<Vec<u8>>> {
 /// 8 bytes a fingerprint.
 pub(super) fn binary<E: From<LinesError>>(
     reader: &mut dyn Read,
-    take: &mut dyn FnMut(Option<&str>, Listed) -> Result<(), E>,
+    take: Take<'_, E>,
 ) -> Result<(), E> {
     let bytes = read_all(reader)?;
     let (words, rest) = bytes.as_chunks::<8>();

@@ -31,7 +31,7 @@ use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 
 use super::super::LinesError;
-use super::{Fingerprints, Listed, Stated, kind};
+use super::{Fingerprints, Listed, Stated, Take, kind};
 
 /// How a file of this format begins.
 pub const MAGIC: &[u8; 4] = b"PAR1";
@@ -215,20 +215,14 @@ impl ImprintRows {
 /// # Errors
 ///
 /// A column is missing or of another type, the file is damaged, or its rows are of two recipes.
-pub(super) fn each<E: From<LinesError>>(
-    file: File,
-    take: &mut dyn FnMut(Option<&str>, Listed) -> Result<(), E>,
-) -> Result<(), E> {
+pub(super) fn each<E: From<LinesError>>(file: File, take: Take<'_, E>) -> Result<(), E> {
     // The library panics on some damaged files; what that leaves half done is dropped.
     catch_unwind(AssertUnwindSafe(|| each_row(file, take))).unwrap_or_else(|_| {
         Err(LinesError::foreign("the Parquet reader gave up on damaged data").into())
     })
 }
 
-fn each_row<E: From<LinesError>>(
-    file: File,
-    take: &mut dyn FnMut(Option<&str>, Listed) -> Result<(), E>,
-) -> Result<(), E> {
+fn each_row<E: From<LinesError>>(file: File, take: Take<'_, E>) -> Result<(), E> {
     let damaged = |error: &dyn std::fmt::Display| LinesError::foreign(&error.to_string());
     let together = hapax_corpus::rows_at_a_time(&file, TOGETHER).map_err(|e| damaged(&e))?;
     let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| damaged(&e))?;
@@ -268,7 +262,7 @@ fn each_of<E: From<LinesError>>(
     rows: &RecordBatch,
     stated: &mut Stated,
     row: &mut u64,
-    take: &mut dyn FnMut(Option<&str>, Listed) -> Result<(), E>,
+    take: Take<'_, E>,
 ) -> Result<(), E> {
     let ids: &StringArray = column(rows, "id", "text")?;
     let recipes: &StringArray = column(rows, "recipe", "text")?;

@@ -1,4 +1,7 @@
 //! Bars and lines as inline SVG: no script, no font, readable in both colour schemes.
+//!
+//! Labels never cross lines, and a bar is as tall as its number says.
+//! Does not compute what it draws.
 
 use hapax_report::{escape, grouped};
 
