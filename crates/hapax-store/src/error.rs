@@ -8,7 +8,6 @@ use hapax::group::live::LiveError;
 use hapax::index::SearchError;
 use hapax::index::segment::SegmentBuildError;
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 /// What can be done when the disk refuses.
@@ -227,10 +226,7 @@ impl Fault {
 /// cover; here that is an error like any other. What `work` touches must not be used after a
 /// failure, or must bear being left half-way, as a transaction does.
 pub(crate) fn guarded<T>(work: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
-        let text = panic.downcast_ref::<String>().map(String::as_str);
-        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-        let text = text.unwrap_or("reading it failed").replace('\n', " ");
+    hapax_guard::guarded(work).unwrap_or_else(|text| {
         Err(Fault::Damaged(format!("the store cannot make sense of it ({text})")))
     })
 }

@@ -104,6 +104,12 @@ pub fn is_caught(panic: &std::panic::PanicHookInfo<'_>) -> bool {
     panic.location().is_some_and(|at| libraries.iter().any(|name| at.file().contains(name)))
 }
 
+/// Lets the hook that is set next see panics that are caught, too: a panic of our own code is a
+/// finding wherever it happens. [`hapax_guard`] sets its silent hook once, on first use.
+pub fn see_all_panics() {
+    let _ = hapax_guard::guarded(|| ());
+}
+
 /// The inputs of former runs that are kept in a folder, by name; none where there is no folder.
 ///
 /// # Errors

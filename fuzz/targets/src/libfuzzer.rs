@@ -14,6 +14,7 @@ static TARGET: LazyLock<&'static Target> = LazyLock::new(|| {
 });
 
 fn end_on_panics_of_our_own() {
+    hapax_fuzz::see_all_panics();
     std::panic::set_hook(Box::new(|panic| {
         if !hapax_fuzz::is_caught(panic) {
             eprintln!("{panic}\n{}", std::backtrace::Backtrace::force_capture());

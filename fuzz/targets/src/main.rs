@@ -53,6 +53,7 @@ enum Task {
 
 fn main() -> Result<()> {
     let tell = std::panic::take_hook();
+    hapax_fuzz::see_all_panics();
     std::panic::set_hook(Box::new(move |panic| {
         if !hapax_fuzz::is_caught(panic) {
             tell(panic);

@@ -324,3 +324,34 @@ fn rules_scores_and_moments_that_nobody_means_are_bad_arguments() {
     }
     assert_eq!(folder.output(&["group", "rules", "seen"]), before);
 }
+
+#[test]
+fn a_library_that_panics_on_damage_prints_no_line_of_its_own() {
+    let folder = Folder::new();
+    let lines = (0..50).map(|n| {
+        format!("{{\"url\":\"http://a.example/{n}\",\"text\":\"some words {n} of a text long enough {n}\"}}\n")
+    });
+    folder.write("in.jsonl", lines.collect::<String>());
+    folder.hapax(&["fingerprint", "in.jsonl", "--out", "sound.parquet"]).assert().success();
+    let sound = std::fs::read(folder.path("sound.parquet")).unwrap();
+    let mut gave_up = 0;
+    for place in (4..sound.len()).step_by(7) {
+        let mut damaged = sound.clone();
+        damaged[place] ^= 0xff;
+        folder.write("damaged.parquet", damaged);
+        let output = folder.hapax(&["pairs", "damaged.parquet"]).output().unwrap();
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(!told.contains("panicked"), "byte {place}: {told}");
+        if told.contains("gave up on damaged data") {
+            gave_up += 1;
+            assert_eq!(told.lines().count(), 1, "byte {place}: {told}");
+        }
+        // Two are enough: a run takes milliseconds, but there are thousands of bytes.
+        if gave_up == 2 {
+            return;
+        }
+    }
+    panic!(
+        "the Parquet library panicked {gave_up} times; other damage must be found for this test"
+    );
+}

@@ -14,7 +14,6 @@ mod header;
 use std::borrow::Cow;
 use std::fs::File;
 use std::ops::Range;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
@@ -359,7 +358,7 @@ fn check_footer(path: &str, file: &File, footer: &ArrowReaderMetadata) -> Result
 /// The library panics on some damaged files; here that is an error like any other.
 fn guarded<T>(path: &str, at: At, read: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
     // What a panic leaves half done is dropped with the reader.
-    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| {
+    hapax_guard::guarded(read).unwrap_or_else(|_| {
         let what = "the Parquet reader gave up on damaged data".to_owned();
         Err(Error::Damaged { path: path.to_owned(), at, what })
     })

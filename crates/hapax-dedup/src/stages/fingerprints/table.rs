@@ -13,7 +13,6 @@
 //! A file may come from anywhere: whatever is wrong with it is an error.
 
 use std::fs::File;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use arrow_array::builder::{
@@ -217,7 +216,7 @@ impl ImprintRows {
 /// A column is missing or of another type, the file is damaged, or its rows are of two recipes.
 pub(super) fn each<E: From<LinesError>>(file: File, take: Take<'_, E>) -> Result<(), E> {
     // The library panics on some damaged files; what that leaves half done is dropped.
-    catch_unwind(AssertUnwindSafe(|| each_row(file, take))).unwrap_or_else(|_| {
+    hapax_guard::guarded(|| each_row(file, take)).unwrap_or_else(|_| {
         Err(LinesError::foreign("the Parquet reader gave up on damaged data").into())
     })
 }

@@ -1,0 +1,63 @@
+#![doc = include_str!("../README.md")]
+
+use std::cell::Cell;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Once;
+
+thread_local! {
+    /// How many calls of [`guarded`] this thread is in.
+    static DEPTH: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Does `work`, which may panic. What it touches must not be used after a panic, or must bear being
+/// left half-way, as a transaction does.
+///
+/// The panic hook of the process stays silent for panics of this thread while `work` runs; every
+/// other panic reaches the hook that was set before. Panics of threads that `work` starts are not
+/// caught here.
+///
+/// # Errors
+///
+/// It panicked: the message of the panic, in one line.
+pub fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    silence_caught_panics();
+    let _inside = Inside::enter();
+    panic::catch_unwind(AssertUnwindSafe(work)).map_err(|payload| {
+        let text = payload.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
+        text.unwrap_or("no message").replace('\n', " ")
+    })
+}
+
+/// Counts a call for as long as it lives.
+struct Inside;
+
+impl Inside {
+    fn enter() -> Self {
+        DEPTH.set(DEPTH.get() + 1);
+        Self
+    }
+}
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        DEPTH.set(DEPTH.get() - 1);
+    }
+}
+
+fn silence_caught_panics() {
+    static SILENCED: Once = Once::new();
+    // A thread that panics, as one that closes a file while it unwinds, cannot set a hook.
+    if std::thread::panicking() {
+        return;
+    }
+    SILENCED.call_once(|| {
+        let outer = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            // The flag is gone while a thread ends; nothing is caught there.
+            if DEPTH.try_with(Cell::get).unwrap_or(0) == 0 {
+                outer(info);
+            }
+        }));
+    });
+}
