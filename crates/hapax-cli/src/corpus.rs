@@ -39,7 +39,7 @@ impl CorpusArguments {
 
     /// The fields of documents that are named, with the words that name them. Without the page or
     /// text there is no document, which the reader says.
-    pub(crate) fn named_fields(&self) -> Vec<(String, String)> {
+    fn named_fields(&self) -> Vec<(String, String)> {
         let fields = &self.fields;
         let named = [
             ("--id-field", &fields.id_field),
@@ -70,6 +70,7 @@ impl CorpusArguments {
             format: self.input_format.map(Format::from),
             keep_error_pages: self.error_pages,
             skip_bad,
+            named: self.named_fields(),
             ..ReadOptions::default()
         }
     }

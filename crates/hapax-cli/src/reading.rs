@@ -5,7 +5,7 @@
 
 use crate::failure::Failure;
 use crate::readable::{self, counted};
-use hapax_corpus::{ReadOptions, Source};
+use hapax_corpus::{Absent, ReadOptions, Source};
 use std::num::NonZeroUsize;
 
 /// What the library says where passing over damage would help.
@@ -42,39 +42,31 @@ pub(crate) fn no_document(inputs: &[String]) -> Failure {
     Failure::Run(anyhow::anyhow!("there is no document in {}", inputs.join(", ")))
 }
 
-/// Refuses fields, each with the words that name it, that no document of a corpus has: a misspelt
-/// name would change nothing but the result.
+/// Refuses named fields that no document of a corpus has, before any work. What cannot be read, or
+/// only once, is left to the reader.
 ///
 /// # Errors
 ///
-/// There is one, and what documents have is told.
+/// There is one; the error lists the fields that documents have.
 pub(crate) fn check_fields(
     inputs: &[String],
     options: &ReadOptions,
-    wanted: &[(String, String)],
     threads: Option<NonZeroUsize>,
 ) -> Result<(), Failure> {
-    // What cannot be read, or only once, is left to the command.
-    if wanted.is_empty() || inputs.iter().any(|input| input == "-") {
+    if options.named.is_empty() || inputs.iter().any(|input| input == "-") {
         return Ok(());
     }
-    let Ok(source) = Source::open(inputs, options.clone()) else { return Ok(()) };
-    let names: Vec<&str> = wanted.iter().map(|(_, name)| name.as_str()).collect();
+    let unnamed = ReadOptions { named: Vec::new(), ..options.clone() };
+    let Ok(source) = Source::open(inputs, unnamed) else { return Ok(()) };
+    let names: Vec<&str> = options.named.iter().map(|(_, name)| name.as_str()).collect();
     let all = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    let Some(absent) = source.absent_field(&names, threads.unwrap_or_else(all)) else {
+    let Some(Absent { name, there }) = source.absent_field(&names, threads.unwrap_or_else(all))
+    else {
         return Ok(());
     };
-    let named = wanted.iter().find(|(_, name)| *name == absent.name);
-    let words = named.map_or("", |(words, _)| words);
-    Err(Failure::Run(anyhow::anyhow!(
-        "{}: no document has a field {}{}",
-        readable::harmless(words),
-        readable::harmless(&absent.name),
-        match absent.there.is_empty() {
-            true => String::new(),
-            false => format!("; there are: {}", readable::harmless(&absent.there.join(", "))),
-        }
-    )))
+    let named = options.named.iter().find(|(_, other)| *other == name);
+    let by = named.map_or_else(String::new, |(by, _)| by.clone());
+    Err(failure(hapax_corpus::Error::NoSuchField { by, name, there }))
 }
 
 /// How many files in the folders of a corpus are left out, for jobs that open it themselves.

@@ -80,7 +80,8 @@ impl Batch {
     }
 
     /// Decodes the batch, in order. Without [`skip_bad`](ReadOptions::skip_bad) the first error
-    /// ends it; with it errors are [`Entry::Bad`] and nothing is `Err`.
+    /// ends it; with it errors are [`Entry::Bad`], and nothing is `Err` but a field that the caller
+    /// named and no document has.
     ///
     /// What lies behind the records, damage or a file that could not be opened, is handed over
     /// by the first call only.
@@ -110,7 +111,9 @@ impl Batch {
                 return None;
             }
             match entry {
-                Err(error) if skip_bad => Some(Ok(Entry::Bad(error))),
+                Err(error) if skip_bad && !matches!(error, Error::NoSuchField { .. }) => {
+                    Some(Ok(Entry::Bad(error)))
+                }
                 other => {
                     stopped = other.is_err();
                     Some(other)

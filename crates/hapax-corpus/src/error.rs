@@ -164,6 +164,16 @@ pub enum Error {
         /// What it should hold.
         expected: &'static str,
     },
+    /// No document has a field that the caller named.
+    #[error("{by}: no document has a field {name}{}", listed(there))]
+    NoSuchField {
+        /// The words that name it.
+        by: String,
+        /// The field.
+        name: String,
+        /// The fields of some document; none where the format has no fields.
+        there: Vec<String>,
+    },
     /// A document cannot go into this output.
     #[error("{path}: {what}")]
     Output {
@@ -172,6 +182,10 @@ pub enum Error {
         /// Why, and what to do.
         what: String,
     },
+}
+
+fn listed(there: &[String]) -> String {
+    if there.is_empty() { String::new() } else { format!("; there are: {}", there.join(", ")) }
 }
 
 impl Error {
@@ -188,7 +202,7 @@ impl Error {
             | Self::Missing { path, .. }
             | Self::WrongType { path, .. }
             | Self::Output { path, .. } => Some(path),
-            Self::NoInput { .. } => None,
+            Self::NoInput { .. } | Self::NoSuchField { .. } => None,
         }
     }
 

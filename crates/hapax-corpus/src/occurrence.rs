@@ -30,8 +30,9 @@ pub struct Absent {
 /// How many names can be looked for at once.
 const MOST_NAMES: usize = 64;
 
-struct Search<'n> {
-    names: &'n [&'n str],
+/// Looks for fields in batch after batch.
+pub(crate) struct Search {
+    names: Vec<String>,
     /// A bit for each name that was seen.
     seen: AtomicU64,
     any: AtomicBool,
@@ -45,19 +46,13 @@ impl Source {
     /// `None` when all are somewhere, and also when that cannot be known: there is no record, a
     /// file is damaged, or something is a stream and could not be read again.
     pub fn absent_field(&self, names: &[&str], threads: NonZero<usize>) -> Option<Absent> {
-        let names = &names[..names.len().min(MOST_NAMES)];
         if names.is_empty() || self.paths().count() < self.files().len() {
             return None;
         }
         if !self.paths().all(std::path::Path::is_file) {
             return None;
         }
-        let search = Search {
-            names,
-            seen: AtomicU64::new(0),
-            any: AtomicBool::new(false),
-            there: Mutex::new(Vec::new()),
-        };
+        let search = Search::of(names.iter().copied());
         let skip_bad = self.options.skip_bad;
         let to_the_end = self.in_order(
             threads,
@@ -68,19 +63,38 @@ impl Source {
             },
             |bad| if bad || search.missing().is_none() { Err(()) } else { Ok(()) },
         );
-        let name = search.missing()?.to_owned();
-        if to_the_end.is_err() || !search.any.load(Ordering::Relaxed) {
-            return None;
-        }
-        let there = search.there.into_inner().unwrap_or_else(PoisonError::into_inner);
-        Some(Absent { name, there })
+        if to_the_end.is_err() { None } else { search.absent() }
     }
 }
 
-impl Search<'_> {
+impl Search {
+    /// For these names, of which the first 64 count.
+    pub(crate) fn of<'n>(names: impl Iterator<Item = &'n str>) -> Self {
+        Self {
+            names: names.take(MOST_NAMES).map(str::to_owned).collect(),
+            seen: AtomicU64::new(0),
+            any: AtomicBool::new(false),
+            there: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// The first name that no record had, if there was any record.
+    pub(crate) fn absent(self) -> Option<Absent> {
+        let name = self.missing()?.to_owned();
+        if !self.any.load(Ordering::Relaxed) {
+            return None;
+        }
+        let there = self.there.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Some(Absent { name, there })
+    }
+
     fn missing(&self) -> Option<&str> {
         let seen = self.seen.load(Ordering::Relaxed);
-        self.names.iter().enumerate().find(|(i, _)| seen >> i & 1 == 0).map(|(_, name)| *name)
+        self.names
+            .iter()
+            .enumerate()
+            .find(|(i, _)| seen >> i & 1 == 0)
+            .map(|(_, name)| name.as_str())
     }
 
     /// Notes a record, by its fields.
@@ -95,17 +109,21 @@ impl Search<'_> {
         }
     }
 
-    fn look_into(&self, batch: &mut Batch) {
+    /// Notes the records of a batch, which stays as it is.
+    pub(crate) fn look_into(&self, batch: &mut Batch) {
         match &batch.payload {
             Payload::Json(lines) => self.lines(&lines.chunk.data),
             Payload::Rows(group, _) => {
                 let columns: Vec<&str> = group.columns().collect();
                 self.note(|name| columns.contains(&name), columns.iter().copied());
             }
+            Payload::Records(_) if self.missing().is_none() => {}
             Payload::Records(_) => {
+                let bad = batch.bad.take();
                 for document in batch.documents().flatten() {
                     self.note(|name| document.field(name).is_some(), std::iter::empty());
                 }
+                batch.bad = bad;
             }
             Payload::Text(_) | Payload::Pages(..) | Payload::Page(_) => {
                 self.any.store(true, Ordering::Relaxed);

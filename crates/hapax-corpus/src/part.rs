@@ -10,6 +10,7 @@ use std::sync::Arc;
 use crate::batch::{Batch, Context, Payload};
 use crate::document::FileId;
 use crate::error::Error;
+use crate::occurrence::Search;
 use crate::options::Format;
 use crate::read::lines::LineReader;
 use crate::read::pages;
@@ -29,6 +30,8 @@ pub struct Part {
     state: State,
     /// How far into the file the last batch went.
     offset: u64,
+    /// For the fields that the caller named, where this part is the whole corpus.
+    search: Option<Search>,
 }
 
 enum State {
@@ -47,7 +50,10 @@ impl Part {
     pub(crate) fn new(source: &Source, part: usize, ids: Range<u32>, pages: bool) -> Self {
         let context = source.context(FileId(ids.start));
         let state = if pages { State::Pages(ids) } else { State::Unopened };
-        Self { part, index: 0, files: Arc::clone(&source.files), context, state, offset: 0 }
+        let named = &source.options.named;
+        let whole = source.files().len() == 1 && !named.is_empty();
+        let search = whole.then(|| Search::of(named.iter().map(|(_, name)| name.as_str())));
+        Self { part, index: 0, files: Arc::clone(&source.files), context, state, offset: 0, search }
     }
 
     /// The file at its first record, and the damage that had to be passed to get there.
@@ -126,6 +132,7 @@ impl Part {
         self.offset = self.offset.max(offset);
         if bad.is_some() && !self.context.options.skip_bad {
             self.state = State::Done;
+            self.search = None;
         }
         let (context, part) = (self.context.clone(), self.part);
         Batch { context, payload, bad, part, index, input_bytes }
@@ -143,6 +150,26 @@ impl Iterator for Part {
     type Item = Batch;
 
     fn next(&mut self) -> Option<Batch> {
+        match self.read() {
+            Some(mut batch) => {
+                if let Some(search) = &self.search {
+                    search.look_into(&mut batch);
+                }
+                Some(batch)
+            }
+            None => {
+                let absent = self.search.take()?.absent()?;
+                let mut named = self.context.options.named.iter();
+                let (by, name) = named.find(|(_, name)| *name == absent.name)?.clone();
+                let error = Error::NoSuchField { by, name, there: absent.there };
+                Some(self.batch(Payload::Nothing, Some(error), self.offset))
+            }
+        }
+    }
+}
+
+impl Part {
+    fn read(&mut self) -> Option<Batch> {
         if matches!(self.state, State::Unopened) {
             match self.open() {
                 Ok((state, damage)) => {

@@ -151,8 +151,7 @@ fn corpus(
     features: &mut Features,
 ) -> Result<(Vec<PageWork>, u64), Failure> {
     let options = arguments.corpus.read_options(arguments.inputs.skip_bad);
-    let fields = arguments.corpus.named_fields();
-    reading::check_fields(named, &options, &fields, arguments.inputs.threads)?;
+    reading::check_fields(named, &options, arguments.inputs.threads)?;
     let source = hapax_corpus::Source::open(named, options).map_err(reading::failure)?;
     let threads = NonZeroUsize::new(workers.len()).unwrap_or(NonZeroUsize::MIN);
     let idle = Mutex::new(workers);

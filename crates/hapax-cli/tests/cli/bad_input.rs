@@ -281,6 +281,36 @@ fn a_field_that_no_document_has_is_named_before_any_work() {
 }
 
 #[test]
+fn a_field_that_no_document_of_standard_input_has_is_named() {
+    let folder = Folder::new();
+    let lines = "{\"id\":\"1\",\"site\":\"a\",\"text\":\"one\"}\n".repeat(2);
+    let asked = |command: &[&str]| {
+        stderr(&folder.hapax(command).write_stdin(lines.clone()).assert().code(1)).to_owned()
+    };
+    for command in [
+        &["dedup", "-", "--out", "out"][..],
+        &["dedup", "-", "--dry-run"],
+        &["fingerprint", "-"],
+        &["fingerprint", "-", "--skip-bad"],
+        &["search", "build", "-", "--out", "index"],
+        &["rank", "-"],
+        &["train", "-", "--out", "t.hdf"],
+    ] {
+        let told = asked(&[command, &["--url-field", "ids"]].concat());
+        let expected = "--url-field ids: no document has a field ids; there are: id, site, text\n";
+        assert!(told.contains(expected), "{command:?}: {told}");
+    }
+    let told = asked(&["dedup", "-", "--scope", "field:sites", "--dry-run"]);
+    assert!(told.contains("--scope field:sites: no document has a field sites"), "{told}");
+    // The last record will do.
+    let late = format!("{lines}{{\"ids\":\"3\",\"text\":\"three\"}}\n");
+    let command = ["fingerprint", "-", "--id-field", "ids"];
+    folder.hapax(&command).write_stdin(late).assert().success();
+    let left = folder.names();
+    assert!(left.iter().all(|name| name == "out"), "{left:?}");
+}
+
+#[test]
 fn files_left_out_of_folders_are_counted_by_every_command() {
     let folder = Folder::new();
     folder.write("site/a.html", ARTICLE).write("site/b.shtml", ARTICLE);

@@ -220,12 +220,11 @@ impl Arguments {
 ///
 /// An input is bad and bad input is not skipped, or results cannot be written.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let options = arguments.options()?;
-    let mut fields = arguments.corpus.named_fields();
+    let mut options = arguments.options()?;
     if let Scope::Field(name) = &options.scope {
-        fields.push((format!("--scope field:{name}"), name.clone()));
+        options.read.named.push((format!("--scope field:{name}"), name.clone()));
     }
-    reading::check_fields(&arguments.inputs, &options.read, &fields, arguments.threads)?;
+    reading::check_fields(&arguments.inputs, &options.read, arguments.threads)?;
     if let Some(store) = &arguments.into {
         super::page::add::must_be(&arguments.wanted(&options), store)?;
     }

@@ -163,9 +163,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     let scratch = tempfile::tempdir().map_err(anyhow::Error::new)?;
     let inputs = documents(arguments, scratch.path())?;
-    let fields = arguments.corpus.named_fields();
     let read = arguments.corpus.read_options(false);
-    reading::check_fields(&inputs, &read, &fields, arguments.threads)?;
+    reading::check_fields(&inputs, &read, arguments.threads)?;
     let mut evaluation = Evaluation::new(inputs.clone(), first.clone());
     evaluation.recipes = recipes;
     evaluation.truth = match &arguments.truth {

@@ -142,8 +142,7 @@ fn corpus(
 ) -> Result<(), Failure> {
     let inputs = &arguments.inputs;
     let options = arguments.corpus.read_options(inputs.skip_bad);
-    let fields = arguments.corpus.named_fields();
-    reading::check_fields(named, &options, &fields, inputs.threads)?;
+    reading::check_fields(named, &options, inputs.threads)?;
     let source = hapax_corpus::Source::open(named, options).map_err(reading::failure)?;
     let format = arguments.format()?;
     let recipe = fingerprinter.recipe_id().to_string();

@@ -230,11 +230,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.create {
         arguments.store.folder("--create")?;
     }
+    let mut options = ReadOptions { skip_bad: arguments.skip_bad, ..ReadOptions::default() };
     if let Some(Scope::Field(name)) = &arguments.making.scope {
-        let named = [(format!("--scope field:{name}"), name.clone())];
-        let options = ReadOptions { skip_bad: arguments.skip_bad, ..ReadOptions::default() };
-        reading::check_fields(&arguments.from, &options, &named, arguments.threads)?;
+        options.named.push((format!("--scope field:{name}"), name.clone()));
     }
+    reading::check_fields(&arguments.from, &options, arguments.threads)?;
     let new = arguments.create && !folder.join("pages.redb").exists();
     // A page that is refused leaves no repository behind.
     let observe = |fingerprinter: &Fingerprinter, scope: &Scope| match arguments.from.is_empty() {
@@ -261,7 +261,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         let scope = store.scope()?;
         let corpus = Corpus {
             inputs: &arguments.from,
-            options: ReadOptions { skip_bad: arguments.skip_bad, ..ReadOptions::default() },
+            options,
             threads: arguments.threads,
             json: arguments.json,
             quiet: arguments.quiet,

@@ -71,8 +71,7 @@ impl PageArguments {
         mut take: impl FnMut(Featured) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let options = self.corpus.read_options(self.skip_bad);
-        let fields = self.corpus.named_fields();
-        reading::check_fields(&self.inputs, &options, &fields, self.threads)?;
+        reading::check_fields(&self.inputs, &options, self.threads)?;
         let source = Source::open(&self.inputs, options).map_err(reading::failure)?;
         let featuring = Featuring::new(fingerprinter).map_err(anyhow::Error::new)?;
         let all = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);

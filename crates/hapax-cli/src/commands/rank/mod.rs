@@ -218,8 +218,7 @@ fn web_of_links(files: &[PathBuf]) -> Result<Web, Failure> {
 fn web_of_pages(arguments: &Arguments, threads: NonZeroUsize) -> Result<Web, Failure> {
     let options = WebOptions { outside: arguments.outside, drop_nofollow: arguments.drop_nofollow };
     let read = arguments.corpus.read_options(arguments.skip_bad);
-    let fields = arguments.corpus.named_fields();
-    reading::check_fields(&arguments.inputs, &read, &fields, arguments.threads)?;
+    reading::check_fields(&arguments.inputs, &read, arguments.threads)?;
     let source = Source::open(&arguments.inputs, read).map_err(reading::failure)?;
     let mut builder = WebBuilder::new(options);
     let mut progress = Progress::start(None, arguments.quiet, false);

@@ -119,9 +119,8 @@ impl CorpusToIndex {
     }
 
     fn check_fields(&self) -> Result<(), Failure> {
-        let (options, fields) =
-            (self.reading.read_options(self.skip_bad), self.reading.named_fields());
-        reading::check_fields(&self.corpus, &options, &fields, self.threads)
+        let options = self.reading.read_options(self.skip_bad);
+        reading::check_fields(&self.corpus, &options, self.threads)
     }
 
     fn options(&self) -> WriterOptions {
