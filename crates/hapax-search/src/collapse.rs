@@ -17,6 +17,14 @@ use hapax::group::BatchError;
 use crate::engine::{DocumentFacts, DocumentId, Excerpt, Showing};
 use crate::fold::{Folded, fold, propose};
 use crate::policy::Policy;
+use crate::query::ParsedQuery;
+use crate::snippet::Snippet;
+use crate::words::Words;
+
+/// How much of a text a listing holds, in bytes.
+pub const START: usize = 300;
+/// Texts that are held at once.
+const TOGETHER: usize = 64;
 
 /// What to show.
 #[derive(Clone, Debug)]
@@ -68,8 +76,10 @@ pub struct Shown {
     pub relevance: f32,
     /// What decides between copies.
     pub facts: DocumentFacts,
-    /// What people read.
+    /// What people read; at most [`START`] bytes of its text.
     pub excerpt: Excerpt,
+    /// The passage that shows the words of the query.
+    pub snippet: Snippet,
     /// Marked as a duplicate.
     pub marked: bool,
 }
@@ -168,11 +178,12 @@ pub fn collapse<E: Showing>(
     let ids: Vec<DocumentId> = places.iter().map(|&place| found[place].id).collect();
     let mut facts = engine.facts(&ids).map_err(failed)?;
     rescore(&mut facts, request.scores);
-    let excerpts = engine.excerpts(&ids).map_err(failed)?;
-    let mut documents = places.iter().zip(facts).zip(excerpts).map(|((&place, facts), excerpt)| {
-        let result = found[place];
+    let excerpts = excerpts(engine, request.query, &ids)?;
+    let mut documents = places.iter().zip(facts).zip(excerpts).map(|((&place, facts), shown)| {
+        let (result, (excerpt, snippet)) = (found[place], shown);
         let marked = engine.is_marked(result.id);
-        Shown { rank: place as u64 + 1, relevance: result.relevance, facts, excerpt, marked }
+        let (rank, relevance) = (place as u64 + 1, result.relevance);
+        Shown { rank, relevance, facts, excerpt, snippet, marked }
     });
     let mut hits = Vec::with_capacity(shown.len());
     for place in shown {
@@ -185,6 +196,26 @@ pub fn collapse<E: Showing>(
         hits.push(Hit { document, copies: copies.collect() });
     }
     Ok(Listing { hits, ..listing })
+}
+
+/// What is shown of documents. Their texts are held for a few at a time.
+fn excerpts<E: Showing>(
+    engine: &E,
+    query: &str,
+    ids: &[DocumentId],
+) -> Result<Vec<(Excerpt, Snippet)>, CollapseError<E::Error>> {
+    let mut words = Words::default();
+    let query = ParsedQuery::parse(query, &mut words);
+    let mut shown = Vec::with_capacity(ids.len());
+    for some in ids.chunks(TOGETHER) {
+        for mut excerpt in engine.excerpts(some).map_err(CollapseError::Engine)? {
+            let snippet = Snippet::of(&excerpt.start, &query, &mut words);
+            excerpt.start.truncate(excerpt.start.floor_char_boundary(START));
+            excerpt.start.shrink_to_fit();
+            shown.push((excerpt, snippet));
+        }
+    }
+    Ok(shown)
 }
 
 type Copies = Vec<(usize, usize, Folded)>;

@@ -108,7 +108,7 @@ pub struct Scored {
 pub struct Excerpt {
     /// Empty without one.
     pub title: String,
-    /// How its text begins.
+    /// How its text begins, as far as the engine keeps it.
     pub start: String,
     /// As stated; empty without one.
     pub language: String,

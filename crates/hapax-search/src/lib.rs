@@ -39,6 +39,7 @@ pub mod policy;
 pub mod postgres;
 pub mod query;
 pub mod rank;
+pub mod snippet;
 pub mod tantivy;
 pub mod wire;
 pub mod words;

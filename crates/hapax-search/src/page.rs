@@ -5,8 +5,8 @@
 
 use hapax::fingerprint::{ContentHash, Fingerprint, Imprint, Sketch};
 
-/// What is kept of a text to be shown, in bytes.
-const START: usize = 300;
+/// What is kept of a text to be shown, in bytes: passages behind it are found, but not shown.
+const START: usize = 16 << 10;
 
 /// A page to be indexed.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,7 +60,7 @@ impl SearchPage {
         host_of(&self.url)
     }
 
-    /// How its text begins, for lists of results.
+    /// As much of its text as is kept for lists of results.
     pub fn start(&self) -> &str {
         &self.body[..self.body.floor_char_boundary(START)]
     }

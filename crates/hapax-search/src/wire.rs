@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::collapse::{FoldedCopy, Hit, Listing, Shown};
+use crate::snippet::Snippet;
 
 /// A list of results.
 #[derive(Debug, Serialize)]
@@ -42,6 +43,8 @@ pub struct DocumentRecord<'a> {
     pub title: Option<&'a str>,
     /// How its text begins.
     pub start: &'a str,
+    /// The passage that shows the words of the query.
+    pub snippet: &'a Snippet,
     /// `null` when nobody states it.
     pub language: Option<&'a str>,
     /// The engine's score for this query.
@@ -102,6 +105,7 @@ impl<'a> DocumentRecord<'a> {
             url: some(&shown.facts.url),
             title: some(&shown.excerpt.title),
             start: &shown.excerpt.start,
+            snippet: &shown.snippet,
             language: some(&shown.excerpt.language),
             relevance: shown.relevance,
             score: shown.facts.score,

@@ -15,7 +15,9 @@
 //!
 //! Which words matter, and what an engine does with them.
 
-use hapax::text::{Segmenter, Unspaced};
+use std::ops::Range;
+
+use hapax::text::{PlacedWord, Segmenter, Unspaced};
 
 /// Changes whenever the same text would give other words: part of an index's identity.
 pub const VERSION: &str = "pairs-1";
@@ -78,6 +80,21 @@ impl Words {
         });
         if let Some(end) = last {
             visit(at, end.encode_utf8(&mut buffer));
+        }
+    }
+
+    /// The words of a page with the bytes of the text where each stands; slower than
+    /// [`of_page`](Self::of_page), for what is shown.
+    pub fn placed(&mut self, text: &str, mut visit: impl FnMut(&str, Range<usize>)) {
+        for PlacedWord { word, place } in self.segmenter.placed_words(text) {
+            if word.len() > LONGEST_WORD {
+                continue;
+            }
+            for (at, c) in text[place.clone()].char_indices().filter(|&(_, c)| is_han(c)) {
+                let start = place.start + at;
+                visit(c.encode_utf8(&mut [0; 4]), start..start + c.len_utf8());
+            }
+            visit(&word, place);
         }
     }
 

@@ -52,5 +52,18 @@ function hit(found) {
 function entry(found) {
   const title = found.title ?? found.url ?? found.name;
   return [h("p", { class: "title", dir: "auto" }, title, found.marked && [" ", h("span", { class: "badge" }, "marked as duplicate")]),
-    h("p", { class: "hint" }, address(found.url ?? found.name)), h("p", { class: "start", dir: "auto" }, found.start)];
+    h("p", { class: "hint" }, address(found.url ?? found.name)), h("p", { class: "start", dir: "auto" }, passage(found.snippet))];
+}
+
+// Marks count code points, strings UTF-16.
+function passage({ text, marks }) {
+  const characters = Array.from(text);
+  const piece = (from, to) => characters.slice(from, to).join("");
+  let at = 0;
+  const pieces = marks.flatMap(([from, to]) => {
+    const before = piece(at, from);
+    at = to;
+    return [before, h("mark", {}, piece(from, to))];
+  });
+  return [...pieces, piece(at)];
 }

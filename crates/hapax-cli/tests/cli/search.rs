@@ -45,6 +45,27 @@ fn urls(answer: &Value) -> Vec<&str> {
 }
 
 #[test]
+fn results_show_the_passage_that_was_found() {
+    let folder = Folder::new();
+    let filler = "Nothing of interest happened on this quiet day. ".repeat(60);
+    let text = format!("{filler}{HARBOUR} {filler}");
+    folder.write("a.jsonl", format!("{}\n", serde_json::json!({ "id": "a", "text": text })));
+    folder.output(&["search", "build", "a.jsonl", "--out", "index"]);
+    let answer = asked(&folder, &["crane", "harbour"]);
+    let hit = &answer["hits"][0];
+    assert!(hit["start"].as_str().unwrap().len() <= 300, "{hit}");
+    let passage: Vec<char> = hit["snippet"]["text"].as_str().unwrap().chars().collect();
+    let at = |number: &Value| usize::try_from(number.as_u64().unwrap()).unwrap();
+    let marks = hit["snippet"]["marks"].as_array().unwrap().iter();
+    let marked: Vec<String> =
+        marks.map(|mark| passage[at(&mark[0])..at(&mark[1])].iter().collect()).collect();
+    assert_eq!(marked, ["harbour", "crane"]);
+    let shown = folder.output(&["search", "query", "--index", "index", "crane", "harbour"]);
+    assert!(shown.contains("restore the old harbour crane, which has"), "{shown}");
+    assert!(!shown.contains('\u{1b}'), "{shown}");
+}
+
+#[test]
 fn pages_of_every_script_are_found() {
     let folder = built();
     assert_eq!(urls(&asked(&folder, &["warm", "bread"])), ["http://news.test/bread"]);

@@ -7,6 +7,7 @@
 //! The repository's own file has fixtures of its own in `hapax-store`.
 
 use crate::folder::Folder;
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// What makes every kind of file; run in the fixture's folder.
@@ -53,6 +54,31 @@ fn copy(from: &Path, folder: &Folder, below: &str) {
     }
 }
 
+/// An answer without the members that JSON objects have gained since: clients pass them over.
+/// Everything that was said then, and every list, stays as it is.
+fn without_new_members(says: &str, said: &str) -> String {
+    fn only(says: &mut Value, said: &Value) {
+        match (says, said) {
+            (Value::Object(says), Value::Object(said)) => {
+                says.retain(|name, _| said.contains_key(name));
+                says.iter_mut().for_each(|(name, value)| only(value, &said[name]));
+            }
+            (Value::Array(says), Value::Array(said)) => {
+                says.iter_mut().zip(said).for_each(|(says, said)| only(says, said));
+            }
+            _ => {}
+        }
+    }
+    match (serde_json::from_str(says), serde_json::from_str(said)) {
+        (Ok(mut now), Ok(then)) => {
+            only(&mut now, &then);
+            // Equal values are written as they were then.
+            if now == then { said.to_owned() } else { format!("{now}\n") }
+        }
+        _ => says.to_owned(),
+    }
+}
+
 #[test]
 fn files_of_every_former_version_are_read_and_say_what_they_said() {
     let mut versions = 0;
@@ -62,7 +88,8 @@ fn files_of_every_former_version_are_read_and_say_what_they_said() {
         copy(&version, &folder, "");
         for (answer, question) in QUESTIONS {
             let said = String::from_utf8(folder.read(answer)).unwrap();
-            assert_eq!(folder.output(question), said, "{}: {question:?}", version.display());
+            let says = without_new_members(&folder.output(question), &said);
+            assert_eq!(says, said, "{}: {question:?}", version.display());
             assert!(!said.is_empty(), "{answer} asks nothing");
         }
         for (index, answer) in CONVERTED.iter().filter(|it| version.join(it.0).exists()) {

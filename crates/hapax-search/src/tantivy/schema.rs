@@ -8,7 +8,7 @@
 //! | `url` | column, only where it differs from the name | facts |
 //! | `fingerprint`, `sketch`, `content` | columns of 64-bit numbers: 1, 16 and 2 for each page | dedup |
 //! | `score`, `words`, `fetched` | columns | the rules that choose a survivor |
-//! | `shown` | stored: title, first words, language | lists of results |
+//! | `shown` | stored: title, beginning of the text, language | lists of results |
 
 use std::path::Path;
 

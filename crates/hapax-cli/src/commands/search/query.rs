@@ -9,6 +9,7 @@ use clap::Args;
 use hapax_search::Showing;
 use hapax_search::collapse::{Hit, Listing, Request, Shown, collapse};
 use hapax_search::policy::Policy;
+use hapax_search::snippet::Snippet;
 use hapax_search::wire::ListingRecord;
 
 use super::failed;
@@ -19,7 +20,7 @@ use crate::output::Output;
 use crate::progress::say;
 use crate::readable;
 
-/// How much of a text a line shows.
+/// How much of a title a line shows.
 const LINE: usize = 160;
 
 /// Ask an index
@@ -100,8 +101,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         text.push(b'\n');
         output.write(&text)?;
     } else {
+        let bold = output.on_screen() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
         for hit in &listing.hits {
-            output.write(lines(hit).as_bytes())?;
+            output.write(lines(hit, bold).as_bytes())?;
         }
     }
     output.finish()?;
@@ -127,14 +129,14 @@ impl Arguments {
     }
 }
 
-fn lines(hit: &Hit) -> String {
+fn lines(hit: &Hit, bold: bool) -> String {
     let shown = &hit.document;
     let title = match shown.excerpt.title.as_str() {
         "" => "(no title)",
         title => title,
     };
     let mut text = format!("{:>3}. {}\n", shown.rank, cut(title));
-    text.push_str(&format!("     {}\n     {}\n", address(shown), cut(&shown.excerpt.start)));
+    text.push_str(&format!("     {}\n     {}\n", address(shown), passage(&shown.snippet, bold)));
     for copy in &hit.copies {
         text.push_str(&format!(
             "     + {} ({}, {:.0} % alike; {})\n",
@@ -145,6 +147,15 @@ fn lines(hit: &Hit) -> String {
         ));
     }
     text
+}
+
+/// The passage with the words of the query, which are bold on a terminal.
+fn passage(snippet: &Snippet, bold: bool) -> String {
+    let piece = |(marked, piece): (bool, String)| match marked && bold {
+        true => format!("\x1b[1m{}\x1b[0m", readable::harmless(&piece)),
+        false => readable::harmless(&piece).into_owned(),
+    };
+    snippet.pieces().map(piece).collect()
 }
 
 fn address(shown: &Shown) -> String {
