@@ -10,6 +10,21 @@ pub enum Error {
     /// No connection.
     #[error("PostgreSQL cannot be reached")]
     Connect(#[source] postgres::Error),
+    /// Encryption was asked for.
+    #[error(
+        "the connection asks for encryption (`sslmode`), which is not supported; use a socket, the \
+         loopback or a tunnel"
+    )]
+    Encryption,
+    /// Nothing would be encrypted on the way to another machine.
+    #[error(
+        "the connection to {host} would not be encrypted; use a socket, the loopback or a tunnel, or \
+         allow it with `sslmode=disable`"
+    )]
+    Unencrypted {
+        /// The other machine.
+        host: String,
+    },
     /// The server refused or failed.
     #[error("PostgreSQL failed")]
     Server(#[from] postgres::Error),

@@ -12,7 +12,7 @@
 //!
 //! # What it does not do
 //!
-//! - Encrypted connections: use a socket, the loopback, or a tunnel.
+//! - Encrypted connections: one to another machine is refused unless `sslmode=disable` allows it.
 //! - Words beyond what a `tsvector` holds, about a megabyte a page, are not found.
 //!
 //! # Reading order
@@ -20,8 +20,10 @@
 //! `table` is what the database holds, `vector` how pages and queries are written for it.
 //! [`Loader`] puts pages in; this module asks.
 
+mod connection;
 mod error;
 mod load;
+mod reveal;
 mod table;
 mod vector;
 
@@ -30,7 +32,7 @@ use std::sync::{Mutex, PoisonError};
 
 use hapax::fingerprint::{Fingerprint, RecipeId, Sketch};
 use postgres::fallible_iterator::FallibleIterator;
-use postgres::{Client, NoTls, Row};
+use postgres::{Client, Row};
 
 use crate::engine::{
     Change, DocumentFacts, DocumentId, Engine, Excerpt, Removing, Results, Scored, Showing, Totals,
@@ -38,6 +40,8 @@ use crate::engine::{
 use crate::query::ParsedQuery;
 use crate::words::Words;
 
+use connection::connect;
+pub use connection::{name_of, named};
 pub use error::Error;
 pub use load::Loader;
 
@@ -48,6 +52,8 @@ pub struct PostgresIndex {
     /// Connections nobody uses at the moment; every thread that asks takes one.
     idle: Mutex<Vec<Client>>,
     marked: BTreeSet<u64>,
+    /// Names of removed documents that this process shows.
+    revealed: BTreeSet<String>,
     operation: Option<String>,
 }
 
@@ -66,6 +72,7 @@ impl PostgresIndex {
             recipe,
             idle: Mutex::new(vec![client]),
             marked: BTreeSet::new(),
+            revealed: BTreeSet::new(),
             operation: None,
         };
         index.reload()?;
@@ -99,6 +106,7 @@ impl PostgresIndex {
             Ok((marked, row.get(0)))
         })?;
         self.marked = marked;
+        self.revealed.clear();
         self.operation = operation;
         Ok(())
     }
@@ -164,10 +172,6 @@ impl PostgresIndex {
         let row = |key: &i64| by_id.get(key).copied().ok_or(Error::Unknown { id: *key as u64 });
         keys.iter().map(|key| row(key).map(&read)).collect()
     }
-}
-
-fn connect(connection: &str) -> Result<Client, Error> {
-    Client::connect(connection, NoTls).map_err(Error::Connect)
 }
 
 fn number(value: i64) -> u64 {
@@ -237,14 +241,16 @@ impl Showing for PostgresIndex {
         }
         // Which results are hidden only the caller knows, so all of them are looked at.
         let select = "SELECT id, ts_rank($1::text::float4[], vector, $2::text::tsquery) AS rank \
-                      FROM hapax_search.page WHERE vector @@ $3::text::tsquery AND NOT removed \
+                      FROM hapax_search.page WHERE vector @@ $3::text::tsquery \
+                      AND (NOT removed OR name = ANY($6::text[])) \
                       AND ($4::text[] = '{}' OR sites && $4) \
                       AND ($5::text[] = '{}' OR language = ANY($5)) \
                       ORDER BY rank DESC, name COLLATE \"C\"";
         let (ranked, wanted) = (vector::words_of(&query), vector::condition_of(&query));
+        let revealed: Vec<&str> = self.revealed.iter().map(String::as_str).collect();
         self.with(|client| {
-            let given: [&(dyn postgres::types::ToSql + Sync); 5] =
-                [&vector::WEIGHTS, &ranked, &wanted, &query.sites, &query.languages];
+            let given: [&(dyn postgres::types::ToSql + Sync); 6] =
+                [&vector::WEIGHTS, &ranked, &wanted, &query.sites, &query.languages, &revealed];
             let mut rows = client.query_raw(select, given)?;
             while let Some(row) = rows.next()? {
                 let id = DocumentId(number(row.get(0)));

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use hapax_search::clean::Revealing;
 use hapax_search::postgres::{Error, Loader, PostgresIndex};
-use hapax_search::{Engine, Removing, Showing};
+use hapax_search::{Change, Engine, Removing, Showing};
 use tempfile::TempDir;
 
 use crate::agreement::{agree, lists_agree};
@@ -165,6 +166,7 @@ fn the_engine_in_a_database_keeps_the_agreement_and_the_rest_of_its_promises() {
     facts_are_those_of_the_pages(&other, &pages);
     a_page_that_comes_again_replaces_the_former(&database, &pages);
     half_a_load_is_none(&server, &pages);
+    removed_pages_are_shown_to_this_process_until_the_next_change(&database);
     what_is_no_index_of_ours_is_refused(&server, &database);
 }
 
@@ -220,6 +222,22 @@ fn half_a_load_is_none(server: &Server, pages: &[hapax_search::SearchPage]) {
     }
     drop(loader);
     assert!(matches!(PostgresIndex::open(&database), Err(Error::Missing)));
+}
+
+fn removed_pages_are_shown_to_this_process_until_the_next_change(database: &str) {
+    let mut index = PostgresIndex::open(database).unwrap();
+    let before = names(&index, "telescope");
+    let (gone, other) = (before[..2].to_vec(), before[2].clone());
+    index.change(Change::Remove, &gone, "test").unwrap();
+    assert_eq!(names(&index, "telescope").len(), before.len() - 2);
+    index.reveal(&gone.iter().cloned().chain(["unknown".to_owned()]).collect()).unwrap();
+    assert_eq!(names(&index, "telescope"), before);
+    assert_eq!(names(&PostgresIndex::open(database).unwrap(), "telescope").len(), before.len() - 2);
+    index.change(Change::Mark, &[other.clone()], "test").unwrap();
+    assert_eq!(names(&index, "telescope").len(), before.len() - 2);
+    index.change(Change::Unmark, &[other], "test").unwrap();
+    index.change(Change::Restore, &gone, "test").unwrap();
+    assert_eq!(names(&index, "telescope"), before);
 }
 
 fn what_is_no_index_of_ours_is_refused(server: &Server, database: &str) {

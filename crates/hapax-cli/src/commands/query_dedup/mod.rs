@@ -1,29 +1,31 @@
 //! `hapax query-dedup`: duplicates go where people look first.
 //!
-//! - `log` opens search logs.
+//! - `log` opens search logs, `place` the index.
 //! - `told` says what a run did.
 //!
 //! The job is `hapax_search::clean`; here arguments become its settings, and its progress a bar.
 
 mod log;
+mod place;
 mod told;
 
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::progress::say;
 use crate::readable;
-use crate::recipes;
 use clap::{Args, Subcommand, ValueEnum};
-use hapax::fingerprint::Fingerprinter;
 use hapax_search::clean::folder::OutFolder;
-use hapax_search::clean::{Choice, Effect, Mode, RunError, Settings, Stage, run as clean, undo};
+use hapax_search::clean::{
+    Choice, Effect, Finished, Mode, RunError, Settings, Stage, run as clean, undo,
+};
 use hapax_search::policy::Policy;
 use hapax_search::rank::scores::Scores;
-use hapax_search::tantivy::TantivyIndex;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+
+use place::{MovedArguments, Opened, PlaceArguments};
 
 /// Remove duplicates from the results of the queries people really ask
 ///
@@ -47,6 +49,7 @@ Examples:
   hapax query-dedup --index index --log queries.tsv --out cleaned --apply
   hapax query-dedup --index index --log year.jsonl.zst --policy policy.toml --queries 2000 \\
       --choose overlap --scores pagerank.tsv --out cleaned
+  hapax query-dedup --postgres \"host=/run/postgresql dbname=web\" --log queries.tsv --out cleaned
   hapax query-dedup undo cleaned"
 )]
 pub(crate) struct Arguments {
@@ -69,9 +72,8 @@ struct UndoArguments {
     #[arg(value_name = "DIR")]
     out: PathBuf,
 
-    /// The index, if it is no longer where it was
-    #[arg(long, value_name = "DIR")]
-    index: Option<PathBuf>,
+    #[command(flatten)]
+    place: MovedArguments,
 
     /// No summary; errors are still told
     #[arg(long, short)]
@@ -80,9 +82,8 @@ struct UndoArguments {
 
 #[derive(Args, Debug)]
 struct RunArguments {
-    /// The index that `hapax search build` made
-    #[arg(long, value_name = "DIR", required = true)]
-    index: Option<PathBuf>,
+    #[command(flatten)]
+    place: PlaceArguments,
 
     #[command(flatten)]
     log: log::LogArguments,
@@ -177,10 +178,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 fn run_job(arguments: &RunArguments) -> Result<(), Failure> {
-    let index = arguments.index.as_deref().ok_or_else(|| missing("--index"))?;
-    let settings = arguments.settings(index)?;
+    let place = arguments.place.place()?;
+    let settings = arguments.settings(place.name()?)?;
     let (log, counts) = arguments.log.read()?;
-    let mut engine = open(index, arguments.recipe.as_deref())?;
+    let engine = place.open(arguments.recipe.as_deref())?;
     let all = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let threads = arguments.threads.unwrap_or_else(all).get();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
@@ -200,9 +201,16 @@ fn run_job(arguments: &RunArguments) -> Result<(), Failure> {
         }
     };
     let out = arguments.out.as_deref().filter(|_| !arguments.dry_run);
-    let finished = pool.install(|| clean(&mut engine, &log, counts, &settings, out, &watch));
+    let finished: Result<Finished, Failure> = pool.install(|| match engine {
+        Opened::Folder(mut engine) => {
+            clean(&mut *engine, &log, counts, &settings, out, &watch).map_err(failed)
+        }
+        Opened::Database(mut engine) => {
+            clean(&mut *engine, &log, counts, &settings, out, &watch).map_err(failed)
+        }
+    });
     bar.finish_and_clear();
-    let finished = finished.map_err(failed)?;
+    let finished = finished?;
     if arguments.json {
         let mut output = Output::open(None)?;
         let text = serde_json::to_string_pretty(&finished.summary).map_err(anyhow::Error::new)?;
@@ -216,7 +224,7 @@ fn run_job(arguments: &RunArguments) -> Result<(), Failure> {
 }
 
 impl RunArguments {
-    fn settings(&self, index: &Path) -> Result<Settings, Failure> {
+    fn settings(&self, index_name: String) -> Result<Settings, Failure> {
         let policy = match &self.policy {
             None => Policy::default(),
             Some(path) => {
@@ -233,7 +241,6 @@ impl RunArguments {
                 Some(Scores::read(path).map_err(named)?)
             }
         };
-        let full = index.canonicalize().map_err(|error| Failure::io("open", index, error))?;
         Ok(Settings {
             policy,
             mode: match self.mode {
@@ -254,26 +261,9 @@ impl RunArguments {
             },
             scores,
             from_scratch: self.from_scratch,
-            index_name: full.to_string_lossy().into_owned(),
+            index_name,
         })
     }
-}
-
-fn missing(argument: &str) -> Failure {
-    Failure::Arguments(format!("{argument} is needed"))
-}
-
-fn open(index: &Path, recipe: Option<&str>) -> Result<TantivyIndex, Failure> {
-    let opened = match recipe {
-        None => TantivyIndex::open(index),
-        Some(given) => {
-            let recipe = recipes::named("--recipe", given)?;
-            let fingerprinter = Fingerprinter::new(recipe, None);
-            let fingerprinter = fingerprinter.map_err(anyhow::Error::new)?;
-            TantivyIndex::open_for(index, fingerprinter.recipe_id())
-        }
-    };
-    opened.map_err(|error| Failure::Run(anyhow::Error::new(error)))
 }
 
 fn failed<E: std::error::Error + Send + Sync + 'static>(error: RunError<E>) -> Failure {
@@ -285,20 +275,18 @@ fn undo_run(arguments: &UndoArguments) -> Result<(), Failure> {
         let folder = OutFolder::open_earlier(&arguments.out).map_err(anyhow::Error::new)?;
         folder.state().map_err(anyhow::Error::new)?
     };
-    let index = match (&arguments.index, state) {
-        (Some(index), _) => index.clone(),
-        (None, Some(state)) => PathBuf::from(state.index),
-        // Killed in its first run, before it could say.
-        (None, None) => return Err(missing("--index")),
+    let place = arguments.place.place(state.as_ref().map(|state| state.index.as_str()))?;
+    let name = place.name()?;
+    let undone = match place.open(None)? {
+        Opened::Folder(mut engine) => undo(&mut *engine, &arguments.out).map_err(failed)?,
+        Opened::Database(mut engine) => undo(&mut *engine, &arguments.out).map_err(failed)?,
     };
-    let mut engine = open(&index, None)?;
-    let undone = undo(&mut engine, &arguments.out).map_err(failed)?;
     if !arguments.quiet {
         say(&format!(
             "{} put back, {} unmarked in {}",
             readable::counted(undone.restored, "document"),
             readable::count(undone.unmarked),
-            readable::path(&index),
+            readable::harmless(&name),
         ));
     }
     Ok(())
