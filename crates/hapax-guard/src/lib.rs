@@ -1,4 +1,10 @@
-#![doc = include_str!("../README.md")]
+//! Turns a library's panic on damaged data into an error value, without a line on standard error.
+//!
+//! ```
+//! let bytes = [1, 2, 3];
+//! let read = hapax_guard::guarded(|| bytes[bytes.len()]);
+//! assert!(read.unwrap_err().starts_with("index out of bounds"));
+//! ```
 
 use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe};
