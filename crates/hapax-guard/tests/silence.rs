@@ -7,9 +7,9 @@ const CASE: &str = "HAPAX_GUARD_CASE";
 
 /// Runs the test `name` again, as a child that executes its case.
 fn child(name: &str) -> Output {
-    let program = std::env::current_exe().unwrap();
+    let program = std::env::current_exe().expect("the test knows its program");
     let arguments = ["--exact", name, "--nocapture", "--test-threads", "1"];
-    Command::new(program).args(arguments).env(CASE, name).output().unwrap()
+    Command::new(program).args(arguments).env(CASE, name).output().expect("it can be started")
 }
 
 fn is_child(name: &str) -> bool {
