@@ -1,6 +1,7 @@
-"""What a repository and a service answer: the same words from both.
+"""What a repository and a service answer: the objects of ``hapax --json`` and of the service's HTTP API.
 
-Times of pages are seconds since 1970. Every class has ``from_json``, which passes over what a later service adds.
+Fields have the names, meanings and units of the API's schema. Times are RFC 3339 in UTC. Every class has
+``from_json``, which passes over what a later service adds.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any, Mapping, Optional, TypeVar
 
-__all__ = ["Alike", "Event", "Group", "Match", "Member", "Nearest", "Page", "Reason", "Verdict"]
+__all__ = ["Alike", "Event", "Group", "Match", "Nearest", "Page", "Reason", "Verdict"]
 
 T = TypeVar("T")
 
@@ -26,9 +27,7 @@ class Alike:
 
     #: Bits in which the fingerprints differ.
     distance: int
-    #: The share of bits that agree, in percent.
-    percent: float
-    #: Estimated share of common passages, 0 to 1.
+    #: Estimated Jaccard similarity of the texts, 0 to 1.
     similarity: float
     #: Is the text the same?
     exact: bool
@@ -57,11 +56,18 @@ class Match:
     """A page found by the index."""
 
     url: str
-    alike: Alike
+    #: Bits in which the fingerprints differ.
+    distance: int
+    #: Estimated Jaccard similarity of the texts, 0 to 1.
+    similarity: float
+    #: Is the text the same?
+    exact: bool
+    #: Is it a confirmed duplicate?
+    matches: bool
 
     @classmethod
     def from_json(cls, found: Mapping[str, Any]) -> "Match":
-        return cls(found["url"], Alike.from_json(found))
+        return _of(cls, found)
 
 
 @dataclass(frozen=True)
@@ -71,20 +77,12 @@ class Nearest:
     url: str
     #: Bits in which the fingerprints differ.
     distance: int
-    #: Estimated share of common passages, 0 to 1.
+    #: Estimated Jaccard similarity of the texts, 0 to 1.
     similarity: float
 
     @classmethod
     def from_json(cls, found: Mapping[str, Any]) -> "Nearest":
         return _of(cls, found)
-
-
-def _alike(found: Mapping[str, Any]) -> Optional[Alike]:
-    return None if found["alike"] is None else Alike.from_json(found["alike"])
-
-
-def _reason(found: Mapping[str, Any]) -> Optional[Reason]:
-    return None if found["reason"] is None else Reason.from_json(found["reason"])
 
 
 @dataclass(frozen=True)
@@ -93,17 +91,19 @@ class Verdict:
 
     url: str
     #: ``exact``, ``near``, ``related``, ``redirect``, ``cycle``, ``empty`` or ``awaited``; of a page like no other
-    #: ``new``, ``unchanged`` or ``changed``, as ``seen`` says.
+    #: ``new``, ``unchanged`` or ``changed``, as ``seen`` says, and ``unique`` when it is looked up.
     verdict: str
-    #: Was its address known? ``first``, ``unchanged`` (with this very content) or ``changed``.
+    #: Was its address known? ``first``, ``unchanged`` (with this very content) or ``changed``; None when looked up.
     seen: Optional[str]
+    #: Is it the copy that stays?
+    is_winner: bool
     #: May the page be dropped, because the winner stands for it?
     removable: bool
     #: The number of its group; None for a page that is not recorded and would found one.
     group: Optional[int]
     #: The address of the copy that stays; the page's own when it is the one.
     winner: str
-    #: How alike it is to the winner.
+    #: How alike it is to the winner or, if it is the winner, to the member nearest to it.
     alike: Optional[Alike]
     #: The known page most like it, whether it matches or not; None when nothing near is known. Pages recorded
     #: together are not searched for: there it is a match, or None.
@@ -121,9 +121,11 @@ class Verdict:
 
     @classmethod
     def from_json(cls, found: Mapping[str, Any]) -> "Verdict":
-        matches = tuple(Match.from_json(match) for match in found["matches"])
+        alike = None if found["alike"] is None else Alike.from_json(found["alike"])
         nearest = None if found["nearest"] is None else Nearest.from_json(found["nearest"])
-        return _of(cls, found, alike=_alike(found), nearest=nearest, reason=_reason(found), matches=matches)
+        reason = None if found["reason"] is None else Reason.from_json(found["reason"])
+        matches = tuple(Match.from_json(match) for match in found["matches"])
+        return _of(cls, found, alike=alike, nearest=nearest, reason=reason, matches=matches)
 
     @property
     def is_duplicate(self) -> bool:
@@ -142,37 +144,25 @@ class Page:
     group: Optional[int]
     #: Sixteen hexadecimal digits.
     fingerprint: Optional[str]
+    #: Thirty-two hexadecimal digits, equal exactly for equal texts; None while no text is known.
+    content: Optional[str]
+    #: Has it too few features for similarity to mean much?
+    too_short: bool
     words: int
     score: Optional[float]
-    fetched: Optional[int]
-    changed: Optional[int]
+    fetched: Optional[str]
+    changed: Optional[str]
     #: When it was first seen with its present content, or with one that nearly matches it.
-    first_seen: Optional[int]
+    first_seen: Optional[str]
     canonical: Optional[str]
+    #: The address it redirects to.
+    redirects_to: Optional[str]
+    #: What is said of it now; without matches, as nothing was searched.
+    standing: Verdict
 
     @classmethod
     def from_json(cls, found: Mapping[str, Any]) -> "Page":
-        return _of(cls, found)
-
-
-@dataclass(frozen=True)
-class Member:
-    """A page of a group."""
-
-    id: int
-    url: str
-    state: str
-    #: How alike it is to the winner; None for the winner.
-    alike: Optional[Alike]
-    reason: Optional[Reason]
-    redirects_to: Optional[str]
-    words: int
-    score: Optional[float]
-    fetched: Optional[int]
-
-    @classmethod
-    def from_json(cls, found: Mapping[str, Any]) -> "Member":
-        return _of(cls, found, alike=_alike(found), reason=_reason(found))
+        return _of(cls, found, standing=Verdict.from_json(found["standing"]))
 
 
 @dataclass(frozen=True)
@@ -188,13 +178,14 @@ class Group:
     failing: int
     #: No two members are farther apart than this.
     diameter: int
-    #: Its pages, those that redirect into it included; empty in a list of groups.
-    pages: tuple[Member, ...] = ()
+    #: Was every member compared with the winner?
+    verified: bool
+    #: What is said of its pages, those that redirect into it included; empty in a list of groups.
+    rows: tuple[Verdict, ...] = ()
 
     @classmethod
     def from_json(cls, found: Mapping[str, Any]) -> "Group":
-        pages = tuple(Member.from_json(member) for member in found.get("rows", ()))
-        return _of(cls, found, pages=pages)
+        return _of(cls, found, rows=tuple(Verdict.from_json(one) for one in found.get("rows", ())))
 
 
 @dataclass(frozen=True)

@@ -113,7 +113,7 @@ impl ClientCore {
     fn page(&self, py: Python<'_>, url: &str) -> PyResult<Option<String>> {
         let client = self.client();
         py.detach(|| {
-            let page = client.page(url).map_err(|error| of_client(&error))?;
+            let page = client.page(url, None).map_err(|error| of_client(&error))?;
             page.map(|page| to_json(&page)).transpose()
         })
     }
@@ -121,17 +121,8 @@ impl ClientCore {
     fn group(&self, py: Python<'_>, url: &str) -> PyResult<Option<String>> {
         let client = self.client();
         py.detach(|| {
-            let page = client.page(url).map_err(|error| of_client(&error))?;
-            let Some(number) = page.and_then(|page| page.group) else { return Ok(None) };
-            let first = client.group(number, None, PIECE).map_err(|error| of_client(&error))?;
-            let Some(mut all) = first else { return Ok(None) };
-            while let Some(next) = all.members_shown.next.take() {
-                let more = client.group(number, Some(&next), PIECE);
-                let Some(more) = more.map_err(|error| of_client(&error))? else { break };
-                all.members_shown.rows.extend(more.members_shown.rows);
-                all.members_shown.next = more.members_shown.next;
-            }
-            to_json(&all).map(Some)
+            let group = client.page_group(url, None, PIECE).map_err(|error| of_client(&error))?;
+            group.map(|group| to_json(&group)).transpose()
         })
     }
 

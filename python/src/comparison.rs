@@ -73,12 +73,6 @@ impl Comparison {
         self.engine.bits.as_ref().map(|bits| bits.distance)
     }
 
-    /// The share of bits that agree, in percent.
-    #[getter]
-    fn percent(&self) -> Option<f64> {
-        self.engine.bits.as_ref().map(|bits| bits.percent)
-    }
-
     /// The sketches' estimate of `jaccard`.
     #[getter]
     fn similarity(&self) -> Option<f64> {
@@ -87,7 +81,7 @@ impl Comparison {
 
     /// The standard error of that estimate.
     #[getter]
-    fn similarity_error(&self) -> Option<f64> {
+    fn standard_error(&self) -> Option<f64> {
         self.engine.bits.as_ref().map(|bits| bits.estimate.standard_error)
     }
 

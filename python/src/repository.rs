@@ -10,14 +10,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use hapax::fingerprint::recipe::DEFAULT_RECIPE;
 use hapax::group::live::PageId;
 use hapax_server::prepare::{Prepared, Tools, prepare};
-use hapax_server::wire::{Event, Group, GroupDetail, GroupMember, MATCHES, Page, Rows, Verdict};
+use hapax_server::wire::{
+    Event, Group, GroupStandings, MATCHES, PageDetail, Rows, StatsShown, Verdict,
+};
 use hapax_store::{
     Action, Decision, Effect, Observation, Repository, Settings, StoreError, Wanted,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde::Serialize;
-use serde_json::json;
 
 use crate::dedup::scope_of;
 use crate::errors::{of_request, of_store, raised};
@@ -25,9 +26,6 @@ use crate::index::bound;
 use crate::pages::Given;
 use crate::recipes;
 use crate::stages::{rules, similarity};
-
-/// Members that are read together.
-const PIECE: usize = 1000;
 
 /// Pages, duplicate groups and their index in a folder.
 #[pyclass(frozen, module = "hapax._hapax")]
@@ -267,33 +265,22 @@ impl RepositoryCore {
     fn page(&self, py: Python<'_>, url: &str) -> PyResult<Option<String>> {
         let store = self.store()?;
         py.detach(|| {
-            let Some(info) = store.page(url).map_err(of_store)? else { return Ok(None) };
-            let group = store.group_of(info.id).map_err(of_store)?.map(|group| group.0);
-            to_json(&Page::new(info, group)).map(Some)
+            let reader = store.reader();
+            let Some(info) = reader.page(url).map_err(of_store)? else { return Ok(None) };
+            let decision = reader.standing(url, None).map_err(of_store)?;
+            decision.map(|decision| to_json(&PageDetail::new(info, &decision))).transpose()
         })
     }
 
     fn group(&self, py: Python<'_>, url: &str) -> PyResult<Option<String>> {
         let store = self.store()?;
         py.detach(|| {
-            let Some(info) = store.page(url).map_err(of_store)? else { return Ok(None) };
-            let Some(number) = store.group_of(info.id).map_err(of_store)? else { return Ok(None) };
-            let Some(group) = store.group_numbered(number).map_err(of_store)? else {
-                return Ok(None);
-            };
-            let (mut rows, mut after) = (Vec::new(), None);
-            loop {
-                let piece = store.members(number, after, PIECE).map_err(of_store)?;
-                let piece = piece.unwrap_or_default();
-                after = piece.last().map(|member| member.id);
-                let full = piece.len() == PIECE;
-                rows.extend(piece.into_iter().map(GroupMember::from));
-                if !full {
-                    break;
-                }
-            }
-            let members_shown = Rows { rows, next: None };
-            to_json(&GroupDetail { group: group.into(), members_shown }).map(Some)
+            let reader = store.reader();
+            let Some(group) = reader.group(url, None).map_err(of_store)? else { return Ok(None) };
+            let pages = reader.members(&group, None).map_err(of_store)?.into_iter();
+            let rows = pages.map(|(page, decision)| Verdict::known(page.url, &decision)).collect();
+            let pages = Rows { rows, next: None };
+            to_json(&GroupStandings { group: group.into(), pages }).map(Some)
         })
     }
 
@@ -316,16 +303,7 @@ impl RepositoryCore {
     fn stats(&self, py: Python<'_>) -> PyResult<String> {
         let store = self.store()?;
         let stats = py.detach(|| store.stats()).map_err(of_store)?;
-        Ok(json!({
-            "pages": stats.pages,
-            "pages_with_content": stats.with_content,
-            "groups": stats.groups,
-            "events": stats.last_event,
-            "commits": stats.commits,
-            "index_bytes": stats.index_bytes,
-            "file_bytes": stats.file_bytes,
-        })
-        .to_string())
+        to_json(&StatsShown::from(stats))
     }
 
     #[getter]

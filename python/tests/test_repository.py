@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import multiprocessing
 import os
 import pathlib
@@ -30,12 +31,13 @@ def test_pages_are_judged_looked_up_and_forgotten(pages: hapax.Pages) -> None:
     moved = pages.redirect("http://old/", "http://a/original", fetched=1_800_000_000)
     assert (moved.verdict, moved.winner) == ("redirect", "http://a/original")
     known = pages.page("http://a/original")
-    assert (known.state, known.score, known.fetched, known.words) == ("content", 2.0, 1767225600, 300)
+    assert (known.state, known.score, known.fetched, known.words) == ("content", 2.0, "2026-01-01T00:00:00Z", 300)
     assert known.fingerprint == hapax.Fingerprinter().text(text).hex
     group = pages.group("http://b/copy")
-    assert (group.winner, group.members, len(group.pages)) == ("http://a/original", 2, 3)
-    assert group.pages[1].alike == second.alike and group.pages[2].redirects_to == "http://a/original"
-    assert pages.groups()[0] == hapax.answers.Group(group.id, group.winner, 2, 0, group.diameter)
+    assert (group.winner, group.members, len(group.rows)) == ("http://a/original", 2, 3)
+    assert group.rows[1].alike == second.alike and group.rows[2].verdict == "redirect"
+    assert pages.page("http://old/").redirects_to == "http://a/original"
+    assert pages.groups()[0] == dataclasses.replace(group, rows=())
     assert pages.score("http://b/copy", 9.0) and not pages.score("http://nowhere/", 1.0)
     assert pages.group("http://old/").winner == "http://b/copy"
     changes = pages.events()

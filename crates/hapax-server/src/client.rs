@@ -4,8 +4,8 @@
 //! the code, status and message of its table.
 
 use crate::wire::{
-    Changed, Event, Forgotten, Group, GroupDetail, GroupStandings, Page, PageDetail, PageInput,
-    Rows, RulesInput, RulesShown, SettingsShown, StatsShown, Verdict,
+    Changed, Event, Forgotten, Group, GroupStandings, PageDetail, PageInput, Rows, RulesInput,
+    RulesShown, SettingsShown, StatsShown, Verdict,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -149,31 +149,18 @@ impl Client {
         Batch { client: self.clone(), lines, sent: 0, answers: VecDeque::new(), ended: false }
     }
 
-    /// What is known of a page; `None` for an unknown address.
-    ///
-    /// # Errors
-    ///
-    /// See [`ClientError`].
-    pub fn page(&self, url: &str) -> Result<Option<Page>, ClientError> {
-        known(self.get(&page_path(url, "")))
-    }
-
     /// What is known of a page and how it stands, in a market if one is named; `None` for an
     /// unknown address.
     ///
     /// # Errors
     ///
     /// See [`ClientError`].
-    pub fn page_standing(
-        &self,
-        url: &str,
-        market: Option<&str>,
-    ) -> Result<Option<PageDetail>, ClientError> {
+    pub fn page(&self, url: &str, market: Option<&str>) -> Result<Option<PageDetail>, ClientError> {
         let path = page_path(url, &in_market('?', market));
         self.known_in(market, self.get(&path))
     }
 
-    /// The group of a page and how its pages stand, from where an answer left off; `None` for an
+    /// The group of a page and how all its pages stand, read so many at once; `None` for an
     /// unknown address.
     ///
     /// # Errors
@@ -183,12 +170,23 @@ impl Client {
         &self,
         url: &str,
         market: Option<&str>,
-        after: Option<&str>,
-        limit: usize,
+        piece: usize,
     ) -> Result<Option<GroupStandings>, ClientError> {
-        let after = after.map(|after| format!("&after={}", encoded(after))).unwrap_or_default();
-        let rest = format!("/group?limit={limit}{after}{}", in_market('&', market));
-        self.known_in(market, self.get(&page_path(url, &rest)))
+        let mut all: Option<GroupStandings> = None;
+        loop {
+            let next = all.as_mut().and_then(|all| all.pages.next.take());
+            let after = next.map(|next| format!("&after={}", encoded(&next))).unwrap_or_default();
+            let rest = format!("/group?limit={piece}{after}{}", in_market('&', market));
+            let found = self.known_in(market, self.get(&page_path(url, &rest)))?;
+            let Some(mut found): Option<GroupStandings> = found else { return Ok(None) };
+            if let Some(before) = all.take() {
+                found.pages.rows.splice(..0, before.pages.rows);
+            }
+            match found.pages.next {
+                Some(_) => all = Some(found),
+                None => return Ok(Some(found)),
+            }
+        }
     }
 
     /// Groups by number with at least `least` members, from where an answer left off.
@@ -342,21 +340,6 @@ impl Client {
     pub fn groups(&self, after: Option<&str>, limit: usize) -> Result<Rows<Group>, ClientError> {
         let after = after.map(|after| format!("&after={}", encoded(after))).unwrap_or_default();
         self.get(&format!("/v1/groups?limit={limit}{after}"))
-    }
-
-    /// A group and the members behind one of them; `None` for a number that is no group's.
-    ///
-    /// # Errors
-    ///
-    /// See [`ClientError`].
-    pub fn group(
-        &self,
-        number: u32,
-        after: Option<&str>,
-        limit: usize,
-    ) -> Result<Option<GroupDetail>, ClientError> {
-        let after = after.map(|after| format!("&after={}", encoded(after))).unwrap_or_default();
-        known(self.get(&format!("/v1/groups/{number}?limit={limit}{after}")))
     }
 
     /// Events after a number, waiting up to so many seconds for the next.

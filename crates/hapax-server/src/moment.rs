@@ -4,6 +4,7 @@
 //! times end with the year 9999. Answers write a time as [`shown`].
 
 use hapax_corpus::Timestamp;
+use serde::Serializer;
 use serde::de::{Deserializer, Error, Visitor};
 use std::fmt;
 
@@ -77,6 +78,11 @@ impl<'de> Visitor<'de> for MaybeGiven {
         Ok(None)
     }
 
+    /// What a null is inside a flattened object.
+    fn visit_unit<E: Error>(self) -> Result<Option<u64>, E> {
+        Ok(None)
+    }
+
     fn visit_some<D: Deserializer<'de>>(self, from: D) -> Result<Option<u64>, D::Error> {
         required(from).map(Some)
     }
@@ -87,14 +93,26 @@ pub(crate) fn optional<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>
     from.deserialize_option(MaybeGiven)
 }
 
+/// For a field of an answer that may be null.
+///
+/// # Errors
+///
+/// Those of the serializer.
+pub fn shown_if_known<S: Serializer>(seconds: &Option<u64>, to: S) -> Result<S::Ok, S::Error> {
+    match seconds {
+        Some(seconds) => to.serialize_some(&shown(*seconds)),
+        None => to.serialize_none(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde::Deserialize;
+    use serde::{Deserialize, Serialize};
 
-    #[derive(Debug, PartialEq, Deserialize)]
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
     struct Asked {
-        #[serde(default, deserialize_with = "optional")]
+        #[serde(default, serialize_with = "shown_if_known", deserialize_with = "optional")]
         at: Option<u64>,
     }
 
@@ -120,5 +138,10 @@ mod tests {
             assert!(parse(late).is_err(), "{late}");
         }
         assert_eq!(shown(1_772_366_400), "2026-03-01T12:00:00Z");
+        for at in [Some(1_772_366_400), None] {
+            let json = serde_json::to_string(&Asked { at }).unwrap();
+            assert_eq!(json.contains("2026-03-01T12:00:00Z"), at.is_some(), "{json}");
+            assert_eq!(serde_json::from_str::<Asked>(&json).unwrap().at, at);
+        }
     }
 }

@@ -1,17 +1,21 @@
-//! The shapes of requests and answers: what JSON says, and nothing else.
+//! The shapes of requests and answers: the one schema of every front end.
 //!
-//! These are the service's own types, used by the server and by the client alike; engine types
-//! are turned into them here and may change without the API changing. Times of pages are seconds
-//! since 1970, times of events RFC 3339; fingerprints and hashes hexadecimal digits.
+//! The service, its client, `hapax --json` and the Python package answer with these types; engine
+//! types are turned into them here and may change without the schema changing. In every answer a
+//! time is RFC 3339 in UTC, `similarity` the estimated Jaccard similarity of two texts (0 to 1),
+//! `distance` the differing bits of two fingerprints; fingerprints and hashes are hexadecimal.
 //!
-//! `openapi.json` describes the same shapes to others.
+//! The components of `openapi.json` publish the schema.
+
+mod settings;
 
 use crate::moment;
-use hapax::fingerprint::Fingerprint;
 use hapax::group::live::{Bare, Kind, Likeness, Matching, PageRecord, Tier};
-use hapax_store::{Decision, EventInfo, GroupSummary, Member, PageInfo, Seen};
+use hapax_store::{Decision, EventInfo, GroupInfo, GroupSummary, Member, PageInfo, Seen};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+
+pub use settings::{RecipeNamed, RepositorySettings, RulesShown, SettingsShown, StatsShown};
 
 /// A page: its address and exactly one of `html`, `text`, `imprint` and `redirect`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -79,9 +83,7 @@ pub struct ReadyImprint {
 pub struct Alike {
     /// Bits in which the fingerprints differ.
     pub distance: u8,
-    /// The share of bits that agree, in percent.
-    pub percent: f64,
-    /// Estimated share of common passages, 0 to 1.
+    /// Estimated Jaccard similarity of the texts, 0 to 1.
     pub similarity: f32,
     /// Is the text the same?
     pub exact: bool,
@@ -91,11 +93,8 @@ pub struct Alike {
 
 impl From<&Likeness> for Alike {
     fn from(likeness: &Likeness) -> Self {
-        let differing = f64::from(likeness.distance) / f64::from(Fingerprint::BITS);
         Self {
             distance: likeness.distance,
-            percent: 100.0 * (1.0 - differing),
-            // Sketches say hundredths; more digits would pretend.
             similarity: likeness.similarity,
             exact: likeness.matching == Matching::Exact,
             matches: likeness.matches(),
@@ -170,7 +169,7 @@ pub struct Nearest {
     pub url: String,
     /// Bits in which the fingerprints differ.
     pub distance: u8,
-    /// Estimated share of common passages, 0 to 1.
+    /// Estimated Jaccard similarity of the texts, 0 to 1.
     pub similarity: f32,
 }
 
@@ -223,6 +222,11 @@ pub const fn tier_name(tier: Tier) -> &'static str {
 }
 
 impl Verdict {
+    /// Of a page that is looked up.
+    pub fn known(url: String, decision: &Decision) -> Self {
+        Self::new(url, decision, Vec::new(), true)
+    }
+
     /// Of a decision; `names` are the addresses of its first matches.
     pub fn new(
         url: String,
@@ -280,13 +284,18 @@ pub struct Page {
     /// Its score.
     pub score: Option<f64>,
     /// When it was fetched last.
+    #[serde(serialize_with = "moment::shown_if_known", deserialize_with = "moment::optional")]
     pub fetched: Option<u64>,
     /// When its content was last found changed.
+    #[serde(serialize_with = "moment::shown_if_known", deserialize_with = "moment::optional")]
     pub changed: Option<u64>,
     /// When it was first seen with its present content, or with one that nearly matches it.
+    #[serde(serialize_with = "moment::shown_if_known", deserialize_with = "moment::optional")]
     pub first_seen: Option<u64>,
     /// Its canonical address.
     pub canonical: Option<String>,
+    /// The address it redirects to.
+    pub redirects_to: Option<String>,
 }
 
 /// Where a page stands, in a word.
@@ -318,6 +327,7 @@ impl Page {
             changed: info.changed,
             first_seen: info.first_seen,
             canonical: info.canonical,
+            redirects_to: info.redirects_to,
             url: info.url,
         }
     }
@@ -331,6 +341,14 @@ pub struct PageDetail {
     pub page: Page,
     /// What is said of it now; without matches, as nothing was searched.
     pub standing: Verdict,
+}
+
+impl PageDetail {
+    /// Of what the repository knows and decides.
+    pub fn new(info: PageInfo, decision: &Decision) -> Self {
+        let standing = Verdict::known(info.url.clone(), decision);
+        Self { page: Page::new(info, standing.group), standing }
+    }
 }
 
 /// A group without its members.
@@ -363,6 +381,12 @@ impl From<GroupSummary> for Group {
     }
 }
 
+impl From<GroupInfo> for Group {
+    fn from(GroupInfo { id, record, winner_url, .. }: GroupInfo) -> Self {
+        GroupSummary { id, record, winner_url }.into()
+    }
+}
+
 /// A page of a group.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GroupMember {
@@ -383,6 +407,7 @@ pub struct GroupMember {
     /// Its score.
     pub score: Option<f64>,
     /// When it was fetched last.
+    #[serde(serialize_with = "moment::shown_if_known", deserialize_with = "moment::optional")]
     pub fetched: Option<u64>,
 }
 
@@ -465,56 +490,6 @@ pub struct GroupStandings {
     /// How its pages stand, in order of their numbers.
     #[serde(flatten)]
     pub pages: Rows<Verdict>,
-}
-
-/// Which copies stay: the rules of the repository, and of its markets by their names.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RulesShown {
-    /// The repository's rules, most important first.
-    pub rules: String,
-    /// The markets' rules.
-    pub markets: BTreeMap<String, String>,
-}
-
-/// What a service and its repository were set up with: the part that programs ask for.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-pub struct SettingsShown {
-    /// Of the service.
-    pub version: String,
-    /// What makes fingerprints.
-    pub recipe: RecipeNamed,
-    /// Bits in which fingerprints of near-duplicates may differ.
-    pub within: u32,
-    /// How alike their texts must be.
-    pub min_similarity: f64,
-    /// The rules, most important first.
-    pub rules: String,
-    /// The markets' rules.
-    pub markets: BTreeMap<String, String>,
-    /// Within what pages are compared.
-    pub scope: String,
-    /// The most rows of one answer.
-    pub rows: usize,
-}
-
-/// A recipe's name.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub struct RecipeNamed {
-    /// `name:digest`.
-    pub id: String,
-}
-
-/// How much there is: the part that programs ask for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "as in `hapax_store::Stats`")]
-pub struct StatsShown {
-    pub pages: u64,
-    pub pages_with_content: u64,
-    pub groups: u64,
-    pub events: u64,
-    pub commits: u64,
-    pub index_bytes: u64,
-    pub file_bytes: u64,
 }
 
 /// Rules to set.

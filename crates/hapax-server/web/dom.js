@@ -58,10 +58,10 @@ export function percent(share, exact = false) {
   return `${Math.round(share * 100)} %`;
 }
 
-/** A moment, in UTC: seconds since 1970, or RFC 3339. Nothing for nothing. */
+/** A moment, in UTC, of RFC 3339. Nothing for nothing. */
 export function time(moment) {
   if (moment === null || moment === undefined) return null;
-  const date = new Date(typeof moment === "number" ? moment * 1000 : moment);
+  const date = new Date(moment);
   if (Number.isNaN(date.getTime())) return String(moment);
   const iso = date.toISOString();
   return h("time", { datetime: iso, title: `${iso} (your time: ${date.toLocaleString()})` }, iso.replace("T", " ").slice(0, 16));

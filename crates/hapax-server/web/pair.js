@@ -49,11 +49,11 @@ function pageCard(letter, side) {
     h("p", { class: "facts" }, side.words !== null && plural(side.words, "word"), side.fingerprint ? [" · fingerprint ", h("code", {}, side.fingerprint)] : " · no fingerprint: the page has no words"));
 }
 
-function numbers({ distance, percent: agreeing, similarity, standard_error, exact }) {
+function numbers({ distance, similarity, standard_error, exact }) {
   const tile = (value, name, meaning) => h("div", {}, h("strong", {}, value), h("h3", {}, name), h("p", {}, meaning));
   const digits = (value) => value.toFixed(3);
   const list = [
-    distance !== null && tile(`${agreeing.toFixed(1)} %`, "fingerprints agree", `${plural(distance, "bit")} of 64 ${distance === 1 ? "differs" : "differ"}. Similar pages differ in few bits.`),
+    distance !== null && tile(`${distance} of 64`, distance === 1 ? "bit differs" : "bits differ", "Hamming distance of the fingerprints. Similar pages differ in few bits."),
     similarity !== null && tile([digits(similarity), standard_error !== undefined && standard_error !== null && h("small", {}, ` ± ${digits(standard_error)}`)], "estimated similarity", "Jaccard similarity estimated from a sketch of 128 bytes per page."),
     exact && tile(digits(exact.jaccard), "exact Jaccard similarity", `Share of all runs of ${plural(exact.shingle, "word")} that both pages have: ${count(exact.shared)} shared, ${count(exact.only_left)} only in A, ${count(exact.only_right)} only in B.`),
     exact && tile(digits(exact.containment), "containment", "Share of the smaller page that is also in the other."),

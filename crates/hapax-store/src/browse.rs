@@ -10,9 +10,7 @@ use crate::repository::Repository;
 use crate::view::{EventInfo, OpenTables, View, event_info};
 use crate::world::{name, page_data};
 use hapax::group::Reason;
-use hapax::group::live::{
-    Bare, GroupId, GroupRecord, GroupState, Likeness, PageId, PageRecord, World,
-};
+use hapax::group::live::{GroupId, GroupRecord, GroupState, Likeness, PageId, PageRecord, World};
 use redb::ReadableTable;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -298,17 +296,11 @@ fn member(view: &View, group: &GroupRecord, id: PageId) -> Outcome<Member> {
     let no_place = || Fault::Damaged(format!("page {id} has no place"));
     let place = view.groups().state().page(id)?.ok_or_else(no_place)?;
     let data = page_data(pages, id)?;
-    let (mut likeness, mut reason, mut redirects_to) = (None, None, None);
-    match place {
-        PageRecord::Content { .. } if id != group.winner => {
-            likeness = Some(world.compare(id, group.winner)?);
-            let (winner, own) = (world.facts(group.winner)?, world.facts(id)?);
-            reason = Some(view.settings.rules.reason(&winner, &own));
-        }
-        PageRecord::Redirects { to } | PageRecord::Bare { why: Bare::Loop { to }, .. } => {
-            redirects_to = Some(name(names, to)?);
-        }
-        PageRecord::Content { .. } | PageRecord::Bare { .. } => {}
+    let (mut likeness, mut reason) = (None, None);
+    if matches!(place, PageRecord::Content { .. }) && id != group.winner {
+        likeness = Some(world.compare(id, group.winner)?);
+        let (winner, own) = (world.facts(group.winner)?, world.facts(id)?);
+        reason = Some(view.settings.rules.reason(&winner, &own));
     }
     Ok(Member {
         id,
@@ -316,7 +308,7 @@ fn member(view: &View, group: &GroupRecord, id: PageId) -> Outcome<Member> {
         place,
         likeness,
         reason,
-        redirects_to,
+        redirects_to: view.redirects_to(&place)?,
         words: data.words,
         score: data.score,
         fetched: data.fetched,

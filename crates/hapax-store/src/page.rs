@@ -164,6 +164,8 @@ pub struct PageInfo {
     pub first_seen: Option<u64>,
     /// Its canonical address, if it names one.
     pub canonical: Option<String>,
+    /// The address it redirects to, in a cycle of redirects too.
+    pub redirects_to: Option<String>,
 }
 
 /// Was a page known before?

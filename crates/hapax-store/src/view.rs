@@ -15,7 +15,8 @@ use crate::state::ReadState;
 use crate::tables::{self, Counters};
 use crate::world::{Memory, Pages, continues, name, page_data};
 use hapax::group::live::{
-    Change, GroupId, GroupRecord, GroupState, Kind, LiveGroups, Near, PageId, Tier, Verdict,
+    Bare, Change, GroupId, GroupRecord, GroupState, Kind, LiveGroups, Near, PageId, PageRecord,
+    Tier, Verdict,
 };
 use hapax::group::{PageFacts, Rules, ScopeFacts};
 use hapax::index::HammingIndex;
@@ -241,7 +242,6 @@ impl View {
         Ok(Some(PageInfo {
             url: url.to_owned(),
             id,
-            place,
             content: data.content,
             contents: data.contents,
             words: data.words,
@@ -250,7 +250,19 @@ impl View {
             changed: data.changed,
             first_seen: data.first_seen,
             canonical: data.canonical,
+            redirects_to: self.redirects_to(&place)?,
+            place,
         }))
+    }
+
+    /// The address that a page in this place redirects to.
+    pub(crate) fn redirects_to(&self, place: &PageRecord) -> Outcome<Option<String>> {
+        match place {
+            PageRecord::Redirects { to } | PageRecord::Bare { why: Bare::Loop { to }, .. } => {
+                name(&self.tables.names, *to).map(Some)
+            }
+            PageRecord::Content { .. } | PageRecord::Bare { .. } => Ok(None),
+        }
     }
 
     pub(crate) fn group(&self, url: &str) -> Outcome<Option<GroupInfo>> {

@@ -3,15 +3,16 @@
 //! It is open, and nobody else's, as long as this value lives; events are read without opening all
 //! of it. Errors name the folder or file and what a user of this program can do about it.
 
-use super::answers::{
-    Description, EventAnswer, GroupAnswer, GroupPages, PageAnswer, VerdictAnswer,
-};
-use super::{Done, Events, Markets, Pages};
+use super::answers::Description;
+use super::{Done, Events, Pages};
 use crate::failure::Failure;
 use hapax::fingerprint::RecipeId;
 use hapax::group::live::{GroupId, PageId};
 use hapax::group::{Rules, Scope};
-use hapax_server::wire::{Event, MATCHES, Verdict};
+use hapax_server::wire::{
+    Event, Group, GroupStandings, MATCHES, PageDetail, RepositorySettings, Rows, RulesShown,
+    Verdict,
+};
 use hapax_store::{
     Action, Decision, Effect, IndexOrigin, Market, Observation, Reader, Repository, StoreError,
     read_events,
@@ -68,7 +69,7 @@ impl Local {
         decision: &Decision,
         recorded: bool,
         alone: Option<&Observation>,
-    ) -> Result<VerdictAnswer, Failure> {
+    ) -> Result<Verdict, Failure> {
         let matches = decision.verdict.matches.iter().take(MATCHES);
         let matches: Vec<PageId> = matches.map(|near| near.page).collect();
         let names = self.store.addresses(&matches).map_err(failure)?;
@@ -76,7 +77,7 @@ impl Local {
         if let (None, Some(page)) = (&verdict.nearest, alone) {
             verdict.nearest = self.store.nearest(page).map_err(failure)?.map(Into::into);
         }
-        Ok(verdict.into())
+        Ok(verdict)
     }
 }
 
@@ -110,33 +111,27 @@ impl Pages for Local {
         urls.into_iter().zip(effects).map(done).collect()
     }
 
-    fn check(&self, page: &Observation) -> Result<VerdictAnswer, Failure> {
+    fn check(&self, page: &Observation) -> Result<Verdict, Failure> {
         let decision = self.store.check(page).map_err(failure)?;
         self.answer(page.url.clone(), &decision, false, Some(page))
     }
 
-    fn page(&self, url: &str, name: Option<&str>) -> Result<Option<PageAnswer>, Failure> {
+    fn page(&self, url: &str, name: Option<&str>) -> Result<Option<PageDetail>, Failure> {
         let reader = self.store.reader();
         let market = market(&reader, name)?;
         let Some(page) = reader.page(url).map_err(failure)? else { return Ok(None) };
         let decision = reader.standing(url, market.as_ref()).map_err(failure)?;
-        Ok(decision.map(|decision| PageAnswer::new(page, &decision)))
+        Ok(decision.map(|decision| PageDetail::new(page, &decision)))
     }
 
-    fn group(&self, url: &str, name: Option<&str>) -> Result<Option<GroupPages>, Failure> {
+    fn group(&self, url: &str, name: Option<&str>) -> Result<Option<GroupStandings>, Failure> {
         let reader = self.store.reader();
         let market = market(&reader, name)?;
         let group = reader.group(url, market.as_ref()).map_err(failure)?;
         let Some(group) = group else { return Ok(None) };
-        let mut pages: Vec<VerdictAnswer> = reader
-            .members(&group, market.as_ref())
-            .map_err(failure)?
-            .into_iter()
-            .map(|(page, decision)| VerdictAnswer::known(page.url, &decision))
-            .collect();
-        pages.sort_by(|a, b| (!a.is_winner, &a.url).cmp(&(!b.is_winner, &b.url)));
-        let group = GroupAnswer::new(group.id, &group.record, group.winner_url);
-        Ok(Some(GroupPages { group, pages }))
+        let pages = reader.members(&group, market.as_ref()).map_err(failure)?.into_iter();
+        let rows = pages.map(|(page, decision)| Verdict::known(page.url, &decision)).collect();
+        Ok(Some(GroupStandings { group: group.into(), pages: Rows { rows, next: None } }))
     }
 
     fn groups(
@@ -145,7 +140,7 @@ impl Pages for Local {
         limit: u64,
         least: u32,
         name: Option<&str>,
-        visit: &mut dyn FnMut(&GroupAnswer) -> Result<(), Failure>,
+        visit: &mut dyn FnMut(&Group) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let reader = self.store.reader();
         let market = market(&reader, name)?;
@@ -157,7 +152,7 @@ impl Pages for Local {
             after = Some(last.id);
             left -= found.len() as u64;
             for group in found {
-                visit(&GroupAnswer::new(group.id, &group.record, group.winner_url))?;
+                visit(&group.into())?;
             }
         }
         Ok(())
@@ -175,11 +170,9 @@ impl Pages for Local {
         self.store.set_market(name, rules).map_err(failure)
     }
 
-    fn rules(&self) -> Result<(String, Markets), Failure> {
-        let settings = self.store.settings();
-        let markets = settings.markets.into_iter();
-        let markets = markets.map(|(name, rules)| (name, rules.to_string())).collect();
-        Ok((settings.rules.to_string(), markets))
+    fn rules(&self) -> Result<RulesShown, Failure> {
+        let RepositorySettings { rules, markets, .. } = self.store.settings().into();
+        Ok(RulesShown { rules, markets })
     }
 
     fn recipe(&self) -> Result<RecipeId, Failure> {
@@ -191,23 +184,9 @@ impl Pages for Local {
     }
 
     fn describe(&self) -> Result<Description, Failure> {
-        let stats = self.store.stats().map_err(failure)?;
-        let settings = self.store.settings();
-        let (rules, markets) = self.rules()?;
         Ok(Description {
-            recipe: settings.recipe.to_string(),
-            within: settings.policy.within.bits(),
-            min_similarity: settings.policy.min_similarity.jaccard(),
-            rules,
-            scope: settings.scope.to_string(),
-            markets,
-            pages: stats.pages,
-            with_content: stats.with_content,
-            groups: stats.groups,
-            last_event: stats.last_event,
-            commits: stats.commits,
-            file_bytes: stats.file_bytes,
-            index_bytes: stats.index_bytes,
+            settings: self.store.settings().into(),
+            stats: self.store.stats().map_err(failure)?.into(),
             index_origin: match self.store.index_origin() {
                 IndexOrigin::File | IndexOrigin::New => "from its file",
                 IndexOrigin::Rebuilt { .. } => "built from the records",
@@ -220,11 +199,9 @@ impl Pages for Local {
 pub(crate) struct LocalEvents(pub(crate) PathBuf);
 
 impl Events for LocalEvents {
-    fn next(&mut self, after: u64, limit: usize) -> Result<Option<Vec<EventAnswer>>, Failure> {
+    fn next(&mut self, after: u64, limit: usize) -> Result<Option<Vec<Event>>, Failure> {
         match read_events(&self.0, after, limit) {
-            Ok(events) => {
-                Ok(Some(events.into_iter().map(|event| Event::from(event).into()).collect()))
-            }
+            Ok(events) => Ok(Some(events.into_iter().map(Event::from).collect())),
             Err(StoreError::InUse { .. }) => Ok(None),
             Err(error) => Err(failure(error)),
         }

@@ -1,8 +1,8 @@
 //! A repository as the commands see it, wherever it is.
 //!
 //! [`Pages`] is everything that can be asked of one. [`local`] answers from a folder, [`remote`] asks
-//! a service that keeps a repository open; no command knows the difference. [`answers`] are the
-//! forms in which both answer, for programs and for people.
+//! a service that keeps a repository open; no command knows the difference. Both answer in the
+//! service's wire types, which `--json` prints; [`answers`] puts them into words for people.
 //!
 //! A store is a folder or the address of a service. `--server URL` says the same as the address in
 //! place of STORE ([`server_first`]).
@@ -12,12 +12,12 @@ pub(crate) mod local;
 pub(crate) mod remote;
 
 use crate::failure::Failure;
-use answers::{Description, EventAnswer, GroupAnswer, GroupPages, PageAnswer, VerdictAnswer};
+use answers::Description;
 use clap::Args;
 use hapax::fingerprint::RecipeId;
 use hapax::group::{Rules, Scope};
+use hapax_server::wire::{Event, Group, GroupStandings, PageDetail, RulesShown, Verdict};
 use hapax_store::{Action, Observation};
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -132,13 +132,10 @@ pub(crate) fn only_folder<'a>(store: &'a Path, what: &str) -> Result<&'a Path, F
     }
 }
 
-/// Markets and their rules.
-pub(crate) type Markets = BTreeMap<String, String>;
-
 /// What an [`Action`] led to.
 pub(crate) enum Done {
     /// The page stands like this.
-    Verdict(Box<VerdictAnswer>),
+    Verdict(Box<Verdict>),
     /// Whether the page was known.
     Known(bool),
 }
@@ -152,13 +149,13 @@ pub(crate) trait Pages {
     fn apply(&mut self, actions: Vec<Action>) -> Result<Vec<Done>, Failure>;
 
     /// What would be said of a page. Nothing changes.
-    fn check(&self, page: &Observation) -> Result<VerdictAnswer, Failure>;
+    fn check(&self, page: &Observation) -> Result<Verdict, Failure>;
 
     /// What is known of a page, and how it stands.
-    fn page(&self, url: &str, market: Option<&str>) -> Result<Option<PageAnswer>, Failure>;
+    fn page(&self, url: &str, market: Option<&str>) -> Result<Option<PageDetail>, Failure>;
 
-    /// The group of a page, and how its pages stand.
-    fn group(&self, url: &str, market: Option<&str>) -> Result<Option<GroupPages>, Failure>;
+    /// The group of a page, and how all its pages stand, in order of their numbers.
+    fn group(&self, url: &str, market: Option<&str>) -> Result<Option<GroupStandings>, Failure>;
 
     /// Calls `visit` with every group behind a number that has at least `least` members, up to a
     /// limit.
@@ -168,7 +165,7 @@ pub(crate) trait Pages {
         limit: u64,
         least: u32,
         market: Option<&str>,
-        visit: &mut dyn FnMut(&GroupAnswer) -> Result<(), Failure>,
+        visit: &mut dyn FnMut(&Group) -> Result<(), Failure>,
     ) -> Result<(), Failure>;
 
     /// Forgets pages last fetched before this time, seconds since 1970. How many.
@@ -181,7 +178,7 @@ pub(crate) trait Pages {
     fn set_market(&mut self, name: &str, rules: Option<Rules>) -> Result<(), Failure>;
 
     /// The rules, and the markets with theirs.
-    fn rules(&self) -> Result<(String, Markets), Failure>;
+    fn rules(&self) -> Result<RulesShown, Failure>;
 
     /// What made its fingerprints.
     fn recipe(&self) -> Result<RecipeId, Failure>;
@@ -196,5 +193,5 @@ pub(crate) trait Pages {
 /// Where changes of a repository can be read.
 pub(crate) trait Events {
     /// The next changes behind a number, oldest first; `None` while the repository is in use.
-    fn next(&mut self, after: u64, limit: usize) -> Result<Option<Vec<EventAnswer>>, Failure>;
+    fn next(&mut self, after: u64, limit: usize) -> Result<Option<Vec<Event>>, Failure>;
 }

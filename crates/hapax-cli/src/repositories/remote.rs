@@ -3,16 +3,17 @@
 //! Pages are purified and fingerprinted here, under the recipe of the service's repository, so a
 //! page gets the same verdict as in a folder. Errors name the service and the way out.
 
-use super::answers::{
-    Description, EventAnswer, GroupAnswer, GroupPages, PageAnswer, VerdictAnswer,
-};
-use super::{Done, Events, Markets, Pages};
+use super::answers::Description;
+use super::{Done, Events, Pages};
 use crate::failure::Failure;
 use crate::readable::harmless;
 use hapax::fingerprint::RecipeId;
 use hapax::group::{Rules, Scope};
 use hapax_server::client::{Client, ClientError, LineOutcome, TOKEN_VARIABLE};
-use hapax_server::wire::{Group, PageInput, ReadyImprint, SettingsShown};
+use hapax_server::wire::{
+    Event, Group, GroupStandings, PageDetail, PageInput, ReadyImprint, RulesShown, SettingsShown,
+    Verdict,
+};
 use hapax_store::{Action, Observation};
 use std::time::Duration;
 
@@ -84,14 +85,14 @@ impl Remote {
         // Alone, the page is also compared with what is beyond the bound.
         if let [alone] = &lines[..] {
             let verdict = self.client.observe(alone).map_err(failure)?;
-            done.push(Done::Verdict(Box::new(verdict.into())));
+            done.push(Done::Verdict(Box::new(verdict)));
             lines.clear();
             return Ok(());
         }
         let before = done.len();
         for (answer, input) in self.client.batch(&body[..]).zip(lines.iter()) {
             match answer.map_err(failure)?.outcome {
-                LineOutcome::Done(verdict) => done.push(Done::Verdict(Box::new((*verdict).into()))),
+                LineOutcome::Done(verdict) => done.push(Done::Verdict(verdict)),
                 LineOutcome::Failed { error } => {
                     return Err(Failure::Run(anyhow::anyhow!(
                         "{}: {} ({})",
@@ -134,18 +135,6 @@ pub(crate) fn input(seen: &Observation, recipe: &str) -> PageInput {
     }
 }
 
-fn group(group: Group) -> GroupAnswer {
-    let others = f64::from(group.members.saturating_sub(1).max(1));
-    GroupAnswer {
-        group: group.id,
-        winner: group.winner,
-        members: group.members,
-        diameter: group.diameter,
-        failing_share: f64::from(group.failing) / others,
-        verified: group.verified,
-    }
-}
-
 /// The addresses, when all that happened is that pages are gone.
 fn all_forgotten(actions: &[Action]) -> Option<Vec<String>> {
     let url = |action: &Action| match action {
@@ -165,7 +154,9 @@ impl Pages for Remote {
         }
         for action in actions {
             match action {
-                Action::Observe(seen) => lines.push(input(&seen, &self.settings.recipe.id)),
+                Action::Observe(seen) => {
+                    lines.push(input(&seen, &self.settings.repository.recipe.id))
+                }
                 Action::Redirect { from, to, fetched } => lines.push(PageInput {
                     url: from,
                     redirect: Some(to),
@@ -186,42 +177,17 @@ impl Pages for Remote {
         Ok(done)
     }
 
-    fn check(&self, page: &Observation) -> Result<VerdictAnswer, Failure> {
-        let asked = input(page, &self.settings.recipe.id);
-        self.client.check(&asked).map(Into::into).map_err(failure)
+    fn check(&self, page: &Observation) -> Result<Verdict, Failure> {
+        let asked = input(page, &self.settings.repository.recipe.id);
+        self.client.check(&asked).map_err(failure)
     }
 
-    fn page(&self, url: &str, market: Option<&str>) -> Result<Option<PageAnswer>, Failure> {
-        let found = self.client.page_standing(url, market).map_err(failure)?;
-        Ok(found.map(|found| PageAnswer {
-            verdict: found.standing.into(),
-            id: found.page.id,
-            content: found.page.content,
-            fingerprint: found.page.fingerprint,
-            too_short: found.page.too_short,
-            words: found.page.words,
-            score: found.page.score,
-            fetched: found.page.fetched,
-            changed: found.page.changed,
-            first_seen: found.page.first_seen,
-            canonical: found.page.canonical,
-        }))
+    fn page(&self, url: &str, market: Option<&str>) -> Result<Option<PageDetail>, Failure> {
+        self.client.page(url, market).map_err(failure)
     }
 
-    fn group(&self, url: &str, market: Option<&str>) -> Result<Option<GroupPages>, Failure> {
-        let limit = self.settings.rows;
-        let mut pages = Vec::new();
-        let mut after = None;
-        loop {
-            let found = self.client.page_group(url, market, after.as_deref(), limit);
-            let Some(found) = found.map_err(failure)? else { return Ok(None) };
-            pages.extend(found.pages.rows.into_iter().map(VerdictAnswer::from));
-            after = found.pages.next;
-            if after.is_none() {
-                pages.sort_by(|a, b| (!a.is_winner, &a.url).cmp(&(!b.is_winner, &b.url)));
-                return Ok(Some(GroupPages { group: group(found.group), pages }));
-            }
-        }
+    fn group(&self, url: &str, market: Option<&str>) -> Result<Option<GroupStandings>, Failure> {
+        self.client.page_group(url, market, self.settings.rows).map_err(failure)
     }
 
     fn groups(
@@ -230,7 +196,7 @@ impl Pages for Remote {
         limit: u64,
         least: u32,
         market: Option<&str>,
-        visit: &mut dyn FnMut(&GroupAnswer) -> Result<(), Failure>,
+        visit: &mut dyn FnMut(&Group) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let (mut after, mut left) = (after.map(|group| group.to_string()), limit);
         while left > 0 {
@@ -239,7 +205,7 @@ impl Pages for Remote {
             let found = found.map_err(failure)?;
             left = left.saturating_sub(found.rows.len() as u64);
             for row in found.rows {
-                visit(&group(row))?;
+                visit(&row)?;
             }
             after = match found.next {
                 Some(next) => Some(next),
@@ -262,45 +228,31 @@ impl Pages for Remote {
         self.client.set_market(name, rules.as_deref()).map_err(failure)
     }
 
-    fn rules(&self) -> Result<(String, Markets), Failure> {
-        let shown = self.client.rules().map_err(failure)?;
-        Ok((shown.rules, shown.markets))
+    fn rules(&self) -> Result<RulesShown, Failure> {
+        self.client.rules().map_err(failure)
     }
 
     fn recipe(&self) -> Result<RecipeId, Failure> {
-        self.settings.recipe.id.parse().map_err(|_| self.strange("its recipe"))
+        self.settings.repository.recipe.id.parse().map_err(|_| self.strange("its recipe"))
     }
 
     fn scope(&self) -> Result<Scope, Failure> {
-        self.settings.scope.parse().map_err(|_| self.strange("its scope"))
+        self.settings.repository.scope.parse().map_err(|_| self.strange("its scope"))
     }
 
     fn describe(&self) -> Result<Description, Failure> {
-        let stats = self.client.stats().map_err(failure)?;
-        let settings = self.client.settings().map_err(failure)?;
         Ok(Description {
-            recipe: settings.recipe.id,
-            within: settings.within,
-            min_similarity: settings.min_similarity,
-            rules: settings.rules,
-            scope: settings.scope,
-            markets: settings.markets,
-            pages: stats.pages,
-            with_content: stats.pages_with_content,
-            groups: stats.groups,
-            last_event: stats.events,
-            commits: stats.commits,
-            file_bytes: stats.file_bytes,
-            index_bytes: stats.index_bytes,
+            settings: self.client.settings().map_err(failure)?.repository,
+            stats: self.client.stats().map_err(failure)?,
             index_origin: "of the service",
         })
     }
 }
 
 impl Events for Remote {
-    fn next(&mut self, after: u64, limit: usize) -> Result<Option<Vec<EventAnswer>>, Failure> {
+    fn next(&mut self, after: u64, limit: usize) -> Result<Option<Vec<Event>>, Failure> {
         let limit = limit.min(self.settings.rows);
         let found = self.client.events(after, limit, 0).map_err(failure)?;
-        Ok(Some(found.rows.into_iter().map(Into::into).collect()))
+        Ok(Some(found.rows))
     }
 }

@@ -44,7 +44,7 @@ fn a_page_is_checked_without_being_recorded() {
     let folder = filled();
     let url = "https://mirror.example/cranes/";
     let asked = json(&folder, &["page", "check", "seen", url, "a.html"]);
-    assert_eq!((&asked["kind"], &asked["removable"]), (&"exact".into(), &true.into()));
+    assert_eq!((&asked["verdict"], &asked["removable"]), (&"exact".into(), &true.into()));
     assert_eq!(asked["winner"], "https://example.org/cranes/");
     let error = folder.refusal(1, &["page", "show", "seen", url]);
     assert!(error.contains("repository seen does not know https://mirror.example/cranes/"));
@@ -59,9 +59,10 @@ fn what_is_known_of_a_page_is_shown_to_people_and_programs() {
     assert!(shown.contains("standing     exact duplicate of https://example.org/cranes/\n"));
     assert!(shown.contains("fetched      2026-03-01T00:00:00Z\n"), "{shown}");
     let page = json(&folder, &["page", "show", "seen", "https://example.org/cranes/print"]);
-    assert_eq!((&page["percent"], &page["fetched"]), (&100.0.into(), &1_772_323_200.into()));
+    let similarity = &page["standing"]["alike"]["similarity"];
+    assert_eq!((similarity, &page["fetched"]), (&1.0.into(), &"2026-03-01T00:00:00Z".into()));
     let moved = json(&folder, &["page", "show", "seen", "http://example.org/c"]);
-    assert_eq!((&moved["kind"], &moved["content"]), (&"redirect".into(), &Value::Null));
+    assert_eq!((&moved["state"], &moved["content"]), (&"redirect".into(), &Value::Null));
 }
 
 #[test]
@@ -72,14 +73,15 @@ fn scores_redirects_and_ends_of_pages_change_the_groups() {
     assert_eq!(scored["is_winner"], true);
     let group = json(&folder, &["group", "show", "seen", "http://example.org/c"]);
     assert_eq!((&group["winner"], &group["members"]), (&print.into(), &2.into()));
-    assert_eq!(group["pages"][0]["url"], print);
-    assert_eq!(group["pages"].as_array().unwrap().len(), 3);
+    let rows = group["rows"].as_array().unwrap();
+    let winners: Vec<&Value> = rows.iter().filter(|row| row["is_winner"] == true).collect();
+    assert_eq!((rows.len(), winners.len(), &winners[0]["url"]), (3, 1, &print.into()));
     let gone = json(&folder, &["page", "forget", "seen", print, "https://nowhere.example/"]);
-    assert_eq!((&gone["forgotten"], gone["unknown"].as_array().unwrap().len()), (&1.into(), 1));
+    assert_eq!((&gone["pages"], gone["unknown"].as_array().unwrap().len()), (&1.into(), 1));
     let error = folder.refusal(1, &["page", "forget", "seen", print]);
     assert!(error.contains("does not know"), "{error}");
     let expired = json(&folder, &["page", "expire", "seen", "--before", "2026-03-02"]);
-    assert_eq!(expired["forgotten"], 2);
+    assert_eq!(expired["pages"], 2);
 }
 
 #[test]
@@ -211,7 +213,8 @@ fn a_corpus_can_be_cleaned_into_a_repository() {
     let folder = filled();
     folder.hapax(&["dedup", "a.html", "near.html", "--into", "seen", "--quiet"]).assert().code(0);
     let page = json(&folder, &["page", "show", "seen", "a.html"]);
-    assert_eq!((&page["kind"], &page["removable"]), (&"exact".into(), &true.into()));
+    let page = &page["standing"];
+    assert_eq!((&page["verdict"], &page["removable"]), (&"exact".into(), &true.into()));
     let both =
         ["dedup", "a.html", "other.html", "--into", "new", "--out", "clean", "--within", "3"];
     folder.hapax(&both).assert().code(0);
@@ -263,12 +266,13 @@ fn a_page_that_is_known_is_called_unchanged_or_changed_and_the_nearest_is_named(
     );
     let asked =
         json(&folder, &["page", "check", "seen", "https://example.org/third", "third.html"]);
-    assert_eq!((&asked["kind"], &asked["seen"]), (&"new".into(), &"first".into()), "{asked}");
+    assert_eq!((&asked["verdict"], &asked["seen"]), (&"new".into(), &"first".into()), "{asked}");
     assert_eq!(asked["nearest"]["url"], ferry);
     let similarity = asked["nearest"]["similarity"].as_f64().unwrap();
     assert!((0.2..0.84).contains(&similarity), "{similarity}");
     let known = json(&folder, &["page", "show", "seen", ferry]);
-    assert_eq!((&known["kind"], &known["seen"]), (&"unique".into(), &Value::Null));
+    let known = &known["standing"];
+    assert_eq!((&known["verdict"], &known["seen"]), (&"unique".into(), &Value::Null));
     let refused = folder.refusal(2, &["page", "check", "seen", "--from", "other.html"]);
     assert!(refused.contains("hapax page add --from"), "{refused}");
 }
@@ -280,7 +284,7 @@ fn a_page_cannot_redirect_to_itself() {
     let refused = folder.refusal(1, &["page", "redirect", "seen", url, url]);
     assert!(refused.contains("cannot redirect to itself"), "{refused}");
     let events = json_lines(&folder, &["events", "seen"]);
-    assert!(events.iter().all(|event| event["event"] != "redirected" || event["url"] != url));
+    assert!(events.iter().all(|event| event["change"] != "redirected" || event["url"] != url));
     assert!(events.iter().all(|event| event["at"].as_str().is_some_and(|at| at.ends_with('Z'))));
 }
 
@@ -300,13 +304,13 @@ fn sqlite_parquet_and_jsonl_say_the_same() {
     }
     let lines = String::from_utf8(folder.read("lines/duplicates.jsonl")).unwrap();
     let rows: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let moved = (&rows[0]["page"], &rows[0]["kind"], &rows[0]["percentage"]);
+    let moved = (&rows[0]["url"], &rows[0]["verdict"], &rows[0]["similarity"]);
     assert_eq!(moved, (&"http://example.org/c".into(), &"redirect".into(), &Value::Null));
-    assert_eq!(rows[1]["duplicate_of"], "https://example.org/cranes/");
-    assert_eq!(rows[1]["percentage"], 100.0);
+    assert_eq!(rows[1]["winner"], "https://example.org/cranes/");
+    assert_eq!(rows[1]["similarity"], 1.0);
 
     let db = rusqlite::Connection::open(folder.path("seen.db")).unwrap();
-    let mut asked = db.prepare("SELECT page, duplicate_of, percentage FROM duplicates").unwrap();
+    let mut asked = db.prepare("SELECT url, winner, similarity FROM duplicates").unwrap();
     let told: Vec<(String, String, Option<f64>)> = asked
         .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
         .unwrap()
@@ -314,11 +318,24 @@ fn sqlite_parquet_and_jsonl_say_the_same() {
         .collect();
     let same = rows.iter().map(|row| {
         let text = |name: &str| row[name].as_str().unwrap().to_owned();
-        (text("page"), text("duplicate_of"), row["percentage"].as_f64())
+        (text("url"), text("winner"), row["similarity"].as_f64())
     });
     assert_eq!(told, same.collect::<Vec<_>>());
-    let count: u32 = db.query_row("SELECT count(*) FROM pages", [], |row| row.get(0)).unwrap();
-    assert_eq!(count, 4);
+    let lines = String::from_utf8(folder.read("lines/pages.jsonl")).unwrap();
+    let rows: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let mut asked = db.prepare("SELECT url, state, fetched FROM pages").unwrap();
+    let told: Vec<(String, String, Option<String>)> = asked
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let same = rows.iter().map(|row| {
+        let needed = |name: &str| text(&row[name]).unwrap();
+        (needed("url"), needed("state"), text(&row["fetched"]))
+    });
+    assert_eq!(told, same.collect::<Vec<_>>());
+    assert_eq!(told[1].2.as_deref(), Some("2026-03-01T00:00:00Z"));
 
     // Parquet is read by the program itself, as a corpus of texts.
     let tables = folder.read("tables/pages.parquet");

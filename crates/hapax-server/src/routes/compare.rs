@@ -42,8 +42,7 @@ pub struct Compared {
     same_text: bool,
     /// None when a page has no words.
     distance: Option<u32>,
-    percent: Option<f64>,
-    /// The sketches' estimate of the share of common passages.
+    /// The sketches' estimate of the Jaccard similarity of the texts, 0 to 1.
     similarity: Option<f64>,
     /// Standard error of that estimate.
     standard_error: Option<f64>,
@@ -163,7 +162,6 @@ fn compared(service: &Service, input: CompareInput) -> Result<Compared, ApiError
     Ok(Compared {
         same_text: false,
         distance: pair.map(|(l, r)| l.fingerprint.distance(r.fingerprint)),
-        percent: pair.map(|(l, r)| l.fingerprint.percent(r.fingerprint)),
         similarity: estimate.as_ref().map(|estimate| estimate.jaccard),
         standard_error: estimate.as_ref().map(|estimate| estimate.standard_error),
         exact: None,
@@ -192,7 +190,6 @@ fn of_texts(
     Compared {
         same_text: c.same_text,
         distance: bits.map(|bits| bits.distance),
-        percent: bits.map(|bits| bits.percent),
         similarity: bits.map(|bits| bits.estimate.jaccard),
         standard_error: bits.map(|bits| bits.estimate.standard_error),
         exact: Some(Exact {

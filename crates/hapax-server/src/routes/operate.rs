@@ -8,6 +8,7 @@ use crate::error::{ApiError, Code};
 use crate::history::Sample;
 use crate::metrics::Judged;
 use crate::state::Service;
+use crate::wire::StatsShown;
 use axum::Json;
 use axum::extract::State;
 use axum::http::header;
@@ -67,13 +68,8 @@ pub struct StatsParameters {
 /// How much there is, and what happened.
 #[derive(Debug, Serialize)]
 pub struct Statistics {
-    pages: u64,
-    pages_with_content: u64,
-    groups: u64,
-    events: u64,
-    commits: u64,
-    index_bytes: u64,
-    file_bytes: u64,
+    #[serde(flatten)]
+    stored: StatsShown,
     fsyncs: u64,
     index_segments: u64,
     uptime_seconds: u64,
@@ -90,15 +86,9 @@ pub async fn stats(
     let work = move |service: &Service| {
         let (stats, sizes) = (service.repository.stats()?, service.group_sizes()?);
         Ok(Statistics {
-            pages: stats.pages,
-            pages_with_content: stats.with_content,
-            groups: stats.groups,
-            events: stats.last_event,
-            commits: stats.commits,
-            index_bytes: stats.index_bytes,
-            file_bytes: stats.file_bytes,
             fsyncs: stats.syncs,
             index_segments: stats.segments,
+            stored: stats.into(),
             uptime_seconds: service.started.elapsed().as_secs(),
             groups_by_doubling: sizes.by_doubling.clone(),
             judged: service.metrics.judged_so_far(),

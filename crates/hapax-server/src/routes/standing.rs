@@ -7,10 +7,9 @@ use super::pages::unknown;
 use super::{Asked, Named, rows};
 use crate::error::ApiError;
 use crate::state::Service;
-use crate::wire::{Group, GroupStandings, Page, PageDetail, Rows, Verdict};
+use crate::wire::{GroupStandings, PageDetail, Rows, Verdict};
 use axum::Json;
 use axum::extract::State;
-use hapax_store::GroupSummary;
 use serde::Deserialize;
 use std::sync::Arc;
 
@@ -31,9 +30,7 @@ pub async fn page(
         let market = service.market(&reader, asked.market.as_deref())?;
         let info = reader.page(&url)?.ok_or_else(unknown)?;
         let decision = reader.standing(&url, market.as_deref())?.ok_or_else(unknown)?;
-        let group = decision.verdict.group.map(|group| group.0);
-        let standing = Verdict::new(url, &decision, Vec::new(), true);
-        Ok(PageDetail { page: Page::new(info, group), standing })
+        Ok(PageDetail::new(info, &decision))
     };
     service.work(work).await.map(Json)
 }
@@ -63,12 +60,8 @@ pub async fn group(
         found.pages.truncate(limit);
         let next = found.pages.last().filter(|_| more).map(|(page, _)| page.to_string());
         let pages = reader.members(&found, market.as_deref())?.into_iter();
-        let rows =
-            pages.map(|(page, decision)| Verdict::new(page.url, &decision, Vec::new(), true));
-        let rows = rows.collect();
-        let (id, record, winner_url) = (found.id, found.record, found.winner_url);
-        let group = Group::from(GroupSummary { id, record, winner_url });
-        Ok(GroupStandings { group, pages: Rows { rows, next } })
+        let rows = pages.map(|(page, decision)| Verdict::known(page.url, &decision)).collect();
+        Ok(GroupStandings { group: found.into(), pages: Rows { rows, next } })
     };
     service.work(work).await.map(Json)
 }

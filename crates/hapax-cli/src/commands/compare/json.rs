@@ -1,4 +1,4 @@
-//! A comparison as one JSON object.
+//! A comparison as one JSON object: what the service answers to `POST /v1/compare`, and both texts.
 
 use super::{Pair, Shown, verdict};
 use crate::commands::fingerprint::PageRecord;
@@ -8,33 +8,30 @@ use serde::Serialize;
 
 #[derive(Serialize)]
 struct Object<'a> {
-    verdict: String,
+    /// The comparison in a sentence.
+    summary: String,
     same_text: bool,
-    percent: Option<f64>,
     distance: Option<u32>,
-    sketch: Option<Sketch>,
-    jaccard: f64,
-    containment: f64,
-    cosine: f64,
-    shingles: Shingles,
+    /// The sketches' estimate of the Jaccard similarity of the texts, 0 to 1.
+    similarity: Option<f64>,
+    standard_error: Option<f64>,
+    exact: Exact,
     differing_bits: Vec<Bit>,
     left: Side<'a>,
     right: Side<'a>,
 }
 
+/// The exact shares, and the distinct shingles they are shares of.
 #[derive(Serialize)]
-struct Sketch {
+struct Exact {
     jaccard: f64,
-    standard_error: f64,
-}
-
-/// Distinct shingles.
-#[derive(Serialize)]
-struct Shingles {
-    words: usize,
+    containment: f64,
+    cosine: f64,
     shared: usize,
     only_left: usize,
     only_right: usize,
+    /// Words of a shingle.
+    shingle: usize,
 }
 
 /// A differing bit; rank 1 is a page's weakest.
@@ -73,22 +70,19 @@ pub(super) fn object(pair: &Pair) -> serde_json::Result<String> {
     let c = &pair.comparison;
     let bits = c.bits.as_ref();
     let object = Object {
-        verdict: verdict::sentence(pair),
+        summary: verdict::sentence(pair),
         same_text: c.same_text,
-        percent: bits.map(|b| b.percent),
         distance: bits.map(|b| b.distance),
-        sketch: bits.map(|b| Sketch {
-            jaccard: b.estimate.jaccard,
-            standard_error: b.estimate.standard_error,
-        }),
-        jaccard: c.jaccard,
-        containment: c.containment,
-        cosine: c.cosine,
-        shingles: Shingles {
-            words: pair.recipe.sketch_shingle.words(),
+        similarity: bits.map(|b| b.estimate.jaccard),
+        standard_error: bits.map(|b| b.estimate.standard_error),
+        exact: Exact {
+            jaccard: c.jaccard,
+            containment: c.containment,
+            cosine: c.cosine,
             shared: c.shared,
             only_left: c.only_left,
             only_right: c.only_right,
+            shingle: pair.recipe.sketch_shingle.words(),
         },
         differing_bits: bits
             .map(|b| b.differing.as_slice())

@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::repositories::StoreArguments;
+use crate::repositories::answers::change;
 use clap::Args;
 use std::time::Duration;
 
@@ -14,9 +15,9 @@ const PIECE: usize = 1000;
 /// Every change has a number; none is left out. Whoever remembers the last one goes on behind it.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-With --json each line is an object with sequence, event (joined, left, merged, split, winner, changed,
-gone, redirected, returned), at (the time, RFC 3339), url, and where they apply other, group, into. Of a
-merge, group is the one that ended and into where its pages are now.
+With --json each line is an object with sequence, change (joined, left, merged, split, winner, changed,
+gone, redirected, returned), at (the time, RFC 3339), group, other_group, url and other_url; what does
+not apply is null. Of a merge, group is the one that ended and other_group has its pages now.
 
 --follow looks again and again and opens the repository only while it looks, so that other commands
 can use it; while one does, it waits.
@@ -79,7 +80,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             left -= 1;
             let mut line = match arguments.json {
                 true => serde_json::to_string(event).map_err(anyhow::Error::new)?,
-                false => event.sentence(),
+                false => change(event),
             };
             line.push('\n');
             output.write(line.as_bytes())?;

@@ -1,7 +1,7 @@
 //! `hapax export`: a repository as tables for other programs, or as a copy of itself.
 //!
-//! Two relations, in the byte order of addresses: every page with its hash and address, and who
-//! duplicates whom by how many percent. Both are of one commit. What is written appears under its
+//! Two relations, in the byte order of addresses: every page, and every page that may go with its
+//! winner. Columns are named as the fields of other answers. Both are of one commit. What is written appears under its
 //! name when it is complete.
 //!
 //! - [`rows`] is what a row holds and where it comes from.
@@ -25,8 +25,8 @@ use std::path::{Path, PathBuf};
 
 /// Export a repository as Parquet, JSONL or SQLite, or copy it while it is closed
 ///
-/// Two relations: `pages` with the hash of each page's text and its address, and `duplicates` with
-/// page, duplicate_of and percentage, for every page that may go.
+/// Two relations: `pages` has every page, and `duplicates` has url, winner, verdict, similarity and
+/// distance of every page that may go.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Parquet and JSONL are two files in a new folder, SQLite is one file. Pages come in the byte order of
@@ -34,7 +34,7 @@ their addresses. With --market the duplicates are those of a market's choice of 
 
 Examples:
   hapax export seen --format sqlite --out seen.db
-  sqlite3 seen.db 'select duplicate_of, count(*) from duplicates group by 1 order by 2 desc'
+  sqlite3 seen.db 'select winner, count(*) from duplicates group by 1 order by 2 desc'
   hapax export seen --format parquet --out seen-tables
   hapax export seen --snapshot backup")]
 pub(crate) struct Arguments {

@@ -7,9 +7,11 @@ use super::rows::{DuplicateRow, PageRow, Sink};
 use super::sync;
 use crate::failure::Failure;
 use arrow_array::{
-    ArrayRef, Float64Array, RecordBatch, StringArray, UInt8Array, UInt32Array, UInt64Array,
+    ArrayRef, BooleanArray, Float32Array, Float64Array, RecordBatch, StringArray,
+    TimestampMillisecondArray, UInt8Array, UInt32Array,
 };
-use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
+use hapax_server::moment;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
@@ -105,37 +107,50 @@ fn texts<'a, R: 'a>(rows: &'a [R], of: impl Fn(&'a R) -> Option<&'a str>) -> Arr
     Arc::new(rows.iter().map(of).collect::<StringArray>())
 }
 
+/// In milliseconds, as Parquet has no seconds.
+fn time() -> DataType {
+    DataType::Timestamp(TimeUnit::Millisecond, Some("UTC".into()))
+}
+
+fn times<R>(rows: &[R], of: impl Fn(&R) -> Option<u64>) -> ArrayRef {
+    let milliseconds = |row: &R| of(row).map(|seconds| 1000 * seconds.min(moment::LAST) as i64);
+    let times: TimestampMillisecondArray = rows.iter().map(milliseconds).collect();
+    Arc::new(times.with_timezone("UTC"))
+}
+
 impl Row for PageRow {
     fn fields() -> Vec<Field> {
         vec![
-            Field::new("hash", DataType::Utf8, true),
+            Field::new("content", DataType::Utf8, true),
             Field::new("url", DataType::Utf8, false),
             Field::new("fingerprint", DataType::Utf8, true),
             Field::new("words", DataType::UInt32, false),
             Field::new("score", DataType::Float64, true),
-            Field::new("fetched", DataType::UInt64, true),
-            Field::new("changed", DataType::UInt64, true),
+            Field::new("fetched", time(), true),
+            Field::new("changed", time(), true),
             Field::new("canonical", DataType::Utf8, true),
-            Field::new("status", DataType::Utf8, false),
+            Field::new("state", DataType::Utf8, false),
             Field::new("group_id", DataType::UInt32, true),
-            Field::new("fate", DataType::Utf8, false),
+            Field::new("is_winner", DataType::Boolean, false),
+            Field::new("removable", DataType::Boolean, false),
         ]
     }
 
     fn columns(rows: &[Self]) -> Vec<ArrayRef> {
         let all = || rows.iter();
         vec![
-            texts(rows, |row| row.hash.as_deref()),
+            texts(rows, |row| row.content.as_deref()),
             texts(rows, |row| Some(&row.url)),
             texts(rows, |row| row.fingerprint.as_deref()),
             Arc::new(all().map(|row| Some(row.words)).collect::<UInt32Array>()),
             Arc::new(all().map(|row| row.score).collect::<Float64Array>()),
-            Arc::new(all().map(|row| row.fetched).collect::<UInt64Array>()),
-            Arc::new(all().map(|row| row.changed).collect::<UInt64Array>()),
+            times(rows, |row| row.fetched),
+            times(rows, |row| row.changed),
             texts(rows, |row| row.canonical.as_deref()),
-            texts(rows, |row| Some(row.status)),
+            texts(rows, |row| Some(&row.state)),
             Arc::new(all().map(|row| row.group_id).collect::<UInt32Array>()),
-            texts(rows, |row| Some(row.fate)),
+            Arc::new(all().map(|row| Some(row.is_winner)).collect::<BooleanArray>()),
+            Arc::new(all().map(|row| Some(row.removable)).collect::<BooleanArray>()),
         ]
     }
 }
@@ -143,10 +158,10 @@ impl Row for PageRow {
 impl Row for DuplicateRow {
     fn fields() -> Vec<Field> {
         vec![
-            Field::new("page", DataType::Utf8, false),
-            Field::new("duplicate_of", DataType::Utf8, false),
-            Field::new("percentage", DataType::Float64, true),
-            Field::new("kind", DataType::Utf8, false),
+            Field::new("url", DataType::Utf8, false),
+            Field::new("winner", DataType::Utf8, false),
+            Field::new("verdict", DataType::Utf8, false),
+            Field::new("similarity", DataType::Float32, true),
             Field::new("distance", DataType::UInt8, true),
             Field::new("rule", DataType::Utf8, true),
             Field::new("reason", DataType::Utf8, true),
@@ -156,12 +171,12 @@ impl Row for DuplicateRow {
     fn columns(rows: &[Self]) -> Vec<ArrayRef> {
         let all = || rows.iter();
         vec![
-            texts(rows, |row| Some(&row.page)),
-            texts(rows, |row| Some(&row.duplicate_of)),
-            Arc::new(all().map(|row| row.percentage).collect::<Float64Array>()),
-            texts(rows, |row| Some(row.kind)),
+            texts(rows, |row| Some(&row.url)),
+            texts(rows, |row| Some(&row.winner)),
+            texts(rows, |row| Some(&row.verdict)),
+            Arc::new(all().map(|row| row.similarity).collect::<Float32Array>()),
             Arc::new(all().map(|row| row.distance).collect::<UInt8Array>()),
-            texts(rows, |row| row.rule),
+            texts(rows, |row| row.rule.as_deref()),
             texts(rows, |row| row.reason.as_deref()),
         ]
     }

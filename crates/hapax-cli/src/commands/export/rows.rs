@@ -1,48 +1,45 @@
 //! The two relations, row by row, from one commit of a repository.
 
 use crate::failure::Failure;
-use crate::repositories::answers::{percent, place};
 use crate::repositories::local::failure;
-use hapax::group::live::PageRecord;
-use hapax_server::wire::verdict_name;
-use hapax_store::{Decision, Market, PageInfo, Reader};
+use hapax_server::moment;
+use hapax_server::wire::{Page, Verdict};
+use hapax_store::{Market, PageInfo, Reader};
 use serde::Serialize;
 
 /// Pages that are read together.
 const PIECE: usize = 5000;
 
-/// A page: its hash and address, and what is known of it.
+/// A page: the columns are fields of the wire types, but `group_id`, because `group` is a word of SQL.
 #[derive(Debug, Serialize)]
 pub(super) struct PageRow {
-    /// Of its text, equal for equal texts; null without content.
-    pub(super) hash: Option<String>,
+    pub(super) content: Option<String>,
     pub(super) url: String,
     pub(super) fingerprint: Option<String>,
     pub(super) words: u32,
     pub(super) score: Option<f64>,
-    /// Seconds since 1970.
+    #[serde(serialize_with = "moment::shown_if_known")]
     pub(super) fetched: Option<u64>,
+    #[serde(serialize_with = "moment::shown_if_known")]
     pub(super) changed: Option<u64>,
     pub(super) canonical: Option<String>,
-    /// `content`, `empty`, `redirect`, `cycle`, `awaited`.
-    pub(super) status: &'static str,
-    /// The number of its group, which says nothing but who shares it.
+    pub(super) state: String,
     pub(super) group_id: Option<u32>,
-    /// `kept`, `related` (stays as well) or `removed`.
-    pub(super) fate: &'static str,
+    pub(super) is_winner: bool,
+    pub(super) removable: bool,
 }
 
 /// A page that may go.
 #[derive(Debug, Serialize)]
 pub(super) struct DuplicateRow {
-    pub(super) page: String,
-    pub(super) duplicate_of: String,
-    /// How much of the text is shared; null for a page that redirects.
-    pub(super) percentage: Option<f64>,
+    pub(super) url: String,
+    pub(super) winner: String,
     /// `exact`, `near` or `redirect`.
-    pub(super) kind: &'static str,
+    pub(super) verdict: String,
+    /// Null for a page that redirects.
+    pub(super) similarity: Option<f32>,
     pub(super) distance: Option<u8>,
-    pub(super) rule: Option<&'static str>,
+    pub(super) rule: Option<String>,
     pub(super) reason: Option<String>,
 }
 
@@ -78,52 +75,43 @@ pub(super) fn pour(
         after = Some(last.url.clone());
         for (page, decision) in piece {
             counts.pages += 1;
-            if let Some(row) = duplicate_row(&page, &decision) {
+            let verdict = Verdict::known(page.url.clone(), &decision);
+            sink.page(page_row(page, &verdict))?;
+            if verdict.removable {
                 counts.duplicates += 1;
-                sink.duplicate(row)?;
+                sink.duplicate(duplicate_row(verdict))?;
             }
-            sink.page(page_row(page, &decision))?;
         }
     }
 }
 
-fn page_row(page: PageInfo, decision: &Decision) -> PageRow {
-    let verdict = &decision.verdict;
-    let seen = matches!(
-        page.place,
-        PageRecord::Content { .. } | PageRecord::Bare { why: hapax::group::live::Bare::Empty, .. }
-    );
+fn page_row(info: PageInfo, verdict: &Verdict) -> PageRow {
+    let page = Page::new(info, verdict.group);
     PageRow {
-        hash: seen.then(|| page.content.to_string()),
-        fingerprint: page.contents.as_ref().map(|contents| contents.fingerprint.to_string()),
+        content: page.content,
+        url: page.url,
+        fingerprint: page.fingerprint,
         words: page.words,
         score: page.score,
         fetched: page.fetched,
         changed: page.changed,
-        status: place(&page.place),
-        group_id: verdict.group.map(|group| group.0),
-        fate: match (verdict.is_winner, verdict.removable()) {
-            (true, _) => "kept",
-            (false, true) => "removed",
-            (false, false) => "related",
-        },
-        url: page.url,
         canonical: page.canonical,
+        state: page.state,
+        group_id: page.group,
+        is_winner: verdict.is_winner,
+        removable: verdict.removable,
     }
 }
 
-fn duplicate_row(page: &PageInfo, decision: &Decision) -> Option<DuplicateRow> {
-    let verdict = &decision.verdict;
-    if !verdict.removable() {
-        return None;
+fn duplicate_row(verdict: Verdict) -> DuplicateRow {
+    let (rule, reason) = verdict.reason.map(|reason| (reason.rule, reason.text)).unzip();
+    DuplicateRow {
+        url: verdict.url,
+        winner: verdict.winner,
+        verdict: verdict.verdict,
+        similarity: verdict.alike.map(|alike| alike.similarity),
+        distance: verdict.alike.map(|alike| alike.distance),
+        rule,
+        reason,
     }
-    Some(DuplicateRow {
-        page: page.url.clone(),
-        duplicate_of: decision.winner_url.clone()?,
-        percentage: verdict.likeness.map(|likeness| percent(likeness.similarity)),
-        kind: verdict_name(verdict.kind, None),
-        distance: verdict.likeness.map(|likeness| likeness.distance),
-        rule: verdict.reason.as_ref().map(|reason| reason.rule),
-        reason: verdict.reason.as_ref().map(|reason| reason.text.clone()),
-    })
 }

@@ -1,43 +1,45 @@
 //! One SQLite database with the tables `pages` and `duplicates`.
 //!
-//! Indexes are made at the end, when all rows are there. Unsigned numbers beyond what SQLite can
-//! hold do not occur: times are seconds and numbers of groups have 32 bits.
+//! Indexes are made at the end, when all rows are there. SQLite has no times and no booleans: times
+//! are RFC 3339 texts, which its date functions read, and booleans 0 and 1.
 
 use super::rows::{DuplicateRow, PageRow, Sink};
 use super::sync;
 use crate::failure::Failure;
+use hapax_server::moment;
 use rusqlite::{Connection, params};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
 const TABLES: &str = "
     CREATE TABLE pages (
-        hash TEXT,
+        content TEXT,
         url TEXT NOT NULL PRIMARY KEY,
         fingerprint TEXT,
         words INTEGER NOT NULL,
         score REAL,
-        fetched INTEGER,
-        changed INTEGER,
+        fetched TEXT,
+        changed TEXT,
         canonical TEXT,
-        status TEXT NOT NULL,
+        state TEXT NOT NULL,
         group_id INTEGER,
-        fate TEXT NOT NULL
+        is_winner INTEGER NOT NULL,
+        removable INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID;
     CREATE TABLE duplicates (
-        page TEXT NOT NULL PRIMARY KEY,
-        duplicate_of TEXT NOT NULL,
-        percentage REAL,
-        kind TEXT NOT NULL,
+        url TEXT NOT NULL PRIMARY KEY,
+        winner TEXT NOT NULL,
+        verdict TEXT NOT NULL,
+        similarity REAL,
         distance INTEGER,
         rule TEXT,
         reason TEXT
     ) STRICT, WITHOUT ROWID;";
 
 const INDEXES: &str = "
-    CREATE INDEX pages_by_hash ON pages (hash);
+    CREATE INDEX pages_by_content ON pages (content);
     CREATE INDEX pages_by_group ON pages (group_id);
-    CREATE INDEX duplicates_of ON duplicates (duplicate_of);";
+    CREATE INDEX duplicates_by_winner ON duplicates (winner);";
 
 /// Rows that are written with one prepared statement.
 const TOGETHER: usize = 4096;
@@ -64,22 +66,23 @@ impl Database {
     }
 
     fn put_pages(&mut self) -> rusqlite::Result<()> {
-        let sql = "INSERT INTO pages VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11)";
+        let sql = "INSERT INTO pages VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12)";
         let mut put = self.connection.prepare(sql)?;
         for row in self.pages.drain(..) {
             put.execute(params![
-                row.hash,
+                row.content,
                 row.url,
                 row.fingerprint,
                 row.words,
                 // Not a number is no number in SQL either.
                 row.score.filter(|score| !score.is_nan()),
-                signed(row.fetched),
-                signed(row.changed),
+                row.fetched.map(moment::shown),
+                row.changed.map(moment::shown),
                 row.canonical,
-                row.status,
+                row.state,
                 row.group_id,
-                row.fate,
+                row.is_winner,
+                row.removable,
             ])?;
         }
         Ok(())
@@ -90,10 +93,10 @@ impl Database {
         let mut put = self.connection.prepare(sql)?;
         for row in self.duplicates.drain(..) {
             put.execute(params![
-                row.page,
-                row.duplicate_of,
-                row.percentage,
-                row.kind,
+                row.url,
+                row.winner,
+                row.verdict,
+                row.similarity,
                 row.distance,
                 row.rule,
                 row.reason,
@@ -106,11 +109,6 @@ impl Database {
 fn failed(path: &Path, error: rusqlite::Error) -> Failure {
     let context = format!("cannot write {}", crate::readable::path(path));
     Failure::Run(anyhow::Error::new(error).context(context))
-}
-
-/// Seconds since 1970 as SQLite counts.
-fn signed(seconds: Option<u64>) -> Option<i64> {
-    seconds.map(|seconds| i64::try_from(seconds).unwrap_or(i64::MAX))
 }
 
 impl Sink for Database {

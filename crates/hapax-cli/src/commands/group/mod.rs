@@ -1,15 +1,16 @@
 //! `hapax group`: the duplicate groups of a repository, and the rules that choose their winners.
 //!
-//! Groups are listed by number, the pages of one with the winner first and then in the order of
-//! their addresses. Which page wins is the repository's to say; here it is only shown.
+//! Groups are listed by number, the pages of one for people with the winner first and then in the
+//! order of their addresses. Which page wins is the repository's to say; here it is only shown.
 
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::readable::{count, harmless};
 use crate::repositories::StoreArguments;
-use crate::repositories::answers::GroupAnswer;
+use crate::repositories::answers::{failing_percent, sentence};
 use clap::{Args, Subcommand};
 use hapax::group::Rules;
+use hapax_server::wire::Group;
 use serde::Serialize;
 
 /// Show duplicate groups, and the rules that choose which copy stays
@@ -130,7 +131,7 @@ fn json(value: &impl Serialize) -> Result<String, Failure> {
 
 fn show(arguments: &Show) -> Result<(), Failure> {
     let store = arguments.store.open()?;
-    let Some(found) = store.group(&arguments.url, arguments.market.as_deref())? else {
+    let Some(mut found) = store.group(&arguments.url, arguments.market.as_deref())? else {
         return Err(Failure::Run(anyhow::anyhow!(
             "repository {} does not know {}; addresses are compared as they are written",
             crate::readable::path(&arguments.store.store),
@@ -147,15 +148,17 @@ fn show(arguments: &Show) -> Result<(), Failure> {
         &mut output,
         &format!(
             "group {}: {} pages, diameter {} bits, {:.0} % do not match the winner{}",
-            group.group,
-            count(found.pages.len() as u64),
+            group.id,
+            count(found.pages.rows.len() as u64),
             group.diameter,
-            100.0 * group.failing_share,
+            failing_percent(group),
             if group.verified { "" } else { " as far as is known" }
         ),
     )?;
-    for page in &found.pages {
-        line(&mut output, &format!("  {}", page.sentence()))?;
+    let pages = &mut found.pages.rows;
+    pages.sort_by(|a, b| (!a.is_winner, &a.url).cmp(&(!b.is_winner, &b.url)));
+    for page in pages {
+        line(&mut output, &format!("  {}", sentence(page)))?;
     }
     output.finish()
 }
@@ -166,15 +169,15 @@ fn list(arguments: &List) -> Result<(), Failure> {
     // With the first group, or when it is known that there is none.
     let mut heading =
         Some("  group    pages  diameter  failing  winner").filter(|_| !arguments.json);
-    let mut tell = |group: &GroupAnswer| {
+    let mut tell = |group: &Group| {
         let text = match arguments.json {
             true => json(group)?,
             false => format!(
                 "{:>7} {:>8} {:>9} {:>6.0} %  {}",
-                group.group,
+                group.id,
                 count(group.members.into()),
                 group.diameter,
-                100.0 * group.failing_share,
+                failing_percent(group),
                 harmless(&group.winner)
             ),
         };
@@ -191,16 +194,10 @@ fn list(arguments: &List) -> Result<(), Failure> {
     output.finish()
 }
 
-#[derive(Serialize)]
-struct RulesAnswer {
-    rules: String,
-    markets: std::collections::BTreeMap<String, String>,
-}
-
 fn rules(arguments: &RulesArguments) -> Result<(), Failure> {
     let mut store = arguments.store.open()?;
     if let (Some(name), None) = (&arguments.market, &arguments.set) {
-        let (_, markets) = store.rules()?;
+        let markets = store.rules()?.markets;
         if !markets.contains_key(name) {
             let known: Vec<&str> = markets.keys().map(String::as_str).collect();
             let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
@@ -215,18 +212,18 @@ fn rules(arguments: &RulesArguments) -> Result<(), Failure> {
         (None, Some(rules)) => store.set_rules(rules.clone())?,
         (Some(_) | None, None) => {}
     }
-    let (rules, markets) = store.rules()?;
+    let shown = store.rules()?;
     let mut output = Output::open(None)?;
     if arguments.json {
-        let answer = RulesAnswer { rules, markets };
-        line(&mut output, &json(&answer)?)?;
+        line(&mut output, &json(&shown)?)?;
         return output.finish();
     }
     let only = arguments.market.as_deref();
     if only.is_none() {
-        line(&mut output, &format!("rules         {rules}"))?;
+        line(&mut output, &format!("rules         {}", shown.rules))?;
     }
-    for (name, rules) in markets.iter().filter(|(name, _)| only.is_none_or(|only| only == *name)) {
+    let named = |name: &str| only.is_none_or(|only| only == name);
+    for (name, rules) in shown.markets.iter().filter(|(name, _)| named(name)) {
         line(&mut output, &format!("market {name:<6} {rules}"))?;
     }
     output.finish()

@@ -210,21 +210,26 @@ fn repair_text(repair: &Repair) -> String {
 }
 
 fn description_text(of: &Description) -> String {
+    let Description { settings, stats, index_origin } = of;
+    let (within, similarity) = (settings.within, settings.min_similarity);
     let mut rows = vec![
-        ("recipe", of.recipe.clone()),
-        ("matching", format!("within {} bits, {} alike", of.within, of.min_similarity)),
-        ("rules", of.rules.clone()),
-        ("scope", of.scope.clone()),
+        ("recipe", settings.recipe.id.clone()),
+        ("matching", format!("within {within} bits, {similarity} alike")),
+        ("rules", settings.rules.clone()),
+        ("scope", settings.scope.clone()),
     ];
-    let markets = of.markets.iter();
+    let markets = settings.markets.iter();
     rows.extend(markets.map(|(name, rules)| ("market", format!("{name}: {rules}"))));
     rows.extend([
-        ("pages", format!("{}, {} with content", count(of.pages), count(of.with_content))),
-        ("groups", count(of.groups)),
-        ("last event", count(of.last_event)),
-        ("commits", count(of.commits)),
-        ("file", readable::bytes(of.file_bytes)),
-        ("index", format!("{} in memory, {}", readable::bytes(of.index_bytes), of.index_origin)),
+        (
+            "pages",
+            format!("{}, {} with content", count(stats.pages), count(stats.pages_with_content)),
+        ),
+        ("groups", count(stats.groups)),
+        ("last event", count(stats.events)),
+        ("commits", count(stats.commits)),
+        ("file", readable::bytes(stats.file_bytes)),
+        ("index", format!("{} in memory, {index_origin}", readable::bytes(stats.index_bytes))),
     ]);
     let rows: Vec<String> =
         rows.into_iter().map(|(name, value)| format!("{name:<11} {value}")).collect();

@@ -11,6 +11,7 @@ use crate::output::Output;
 use crate::progress::{Progress, say};
 use crate::readable::{count, counted};
 use crate::reading;
+use crate::repositories::answers::searched;
 use crate::repositories::local::{Local, failure};
 use crate::repositories::{Done, Pages, StoreArguments};
 use clap::Args;
@@ -217,7 +218,7 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
     let fingerprinter = arguments.recipe.fingerprinter(Some(&store.recipe()?))?;
     let mut observer = Observer::new(&fingerprinter, &store.scope()?);
     let answer = store.check(&arguments.page.observe(&mut observer)?)?;
-    tell(arguments.json, &answer, &answer.searched())
+    tell(arguments.json, &answer, &searched(&answer))
 }
 
 /// Runs `hapax page add`.
@@ -269,7 +270,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         return many(corpus, &mut *store, &|| Observer::new(&fingerprinter, &scope));
     };
     match store.apply(vec![Action::Observe(Box::new(seen))])?.pop() {
-        Some(Done::Verdict(answer)) => tell(arguments.json, &*answer, &answer.searched()),
+        Some(Done::Verdict(answer)) => tell(arguments.json, &*answer, &searched(&answer)),
         Some(Done::Known(_)) | None => Ok(()),
     }
 }
@@ -431,7 +432,7 @@ impl Recorder<'_> {
         }
         for done in self.store.apply(actions)? {
             let Done::Verdict(answer) = done else { continue };
-            *self.counts.entry(answer.kind.clone()).or_default() += 1;
+            *self.counts.entry(answer.verdict.clone()).or_default() += 1;
             if self.json {
                 let mut line = serde_json::to_string(&answer).map_err(anyhow::Error::new)?;
                 line.push('\n');

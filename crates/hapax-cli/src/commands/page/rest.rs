@@ -6,11 +6,12 @@
 use super::tell;
 use crate::failure::Failure;
 use crate::readable::{counted, harmless};
+use crate::repositories::answers::{rows, sentence};
 use crate::repositories::{Done, StoreArguments};
 use clap::Args;
 use hapax_server::moment;
+use hapax_server::wire::{Changed, Forgotten};
 use hapax_store::Action;
-use serde::Serialize;
 use std::collections::BTreeSet;
 
 /// What is known of a page, and how it stands
@@ -117,14 +118,8 @@ pub(super) fn show(arguments: &Show) -> Result<(), Failure> {
     let page = store.page(&arguments.url, arguments.market.as_deref())?;
     let page = page.ok_or_else(|| unknown(&arguments.store, &arguments.url))?;
     let lines: Vec<String> =
-        page.rows().into_iter().map(|(name, value)| format!("{name:<12} {value}")).collect();
+        rows(&page).into_iter().map(|(name, value)| format!("{name:<12} {value}")).collect();
     tell(arguments.json, &page, &lines.join("\n"))
-}
-
-#[derive(Serialize)]
-struct Forgotten {
-    forgotten: u64,
-    unknown: Vec<String>,
 }
 
 pub(super) fn forget(arguments: &Forget) -> Result<(), Failure> {
@@ -133,19 +128,19 @@ pub(super) fn forget(arguments: &Forget) -> Result<(), Failure> {
     let urls: Vec<&String> = arguments.urls.iter().filter(|url| once.insert(*url)).collect();
     let forget = |url: &&String| Action::Forget { url: (*url).clone() };
     let done = store.apply(urls.iter().map(forget).collect())?;
-    let mut answer = Forgotten { forgotten: 0, unknown: Vec::new() };
+    let mut answer = Forgotten { pages: 0, unknown: Vec::new() };
     for (url, done) in urls.into_iter().zip(done) {
         match done {
             Done::Known(false) => answer.unknown.push(url.clone()),
-            Done::Known(true) | Done::Verdict(_) => answer.forgotten += 1,
+            Done::Known(true) | Done::Verdict(_) => answer.pages += 1,
         }
     }
     if let Some(url) = answer.unknown.first()
-        && answer.forgotten == 0
+        && answer.pages == 0
     {
         return Err(unknown(&arguments.store, url));
     }
-    let mut text = format!("{} forgotten", counted(answer.forgotten, "page"));
+    let mut text = format!("{} forgotten", counted(answer.pages, "page"));
     for url in &answer.unknown {
         text.push_str(&format!("\n{} was not known", harmless(url)));
     }
@@ -157,7 +152,7 @@ pub(super) fn redirect(arguments: &Redirect) -> Result<(), Failure> {
     let Redirect { from, to, fetched, .. } = arguments;
     let action = Action::Redirect { from: from.clone(), to: to.clone(), fetched: *fetched };
     match store.apply(vec![action])?.pop() {
-        Some(Done::Verdict(answer)) => tell(arguments.json, &*answer, &answer.sentence()),
+        Some(Done::Verdict(answer)) => tell(arguments.json, &*answer, &sentence(&answer)),
         Some(Done::Known(_)) | None => Ok(()),
     }
 }
@@ -171,16 +166,11 @@ pub(super) fn score(arguments: &Score) -> Result<(), Failure> {
     }
     let page = store.page(&arguments.url, None)?;
     let page = page.ok_or_else(|| unknown(&arguments.store, &arguments.url))?;
-    tell(arguments.json, &page.verdict, &page.verdict.sentence())
-}
-
-#[derive(Serialize)]
-struct Expired {
-    forgotten: u64,
+    tell(arguments.json, &page.standing, &sentence(&page.standing))
 }
 
 pub(super) fn expire(arguments: &Expire) -> Result<(), Failure> {
-    let forgotten = arguments.store.open()?.expire(arguments.before)?;
-    let text = format!("{} forgotten", counted(forgotten, "page"));
-    tell(arguments.json, &Expired { forgotten }, &text)
+    let pages = arguments.store.open()?.expire(arguments.before)?;
+    let text = format!("{} forgotten", counted(pages, "page"));
+    tell(arguments.json, &Changed { pages }, &text)
 }
