@@ -21,7 +21,6 @@ pub struct FileId(pub u32);
 /// Ordered as the documents are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
-    /// The file.
     pub file: FileId,
     /// Which line, row or record of the file, from 1.
     pub number: u64,
@@ -41,7 +40,6 @@ pub struct Document<'a> {
     pub id: Cow<'a, str>,
     /// Where it comes from.
     pub url: Option<Cow<'a, str>>,
-    /// What it says.
     pub body: Body<'a>,
     /// As the archive or the server states it, with parameters: `text/html; charset=koi8-r`.
     pub content_type: Option<Cow<'a, str>>,
@@ -55,7 +53,6 @@ pub struct Document<'a> {
     pub http_language: Option<Cow<'a, str>>,
     /// `Link` of the archived HTTP response.
     pub http_link: Option<Cow<'a, str>>,
-    /// Where it lies.
     pub place: Place,
     /// The record it was read from, for writing it out as it was and for looking up other fields.
     pub original: Original<'a>,
@@ -64,9 +61,7 @@ pub struct Document<'a> {
 /// What a body is, as far as its archive says or its first bytes show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// HTML or XHTML.
     Html,
-    /// Plain text.
     Text,
     /// Anything else: images, PDF, archives.
     Other,
@@ -134,15 +129,12 @@ pub enum Reason {
 #[expect(clippy::large_enum_variant, reason = "nearly every record is a document")]
 #[derive(Debug)]
 pub enum Entry<'a> {
-    /// A document.
     Document(Document<'a>),
     /// Something about addresses.
     Fact(Fact),
     /// Neither, and nothing is wrong with that.
     Passed {
-        /// Why.
         reason: Reason,
-        /// Where.
         place: Place,
         /// Its id or address, where it states one.
         name: Option<Cow<'a, str>>,

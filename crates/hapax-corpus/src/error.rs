@@ -73,7 +73,6 @@ pub enum Error {
         "{path} is not {expected}: it looks like {found}; name that format, or none to have it guessed"
     )]
     WrongFormat {
-        /// The file.
         path: String,
         /// What the caller asked for.
         expected: Format,
@@ -85,7 +84,6 @@ pub enum Error {
         "{path} is not {expected}: it looks like {found}; rename it, or say what it is by `format`"
     )]
     Misnamed {
-        /// The file.
         path: String,
         /// What its name promises.
         expected: Format,
@@ -95,7 +93,6 @@ pub enum Error {
     /// The format cannot be read in this way.
     #[error("{path}: {what}")]
     Unsupported {
-        /// The file.
         path: String,
         /// What cannot be done, and what can be done instead.
         what: String,
@@ -103,9 +100,7 @@ pub enum Error {
     /// The bytes contradict the format.
     #[error("{path}, {at}: {what}; `skip_bad` counts and passes it")]
     Damaged {
-        /// The file.
         path: String,
-        /// Where.
         at: At,
         /// What was expected and what was there.
         what: String,
@@ -115,7 +110,6 @@ pub enum Error {
         "{path}, {at}: {part} of more than {limit} bytes; raise limits.{knob} if it is meant to be so long"
     )]
     TooLong {
-        /// The file.
         path: String,
         /// Where it begins.
         at: At,
@@ -129,7 +123,6 @@ pub enum Error {
     /// A line is not a JSON object.
     #[error("{path}, line {line}, column {column}: {message}; `skip_bad` counts and passes it")]
     Json {
-        /// The file.
         path: String,
         /// From 1.
         line: u64,
@@ -141,7 +134,6 @@ pub enum Error {
     /// A record has none of the fields, or a file none of the columns, a document is made from.
     #[error("{path}, {at}: no {wanted}; there are: {found}")]
     Missing {
-        /// The file.
         path: String,
         /// The line or row, or the whole file.
         at: At,
@@ -153,13 +145,11 @@ pub enum Error {
     /// A field holds another kind of value than a document needs there.
     #[error("{path}, {at}: {field} is {found}, not {expected}")]
     WrongType {
-        /// The file.
         path: String,
         /// The line, row or whole file.
         at: At,
         /// The field or column.
         field: String,
-        /// What it holds.
         found: String,
         /// What it should hold.
         expected: &'static str,

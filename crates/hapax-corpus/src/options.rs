@@ -141,7 +141,6 @@ pub struct Fields {
     pub score: Option<String>,
     /// When it was fetched.
     pub fetched: Option<String>,
-    /// Its language.
     pub language: Option<String>,
 }
 
@@ -150,17 +149,12 @@ pub struct Fields {
 pub enum Role {
     /// The document's name.
     Id,
-    /// Its address.
     Url,
-    /// The page.
     Html,
-    /// The text.
     Text,
-    /// Its worth.
     Score,
     /// When it was fetched.
     Fetched,
-    /// Its language.
     Language,
 }
 

@@ -20,9 +20,7 @@ pub enum Original<'a> {
     Json(Cow<'a, str>),
     /// A row of a table.
     Row(Row),
-    /// A WARC record.
     Warc(Archived<'a>),
-    /// An ARC record.
     Arc(Archived<'a>),
 }
 

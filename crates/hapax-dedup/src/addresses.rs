@@ -17,7 +17,6 @@ const MOST_HOPS: usize = 20;
 /// An address that leads to a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
-    /// The address.
     pub url: String,
     /// The position of the document it leads to at last.
     pub document: u32,

@@ -26,7 +26,6 @@ pub enum Error {
     /// Something is there already.
     #[error("{path} is not empty (it holds {found}); name a new folder, or empty this one first")]
     NotEmpty {
-        /// The folder.
         path: PathBuf,
         /// Something in it.
         found: String,
@@ -34,7 +33,6 @@ pub enum Error {
     /// A file where a folder should be.
     #[error("{path} is a file; name a folder")]
     NotAFolder {
-        /// The file.
         path: PathBuf,
     },
     /// Revisit records are records of WARC files.
@@ -52,7 +50,6 @@ pub enum Error {
          a field that tells them apart as the id"
     )]
     DuplicateId {
-        /// The name.
         id: String,
         /// File and record of the first.
         first: String,
@@ -62,7 +59,6 @@ pub enum Error {
     /// More documents than can be numbered.
     #[error("more than {most} documents cannot be cleaned in one job")]
     TooMany {
-        /// How many can.
         most: usize,
     },
     /// The corpus holds no document.
@@ -82,7 +78,6 @@ pub enum Error {
     /// The inputs are not what they were when they were first read.
     #[error("{path} has changed while it was read; nothing was written, start again")]
     Changed {
-        /// The file.
         path: String,
     },
     /// The bound is too wide for a join.
@@ -94,7 +89,6 @@ pub enum Error {
     /// A table could not be written.
     #[error("cannot write {path}: {reason}")]
     Table {
-        /// The file.
         path: PathBuf,
         /// What the library said.
         reason: String,
@@ -102,7 +96,6 @@ pub enum Error {
     /// A file of imprints cannot be used.
     #[error("cannot use {path}: {what}")]
     Imprints {
-        /// The file.
         path: PathBuf,
         /// What is wrong with it.
         what: String,
@@ -124,13 +117,11 @@ pub enum Error {
     Rows {
         /// Which rows were expected.
         rows: &'static str,
-        /// What is wrong.
         what: String,
     },
     /// Another job is at work in the same folder.
     #[error("another job is at work in {path}; wait for it, or name another folder")]
     Busy {
-        /// The folder.
         path: PathBuf,
     },
     /// The caller wanted no more.
@@ -139,7 +130,6 @@ pub enum Error {
     /// Threads could not be started.
     #[error("cannot start {threads} threads: {reason}")]
     Threads {
-        /// How many.
         threads: usize,
         /// What the system answered.
         reason: String,

@@ -29,9 +29,7 @@ const REPORT: &str = "report.html";
 /// What a job did.
 #[derive(Clone, Debug)]
 pub struct Finished {
-    /// In numbers.
     pub summary: Summary,
-    /// What it took.
     pub run: Run,
     /// The files that were made.
     pub files: Vec<PathBuf>,
@@ -40,7 +38,6 @@ pub struct Finished {
 /// What a run took; `run.json`. Differs from run to run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Run {
-    /// Threads.
     pub threads: usize,
     /// Seconds to read and fingerprint.
     pub reading_seconds: f64,

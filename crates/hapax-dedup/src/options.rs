@@ -115,7 +115,6 @@ pub enum KeptFormat {
     JsonlZstd,
     /// Apache Parquet.
     Parquet,
-    /// WARC.
     Warc,
     /// WARC, every record a gzip member.
     WarcGzip,
@@ -124,7 +123,6 @@ pub enum KeptFormat {
 }
 
 impl KeptFormat {
-    /// All of them.
     pub const ALL: [Self; 7] = [
         Self::Jsonl,
         Self::JsonlGzip,

@@ -36,7 +36,6 @@ pub enum Standing {
 }
 
 impl Standing {
-    /// All of them.
     pub const ALL: [Self; 6] = [
         Self::Judged,
         Self::TooShort,
@@ -73,7 +72,6 @@ pub struct NewPage {
     pub score: Option<f64>,
     /// Seconds since 1970.
     pub fetched: Option<i64>,
-    /// Words of text.
     pub words: u32,
     /// With whom it may be compared.
     pub scope: ScopeKey,

@@ -22,7 +22,6 @@ use crate::watch::Watch;
 /// What the first reading found.
 #[derive(Debug, Default)]
 pub struct Corpus {
-    /// The documents.
     pub pages: Pages,
     /// What archives say about addresses.
     pub facts: Vec<Fact>,

@@ -42,5 +42,4 @@ pub trait Watch {
     }
 }
 
-/// Tells nobody.
 impl Watch for () {}

@@ -16,7 +16,6 @@ pub const BOUNDS: [u8; 6] = [3, 4, 6, 8, 10, 64];
 /// What fingerprints and sketches say about a pair.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measured {
-    /// Equal texts.
     pub exact: bool,
     /// Both can be judged by their text.
     pub judged: bool,
@@ -119,7 +118,6 @@ pub fn distances(pairs: &[KnownPair], measured: &[Measured]) -> Distances {
 pub struct Rung {
     /// From this similarity up.
     pub from: f32,
-    /// Pairs.
     pub pairs: u64,
     /// Of these, duplicates by label that ended in one group.
     pub together: u64,

@@ -25,7 +25,6 @@ pub enum Error {
     /// A line or value that is not what it should be.
     #[error("{path}, line {line}: {what}")]
     Bad {
-        /// The file.
         path: String,
         /// From 1.
         line: u64,
@@ -38,7 +37,6 @@ pub enum Error {
          graded (id1 id2 jaccard), groups (id group), lists (id duplicates), core2020 or news-copy"
     )]
     Kind {
-        /// The file.
         path: String,
     },
     /// Truth and documents have nothing to do with each other.
@@ -46,7 +44,6 @@ pub enum Error {
         "{path}: none of its ids is a document of the corpus; the first is `{first}`, the first document is called `{document}`"
     )]
     Strangers {
-        /// The file.
         path: String,
         /// The first id of the truth.
         first: String,

@@ -19,7 +19,6 @@ pub const ALIKE: f64 = 0.9;
 /// Pairs that are so many bits apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Row {
-    /// Bits.
     pub distance: u32,
     /// Pairs at this distance.
     pub pairs: u64,

@@ -27,7 +27,6 @@ impl RunSet {
         Self::of_text(&without_tags(html))
     }
 
-    /// Of a text.
     pub fn of_text(text: &str) -> Self {
         let tokens = tokens(text);
         let mut runs: Vec<u64> = match tokens.len() {

@@ -17,9 +17,7 @@ use crate::metrics::groups::GroupScores;
 /// All of it.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Report {
-    /// What was read.
     pub inputs: Vec<String>,
-    /// How many documents.
     pub documents: u64,
     /// What is known about them.
     pub truth: TruthSummary,
@@ -68,11 +66,9 @@ pub struct Run {
     pub within: Option<u32>,
     /// Least similarity.
     pub min_similarity: Option<f64>,
-    /// Documents.
     pub documents: u64,
     /// Documents that go.
     pub removed: u64,
-    /// Of these, exact copies.
     pub exact_copies: u64,
     /// Groups of two or more.
     pub groups: u64,
@@ -87,7 +83,6 @@ pub struct Run {
     pub settled: Score,
     /// Right and wrong about groups.
     pub group_scores: Option<GroupScores>,
-    /// By label.
     pub labels: Vec<LabelRow>,
     /// How alike removed documents and those that stay really are.
     pub removed_pairs: Option<RemovedScores>,
@@ -114,11 +109,9 @@ impl Run {
 /// Pairs with one label.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LabelRow {
-    /// The label.
     pub label: String,
     /// Does it mean duplicates?
     pub duplicate: Option<bool>,
-    /// Pairs with it.
     pub pairs: u64,
     /// Of these, in one group.
     pub together: u64,
@@ -157,9 +150,7 @@ impl Default for RemovedScores {
 /// A pair that was judged wrongly.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WrongPair {
-    /// One document.
     pub a: String,
-    /// The other.
     pub b: String,
     /// Their positions in the corpus.
     #[serde(skip)]

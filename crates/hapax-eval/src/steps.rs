@@ -10,7 +10,6 @@ use serde::Serialize;
 
 use crate::reference::RunSet;
 
-/// One step.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Step {
     /// Exact similarity of the two texts, in percent.

@@ -88,9 +88,7 @@ pub fn jaccard_from(a: &[u64], b: &[u64], least: f64) -> Option<f64> {
 /// A stored page that is alike.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Alike {
-    /// Which one.
     pub id: u32,
-    /// How much.
     pub similarity: f64,
 }
 

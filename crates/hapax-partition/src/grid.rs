@@ -27,7 +27,6 @@ use super::bounds::Bounds;
 use super::dictionary::LengthVector;
 use super::slicing::{self, Lengths};
 
-/// The most machines.
 pub const MOST_MACHINES: u32 = 1 << 16;
 /// The most cells of a grid: they are counted one by one when it is learnt.
 pub const MOST_CELLS: usize = 1 << 22;
@@ -313,7 +312,6 @@ impl Grid {
         Ok(Self { cells, runs })
     }
 
-    /// The cells.
     pub fn cells(&self) -> &Cells {
         &self.cells
     }

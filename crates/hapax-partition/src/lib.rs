@@ -79,12 +79,10 @@ pub enum PartitionError {
         /// What was asked for.
         given: usize,
     },
-    /// Nobody there.
     #[error("{given} machines are out of range: 1 to {most}")]
     Machines {
         /// What was asked for.
         given: u32,
-        /// The most.
         most: u32,
     },
     /// Not a similarity.
@@ -113,7 +111,6 @@ pub enum PartitionError {
     /// A word of two dimensions.
     #[error("the word {word:016x} is placed in two dimensions")]
     PlacedTwice {
-        /// Its hash.
         word: u64,
     },
     /// Not the left ends of intervals.
@@ -122,12 +119,10 @@ pub enum PartitionError {
         /// Which dimension, from 0.
         dimension: usize,
     },
-    /// Too fine.
     #[error("{given} cells are more than the {most} allowed")]
     Cells {
         /// How many there would be.
         given: usize,
-        /// The most.
         most: usize,
     },
     /// Machines that overlap.
@@ -139,7 +134,6 @@ pub enum PartitionError {
     /// Not a file of a mapping.
     #[error("{reason}")]
     File {
-        /// What is wrong.
         reason: String,
     },
     /// Written by a later release.
@@ -147,9 +141,7 @@ pub enum PartitionError {
         "version {found} is newer than {newest}, the last one this build reads; learn it again"
     )]
     Version {
-        /// Of the file.
         found: u32,
-        /// Of this build.
         newest: u32,
     },
 }

@@ -38,7 +38,6 @@ pub const MOST_RHO: f64 = 1.3;
 pub struct MappingSettings {
     /// Lengths of a page: 1 to 4.
     pub dimensions: usize,
-    /// Machines.
     pub machines: u32,
     /// Pages less alike than this need not meet.
     pub tau: f64,

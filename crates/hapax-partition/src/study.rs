@@ -39,7 +39,6 @@ pub struct StudySettings {
 pub struct Trial {
     /// Lengths of a page.
     pub dimensions: usize,
-    /// Machines.
     pub machines: u32,
     /// By how much ranges were enlarged.
     pub rho: f64,

@@ -17,13 +17,9 @@ use super::{CHART_STYLE, escape, grouped};
 /// Series of points with their axes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Chart {
-    /// What it shows.
     pub title: String,
-    /// To the right.
     pub x: Axis,
-    /// Upwards.
     pub y: Axis,
-    /// The lines.
     pub series: Vec<Series>,
     /// How to read it.
     pub about: String,

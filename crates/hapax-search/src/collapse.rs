@@ -87,7 +87,6 @@ pub struct Shown {
 /// A result that is folded under another.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FoldedCopy {
-    /// The document.
     pub document: Shown,
     /// Bits between the two.
     pub distance: u8,

@@ -28,9 +28,7 @@ pub struct DocumentFacts {
     pub url: String,
     /// Confirms that texts are alike; `None` for a document without words.
     pub sketch: Option<Sketch>,
-    /// Authority.
     pub score: Option<f64>,
-    /// Words of text.
     pub words: u32,
     /// Seconds since 1970.
     pub fetched: Option<u64>,
@@ -90,7 +88,6 @@ pub struct Totals {
     pub marked: u64,
     /// Parts it lies in on disk; 1 where there are none.
     pub segments: u64,
-    /// Bytes on disk.
     pub bytes: u64,
 }
 

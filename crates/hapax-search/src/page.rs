@@ -27,7 +27,6 @@ pub struct SearchPage {
     pub sketch: Option<Sketch>,
     /// Equal exactly for equal texts.
     pub content: ContentHash,
-    /// Words of text.
     pub words: u32,
     /// Authority; larger is better.
     pub score: Option<f64>,

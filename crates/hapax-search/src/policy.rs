@@ -90,7 +90,6 @@ pub enum PolicyError {
     /// A value out of range.
     #[error("`{key} = {given}` in the policy: must be {wanted}")]
     Value {
-        /// Which key.
         key: &'static str,
         /// What it was set to.
         given: String,
@@ -104,9 +103,7 @@ pub enum PolicyError {
         table: &'static str,
         /// From 1.
         number: usize,
-        /// Its beginning.
         from: u64,
-        /// Its end.
         to: u64,
     },
     /// Two ranges hold the same query.

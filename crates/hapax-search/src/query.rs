@@ -24,7 +24,6 @@ pub const MOST_WORDS: usize = 64;
 /// Bytes of a query that are read.
 pub const MOST_BYTES: usize = 4096;
 
-/// A parsed query.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ParsedQuery {
     /// Words that count, each once, in the order in which they were typed.
@@ -35,7 +34,6 @@ pub struct ParsedQuery {
     pub excluded: Vec<Vec<String>>,
     /// One of these hosts, or below.
     pub sites: Vec<String>,
-    /// One of these languages.
     pub languages: Vec<String>,
 }
 

@@ -16,14 +16,12 @@ pub struct ListingRecord<'a> {
     pub examined: u64,
     /// How many of those are folded under another.
     pub folded: u64,
-    /// Best first.
     pub hits: Vec<HitRecord<'a>>,
 }
 
 /// A result with its copies.
 #[derive(Debug, Serialize)]
 pub struct HitRecord<'a> {
-    /// The document.
     #[serde(flatten)]
     pub document: DocumentRecord<'a>,
     /// What is folded under it.
@@ -49,7 +47,6 @@ pub struct DocumentRecord<'a> {
     pub language: Option<&'a str>,
     /// The engine's score for this query.
     pub relevance: f32,
-    /// Authority.
     pub score: Option<f64>,
     /// Marked as a duplicate.
     pub marked: bool,
@@ -58,7 +55,6 @@ pub struct DocumentRecord<'a> {
 /// A copy under a result.
 #[derive(Debug, Serialize)]
 pub struct CopyRecord<'a> {
-    /// The document.
     #[serde(flatten)]
     pub document: DocumentRecord<'a>,
     /// Bits between the two fingerprints.

@@ -20,7 +20,6 @@ use std::time::Instant;
 pub enum Scope {
     /// Nothing: health, the web page, the description of the API.
     Open,
-    /// Leave to read.
     Read,
     /// Leave to write.
     Write,

@@ -28,7 +28,6 @@ pub enum ClientError {
     /// The service said no.
     #[error("the service at {server} answers {code} ({status}): {message}")]
     Refused {
-        /// Which service.
         server: String,
         /// From its table.
         code: String,
@@ -40,15 +39,12 @@ pub enum ClientError {
     /// There was no answer.
     #[error("no answer from {server}: {source}")]
     Unreachable {
-        /// Which service.
         server: String,
-        /// What happened.
         source: Box<ureq::Error>,
     },
     /// The answer is not what this version expects.
     #[error("{server} does not answer like a Hapax service of this version: {what}")]
     Strange {
-        /// Which service.
         server: String,
         /// What was found.
         what: String,
@@ -71,7 +67,6 @@ pub struct LineAnswer {
 pub enum LineOutcome {
     /// The line was wrong.
     Failed {
-        /// Why.
         error: ErrorAnswer,
     },
     /// The page was recorded.

@@ -110,11 +110,9 @@ impl Code {
 /// A failure on its way to a client.
 #[derive(Debug)]
 pub struct ApiError {
-    /// Its kind.
     pub code: Code,
     /// For the client.
     pub message: String,
-    /// For the log.
     pub hidden: Option<String>,
 }
 

@@ -49,13 +49,9 @@ pub enum Pace {
 /// What the gate knows of a route.
 #[derive(Clone, Debug)]
 pub struct Guard {
-    /// Shared state.
     pub service: Arc<Service>,
-    /// Leave needed.
     pub scope: Scope,
-    /// Time and room.
     pub pace: Pace,
-    /// Its counters.
     pub metrics: RouteMetrics,
 }
 

@@ -22,7 +22,6 @@ pub struct Sample {
     pub time: f64,
     /// Pages with content.
     pub pages: u64,
-    /// Groups.
     pub groups: u64,
     /// Share of the pages with content that another page stands for, 0 to 1.
     pub duplicates: f64,

@@ -256,9 +256,7 @@ fn labels(method: &str, path: &str, status: u16) -> Labels {
 /// Verdicts since the service started.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Judged {
-    /// By kind.
     pub kinds: std::collections::BTreeMap<&'static str, u64>,
-    /// By tier.
     pub tiers: std::collections::BTreeMap<&'static str, u64>,
     /// By distance to the winner, from 0; the last place has all that are farther.
     pub distances: Vec<u64>,

@@ -64,9 +64,7 @@ impl Tools {
 pub struct Prepared {
     /// The page's address.
     pub url: String,
-    /// What to do.
     pub action: Action,
-    /// Its text.
     pub text: Option<String>,
 }
 

@@ -32,17 +32,14 @@ const SIZES_AGE: u32 = 20;
 /// How many of the largest groups are kept ready.
 pub const LARGEST: usize = 200;
 
-/// The service.
 pub struct Service {
     /// Pages, groups, index.
     pub repository: Arc<Repository>,
-    /// Settings.
     pub config: Config,
     /// The recipe of the repository.
     pub recipe: Recipe,
     /// Its name and digest.
     pub recipe_id: RecipeId,
-    /// Who writes.
     pub writer: Writer,
     /// Texts, if they are kept.
     pub texts: Option<Texts>,
@@ -50,13 +47,10 @@ pub struct Service {
     pub fetcher: Option<Fetcher>,
     /// The index, if there is one to search.
     pub search: Option<Searched>,
-    /// Counters.
     pub metrics: Metrics,
     /// Counters over time.
     pub history: History,
-    /// Who may.
     pub access: Access,
-    /// How often.
     pub rate: Rate,
     /// Requests at once.
     pub in_flight: Arc<Semaphore>,
@@ -108,7 +102,6 @@ pub enum StartError {
     System {
         /// What was tried.
         what: String,
-        /// What it said.
         source: std::io::Error,
     },
 }

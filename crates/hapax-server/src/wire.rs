@@ -21,12 +21,10 @@ pub use settings::{RecipeNamed, RepositorySettings, RulesShown, SettingsShown, S
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PageInput {
-    /// Its address.
     pub url: String,
     /// Its HTML, decoded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub html: Option<String>,
-    /// Its text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// Its fingerprint, made elsewhere.
@@ -70,7 +68,6 @@ pub struct ReadyImprint {
     pub sketch: Option<String>,
     /// Thirty-two hexadecimal digits, equal exactly for equal texts.
     pub content: String,
-    /// Words of text.
     #[serde(default)]
     pub words: u32,
     /// Too few features for likeness to mean much.
@@ -105,9 +102,7 @@ impl From<&Likeness> for Alike {
 /// The rule that decided, and what it saw.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Because {
-    /// Its name.
     pub rule: String,
-    /// For people.
     pub text: String,
 }
 
@@ -120,9 +115,7 @@ impl From<&hapax::group::Reason> for Because {
 /// A page found by the index.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Match {
-    /// Its address.
     pub url: String,
-    /// How alike it is.
     #[serde(flatten)]
     pub alike: Alike,
 }
@@ -130,7 +123,6 @@ pub struct Match {
 /// What is said of a page.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
-    /// The page.
     pub url: String,
     /// `exact`, `near`, `related`, `redirect`, `cycle`, `empty` or `awaited`. A page that is like
     /// no other is `new`, `unchanged` or `changed` as `seen` says, and `unique` when looked up.
@@ -165,7 +157,6 @@ pub struct Verdict {
 /// The known page most like another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Nearest {
-    /// Its address.
     pub url: String,
     /// Bits in which the fingerprints differ.
     pub distance: u8,
@@ -265,13 +256,10 @@ impl Verdict {
 /// A page as it is known.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Page {
-    /// Its address.
     pub url: String,
-    /// Its number.
     pub id: u32,
     /// `content`, `redirect`, `cycle`, `empty` or `awaited`.
     pub state: String,
-    /// Its group.
     pub group: Option<u32>,
     /// Sixteen hexadecimal digits.
     pub fingerprint: Option<String>,
@@ -279,9 +267,7 @@ pub struct Page {
     pub content: Option<String>,
     /// Too few features for likeness to mean much.
     pub too_short: bool,
-    /// Words of text.
     pub words: u32,
-    /// Its score.
     pub score: Option<f64>,
     /// When it was fetched last.
     #[serde(serialize_with = "moment::shown_if_known", deserialize_with = "moment::optional")]
@@ -336,7 +322,6 @@ impl Page {
 /// A page, and how it stands in its group.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PageDetail {
-    /// The page.
     #[serde(flatten)]
     pub page: Page,
     /// What is said of it now; without matches, as nothing was searched.
@@ -354,7 +339,6 @@ impl PageDetail {
 /// A group without its members.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Group {
-    /// Its number.
     pub id: u32,
     /// The address of the copy that stays.
     pub winner: String,
@@ -390,9 +374,7 @@ impl From<GroupInfo> for Group {
 /// A page of a group.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GroupMember {
-    /// Its number.
     pub id: u32,
-    /// Its address.
     pub url: String,
     /// As in [`Page`].
     pub state: String,
@@ -402,9 +384,7 @@ pub struct GroupMember {
     pub reason: Option<Because>,
     /// The address it redirects to.
     pub redirects_to: Option<String>,
-    /// Words of text.
     pub words: u32,
-    /// Its score.
     pub score: Option<f64>,
     /// When it was fetched last.
     #[serde(serialize_with = "moment::shown_if_known", deserialize_with = "moment::optional")]
@@ -430,7 +410,6 @@ impl From<Member> for GroupMember {
 /// A group and some of its members.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GroupDetail {
-    /// The group.
     #[serde(flatten)]
     pub group: Group,
     /// Members, in the order of their numbers.
@@ -475,7 +454,6 @@ impl From<EventInfo> for Event {
 /// Some rows, and where to go on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rows<T> {
-    /// The rows.
     pub rows: Vec<T>,
     /// Give this as `after` for the next ones; none when there are no more.
     pub next: Option<String>,
@@ -484,7 +462,6 @@ pub struct Rows<T> {
 /// The group of a page: what it is, and some of its pages.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GroupStandings {
-    /// The group.
     #[serde(flatten)]
     pub group: Group,
     /// How its pages stand, in order of their numbers.
@@ -503,14 +480,12 @@ pub struct RulesInput {
 /// How many were changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Changed {
-    /// Pages.
     pub pages: u64,
 }
 
 /// Which pages were forgotten.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Forgotten {
-    /// How many.
     pub pages: u64,
     /// Those that were not known.
     pub unknown: Vec<String>,

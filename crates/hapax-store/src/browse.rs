@@ -19,9 +19,7 @@ use std::ops::Bound;
 /// A page of a group, and how it stands to the winner.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Member {
-    /// Its number.
     pub id: PageId,
-    /// Its address.
     pub url: String,
     /// Its place in the groups.
     pub place: PageRecord,
@@ -31,7 +29,6 @@ pub struct Member {
     pub reason: Option<Reason>,
     /// The address it redirects to.
     pub redirects_to: Option<String>,
-    /// Words of text.
     pub words: u32,
     /// Its score, if known.
     pub score: Option<f64>,

@@ -184,7 +184,6 @@ pub(crate) fn read_place(id: PageId, bytes: &PlaceBytes) -> Outcome<PageRecord> 
     parsed.ok_or_else(|| Fault::Damaged(format!("the place of page {id} is of no known kind")))
 }
 
-/// The bytes of a group.
 pub(crate) type GroupBytes = [u8; 19];
 
 pub(crate) fn write_group(record: &GroupRecord) -> GroupBytes {

@@ -36,7 +36,6 @@ pub enum Access {
 /// What the disk makes of it.
 #[derive(Debug)]
 pub enum Permit {
-    /// It is done.
     Go,
     /// It is not done.
     Refuse(io::Error),

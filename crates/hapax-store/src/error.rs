@@ -30,7 +30,6 @@ pub enum StoreError {
     /// A repository is there already.
     #[error("{} is a repository already; open it, or choose another folder", .folder.display())]
     Exists {
-        /// The folder.
         folder: PathBuf,
     },
     /// There is no repository.
@@ -45,7 +44,6 @@ pub enum StoreError {
         .folder.display()
     )]
     InUse {
-        /// The folder.
         folder: PathBuf,
     },
     /// The file is no repository.
@@ -54,7 +52,6 @@ pub enum StoreError {
         .file.display()
     )]
     Foreign {
-        /// The file.
         file: PathBuf,
         /// What was found.
         what: String,
@@ -65,9 +62,7 @@ pub enum StoreError {
         .file.display()
     )]
     Newer {
-        /// The file.
         file: PathBuf,
-        /// Its format.
         found: u32,
         /// The newest format this version knows.
         known: u32,
@@ -79,7 +74,6 @@ pub enum StoreError {
         .folder.display()
     )]
     OtherRecipe {
-        /// The folder.
         folder: PathBuf,
         /// The recipe asked for.
         ours: RecipeId,
@@ -93,9 +87,7 @@ pub enum StoreError {
         .folder.display()
     )]
     OtherSetting {
-        /// The folder.
         folder: PathBuf,
-        /// Which setting.
         setting: &'static str,
         /// What was asked for.
         ours: String,
@@ -109,15 +101,12 @@ pub enum StoreError {
         .file.display()
     )]
     Damaged {
-        /// The file.
         file: PathBuf,
-        /// What is wrong.
         what: String,
     },
     /// The disk refused. What was acknowledged before is there; this operation is not.
     #[error("{}: {source}; {}", .file.display(), way_out(.source))]
     Disk {
-        /// The file.
         file: PathBuf,
         /// What the disk said.
         source: io::Error,
@@ -125,7 +114,6 @@ pub enum StoreError {
     /// A redirect from a page to itself.
     #[error("{url} cannot redirect to itself; give the address it leads to, or forget the page")]
     SelfRedirect {
-        /// The page.
         url: String,
     },
     /// An address that cannot be kept.
@@ -133,9 +121,7 @@ pub enum StoreError {
     BadUrl {
         /// How long it is.
         len: usize,
-        /// The longest.
         most: usize,
-        /// How it begins.
         start: String,
     },
     /// A name that no market can have.
@@ -145,13 +131,11 @@ pub enum StoreError {
     BadMarket {
         /// The name, or its beginning.
         name: String,
-        /// The longest.
         most: usize,
     },
     /// No such market.
     #[error("repository {} has no market `{name}`; {known}", .folder.display())]
     NoMarket {
-        /// The folder.
         folder: PathBuf,
         /// The name asked for.
         name: String,
@@ -161,7 +145,6 @@ pub enum StoreError {
     /// No more numbers for pages or groups.
     #[error("repository {} has given out all its numbers for {what}", .folder.display())]
     Full {
-        /// The folder.
         folder: PathBuf,
         /// Numbers of what.
         what: &'static str,

@@ -25,13 +25,11 @@ pub struct Contents {
 /// A page as it was seen.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observation {
-    /// Its address.
     pub url: String,
     /// Equal exactly for equal texts.
     pub content: ContentHash,
     /// `None` for a page without words.
     pub contents: Option<Contents>,
-    /// Words of text.
     pub words: u32,
     /// PageRank, clicks, anything of which more is better. `None` keeps what is known.
     pub score: Option<f64>,
@@ -141,9 +139,7 @@ impl PageData {
 /// A page as the repository knows it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PageInfo {
-    /// Its address.
     pub url: String,
-    /// Its number.
     pub id: hapax::group::live::PageId,
     /// Its place in the groups.
     pub place: hapax::group::live::PageRecord,
@@ -151,7 +147,6 @@ pub struct PageInfo {
     pub content: ContentHash,
     /// `None` for a page that redirects, is awaited or has no words.
     pub contents: Option<Contents>,
-    /// Words of text.
     pub words: u32,
     /// Its score, if known.
     pub score: Option<f64>,
@@ -206,7 +201,6 @@ impl Seen {
 /// The known page most like another, whether it matches or not.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Nearest {
-    /// Its address.
     pub url: String,
     /// How alike they are.
     pub likeness: Likeness,

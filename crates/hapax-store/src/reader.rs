@@ -36,9 +36,7 @@ pub struct Reader {
 /// The copies that stay under a named list of rules.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Market {
-    /// Its name.
     pub name: String,
-    /// Its rules.
     pub rules: Rules,
     /// Groups whose winner is another one than the repository's.
     winners: BTreeMap<GroupId, PageId>,
@@ -47,7 +45,6 @@ pub struct Market {
 /// A group without its pages.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GroupSummary {
-    /// Its number.
     pub id: GroupId,
     /// Winner, counts, radius.
     pub record: GroupRecord,

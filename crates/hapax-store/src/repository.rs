@@ -207,7 +207,6 @@ impl Repository {
         self
     }
 
-    /// The folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }

@@ -50,11 +50,9 @@ pub(crate) enum Op {
 /// Something that happened to a page.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
-    /// It was seen.
     Observe(Box<Observation>),
     /// It was found to redirect.
     Redirect {
-        /// The page.
         from: String,
         /// Where it leads.
         to: String,
@@ -63,12 +61,10 @@ pub enum Action {
     },
     /// It exists no more.
     Forget {
-        /// The page.
         url: String,
     },
     /// Its score is this from now on.
     Score {
-        /// The page.
         url: String,
         /// The score; `None` for unknown.
         score: Option<f64>,
@@ -93,7 +89,6 @@ impl From<Answer> for Effect {
     }
 }
 
-/// What it answers.
 #[derive(Clone, Debug)]
 pub(crate) enum Answer {
     Decided(Box<Decision>),
@@ -107,7 +102,6 @@ pub struct Decision {
     pub page: Option<PageId>,
     /// Was it known before it was seen now? `None` for a page that was only looked up.
     pub seen: Option<Seen>,
-    /// How it stands.
     pub verdict: Verdict,
     /// The address of the copy that stays, when that is another page.
     pub winner_url: Option<String>,

@@ -27,7 +27,6 @@ use std::borrow::Cow;
 /// A group as the repository knows it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GroupInfo {
-    /// Its number.
     pub id: GroupId,
     /// Winner, counts, radius.
     pub record: GroupRecord,
@@ -42,7 +41,6 @@ pub struct GroupInfo {
 pub struct EventInfo {
     /// 1 for the first; no number is left out.
     pub sequence: u64,
-    /// What happened.
     pub change: Change,
     /// When it was recorded, seconds since 1970; `None` for events of a version without times.
     pub at: Option<u64>,
@@ -59,7 +57,6 @@ pub struct Stats {
     pub pages: u64,
     /// Pages with content.
     pub with_content: u64,
-    /// Groups.
     pub groups: u64,
     /// The last event's number.
     pub last_event: u64,

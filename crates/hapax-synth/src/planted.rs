@@ -19,7 +19,6 @@ use crate::rng::{Purpose, Rng, key};
 /// Fingerprints and where they come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Planted {
-    /// One a row.
     pub fingerprints: Vec<u64>,
     /// The row each row was made from; its own number when it was made from none.
     pub parents: Vec<u32>,

@@ -33,7 +33,6 @@ const MOVED_A_WEEK: f64 = 0.002;
 /// How a page changes from week to week: 50 % are still, 20 % ticking, 22 % tended, 8 % lively.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Temper {
-    /// Never.
     Still,
     /// Only date, counter and session.
     Ticking,
@@ -51,7 +50,6 @@ pub enum Visit {
     Page(Page),
     /// A redirect to this page, the family's original (which may itself be gone by now).
     Moved(u64),
-    /// Nothing.
     Gone,
 }
 

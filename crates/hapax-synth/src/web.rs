@@ -42,9 +42,7 @@ const HEADING_WORDS: usize = 7;
 /// A page as a crawler gets it, with what is true about it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Page {
-    /// Its number.
     pub index: u64,
-    /// Where it is.
     pub url: String,
     /// The whole document, UTF-8.
     pub html: String,
@@ -111,7 +109,6 @@ pub(crate) struct Identity {
     pub(crate) family: Family,
     pub(crate) kind: EditKind,
     amount: f64,
-    /// Where it is.
     pub(crate) host: u64,
     /// Whose frame it has.
     pub(crate) frame: u64,

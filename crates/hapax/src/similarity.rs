@@ -62,7 +62,6 @@ pub struct Likeness {
 pub enum Matching {
     No,
     Near,
-    /// Equal text.
     Exact,
 }
 

@@ -53,7 +53,6 @@ pub enum HpxError {
     Io {
         /// What was tried.
         action: &'static str,
-        /// The file.
         path: String,
         /// What the system answered.
         source: io::Error,
@@ -61,7 +60,6 @@ pub enum HpxError {
     /// It begins with something else.
     #[error("{path} is no .hpx file: it does not begin with hapaxHPX")]
     Foreign {
-        /// The file.
         path: String,
     },
     /// A folder, pipe or device, which cannot be replaced when a file is complete.
@@ -69,25 +67,19 @@ pub enum HpxError {
         "cannot write {path}: a .hpx file takes its place when it is complete, and this is no file"
     )]
     NotAFile {
-        /// The target.
         path: String,
     },
     /// Written by a later release.
     #[error("{path}: format {found} is newer than {newest}, the last one this build reads")]
     TooNew {
-        /// The file.
         path: String,
-        /// Its version.
         found: u32,
-        /// Ours.
         newest: u32,
     },
     /// It ends too early.
     #[error("{path} is cut at byte {length}: {needed} bytes belong to it; take a copy of it")]
     Truncated {
-        /// The file.
         path: String,
-        /// Where it ends.
         length: u64,
         /// Where it should end.
         needed: u64,
@@ -95,7 +87,6 @@ pub enum HpxError {
     /// The bytes contradict their checksum or each other.
     #[error("{path}, byte {offset}: {what}; take a copy of the file, or make it again")]
     Damaged {
-        /// The file.
         path: String,
         /// Where the damaged part begins.
         offset: u64,
@@ -105,27 +96,20 @@ pub enum HpxError {
     /// Fingerprints of different recipes are not comparable.
     #[error("{path} holds fingerprints of recipe {stored}, not of {given}")]
     Recipe {
-        /// The file.
         path: String,
-        /// Its recipe.
         stored: String,
-        /// The other.
         given: String,
     },
     /// Another process is appending.
     #[error("{path} is being written by another process; try again when it is done")]
     Locked {
-        /// The file.
         path: String,
     },
     /// A name or a recipe is longer than the format has room for.
     #[error("{what} of {given} bytes is longer than {most}, the longest a .hpx file holds")]
     TooLong {
-        /// What it is.
         what: &'static str,
-        /// Its bytes.
         given: usize,
-        /// The most.
         most: usize,
     },
 }

@@ -36,7 +36,6 @@ const XZ_MEMORY_KIB: u32 = 256 << 10;
 /// What a file is packed with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packing {
-    /// Nothing.
     Plain,
     /// gzip, of one member or many.
     Gzip,
@@ -44,7 +43,6 @@ pub enum Packing {
     Zstd,
     /// bzip2.
     Bzip2,
-    /// xz.
     Xz,
 }
 

@@ -47,7 +47,6 @@ pub trait Writer {
 /// The document that stands for a removed one.
 #[derive(Clone, Copy, Debug)]
 pub struct Kept<'a> {
-    /// Its address.
     pub url: &'a str,
     /// When it was fetched.
     pub fetched: Option<Timestamp>,
@@ -60,7 +59,6 @@ pub struct Kept<'a> {
 /// What has been written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Written {
-    /// Documents.
     pub documents: u64,
     /// Records about documents that were left out.
     pub removed: u64,

@@ -82,7 +82,6 @@ pub struct Effort {
 /// What becomes of one document.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Verdict {
-    /// Stays or goes.
     pub outcome: Outcome,
     /// The position of the document that stays instead; its own when it stays.
     pub winner: u32,

@@ -42,7 +42,6 @@ pub(crate) const MANY: usize = 1 << 20;
 /// A page that is represented by another one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Member {
-    /// The page.
     pub(crate) page: u32,
     /// The page it was confirmed with; may be a member itself.
     pub(crate) leader: u32,

@@ -13,7 +13,6 @@ use crate::error::Error;
 
 /// How joins are done.
 pub(crate) struct Joiner<'j, E> {
-    /// The threads.
     pub(crate) executor: &'j E,
     /// How much memory a join may take.
     pub(crate) memory: usize,

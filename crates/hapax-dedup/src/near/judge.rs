@@ -14,7 +14,6 @@ pub(crate) enum Opinion {
     Alike(NearPair),
     /// Near, but the sketches do not confirm it.
     NotAlike(NearPair),
-    /// Not near.
     Far,
 }
 

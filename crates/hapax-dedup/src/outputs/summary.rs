@@ -87,7 +87,6 @@ pub struct Summary {
 pub struct Settings {
     /// Name and digest of the recipe.
     pub recipe: String,
-    /// Bits.
     pub within: u32,
     /// Jaccard similarity of shingles.
     pub min_similarity: f64,

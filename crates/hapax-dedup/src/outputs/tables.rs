@@ -31,7 +31,6 @@ use crate::error::Error;
 /// Rows that wait to be written together.
 const TOGETHER: usize = 8192;
 
-/// One row.
 #[derive(Clone, Debug)]
 pub(crate) struct Row<'a> {
     pub(crate) document: &'a str,

@@ -2,12 +2,9 @@
 
 use hapax_report::{escape, grouped};
 
-/// One bar.
 #[derive(Clone, Debug)]
 pub(super) struct Bar {
-    /// Below it.
     pub(super) label: String,
-    /// Its height.
     pub(super) value: u64,
     /// Shown when pointed at.
     pub(super) told: String,

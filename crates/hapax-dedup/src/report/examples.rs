@@ -69,7 +69,6 @@ struct Side {
 pub(crate) struct Text {
     pub(crate) title: Option<String>,
     pub(crate) text: String,
-    /// There is more.
     pub(crate) cut: bool,
 }
 

@@ -75,7 +75,6 @@ impl Contents {
     }
 }
 
-/// The page.
 pub(crate) fn page(contents: &Contents, fingerprinter: &Fingerprinter) -> String {
     let title = headline(&contents.summary);
     let body = body(contents, fingerprinter);

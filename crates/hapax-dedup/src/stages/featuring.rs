@@ -15,7 +15,6 @@ use super::imprinting::{AtHand, each};
 /// One document and its features.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Featured {
-    /// Its name.
     pub id: String,
     /// How many bytes its body has.
     pub bytes: u64,

@@ -18,9 +18,7 @@ use crate::error::Error;
 /// A pair by names; also its JSON form.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NamedPair {
-    /// One document.
     pub a: String,
-    /// The other.
     pub b: String,
     /// Bits between them.
     pub distance: u8,

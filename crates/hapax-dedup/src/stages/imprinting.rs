@@ -15,7 +15,6 @@ use crate::imprint::{hash_of_bytes, sign};
 /// One document and what the recipe makes of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Imprinted {
-    /// Its name.
     pub id: String,
     /// Its address, if it has one.
     pub url: Option<String>,

@@ -42,7 +42,6 @@ pub enum LinesError {
     Recipes {
         /// From 1.
         line: u64,
-        /// On this line.
         found: String,
         /// On the lines before.
         first: String,

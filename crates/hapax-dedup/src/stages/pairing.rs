@@ -23,7 +23,6 @@ pub const FEW: usize = 32;
 pub struct Pair {
     /// The earlier one.
     pub a: u32,
-    /// The later one.
     pub b: u32,
     /// Bits between them.
     pub distance: u8,

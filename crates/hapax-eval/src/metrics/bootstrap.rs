@@ -12,7 +12,6 @@
 
 use super::Score;
 
-/// Draws.
 pub const ROUNDS: usize = 500;
 
 /// What a block adds to the sums that a score is made of.

@@ -61,7 +61,6 @@ fn ratio(part: u64, whole: u64) -> f64 {
 /// Scores of pairs with their intervals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct PairScores {
-    /// As counted.
     pub counts: Counts,
     /// See [`Counts::precision`].
     pub precision: Option<Score>,

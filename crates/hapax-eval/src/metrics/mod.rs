@@ -11,11 +11,9 @@ use serde::Serialize;
 /// A measured share, with the interval that holds it 95 times in 100.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Score {
-    /// As measured.
     pub value: f64,
     /// The lower end of the interval.
     pub low: f64,
-    /// The upper end.
     pub high: f64,
     /// How many things it is a share of.
     pub of: u64,

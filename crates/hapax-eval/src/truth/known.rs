@@ -91,7 +91,6 @@ pub struct KnownPair {
 /// What is known about the documents of a corpus.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
-    /// Pairs.
     pub pairs: Vec<KnownPair>,
     /// Names of labels.
     pub labels: Vec<String>,

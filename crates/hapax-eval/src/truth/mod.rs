@@ -23,9 +23,7 @@ use crate::error::Error;
 /// A pair with a label that does not come from text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LabelledPair {
-    /// One document.
     pub a: String,
-    /// The other.
     pub b: String,
     /// What is said about them.
     pub label: String,
@@ -36,9 +34,7 @@ pub struct LabelledPair {
 /// A pair with its exact similarity.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GradedPair {
-    /// One document.
     pub a: String,
-    /// The other.
     pub b: String,
     /// Of their sets of shingles.
     pub jaccard: f64,

@@ -30,14 +30,12 @@ pub fn bounds() -> Vec<MaxDistance> {
 pub struct TableOne {
     /// The bounds, one for each entry of the lists below.
     pub bounds: Vec<u8>,
-    /// By rank.
     pub groups: Vec<Group>,
 }
 
 /// Queries of similar rank.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Group {
-    /// First rank.
     pub from: u64,
     /// Last rank, that of its last query.
     pub to: u64,
@@ -118,7 +116,6 @@ pub struct Coverage {
 /// Documents that the first queries bring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Covered {
-    /// How many queries.
     pub queries: u64,
     /// The most frequent ones.
     pub by_frequency: u64,

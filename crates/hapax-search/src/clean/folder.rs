@@ -39,7 +39,6 @@ const VERSION: u32 = 1;
 /// What a folder says of its last run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
-    /// Of this file.
     pub version: u32,
     /// The index, as its owner names it.
     pub index: String,
@@ -82,27 +81,22 @@ pub enum FolderError {
     /// Something else is in it.
     #[error("{path} holds {found} and is no folder of query-dedup: name a new or empty one")]
     Foreign {
-        /// The folder.
         path: String,
-        /// What is in it.
         found: String,
     },
     /// Nothing to undo or go on with.
     #[error("{path} is no folder of query-dedup: it has no {STATE}")]
     NoState {
-        /// The folder.
         path: String,
     },
     /// Another job is at work.
     #[error("another query-dedup is writing to {path}")]
     Busy {
-        /// The folder.
         path: String,
     },
     /// Made for something else.
     #[error("{path} belongs to the index {of}, not to {given}: name another folder")]
     OtherIndex {
-        /// The folder.
         path: String,
         /// The index it was made for.
         of: String,
@@ -112,9 +106,7 @@ pub enum FolderError {
     /// Its contents contradict themselves.
     #[error("{path} cannot be used: {why}")]
     Damaged {
-        /// The file.
         path: String,
-        /// What is wrong.
         why: String,
     },
     /// The operating system said no.
@@ -122,9 +114,7 @@ pub enum FolderError {
     Io {
         /// What was tried.
         action: &'static str,
-        /// The file.
         path: String,
-        /// Why.
         source: io::Error,
     },
 }

@@ -61,7 +61,6 @@ pub struct Settings {
     pub policy: Policy,
     /// How queries are processed.
     pub mode: Mode,
-    /// Which queries.
     pub choice: Choice,
     /// How many; all if `None`.
     pub queries: Option<usize>,
@@ -97,7 +96,6 @@ pub enum Stage {
 pub struct Finished {
     /// What was found.
     pub summary: Summary,
-    /// What it took.
     pub run: Run,
 }
 
@@ -128,7 +126,6 @@ pub enum RunError<E: std::error::Error + 'static> {
         "{path} is of an index with recipe {before}, which has recipe {now} now; --from-scratch begins anew"
     )]
     OtherRecipe {
-        /// The folder.
         path: String,
         /// The recipe of the last run.
         before: String,
@@ -138,9 +135,7 @@ pub enum RunError<E: std::error::Error + 'static> {
     /// The ledger cannot be used.
     #[error("{path}: {source}")]
     Ledger {
-        /// The file.
         path: String,
-        /// Why.
         source: LedgerError,
     },
     /// Queries could not be processed. Nothing was changed.

@@ -35,7 +35,6 @@ pub struct Summary {
     pub documents: u64,
     /// Marks of all queries, before they were brought together.
     pub marks: u64,
-    /// Duplicates.
     pub removed: u64,
     /// Duplicates by bits between them and the winner.
     pub distances: BTreeMap<u8, u64>,

@@ -52,7 +52,6 @@ const TOGETHER: usize = 256;
 /// A document that could go for another, and the query that found it out.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mark {
-    /// The document.
     pub document: DocumentId,
     /// The one that stays.
     pub winner: DocumentId,
@@ -94,7 +93,6 @@ pub struct QueryOutcome {
     pub results: u64,
     /// How many of them were looked at.
     pub examined: u64,
-    /// What could go.
     pub marks: Vec<Mark>,
     /// The same for other bounds; see [`JobOptions::sweep`].
     pub sweep: Vec<Vec<Mark>>,
@@ -151,7 +149,6 @@ impl<'a> JobOptions<'a> {
 pub struct Ranked {
     /// From 1.
     pub rank: u64,
-    /// The query.
     pub query: Query,
 }
 
@@ -169,9 +166,7 @@ pub enum JobError<E: std::error::Error> {
     Engine {
         /// From 1.
         rank: u64,
-        /// Its text.
         query: String,
-        /// Why.
         source: E,
     },
     /// Results could not be grouped.
@@ -179,7 +174,6 @@ pub enum JobError<E: std::error::Error> {
     Group {
         /// From 1.
         rank: u64,
-        /// Why.
         source: BatchError,
     },
     /// The engine did not say what is known of documents that could go.

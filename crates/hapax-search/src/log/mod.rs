@@ -63,16 +63,13 @@ impl Default for Noise {
 /// A query and how often it was asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Query {
-    /// Normalised.
     pub text: String,
-    /// How often.
     pub count: u64,
 }
 
 /// What became of the rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
-    /// Rows read.
     pub rows: u64,
     /// Nothing left after normalisation.
     pub empty: u64,
@@ -87,7 +84,6 @@ pub struct Counted {
 /// Queries, the most frequent first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Log {
-    /// By rank.
     pub queries: Vec<Query>,
     /// What became of the rows.
     pub counted: Counted,

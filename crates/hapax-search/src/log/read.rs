@@ -39,7 +39,6 @@ pub enum Layout {
     Jsonl,
 }
 
-/// How a log is read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadLog {
     /// How rows are laid out.
@@ -77,7 +76,6 @@ pub enum LogError {
     Read {
         /// From 1.
         line: u64,
-        /// Why.
         source: std::io::Error,
     },
     /// The bytes are no text.
@@ -110,7 +108,6 @@ pub enum LogError {
         /// What is wrong with it.
         why: String,
     },
-    /// No row at all.
     #[error("the log is empty: nobody asked anything")]
     Empty,
 }

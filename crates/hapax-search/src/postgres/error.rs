@@ -7,7 +7,6 @@ use hapax::fingerprint::RecipeId;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// No connection.
     #[error("PostgreSQL cannot be reached")]
     Connect(#[source] postgres::Error),
     /// Encryption was asked for.
@@ -43,7 +42,6 @@ pub enum Error {
          it again"
     )]
     Format {
-        /// What it says.
         found: String,
         /// What could be read.
         readable: String,
@@ -65,7 +63,6 @@ pub enum Error {
     /// A number that no document has.
     #[error("the search index in the database has no document {id}")]
     Unknown {
-        /// The number.
         id: u64,
     },
 }

@@ -75,7 +75,6 @@ pub enum LinksError {
     Read {
         /// From 1.
         line: u64,
-        /// Why.
         source: std::io::Error,
     },
     /// A table that cannot be read.

@@ -28,7 +28,6 @@ use crate::guard::guarded;
 
 /// How the column of names may be called in a table.
 const NAMES: [&str; 5] = ["url", "document", "id", "name", "page"];
-/// And that of scores.
 const SCORES: [&str; 3] = ["score", "pagerank", "rank"];
 
 /// Scores by name.
@@ -49,7 +48,6 @@ pub enum ScoresError {
     Read {
         /// From 1.
         line: u64,
-        /// Why.
         source: io::Error,
     },
     /// A line that is no score.
@@ -57,7 +55,6 @@ pub enum ScoresError {
     Line {
         /// From 1.
         line: u64,
-        /// What is there.
         found: String,
     },
     /// A table that has none.
@@ -66,7 +63,6 @@ pub enum ScoresError {
         /// What is wrong with it.
         why: String,
     },
-    /// Nothing there.
     #[error("there are no scores in it")]
     Empty,
 }

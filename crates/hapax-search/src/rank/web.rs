@@ -67,7 +67,6 @@ pub struct WebCounts {
 /// Pages with names, and who links to whom.
 #[derive(Clone, Debug)]
 pub struct Web {
-    /// The links.
     pub graph: Graph,
     /// Every address or name, and its page in the graph.
     pub names: Vec<(Box<str>, u32)>,

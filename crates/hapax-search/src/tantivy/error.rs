@@ -20,13 +20,11 @@ pub enum Error {
     /// Nothing there that this program made.
     #[error("{} is no search index; make one with `hapax search build`", path.display())]
     Missing {
-        /// The folder.
         path: PathBuf,
     },
     /// There is something where a new index was to be made.
     #[error("{} exists already; name a new folder, or use `hapax search add`", path.display())]
     Exists {
-        /// The folder.
         path: PathBuf,
     },
     /// Made by another release.
@@ -35,9 +33,7 @@ pub enum Error {
         path.display()
     )]
     Format {
-        /// The folder.
         path: PathBuf,
-        /// What it says.
         found: String,
         /// What could be read.
         readable: String,
@@ -49,7 +45,6 @@ pub enum Error {
         path.display()
     )]
     Recipe {
-        /// The folder.
         path: PathBuf,
         /// What the index was built with.
         stored: RecipeId,
@@ -59,13 +54,11 @@ pub enum Error {
     /// Somebody else is changing it.
     #[error("the search index {} is being changed by another process", path.display())]
     Locked {
-        /// The folder.
         path: PathBuf,
     },
     /// A file of it contradicts itself or its checksum.
     #[error("{} is damaged: {what}; build the search index again", path.display())]
     Damaged {
-        /// The file.
         path: PathBuf,
         /// What is wrong with it.
         what: String,
@@ -73,9 +66,7 @@ pub enum Error {
     /// A number that no document has.
     #[error("the search index {} has no document {id}", path.display())]
     Unknown {
-        /// The folder.
         path: PathBuf,
-        /// The number.
         id: u64,
     },
     /// A thread that writes has stopped.
@@ -85,7 +76,6 @@ pub enum Error {
         path.display()
     )]
     Stopped {
-        /// The folder.
         path: PathBuf,
         /// What the library says.
         what: String,
@@ -93,9 +83,7 @@ pub enum Error {
     /// The library says no.
     #[error("the search index {} failed", path.display())]
     Tantivy {
-        /// The folder.
         path: PathBuf,
-        /// Why.
         source: Box<TantivyError>,
     },
     /// The operating system does not let it be read.
@@ -103,7 +91,6 @@ pub enum Error {
     Unreadable {
         /// The file or folder.
         path: PathBuf,
-        /// Why.
         source: io::Error,
     },
     /// The operating system says no.
@@ -111,7 +98,6 @@ pub enum Error {
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// Why.
         source: io::Error,
     },
 }

@@ -67,7 +67,6 @@ pub enum FetchError {
     /// It cannot be fetched as a page.
     #[error("`{url}` is no http or https address")]
     NotAnAddress {
-        /// The address.
         url: String,
     },
     /// Its host is not public.
@@ -75,21 +74,17 @@ pub enum FetchError {
         "{url} is not fetched: its host is no public address; the operator may allow it in fetch.allow"
     )]
     Refused {
-        /// The address.
         url: String,
     },
     /// Its port is that of another service.
     #[error("{url} is not fetched: pages are not on its port")]
     Port {
-        /// The address.
         url: String,
     },
     /// Its host has no address.
     #[error("{url} is not fetched: the name {host} cannot be resolved ({why}); check its spelling")]
     Unresolved {
-        /// The address.
         url: String,
-        /// The name.
         host: String,
         /// What the resolver said.
         why: String,
@@ -99,7 +94,6 @@ pub enum FetchError {
         "{url} is not fetched: the site's robots.txt could not be fetched ({why}); try again later"
     )]
     RobotsUnreachable {
-        /// The address.
         url: String,
         /// Why the file was not got.
         why: String,
@@ -107,7 +101,6 @@ pub enum FetchError {
     /// The site does not want it.
     #[error("{url} is not fetched: the site's robots.txt forbids it")]
     Robots {
-        /// The address.
         url: String,
     },
     /// It leads on and on.
@@ -118,10 +111,8 @@ pub enum FetchError {
         /// How many are followed.
         most: u32,
     },
-    /// It is too long.
     #[error("{url} is longer than {most} bytes")]
     TooLong {
-        /// The address.
         url: String,
         /// How many are read.
         most: u64,
@@ -129,17 +120,12 @@ pub enum FetchError {
     /// The server answered something else.
     #[error("{url} was answered with status {status}")]
     Status {
-        /// The address.
         url: String,
-        /// The status.
         status: u16,
     },
-    /// No answer.
     #[error("{url} was not fetched: {why}")]
     Failed {
-        /// The address.
         url: String,
-        /// What happened.
         why: String,
     },
 }

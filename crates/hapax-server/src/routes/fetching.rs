@@ -19,7 +19,6 @@ use tokio::sync::Semaphore;
 /// Pages fetched at once; more wait.
 static AT_ONCE: Semaphore = Semaphore::const_new(16);
 
-/// What to fetch.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FetchInput {

@@ -47,7 +47,6 @@ pub enum Unreadable {
 /// Findings: how many, and the first of them in words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Findings {
-    /// How many.
     pub count: u64,
     /// The first of them.
     pub told: Vec<String>,

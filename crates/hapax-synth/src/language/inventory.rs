@@ -7,7 +7,6 @@
 
 /// First letters of a Latin syllable.
 pub(super) const LATIN_ONSETS: &str = "b c d f g h j k l m n p r s t v z";
-/// Its vowels.
 pub(super) const LATIN_VOWELS: &str = "a e i o u";
 /// Its last letters; `-` is none.
 pub(super) const LATIN_CODAS: &str = "- n r s";
@@ -19,7 +18,6 @@ pub(super) const ACCENTED_CODAS: &str = "- n r t";
 
 /// First letters of a Cyrillic syllable.
 pub(super) const CYRILLIC_ONSETS: &str = "б в г д ж з к л м н п р с т ф х ц ч ш";
-/// Its vowels.
 pub(super) const CYRILLIC_VOWELS: &str = "а е и о у ы я ю";
 /// Its last letters; `-` is none.
 pub(super) const CYRILLIC_CODAS: &str = "- н р й";

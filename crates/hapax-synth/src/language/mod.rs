@@ -27,7 +27,6 @@ pub(crate) use spelling::Speller;
 /// A made-up language.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Language {
-    /// ASCII letters.
     #[default]
     Latin,
     /// Latin letters with accents.

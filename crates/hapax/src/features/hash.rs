@@ -23,7 +23,6 @@ pub const MAX_SHINGLE: u8 = 8;
 pub struct ShingleSize(u8);
 
 impl ShingleSize {
-    /// Single words.
     pub const ONE: Self = Self(1);
 
     /// `None` unless `words` is 1 to [`MAX_SHINGLE`].

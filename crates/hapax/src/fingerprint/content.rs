@@ -24,7 +24,6 @@ impl ContentHash {
         Self(bytes)
     }
 
-    /// The bytes.
     pub const fn to_bytes(self) -> [u8; 16] {
         self.0
     }

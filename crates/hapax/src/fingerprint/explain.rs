@@ -68,7 +68,6 @@ pub struct BitComparison {
 /// A bit in which two fingerprints differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DifferingBit {
-    /// Its position.
     pub bit: u8,
     /// The left page's sum.
     pub left_sum: i64,

@@ -97,7 +97,6 @@ impl Fingerprinter {
         Self { recipe, id, weights, purifier, maker: Maker::new(words) }
     }
 
-    /// The recipe.
     pub fn recipe(&self) -> &Recipe {
         &self.recipe
     }

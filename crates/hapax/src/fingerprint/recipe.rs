@@ -222,7 +222,6 @@ pub enum RecipeError {
     /// A name that would not survive in a file or a header.
     #[error("`{given}` cannot name a recipe: 1 to 64 letters, digits, `-`, `_` or `.`")]
     Name {
-        /// The name.
         given: String,
     },
     /// The text of a recipe file does not parse.
@@ -234,11 +233,9 @@ pub enum RecipeError {
     /// A number outside its range.
     #[error("recipe file: {field} = {given} is out of range: {range}")]
     Range {
-        /// The field.
         field: &'static str,
         /// What was given.
         given: u64,
-        /// What would do.
         range: &'static str,
     },
     /// A language that is not known.
@@ -249,7 +246,6 @@ pub enum RecipeError {
         "recipe {recipe} weighs words by a frequency table and none was given; `hapax train` makes one"
     )]
     NeedsTable {
-        /// The recipe.
         recipe: String,
     },
     /// A table was given to a recipe that has no use for it.
@@ -257,7 +253,6 @@ pub enum RecipeError {
         "recipe {recipe} does not use a frequency table; leave it out or use weight = \"tf-idf\""
     )]
     NeedsNoTable {
-        /// The recipe.
         recipe: String,
     },
     /// The table does not fit.

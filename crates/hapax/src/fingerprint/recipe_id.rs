@@ -66,7 +66,6 @@ impl FromStr for RecipeId {
 pub struct RecipeMismatch {
     /// What was there.
     pub ours: RecipeId,
-    /// What came.
     pub theirs: RecipeId,
 }
 

@@ -26,7 +26,6 @@ pub struct PageFacts<'a> {
     /// Place in the order in which a repository recorded contents, lower first. `None` in a batch,
     /// whose pages all come at once.
     pub recorded: Option<u64>,
-    /// Words of text.
     pub words: u32,
     /// The address in the page's own `rel=canonical`, absolute.
     pub canonical: Option<Cow<'a, str>>,

@@ -90,7 +90,6 @@ pub const MAX_RULES: usize = 200;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParseRulesError {
-    /// No such rule.
     #[error("no winner rule is called `{word}`; the rules are {KNOWN_RULES}")]
     Unknown {
         /// The word, as given.

@@ -18,7 +18,6 @@ use crate::hamming::memory::{filled, prefetch};
 /// A fingerprint and the id it is known by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Entry {
-    /// Where it lies.
     pub fingerprint: Fingerprint,
     /// What a match reports. Any number; small ones take less memory.
     pub id: u64,
@@ -33,7 +32,6 @@ pub enum BuildError {
     TooMany {
         /// How many distinct fingerprints there are.
         given: usize,
-        /// How many fit.
         most: usize,
     },
     /// An id needs more bits than the caller allowed.
@@ -59,7 +57,6 @@ pub enum BuildError {
         blocks: u32,
         /// The bound it was asked for.
         bound: u32,
-        /// What would do.
         need: &'static str,
     },
 }
@@ -156,7 +153,6 @@ impl Collection {
         self.entries
     }
 
-    /// Is it empty?
     pub fn is_empty(&self) -> bool {
         self.entries == 0
     }

@@ -12,7 +12,6 @@ use crate::fingerprint::{BitSums, Fingerprint, MaxDistance};
 /// What is asked: a fingerprint, and how sure each of its bits is when that is known.
 #[derive(Clone, Copy, Debug)]
 pub struct Query<'a> {
-    /// Near what?
     pub fingerprint: Fingerprint,
     /// What the bits were cut from. Exact engines do not look at it.
     pub sums: Option<&'a BitSums>,
@@ -164,7 +163,6 @@ pub struct Answers {
     matches: Vec<Match>,
 }
 
-/// Of no queries.
 impl Default for Answers {
     fn default() -> Self {
         Self { starts: vec![0], matches: Vec::new() }

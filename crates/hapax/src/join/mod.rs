@@ -97,7 +97,6 @@ pub enum JoinError {
     /// The temporary storage failed.
     #[error("the temporary storage of a join failed")]
     Spill {
-        /// What it said.
         source: std::io::Error,
     },
     /// A chunk could not be read.
@@ -129,7 +128,6 @@ pub enum JoinError {
     /// Whoever takes the results could not.
     #[error("the results of a join could not be passed on")]
     Sink {
-        /// What it said.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
 }

@@ -85,7 +85,6 @@ pub struct Record<I> {
 pub struct Pair<I> {
     /// The smaller id.
     pub a: I,
-    /// The larger id.
     pub b: I,
     /// In how many bits they differ.
     pub distance: u8,

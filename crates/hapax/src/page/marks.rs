@@ -14,7 +14,6 @@ pub(super) enum Mark {
     Aside,
     /// Probably not the main content, by a name somebody chose.
     Hint,
-    /// Never shown.
     Hidden,
     /// The main content, or one of several articles.
     Article,

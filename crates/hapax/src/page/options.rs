@@ -17,7 +17,6 @@ pub struct Hints<'a> {
 /// The body of a document.
 #[derive(Clone, Copy, Debug)]
 pub enum Body<'a> {
-    /// Decoded HTML.
     Html(&'a str),
     /// Decoded plain text.
     Text(&'a str),
@@ -111,6 +110,5 @@ pub struct PurifyOptions {
     pub extent: Extent,
     /// Whether [`Page::links`](super::Page::links) is filled.
     pub collect_links: bool,
-    /// Memory bounds.
     pub limits: Limits,
 }

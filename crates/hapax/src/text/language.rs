@@ -122,7 +122,6 @@ impl fmt::Debug for Stemming {
 pub struct Language {
     /// ISO 639-1.
     pub code: &'static str,
-    /// In English.
     pub name: &'static str,
 }
 

@@ -20,7 +20,6 @@ use std::ops::Range;
 /// What was found in a chunk; ranges are bytes of the folded chunk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
-    /// A word.
     Word(Range<usize>),
     /// Letters written without spaces, to be cut further.
     Unspaced(Range<usize>),

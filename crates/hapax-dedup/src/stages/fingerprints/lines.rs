@@ -44,7 +44,6 @@ struct Line {
     #[serde(default)]
     too_short: bool,
     sums: Option<Vec<i64>>,
-    /// Of a pair.
     a: Option<Value>,
 }
 

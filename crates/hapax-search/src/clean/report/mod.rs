@@ -22,7 +22,6 @@ const STYLE: &str = include_str!("report.css");
 /// Queries and duplicates that are listed.
 const LISTED: usize = 40;
 
-/// The page.
 pub(super) fn page(summary: &Summary, run: &Run, queries: &[Ranked], outcome: &Outcome) -> String {
     let title = headline(summary);
     let mut out = format!(

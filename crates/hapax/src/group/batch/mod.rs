@@ -93,9 +93,7 @@ pub enum BatchError {
     /// A list that goes with the pages has another length.
     #[error("{found} {what} for {pages} pages: give one for each page, or none")]
     Lengths {
-        /// Which list.
         what: &'static str,
-        /// Its length.
         found: usize,
         /// How many pages there are.
         pages: usize,
@@ -113,11 +111,9 @@ pub enum BatchError {
     /// A page redirects to two different pages.
     #[error("page {page} redirects both to page {first} and to page {second}")]
     TwoRedirects {
-        /// The page.
         page: u32,
         /// The lower of two targets.
         first: u32,
-        /// Another one.
         second: u32,
     },
 }
@@ -147,7 +143,6 @@ impl Outcome {
 pub struct Placement {
     /// Index into [`Grouping::stars`].
     pub star: u32,
-    /// Stays or goes.
     pub outcome: Outcome,
     /// Bits between the page and the winner.
     pub distance: u8,

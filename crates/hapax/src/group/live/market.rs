@@ -25,13 +25,10 @@ pub enum Fate {
 /// A page in a market.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MarketRow {
-    /// The page.
     pub page: PageId,
-    /// Its group.
     pub group: GroupId,
     /// The group's winner in this market.
     pub winner: PageId,
-    /// Stays or goes.
     pub fate: Fate,
     /// What decided for the winner; `None` for the winner itself.
     pub decided: Option<DecidedBy>,

@@ -31,14 +31,12 @@ impl fmt::Display for GroupId {
 pub enum PageRecord {
     /// It has content, and shares a group with pages of like content.
     Content {
-        /// Its group.
         group: GroupId,
         /// Was it compared with the winner?
         check: Check,
     },
     /// It has nothing to compare: alone in its group, but for pages that redirect to it.
     Bare {
-        /// Its group.
         group: GroupId,
         /// Why it has nothing.
         why: Bare,
@@ -132,7 +130,6 @@ impl GroupRecord {
 pub struct Event {
     /// 1 for the first; no number is left out.
     pub sequence: u64,
-    /// What happened.
     pub change: Change,
 }
 
@@ -143,16 +140,12 @@ pub struct Event {
 pub enum Change {
     /// The page is now in the group.
     Joined {
-        /// Which page.
         page: PageId,
-        /// Which group.
         group: GroupId,
     },
     /// The page is no longer in the group; a group without pages has ended.
     Left {
-        /// Which page.
         page: PageId,
-        /// Which group.
         group: GroupId,
     },
     /// All pages of one group are now in another, and the first has ended.
@@ -167,12 +160,10 @@ pub enum Change {
     Split {
         /// The repaired group.
         from: GroupId,
-        /// The new group.
         into: GroupId,
     },
     /// Another copy stays.
     WinnerChanged {
-        /// Whose winner.
         group: GroupId,
         /// The former winner, which may have left.
         from: PageId,
@@ -181,24 +172,19 @@ pub enum Change {
     },
     /// The content of a known page is another than before.
     Changed {
-        /// Which page.
         page: PageId,
     },
     /// The page exists no more.
     Gone {
-        /// Which page.
         page: PageId,
     },
     /// The page redirects. Whatever redirects to it follows without an event.
     Redirected {
-        /// Which page.
         page: PageId,
-        /// To which page.
         to: PageId,
     },
     /// The page redirects no more: it was seen again, or is gone.
     Returned {
-        /// Which page.
         page: PageId,
     },
 }

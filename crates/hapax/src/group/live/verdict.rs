@@ -20,7 +20,6 @@ pub enum Kind {
     Near,
     /// Like some page, but not like the winner of that page's group: not removable.
     Related,
-    /// It redirects.
     Redirect,
     /// It redirects in a cycle, or to one: there is no content.
     Cycle,
@@ -44,7 +43,6 @@ pub enum Tier {
 /// The answer about a page.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
-    /// How it stands.
     pub kind: Kind,
     /// Its group; `None` only for a page that is not recorded and would found one.
     pub group: Option<GroupId>,

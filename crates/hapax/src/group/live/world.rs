@@ -13,7 +13,6 @@ pub use crate::similarity::{Likeness, Matching};
 pub struct Near {
     /// The page found.
     pub page: PageId,
-    /// How alike.
     pub likeness: Likeness,
 }
 

@@ -41,7 +41,6 @@ impl Slot {
 #[derive(Clone, Debug)]
 pub(super) struct State {
     pub(super) head: Head,
-    /// Largest first.
     pub(super) segments: Arc<Vec<Slot>>,
     pub(super) live: usize,
 }

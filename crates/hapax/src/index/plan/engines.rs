@@ -69,7 +69,6 @@ struct Spread<'a> {
     request: &'a Request,
     machine: &'a Machine,
     parts: u64,
-    /// Pages in each.
     rows: u64,
 }
 

@@ -118,10 +118,8 @@ impl Request {
 /// When a search may stop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Mode {
-    /// At the end.
     #[default]
     All,
-    /// At some match.
     First,
 }
 
@@ -186,7 +184,6 @@ impl Engine {
 /// An engine and what it is predicted to take.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidate {
-    /// Which engine.
     pub engine: Engine,
     /// How many indexes the pages are spread over, each of at most
     /// [`Collection::MOST`](super::Collection::MOST) pages. The other numbers are for all of

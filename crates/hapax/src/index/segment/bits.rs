@@ -36,7 +36,6 @@ pub(super) fn half_at(bytes: &[u8], offset: usize) -> u32 {
     u32::from_le_bytes(half)
 }
 
-/// A packed column.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PackedColumn<'a> {
     bytes: &'a [u8],

@@ -77,7 +77,6 @@ pub enum SegmentError {
     /// The bytes contradict their checksum.
     #[error("{part} at byte {offset} fails its checksum; rebuild the segment from the store")]
     Checksum {
-        /// Which part.
         part: &'static str,
         /// Where the part begins.
         offset: u64,
@@ -85,7 +84,6 @@ pub enum SegmentError {
     /// The checksums are right and the content is not: a faulty writer, or ill will.
     #[error("{part} is not what a writer writes; rebuild the segment from the store")]
     Content {
-        /// Which part.
         part: &'static str,
     },
     /// Fingerprints of another recipe are not comparable with ours.

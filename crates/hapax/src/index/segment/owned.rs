@@ -46,7 +46,6 @@ pub enum SegmentBuildError {
     /// An id names one entry.
     #[error("id {id} comes with more than one fingerprint; an id names one entry")]
     SameId {
-        /// The id.
         id: u64,
     },
     /// Removals are of a segment with as many entries as they say.

@@ -36,7 +36,6 @@ use crate::index::collection::BuildError;
 /// Bit positions that name a bucket, and how many of them may differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key {
-    /// The positions.
     pub mask: u64,
     /// How many of them a match may have flipped.
     pub radius: u32,

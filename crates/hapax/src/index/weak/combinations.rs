@@ -103,9 +103,7 @@ impl Ranking {
 pub(super) struct Combination {
     /// Bits of the prefix.
     pub(super) flips: u32,
-    /// How many.
     pub(super) size: u32,
-    /// Its weight.
     pub(super) weight: f32,
 }
 

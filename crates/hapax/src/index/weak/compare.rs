@@ -28,7 +28,6 @@ pub(super) const LEFT_BITS: u32 = 5;
 pub(super) struct Probe {
     /// Number of the query, and how many flips are left.
     pub(super) slot: u32,
-    /// Which bucket.
     pub(super) prefix: u32,
     /// What the query has there.
     pub(super) filter: u32,

@@ -73,7 +73,6 @@ pub use self::calibration::{Calibration, Shape};
 pub struct Recall(f64);
 
 impl Recall {
-    /// Every match.
     pub const ALL: Self = Self(1.0);
 
     /// `None` unless `0 < share <= 1`.

@@ -65,7 +65,6 @@ struct Unknown {
 /// Which sets are tried.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Limit {
-    /// All.
     None,
     /// Those at least this likely.
     Likelihood(f32),

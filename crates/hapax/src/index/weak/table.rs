@@ -23,7 +23,6 @@ use crate::hamming::{BitGather, Lanes};
 use crate::index::collection::{BuildError, Collection, Entry};
 use crate::index::packed::PackedInts;
 
-/// Bits of the filter.
 pub(super) const FILTER_BITS: u32 = 32;
 
 /// Filters compared by one instruction.

@@ -36,7 +36,6 @@ pub trait Chunks {
 /// How much is wanted of each query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted {
-    /// Everything.
     All,
     /// One hit, if there is any.
     First,
@@ -58,11 +57,9 @@ pub struct Hit {
 /// What a search did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Streamed {
-    /// Chunks read.
     pub chunks: usize,
     /// Fingerprints in them.
     pub stored: u64,
-    /// Hits given.
     pub hits: u64,
 }
 
