@@ -32,9 +32,7 @@ pub enum Error {
     },
     /// A file where a folder should be.
     #[error("{path} is a file; name a folder")]
-    NotAFolder {
-        path: PathBuf,
-    },
+    NotAFolder { path: PathBuf },
     /// Revisit records are records of WARC files.
     #[error(
         "revisit records exist in WARC files only, and kept documents would be written as {format}; \
@@ -58,9 +56,7 @@ pub enum Error {
     },
     /// More documents than can be numbered.
     #[error("more than {most} documents cannot be cleaned in one job")]
-    TooMany {
-        most: usize,
-    },
+    TooMany { most: usize },
     /// The corpus holds no document.
     #[error("there is no document in {inputs}")]
     NoDocuments {
@@ -77,9 +73,7 @@ pub enum Error {
     },
     /// The inputs are not what they were when they were first read.
     #[error("{path} has changed while it was read; nothing was written, start again")]
-    Changed {
-        path: String,
-    },
+    Changed { path: String },
     /// The bound is too wide for a join.
     #[error(transparent)]
     Join(#[from] hapax::join::JoinError),
@@ -121,9 +115,7 @@ pub enum Error {
     },
     /// Another job is at work in the same folder.
     #[error("another job is at work in {path}; wait for it, or name another folder")]
-    Busy {
-        path: PathBuf,
-    },
+    Busy { path: PathBuf },
     /// The caller wanted no more.
     #[error("the job was stopped; nothing was written")]
     Stopped,

@@ -36,9 +36,7 @@ pub enum Error {
         "{path}: the first line does not say what follows; name it with --truth-kind: pairs (id1 id2 label), \
          graded (id1 id2 jaccard), groups (id group), lists (id duplicates), core2020 or news-copy"
     )]
-    Kind {
-        path: String,
-    },
+    Kind { path: String },
     /// Truth and documents have nothing to do with each other.
     #[error(
         "{path}: none of its ids is a document of the corpus; the first is `{first}`, the first document is called `{document}`"

@@ -110,9 +110,7 @@ pub enum PartitionError {
     },
     /// A word of two dimensions.
     #[error("the word {word:016x} is placed in two dimensions")]
-    PlacedTwice {
-        word: u64,
-    },
+    PlacedTwice { word: u64 },
     /// Not the left ends of intervals.
     #[error("the intervals of dimension {} do not begin at 0 and ascend", dimension + 1)]
     Ends {
@@ -133,15 +131,10 @@ pub enum PartitionError {
     Languages,
     /// Not a file of a mapping.
     #[error("{reason}")]
-    File {
-        reason: String,
-    },
+    File { reason: String },
     /// Written by a later release.
     #[error(
         "version {found} is newer than {newest}, the last one this build reads; learn it again"
     )]
-    Version {
-        found: u32,
-        newest: u32,
-    },
+    Version { found: u32, newest: u32 },
 }

@@ -38,10 +38,7 @@ pub enum ClientError {
     },
     /// There was no answer.
     #[error("no answer from {server}: {source}")]
-    Unreachable {
-        server: String,
-        source: Box<ureq::Error>,
-    },
+    Unreachable { server: String, source: Box<ureq::Error> },
     /// The answer is not what this version expects.
     #[error("{server} does not answer like a Hapax service of this version: {what}")]
     Strange {
@@ -66,9 +63,7 @@ pub struct LineAnswer {
 #[serde(untagged)]
 pub enum LineOutcome {
     /// The line was wrong.
-    Failed {
-        error: ErrorAnswer,
-    },
+    Failed { error: ErrorAnswer },
     /// The page was recorded.
     Done(Box<Verdict>),
 }

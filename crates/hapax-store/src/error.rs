@@ -29,9 +29,7 @@ fn way_out(source: &io::Error) -> &'static str {
 pub enum StoreError {
     /// A repository is there already.
     #[error("{} is a repository already; open it, or choose another folder", .folder.display())]
-    Exists {
-        folder: PathBuf,
-    },
+    Exists { folder: PathBuf },
     /// There is no repository.
     #[error("{} is not there, so this is no repository", .file.display())]
     Missing {
@@ -43,9 +41,7 @@ pub enum StoreError {
         "repository {} is in use; one process opens it at a time, others read a snapshot of it",
         .folder.display()
     )]
-    InUse {
-        folder: PathBuf,
-    },
+    InUse { folder: PathBuf },
     /// The file is no repository.
     #[error(
         "{} is not a Hapax repository ({what}); if it was one, restore it from a snapshot",
@@ -100,10 +96,7 @@ pub enum StoreError {
          does not pass",
         .file.display()
     )]
-    Damaged {
-        file: PathBuf,
-        what: String,
-    },
+    Damaged { file: PathBuf, what: String },
     /// The disk refused. What was acknowledged before is there; this operation is not.
     #[error("{}: {source}; {}", .file.display(), way_out(.source))]
     Disk {
@@ -113,9 +106,7 @@ pub enum StoreError {
     },
     /// A redirect from a page to itself.
     #[error("{url} cannot redirect to itself; give the address it leads to, or forget the page")]
-    SelfRedirect {
-        url: String,
-    },
+    SelfRedirect { url: String },
     /// An address that cannot be kept.
     #[error("an address must have 1 to {most} bytes, this has {len}: {start}")]
     BadUrl {

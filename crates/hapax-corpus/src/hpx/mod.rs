@@ -59,23 +59,15 @@ pub enum HpxError {
     },
     /// It begins with something else.
     #[error("{path} is no .hpx file: it does not begin with hapaxHPX")]
-    Foreign {
-        path: String,
-    },
+    Foreign { path: String },
     /// A folder, pipe or device, which cannot be replaced when a file is complete.
     #[error(
         "cannot write {path}: a .hpx file takes its place when it is complete, and this is no file"
     )]
-    NotAFile {
-        path: String,
-    },
+    NotAFile { path: String },
     /// Written by a later release.
     #[error("{path}: format {found} is newer than {newest}, the last one this build reads")]
-    TooNew {
-        path: String,
-        found: u32,
-        newest: u32,
-    },
+    TooNew { path: String, found: u32, newest: u32 },
     /// It ends too early.
     #[error("{path} is cut at byte {length}: {needed} bytes belong to it; take a copy of it")]
     Truncated {
@@ -95,23 +87,13 @@ pub enum HpxError {
     },
     /// Fingerprints of different recipes are not comparable.
     #[error("{path} holds fingerprints of recipe {stored}, not of {given}")]
-    Recipe {
-        path: String,
-        stored: String,
-        given: String,
-    },
+    Recipe { path: String, stored: String, given: String },
     /// Another process is appending.
     #[error("{path} is being written by another process; try again when it is done")]
-    Locked {
-        path: String,
-    },
+    Locked { path: String },
     /// A name or a recipe is longer than the format has room for.
     #[error("{what} of {given} bytes is longer than {most}, the longest a .hpx file holds")]
-    TooLong {
-        what: &'static str,
-        given: usize,
-        most: usize,
-    },
+    TooLong { what: &'static str, given: usize, most: usize },
 }
 
 impl HpxError {

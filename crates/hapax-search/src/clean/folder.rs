@@ -80,20 +80,13 @@ pub struct Standing {
 pub enum FolderError {
     /// Something else is in it.
     #[error("{path} holds {found} and is no folder of query-dedup: name a new or empty one")]
-    Foreign {
-        path: String,
-        found: String,
-    },
+    Foreign { path: String, found: String },
     /// Nothing to undo or go on with.
     #[error("{path} is no folder of query-dedup: it has no {STATE}")]
-    NoState {
-        path: String,
-    },
+    NoState { path: String },
     /// Another job is at work.
     #[error("another query-dedup is writing to {path}")]
-    Busy {
-        path: String,
-    },
+    Busy { path: String },
     /// Made for something else.
     #[error("{path} belongs to the index {of}, not to {given}: name another folder")]
     OtherIndex {
@@ -105,10 +98,7 @@ pub enum FolderError {
     },
     /// Its contents contradict themselves.
     #[error("{path} cannot be used: {why}")]
-    Damaged {
-        path: String,
-        why: String,
-    },
+    Damaged { path: String, why: String },
     /// The operating system said no.
     #[error("cannot {action} {path}")]
     Io {

@@ -134,10 +134,7 @@ pub enum RunError<E: std::error::Error + 'static> {
     },
     /// The ledger cannot be used.
     #[error("{path}: {source}")]
-    Ledger {
-        path: String,
-        source: LedgerError,
-    },
+    Ledger { path: String, source: LedgerError },
     /// Queries could not be processed. Nothing was changed.
     #[error(transparent)]
     Job(#[from] JobError<E>),

@@ -62,7 +62,5 @@ pub enum Error {
     Damaged(String),
     /// A number that no document has.
     #[error("the search index in the database has no document {id}")]
-    Unknown {
-        id: u64,
-    },
+    Unknown { id: u64 },
 }

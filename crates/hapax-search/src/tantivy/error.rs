@@ -19,14 +19,10 @@ use crate::guard::guarded;
 pub enum Error {
     /// Nothing there that this program made.
     #[error("{} is no search index; make one with `hapax search build`", path.display())]
-    Missing {
-        path: PathBuf,
-    },
+    Missing { path: PathBuf },
     /// There is something where a new index was to be made.
     #[error("{} exists already; name a new folder, or use `hapax search add`", path.display())]
-    Exists {
-        path: PathBuf,
-    },
+    Exists { path: PathBuf },
     /// Made by another release.
     #[error(
         "the search index {} has format {found}, this release reads {readable}; build it again",
@@ -53,9 +49,7 @@ pub enum Error {
     },
     /// Somebody else is changing it.
     #[error("the search index {} is being changed by another process", path.display())]
-    Locked {
-        path: PathBuf,
-    },
+    Locked { path: PathBuf },
     /// A file of it contradicts itself or its checksum.
     #[error("{} is damaged: {what}; build the search index again", path.display())]
     Damaged {
@@ -65,10 +59,7 @@ pub enum Error {
     },
     /// A number that no document has.
     #[error("the search index {} has no document {id}", path.display())]
-    Unknown {
-        path: PathBuf,
-        id: u64,
-    },
+    Unknown { path: PathBuf, id: u64 },
     /// A thread that writes has stopped.
     #[error(
         "the search index {} could not be written, often because the disk is full; it is as it was \
@@ -82,10 +73,7 @@ pub enum Error {
     },
     /// The library says no.
     #[error("the search index {} failed", path.display())]
-    Tantivy {
-        path: PathBuf,
-        source: Box<TantivyError>,
-    },
+    Tantivy { path: PathBuf, source: Box<TantivyError> },
     /// The operating system does not let it be read.
     #[error("cannot read {}", path.display())]
     Unreadable {

@@ -66,21 +66,15 @@ pub struct Fetched {
 pub enum FetchError {
     /// It cannot be fetched as a page.
     #[error("`{url}` is no http or https address")]
-    NotAnAddress {
-        url: String,
-    },
+    NotAnAddress { url: String },
     /// Its host is not public.
     #[error(
         "{url} is not fetched: its host is no public address; the operator may allow it in fetch.allow"
     )]
-    Refused {
-        url: String,
-    },
+    Refused { url: String },
     /// Its port is that of another service.
     #[error("{url} is not fetched: pages are not on its port")]
-    Port {
-        url: String,
-    },
+    Port { url: String },
     /// Its host has no address.
     #[error("{url} is not fetched: the name {host} cannot be resolved ({why}); check its spelling")]
     Unresolved {
@@ -100,9 +94,7 @@ pub enum FetchError {
     },
     /// The site does not want it.
     #[error("{url} is not fetched: the site's robots.txt forbids it")]
-    Robots {
-        url: String,
-    },
+    Robots { url: String },
     /// It leads on and on.
     #[error("{url} redirects more than {most} times")]
     TooManyRedirects {
@@ -119,15 +111,9 @@ pub enum FetchError {
     },
     /// The server answered something else.
     #[error("{url} was answered with status {status}")]
-    Status {
-        url: String,
-        status: u16,
-    },
+    Status { url: String, status: u16 },
     #[error("{url} was not fetched: {why}")]
-    Failed {
-        url: String,
-        why: String,
-    },
+    Failed { url: String, why: String },
 }
 
 /// Names to numbers, of which only those that may be connected to come out.

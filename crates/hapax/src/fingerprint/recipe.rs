@@ -221,9 +221,7 @@ pub enum RecipeError {
     },
     /// A name that would not survive in a file or a header.
     #[error("`{given}` cannot name a recipe: 1 to 64 letters, digits, `-`, `_` or `.`")]
-    Name {
-        given: String,
-    },
+    Name { given: String },
     /// The text of a recipe file does not parse.
     #[error("recipe file: {reason}")]
     File {
@@ -245,16 +243,12 @@ pub enum RecipeError {
     #[error(
         "recipe {recipe} weighs words by a frequency table and none was given; `hapax train` makes one"
     )]
-    NeedsTable {
-        recipe: String,
-    },
+    NeedsTable { recipe: String },
     /// A table was given to a recipe that has no use for it.
     #[error(
         "recipe {recipe} does not use a frequency table; leave it out or use weight = \"tf-idf\""
     )]
-    NeedsNoTable {
-        recipe: String,
-    },
+    NeedsNoTable { recipe: String },
     /// The table does not fit.
     #[error(transparent)]
     Table(#[from] crate::features::FrequencyError),

@@ -96,9 +96,7 @@ pub enum JoinError {
     },
     /// The temporary storage failed.
     #[error("the temporary storage of a join failed")]
-    Spill {
-        source: std::io::Error,
-    },
+    Spill { source: std::io::Error },
     /// A chunk could not be read.
     #[error("a chunk of stored fingerprints could not be read")]
     Source {
@@ -127,7 +125,5 @@ pub enum JoinError {
     },
     /// Whoever takes the results could not.
     #[error("the results of a join could not be passed on")]
-    Sink {
-        source: Box<dyn std::error::Error + Send + Sync>,
-    },
+    Sink { source: Box<dyn std::error::Error + Send + Sync> },
 }

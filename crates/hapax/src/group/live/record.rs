@@ -139,15 +139,9 @@ pub struct Event {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// The page is now in the group.
-    Joined {
-        page: PageId,
-        group: GroupId,
-    },
+    Joined { page: PageId, group: GroupId },
     /// The page is no longer in the group; a group without pages has ended.
-    Left {
-        page: PageId,
-        group: GroupId,
-    },
+    Left { page: PageId, group: GroupId },
     /// All pages of one group are now in another, and the first has ended.
     Merged {
         /// The group that ended.
@@ -171,22 +165,13 @@ pub enum Change {
         to: PageId,
     },
     /// The content of a known page is another than before.
-    Changed {
-        page: PageId,
-    },
+    Changed { page: PageId },
     /// The page exists no more.
-    Gone {
-        page: PageId,
-    },
+    Gone { page: PageId },
     /// The page redirects. Whatever redirects to it follows without an event.
-    Redirected {
-        page: PageId,
-        to: PageId,
-    },
+    Redirected { page: PageId, to: PageId },
     /// The page redirects no more: it was seen again, or is gone.
-    Returned {
-        page: PageId,
-    },
+    Returned { page: PageId },
 }
 
 impl Change {

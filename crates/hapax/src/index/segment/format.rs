@@ -83,9 +83,7 @@ pub enum SegmentError {
     },
     /// The checksums are right and the content is not: a faulty writer, or ill will.
     #[error("{part} is not what a writer writes; rebuild the segment from the store")]
-    Content {
-        part: &'static str,
-    },
+    Content { part: &'static str },
     /// Fingerprints of another recipe are not comparable with ours.
     #[error("made with recipe {stored}, {asked} was asked for; rebuild it with {asked}")]
     Recipe {

@@ -45,9 +45,7 @@ pub enum SegmentEngine {
 pub enum SegmentBuildError {
     /// An id names one entry.
     #[error("id {id} comes with more than one fingerprint; an id names one entry")]
-    SameId {
-        id: u64,
-    },
+    SameId { id: u64 },
     /// Removals are of a segment with as many entries as they say.
     #[error("removals of a segment of {of} entries were given for one of {entries}")]
     OtherRemovals {
