@@ -10,7 +10,7 @@ use hapax_store::{EventInfo, Observation, Repository, check_folder};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-const FORMATS: &[&str] = &["format-1"];
+const FORMATS: &[&str] = &["format-1", "format-2"];
 
 fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
