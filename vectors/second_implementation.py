@@ -1,7 +1,7 @@
 """A second implementation of docs/fingerprint.md, to see whether the page says enough.
 
 Reads the golden vectors beside it and recomputes every output of words.json, tallies.json
-and the plain texts of imprints.json from the specification alone. It shares no code with the
+and the plain texts of signatures.json from the specification alone. It shares no code with the
 engine and is written to be read, not to be fast. Left out: HTML, dictionary segmentation,
 stop words, stems and frequency tables, which are libraries' work.
 
@@ -109,7 +109,7 @@ def cut(sums, tie):
     return sum(1 << j for j, s in enumerate(sums) if s > 0 or (s == 0 and tie == "one"))
 
 
-def imprint(text, recipe):
+def signature(text, recipe):
     unspaced, joined, shingle, weight, tie = {
         "web-1": ("characters", "parts", 1, "count", "zero"),
         "stream-words": ("bigrams", "whole", 1, "count", "zero"),
@@ -152,9 +152,9 @@ def main():
         for tie in ("zero", "one"):
             found[f"tie_{tie}"] = f"{cut(sums, tie):016x}"
         check(case["name"], found, case["output"])
-    for case in json.loads((HERE / "imprints.json").read_text()):
+    for case in json.loads((HERE / "signatures.json").read_text()):
         if case["kind"] == "text" and case["recipe"] != "sood-tfidf":
-            found = imprint(case["input"], case["recipe"])
+            found = signature(case["input"], case["recipe"])
             check(f"{case['recipe']}, {case['name']}", found, case["output"])
     print(f"{checked} passed, 0 failed")
 

@@ -72,7 +72,7 @@ def makers(texts):
         ("hapax, Arrow", ours, timed(lambda: by.fingerprints(arrow))),
         (f"hapax, list, {cores} threads", ours, timed(lambda: by.fingerprints(texts, threads=0))),
         (f"hapax, Arrow, {cores} threads", ours, timed(lambda: by.fingerprints(arrow, threads=0))),
-        ("hapax, list of Imprint", ours, timed(lambda: by.imprints(texts))),
+        ("hapax, list of Signature", ours, timed(lambda: by.signatures(texts))),
         ("hapax, one call each", ours, timed(lambda: [by.text(text) for text in texts])),
     ]
 

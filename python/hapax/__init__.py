@@ -12,7 +12,7 @@ from . import answers, errors
 from ._hapax import __version__
 from .client import AsyncClient, Client
 from .errors import HapaxError
-from .fingerprints import Comparison, Fingerprinter, Imprint, compare, recipes
+from .fingerprints import Comparison, Fingerprinter, Signature, compare, recipes
 from .index import Index, Match, Plan, plan
 from .jobs import (
     DEFAULT_MIN_SIMILARITY,
@@ -35,7 +35,7 @@ __all__ = [
     "DedupResult",
     "Fingerprinter",
     "HapaxError",
-    "Imprint",
+    "Signature",
     "Index",
     "Match",
     "Pages",

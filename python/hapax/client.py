@@ -6,7 +6,7 @@ import asyncio
 import json
 from typing import Any, Iterable, Mapping, Optional, Union
 
-from ._hapax import ClientCore, Imprint
+from ._hapax import ClientCore, Signature
 from .answers import Event, Group, Page, Verdict
 from .errors import ArgumentError
 from .repository import Pages, Time, seconds
@@ -98,7 +98,7 @@ class AsyncClient:
         *,
         html: Optional[str] = None,
         text: Optional[str] = None,
-        imprint: Optional[Imprint] = None,
+        signature: Optional[Signature] = None,
         content_type: Optional[str] = None,
         score: Optional[float] = None,
         fetched: Optional[Time] = None,
@@ -111,7 +111,7 @@ class AsyncClient:
             content,
             html=html,
             text=text,
-            imprint=imprint,
+            signature=signature,
             content_type=content_type,
             score=score,
             fetched=fetched,
@@ -125,7 +125,7 @@ class AsyncClient:
         *,
         html: Optional[str] = None,
         text: Optional[str] = None,
-        imprint: Optional[Imprint] = None,
+        signature: Optional[Signature] = None,
         content_type: Optional[str] = None,
         headers: Optional[Mapping[str, str]] = None,
     ) -> Verdict:
@@ -136,7 +136,7 @@ class AsyncClient:
             content,
             html=html,
             text=text,
-            imprint=imprint,
+            signature=signature,
             content_type=content_type,
             headers=headers,
         )

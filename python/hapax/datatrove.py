@@ -93,11 +93,11 @@ class Deduplicate(_Step):  # type: ignore[misc]
                 open_now.enter_context(pages)
             excluded = self.exclusion_writer and open_now.enter_context(self.exclusion_writer)
             while batch := list(islice(documents, self.batch_size)):
-                imprints = by.imprints([document.text for document in batch], threads=self.threads)
+                signatures = by.signatures([document.text for document in batch], threads=self.threads)
                 # The place in the pipeline stands for the time: the first is the earliest.
                 seen = [
-                    page(str(document.id), imprint=imprint, fetched=place)
-                    for place, (document, imprint) in enumerate(zip(batch, imprints), start)
+                    page(str(document.id), signature=signature, fetched=place)
+                    for place, (document, signature) in enumerate(zip(batch, signatures), start)
                 ]
                 start += len(batch)
                 for document, verdict in zip(batch, pages.observe_many(seen)):

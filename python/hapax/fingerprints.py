@@ -14,9 +14,9 @@ from __future__ import annotations
 from typing import Any, Iterable, Optional, Union, overload
 
 from . import _arrow
-from ._hapax import Comparison, FingerprinterCore, Imprint, built_in_recipes
+from ._hapax import Comparison, FingerprinterCore, Signature, built_in_recipes
 
-__all__ = ["Comparison", "Fingerprinter", "Imprint", "compare", "recipes"]
+__all__ = ["Comparison", "Fingerprinter", "Signature", "compare", "recipes"]
 
 Document = Union[str, bytes]
 
@@ -57,16 +57,16 @@ class Fingerprinter:
         """Name and digest: fingerprints with the same are comparable."""
         return self._core.recipe
 
-    def text(self, text: Document) -> Imprint:
-        """The imprint of a plain text."""
+    def text(self, text: Document) -> Signature:
+        """The signature of a plain text."""
         return self._core.one(text, "text", None, None)
 
-    def html(self, html: Document) -> Imprint:
-        """The imprint of a page given as HTML."""
+    def html(self, html: Document) -> Signature:
+        """The signature of a page given as HTML."""
         return self._core.one(html, "html", None, None)
 
-    def page(self, data: bytes, *, content_type: Optional[str] = None, url: Optional[str] = None) -> Imprint:
-        """The imprint of a page of unknown kind and encoding.
+    def page(self, data: bytes, *, content_type: Optional[str] = None, url: Optional[str] = None) -> Signature:
+        """The signature of a page of unknown kind and encoding.
 
         >>> import hapax
         >>> by = hapax.Fingerprinter()
@@ -119,11 +119,11 @@ class Fingerprinter:
         return self._core.fingerprints_of_list(_listed(documents, column), kind, threads, skip)
 
     @overload
-    def imprints(
+    def signatures(
         self, documents: list[str], *, kind: str = ..., column: None = ..., id: None = ..., threads: int = ..., errors: str = ...
-    ) -> list[Optional[Imprint]]: ...
+    ) -> list[Optional[Signature]]: ...
     @overload
-    def imprints(
+    def signatures(
         self,
         documents: Any,
         *,
@@ -134,7 +134,7 @@ class Fingerprinter:
         errors: str = ...,
     ) -> Any: ...
 
-    def imprints(
+    def signatures(
         self,
         documents: Any,
         *,
@@ -144,19 +144,19 @@ class Fingerprinter:
         threads: int = 1,
         errors: str = "raise",
     ) -> Any:
-        """The imprints of many documents, given as for :meth:`fingerprints`.
+        """The signatures of many documents, given as for :meth:`fingerprints`.
 
-        A list gives a list of :class:`Imprint`. Arrow data gives the table that ``hapax fingerprint`` writes:
+        A list gives a list of :class:`Signature`. Arrow data gives the table that ``hapax fingerprint`` writes:
         ``id`` (of the column named so, or the row), ``recipe``, ``fingerprint``, ``content``, ``words``,
         ``features``, ``too_short``, ``weak_bits``, ``sketch``. :func:`hapax.pairs` takes it.
         """
         skip = _skips(errors)
         if _arrow.is_arrow(documents):
             table, ids = _arrow.documents(documents, column, id)
-            return self._core.imprints_of_stream(table, kind, threads, skip, ids)
+            return self._core.signatures_of_stream(table, kind, threads, skip, ids)
         if id is not None:
             raise TypeError("id= names a column of a table")
-        return self._core.imprints_of_list(_listed(documents, column), kind, threads, skip)
+        return self._core.signatures_of_list(_listed(documents, column), kind, threads, skip)
 
     def compare(self, left: Document, right: Document, *, kind: str = "text") -> Comparison:
         """Why two documents are, or are not, alike. Slow and exact; notebooks show it side by side.

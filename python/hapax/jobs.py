@@ -38,7 +38,7 @@ def pairs(
 ) -> Any:
     """All near pairs of a set, as an Arrow table of ``a``, ``b``, ``distance``, ``similarity`` and ``exact``.
 
-    ``source`` is what :meth:`Fingerprinter.imprints` makes of a table, or a file that ``hapax fingerprint`` wrote;
+    ``source`` is what :meth:`Fingerprinter.signatures` makes of a table, or a file that ``hapax fingerprint`` wrote;
     then ``a`` and ``b`` are ids and sketches confirm the pairs. Or it is bare fingerprints, in a list, a NumPy array
     or an Arrow array; then they are places, and there is no similarity. A list gives a list of tuples:
 
@@ -49,7 +49,7 @@ def pairs(
     if isinstance(source, (str, os.PathLike)):
         return pairs_of_file(os.fspath(source), within, min_similarity, threads)
     if _arrow.is_arrow(source) and _arrow.is_table(source):
-        return pairs_of_table(_imprints(source), within, min_similarity, threads)
+        return pairs_of_table(_signatures(source), within, min_similarity, threads)
     a, b, distance = pairs_of_fingerprints(_arrow.numbers(source, "fingerprints"), within, threads)
     if not _arrow.is_arrow(source) and not hasattr(source, "__array_interface__"):
         return list(zip(_arrow.unpacked(a), _arrow.unpacked(b), distance))
@@ -66,8 +66,8 @@ def pairs(
     )
 
 
-def _imprints(source: Any) -> Any:
-    """The columns of imprints that pairs are found by, in the types they were made with."""
+def _signatures(source: Any) -> Any:
+    """The columns of signatures that pairs are found by, in the types they were made with."""
     pa = _arrow.pyarrow()
     whole = _arrow.table(source)
     types = {
@@ -81,7 +81,7 @@ def _imprints(source: Any) -> Any:
     missing = [name for name in types if name not in whole.column_names]
     if missing:
         raise ArgumentError(
-            f"no column {missing[0]!r}: pairs are found among what Fingerprinter.imprints() makes of a table"
+            f"no column {missing[0]!r}: pairs are found among what Fingerprinter.signatures() makes of a table"
         )
     return _arrow.checked(whole.select(list(types))).cast(pa.schema(types.items()))
 

@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from datetime import datetime
 from typing import Any, Iterable, Mapping, Optional, Union
 
-from ._hapax import Imprint, RepositoryCore, parse_time
+from ._hapax import Signature, RepositoryCore, parse_time
 from .answers import Event, Group, Page, Verdict
 from .errors import ArgumentError
 
@@ -41,7 +41,7 @@ def page(
     *,
     html: Optional[str] = None,
     text: Optional[str] = None,
-    imprint: Optional[Imprint] = None,
+    signature: Optional[Signature] = None,
     redirect: Optional[str] = None,
     content_type: Optional[str] = None,
     score: Optional[float] = None,
@@ -56,8 +56,8 @@ def page(
         html = content
     elif content is not None and data is None:
         raise TypeError(f"content is {type(content).__name__}, not str or bytes")
-    if sum(it is not None for it in (data, html, text, imprint, redirect)) != 1:
-        raise ArgumentError("give exactly one of content, html, text, imprint and redirect")
+    if sum(it is not None for it in (data, html, text, signature, redirect)) != 1:
+        raise ArgumentError("give exactly one of content, html, text, signature and redirect")
     if score is not None and not math.isfinite(score):
         raise ArgumentError(f"a score is a finite number, not {score}")
     return {
@@ -66,7 +66,7 @@ def page(
         "text": text,
         "data": data,
         "content_type": content_type,
-        "imprint": imprint,
+        "signature": signature,
         "redirect": redirect,
         "score": score,
         "fetched": seconds(fetched),
@@ -84,7 +84,7 @@ class Pages(ABC):
         *,
         html: Optional[str] = None,
         text: Optional[str] = None,
-        imprint: Optional[Imprint] = None,
+        signature: Optional[Signature] = None,
         content_type: Optional[str] = None,
         score: Optional[float] = None,
         fetched: Optional[Time] = None,
@@ -93,7 +93,7 @@ class Pages(ABC):
         """A page was seen: records it and says what it duplicates. Answered when it is on the disk.
 
         ``content`` is HTML, or bytes of HTML or text in any encoding (``content_type`` helps); or give ``html``,
-        ``text``, or an ``imprint`` made elsewhere by the same recipe. ``score`` is PageRank, clicks or anything of
+        ``text``, or an ``signature`` made elsewhere by the same recipe. ``score`` is PageRank, clicks or anything of
         which more is better. ``headers`` of the answer may name a canonical address and a language.
         """
         return self._observe(
@@ -102,7 +102,7 @@ class Pages(ABC):
                 content,
                 html=html,
                 text=text,
-                imprint=imprint,
+                signature=signature,
                 content_type=content_type,
                 score=score,
                 fetched=fetched,
@@ -117,12 +117,12 @@ class Pages(ABC):
         *,
         html: Optional[str] = None,
         text: Optional[str] = None,
-        imprint: Optional[Imprint] = None,
+        signature: Optional[Signature] = None,
         content_type: Optional[str] = None,
         headers: Optional[Mapping[str, str]] = None,
     ) -> Verdict:
         """What would be said of a page. Nothing changes."""
-        asked = page(url, content, html=html, text=text, imprint=imprint, content_type=content_type, headers=headers)
+        asked = page(url, content, html=html, text=text, signature=signature, content_type=content_type, headers=headers)
         return Verdict.from_json(json.loads(self._check(asked)))
 
     def redirect(self, url: str, to: str, *, fetched: Optional[Time] = None) -> Verdict:

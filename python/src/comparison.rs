@@ -6,11 +6,11 @@
 use std::sync::Arc;
 
 use hapax::fingerprint::side_by_side::lay_out;
-use hapax::fingerprint::{Comparison as Engine, Imprint as EngineImprint, RecipeId};
+use hapax::fingerprint::{Comparison as Engine, RecipeId, Signature as EngineSignature};
 use hapax_report::{escape, row};
 use pyo3::prelude::*;
 
-use crate::imprint::Imprint;
+use crate::signature::Signature;
 
 const STYLE: &str = include_str!("notebook.css");
 /// A notebook is no place for a book.
@@ -30,23 +30,23 @@ impl Comparison {
         Self { engine, recipe, left_text: left, right_text: right }
     }
 
-    fn imprint(&self, of: &EngineImprint) -> Imprint {
-        Imprint { imprint: of.clone(), recipe: self.recipe.clone() }
+    fn signature(&self, of: &EngineSignature) -> Signature {
+        Signature { signature: of.clone(), recipe: self.recipe.clone() }
     }
 }
 
 #[pymethods]
 impl Comparison {
-    /// The first document's imprint.
+    /// The first document's signature.
     #[getter]
-    fn left(&self) -> Imprint {
-        self.imprint(&self.engine.left)
+    fn left(&self) -> Signature {
+        self.signature(&self.engine.left)
     }
 
-    /// The second document's imprint.
+    /// The second document's signature.
     #[getter]
-    fn right(&self) -> Imprint {
-        self.imprint(&self.engine.right)
+    fn right(&self) -> Signature {
+        self.signature(&self.engine.right)
     }
 
     /// The first document's text as it was compared.

@@ -175,7 +175,7 @@ pub(crate) fn of_job(error: &hapax_dedup::Error) -> PyErr {
         Job::NoDocuments { inputs } => raised("NoDocumentsError", text, Some(Path::new(inputs))),
         Job::Changed { path } => raised("CorpusError", text, Some(Path::new(path))),
         Job::Join(_) => raised("ArgumentError", text, None),
-        Job::Imprints { path, .. } => raised("CorpusError", text, Some(path)),
+        Job::Signatures { path, .. } => raised("CorpusError", text, Some(path)),
         Job::Table { path, .. } => raised("DiskError", text, Some(path)),
         Job::Busy { path } => raised("JobError", text, Some(path)),
         _ => raised("JobError", text, None),

@@ -9,17 +9,17 @@ use std::time::Instant;
 use arrow_array::ffi_stream::RecordBatchStreamReader;
 use arrow_array::{Array, RecordBatch, UInt64Array};
 use arrow_pyarrow::{PyArrowType, Table, ToPyArrow};
-use hapax::fingerprint::{ContentHash, Fingerprinter, Imprint as Engine, RecipeId, compare};
+use hapax::fingerprint::{ContentHash, Fingerprinter, RecipeId, Signature as Engine, compare};
 use hapax::page::{Document, PageError};
-use hapax_dedup::stages::fingerprints::table::{ImprintRows, schema};
+use hapax_dedup::stages::fingerprints::table::{SignatureRows, schema};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString};
 
 use crate::comparison::Comparison;
 use crate::errors::{of_page, raised};
-use crate::imprint::Imprint;
 use crate::recipes;
+use crate::signature::Signature;
 use crate::texts::{Content, Kind, Texts};
 use crate::workers::{Done, each, threads};
 
@@ -30,7 +30,7 @@ const DOCUMENT: &str = "document";
 /// The name of the column with their ids, if there is one.
 const ID: &str = "id";
 
-/// Makes imprints by one recipe.
+/// Makes signatures by one recipe.
 #[pyclass(frozen, module = "hapax._hapax")]
 pub(crate) struct FingerprinterCore {
     first: Fingerprinter,
@@ -85,7 +85,7 @@ impl FingerprinterCore {
         result
     }
 
-    /// What `keep` makes of every document's imprint; `None` for a null, and with `skip` for what
+    /// What `keep` makes of every document's signature; `None` for a null, and with `skip` for what
     /// is neither HTML nor text.
     fn all<R: Send>(
         &self,
@@ -96,9 +96,9 @@ impl FingerprinterCore {
     ) -> PyResult<Vec<Option<R>>> {
         let count = options.threads.min(texts.len().max(1));
         let work = |by: &mut Fingerprinter, row: usize| -> Result<Option<R>, PageError> {
-            match texts.get(row).map(|text| text.imprint(by, options.kind)) {
+            match texts.get(row).map(|text| text.signature(by, options.kind)) {
                 None => Ok(None),
-                Some(Ok(imprint)) => Ok(Some(keep(imprint))),
+                Some(Ok(signature)) => Ok(Some(keep(signature))),
                 Some(Err(_)) if options.skip => Ok(None),
                 Some(Err(error)) => Err(error),
             }
@@ -114,8 +114,8 @@ impl FingerprinterCore {
         }
     }
 
-    fn wrapped(&self, imprint: Engine) -> Imprint {
-        Imprint { imprint, recipe: self.first.recipe_id().clone() }
+    fn wrapped(&self, signature: Engine) -> Signature {
+        Signature { signature, recipe: self.first.recipe_id().clone() }
     }
 
     fn purified(&self, document: &Given, kind: Kind) -> Result<String, PageError> {
@@ -169,13 +169,13 @@ impl FingerprinterCore {
         kind: &str,
         content_type: Option<&str>,
         url: Option<&str>,
-    ) -> PyResult<Imprint> {
+    ) -> PyResult<Signature> {
         let (document, kind) = (Given::of(document)?, Kind::parse(kind)?);
         let content = document.content();
         let known = content.document(kind);
         let known = Document { content_type: content_type.or(known.content_type), url, ..known };
-        let imprint = py.detach(|| self.with(|by| Ok(by.document(&known)?.signature)));
-        imprint.map(|imprint| self.wrapped(imprint)).map_err(|error| of_page(&error))
+        let signature = py.detach(|| self.with(|by| Ok(by.document(&known)?.signature)));
+        signature.map(|signature| self.wrapped(signature)).map_err(|error| of_page(&error))
     }
 
     fn fingerprints_of_list(
@@ -187,22 +187,22 @@ impl FingerprinterCore {
         skip: bool,
     ) -> PyResult<Vec<Option<u64>>> {
         let options = Options::new(kind, threads, skip)?;
-        let bits = |imprint: Engine| imprint.mark.map(|mark| mark.fingerprint.to_bits());
+        let bits = |signature: Engine| signature.mark.map(|mark| mark.fingerprint.to_bits());
         let all = self.all(py, &Texts::of_list(list)?, &options, bits)?;
         Ok(all.into_iter().map(Option::flatten).collect())
     }
 
-    fn imprints_of_list(
+    fn signatures_of_list(
         &self,
         py: Python<'_>,
         list: &Bound<'_, PyList>,
         kind: &str,
         threads: usize,
         skip: bool,
-    ) -> PyResult<Vec<Option<Imprint>>> {
+    ) -> PyResult<Vec<Option<Signature>>> {
         let options = Options::new(kind, threads, skip)?;
         let texts = Texts::of_list(list)?;
-        self.all(py, &texts, &options, |imprint| self.wrapped(imprint))
+        self.all(py, &texts, &options, |signature| self.wrapped(signature))
     }
 
     fn fingerprints_of_stream<'py>(
@@ -215,13 +215,13 @@ impl FingerprinterCore {
     ) -> PyResult<Bound<'py, PyAny>> {
         let options = Options::new(kind, threads, skip)?;
         let texts = Texts::of_batches(&batches(stream.0)?, DOCUMENT)?;
-        let bits = |imprint: Engine| imprint.mark.map(|mark| mark.fingerprint.to_bits());
+        let bits = |signature: Engine| signature.mark.map(|mark| mark.fingerprint.to_bits());
         let all = self.all(py, &texts, &options, bits)?;
         let array: UInt64Array = all.into_iter().map(Option::flatten).collect();
         array.into_data().to_pyarrow(py)
     }
 
-    fn imprints_of_stream(
+    fn signatures_of_stream(
         &self,
         py: Python<'_>,
         stream: PyArrowType<RecordBatchStreamReader>,
@@ -234,20 +234,20 @@ impl FingerprinterCore {
         let batches = batches(stream.0)?;
         let texts = Texts::of_batches(&batches, DOCUMENT)?;
         let ids = if ids { Some(Texts::of_batches(&batches, ID)?) } else { None };
-        let all = self.all(py, &texts, &options, |imprint| imprint)?;
+        let all = self.all(py, &texts, &options, |signature| signature)?;
         let recipe = self.recipe_id().to_string();
         let table = py.detach(|| {
-            let mut rows = ImprintRows::default();
+            let mut rows = SignatureRows::default();
             let content = ContentHash::of("");
             let nothing = Engine { content, words: 0, features: 0, too_short: true, mark: None };
-            for (row, imprint) in all.iter().enumerate() {
-                let imprint = imprint.as_ref().unwrap_or(&nothing);
+            for (row, signature) in all.iter().enumerate() {
+                let signature = signature.as_ref().unwrap_or(&nothing);
                 let number = row.to_string();
                 let id = match ids.as_ref().and_then(|ids| ids.get(row)) {
                     Some(Content::Text(id)) => id,
                     _ => &number,
                 };
-                rows.push(id, None, &recipe, imprint)?;
+                rows.push(id, None, &recipe, signature)?;
             }
             Table::try_new(vec![rows.finish()?], schema())
         });
@@ -286,7 +286,7 @@ impl FingerprinterCore {
                 let started = Instant::now();
                 let mut marks = Vec::with_capacity(list.len());
                 for text in &list {
-                    let mark = Content::Text(text).imprint(by, kind)?.mark;
+                    let mark = Content::Text(text).signature(by, kind)?.mark;
                     marks.push(mark.map(|mark| mark.fingerprint.to_bits()));
                 }
                 std::hint::black_box(&marks);

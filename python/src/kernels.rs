@@ -11,7 +11,7 @@ use arrow_array::RecordBatch;
 use arrow_pyarrow::PyArrowType;
 use hapax_corpus::Source;
 use hapax_dedup::Error;
-use hapax_dedup::kernels::{Cut, Kernels, PartImprints, Seen, Wide, write_part};
+use hapax_dedup::kernels::{Cut, Kernels, PartSignatures, Seen, Wide, write_part};
 use pyo3::prelude::*;
 use serde_json::json;
 
@@ -116,27 +116,27 @@ impl KernelsCore {
         py.detach(|| self.open(&inputs).map(|source| parts_of(&source)))
     }
 
-    /// Imprints of a part of the inputs.
-    fn imprint(
+    /// Signatures of a part of the inputs.
+    fn signature(
         &self,
         py: Python<'_>,
         inputs: Vec<String>,
         part: usize,
         files: usize,
         first: &str,
-    ) -> PyResult<ImprintsCore> {
+    ) -> PyResult<SignaturesCore> {
         let rows = py.detach(|| {
             let source = self.part(&inputs, part, files, first)?;
-            Ok::<_, PyErr>(self.engine.imprint(&source, part, part, None))
+            Ok::<_, PyErr>(self.engine.signature(&source, part, part, None))
         })?;
-        Ok(ImprintsCore(Mutex::new(rows)))
+        Ok(SignaturesCore(Mutex::new(rows)))
     }
 
-    /// Imprints of one file that is read under another name than its own.
-    fn imprint_copy(&self, path: &str, name: String, number: usize) -> PyResult<ImprintsCore> {
+    /// Signatures of one file that is read under another name than its own.
+    fn signature_copy(&self, path: &str, name: String, number: usize) -> PyResult<SignaturesCore> {
         let source = self.open(&[path.to_owned()])?;
         let renamed = Some((path.to_owned(), name));
-        Ok(ImprintsCore(Mutex::new(self.engine.imprint(&source, 0, number, renamed))))
+        Ok(SignaturesCore(Mutex::new(self.engine.signature(&source, 0, number, renamed))))
     }
 
     /// Writes what stays of a part; how many documents stay.
@@ -189,12 +189,12 @@ impl KernelsCore {
         batch(py, || self.engine.turn(&rows.0, number, &wide))
     }
 
-    fn haze_sample(&self, py: Python<'_>, rows: Batch) -> PyResult<Batch> {
-        batch(py, || self.engine.haze_sample(&rows.0))
+    fn saturation_sample(&self, py: Python<'_>, rows: Batch) -> PyResult<Batch> {
+        batch(py, || self.engine.saturation_sample(&rows.0))
     }
 
-    fn haze_count(&self, py: Python<'_>, rows: Batch, sample: Batch) -> PyResult<Batch> {
-        batch(py, || self.engine.haze_count(&rows.0, &sample.0))
+    fn saturation_count(&self, py: Python<'_>, rows: Batch, sample: Batch) -> PyResult<Batch> {
+        batch(py, || self.engine.saturation_count(&rows.0, &sample.0))
     }
 
     /// `("clear", None, [])`, `("bands", chance, [])` or `("narrow", bits, fingerprints)`.
@@ -211,8 +211,8 @@ impl KernelsCore {
         }
     }
 
-    fn hazy(&self, py: Python<'_>, rows: Batch, crowded: Vec<i64>) -> PyResult<Batch> {
-        batch(py, || self.engine.hazy(&rows.0, &crowded))
+    fn saturated(&self, py: Python<'_>, rows: Batch, crowded: Vec<i64>) -> PyResult<Batch> {
+        batch(py, || self.engine.saturated(&rows.0, &crowded))
     }
 
     /// The cut with its number of blocks chosen.
@@ -262,9 +262,9 @@ impl KernelsCore {
         batch(py, || self.engine.group_rows(&rows.0))
     }
 
-    /// Writes imprints of documents that stay; how many.
-    fn write_imprints(&self, py: Python<'_>, rows: Batch, path: PathBuf) -> PyResult<u64> {
-        given(py, || self.engine.write_imprints(&rows.0, &path))
+    /// Writes signatures of documents that stay; how many.
+    fn write_signatures(&self, py: Python<'_>, rows: Batch, path: PathBuf) -> PyResult<u64> {
+        given(py, || self.engine.write_signatures(&rows.0, &path))
     }
 
     /// The folder common to documents without an address, or None.
@@ -314,7 +314,7 @@ impl KernelsCore {
         let shown = Kernels::SHOWN;
         (shown.origins, shown.groups, shown.documents, shown.apart, shown.passed)
     };
-    /// Turns of crowds; leaders of a scope from which on there may be haze; members of a crowd; leaders
+    /// Turns of crowds; leaders of a scope from which on there may be saturation; members of a crowd; leaders
     /// of a scope beyond which they meet by more bits.
     #[classattr]
     const TURNS: usize = Kernels::TURNS;
@@ -328,10 +328,10 @@ impl KernelsCore {
 
 /// Batches of a part, one after the other.
 #[pyclass(frozen, module = "hapax._hapax")]
-pub(crate) struct ImprintsCore(Mutex<PartImprints>);
+pub(crate) struct SignaturesCore(Mutex<PartSignatures>);
 
 #[pymethods]
-impl ImprintsCore {
+impl SignaturesCore {
     fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
         this
     }

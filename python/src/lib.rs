@@ -8,7 +8,7 @@
 //!
 //! `errors` turns every error of the engine into a Python exception. `recipes` makes a recipe
 //! ready, `texts` is a column of documents wherever it lies, `workers` spreads it over threads
-//! without the interpreter's lock; `fingerprinter`, `imprint` and `comparison` are the
+//! without the interpreter's lock; `fingerprinter`, `signature` and `comparison` are the
 //! values. `index` searches, `stages` and `dedup` clean a corpus, `kernels` does it in steps for Spark and `cells` joins new pages with stored ones there, `repository` and
 //! `client` keep pages, here or behind HTTP; `command` is the program.
 //!
@@ -29,12 +29,12 @@ mod comparison;
 mod dedup;
 mod errors;
 mod fingerprinter;
-mod imprint;
 mod index;
 mod kernels;
 mod pages;
 mod recipes;
 mod repository;
+mod signature;
 mod stages;
 mod texts;
 mod workers;
@@ -57,17 +57,17 @@ mod _hapax {
     #[pymodule_export]
     use super::fingerprinter::FingerprinterCore;
     #[pymodule_export]
-    use super::imprint::Imprint;
-    #[pymodule_export]
     use super::index::{IndexCore, plan_json};
     #[pymodule_export]
-    use super::kernels::{ImprintsCore, KernelsCore};
+    use super::kernels::{KernelsCore, SignaturesCore};
     #[pymodule_export]
     use super::pages::parse_time;
     #[pymodule_export]
     use super::recipes::built_in_recipes;
     #[pymodule_export]
     use super::repository::RepositoryCore;
+    #[pymodule_export]
+    use super::signature::Signature;
     #[pymodule_export]
     use super::stages::{groups_of_pairs, pairs_of_file, pairs_of_fingerprints, pairs_of_table};
 

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use hapax::fingerprint::Mark;
 use hapax::page::{Hints, Kind, decoded};
-use hapax_server::wire::{PageInput, ReadyImprint};
+use hapax_server::wire::{PageInput, ReadySignature};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyDict;
 
 use crate::errors::{of_page, raised};
-use crate::imprint::Imprint;
+use crate::signature::Signature;
 
 /// Everything that may be known; the package always gives all of it.
 pub(crate) struct Given {
@@ -19,7 +19,7 @@ pub(crate) struct Given {
     text: Option<String>,
     data: Option<PyBackedBytes>,
     content_type: Option<String>,
-    imprint: Option<Py<Imprint>>,
+    signature: Option<Py<Signature>>,
     redirect: Option<String>,
     score: Option<f64>,
     fetched: Option<u64>,
@@ -36,7 +36,7 @@ impl Given {
             text: field("text")?.extract()?,
             data: field("data")?.extract()?,
             content_type: field("content_type")?.extract()?,
-            imprint: field("imprint")?.extract()?,
+            signature: field("signature")?.extract()?,
             redirect: field("redirect")?.extract()?,
             score: field("score")?.extract()?,
             fetched: field("fetched")?.extract()?,
@@ -65,14 +65,14 @@ impl Given {
                 Kind::Text => text = Some(decoded.into_owned()),
             }
         }
-        let imprint = self.imprint.as_ref().map(|imprint| ready(imprint.get()));
+        let signature = self.signature.as_ref().map(|signature| ready(signature.get()));
         // Headers say these, as they do for the service.
         let (canonical, language, field) = (None, None, None);
         Ok(PageInput {
             url,
             html,
             text,
-            imprint,
+            signature,
             redirect,
             score,
             fetched,
@@ -91,16 +91,16 @@ pub(crate) fn parse_time(text: &str) -> PyResult<u64> {
     hapax_server::moment::parse(text).map_err(wrong)
 }
 
-fn ready(imprint: &Imprint) -> ReadyImprint {
-    let Imprint { imprint, recipe } = imprint;
-    let mark = imprint.mark.as_ref();
+fn ready(signature: &Signature) -> ReadySignature {
+    let Signature { signature, recipe } = signature;
+    let mark = signature.mark.as_ref();
     let hex = |mark: &Mark| mark.sketch.to_bytes().iter().map(|b| format!("{b:02x}")).collect();
-    ReadyImprint {
+    ReadySignature {
         recipe: recipe.to_string(),
         fingerprint: mark.map(|mark| mark.fingerprint.to_string()),
         sketch: mark.map(hex),
-        content: imprint.content.to_string(),
-        words: imprint.words,
-        too_short: imprint.too_short,
+        content: signature.content.to_string(),
+        words: signature.words,
+        too_short: signature.too_short,
     }
 }

@@ -82,7 +82,7 @@ pub(crate) fn pairs_of_fingerprints<'py>(
     ))
 }
 
-/// All near pairs of imprints in a table.
+/// All near pairs of signatures in a table.
 #[pyfunction]
 pub(crate) fn pairs_of_table(
     py: Python<'_>,

@@ -9,7 +9,7 @@ use arrow_array::{
     StringArray, StringViewArray,
 };
 use arrow_schema::DataType;
-use hapax::fingerprint::{Fingerprinter, Imprint};
+use hapax::fingerprint::{Fingerprinter, Signature};
 use hapax::page::{Body, Document, PageError};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -49,9 +49,13 @@ pub(crate) enum Content<'a> {
 }
 
 impl Content<'_> {
-    /// Its imprint. Text is never looked at as bytes; bytes that are said to be text or HTML are
+    /// Its signature. Text is never looked at as bytes; bytes that are said to be text or HTML are
     /// still decoded by what they are.
-    pub(crate) fn imprint(self, by: &mut Fingerprinter, kind: Kind) -> Result<Imprint, PageError> {
+    pub(crate) fn signature(
+        self,
+        by: &mut Fingerprinter,
+        kind: Kind,
+    ) -> Result<Signature, PageError> {
         Ok(by.document(&self.document(kind))?.signature)
     }
 

@@ -24,7 +24,7 @@ def run(*words: object) -> str:
 @pytest.fixture(scope="module")
 def lines(tmp_path_factory) -> pathlib.Path:
     """What `hapax fingerprint --json` says of every page."""
-    file = tmp_path_factory.mktemp("agreement") / "imprints.jsonl"
+    file = tmp_path_factory.mktemp("agreement") / "signatures.jsonl"
     run("fingerprint", EXAMPLES, "--json", "--out", file, "--quiet")
     return file
 
@@ -36,10 +36,10 @@ def printed(lines: pathlib.Path) -> list[dict]:
 
 @pytest.fixture(scope="module")
 def table(printed: list[dict], by: hapax.Fingerprinter) -> pa.Table:
-    """The package's imprints of the same pages, in the same order."""
+    """The package's signatures of the same pages, in the same order."""
     pages = [pathlib.Path(one["id"]).read_bytes() for one in printed]
     source = pa.table({"id": [one["id"] for one in printed], "page": pa.array(pages, pa.binary())})
-    return by.imprints(source, kind="html", column="page", id="id", threads=2)
+    return by.signatures(source, kind="html", column="page", id="id", threads=2)
 
 
 def test_fingerprints_are_the_same(printed, table, by, service: Service) -> None:

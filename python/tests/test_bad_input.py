@@ -122,8 +122,8 @@ def test_arrow_data_that_contradicts_itself_is_refused(by: hapax.Fingerprinter, 
         lambda: by.fingerprints(column),
         lambda: by.fingerprints(table),
         lambda: by.fingerprints(pa.chunked_array([pa.array(["x"], kind), column])),
-        lambda: by.imprints(table, kind="html"),
-        lambda: by.imprints(table, column="fine", id="text"),
+        lambda: by.signatures(table, kind="html"),
+        lambda: by.signatures(table, column="fine", id="text"),
     ):
         with pytest.raises(hapax.errors.ArrowError, match="contradicts itself"):
             ask()
@@ -133,10 +133,10 @@ def test_arrow_data_that_contradicts_itself_is_refused(by: hapax.Fingerprinter, 
 @pytest.mark.parametrize("offsets, data", CONTRADICTIONS)
 def test_pairs_of_arrow_data_that_contradicts_itself_are_refused(by: hapax.Fingerprinter, offsets: list[int], data: bytes) -> None:
     column = column_of(pa.string(), offsets, data)
-    imprints = by.imprints(pa.table({"text": [story(at) for at in range(len(column))]}))
+    signatures = by.signatures(pa.table({"text": [story(at) for at in range(len(column))]}))
     for name in ("id", "recipe"):
         with pytest.raises(hapax.errors.ArrowError, match="contradicts itself"):
-            hapax.pairs(imprints.set_column(imprints.column_names.index(name), name, column))
+            hapax.pairs(signatures.set_column(signatures.column_names.index(name), name, column))
     names = pa.array(["x"] * len(column))
     for a, b in ((column, names), (names, column)):
         with pytest.raises(hapax.errors.ArrowError, match="contradicts itself"):

@@ -34,7 +34,7 @@ def test_lists_of_str_and_bytes_on_any_number_of_threads(by, expected, threads) 
     assert by.fingerprints(tuple(TEXTS), threads=threads) == expected
     encoded = [text.encode() for text in TEXTS]
     assert by.fingerprints(encoded, threads=threads) == expected
-    assert [it.fingerprint for it in by.imprints(TEXTS, threads=threads)] == expected
+    assert [it.fingerprint for it in by.signatures(TEXTS, threads=threads)] == expected
     assert by.fingerprints([]) == []
 
 
@@ -67,11 +67,11 @@ def test_nulls_stay_nulls_and_columns_have_names(by, expected) -> None:
     table = pa.table({"name": ["a", "b", "c"], "story": [TEXTS[0], None, TEXTS[1]]})
     assert by.fingerprints(table, column="story").to_pylist() == [expected[0], None, expected[1]]
     assert by.fingerprints(pd.Series([TEXTS[0], None])).to_pylist() == [expected[0], None]
-    imprints = by.imprints(table, column="story", id="name")
-    assert imprints.column("id").to_pylist() == ["a", "b", "c"]
-    assert imprints.column("fingerprint").to_pylist() == [expected[0], None, expected[1]]
+    signatures = by.signatures(table, column="story", id="name")
+    assert signatures.column("id").to_pylist() == ["a", "b", "c"]
+    assert signatures.column("fingerprint").to_pylist() == [expected[0], None, expected[1]]
     one = by.text(TEXTS[0])
-    row = imprints.slice(0, 1).to_pylist()[0]
+    row = signatures.slice(0, 1).to_pylist()[0]
     assert (row["sketch"], row["content"].hex(), row["words"]) == (one.sketch, one.content, one.words)
     assert (tuple(row["weak_bits"]), row["recipe"], row["too_short"]) == (one.weak_bits, by.recipe, False)
     with pytest.raises(hapax.errors.ArgumentError, match="there are: name, story"):
@@ -95,7 +95,7 @@ def test_html_and_bytes(by) -> None:
     assert by.text(html).fingerprint != one
 
 
-def test_imprints_compare_and_travel(by) -> None:
+def test_signatures_compare_and_travel(by) -> None:
     one, two = by.text(story(1)), by.text(story(1) + " end")
     assert one.distance(two) == bin(one.fingerprint ^ two.fingerprint).count("1")
     assert 0.9 < one.similarity(two) < 1.0
@@ -105,7 +105,7 @@ def test_imprints_compare_and_travel(by) -> None:
     assert again == one and hash(again) == hash(one) and again != two
     nothing = by.text("")
     assert pickle.loads(pickle.dumps(nothing)) == nothing
-    assert repr(one) == f"Imprint({one.hex}, 120 words)"
+    assert repr(one) == f"Signature({one.hex}, 120 words)"
     other = hapax.Fingerprinter("stream-words").text(story(1))
     with pytest.raises(hapax.errors.RecipeMismatchError, match="web-1.*stream-words"):
         one.distance(other)

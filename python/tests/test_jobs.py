@@ -26,17 +26,17 @@ def corpus() -> pa.Table:
     return pa.table({"id": ids, "text": texts, "extra": range(len(ids))})
 
 
-def test_pairs_of_imprints_are_confirmed_by_sketches(by: hapax.Fingerprinter) -> None:
-    imprints = by.imprints(corpus(), id="id")
-    found = hapax.pairs(imprints).to_pylist()
+def test_pairs_of_signatures_are_confirmed_by_sketches(by: hapax.Fingerprinter) -> None:
+    signatures = by.signatures(corpus(), id="id")
+    found = hapax.pairs(signatures).to_pylist()
     assert [(p["a"], p["b"], p["exact"]) for p in found] == [("a", "b", False), ("a", "d", True)]
     assert found[0]["similarity"] > 0.9
-    for other in (pl.from_arrow(imprints), imprints.to_pandas()):
+    for other in (pl.from_arrow(signatures), signatures.to_pandas()):
         assert hapax.pairs(other).to_pylist() == found
-    assert hapax.pairs(imprints, min_similarity=1.0).to_pylist() == found[1:]
+    assert hapax.pairs(signatures, min_similarity=1.0).to_pylist() == found[1:]
     with pytest.raises(hapax.errors.ArgumentError, match="no column 'sketch'"):
-        hapax.pairs(imprints.drop_columns("sketch"))
-    mixed = pa.concat_tables([imprints, hapax.Fingerprinter("khan-words").imprints(corpus(), id="id")])
+        hapax.pairs(signatures.drop_columns("sketch"))
+    mixed = pa.concat_tables([signatures, hapax.Fingerprinter("khan-words").signatures(corpus(), id="id")])
     with pytest.raises(hapax.errors.RecipeMismatchError):
         hapax.pairs(mixed)
 
@@ -53,7 +53,7 @@ def test_pairs_of_bare_fingerprints_in_every_form() -> None:
 
 
 def test_groups_choose_by_rules(by: hapax.Fingerprinter) -> None:
-    pairs = hapax.pairs(by.imprints(corpus(), id="id"))
+    pairs = hapax.pairs(by.signatures(corpus(), id="id"))
     rows = hapax.groups(pairs).to_pylist()
     assert [(r["document"], r["winner"], r["outcome"]) for r in rows] == [
         ("a", "a", "kept"),

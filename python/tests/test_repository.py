@@ -50,13 +50,13 @@ def test_pages_are_judged_looked_up_and_forgotten(pages: hapax.Pages) -> None:
     assert pages.stats()["pages"] >= 1
 
 
-def test_html_bytes_imprints_and_headers_say_the_same(pages: hapax.Pages) -> None:
+def test_html_bytes_signatures_and_headers_say_the_same(pages: hapax.Pages) -> None:
     html = f"<html lang=de><title>Tee</title><link rel=canonical href=/tee><p>{story(2)} grüner Tee"
     assert pages.observe("http://a/tee", html).verdict == "new"
     same = [
         pages.check("http://b/", html=html),
         pages.check("http://b/", html.encode("latin-1"), content_type="text/html; charset=latin-1"),
-        pages.check("http://b/", imprint=hapax.Fingerprinter().html(html)),
+        pages.check("http://b/", signature=hapax.Fingerprinter().html(html)),
     ]
     assert [one.verdict for one in same] == ["exact"] * 3
     assert pages.page("http://a/tee").canonical == "http://a/tee"
@@ -96,7 +96,7 @@ def test_bad_pages_are_refused(pages: hapax.Pages) -> None:
         pages.observe("http://a/", text="\ud800")
     other = hapax.Fingerprinter("stream-words").text(story(1))
     with pytest.raises((hapax.errors.RecipeMismatchError, hapax.errors.RefusedError)):
-        pages.observe("http://a/", imprint=other)
+        pages.observe("http://a/", signature=other)
     assert pages.stats()["pages"] == 0
 
 
@@ -192,13 +192,13 @@ def test_a_forked_child_is_told_and_does_no_harm(tmp_path: pathlib.Path, by: hap
     repository.observe("http://a/", text=story(1))
     texts = [story(n) for n in range(40)]
     expected = by.fingerprints(texts, threads=2)
-    imprints = by.imprints(pa_table(texts))
-    pairs = hapax.pairs(imprints, threads=2)
+    signatures = by.signatures(pa_table(texts))
+    pairs = hapax.pairs(signatures, threads=2)
 
     def child() -> str:
         # Pools and threads of the parent are not here; work must go on without them.
         assert by.fingerprints(texts, threads=2) == expected
-        assert hapax.pairs(imprints, threads=2) == pairs
+        assert hapax.pairs(signatures, threads=2) == pairs
         for question in (repository.stats, repository.close, lambda: repository.observe("http://b/", text="x")):
             try:
                 question()

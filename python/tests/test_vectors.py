@@ -9,7 +9,7 @@ import pytest
 import hapax
 from conftest import VECTORS
 
-CASES = json.loads((VECTORS / "imprints.json").read_text())
+CASES = json.loads((VECTORS / "signatures.json").read_text())
 
 
 def fingerprinter(recipe: str) -> hapax.Fingerprinter:
@@ -18,7 +18,7 @@ def fingerprinter(recipe: str) -> hapax.Fingerprinter:
 
 
 @pytest.mark.parametrize("recipe", sorted({case["recipe"] for case in CASES}))
-def test_imprints_are_those_of_the_vectors(recipe: str) -> None:
+def test_signatures_are_those_of_the_vectors(recipe: str) -> None:
     by = fingerprinter(recipe)
     cases = [case for case in CASES if case["recipe"] == recipe]
     assert cases

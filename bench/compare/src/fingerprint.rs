@@ -1,6 +1,6 @@
 //! Fingerprints of texts, and how alike they say that given pairs are.
 //!
-//! Ours is the whole imprint of recipe `web-1`: 64 bits with their strength, sketch and content
+//! Ours is the whole signature of recipe `web-1`: 64 bits with their strength, sketch and content
 //! hash; pairs are judged by the bits or by the sketch. gaoya makes 64 bits of the words, or 128
 //! minima of runs of five words. Making is timed; comparing is not.
 //!
@@ -61,10 +61,10 @@ type Judged = (Report, Vec<f64>);
 
 fn hapax(documents: &[Document], pairs: &[(usize, usize)], by_sketch: bool) -> Result<Judged> {
     let mut by = Fingerprinter::new(Recipe::built_in("web-1")?, None)?;
-    let (imprints, seconds) = repeated(|| {
+    let (signatures, seconds) = repeated(|| {
         documents.iter().map(|document| by.text(&document.text)).collect::<Result<Vec<_>, _>>()
     });
-    let imprints = imprints?;
+    let signatures = signatures?;
     let likeness = |a: &Mark, b: &Mark| {
         if by_sketch {
             a.sketch.estimate(&b.sketch).jaccard
@@ -72,7 +72,7 @@ fn hapax(documents: &[Document], pairs: &[(usize, usize)], by_sketch: bool) -> R
             -f64::from(a.fingerprint.distance(b.fingerprint))
         }
     };
-    let likenesses = pairs.iter().map(|&(a, b)| match (&imprints[a].mark, &imprints[b].mark) {
+    let likenesses = pairs.iter().map(|&(a, b)| match (&signatures[a].mark, &signatures[b].mark) {
         (Some(a), Some(b)) => likeness(a, b),
         // A page without words is like no other.
         (None, _) | (_, None) => -64.0,

@@ -133,7 +133,7 @@ pub(crate) fn whole_way(bench: &Bench<'_>) -> Result<()> {
         ("accumulate SimHash", accumulate),
         ("shingles and sketch", sketch),
         ("content hash", content),
-        ("whole way, bytes to imprint", whole),
+        ("whole way, bytes to signature", whole),
     ] {
         let share = format!("{:.1} %", 100.0 * seconds / whole);
         table.add_row([stage.to_owned(), bench.per_page(seconds), bench.speed(seconds), share]);
@@ -148,8 +148,8 @@ pub(crate) fn two_threads(bench: &Bench<'_>) -> Result<()> {
     let sum = |pages: &[String]| -> u64 {
         let mut by = by.clone();
         pages.iter().fold(0, |sum, page| {
-            let imprint = by.page(page.as_bytes(), &HINTS).ok();
-            let bits = imprint.and_then(|i| i.mark).map_or(0, |m| m.fingerprint.to_bits());
+            let signature = by.page(page.as_bytes(), &HINTS).ok();
+            let bits = signature.and_then(|i| i.mark).map_or(0, |m| m.fingerprint.to_bits());
             sum.rotate_left(1) ^ bits
         })
     };

@@ -43,14 +43,14 @@ pub(crate) fn run(mut arguments: Arguments) -> anyhow::Result<()> {
                     (Content::Str(text), _) => purifier.purify_text(text)?,
                     (Content::Bytes(bytes), _) => purifier.purify(bytes, &hints)?,
                 };
-                let imprint = fingerprinter.purified(page);
+                let signature = fingerprinter.purified(page);
                 // Names of several corpora must not collide: addresses do not.
                 let name = url.unwrap_or(&document.id);
                 pages.push(SearchPage {
                     url: url.unwrap_or_default().to_owned(),
                     title: page.title.clone().unwrap_or_default(),
                     language: page.language.clone().unwrap_or_default(),
-                    ..SearchPage::new(name, page.text.as_str(), &imprint)
+                    ..SearchPage::new(name, page.text.as_str(), &signature)
                 });
             }
             Ok(pages)

@@ -69,8 +69,8 @@ pub(crate) fn check_real(store: &Repository, html: &[String], time: Duration) ->
         let hints = Hints { url: Some("https://example.org/page"), content_type: None };
         Ok(move |n: u64| {
             let page = purifier.purify_html(&html[n as usize % html.len()], &hints)?;
-            let imprint = by.purified(page);
-            store.check(&Observation::new("https://example.org/page", &imprint))?;
+            let signature = by.purified(page);
+            store.check(&Observation::new("https://example.org/page", &signature))?;
             Ok(())
         })
     })

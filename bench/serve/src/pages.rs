@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, ensure};
 use hapax::fingerprint::{ContentHash, Fingerprint, Fingerprinter, Recipe, Sketch};
-use hapax_server::wire::{PageInput, ReadyImprint};
+use hapax_server::wire::{PageInput, ReadySignature};
 use hapax_store::{Contents, Observation, Repository, Settings};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -73,7 +73,7 @@ pub(crate) fn version(n: u64, content: u64, words: u32, recipe: &str) -> Result<
 fn json(url: String, n: u64, words: u32, recipe: &str) -> Result<String> {
     let contents = contents(n);
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-    let imprint = ReadyImprint {
+    let signature = ReadySignature {
         recipe: recipe.to_owned(),
         fingerprint: Some(contents.fingerprint.to_string()),
         sketch: Some(hex(&contents.sketch.to_bytes())),
@@ -81,7 +81,11 @@ fn json(url: String, n: u64, words: u32, recipe: &str) -> Result<String> {
         words,
         too_short: false,
     };
-    Ok(serde_json::to_string(&PageInput { url, imprint: Some(imprint), ..PageInput::default() })?)
+    Ok(serde_json::to_string(&PageInput {
+        url,
+        signature: Some(signature),
+        ..PageInput::default()
+    })?)
 }
 
 /// A repository of so many pages.

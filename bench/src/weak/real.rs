@@ -95,12 +95,12 @@ fn read(path: &Path) -> anyhow::Result<Vec<Mark>> {
     let mut marks = Vec::new();
     for line in BufReader::new(file).lines() {
         let line: Line = serde_json::from_str(&line?)?;
-        let imprint = match (&line.html, &line.text) {
+        let signature = match (&line.html, &line.text) {
             (Some(html), _) => fingerprinter.html(html)?,
             (None, Some(text)) => fingerprinter.text(text)?,
             (None, None) => continue,
         };
-        marks.extend(imprint.mark);
+        marks.extend(signature.mark);
     }
     Ok(marks)
 }

@@ -41,10 +41,10 @@ fn visit(web: &Web, by: &mut Fingerprinter, index: u64, week: u32) -> anyhow::Re
     let found = if week == 0 { Visit::Page(web.page(index)) } else { web.revisit(index, week) };
     Ok(match found {
         Visit::Page(page) => {
-            let imprint = by.html(&page.html)?;
+            let signature = by.html(&page.html)?;
             let fetched = Some(page.fetched);
             let score = Some(1.0 / web.popularity(index) as f64);
-            let seen = Observation { fetched, score, ..Observation::new(page.url, &imprint) };
+            let seen = Observation { fetched, score, ..Observation::new(page.url, &signature) };
             Action::Observe(Box::new(seen))
         }
         Visit::Moved(to) => {

@@ -1,6 +1,6 @@
 //! The next crawl: pages that an earlier job has kept need not be kept again.
 //!
-//! A job leaves the imprints of its kept documents in [`KEPT_IMPRINTS`]. Loaded, they are compared
+//! A job leaves the signatures of its kept documents in [`KEPT_SIGNATURES`]. Loaded, they are compared
 //! with the new pages before these are compared with each other, so whatever was kept before stays
 //! and the new copy goes, whatever the winner rules think. Of several earlier documents that match,
 //! the nearest is named, then the most similar, then the first.
@@ -24,13 +24,15 @@ use hapax::join::{Executor, JoinError, PairOptions};
 use hapax::similarity::Likeness;
 
 use crate::error::Error;
-use crate::imprints::{Header, ImprintBatch, ImprintReader, ImprintWriter};
 use crate::near::crowd::{FEW_STRANGERS, PART_BITS, TWIN_TURNS, sketch_part};
 use crate::options::Options;
 use crate::pages::{Pages, Standing};
+use crate::signatures::{Header, SignatureBatch, SignatureReader, SignatureWriter};
 
-/// The file in an output folder that has the imprints of the kept documents.
-pub const KEPT_IMPRINTS: &str = "kept.imprints";
+/// The file in an output folder that has the signatures of the kept documents.
+pub const KEPT_SIGNATURES: &str = "kept.signatures";
+/// Its name in folders written before it was called a signature.
+const FORMER_NAME: &str = "kept.imprints";
 /// Pages in a batch of that file.
 const TOGETHER: usize = 1024;
 
@@ -51,7 +53,7 @@ pub(crate) struct Known {
 }
 
 impl Earlier {
-    /// Loads what is named: output folders, or their files of imprints. A job on many machines leaves a
+    /// Loads what is named: output folders, or their files of signatures. A job on many machines leaves a
     /// folder of such files.
     ///
     /// # Errors
@@ -61,7 +63,7 @@ impl Earlier {
         let ours = header(options);
         let mut pages = Pages::default();
         for path in files_of(paths)? {
-            let mut reader = ImprintReader::open(&path)?;
+            let mut reader = SignatureReader::open(&path)?;
             let theirs = reader.header();
             for (what, ours, theirs) in
                 [("recipe", &ours.recipe, &theirs.recipe), ("scope", &ours.scope, &theirs.scope)]
@@ -70,7 +72,7 @@ impl Earlier {
                     let what = format!(
                         "it was made with {what} {theirs}, and this job has {ours}; use the same"
                     );
-                    return Err(Error::Imprints { path, what });
+                    return Err(Error::Signatures { path, what });
                 }
             }
             while let Some(batch) = reader.next()? {
@@ -89,27 +91,32 @@ impl Earlier {
     }
 }
 
-/// The files of imprints of what is named, in order.
+/// The files of signatures of what is named, in order.
 fn files_of(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
     let mut files = Vec::new();
     for path in paths {
-        let inside = path.join(KEPT_IMPRINTS);
+        let inside = path.join(KEPT_SIGNATURES);
         let many = match (inside.is_dir(), path.file_name()) {
             (true, _) => &inside,
-            (false, Some(name)) if name == KEPT_IMPRINTS && path.is_dir() => path,
+            (false, Some(name)) if name == KEPT_SIGNATURES && path.is_dir() => path,
             (false, _) => {
-                files.push(if path.is_dir() { inside } else { path.clone() });
+                let former = path.join(FORMER_NAME);
+                files.push(match (path.is_dir(), former.is_file() && !inside.exists()) {
+                    (true, true) => former,
+                    (true, false) => inside,
+                    (false, _) => path.clone(),
+                });
                 continue;
             }
         };
         let listed = fs::read_dir(many).and_then(Iterator::collect::<io::Result<Vec<DirEntry>>>);
         let listed = listed.map_err(|error| Error::io("read", many, error))?;
         let mut parts: Vec<PathBuf> = listed.into_iter().map(|entry| entry.path()).collect();
-        parts.retain(|part| part.extension().is_some_and(|it| it == "imprints"));
+        parts.retain(|part| part.extension().is_some_and(|it| it == "signatures"));
         parts.sort();
         if parts.is_empty() {
-            let what = "the folder has no file of imprints".to_owned();
-            return Err(Error::Imprints { path: many.clone(), what });
+            let what = "the folder has no file of signatures".to_owned();
+            return Err(Error::Signatures { path: many.clone(), what });
         }
         files.extend(parts);
     }
@@ -124,15 +131,15 @@ fn header(options: &Options) -> Header {
     }
 }
 
-/// Writes the imprints of documents.
+/// Writes the signatures of documents.
 pub(crate) fn write(
     path: &Path,
     options: &Options,
     pages: &Pages,
     kept: impl Iterator<Item = u32>,
 ) -> Result<(), Error> {
-    let mut writer = ImprintWriter::create(path, &header(options))?;
-    let mut batch = ImprintBatch::default();
+    let mut writer = SignatureWriter::create(path, &header(options))?;
+    let mut batch = SignatureBatch::default();
     for page in kept {
         batch.pages.push(pages.get(page));
         if batch.pages.len() >= TOGETHER {

@@ -87,14 +87,14 @@ pub enum Error {
         /// What the library said.
         reason: String,
     },
-    /// A file of imprints cannot be used.
+    /// A file of signatures cannot be used.
     #[error("cannot use {path}: {what}")]
-    Imprints {
+    Signatures {
         path: PathBuf,
         /// What is wrong with it.
         what: String,
     },
-    /// Less memory than the documents' imprints take.
+    /// Less memory than the documents' signatures take.
     #[error(
         "{given} bytes of memory are not enough: {documents} documents need {needed} bytes, and more with every document; give more"
     )]

@@ -1,6 +1,6 @@
 //! The job from beginning to end.
 //!
-//! Two readings of the corpus: the first makes imprints and keeps only what comparing needs, the
+//! Two readings of the corpus: the first makes signatures and keeps only what comparing needs, the
 //! second writes. What happens in between is deterministic for any number of threads.
 
 use std::path::{Path, PathBuf};
@@ -10,16 +10,16 @@ use hapax::group::Outcome;
 use hapax_corpus::Source;
 use serde::Serialize;
 
-use crate::against::{self, Earlier, KEPT_IMPRINTS};
+use crate::against::{self, Earlier, KEPT_SIGNATURES};
 use crate::decide::{Decision, decide};
 use crate::error::Error;
-use crate::imprints::checkpoint::CHECKPOINT;
 use crate::inputs::{self, STANDARD_INPUT, StreamName};
 use crate::options::Options;
 use crate::outputs::{GROUPS, LAST, OutFolder, REMOVED, Seen, Summary, Writing, kept_name};
 use crate::pages::Pages;
 use crate::read::{Corpus, read};
 use crate::report::{self, Contents, Examples};
+use crate::signatures::checkpoint::CHECKPOINT;
 use crate::threads::Threads;
 use crate::watch::{Stage, Watch};
 
@@ -112,7 +112,7 @@ pub fn dedup(
     let pages = &corpus.pages;
     let stay = |page: &u32| decision.verdict(*page).outcome == Outcome::Kept;
     let stay = (0..pages.len() as u32).filter(stay);
-    against::write(&folder.making(KEPT_IMPRINTS), options, pages, stay)?;
+    against::write(&folder.making(KEPT_SIGNATURES), options, pages, stay)?;
     let contents = Contents::of(&summary, &decision, examples, passed, options.made.clone());
     let report = report::page(&contents, &options.fingerprinter);
     folder.make(REPORT, report.as_bytes())?;
@@ -120,7 +120,7 @@ pub fn dedup(
     run.writing_seconds = clock.lap();
     run.peak_memory = peak_memory();
     folder.make(RUN, &json(&run))?;
-    let files = folder.publish(&[&kept, KEPT_IMPRINTS, GROUPS, REMOVED, REPORT, RUN, LAST])?;
+    let files = folder.publish(&[&kept, KEPT_SIGNATURES, GROUPS, REMOVED, REPORT, RUN, LAST])?;
     Ok(Finished { summary, run, files })
 }
 

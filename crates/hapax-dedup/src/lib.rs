@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   inputs --read--> pages --decide--> decision --read again, write--> OUT/
-//!            imprints        exact, near,          kept.*  groups.parquet  removed.parquet
+//!            signatures        exact, near,          kept.*  groups.parquet  removed.parquet
 //!            on all cores    groups, winners       summary.json  report.html
 //! ```
 //!
@@ -30,8 +30,6 @@ pub mod decide;
 mod error;
 mod exact;
 mod facts;
-mod imprint;
-mod imprints;
 mod inputs;
 mod job;
 pub mod kernels;
@@ -42,6 +40,8 @@ mod pages;
 mod passed_over;
 pub mod read;
 mod report;
+mod signature;
+mod signatures;
 pub mod stages;
 mod strings;
 mod threads;
@@ -51,7 +51,6 @@ pub use addresses::Address;
 pub use against::Earlier;
 pub use decide::{Decision, Effort, Group, Verdict, decide};
 pub use error::Error;
-pub use imprint::{known, sign};
 pub use job::{Finished, Run, dedup, dry_run, read_corpus};
 pub use options::{KeptFormat, Options, ParseFormatError};
 pub use outputs::{Settings, Summary};
@@ -59,5 +58,6 @@ pub use pages::{NewPage, Pages, Standing};
 pub use passed_over::{PassedCounts, PassedOver, passed_line};
 pub use read::{Corpus, ReadCounts};
 pub use report::Made;
+pub use signature::{known, sign};
 pub use threads::Threads;
 pub use watch::{Stage, Watch};

@@ -10,13 +10,13 @@ use std::sync::{Mutex, PoisonError};
 use hapax_corpus::{Batch, Entry, Fact, Original, Source};
 
 use crate::error::Error;
-use crate::imprint::Imprinter;
-use crate::imprints::ImprintBatch;
-use crate::imprints::checkpoint::{self, Checkpoint};
 use crate::inputs::StreamName;
 use crate::options::{KeptFormat, Options};
 use crate::pages::Pages;
 use crate::passed_over::{PassedCounts, PassedRecord};
+use crate::signature::Signer;
+use crate::signatures::SignatureBatch;
+use crate::signatures::checkpoint::{self, Checkpoint};
 use crate::watch::Watch;
 
 /// What the first reading found.
@@ -80,7 +80,7 @@ pub(crate) fn read(
         watch.resumed(corpus.pages.len() as u64);
     }
     let mut taken_over = 0;
-    let idle: Mutex<Vec<Imprinter>> = Mutex::new(Vec::new());
+    let idle: Mutex<Vec<Signer>> = Mutex::new(Vec::new());
     let lock = || idle.lock().unwrap_or_else(PoisonError::into_inner);
     source.in_order(
         options.threads,
@@ -91,9 +91,9 @@ pub(crate) fn read(
                 return Decoded { again, input_bytes, ..Decoded::default() };
             }
             let ready = lock().pop();
-            let mut imprinter = ready.unwrap_or_else(|| Imprinter::new(options));
-            let decoded = Decoded::of(batch, names, &mut imprinter);
-            lock().push(imprinter);
+            let mut signer = ready.unwrap_or_else(|| Signer::new(options));
+            let decoded = Decoded::of(batch, names, &mut signer);
+            lock().push(signer);
             decoded
         },
         |decoded| {
@@ -134,7 +134,7 @@ impl Corpus {
         if watch.stopped() { Err(Error::Stopped) } else { Ok(()) }
     }
 
-    fn add(&mut self, batch: ImprintBatch) -> Result<(), Error> {
+    fn add(&mut self, batch: SignatureBatch) -> Result<(), Error> {
         if self.pages.len() + batch.pages.len() > Pages::MOST {
             return Err(Error::TooMany { most: Pages::MOST });
         }
@@ -153,7 +153,7 @@ impl Corpus {
 
 /// A batch after all the work on it.
 struct Decoded {
-    batch: ImprintBatch,
+    batch: SignatureBatch,
     bad: Vec<hapax_corpus::Error>,
     stopped: Option<hapax_corpus::Error>,
     input_bytes: u64,
@@ -164,7 +164,7 @@ struct Decoded {
 impl Default for Decoded {
     fn default() -> Self {
         Self {
-            batch: ImprintBatch::default(),
+            batch: SignatureBatch::default(),
             bad: Vec::new(),
             stopped: None,
             input_bytes: 0,
@@ -174,7 +174,7 @@ impl Default for Decoded {
 }
 
 impl Decoded {
-    fn of(mut source: Batch, names: &StreamName, imprinter: &mut Imprinter) -> Self {
+    fn of(mut source: Batch, names: &StreamName, signer: &mut Signer) -> Self {
         let mut decoded = Self { input_bytes: source.input_bytes, ..Self::default() };
         let batch = &mut decoded.batch;
         (batch.part, batch.index) = (source.part as u64, source.index as u64);
@@ -191,7 +191,7 @@ impl Decoded {
                         Original::Row(_) => batch.counts.rows += 1,
                         Original::Nothing | Original::Json(_) => {}
                     }
-                    let mut page = imprinter.page(&document);
+                    let mut page = signer.page(&document);
                     if let Cow::Owned(id) = names.clean(&page.id) {
                         page.id = id;
                     }

@@ -83,8 +83,8 @@ pub fn figure(
             let stated = document.content_type.as_deref().unwrap_or(stated);
             let hints = Hints { content_type: Some(stated), url: None };
             let bytes = document.body.content.as_bytes();
-            let Ok(imprint) = by.page(bytes, &hints) else { continue };
-            let Some(mark) = imprint.mark.filter(|_| !imprint.too_short) else { continue };
+            let Ok(signature) = by.page(bytes, &hints) else { continue };
+            let Some(mark) = signature.mark.filter(|_| !signature.too_short) else { continue };
             let Ok(features) = reader.page(bytes, &hints) else { continue };
             vectors.push(Vector::of(mark.fingerprint, features));
         }

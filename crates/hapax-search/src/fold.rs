@@ -187,11 +187,11 @@ mod tests {
     fn document(url: &str, score: f64, text: &str) -> DocumentFacts {
         let recipe = Recipe::built_in("web-1").unwrap();
         let mut fingerprinter = Fingerprinter::new(recipe, None).unwrap();
-        let imprint = fingerprinter.text(text).unwrap();
+        let signature = fingerprinter.text(text).unwrap();
         DocumentFacts {
             name: url.to_owned(),
             url: url.to_owned(),
-            sketch: imprint.mark.map(|mark| mark.sketch),
+            sketch: signature.mark.map(|mark| mark.sketch),
             score: Some(score),
             words: 10,
             fetched: None,

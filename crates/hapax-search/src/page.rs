@@ -3,7 +3,7 @@
 //! Everything that deciding between copies needs is worked out before, so that an index answers
 //! without the page's text.
 
-use hapax::fingerprint::{ContentHash, Fingerprint, Imprint, Sketch};
+use hapax::fingerprint::{ContentHash, Fingerprint, Signature, Sketch};
 
 /// What is kept of a text to be shown, in bytes: passages behind it are found, but not shown.
 const START: usize = 16 << 10;
@@ -37,8 +37,8 @@ pub struct SearchPage {
 impl SearchPage {
     /// A page with this name and text, and what remains of that text under some recipe. A page too
     /// short to be judged gets no fingerprint.
-    pub fn new(name: impl Into<String>, body: impl Into<String>, imprint: &Imprint) -> Self {
-        let mark = imprint.mark.as_ref().filter(|_| !imprint.too_short);
+    pub fn new(name: impl Into<String>, body: impl Into<String>, signature: &Signature) -> Self {
+        let mark = signature.mark.as_ref().filter(|_| !signature.too_short);
         Self {
             name: name.into(),
             url: String::new(),
@@ -47,8 +47,8 @@ impl SearchPage {
             language: String::new(),
             fingerprint: mark.map(|mark| mark.fingerprint),
             sketch: mark.map(|mark| mark.sketch),
-            content: imprint.content,
-            words: imprint.words,
+            content: signature.content,
+            words: signature.words,
             score: None,
             fetched: None,
         }

@@ -4,7 +4,7 @@
 //! of a request means what, and what to answer when fields contradict each other.
 
 use crate::error::{ApiError, Code};
-use crate::wire::{PageInput, ReadyImprint};
+use crate::wire::{PageInput, ReadySignature};
 use hapax::fingerprint::{ContentHash, Fingerprint, Fingerprinter, RecipeId, Sketch};
 use hapax::page::{Body, Document};
 use hapax_store::page::LONGEST_URL;
@@ -75,11 +75,11 @@ pub struct Prepared {
 /// Fields are missing, too many or wrong.
 pub fn prepare(tools: &mut Tools, input: PageInput) -> Result<Prepared, ApiError> {
     good_address("url", &input.url)?;
-    let PageInput { url, html, text, imprint, redirect, score, fetched, headers, .. } = input;
+    let PageInput { url, html, text, signature, redirect, score, fetched, headers, .. } = input;
     let (canonical, language, field) = (input.canonical, input.language, input.field);
-    let given = [html.is_some(), text.is_some(), imprint.is_some(), redirect.is_some()];
+    let given = [html.is_some(), text.is_some(), signature.is_some(), redirect.is_some()];
     if given.iter().filter(|given| **given).count() != 1 {
-        return Err(ApiError::invalid("give exactly one of html, text, imprint and redirect"));
+        return Err(ApiError::invalid("give exactly one of html, text, signature and redirect"));
     }
     if score.is_some_and(|score| !score.is_finite()) {
         return Err(ApiError::invalid("score must be a finite number"));
@@ -108,9 +108,9 @@ pub fn prepare(tools: &mut Tools, input: PageInput) -> Result<Prepared, ApiError
         http_link: header("link"),
         ..Document::new(body)
     };
-    let (mut seen, kept) = match imprint {
-        Some(imprint) => {
-            let mut seen = ready(&url, &imprint, tools.fingerprinter.recipe_id())?;
+    let (mut seen, kept) = match signature {
+        Some(signature) => {
+            let mut seen = ready(&url, &signature, tools.fingerprinter.recipe_id())?;
             (seen.language, seen.canonical) = known.stated();
             (seen, None)
         }
@@ -130,30 +130,38 @@ pub fn prepare(tools: &mut Tools, input: PageInput) -> Result<Prepared, ApiError
 /// # Errors
 ///
 /// Digits are wrong, or the recipe is another.
-pub fn ready(url: &str, imprint: &ReadyImprint, ours: &RecipeId) -> Result<Observation, ApiError> {
-    let theirs: RecipeId =
-        imprint.recipe.parse().map_err(|e| ApiError::invalid(format!("imprint.recipe: {e}")))?;
+pub fn ready(
+    url: &str,
+    signature: &ReadySignature,
+    ours: &RecipeId,
+) -> Result<Observation, ApiError> {
+    let theirs: RecipeId = signature
+        .recipe
+        .parse()
+        .map_err(|e| ApiError::invalid(format!("signature.recipe: {e}")))?;
     ours.must_be(&theirs).map_err(|e| ApiError::new(Code::OtherRecipe, e.to_string()))?;
-    let content: ContentHash =
-        imprint.content.parse().map_err(|e| ApiError::invalid(format!("imprint.content: {e}")))?;
-    let contents = match (&imprint.fingerprint, &imprint.sketch) {
+    let content: ContentHash = signature
+        .content
+        .parse()
+        .map_err(|e| ApiError::invalid(format!("signature.content: {e}")))?;
+    let contents = match (&signature.fingerprint, &signature.sketch) {
         (Some(fingerprint), Some(sketch)) => {
-            let wrong = |e| ApiError::invalid(format!("imprint.fingerprint: {e}"));
+            let wrong = |e| ApiError::invalid(format!("signature.fingerprint: {e}"));
             let fingerprint: Fingerprint = fingerprint.parse().map_err(wrong)?;
             let sketch = read_sketch(sketch).ok_or_else(|| {
-                ApiError::invalid("imprint.sketch: 256 hexadecimal digits are needed")
+                ApiError::invalid("signature.sketch: 256 hexadecimal digits are needed")
             })?;
-            Some(Contents { fingerprint, sketch, too_short: imprint.too_short })
+            Some(Contents { fingerprint, sketch, too_short: signature.too_short })
         }
         (None, None) => None,
         (Some(_), None) | (None, Some(_)) => {
             return Err(ApiError::invalid(
-                "an imprint has both fingerprint and sketch, or neither",
+                "a signature has both fingerprint and sketch, or neither",
             ));
         }
     };
     let mut seen = Observation::of_parts(url, content, contents);
-    seen.words = imprint.words;
+    seen.words = signature.words;
     Ok(seen)
 }
 
@@ -242,23 +250,23 @@ mod tests {
     }
 
     #[test]
-    fn a_ready_imprint_says_the_same_as_its_text() {
+    fn a_ready_signature_says_the_same_as_its_text() {
         let mut tools = tools();
         let words: Vec<String> = (0..80).map(|n| format!("word{n}")).collect();
         let text = words.join(" ");
-        let imprint = tools.fingerprinter.text(&text).unwrap();
-        let mark = imprint.mark.clone().unwrap();
+        let signature = tools.fingerprinter.text(&text).unwrap();
+        let mark = signature.mark.clone().unwrap();
         let hex = |bytes: &[u8]| bytes.iter().map(|b| format!("{b:02x}")).collect::<String>();
-        let mut sent = ReadyImprint {
+        let mut sent = ReadySignature {
             recipe: tools.fingerprinter.recipe_id().to_string(),
             fingerprint: Some(mark.fingerprint.to_string()),
             sketch: Some(hex(&mark.sketch.to_bytes())),
-            content: imprint.content.to_string(),
-            words: imprint.words,
-            too_short: imprint.too_short,
+            content: signature.content.to_string(),
+            words: signature.words,
+            too_short: signature.too_short,
         };
         let ours = tools.fingerprinter.recipe_id().clone();
-        assert_eq!(ready("u", &sent, &ours).unwrap(), Observation::new("u", &imprint));
+        assert_eq!(ready("u", &sent, &ours).unwrap(), Observation::new("u", &signature));
         sent.recipe = "web-1:0000000000000000".into();
         assert_eq!(ready("u", &sent, &ours).unwrap_err().code, Code::OtherRecipe);
         sent.recipe = ours.to_string();

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 
 pub use settings::{RecipeNamed, RepositorySettings, RulesShown, SettingsShown, StatsShown};
 
-/// A page: its address and exactly one of `html`, `text`, `imprint` and `redirect`.
+/// A page: its address and exactly one of `html`, `text`, `signature` and `redirect`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PageInput {
@@ -29,7 +29,7 @@ pub struct PageInput {
     pub text: Option<String>,
     /// Its fingerprint, made elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub imprint: Option<ReadyImprint>,
+    pub signature: Option<ReadySignature>,
     /// The address it redirects to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redirect: Option<String>,
@@ -59,7 +59,7 @@ pub struct PageInput {
 
 /// What `hapax fingerprint --json` prints of a page; other fields of it are passed over.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct ReadyImprint {
+pub struct ReadySignature {
     /// `name:digest`.
     pub recipe: String,
     /// Sixteen hexadecimal digits; none for a page without words.

@@ -6,8 +6,8 @@
 //!
 //! let mut by = Fingerprinter::new(Recipe::built_in("web-1")?, None)?;
 //! let store = Repository::create("seen".as_ref(), Settings::new(by.recipe_id().clone()))?;
-//! let imprint = by.html("<p>Tea is a hot drink, made of leaves.</p>")?;
-//! let seen = store.observe(Observation::new("https://example.org/tea", &imprint))?;
+//! let signature = by.html("<p>Tea is a hot drink, made of leaves.</p>")?;
+//! let seen = store.observe(Observation::new("https://example.org/tea", &signature))?;
 //! assert!(seen.verdict.is_winner);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

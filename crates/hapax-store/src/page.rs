@@ -4,7 +4,7 @@
 //! resolved or normalised here. How pages are compared, and where they stand, is known elsewhere.
 
 use crate::error::StoreError;
-use hapax::fingerprint::{ContentHash, Fingerprint, Imprint, SignedPage, Sketch};
+use hapax::fingerprint::{ContentHash, Fingerprint, Signature, SignedPage, Sketch};
 use hapax::group::ScopeKey;
 use hapax::group::live::{Bare, Likeness, PageRecord};
 
@@ -47,13 +47,13 @@ pub struct Observation {
 
 impl Observation {
     /// A page of which address and text are known.
-    pub fn new(url: impl Into<String>, imprint: &Imprint) -> Self {
-        let contents = imprint.mark.as_ref().map(|mark| Contents {
+    pub fn new(url: impl Into<String>, signature: &Signature) -> Self {
+        let contents = signature.mark.as_ref().map(|mark| Contents {
             fingerprint: mark.fingerprint,
             sketch: mark.sketch,
-            too_short: imprint.too_short,
+            too_short: signature.too_short,
         });
-        Self { words: imprint.words, ..Self::of_parts(url, imprint.content, contents) }
+        Self { words: signature.words, ..Self::of_parts(url, signature.content, contents) }
     }
 
     /// A page with all that its source and its markup state.

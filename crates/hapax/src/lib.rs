@@ -40,7 +40,7 @@ pub mod text;
 pub use error::Error;
 pub use fingerprint::{ContentHash, Fingerprint, MaxDistance, RecipeId, Sketch};
 #[cfg(feature = "text")]
-pub use fingerprint::{Fingerprinter, Imprint, Recipe};
+pub use fingerprint::{Fingerprinter, Recipe, Signature};
 pub use index::live::LiveIndex as Index;
 pub use index::{Entry, HammingIndex, Match, Query};
 pub use similarity::{Likeness, Matching, MinSimilarity, Policy};

@@ -194,8 +194,8 @@ mod tests {
 
     fn signature(text: &str) -> (Fingerprint, Sketch, ContentHash) {
         let recipe = Recipe::built_in("web-1").unwrap();
-        let imprint = Fingerprinter::new(recipe, None).unwrap().text(text).unwrap();
-        let mark = imprint.mark.unwrap();
+        let signature = Fingerprinter::new(recipe, None).unwrap().text(text).unwrap();
+        let mark = signature.mark.unwrap();
         (mark.fingerprint, mark.sketch, ContentHash::of(text))
     }
 

@@ -51,10 +51,10 @@ impl Timed {
                 best_cpu(3, || purifier.purify_html(&page.html, &hints).cloned());
             // A clone of the text is part of the time; it is a hundredth of it.
             let purified = purified.with_context(|| format!("cannot purify {}", page.url))?;
-            let (imprint, fingerprint) = best_cpu(3, || by.purified(&purified));
+            let (signature, fingerprint) = best_cpu(3, || by.purified(&purified));
             let whole = by.html(&page.html)?;
-            ensure!(whole == imprint, "two ways to the same imprint differ for {}", page.url);
-            seen.extend(imprint.mark.map(|mark| mark.fingerprint));
+            ensure!(whole == signature, "two ways to the same signature differ for {}", page.url);
+            seen.extend(signature.mark.map(|mark| mark.fingerprint));
             spent.push(Spent { bytes: page.html.len(), purify, fingerprint });
         }
         ensure!(seen.len() > 1, "too few pages with words in {name}");

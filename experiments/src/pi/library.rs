@@ -133,14 +133,14 @@ fn read(pages: &[(&str, &str)]) -> Result<Vec<Made>> {
             |(purifier, fingerprinter), &(url, html)| -> Result<Made> {
                 let page =
                     purifier.purify_html(html, &Hints { content_type: None, url: Some(url) })?;
-                let imprint = fingerprinter.purified(page);
+                let signature = fingerprinter.purified(page);
                 Ok(Made {
                     links: page.links.iter().filter_map(|link| page_key(&link.url)).collect(),
                     page: SearchPage {
                         url: url.to_owned(),
                         title: page.title.clone().unwrap_or_default(),
                         language: page.language.clone().unwrap_or_default(),
-                        ..SearchPage::new(url, page.text.as_str(), &imprint)
+                        ..SearchPage::new(url, page.text.as_str(), &signature)
                     },
                 })
             },

@@ -72,7 +72,7 @@ fn sketch(number: u64) -> String {
 /// A page as a line: its address, fingerprint, sketch and content.
 fn line(recipe: &str, url: &str, fingerprint: u64, sketch: &str, content: u64) -> String {
     format!(
-        "{{\"url\":\"{url}\",\"imprint\":{{\"recipe\":\"{recipe}\",\"fingerprint\":\"{fingerprint:016x}\",\
+        "{{\"url\":\"{url}\",\"signature\":{{\"recipe\":\"{recipe}\",\"fingerprint\":\"{fingerprint:016x}\",\
          \"sketch\":\"{sketch}\",\"content\":\"{content:032x}\"}}}}\n"
     )
 }

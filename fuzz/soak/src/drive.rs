@@ -9,7 +9,7 @@ use crate::line::{contents, hash, recipe, url};
 use crate::operation::{Operation, Random};
 use anyhow::{Context, Result, bail};
 use hapax_server::client::{Client, ClientError, LineOutcome};
-use hapax_server::wire::{PageInput, ReadyImprint};
+use hapax_server::wire::{PageInput, ReadySignature};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -139,7 +139,7 @@ pub(crate) fn lines(operations: Vec<Operation>) -> Vec<Vec<Operation>> {
 fn page(number: u32, place: Option<u32>, fetched: u64) -> Result<PageInput> {
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     let content = place.map(|place| contents(number, place));
-    let imprint = ReadyImprint {
+    let signature = ReadySignature {
         recipe: recipe()?.to_string(),
         fingerprint: content.as_ref().map(|content| content.fingerprint.to_string()),
         sketch: content.as_ref().map(|content| hex(&content.sketch.to_bytes())),
@@ -150,8 +150,8 @@ fn page(number: u32, place: Option<u32>, fetched: u64) -> Result<PageInput> {
         words: 0,
         too_short: false,
     };
-    let (imprint, fetched) = (Some(imprint), Some(fetched));
-    Ok(PageInput { url: url(number), imprint, fetched, ..PageInput::default() })
+    let (signature, fetched) = (Some(signature), Some(fetched));
+    Ok(PageInput { url: url(number), signature, fetched, ..PageInput::default() })
 }
 
 /// Asks for what may be one operation or the lines of a batch; one answer each.

@@ -162,8 +162,8 @@ pub fn purify(data: &[u8]) {
     check(&page, &options(first).limits, bytes.len());
     let again = Purifier::new(PurifyOptions::default()).purify_text(&page.text).unwrap().clone();
     assert_eq!(again.text, page.text, "purified text is changed by purifying");
-    let imprint = PRINT.with_borrow_mut(|by| by.purified(&page));
-    assert!(u64::from(imprint.words) <= page.text.len() as u64 * 18);
+    let signature = PRINT.with_borrow_mut(|by| by.purified(&page));
+    assert!(u64::from(signature.words) <= page.text.len() as u64 * 18);
 }
 
 fn purify_seeds() -> Vec<Vec<u8>> {

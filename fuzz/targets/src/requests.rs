@@ -42,7 +42,7 @@ const FIELDS: &[&str] = &[
     "{\"url\":",
     "\"html\":",
     "\"text\":",
-    "\"imprint\":",
+    "\"signature\":",
     "\"redirect\":",
     "\"score\":",
     "\"fetched\":",
@@ -96,13 +96,13 @@ pub fn page_json(data: &[u8]) {
 fn page_seeds() -> Vec<Vec<u8>> {
     let digits = |n: usize| "5".repeat(n);
     let recipe = fingerprinter().recipe_id().to_string();
-    let imprint = format!(
-        r#"{{"url":"http://a/","imprint":{{"recipe":"{recipe}","fingerprint":"{}","sketch":"{}","content":"{}","words":9}}}}"#,
+    let signature = format!(
+        r#"{{"url":"http://a/","signature":{{"recipe":"{recipe}","fingerprint":"{}","sketch":"{}","content":"{}","words":9}}}}"#,
         digits(16),
         digits(256),
         digits(32)
     );
-    let mut seeds = vec![imprint.into_bytes()];
+    let mut seeds = vec![signature.into_bytes()];
     seeds.extend(
         [
             r#"{"url":"http://a/b","html":"<p>one two","headers":{"Link":"</c>; rel=canonical"}}"#,

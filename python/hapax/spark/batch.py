@@ -129,7 +129,7 @@ def whole(job: Job, inputs: Inputs, asked: dict[str, Any], format: Optional[str]
     ending = outputs.kept_ending(format, sums)
     if asked["keep_documents"]:
         outputs.write_kept(job, inputs, read, groups, ending)
-    outputs.write_imprints(job, pages, groups, sums["documents"])
+    outputs.write_signatures(job, pages, groups, sums["documents"])
     tables = {"pages": pages, "roles": roles, "verdicts": verdicts, "candidates": candidates}
     said = {"kept": f"kept/part-*.{ending}", "inputs": asked["inputs"], "against": []}
     summary = outputs.summary(job, sums, groups, leading, tables, said)

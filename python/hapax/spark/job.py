@@ -2,7 +2,7 @@
 
 ::
 
-    items --imprint--> pages --copies--> roles --turns--> leaders --keys, meet--> candidates --confirm--> pairs
+    items --signature--> pages --copies--> roles --turns--> leaders --keys, meet--> candidates --confirm--> pairs
     pairs, roles --components--> company --settle--> verdicts --> groups, removed, kept, summary
 
 Every stage is written to the snapshot (see :mod:`hapax.spark.snapshot`). Documents are known by their position
@@ -66,8 +66,8 @@ class Job:
 
     def pages(self, inputs: Inputs, first: int) -> "Read":
         """The documents, numbered from ``first``, and what was counted while they were read."""
-        run = steps.imprint(self.spec, inputs.inputs, inputs.files)
-        rows = self.snapshot.stage("imprints", lambda: inputs.rows(self.spark, self.partitions).mapInArrow(run, steps.IMPRINTS))
+        run = steps.signature(self.spec, inputs.inputs, inputs.files)
+        rows = self.snapshot.stage("signatures", lambda: inputs.rows(self.spark, self.partitions).mapInArrow(run, steps.SIGNATURES))
         told = {row["part"]: json.loads(row["says"]) for row in rows.where("kind = 3").select("part", "says").collect()}
         lost = [file for part, file, _ in inputs.items if part not in told]
         if lost:
@@ -81,7 +81,7 @@ class Job:
         if not sums["documents"]:
             raise NoDocumentsError("there is no document in " + ", ".join(inputs.inputs or [file for _, file, _ in inputs.items]))
         documents = {part: one["documents"] for part, one in told.items()}
-        stored = {"path": self.snapshot.at("state/imprints"), "offsets": offsets, "first_part": self.first_part}
+        stored = {"path": self.snapshot.at("state/signatures"), "offsets": offsets, "first_part": self.first_part}
         return Read(numbered(self.spark, [stored]), sums, documents, stored)
 
     def names(self, pages: Any) -> Any:
@@ -148,7 +148,7 @@ class Job:
             return roles, leaders
         return roles.union(turned), leaders.join(turned.where("role = 2").select("position"), "position", "anti")
 
-    def haze(self, leaders: Any) -> dict[int, tuple[str, Optional[float], list[int]]]:
+    def saturation(self, leaders: Any) -> dict[int, tuple[str, Optional[float], list[int]]]:
         """Scopes in which fingerprints propose too much, and what to do there."""
         from pyspark.sql import functions as F
 
@@ -158,9 +158,9 @@ class Job:
         if not sizes:
             return {}
         some = leaders.where(F.col("scope").isin(list(sizes)))
-        samples = self.step(some.select("scope", "fingerprint"), "haze_sample", steps.SAMPLE).toArrow()
-        sample = core.haze_sample(samples.combine_chunks().to_batches()[0])
-        counts = some.select("scope", "fingerprint").mapInArrow(steps.whole_with(self.spec, "haze_count", steps.stream_bytes(sample)), steps.COUNTS)
+        samples = self.step(some.select("scope", "fingerprint"), "saturation_sample", steps.SAMPLE).toArrow()
+        sample = core.saturation_sample(samples.combine_chunks().to_batches()[0])
+        counts = some.select("scope", "fingerprint").mapInArrow(steps.whole_with(self.spec, "saturation_count", steps.stream_bytes(sample)), steps.COUNTS)
         sums = counts.groupBy("scope", "query", "distance").agg(F.sum("count").alias("count")).collect()
         by_scope: dict[int, list[int]] = {}
         for scope, fingerprint in zip(sample.column("scope").to_pylist(), sample.column("fingerprint").to_pylist()):
@@ -176,11 +176,11 @@ class Job:
         """Pairs that fingerprints or sketches propose."""
         from pyspark.sql import functions as F
 
-        hazy = self.haze(leaders)
-        by_bands = [scope for scope, seen in hazy.items() if seen[0] == "bands"]
-        narrow = {scope: seen for scope, seen in hazy.items() if seen[0] == "narrow"}
-        clear = leaders.where(~F.col("scope").isin(list(hazy))) if hazy else leaders
-        self.effort.update(hazy=0, hazy_within=None, hazy_chance=None)
+        saturated = self.saturation(leaders)
+        by_bands = [scope for scope, seen in saturated.items() if seen[0] == "bands"]
+        narrow = {scope: seen for scope, seen in saturated.items() if seen[0] == "narrow"}
+        clear = leaders.where(~F.col("scope").isin(list(saturated))) if saturated else leaders
+        self.effort.update(saturated=0, saturated_within=None, saturated_chance=None)
 
         def proposed() -> Any:
             found = self.join(clear, None)
@@ -189,20 +189,20 @@ class Job:
                 found = found.union(self.bands(rows))
             for scope, (_, bits, crowded) in narrow.items():
                 rows = leaders.where(F.col("scope") == scope)
-                marks = rows.mapInArrow(steps.each(self.spec, "hazy", crowded), steps.HAZY)
-                free = rows.join(marks.where("not hazy"), "position")
+                marks = rows.mapInArrow(steps.each(self.spec, "saturated", crowded), steps.HAZY)
+                free = rows.join(marks.where("not saturated"), "position")
                 found = found.union(self.join(free, None)).union(self.join(rows, int(bits or 0)))
             return found
 
         if by_bands:
-            self.effort["hazy"] += leaders.where(F.col("scope").isin(by_bands)).count()
-            self.effort["hazy_chance"] = max(hazy[scope][1] or 0 for scope in by_bands)
+            self.effort["saturated"] += leaders.where(F.col("scope").isin(by_bands)).count()
+            self.effort["saturated_chance"] = max(saturated[scope][1] or 0 for scope in by_bands)
         for scope, (_, bits, crowded) in narrow.items():
             rows = leaders.where(F.col("scope") == scope)
-            marks = rows.mapInArrow(steps.each(self.spec, "hazy", crowded), steps.HAZY)
-            self.effort["hazy"] += marks.where("hazy").count()
-            least = self.effort["hazy_within"]
-            self.effort["hazy_within"] = int(bits or 0) if least is None else min(least, int(bits or 0))
+            marks = rows.mapInArrow(steps.each(self.spec, "saturated", crowded), steps.HAZY)
+            self.effort["saturated"] += marks.where("saturated").count()
+            least = self.effort["saturated_within"]
+            self.effort["saturated_within"] = int(bits or 0) if least is None else min(least, int(bits or 0))
         return self.snapshot.stage("candidates", proposed)
 
     def join(self, leaders: Any, within: Optional[int]) -> Any:

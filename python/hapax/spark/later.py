@@ -11,7 +11,7 @@ ones in the corpus, so old positions stay. Then
 - a component is *touched* if any of its documents, roles or pairs is not what it was: only touched ones are
   settled again, all other verdicts stay.
 
-Where fingerprints propose too much (*haze*), all candidates are looked for again: what is proposed there depends
+Where fingerprints propose too much (*saturation*), all candidates are looked for again: what is proposed there depends
 on all documents. The rows are those of the whole job on old and new together; a test says so.
 """
 
@@ -131,7 +131,7 @@ class Next:
         ending = outputs.kept_ending(format, new_sums)
         if keep_documents:
             outputs.write_kept(job, inputs, read, groups, ending)
-        outputs.write_imprints(job, pages, groups, sums["documents"])
+        outputs.write_signatures(job, pages, groups, sums["documents"])
         tables = {"pages": pages, "roles": roles, "verdicts": verdicts, "candidates": candidates}
         said = {"kept": f"kept/part-*.{ending}", "inputs": asked["inputs"], "against": [before.path]}
         summary = outputs.summary(job, sums, groups, leading, tables, said)
@@ -169,7 +169,7 @@ class Next:
         job, made = self.job, self.made
         old = self.before.table("pairs")
         new = added.select("position", "scope", "fingerprint")
-        if added.count() > MOST_NEW or self.told["summary"]["hazy"] or job.haze(leaders):
+        if added.count() > MOST_NEW or self.told["summary"]["saturated"] or job.saturation(leaders):
             candidates = job.candidates(leaders)
             pairs = job.pairs(candidates, leaders)
             one, other = pairs.where("alike"), old.where("alike")

@@ -126,7 +126,7 @@ def write_kept(job: Job, inputs: Inputs, read: Read, groups: Any, ending: str) -
     snapshot.stage("written", lambda: spread(items, tasks, "part").mapInArrow(run, steps.KEPT))
 
 
-def write_imprints(job: Job, pages: Any, groups: Any, documents: int) -> None:
+def write_signatures(job: Job, pages: Any, groups: Any, documents: int) -> None:
     """What ``hapax dedup --against`` needs of the documents that stay, in the order of the corpus."""
     from pyspark.sql import functions as F
 
@@ -135,12 +135,12 @@ def write_imprints(job: Job, pages: Any, groups: Any, documents: int) -> None:
     stay = groups.where("outcome = 'kept'").select("position")
     rows = with_mark(pages.select("position", "page").join(stay, "position", "semi"), None)
     rows = spread(rows.withColumn("task", F.floor(F.col("position") / each)), job.partitions, "task")
-    folder = snapshot.at("kept.imprints")
-    run = steps.write_imprints(job.spec, folder)
-    if not snapshot.store.exists(snapshot.at("state/imprinted/_SUCCESS")):
+    folder = snapshot.at("kept.signatures")
+    run = steps.write_signatures(job.spec, folder)
+    if not snapshot.store.exists(snapshot.at("state/signed/_SUCCESS")):
         # A killed run may have had other partitions, and so other files.
         snapshot.store.remove(folder)
-    snapshot.stage("imprinted", lambda: rows.mapInArrow(run, steps.KEPT))
+    snapshot.stage("signed", lambda: rows.mapInArrow(run, steps.KEPT))
 
 
 def summary(job: Job, sums: dict[str, int], groups: Any, leading: Any, tables: dict[str, Any], said: dict[str, Any]) -> dict[str, Any]:
@@ -202,8 +202,8 @@ def summary(job: Job, sums: dict[str, int], groups: Any, leading: Any, tables: d
         "confirmed_pairs": settling[1],
         "crowded": crowded[0],
         "strangers": crowded[2],
-        "hazy": job.effort.get("hazy", 0),
-        "hazy_within": job.effort.get("hazy_within"),
-        "hazy_chance": job.effort.get("hazy_chance"),
+        "saturated": job.effort.get("saturated", 0),
+        "saturated_within": job.effort.get("saturated_within"),
+        "saturated_chance": job.effort.get("saturated_chance"),
         "settings": {**json.loads(job.spec.engine().settings()), **said},
     }

@@ -23,7 +23,7 @@ Batches = Iterator[Any]
 Step = Callable[[Batches], Batches]
 
 #: Columns of the rows between the steps, as Spark writes schemas.
-IMPRINTS = "part long, number long, kind long, file string, record long, meets long, standing long, says string, page binary"
+SIGNATURES = "part long, number long, kind long, file string, record long, meets long, standing long, says string, page binary"
 NAMES = "position long, address string, url string, own_id string, content binary"
 COPIES = "role long, position long, target long, distance long, similarity float, scope long, fingerprint long, sketch binary"
 SUSPECTS = "position long, meets long"
@@ -31,7 +31,7 @@ ROLES = "role long, position long, target long, distance long, similarity float,
 MEETINGS = "meets long, count long"
 SAMPLE = "scope long, fingerprint long"
 COUNTS = "scope long, query long, distance long, count long"
-HAZY = "position long, hazy boolean"
+HAZY = "position long, saturated boolean"
 KEYS = "task long, packed binary, records long"
 CANDIDATES = "a long, b long, distance long"
 PAIRS = "a long, b long, distance long, similarity float, alike boolean"
@@ -102,8 +102,8 @@ def whole_with(spec: Spec, step: str, other: bytes) -> Step:
     return run
 
 
-def imprint(spec: Spec, inputs: list[str], files: int) -> Step:
-    """Work items to imprints. An item is a part of the inputs, or a file elsewhere that is fetched first."""
+def signature(spec: Spec, inputs: list[str], files: int) -> Step:
+    """Work items to signatures. An item is a part of the inputs, or a file elsewhere that is fetched first."""
     text = spec.text
 
     def run(batches: Batches) -> Batches:
@@ -112,9 +112,9 @@ def imprint(spec: Spec, inputs: list[str], files: int) -> Step:
             for item in batch.to_pylist():
                 if item["fetch"]:
                     with Fetched(item["file"]) as path:
-                        yield from core.imprint_copy(path, item["file"], item["part"])
+                        yield from core.signature_copy(path, item["file"], item["part"])
                 else:
-                    yield from core.imprint(inputs, item["part"], files, item["file"])
+                    yield from core.signature(inputs, item["part"], files, item["file"])
 
     return run
 
@@ -142,8 +142,8 @@ def write_kept(spec: Spec, inputs: list[str], files: int, folder: str, ending: s
     return run
 
 
-def write_imprints(spec: Spec, folder: str) -> Step:
-    """Rows with ``task`` and pages that stay, to files of imprints."""
+def write_signatures(spec: Spec, folder: str) -> Step:
+    """Rows with ``task`` and pages that stay, to files of signatures."""
     text = spec.text
 
     def run(batches: Batches) -> Batches:
@@ -154,10 +154,10 @@ def write_imprints(spec: Spec, folder: str) -> Step:
         if rows is None:
             return
         for task in sorted(pc.unique(rows.column("task")).to_pylist()):
-            name = f"part-{task:06d}.imprints"
+            name = f"part-{task:06d}.signatures"
             with Placed(folder, name) as path:
                 some = rows.filter(pc.equal(rows.column("task"), task))
-                written = engine(text).write_imprints(some, path)
+                written = engine(text).write_signatures(some, path)
             yield pa.RecordBatch.from_pydict({"part": [task], "file": [name], "documents": [written]})
 
     return run

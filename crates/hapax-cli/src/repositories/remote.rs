@@ -11,7 +11,7 @@ use hapax::fingerprint::RecipeId;
 use hapax::group::{Rules, Scope};
 use hapax_server::client::{Client, ClientError, LineOutcome, TOKEN_VARIABLE};
 use hapax_server::wire::{
-    Event, Group, GroupStandings, PageDetail, PageInput, ReadyImprint, RulesShown, SettingsShown,
+    Event, Group, GroupStandings, PageDetail, PageInput, ReadySignature, RulesShown, SettingsShown,
     Verdict,
 };
 use hapax_store::{Action, Observation};
@@ -118,7 +118,7 @@ pub(crate) fn input(seen: &Observation, recipe: &str) -> PageInput {
     let some = |text: &String| (!text.is_empty()).then(|| text.clone());
     PageInput {
         url: seen.url.clone(),
-        imprint: Some(ReadyImprint {
+        signature: Some(ReadySignature {
             recipe: recipe.to_owned(),
             fingerprint: contents.map(|contents| contents.fingerprint.to_string()),
             sketch: contents.map(|contents| hex(&contents.sketch.to_bytes())),

@@ -250,7 +250,7 @@ fn any_number_of_threads_writes_the_same_bytes() {
         "removed.parquet",
         "report.html",
         "summary.json",
-        "kept.imprints",
+        "kept.signatures",
     ] {
         let one = folder.result(&format!("1/{name}"));
         assert!(

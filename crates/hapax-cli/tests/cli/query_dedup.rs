@@ -14,9 +14,9 @@ fn text(topic: &str, number: usize) -> String {
 
 fn page(name: &str, text: &str, score: f64) -> SearchPage {
     let recipe = Recipe::built_in("web-1").unwrap();
-    let imprint = Fingerprinter::new(recipe, None).unwrap().text(text).unwrap();
+    let signature = Fingerprinter::new(recipe, None).unwrap().text(text).unwrap();
     let url = format!("http://{name}.test/");
-    SearchPage { url, score: Some(score), ..SearchPage::new(name, text, &imprint) }
+    SearchPage { url, score: Some(score), ..SearchPage::new(name, text, &signature) }
 }
 
 /// Twelve pages about tea and twelve about coffee; every third has two copies elsewhere.

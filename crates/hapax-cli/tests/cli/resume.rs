@@ -10,7 +10,7 @@ const FILES: [&str; 6] = [
     "removed.parquet",
     "report.html",
     "summary.json",
-    "kept.imprints",
+    "kept.signatures",
     "kept.jsonl",
 ];
 
@@ -33,7 +33,7 @@ fn kill_at(folder: &Folder, arguments: &[&str], bytes: u64) {
         .stderr(std::process::Stdio::null())
         .spawn()
         .unwrap();
-    let checkpoint = folder.path("killed/.hapax-work/imprints");
+    let checkpoint = folder.path("killed/.hapax-work/signatures");
     while child.try_wait().unwrap().is_none() {
         if checkpoint.metadata().is_ok_and(|it| it.len() > bytes) {
             child.kill().unwrap();

@@ -72,11 +72,11 @@ pub struct Effort {
     /// Pages that share a fingerprint with many others and a text with none.
     pub strangers: u64,
     /// Pages with so many others near them that not all were compared.
-    pub hazy: u64,
+    pub saturated: u64,
     /// Within how many bits, where there are such pages.
-    pub hazy_within: Option<u32>,
+    pub saturated_within: Option<u32>,
     /// Or with which chance a partner at the least similarity was found, by sketches.
-    pub hazy_chance: Option<f64>,
+    pub saturated_chance: Option<f64>,
 }
 
 /// What becomes of one document.
@@ -182,9 +182,9 @@ pub(crate) fn settle<'p>(
         confirmed: pairs.len() as u64,
         crowded: near.members.len() as u64,
         strangers: near.strangers,
-        hazy: near.hazy,
-        hazy_within: near.seen_within.map(|it| it.bits()),
-        hazy_chance: near.chance,
+        saturated: near.saturated,
+        saturated_within: near.seen_within.map(|it| it.bits()),
+        saturated_chance: near.chance,
     };
     let Company { addresses, pages: company, facts, .. } = company;
     Ok(Decision {

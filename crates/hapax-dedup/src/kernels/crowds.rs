@@ -9,7 +9,7 @@
 //! | `scope`, `fingerprint`, `sketch` | of leaders, out of [`Kernels::copies`]: all that comparing needs |
 //! | `named`, `page`, `meets` | of leaders, in and out of [`Kernels::turn`]: for choosing the best, and who must be in one batch |
 //!
-//! [`Kernels::copies`] needs all rows with one `meets` of the imprints in one batch,
+//! [`Kernels::copies`] needs all rows with one `meets` of the signatures in one batch,
 //! [`Kernels::turn`] all leaders with one `meets`.
 
 use std::sync::Arc;
@@ -75,9 +75,9 @@ impl Kernels {
     ///
     /// # Errors
     ///
-    /// These are no rows of imprints with `position` and `named`, or a page came twice.
+    /// These are no rows of signatures with `position` and `named`, or a page came twice.
     pub fn copies(&self, rows: &RecordBatch) -> Result<RecordBatch, Error> {
-        let rows = Rows::of(rows, "imprint");
+        let rows = Rows::of(rows, "signature");
         let loaded = rows.pages(|_| true)?;
         let pages = &loaded.pages;
         let table = FactTable::marked(pages, &self.options.keep, &loaded.named);

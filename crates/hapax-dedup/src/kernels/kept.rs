@@ -1,5 +1,5 @@
 //! What stays: the second reading of a part, whose documents are written to a file of their own, and the
-//! imprints of documents, for the next crawl to be compared with.
+//! signatures of documents, for the next crawl to be compared with.
 
 use std::path::Path;
 
@@ -62,13 +62,13 @@ pub fn write_part(
 }
 
 impl Kernels {
-    /// Writes the imprints of documents, `position`, `named` and `page`, as `--against` reads them; how many.
+    /// Writes the signatures of documents, `position`, `named` and `page`, as `--against` reads them; how many.
     ///
     /// # Errors
     ///
     /// These are no such rows, or the file cannot be written.
-    pub fn write_imprints(&self, rows: &RecordBatch, path: &Path) -> Result<u64, Error> {
-        let loaded = Rows::of(rows, "imprint").pages(|_| true)?;
+    pub fn write_signatures(&self, rows: &RecordBatch, path: &Path) -> Result<u64, Error> {
+        let loaded = Rows::of(rows, "signature").pages(|_| true)?;
         let pages = &loaded.pages;
         against::write(path, &self.options, pages, 0..pages.len() as u32)?;
         Ok(pages.len() as u64)

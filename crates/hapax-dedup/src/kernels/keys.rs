@@ -1,7 +1,7 @@
 //! Who must be compared: packed keys out, candidate pairs in.
 //!
 //! A leader is sent to one piece of every stage of the join ([`hapax::join::apart`]), or where there
-//! is haze to one place for each band of its sketch. What one batch sends to one task is packed into one value,
+//! is saturation to one place for each band of its sketch. What one batch sends to one task is packed into one value,
 //! in *sections*:
 //!
 //! ```text
@@ -133,7 +133,7 @@ impl Kernels {
         candidates.finish()
     }
 
-    /// The same by bands of the sketch, where there is haze.
+    /// The same by bands of the sketch, where there is saturation.
     ///
     /// # Errors
     ///

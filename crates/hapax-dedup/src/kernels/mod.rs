@@ -1,7 +1,7 @@
 //! The job in steps on rows that may lie on many machines: Arrow batch in, Arrow batch out.
 //!
 //! ```text
-//!   files --imprint--> imprints --copies--> leaders, copies, members --turn (8 times)--> leaders
+//!   files --signature--> signatures --copies--> leaders, copies, members --turn (8 times)--> leaders
 //!   leaders --keys | band_keys--> packed keys --meet | band_meet--> candidates --confirm--> pairs
 //!   pairs, members, copies --forest, components--> company --settle--> verdicts --group_rows--> rows
 //! ```
@@ -29,23 +29,23 @@
 mod components;
 mod confirm;
 mod crowds;
-mod haze;
-mod imprint;
 mod kept;
 mod keys;
 mod later;
 mod report;
 mod rows;
+mod saturation;
 mod settle;
+mod signature;
 #[cfg(test)]
 mod tests;
 
 pub use crowds::Wide;
-pub use haze::{HazeCounts, Seen};
-pub use imprint::PartImprints;
 pub use kept::{Part as KeptPart, write_part};
 pub use keys::Cut;
 pub use report::Shown;
+pub use saturation::{SaturationCounts, Seen};
+pub use signature::PartSignatures;
 
 use crate::options::Options;
 

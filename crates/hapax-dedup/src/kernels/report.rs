@@ -19,11 +19,11 @@ use hapax_corpus::{Entry, Source};
 use super::Kernels;
 use super::rows::{Rows, batch};
 use crate::error::Error;
-use crate::imprint::Imprinter;
 use crate::near::REFUSED;
 use crate::report::examples::{TextReader, shown_apart, shown_of};
 use crate::report::origins::{common_of, is_address, origin};
 use crate::report::{self, Contents, groups, origins, passed};
+use crate::signature::Signer;
 
 const KIND: &str = "group";
 
@@ -132,7 +132,7 @@ impl Kernels {
         part: usize,
         wanted: &[i64],
     ) -> Result<RecordBatch, Error> {
-        let mut imprinter = Imprinter::new(&self.options);
+        let mut signer = Signer::new(&self.options);
         let mut reader = TextReader::new(&self.options.fingerprinter);
         let [mut number, mut words] = std::array::from_fn(|_| Int64Builder::new());
         let [mut title, mut texts] = std::array::from_fn(|_| StringBuilder::new());
@@ -151,7 +151,7 @@ impl Kernels {
                 }
                 let Some(text) = reader.text(&document) else { continue };
                 number.append_value(at);
-                words.append_value(i64::from(imprinter.page(&document).words));
+                words.append_value(i64::from(signer.page(&document).words));
                 title.append_option(text.title);
                 texts.append_value(text.text);
                 cut.append_value(text.cut);

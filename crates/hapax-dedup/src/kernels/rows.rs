@@ -1,7 +1,7 @@
 //! Columns in and out, and pages out of rows.
 //!
 //! All whole numbers are 64-bit and signed, since engines know no unsigned ones; fingerprints and
-//! keys are the same bits. A page is the bytes that files of imprints have (`crate::imprints`).
+//! keys are the same bits. A page is the bytes that files of signatures have (`crate::signatures`).
 
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use arrow_array::{Array, ArrayRef, BinaryArray, BooleanArray, Int64Array, Record
 use arrow_schema::{Field, Schema};
 
 use crate::error::Error;
-use crate::imprints::page_of_bytes;
 use crate::pages::Pages;
+use crate::signatures::page_of_bytes;
 
 /// A batch whose columns are asked for by name.
 #[derive(Clone, Copy)]

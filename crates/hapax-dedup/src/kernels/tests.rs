@@ -22,10 +22,10 @@ use super::rows::{batch, numbers};
 use super::{Cut, Kernels, Wide};
 use crate::against::Earlier;
 use crate::decide;
-use crate::imprints::page_bytes;
 use crate::options::Options;
 use crate::outputs::outcome_name;
 use crate::pages::{NewPage, Pages, Standing};
+use crate::signatures::page_bytes;
 
 /// So few leaders that scopes of tests are wide.
 const MANY: usize = 1 << 7;
@@ -127,7 +127,7 @@ fn joined(parts: &[RecordBatch]) -> RecordBatch {
     concat_batches(&parts[0].schema(), parts).unwrap()
 }
 
-fn imprints(list: &[NewPage]) -> RecordBatch {
+fn signatures(list: &[NewPage]) -> RecordBatch {
     let pages: BinaryArray = list.iter().map(|page| Some(page_bytes(page))).collect();
     let meets = list.iter().map(|page| match page.standing {
         Standing::Judged => super::mixed(&[page.scope.0, page.fingerprint.to_bits()]),
@@ -139,12 +139,12 @@ fn imprints(list: &[NewPage]) -> RecordBatch {
         ("named", Arc::new(BooleanArray::from(vec![false; list.len()]))),
         ("page", Arc::new(pages)),
     ];
-    batch("imprint", columns).unwrap()
+    batch("signature", columns).unwrap()
 }
 
 /// Everything after the first reading, as an engine would run it. Verdicts by position.
 fn apart(list: &[NewPage], kernels: &Kernels, count: u64) -> Vec<(i64, String, i64, f32, String)> {
-    let given = imprints(list);
+    let given = signatures(list);
     let copies = tasks(&given, "meets", count, |rows| kernels.copies(rows).unwrap());
     let found = roles(&copies, |role| role == 0);
     let mut scopes = std::collections::BTreeMap::<i64, usize>::new();
@@ -201,10 +201,10 @@ fn turning(suspects: &RecordBatch, given: &RecordBatch) -> RecordBatch {
 }
 
 fn candidates(leaders: &RecordBatch, kernels: &Kernels, count: u64) -> Vec<(i64, i64)> {
-    let sample = tasks(leaders, "position", count, |rows| kernels.haze_sample(rows).unwrap());
-    let sample = kernels.haze_sample(&sample).unwrap();
+    let sample = tasks(leaders, "position", count, |rows| kernels.saturation_sample(rows).unwrap());
+    let sample = kernels.saturation_sample(&sample).unwrap();
     let counted =
-        tasks(leaders, "position", count, |rows| kernels.haze_count(rows, &sample).unwrap());
+        tasks(leaders, "position", count, |rows| kernels.saturation_count(rows, &sample).unwrap());
     let scopes: &Int64Array = column(leaders, "scope");
     let sampled: (&Int64Array, &Int64Array) =
         (column(&sample, "scope"), column(&sample, "fingerprint"));
@@ -233,12 +233,14 @@ fn candidates(leaders: &RecordBatch, kernels: &Kernels, count: u64) -> Vec<(i64,
                 found.push(tasks(&keys, "task", count, |rows| kernels.band_meet(rows).unwrap()));
             }
             super::Seen::Narrow(bits, crowded) => {
-                let marks = kernels.hazy(&rows, &crowded).unwrap();
-                let hazy: &BooleanArray = column(&marks, "hazy");
+                let marks = kernels.saturated(&rows, &crowded).unwrap();
+                let saturated: &BooleanArray = column(&marks, "saturated");
                 let free = take_record_batch(
                     &rows,
                     &UInt64Array::from_iter_values(
-                        (0..rows.num_rows()).filter(|&row| !hazy.value(row)).map(|row| row as u64),
+                        (0..rows.num_rows())
+                            .filter(|&row| !saturated.value(row))
+                            .map(|row| row as u64),
                     ),
                 );
                 found.push(meet(&free.unwrap(), None, kernels, count));
@@ -411,8 +413,8 @@ fn crowds_in_which_many_do_not_match_are_decided_as_on_one_machine() {
 }
 
 #[test]
-fn haze_is_seen_and_met_as_on_one_machine() {
-    let hazy = |least| {
+fn saturation_is_seen_and_met_as_on_one_machine() {
+    let saturated = |least| {
         let mut list = families(&[40, 30, 20], 3, 30, 1);
         for i in 0..9_000u64 {
             let text: Vec<u16> = (0..300).map(|j| (mix(i / 3 * 977 + j) % 1024) as u16).collect();
@@ -421,8 +423,8 @@ fn haze_is_seen_and_met_as_on_one_machine() {
         }
         check(&list, least, 4);
     };
-    hazy(0.8);
-    hazy(0.5);
+    saturated(0.8);
+    saturated(0.5);
 }
 
 proptest! {
@@ -442,7 +444,7 @@ proptest! {
 #[test]
 fn a_row_that_comes_twice_or_a_missing_column_is_an_error_that_says_so() {
     let kernels = Kernels::new(options(0.8));
-    let given = imprints(&families(&[5], 2, 9, 1));
+    let given = signatures(&families(&[5], 2, 9, 1));
     let twice = joined(&[given.clone(), given.clone()]);
     let error = kernels.copies(&twice).unwrap_err().to_string();
     assert!(error.contains("came twice"), "{error}");

@@ -8,13 +8,13 @@
 //!
 //! A *crowd* is a large number of pages that are nearly one: a template with another number in each.
 //! All their pairs would be quadratic. The best page of a crowd leads it, the others are
-//! compared with the leader only, and are no longer proposed to anyone. *Haze* is the same with texts
+//! compared with the leader only, and are no longer proposed to anyone. *Saturation* is the same with texts
 //! that are not alike: there sketches propose ([`bands`](mod@bands)) instead of fingerprints, or,
 //! where they cannot, fewer bits may differ.
 //!
 //! # What it promises
 //!
-//! Every pair it reports is within the bound and confirmed. Of pages that are in no crowd and no haze
+//! Every pair it reports is within the bound and confirmed. Of pages that are in no crowd and no saturation
 //! it reports every such pair. The result depends on the set of pages, not on threads.
 //! [`Judge::compared`] says how many sketches were compared.
 //!
@@ -25,9 +25,9 @@
 
 pub(crate) mod bands;
 pub(crate) mod crowd;
-pub(crate) mod haze;
 mod joiner;
 mod judge;
+pub(crate) mod saturation;
 
 use hapax::fingerprint::MaxDistance;
 use hapax::group::NearPair;
@@ -56,7 +56,7 @@ pub(crate) struct Near {
     /// few of those and nobody else.
     pub(crate) strangers: u64,
     /// Pages that were not compared with all others within the bound.
-    pub(crate) hazy: u64,
+    pub(crate) saturated: u64,
     /// Those within fewer bits were compared within so many, at least.
     pub(crate) seen_within: Option<MaxDistance>,
     /// Those proposed by sketches found a partner at the least similarity with this chance.
@@ -88,7 +88,7 @@ pub(crate) fn find(
 
 impl Near {
     /// Pairs of leaders whose fingerprints are near and whose sketches confirm it: all of them, or
-    /// where there is [`haze`](mod@haze) all that one can see.
+    /// where there is [`saturation`](mod@saturation) all that one can see.
     fn propose(
         &mut self,
         leaders: &[u32],
@@ -114,21 +114,21 @@ impl Near {
                 self.refused.extend(opinions.refused);
             }
         };
-        let Some(found) = haze::haze(&fingerprints, within, joiner.executor) else {
+        let Some(found) = saturation::saturation(&fingerprints, within, joiner.executor) else {
             return joiner.pairs(records(&|_| true), &wide, confirm);
         };
         if bands::suffice(judge.least()) {
-            self.hazy += leaders.len() as u64;
+            self.saturated += leaders.len() as u64;
             self.chance = Some(bands::chance(judge.least()));
             self.propose_by_sketch(leaders, pages, judge, joiner.executor);
             return Ok(());
         }
         let narrow = PairOptions::within(found.narrow)?;
-        joiner.pairs(records(&|at| !found.hazy[at]), &wide, &mut confirm)?;
+        joiner.pairs(records(&|at| !found.saturated[at]), &wide, &mut confirm)?;
         joiner.pairs(records(&|_| true), &narrow, confirm)?;
         self.pairs.sort_unstable_by_key(|pair| (pair.a, pair.b));
         self.pairs.dedup_by_key(|pair| (pair.a, pair.b));
-        self.hazy += found.hazy.iter().filter(|hazy| **hazy).count() as u64;
+        self.saturated += found.saturated.iter().filter(|saturated| **saturated).count() as u64;
         self.seen_within = Some(self.seen_within.map_or(found.narrow, |it| it.min(found.narrow)));
         Ok(())
     }

@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
-use crate::imprints::checkpoint::CHECKPOINT;
+use crate::signatures::checkpoint::CHECKPOINT;
 
 /// The hidden folder.
 pub(crate) const WORK: &str = ".hapax-work";

@@ -73,11 +73,11 @@ pub struct Summary {
     /// Documents that share a fingerprint with many others and a text with none: compared with few.
     pub strangers: u64,
     /// Documents with so many others near them that not all were compared.
-    pub hazy: u64,
+    pub saturated: u64,
     /// Within how many bits, where there are such documents.
-    pub hazy_within: Option<u32>,
+    pub saturated_within: Option<u32>,
     /// Or the chance of finding a partner at the least similarity, where sketches proposed.
-    pub hazy_chance: Option<f64>,
+    pub saturated_chance: Option<f64>,
     /// What was asked for.
     pub settings: Settings,
 }
@@ -151,9 +151,9 @@ impl Summary {
             confirmed_pairs: effort.confirmed,
             crowded: effort.crowded,
             strangers: effort.strangers,
-            hazy: effort.hazy,
-            hazy_within: effort.hazy_within,
-            hazy_chance: effort.hazy_chance,
+            saturated: effort.saturated,
+            saturated_within: effort.saturated_within,
+            saturated_chance: effort.saturated_chance,
             settings: Settings::of(options, format, inputs),
         };
         for group in decision.groups() {

@@ -14,7 +14,7 @@ use hapax_corpus::Document;
 use serde::{Deserialize, Serialize};
 
 use crate::decide::Decision;
-use crate::imprint::known;
+use crate::signature::known;
 use hapax_report::{counted, escape, row};
 
 /// Near-duplicates that are shown.

@@ -161,7 +161,7 @@ fn totals(out: &mut String, summary: &Summary) {
             "document",
             "with the fingerprint of many and the text of none: compared with few",
         ),
-        (summary.hazy, "document", "with too many neighbours: not compared with all of them"),
+        (summary.saturated, "document", "with too many neighbours: not compared with all of them"),
     ] {
         if value > 0 {
             about(value, noun, what);

@@ -10,7 +10,7 @@ use hapax::fingerprint::{Fingerprinter, RecipeError};
 use hapax_corpus::Source;
 use hapax_partition::{FeatureMaker, PageFeatures};
 
-use super::imprinting::{AtHand, each};
+use super::signing::{AtHand, each};
 
 /// One document and its features.
 #[derive(Clone, Debug, PartialEq)]

@@ -10,8 +10,8 @@
 pub mod featuring;
 pub mod fingerprints;
 pub mod grouping;
-pub mod imprinting;
 pub mod pairing;
+pub mod signing;
 
 use std::io;
 

@@ -43,7 +43,7 @@ fn what_an_earlier_job_kept_is_named_and_not_kept_again() {
     let third =
         folder.write("third.jsonl", lines(&[("x", one), ("y", three), ("z", words(100, 4))]));
     let both = |options: &mut Options| {
-        options.against = vec![folder.path("first"), folder.path("second/kept.imprints")];
+        options.against = vec![folder.path("first"), folder.path("second/kept.signatures")];
     };
     let summary = folder.dedup(&[&third], "third", both).unwrap().summary;
     assert_eq!((summary.kept, summary.known), (1, 2));
@@ -69,15 +69,15 @@ fn an_earlier_job_of_another_recipe_or_a_damaged_one_is_refused() {
     let error = refusal(&|options| options.scope = "host".parse().unwrap());
     assert!(error.contains("scope none"), "{error}");
 
-    let mut bytes = folder.read("first/kept.imprints");
+    let mut bytes = folder.read("first/kept.signatures");
     let middle = bytes.len() - 60;
     bytes[middle] ^= 1;
-    folder.write("first/kept.imprints", &bytes);
+    folder.write("first/kept.signatures", &bytes);
     assert!(refusal(&|_| {}).contains("damaged"));
-    folder.write("first/kept.imprints", "something else");
-    assert!(refusal(&|_| {}).contains("no file of imprints"));
-    std::fs::remove_file(folder.path("first/kept.imprints")).unwrap();
-    assert!(refusal(&|_| {}).contains("kept.imprints"));
+    folder.write("first/kept.signatures", "something else");
+    assert!(refusal(&|_| {}).contains("no file of signatures"));
+    std::fs::remove_file(folder.path("first/kept.signatures")).unwrap();
+    assert!(refusal(&|_| {}).contains("kept.signatures"));
 }
 
 /// Remembers what was taken over.
@@ -105,7 +105,7 @@ fn an_interrupted_job_goes_on_and_writes_the_same() {
     for cut in [checkpoint.len(), checkpoint.len() * 2 / 3, 40] {
         let out = folder.path(&format!("out-{cut}"));
         std::fs::create_dir_all(out.join(".hapax-work")).unwrap();
-        std::fs::write(out.join(".hapax-work/imprints"), &checkpoint[..cut]).unwrap();
+        std::fs::write(out.join(".hapax-work/signatures"), &checkpoint[..cut]).unwrap();
         let mut resumed = Resumed::default();
         hapax_dedup::dedup(&inputs, &out, &options, &mut resumed).unwrap();
         assert_eq!(resumed.0 > 0, cut > 40, "{cut}");
@@ -133,7 +133,7 @@ fn checkpoint(folder: &Folder, inputs: &[String], options: &Options) -> Vec<u8> 
     let out = folder.path("sabotaged");
     let mut saboteur = Saboteur(out.clone());
     hapax_dedup::dedup(inputs, &out, options, &mut saboteur).unwrap_err();
-    std::fs::read(out.join(".hapax-work/imprints")).unwrap()
+    std::fs::read(out.join(".hapax-work/signatures")).unwrap()
 }
 
 #[test]

@@ -285,7 +285,10 @@ fn a_run_that_cannot_go_on_says_why_and_a_restart_begins_anew() {
         let error = error.unwrap_err();
         assert!(matches!(error, Error::CannotResume { .. }), "{error}");
         assert!(error.to_string().ends_with("or start over with `restart`"), "{error}");
-        assert!(folder.path("out/.hapax-work/imprints").is_file(), "what was read is still there");
+        assert!(
+            folder.path("out/.hapax-work/signatures").is_file(),
+            "what was read is still there"
+        );
         error.to_string()
     };
     stopped(&folder, &input, |_| {});
@@ -321,11 +324,11 @@ fn a_file_that_is_no_checkpoint_is_not_overwritten() {
     let folder = Folder::new();
     let input = folder.write("pages.jsonl", json_lines(0..4));
     folder.write(
-        "out/.hapax-work/imprints",
+        "out/.hapax-work/signatures",
         "a file of another program, in whose place nothing may be written",
     );
     let error = folder.dedup(&[&input], "out", |_| {}).unwrap_err().to_string();
-    assert!(error.contains("no file of imprints") && error.contains("`restart`"), "{error}");
+    assert!(error.contains("no file of signatures") && error.contains("`restart`"), "{error}");
     folder.dedup(&[&input], "out", |options| options.restart = true).unwrap();
 }
 

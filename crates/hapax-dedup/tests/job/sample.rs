@@ -61,7 +61,7 @@ fn what_is_written_does_not_depend_on_the_number_of_threads() {
         names,
         [
             "groups.parquet",
-            "kept.imprints",
+            "kept.signatures",
             "kept.jsonl",
             "removed.parquet",
             "report.html",

@@ -113,9 +113,9 @@ impl Set {
                 let document = document?;
                 let bytes = document.body.content.as_bytes();
                 // What is no page is no page for the job either.
-                let Ok(imprint) = by.page(bytes, &Hints::default()) else { continue };
-                let Some(mark) = imprint.mark else { continue };
-                let first = *texts.entry(imprint.content).or_insert(pages.len() as u32);
+                let Ok(signature) = by.page(bytes, &Hints::default()) else { continue };
+                let Some(mark) = signature.mark else { continue };
+                let first = *texts.entry(signature.content).or_insert(pages.len() as u32);
                 if first as usize == pages.len() {
                     let url = document.url.as_deref().unwrap_or_default();
                     let host = url.split('/').nth(2).unwrap_or_default().to_owned();
@@ -123,7 +123,7 @@ impl Set {
                         host,
                         features: features.page(bytes, &Hints::default())?.clone(),
                         fingerprint: mark.fingerprint.to_bits(),
-                        words: imprint.words,
+                        words: signature.words,
                         sketch: mark.sketch,
                     });
                     ids.insert(document.id.to_string(), first);

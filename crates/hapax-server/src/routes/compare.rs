@@ -146,11 +146,11 @@ fn compared(service: &Service, input: CompareInput) -> Result<Compared, ApiError
     let (mut left_side, mut right_side) = (side(left_url, &left), side(right_url, &right));
     if let (Known::Text { text: l, .. }, Known::Text { text: r, .. }) = (&left, &right) {
         let comparison = service.with_tools(|tools| compare_texts(&mut tools.fingerprinter, l, r));
-        for (side, imprint) in
+        for (side, signature) in
             [(&mut left_side, &comparison.left), (&mut right_side, &comparison.right)]
         {
-            side.words = Some(imprint.words);
-            side.fingerprint = imprint.mark.as_ref().map(|mark| mark.fingerprint.to_string());
+            side.words = Some(signature.words);
+            side.fingerprint = signature.mark.as_ref().map(|mark| mark.fingerprint.to_string());
         }
         let rows = side_by_side::lay_out(&comparison, l, r);
         let rows = rows.into_iter().map(|row| shown(row, l, r)).collect();
@@ -245,11 +245,11 @@ fn contents(service: &Service, known: Known) -> Result<Option<Contents>, ApiErro
     match known {
         Known::Contents { contents, .. } => Ok(contents),
         Known::Text { text, .. } => {
-            let imprint = service.with_tools(|tools| tools.fingerprinter.text(&text))?;
-            Ok(imprint.mark.map(|mark| Contents {
+            let signature = service.with_tools(|tools| tools.fingerprinter.text(&text))?;
+            Ok(signature.mark.map(|mark| Contents {
                 fingerprint: mark.fingerprint,
                 sketch: mark.sketch,
-                too_short: imprint.too_short,
+                too_short: signature.too_short,
             }))
         }
     }

@@ -92,7 +92,7 @@ pub async fn check(
             Err(ApiError::invalid("a redirect can be recorded, but there is nothing to check"))
         }
     };
-    if input.imprint.is_some() {
+    if input.signature.is_some() {
         // A lookup of microseconds in memory that waits for nobody.
         let page = page(prepared(&service, input).await?)?;
         let verdict = service.check(&page)?;

@@ -16,7 +16,15 @@ use std::net::IpAddr;
 /// JSON that is nearly a page: the right names, any values.
 fn nearly_a_page() -> impl Strategy<Value = String> {
     let name = prop::sample::select(vec![
-        "url", "html", "text", "imprint", "redirect", "score", "fetched", "headers", "recipe",
+        "url",
+        "html",
+        "text",
+        "signature",
+        "redirect",
+        "score",
+        "fetched",
+        "headers",
+        "recipe",
         "other",
     ]);
     let value = prop_oneof![
@@ -37,15 +45,15 @@ fn nearly_a_page() -> impl Strategy<Value = String> {
 /// A body with a byte or two changed, cut short, or said twice.
 fn spoilt() -> impl Strategy<Value = Vec<u8>> {
     let digits = |n: usize| "5".repeat(n);
-    let imprint = format!(
-        r#"{{"url":"http://a/","imprint":{{"recipe":"{}","fingerprint":"{}","sketch":"{}","content":"{}"}}}}"#,
+    let signature = format!(
+        r#"{{"url":"http://a/","signature":{{"recipe":"{}","fingerprint":"{}","sketch":"{}","content":"{}"}}}}"#,
         fingerprinter().recipe_id(),
         digits(16),
         digits(256),
         digits(32)
     );
     let bodies = vec![
-        imprint,
+        signature,
         r#"{"url":"http://a/b","html":"<p>one two","headers":{"Link":"</c>; rel=canonical"}}"#
             .into(),
         r#"{"url":"http://a/c","redirect":"http://a/d","fetched":9,"score":-1e300}"#.into(),

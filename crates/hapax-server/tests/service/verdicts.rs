@@ -65,21 +65,21 @@ fn a_page_is_looked_up_scored_redirected_and_forgotten() {
 fn a_ready_fingerprint_is_judged_like_its_text() {
     let server = Running::start();
     let words = text(3, 120);
-    let imprint = fingerprinter().text(&words).unwrap();
-    let mark = imprint.mark.unwrap();
+    let signature = fingerprinter().text(&words).unwrap();
+    let mark = signature.mark.unwrap();
     let hex: String = mark.sketch.to_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
     let recipe = fingerprinter().recipe_id().to_string();
     let ready = json!({
         "recipe": recipe, "fingerprint": mark.fingerprint.to_string(), "sketch": hex,
-        "content": imprint.content.to_string(), "words": 120, "features": 118,
+        "content": signature.content.to_string(), "words": 120, "features": 118,
     });
-    server.post("/v1/pages", json!({"url": "http://a", "imprint": ready})).good();
+    server.post("/v1/pages", json!({"url": "http://a", "signature": ready})).good();
     let copy = server.post("/v1/check", page("http://b", &words)).good();
     assert_eq!((&copy["verdict"], &copy["alike"]["similarity"]), (&json!("exact"), &json!(1.0)));
     let mut other = ready;
     other["recipe"] = json!("web-9:0123456789abcdef");
     assert_eq!(
-        server.post("/v1/check", json!({"url": "u", "imprint": other})).code(),
+        server.post("/v1/check", json!({"url": "u", "signature": other})).code(),
         "other_recipe"
     );
 }

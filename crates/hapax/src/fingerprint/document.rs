@@ -9,7 +9,7 @@
 
 use url::Url;
 
-use super::fingerprinter::{Fingerprinter, Imprint};
+use super::fingerprinter::{Fingerprinter, Signature};
 use crate::page::{Document, Page, PageError};
 
 /// What became of a document.
@@ -17,7 +17,7 @@ use crate::page::{Document, Page, PageError};
 pub struct SignedPage<'p> {
     /// Its text and what its markup states; valid until the next document.
     pub page: &'p Page,
-    pub signature: Imprint,
+    pub signature: Signature,
     /// Primary subtag in lower case; empty when nothing states it.
     pub language: String,
     pub canonical: Option<String>,
@@ -31,7 +31,7 @@ impl Fingerprinter {
     /// The body is neither HTML nor text.
     pub fn document(&mut self, document: &Document<'_>) -> Result<SignedPage<'_>, PageError> {
         let page = self.purifier.document(document)?;
-        let signature = self.maker.imprint(&page.text, &self.recipe, self.weights.as_deref());
+        let signature = self.maker.signature(&page.text, &self.recipe, self.weights.as_deref());
         let (mut language, canonical) = document.stated();
         if let Some(marked) = page.language.as_deref().filter(|_| language.is_empty()) {
             language = primary_language(marked);

@@ -1,6 +1,6 @@
 //! Why two pages are, or are not, near-duplicates.
 //!
-//! Takes the purified texts of both, makes their imprints and measures every similarity
+//! Takes the purified texts of both, makes their signatures and measures every similarity
 //! there is: Khan's percentage of agreeing bits, the sketch's estimate, the exact Jaccard
 //! similarity of the sketch's shingles, the cosine of the weighted features. It names the
 //! differing bits and how weak they were, and the places of shared and differing shingles
@@ -10,7 +10,7 @@
 //!
 //! Source: Khan 2015, III.I for the percentage; Sood 2011, II.A and VII.B for the cosine.
 
-use super::fingerprinter::{Fingerprinter, Imprint};
+use super::fingerprinter::{Fingerprinter, Signature};
 use super::recipe::Weighting;
 use super::sketch::Estimate;
 use crate::features::{ShingleSize, shingles};
@@ -20,10 +20,10 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Everything that can be said about a pair.
 #[derive(Clone, Debug)]
 pub struct Comparison {
-    /// The left page's imprint.
-    pub left: Imprint,
-    /// The right page's imprint.
-    pub right: Imprint,
+    /// The left page's signature.
+    pub left: Signature,
+    /// The right page's signature.
+    pub right: Signature,
     /// Do both show exactly the same text?
     pub same_text: bool,
     /// Fingerprints and sketch; `None` when a page has no features.
@@ -90,7 +90,7 @@ pub struct Passage {
 
 /// Compares two purified texts under the fingerprinter's recipe.
 pub fn compare(by: &mut Fingerprinter, left: &str, right: &str) -> Comparison {
-    let (left_imprint, right_imprint) = (by.purified_text(left), by.purified_text(right));
+    let (left_signature, right_signature) = (by.purified_text(left), by.purified_text(right));
     let size = by.recipe().sketch_shingle;
     let left_side = Side::read(by, left, size);
     let right_side = Side::read(by, right, size);
@@ -102,7 +102,7 @@ pub fn compare(by: &mut Fingerprinter, left: &str, right: &str) -> Comparison {
         .collect();
     let shared = shared_shingles.len();
     let [only_left, only_right] = [&left_side, &right_side].map(|s| s.first.len() - shared);
-    let same_text = left_imprint.content == right_imprint.content;
+    let same_text = left_signature.content == right_signature.content;
     let union = shared + only_left + only_right;
     let smaller = left_side.first.len().min(right_side.first.len());
     // Two texts without words are alike only if they are the same text.
@@ -111,7 +111,7 @@ pub fn compare(by: &mut Fingerprinter, left: &str, right: &str) -> Comparison {
 
     Comparison {
         same_text,
-        bits: compare_bits(&left_imprint, &right_imprint),
+        bits: compare_bits(&left_signature, &right_signature),
         jaccard: share(union),
         containment: share(smaller),
         cosine: cosine(by, &left_side, &right_side).unwrap_or(without_words),
@@ -123,12 +123,12 @@ pub fn compare(by: &mut Fingerprinter, left: &str, right: &str) -> Comparison {
         left_shingles: left_side.alone(&right_side),
         right_shingles: right_side.alone(&left_side),
         shared_shingles,
-        left: left_imprint,
-        right: right_imprint,
+        left: left_signature,
+        right: right_signature,
     }
 }
 
-fn compare_bits(left: &Imprint, right: &Imprint) -> Option<BitComparison> {
+fn compare_bits(left: &Signature, right: &Signature) -> Option<BitComparison> {
     let (l, r) = (left.mark.as_ref()?, right.mark.as_ref()?);
     let ranks = |order: [u8; 64]| {
         let mut ranks = [0u8; 64];

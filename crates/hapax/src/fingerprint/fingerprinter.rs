@@ -1,11 +1,11 @@
-//! Pages in, imprints out: a recipe made ready to run.
+//! Pages in, signatures out: a recipe made ready to run.
 //!
 //! A [`Fingerprinter`] owns every buffer the way needs, so a million pages cost no more
 //! memory than the largest of them. Threads take a clone each; clones share the tables.
 //!
 //! # Promises
 //!
-//! The same bytes and recipe give the same imprint on every platform and thread, whether
+//! The same bytes and recipe give the same signature on every platform and thread, whether
 //! the text comes whole or in parts. A page without features has no fingerprint, rather
 //! than one that would match every other empty page.
 
@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 /// What remains of a page: everything later stages compare.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Imprint {
+pub struct Signature {
     /// Equal exactly for equal purified texts.
     pub content: ContentHash,
     /// Words that passed the filters.
@@ -35,7 +35,7 @@ pub struct Imprint {
     pub mark: Option<Mark>,
 }
 
-/// The comparable part of an imprint.
+/// The comparable part of a signature.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mark {
     /// The 64 bits.
@@ -46,7 +46,7 @@ pub struct Mark {
     pub sketch: Sketch,
 }
 
-/// Makes imprints by one recipe. Reuse it; clone it for another thread.
+/// Makes signatures by one recipe. Reuse it; clone it for another thread.
 #[derive(Debug)]
 pub struct Fingerprinter {
     pub(super) recipe: Arc<Recipe>,
@@ -106,32 +106,32 @@ impl Fingerprinter {
         &self.id
     }
 
-    /// The imprint of a page given as bytes: HTML or plain text in any encoding.
+    /// The signature of a page given as bytes: HTML or plain text in any encoding.
     ///
     /// # Errors
     ///
     /// The bytes are neither.
-    pub fn page(&mut self, bytes: &[u8], hints: &Hints<'_>) -> Result<Imprint, PageError> {
+    pub fn page(&mut self, bytes: &[u8], hints: &Hints<'_>) -> Result<Signature, PageError> {
         let Hints { content_type, url } = *hints;
         let document = Document { content_type, url, ..Document::new(Body::Bytes(bytes)) };
         Ok(self.document(&document)?.signature)
     }
 
-    /// The imprint of a page given as decoded HTML.
+    /// The signature of a page given as decoded HTML.
     ///
     /// # Errors
     ///
     /// The page exceeds a limit that cannot be met by cutting it.
-    pub fn html(&mut self, html: &str) -> Result<Imprint, PageError> {
+    pub fn html(&mut self, html: &str) -> Result<Signature, PageError> {
         Ok(self.document(&Document::new(Body::Html(html)))?.signature)
     }
 
-    /// The imprint of a plain text.
+    /// The signature of a plain text.
     ///
     /// # Errors
     ///
     /// The text exceeds a limit that cannot be met by cutting it.
-    pub fn text(&mut self, text: &str) -> Result<Imprint, PageError> {
+    pub fn text(&mut self, text: &str) -> Result<Signature, PageError> {
         Ok(self.document(&Document::new(Body::Text(text)))?.signature)
     }
 
@@ -144,7 +144,7 @@ impl Fingerprinter {
         self.text(text)?.mark.map(|mark| mark.fingerprint).ok_or(crate::Error::NoWords)
     }
 
-    /// The imprint of a plain text that comes in parts, cut anywhere between characters.
+    /// The signature of a plain text that comes in parts, cut anywhere between characters.
     ///
     /// # Errors
     ///
@@ -152,22 +152,22 @@ impl Fingerprinter {
     pub fn text_parts<'a>(
         &mut self,
         parts: impl IntoIterator<Item = &'a str>,
-    ) -> Result<Imprint, PageError> {
+    ) -> Result<Signature, PageError> {
         let mut whole = std::mem::take(&mut self.maker.joined);
         whole.clear();
         whole.extend(parts);
-        let imprint = self.text(&whole);
+        let signature = self.text(&whole);
         self.maker.joined = whole;
-        imprint
+        signature
     }
 
-    /// The imprint of a page that is purified already, under this recipe's extent.
-    pub fn purified(&mut self, page: &Page) -> Imprint {
-        self.maker.imprint(&page.text, &self.recipe, self.weights.as_deref())
+    /// The signature of a page that is purified already, under this recipe's extent.
+    pub fn purified(&mut self, page: &Page) -> Signature {
+        self.maker.signature(&page.text, &self.recipe, self.weights.as_deref())
     }
 
-    pub(super) fn purified_text(&mut self, text: &str) -> Imprint {
-        self.maker.imprint(text, &self.recipe, self.weights.as_deref())
+    pub(super) fn purified_text(&mut self, text: &str) -> Signature {
+        self.maker.signature(text, &self.recipe, self.weights.as_deref())
     }
 
     pub(super) fn word_hasher(&mut self) -> &mut WordHasher {
@@ -255,7 +255,7 @@ pub fn word_hasher(recipe: &Recipe) -> Result<WordHasher, RecipeError> {
     Ok(WordHasher::new(recipe.unspaced, filter, recipe.seed).taking_joined(recipe.joined))
 }
 
-/// The buffers between a purified text and its imprint.
+/// The buffers between a purified text and its signature.
 #[derive(Debug)]
 pub(super) struct Maker {
     words: WordHasher,
@@ -276,12 +276,12 @@ impl Maker {
         }
     }
 
-    pub(super) fn imprint(
+    pub(super) fn signature(
         &mut self,
         text: &str,
         recipe: &Recipe,
         weights: Option<&FrequencyWeights>,
-    ) -> Imprint {
+    ) -> Signature {
         self.hashes.clear();
         self.words.hash_into(text, &mut self.hashes);
 
@@ -299,7 +299,7 @@ impl Maker {
             let sums = tally.sums();
             Mark { fingerprint: simhash::cut(&sums, recipe.tie), sums, sketch }
         });
-        Imprint {
+        Signature {
             content: ContentHash::of(text),
             words: u32::try_from(self.hashes.len()).unwrap_or(u32::MAX),
             features: count,

@@ -38,7 +38,7 @@ pub use document::SignedPage;
 #[cfg(feature = "text")]
 pub use explain::{Comparison, compare};
 #[cfg(feature = "text")]
-pub use fingerprinter::{FeatureReader, Fingerprinter, Imprint, Mark};
+pub use fingerprinter::{FeatureReader, Fingerprinter, Mark, Signature};
 #[cfg(feature = "text")]
 pub use recipe::{Recipe, RecipeError, Weighting};
 pub use recipe_id::{ParseRecipeIdError, RecipeId, RecipeMismatch};

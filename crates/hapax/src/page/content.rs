@@ -9,7 +9,7 @@
 //!    A single line of links does not interrupt running text, and inside a schema.org
 //!    `articleBody` everything but links is content.
 //! 3. **One stretch stays.** Content counts for a stretch, boilerplate against it; the best
-//!    stretch of blocks is kept, so that running text far away (comments, imprints) goes.
+//!    stretch of blocks is kept, so that running text far away (comments, signatures) goes.
 //! 4. When too little is left, less strict choices are tried, and the whole body last.
 //!
 //! Linear in the text; the decision reads lengths and counts, never words.

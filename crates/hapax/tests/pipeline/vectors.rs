@@ -7,7 +7,7 @@
 
 use hapax::features::Frequencies;
 use hapax::fingerprint::{
-    FeatureReader, Fingerprint, Fingerprinter, Imprint, Recipe, Tally, Tie, Weighting, simhash,
+    FeatureReader, Fingerprint, Fingerprinter, Recipe, Signature, Tally, Tie, Weighting, simhash,
 };
 use hapax::page::Hints;
 use hapax::text::{Joined, Segmenter, Unspaced};
@@ -55,16 +55,16 @@ fn unhex(digits: &str) -> Vec<u8> {
         .collect()
 }
 
-fn imprint_output(imprint: &Imprint) -> Value {
+fn signature_output(signature: &Signature) -> Value {
     json!({
-        "content": imprint.content.to_string(),
-        "words": imprint.words,
-        "features": imprint.features,
-        "too_short": imprint.too_short,
-        "fingerprint": imprint.mark.as_ref().map(|m| m.fingerprint.to_string()),
-        "sums": imprint.mark.as_ref().map(|m| m.sums.as_array().to_vec()),
-        "weak_bits": imprint.mark.as_ref().map(|m| m.sums.weakest_first().to_vec()),
-        "sketch": imprint.mark.as_ref().map(|m| hex(&m.sketch.to_bytes())),
+        "content": signature.content.to_string(),
+        "words": signature.words,
+        "features": signature.features,
+        "too_short": signature.too_short,
+        "fingerprint": signature.mark.as_ref().map(|m| m.fingerprint.to_string()),
+        "sums": signature.mark.as_ref().map(|m| m.sums.as_array().to_vec()),
+        "weak_bits": signature.mark.as_ref().map(|m| m.sums.weakest_first().to_vec()),
+        "sketch": signature.mark.as_ref().map(|m| hex(&m.sketch.to_bytes())),
     })
 }
 
@@ -78,9 +78,9 @@ fn frequencies(recipe: &Recipe) -> Frequencies {
 }
 
 #[test]
-fn imprints_of_every_recipe_and_language_are_those_of_the_vectors() {
+fn signatures_of_every_recipe_and_language_are_those_of_the_vectors() {
     the_frequency_table_is_what_training_on_the_vectors_gives();
-    check_file("imprints.json", |case| {
+    check_file("signatures.json", |case| {
         let recipe = Recipe::built_in(text_of(case, "recipe")).unwrap();
         let weights = match recipe.weighting {
             Weighting::TfIdf => Some(Arc::new(frequencies(&recipe).weights())),
@@ -88,7 +88,7 @@ fn imprints_of_every_recipe_and_language_are_those_of_the_vectors() {
         };
         let mut by = Fingerprinter::new(recipe, weights).unwrap();
         let input = text_of(case, "input");
-        let imprint = match text_of(case, "kind") {
+        let signature = match text_of(case, "kind") {
             "text" => by.text(input),
             "html" => by.html(input),
             "bytes" => {
@@ -97,7 +97,7 @@ fn imprints_of_every_recipe_and_language_are_those_of_the_vectors() {
             }
             other => panic!("unknown kind {other}"),
         };
-        imprint_output(&imprint.unwrap())
+        signature_output(&signature.unwrap())
     });
 }
 
@@ -145,7 +145,7 @@ fn tallies_are_those_of_the_vectors() {
 #[test]
 fn the_frequency_table_is_what_training_on_the_vectors_gives() {
     let cases: Vec<Value> =
-        serde_json::from_str(&std::fs::read_to_string(file("imprints.json")).unwrap()).unwrap();
+        serde_json::from_str(&std::fs::read_to_string(file("signatures.json")).unwrap()).unwrap();
     let recipe = Recipe::built_in("sood-tfidf").unwrap();
     let mut table = Frequencies::new(recipe.features_key(), 10).unwrap();
     let mut reader = FeatureReader::new(recipe).unwrap();

@@ -1,7 +1,7 @@
 //! Properties that hold for any page: no bytes panic, parts equal the whole, and what
 //! should not matter does not.
 
-use hapax::fingerprint::{Fingerprinter, Imprint, Recipe, RecipeError};
+use hapax::fingerprint::{Fingerprinter, Recipe, RecipeError, Signature};
 use hapax::page::Hints;
 use proptest::prelude::*;
 
@@ -9,7 +9,7 @@ fn by(recipe: &str) -> Fingerprinter {
     Fingerprinter::new(Recipe::built_in(recipe).unwrap(), None).unwrap()
 }
 
-fn fingerprint_of(text: &str) -> Imprint {
+fn fingerprint_of(text: &str) -> Signature {
     by("web-1").text(text).unwrap()
 }
 
@@ -30,14 +30,14 @@ fn texts() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn any_bytes_end_in_an_imprint_or_an_error(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+    fn any_bytes_end_in_an_signature_or_an_error(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
         for content_type in [None, Some("text/html"), Some("text/plain; charset=gbk")] {
             let _ = by("web-1").page(&bytes, &Hints { content_type, url: None });
         }
     }
 
     #[test]
-    fn any_markup_like_bytes_end_in_an_imprint(
+    fn any_markup_like_bytes_end_in_an_signature(
         pieces in proptest::collection::vec(
             prop_oneof![
                 "<[a-z]{1,6}[ a-z=\"']{0,8}>?", "</[a-z]{1,6}>", "<!--", "-->", "&[a-z#0-9]{0,6};?",
@@ -47,8 +47,8 @@ proptest! {
         ),
     ) {
         let html = pieces.concat();
-        let imprint = by("web-1").html(&html).unwrap();
-        prop_assert_eq!(imprint.mark.is_some(), imprint.features > 0);
+        let signature = by("web-1").html(&html).unwrap();
+        prop_assert_eq!(signature.mark.is_some(), signature.features > 0);
     }
 
     #[test]
@@ -107,10 +107,10 @@ proptest! {
 #[test]
 fn pages_without_words_have_no_fingerprint() {
     for page in ["", " \n ", "<p></p>", "<script>x</script>", "— … !"] {
-        let imprint = by("web-1").html(page).unwrap();
-        assert_eq!(imprint.mark, None, "{page:?}");
-        assert!(imprint.too_short);
-        assert_eq!((imprint.words, imprint.features), (0, 0));
+        let signature = by("web-1").html(page).unwrap();
+        assert_eq!(signature.mark, None, "{page:?}");
+        assert!(signature.too_short);
+        assert_eq!((signature.words, signature.features), (0, 0));
     }
 }
 

@@ -8,7 +8,7 @@
 use super::{Pair, Shown, bits_svg, verdict};
 use crate::readable;
 use hapax::fingerprint::explain::BitComparison;
-use hapax::fingerprint::{ContentHash, Imprint};
+use hapax::fingerprint::{ContentHash, Signature};
 use hapax_report::{BASE_STYLE, PAIR_SCRIPT, PAIR_STYLE, escape, row};
 
 const STYLE: &str = include_str!("page.css");
@@ -46,7 +46,7 @@ fn body(pair: &Pair) -> String {
     out
 }
 
-fn page_card(out: &mut String, letter: &str, shown: &Shown, imprint: &Imprint) {
+fn page_card(out: &mut String, letter: &str, shown: &Shown, signature: &Signature) {
     let class = letter.to_ascii_lowercase();
     let title = match shown.title.as_deref() {
         Some(title) if !title.is_empty() => {
@@ -54,16 +54,16 @@ fn page_card(out: &mut String, letter: &str, shown: &Shown, imprint: &Imprint) {
         }
         _ => String::new(),
     };
-    let fingerprint = match &imprint.mark {
+    let fingerprint = match &signature.mark {
         Some(mark) => format!("fingerprint <code>{}</code>", mark.fingerprint),
         None => "no fingerprint: the page has no words".to_owned(),
     };
-    let short = if imprint.too_short { " · too short to judge" } else { "" };
+    let short = if signature.too_short { " · too short to judge" } else { "" };
     out.push_str(&format!(
         "<div class=\"page {class}\"><p class=\"name\"><b>{letter}</b> {}</p>{title}\
          <p class=\"facts\">{}{short} · {fingerprint}</p></div>\n",
         escape(&shown.name),
-        readable::counted(u64::from(imprint.words), "word"),
+        readable::counted(u64::from(signature.words), "word"),
     ));
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Pair, Shown, verdict};
 use crate::commands::fingerprint::PageRecord;
-use hapax::fingerprint::Imprint;
+use hapax::fingerprint::Signature;
 use hapax::fingerprint::explain::Passage;
 use serde::Serialize;
 
@@ -104,11 +104,16 @@ pub(super) fn object(pair: &Pair) -> serde_json::Result<String> {
     Ok(text)
 }
 
-fn side<'a>(pair: &'a Pair, shown: &'a Shown, imprint: &Imprint, passages: &[Passage]) -> Side<'a> {
+fn side<'a>(
+    pair: &'a Pair,
+    shown: &'a Shown,
+    signature: &Signature,
+    passages: &[Passage],
+) -> Side<'a> {
     let stretch =
         |p: &Passage| Stretch { start: p.place.start, end: p.place.end, shared: p.shared };
     Side {
-        page: PageRecord::new(shown.source.path(), &pair.recipe_id, imprint),
+        page: PageRecord::new(shown.source.path(), &pair.recipe_id, signature),
         title: shown.title.as_deref(),
         text: &shown.text,
         passages: passages.iter().map(stretch).collect(),

@@ -8,7 +8,7 @@ use super::abbreviate::{columns_of, middle};
 use super::{Colour, Pair, Shown, verdict};
 use crate::readable;
 use comfy_table::{CellAlignment, Table, presets};
-use hapax::fingerprint::Imprint;
+use hapax::fingerprint::Signature;
 use hapax::fingerprint::side_by_side::{Mark, Piece, Row};
 use std::io::IsTerminal;
 
@@ -85,8 +85,8 @@ pub(super) fn text(pair: &Pair, screen: &Screen) -> String {
     out
 }
 
-fn page_line(letter: &str, shown: &Shown, imprint: &Imprint) -> String {
-    let fingerprint = match &imprint.mark {
+fn page_line(letter: &str, shown: &Shown, signature: &Signature) -> String {
+    let fingerprint = match &signature.mark {
         Some(mark) => mark.fingerprint.to_string(),
         None => "no fingerprint".to_owned(),
     };
@@ -97,8 +97,8 @@ fn page_line(letter: &str, shown: &Shown, imprint: &Imprint) -> String {
         }
         _ => String::new(),
     };
-    let short = if imprint.too_short { ", too short to judge" } else { "" };
-    let words = readable::counted(u64::from(imprint.words), "word");
+    let short = if signature.too_short { ", too short to judge" } else { "" };
+    let words = readable::counted(u64::from(signature.words), "word");
     format!("{letter}  {fingerprint}  {}  ({words}{short}){title}\n", shown.name)
 }
 

@@ -35,7 +35,7 @@ The output folder holds, all of it or nothing:
   kept.*            documents that stay, as they were read (kept.warc.gz, kept.parquet, kept.jsonl)
   groups.parquet    every document: its group, its winner, distance, similarity, and what decided
   removed.parquet   the same for documents that went
-  kept.imprints     what --against needs of the kept documents
+  kept.signatures     what --against needs of the kept documents
   report.html       the same to look at, with examples side by side
   summary.json      the numbers; run.json what the run took
 

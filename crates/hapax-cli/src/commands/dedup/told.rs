@@ -64,8 +64,8 @@ fn notes(summary: &Summary) -> Vec<String> {
             "document",
             "with the fingerprint of many others and the text of none: compared with few of them",
         ),
-        noted(summary.hazy, "document", "with too many neighbours").map(|line| {
-            match (summary.hazy_chance, summary.hazy_within) {
+        noted(summary.saturated, "document", "with too many neighbours").map(|line| {
+            match (summary.saturated_chance, summary.saturated_within) {
                 (Some(chance), _) => format!(
                     "{line}: proposed by sketches, which find {:.1} % of the pairs at the bound",
                     100.0 * chance

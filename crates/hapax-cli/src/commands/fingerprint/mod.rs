@@ -17,9 +17,9 @@ use crate::readable;
 use crate::reading;
 use crate::recipes::RecipeArguments;
 use clap::Args;
-use hapax::fingerprint::{Fingerprinter, Imprint};
+use hapax::fingerprint::{Fingerprinter, Signature};
 use hapax::page::Hints;
-use hapax_dedup::stages::imprinting::{Imprinted, imprint};
+use hapax_dedup::stages::signing::{Signed, signature};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -148,11 +148,11 @@ fn corpus(
     let recipe = fingerprinter.recipe_id().to_string();
     let mut sink = Sink::open(format, arguments.out.as_deref(), &recipe)?;
     let mut progress = Progress::start(None, inputs.quiet, sink.on_screen());
-    let work = |it: Imprinted| {
-        let (bytes, done) = (it.bytes, Counted::of(&it.imprint));
-        (bytes, done, Rendered::of(format, it.id.as_bytes(), it.url, &recipe, it.imprint))
+    let work = |it: Signed| {
+        let (bytes, done) = (it.bytes, Counted::of(&it.signature));
+        (bytes, done, Rendered::of(format, it.id.as_bytes(), it.url, &recipe, it.signature))
     };
-    imprint(&source, fingerprinter, inputs.thread_count(), work, |result| {
+    signature(&source, fingerprinter, inputs.thread_count(), work, |result| {
         match result {
             Ok((bytes, done, rendered)) => {
                 progress.page(bytes);
@@ -253,8 +253,8 @@ struct Counted {
 }
 
 impl Counted {
-    fn of(imprint: &Imprint) -> Self {
-        Self { no_features: imprint.mark.is_none(), too_short: imprint.too_short }
+    fn of(signature: &Signature) -> Self {
+        Self { no_features: signature.mark.is_none(), too_short: signature.too_short }
     }
 
     fn count(&self, progress: &mut Progress) {
@@ -272,13 +272,13 @@ impl Work for PageWork {
         let source = item?;
         let extent = source.read(&mut self.bytes)?;
         let hints = Hints { content_type: source.content_type(), url: None };
-        let imprint = self
+        let signature = self
             .fingerprinter
             .page(&self.bytes, &hints)
             .map_err(|e| anyhow::Error::new(e).context(readable::path(source.path())))?;
-        let counted = Counted::of(&imprint);
+        let counted = Counted::of(&signature);
         let name = source.path().as_os_str().as_encoded_bytes();
-        let rendered = Rendered::of(self.format, name, None, &self.recipe, imprint)?;
+        let rendered = Rendered::of(self.format, name, None, &self.recipe, signature)?;
         Ok(Done { rendered, bytes: self.bytes.len() as u64, extent, counted })
     }
 }

@@ -1,6 +1,6 @@
 //! One document as a line or as a JSON object.
 
-use hapax::fingerprint::Imprint;
+use hapax::fingerprint::Signature;
 use serde::Serialize;
 use std::path::Path;
 
@@ -8,13 +8,13 @@ use std::path::Path;
 const NO_FINGERPRINT: &[u8; 16] = b"----------------";
 
 /// Fingerprint, two spaces, name.
-pub(super) fn line(name: &[u8], imprint: &Imprint) -> Vec<u8> {
+pub(super) fn line(name: &[u8], signature: &Signature) -> Vec<u8> {
     let mut line = Vec::with_capacity(name.len() + 20);
     let escaped = name.iter().any(|b| matches!(b, b'\\' | b'\n' | b'\r'));
     if escaped {
         line.push(b'\\');
     }
-    match &imprint.mark {
+    match &signature.mark {
         Some(mark) => line.extend_from_slice(mark.fingerprint.to_string().as_bytes()),
         None => line.extend_from_slice(NO_FINGERPRINT),
     }
@@ -51,9 +51,9 @@ pub(crate) struct PageRecord<'a> {
 }
 
 impl<'a> PageRecord<'a> {
-    /// Everything an imprint says, under the page's name.
-    pub(crate) fn new(path: &Path, recipe: &'a str, imprint: &Imprint) -> Self {
-        Self::named(path.to_string_lossy().into_owned(), None, recipe, imprint)
+    /// Everything a signature says, under the page's name.
+    pub(crate) fn new(path: &Path, recipe: &'a str, signature: &Signature) -> Self {
+        Self::named(path.to_string_lossy().into_owned(), None, recipe, signature)
     }
 
     /// The same for a document that may have an address.
@@ -61,18 +61,18 @@ impl<'a> PageRecord<'a> {
         id: String,
         url: Option<String>,
         recipe: &'a str,
-        imprint: &Imprint,
+        signature: &Signature,
     ) -> Self {
-        let mark = imprint.mark.as_ref();
+        let mark = signature.mark.as_ref();
         Self {
             id,
             url,
             recipe,
             fingerprint: mark.map(|m| m.fingerprint.to_string()),
-            content: imprint.content.to_string(),
-            words: imprint.words,
-            features: imprint.features,
-            too_short: imprint.too_short,
+            content: signature.content.to_string(),
+            words: signature.words,
+            features: signature.features,
+            too_short: signature.too_short,
             no_features: mark.is_none(),
             weak_bits: mark.map(|m| m.sums.weakest_first().to_vec()),
             sketch: mark.map(|m| hexadecimal(&m.sketch.to_bytes())),
@@ -81,8 +81,8 @@ impl<'a> PageRecord<'a> {
     }
 
     /// With the sums the bits were cut from.
-    pub(super) fn with_sums(mut self, imprint: &Imprint) -> Self {
-        self.sums = imprint.mark.as_ref().map(|mark| mark.sums.as_array().to_vec());
+    pub(super) fn with_sums(mut self, signature: &Signature) -> Self {
+        self.sums = signature.mark.as_ref().map(|mark| mark.sums.as_array().to_vec());
         self
     }
 }

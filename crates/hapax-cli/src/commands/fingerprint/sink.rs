@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::leftovers::Making;
 use crate::output::Output;
 use clap::ValueEnum;
-use hapax::fingerprint::Imprint;
+use hapax::fingerprint::Signature;
 use hapax_corpus::hpx::Appender;
 use hapax_dedup::stages::fingerprints::csv;
 use hapax_dedup::stages::fingerprints::table::TableWriter;
@@ -42,7 +42,7 @@ pub(super) enum Rendered {
     /// Not at all: it has no fingerprint.
     Nothing,
     /// As a row.
-    Row { id: String, url: Option<String>, imprint: Box<Imprint> },
+    Row { id: String, url: Option<String>, signature: Box<Signature> },
 }
 
 impl Rendered {
@@ -56,25 +56,25 @@ impl Rendered {
         name: &[u8],
         url: Option<String>,
         recipe: &str,
-        imprint: Imprint,
+        signature: Signature,
     ) -> Result<Self, anyhow::Error> {
         let id = || String::from_utf8_lossy(name).into_owned();
         Ok(match format {
-            Format::Lines => Self::Bytes(line(name, &imprint)),
+            Format::Lines => Self::Bytes(line(name, &signature)),
             Format::Jsonl | Format::JsonlWithSums => {
-                let mut record = PageRecord::named(id(), url, recipe, &imprint);
+                let mut record = PageRecord::named(id(), url, recipe, &signature);
                 if let Format::JsonlWithSums = format {
-                    record = record.with_sums(&imprint);
+                    record = record.with_sums(&signature);
                 }
                 let mut line = serde_json::to_vec(&record)?;
                 line.push(b'\n');
                 Self::Bytes(line)
             }
             Format::Csv => {
-                Self::Bytes(csv::record(&id(), url.as_deref(), recipe, &imprint).into_bytes())
+                Self::Bytes(csv::record(&id(), url.as_deref(), recipe, &signature).into_bytes())
             }
-            Format::Parquet => Self::Row { id: id(), url, imprint: Box::new(imprint) },
-            Format::Hpx => match imprint.mark {
+            Format::Parquet => Self::Row { id: id(), url, signature: Box::new(signature) },
+            Format::Hpx => match signature.mark {
                 Some(mark) => Self::Entry { bits: mark.fingerprint.to_bits(), name: name.to_vec() },
                 None => Self::Nothing,
             },
@@ -137,9 +137,9 @@ impl Sink {
                 }
                 None => Ok(()),
             },
-            Rendered::Row { id, url, imprint } => {
+            Rendered::Row { id, url, signature } => {
                 let Some(table) = &mut self.table else { return Ok(()) };
-                table.push(&id, url.as_deref(), recipe, &imprint).map_err(anyhow::Error::new)?;
+                table.push(&id, url.as_deref(), recipe, &signature).map_err(anyhow::Error::new)?;
                 let ready = table.ready();
                 if ready.is_empty() { Ok(()) } else { self.output.write(&ready) }
             }

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use clap::Args;
 use hapax::fingerprint::Fingerprinter;
 use hapax_corpus::Source;
-use hapax_dedup::stages::imprinting::{AtHand, each};
+use hapax_dedup::stages::signing::{AtHand, each};
 use hapax_search::SearchPage;
 use hapax_search::tantivy::WriterOptions;
 
@@ -172,9 +172,9 @@ impl CorpusToIndex {
 
 /// What the index gets of a document; `None` when there is nothing to search.
 fn page_of(at_hand: AtHand<'_>, scores: Option<&BTreeMap<String, f64>>) -> Option<SearchPage> {
-    let AtHand { document, page, imprint } = at_hand;
+    let AtHand { document, page, signature } = at_hand;
     let page = page?;
-    let mut new = SearchPage::new(document.id.as_ref(), page.text.as_str(), &imprint);
+    let mut new = SearchPage::new(document.id.as_ref(), page.text.as_str(), &signature);
     new.url = document.url.as_deref().unwrap_or_default().to_owned();
     new.title = page.title.clone().unwrap_or_default();
     let language = document.language.as_deref().or(page.language.as_deref());

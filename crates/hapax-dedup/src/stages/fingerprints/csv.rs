@@ -5,7 +5,7 @@
 
 use std::io::BufRead;
 
-use hapax::fingerprint::{Imprint, RecipeId};
+use hapax::fingerprint::{RecipeId, Signature};
 
 use super::super::{LONGEST_LINE, LinesError};
 use super::lines::fingerprint;
@@ -15,8 +15,8 @@ use super::{Listed, Stated, Take, content, sketch};
 pub const HEADER: &str = "id,url,recipe,fingerprint,content,words,features,too_short,sketch\r\n";
 
 /// One document as a record.
-pub fn record(id: &str, url: Option<&str>, recipe: &str, imprint: &Imprint) -> String {
-    let mark = imprint.mark.as_ref();
+pub fn record(id: &str, url: Option<&str>, recipe: &str, signature: &Signature) -> String {
+    let mark = signature.mark.as_ref();
     let sketch = mark.map(|mark| mark.sketch.to_bytes());
     let digits = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     let cells = [
@@ -24,10 +24,10 @@ pub fn record(id: &str, url: Option<&str>, recipe: &str, imprint: &Imprint) -> S
         quoted(url.unwrap_or_default()),
         quoted(recipe),
         mark.map(|mark| mark.fingerprint.to_string()).unwrap_or_default(),
-        imprint.content.to_string(),
-        imprint.words.to_string(),
-        imprint.features.to_string(),
-        imprint.too_short.to_string(),
+        signature.content.to_string(),
+        signature.words.to_string(),
+        signature.features.to_string(),
+        signature.too_short.to_string(),
         sketch.map(|sketch| digits(&sketch)).unwrap_or_default(),
     ];
     cells.join(",") + "\r\n"

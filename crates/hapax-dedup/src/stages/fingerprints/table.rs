@@ -1,4 +1,4 @@
-//! Imprints as a table, out and in: Arrow rows, and Parquet files of them.
+//! Signatures as a table, out and in: Arrow rows, and Parquet files of them.
 //!
 //! | column | holds |
 //! |---|---|
@@ -22,7 +22,7 @@ use arrow_array::{
     Array, ArrayRef, BooleanArray, FixedSizeBinaryArray, RecordBatch, StringArray, UInt64Array,
 };
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
-use hapax::fingerprint::{ContentHash, Fingerprint, Imprint, Sketch};
+use hapax::fingerprint::{ContentHash, Fingerprint, Signature, Sketch};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::{Compression, ZstdLevel};
@@ -42,7 +42,7 @@ const ROW_GROUP: usize = 16 << 20;
 /// Writes rows; what is ready is taken with [`ready`](Self::ready).
 pub struct TableWriter {
     writer: ArrowWriter<Vec<u8>>,
-    columns: ImprintRows,
+    columns: SignatureRows,
 }
 
 impl TableWriter {
@@ -57,7 +57,7 @@ impl TableWriter {
             .set_created_by(concat!("hapax-dedup ", env!("CARGO_PKG_VERSION")).to_owned())
             .build();
         let writer = ArrowWriter::try_new(Vec::new(), schema(), Some(properties))?;
-        Ok(Self { writer, columns: ImprintRows::default() })
+        Ok(Self { writer, columns: SignatureRows::default() })
     }
 
     /// Adds a row.
@@ -70,9 +70,9 @@ impl TableWriter {
         id: &str,
         url: Option<&str>,
         recipe: &str,
-        imprint: &Imprint,
+        signature: &Signature,
     ) -> Result<(), ParquetError> {
-        self.columns.push(id, url, recipe, imprint)?;
+        self.columns.push(id, url, recipe, signature)?;
         if self.columns.rows >= TOGETHER { self.flush() } else { Ok(()) }
     }
 
@@ -118,7 +118,7 @@ pub fn schema() -> SchemaRef {
 
 /// Rows in the making.
 #[derive(Debug)]
-pub struct ImprintRows {
+pub struct SignatureRows {
     id: StringBuilder,
     url: StringBuilder,
     recipe: StringBuilder,
@@ -132,7 +132,7 @@ pub struct ImprintRows {
     rows: usize,
 }
 
-impl Default for ImprintRows {
+impl Default for SignatureRows {
     fn default() -> Self {
         Self {
             id: StringBuilder::new(),
@@ -150,7 +150,7 @@ impl Default for ImprintRows {
     }
 }
 
-impl ImprintRows {
+impl SignatureRows {
     /// Adds a row.
     ///
     /// # Errors
@@ -161,16 +161,16 @@ impl ImprintRows {
         id: &str,
         url: Option<&str>,
         recipe: &str,
-        imprint: &Imprint,
+        signature: &Signature,
     ) -> Result<(), ArrowError> {
         self.id.append_value(id);
         self.url.append_option(url);
         self.recipe.append_value(recipe);
-        self.content.append_value(imprint.content.to_bytes())?;
-        self.words.append_value(imprint.words);
-        self.features.append_value(imprint.features);
-        self.too_short.append_value(imprint.too_short);
-        let mark = imprint.mark.as_ref();
+        self.content.append_value(signature.content.to_bytes())?;
+        self.words.append_value(signature.words);
+        self.features.append_value(signature.features);
+        self.too_short.append_value(signature.too_short);
+        let mark = signature.mark.as_ref();
         self.fingerprint.append_option(mark.map(|mark| mark.fingerprint.to_bits()));
         match mark {
             Some(mark) => {

@@ -26,7 +26,7 @@ fn an_article_is_freed_from_its_frame() {
         ),
         format!("<ul>{menu}</ul><div>{body}</div><ul>{menu}</ul>"),
         format!("<table><tr><td id=leftMenu>{menu}<td>{body}<td class=ads>Buy this</table>"),
-        format!("<div role=banner>Welcome to the site</div><main>{body}</main><p>Imprint</p>"),
+        format!("<div role=banner>Welcome to the site</div><main>{body}</main><p>Signature</p>"),
         format!(
             "<div>{menu}</div>{body}<aside><p>Another story that could be read, of about fifteen words or more, by you</aside>"
         ),

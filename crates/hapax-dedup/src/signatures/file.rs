@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::batch::ImprintBatch;
+use super::batch::SignatureBatch;
 use super::inputs::Inputs;
 use crate::error::Error;
 
@@ -19,7 +19,7 @@ const MAGIC: &[u8; 8] = b"HAPAXIMP";
 const VERSION: u32 = 1;
 const CHECKSUM: usize = 8;
 
-/// Under which circumstances the imprints were made.
+/// Under which circumstances the signatures were made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Header {
     /// Name and digest of the recipe.
@@ -32,12 +32,12 @@ pub(crate) struct Header {
 }
 
 /// Writes batches one after the other.
-pub(crate) struct ImprintWriter {
+pub(crate) struct SignatureWriter {
     path: PathBuf,
     file: BufWriter<File>,
 }
 
-impl ImprintWriter {
+impl SignatureWriter {
     pub(crate) fn create(path: &Path, header: &Header) -> Result<Self, Error> {
         let file = File::create(path).map_err(|e| Error::io("create", path, e))?;
         let mut writer = Self::append_to(path, file);
@@ -53,12 +53,12 @@ impl ImprintWriter {
         Self { path: path.to_owned(), file: BufWriter::new(file) }
     }
 
-    pub(crate) fn batch(&mut self, batch: &ImprintBatch) -> Result<(), Error> {
+    pub(crate) fn batch(&mut self, batch: &SignatureBatch) -> Result<(), Error> {
         self.block(&batch.to_bytes())
     }
 
     fn block(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        let length = u32::try_from(bytes.len()).map_err(|_| Error::Imprints {
+        let length = u32::try_from(bytes.len()).map_err(|_| Error::Signatures {
             path: self.path.clone(),
             what: "a batch of more than 4 GiB cannot be stored".to_owned(),
         })?;
@@ -83,7 +83,7 @@ impl ImprintWriter {
 }
 
 /// Reads batches one after the other.
-pub(crate) struct ImprintReader {
+pub(crate) struct SignatureReader {
     path: PathBuf,
     file: BufReader<File>,
     header: Header,
@@ -91,7 +91,7 @@ pub(crate) struct ImprintReader {
     end: u64,
 }
 
-impl ImprintReader {
+impl SignatureReader {
     /// Opens a file whose writer may have been killed; `None` when it had not come to the end of
     /// the header.
     ///
@@ -131,7 +131,7 @@ impl ImprintReader {
         let read = reader.file.read_exact(&mut start);
         let version = start[8..].try_into().map(u32::from_le_bytes).unwrap_or_default();
         if read.is_err() || start[..8] != *MAGIC {
-            return Err(reader.wrong("it is no file of imprints"));
+            return Err(reader.wrong("it is no file of signatures"));
         }
         if version != VERSION {
             let what = format!("its format {version} is not {VERSION}, the one this program reads");
@@ -154,10 +154,10 @@ impl ImprintReader {
     }
 
     /// The next batch; `None` at the end.
-    pub(crate) fn next(&mut self) -> Result<Option<ImprintBatch>, Error> {
+    pub(crate) fn next(&mut self) -> Result<Option<SignatureBatch>, Error> {
         let before = self.end;
         let Some(bytes) = self.block()? else { return Ok(None) };
-        let batch = ImprintBatch::from_bytes(&bytes);
+        let batch = SignatureBatch::from_bytes(&bytes);
         if batch.is_none() {
             self.end = before;
         }
@@ -204,7 +204,7 @@ impl ImprintReader {
     }
 
     fn wrong(&self, what: &str) -> Error {
-        Error::Imprints { path: self.path.clone(), what: what.to_owned() }
+        Error::Signatures { path: self.path.clone(), what: what.to_owned() }
     }
 }
 

@@ -1,4 +1,4 @@
-//! From a part of a corpus to rows of imprints.
+//! From a part of a corpus to rows of signatures.
 //!
 //! | column | holds |
 //! |---|---|
@@ -8,7 +8,7 @@
 //! | `meets` | equal for documents that may be exact copies or have one fingerprint; null where nothing can be a copy; of a record passed over the `number` of the redirect or revisit that it is |
 //! | `standing` | how far it can be judged ([`Standing`]); of a record passed over how many documents of the part stand before it |
 //! | `says` | the address it names as canonical instead of its own; where a redirect leads; counts as JSON; why a record was passed over |
-//! | `page` | the imprint; the address of a redirect; what a record that was passed over is called |
+//! | `page` | the signature; the address of a redirect; what a record that was passed over is called |
 //!
 //! Counts come last in a part, so a part that is not whole is seen.
 
@@ -26,24 +26,24 @@ use super::rows::{Rows, batch, numbers};
 use super::{Kernels, mixed};
 use crate::error::Error;
 use crate::facts::without_fragment;
-use crate::imprint::Imprinter;
-use crate::imprints::page_bytes;
 use crate::pages::{NewPage, Standing};
 use crate::passed_over::{PassedOver, PassedRecord};
 use crate::read::ReadCounts;
+use crate::signature::Signer;
+use crate::signatures::page_bytes;
 
-const KIND: &str = "imprint";
+const KIND: &str = "signature";
 /// What the counts of records passed over are called, before the reason.
 const PASSED: &str = "passed_over_";
 /// Rows of a batch, about.
 const TOGETHER: usize = 4096;
 
 /// The batches of a part, one after the other.
-pub struct PartImprints {
+pub struct PartSignatures {
     part: usize,
     batches: Part,
     files: Vec<String>,
-    imprinter: Imprinter,
+    signer: Signer,
     /// A file's name as it is read, and as it is called.
     renamed: Option<(String, String)>,
     documents: i64,
@@ -75,18 +75,18 @@ impl Kernels {
     /// # Panics
     ///
     /// When there are not so many parts.
-    pub fn imprint(
+    pub fn signature(
         &self,
         source: &Source,
         part: usize,
         number: usize,
         renamed: Option<(String, String)>,
-    ) -> PartImprints {
-        PartImprints {
+    ) -> PartSignatures {
+        PartSignatures {
             part: number,
             batches: source.part(part),
             files: source.files().collect(),
-            imprinter: Imprinter::new(&self.options),
+            signer: Signer::new(&self.options),
             renamed,
             documents: 0,
             facts: 0,
@@ -136,7 +136,7 @@ impl Kernels {
     }
 }
 
-impl PartImprints {
+impl PartSignatures {
     fn name<'n>(&self, name: &'n str) -> Cow<'n, str> {
         match self.renamed.as_ref().and_then(|(from, to)| Some((name.strip_prefix(from)?, to))) {
             Some((rest, to)) => Cow::Owned(format!("{to}{rest}")),
@@ -258,7 +258,7 @@ impl PartImprints {
                             Original::Row(_) => counts.rows += 1,
                             Original::Nothing | Original::Json(_) => {}
                         }
-                        let mut page = self.imprinter.page(&document);
+                        let mut page = self.signer.page(&document);
                         if let Cow::Owned(id) = self.name(&page.id) {
                             page.id = id;
                         }

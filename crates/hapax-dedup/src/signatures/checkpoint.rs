@@ -1,6 +1,6 @@
 //! Continuing an interrupted job.
 //!
-//! Reading and fingerprinting is nearly all of the work. Every batch's imprints are appended to a file in
+//! Reading and fingerprinting is nearly all of the work. Every batch's signatures are appended to a file in
 //! the hidden part of the output folder, in the order of the corpus. A job that finds such a file takes
 //! over the whole batches in it and works on those behind.
 //!
@@ -15,16 +15,16 @@ use std::path::Path;
 
 use hapax_corpus::{Batch, Source};
 
-use super::{Header, ImprintBatch, ImprintReader, ImprintWriter, Inputs};
+use super::{Header, Inputs, SignatureBatch, SignatureReader, SignatureWriter};
 use crate::error::Error;
 use crate::options::Options;
 
 /// The name of the file.
-pub(crate) const CHECKPOINT: &str = "imprints";
+pub(crate) const CHECKPOINT: &str = "signatures";
 
 /// A file that grows with the job.
 pub(crate) struct Checkpoint {
-    writer: ImprintWriter,
+    writer: SignatureWriter,
     done: Done,
 }
 
@@ -42,13 +42,13 @@ impl Checkpoint {
     pub(crate) fn open(
         path: &Path,
         header: &Header,
-        mut take: impl FnMut(ImprintBatch) -> Result<(), Error>,
+        mut take: impl FnMut(SignatureBatch) -> Result<(), Error>,
     ) -> Result<Self, Error> {
-        let Some(mut reader) = ImprintReader::open_begun(path).map_err(refused)? else {
+        let Some(mut reader) = SignatureReader::open_begun(path).map_err(refused)? else {
             // What is there may have another name elsewhere: it goes, and is not emptied.
             let _ = std::fs::remove_file(path);
             return Ok(Self {
-                writer: ImprintWriter::create(path, header)?,
+                writer: SignatureWriter::create(path, header)?,
                 done: Done::default(),
             });
         };
@@ -67,7 +67,7 @@ impl Checkpoint {
         let mut file = OpenOptions::new().write(true).open(path).map_err(cannot)?;
         file.set_len(end).map_err(cannot)?;
         file.seek(SeekFrom::Start(end)).map_err(cannot)?;
-        Ok(Self { writer: ImprintWriter::append_to(path, file), done })
+        Ok(Self { writer: SignatureWriter::append_to(path, file), done })
     }
 
     /// The batches that were taken over.
@@ -75,7 +75,7 @@ impl Checkpoint {
         self.done.clone()
     }
 
-    pub(crate) fn add(&mut self, batch: &ImprintBatch) -> Result<(), Error> {
+    pub(crate) fn add(&mut self, batch: &SignatureBatch) -> Result<(), Error> {
         self.writer.batch(batch)?;
         self.writer.flush()
     }
@@ -114,7 +114,7 @@ impl Done {
 /// A file that is none of ours, or is damaged at its beginning.
 fn refused(error: Error) -> Error {
     match error {
-        Error::Imprints { path, what } => {
+        Error::Signatures { path, what } => {
             let why = format!("{} cannot be used: {what}", path.display());
             Error::CannotResume { why }
         }

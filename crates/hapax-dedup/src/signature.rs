@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use hapax::fingerprint::document::primary_language;
-use hapax::fingerprint::{ContentHash, Fingerprint, Fingerprinter, Imprint, SignedPage, Sketch};
+use hapax::fingerprint::{ContentHash, Fingerprint, Fingerprinter, Signature, SignedPage, Sketch};
 use hapax::group::{Scope, ScopeFacts};
 use hapax::page::{Body, Document as Known, PageError};
 use hapax_corpus::{Content, Document, Kind};
@@ -15,14 +15,14 @@ use crate::options::Options;
 use crate::pages::{NewPage, Standing};
 
 /// Makes signatures; one for each thread.
-pub(crate) struct Imprinter {
+pub(crate) struct Signer {
     fingerprinter: Fingerprinter,
     scope: Scope,
     /// Primary subtags; empty for all.
     languages: Vec<String>,
 }
 
-impl Imprinter {
+impl Signer {
     pub(crate) fn new(options: &Options) -> Self {
         let Options { fingerprinter, scope, languages, .. } = options;
         Self {
@@ -111,16 +111,16 @@ pub fn sign<'f>(
     fingerprinter.document(&known(document)?)
 }
 
-fn fill(page: &mut NewPage, imprint: &Imprint, empty: bool) {
-    page.content = imprint.content;
-    page.words = imprint.words;
-    page.standing = match &imprint.mark {
+fn fill(page: &mut NewPage, signature: &Signature, empty: bool) {
+    page.content = signature.content;
+    page.words = signature.words;
+    page.standing = match &signature.mark {
         _ if empty => Standing::Empty,
         None => Standing::NoWords,
-        Some(_) if imprint.too_short => Standing::TooShort,
+        Some(_) if signature.too_short => Standing::TooShort,
         Some(_) => Standing::Judged,
     };
-    if let Some(mark) = &imprint.mark {
+    if let Some(mark) = &signature.mark {
         page.fingerprint = mark.fingerprint;
         page.sketch = mark.sketch;
     }

@@ -1,6 +1,6 @@
 //! What is remembered of pages, in a file.
 //!
-//! Two uses: `kept.imprints` beside the kept documents, for the next crawl to be compared with; and the
+//! Two uses: `kept.signatures` beside the kept documents, for the next crawl to be compared with; and the
 //! checkpoint from which an interrupted job goes on.
 //!
 //! ```text
@@ -22,6 +22,6 @@ pub(crate) mod checkpoint;
 mod file;
 mod inputs;
 
-pub(crate) use batch::{ImprintBatch, page_bytes, page_of_bytes};
-pub(crate) use file::{Header, ImprintReader, ImprintWriter};
+pub(crate) use batch::{SignatureBatch, page_bytes, page_of_bytes};
+pub(crate) use file::{Header, SignatureReader, SignatureWriter};
 pub(crate) use inputs::Inputs;

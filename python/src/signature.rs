@@ -1,12 +1,12 @@
 //! What remains of a page, as Python holds it.
 //!
-//! Never changes, can be pickled, and is compared only with imprints of its own recipe. How it is
+//! Never changes, can be pickled, and is compared only with signatures of its own recipe. How it is
 //! made is not known here.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use hapax::fingerprint::{
-    BitSums, ContentHash, Fingerprint, Imprint as Engine, Mark, RecipeId, Sketch,
+    BitSums, ContentHash, Fingerprint, Mark, RecipeId, Signature as Engine, Sketch,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
@@ -15,8 +15,8 @@ use crate::errors::raised;
 
 /// What remains of a page: fingerprint, weak bits, sketch and content hash.
 #[pyclass(frozen, module = "hapax")]
-pub(crate) struct Imprint {
-    pub(crate) imprint: Engine,
+pub(crate) struct Signature {
+    pub(crate) signature: Engine,
     pub(crate) recipe: RecipeId,
 }
 
@@ -24,9 +24,9 @@ pub(crate) struct Imprint {
 /// fingerprint, sums and sketch.
 type Parts = (String, Vec<u8>, u32, u32, bool, Option<(u64, Vec<i64>, Vec<u8>)>);
 
-impl Imprint {
+impl Signature {
     fn mark(&self) -> Option<&Mark> {
-        self.imprint.mark.as_ref()
+        self.signature.mark.as_ref()
     }
 
     /// Both marks, if the pages have words and one recipe made them.
@@ -38,7 +38,7 @@ impl Imprint {
 }
 
 #[pymethods]
-impl Imprint {
+impl Signature {
     /// The 64 bits as an int; None for a page without words.
     #[getter]
     fn fingerprint(&self) -> Option<u64> {
@@ -72,25 +72,25 @@ impl Imprint {
     /// Thirty-two hexadecimal digits, equal exactly for equal texts.
     #[getter]
     fn content(&self) -> String {
-        self.imprint.content.to_string()
+        self.signature.content.to_string()
     }
 
     /// Words that passed the recipe's filters.
     #[getter]
     fn words(&self) -> u32 {
-        self.imprint.words
+        self.signature.words
     }
 
     /// Shingles that went into the fingerprint, repeats included.
     #[getter]
     fn features(&self) -> u32 {
-        self.imprint.features
+        self.signature.features
     }
 
     /// Too little text for similarity to say much.
     #[getter]
     fn too_short(&self) -> bool {
-        self.imprint.too_short
+        self.signature.too_short
     }
 
     /// Name and digest of the recipe.
@@ -99,7 +99,7 @@ impl Imprint {
         self.recipe.to_string()
     }
 
-    /// How many bits differ from another imprint's; None when one of them has no words.
+    /// How many bits differ from another signature's; None when one of them has no words.
     fn distance(&self, other: &Self) -> PyResult<Option<u32>> {
         Ok(self.marks(other)?.map(|(a, b)| a.fingerprint.distance(b.fingerprint)))
     }
@@ -110,35 +110,35 @@ impl Imprint {
     }
 
     fn __eq__(&self, other: &Self) -> bool {
-        self.recipe == other.recipe && self.imprint == other.imprint
+        self.recipe == other.recipe && self.signature == other.signature
     }
 
     fn __hash__(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
-        self.imprint.content.hash(&mut hasher);
+        self.signature.content.hash(&mut hasher);
         hasher.finish()
     }
 
     fn __repr__(&self) -> String {
-        let words = self.imprint.words;
+        let words = self.signature.words;
         match self.mark() {
-            Some(mark) => format!("Imprint({}, {words} words)", mark.fingerprint),
-            None => "Imprint(no words)".to_owned(),
+            Some(mark) => format!("Signature({}, {words} words)", mark.fingerprint),
+            None => "Signature(no words)".to_owned(),
         }
     }
 
     fn __reduce__(slf: &Bound<'_, Self>) -> PyResult<(Py<PyAny>, (Parts,))> {
-        let Self { imprint, recipe } = slf.get();
-        let mark = imprint.mark.as_ref().map(|mark| {
+        let Self { signature, recipe } = slf.get();
+        let mark = signature.mark.as_ref().map(|mark| {
             let sums = mark.sums.as_array().to_vec();
             (mark.fingerprint.to_bits(), sums, mark.sketch.to_bytes().to_vec())
         });
         let parts = (
             recipe.to_string(),
-            imprint.content.to_bytes().to_vec(),
-            imprint.words,
-            imprint.features,
-            imprint.too_short,
+            signature.content.to_bytes().to_vec(),
+            signature.words,
+            signature.features,
+            signature.too_short,
             mark,
         );
         Ok((slf.get_type().getattr("_of_parts")?.unbind(), (parts,)))
@@ -148,7 +148,7 @@ impl Imprint {
     #[staticmethod]
     fn _of_parts(parts: Parts) -> PyResult<Self> {
         let (recipe, content, words, features, too_short, mark) = parts;
-        let wrong = || raised("ArgumentError", "these are not the parts of an imprint", None);
+        let wrong = || raised("ArgumentError", "these are not the parts of a signature", None);
         let mark = match mark {
             None => None,
             Some((bits, sums, sketch)) => Some(Mark {
@@ -158,7 +158,7 @@ impl Imprint {
             }),
         };
         let content = ContentHash::from_bytes(content.try_into().map_err(|_| wrong())?);
-        let imprint = Engine { content, words, features, too_short, mark };
-        Ok(Self { imprint, recipe: recipe.parse().map_err(|_| wrong())? })
+        let signature = Engine { content, words, features, too_short, mark };
+        Ok(Self { signature, recipe: recipe.parse().map_err(|_| wrong())? })
     }
 }

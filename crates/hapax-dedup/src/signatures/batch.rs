@@ -1,4 +1,4 @@
-//! A batch of imprints as bytes.
+//! A batch of signatures as bytes.
 //!
 //! | field | bytes |
 //! |---|---|
@@ -26,7 +26,7 @@ use crate::read::ReadCounts;
 
 /// What came of a batch of a corpus.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct ImprintBatch {
+pub(crate) struct SignatureBatch {
     pub(crate) part: u64,
     pub(crate) index: u64,
     /// Which piece of its part it was; 0..0 where that is not known.
@@ -36,7 +36,7 @@ pub(crate) struct ImprintBatch {
     pub(crate) pages: Vec<NewPage>,
 }
 
-impl ImprintBatch {
+impl SignatureBatch {
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(256 * self.pages.len() + 128);
         let ReadCounts { body_bytes, archived, rows, .. } = self.counts;
@@ -254,7 +254,7 @@ mod tests {
         )
     }
 
-    fn batch() -> impl Strategy<Value = ImprintBatch> {
+    fn batch() -> impl Strategy<Value = SignatureBatch> {
         let place = Place { file: FileId(3), number: 4, member: 5, within: 6, length: 7 };
         let fact =
             (any::<bool>(), ".{0,5}", ".{0,5}").prop_map(
@@ -267,7 +267,7 @@ mod tests {
         (any::<u64>(), any::<u64>(), any::<u64>(), lists).prop_map(
             |(part, index, rows, (facts, pages))| {
                 let counts = ReadCounts { rows, ..ReadCounts::default() };
-                ImprintBatch { part, index, extent: 0..0, counts, facts, pages }
+                SignatureBatch { part, index, extent: 0..0, counts, facts, pages }
             },
         )
     }
@@ -275,10 +275,10 @@ mod tests {
     proptest! {
         #[test]
         fn a_batch_comes_back_as_it_went(mut batch in batch(), start in any::<u64>()) {
-            prop_assert_eq!(ImprintBatch::from_bytes(&batch.to_bytes()), Some(batch.clone()));
+            prop_assert_eq!(SignatureBatch::from_bytes(&batch.to_bytes()), Some(batch.clone()));
             batch.extent = start..batch.part;
             batch.counts.passed_over.insert(PassedOver::HttpStatus, start.max(1));
-            prop_assert_eq!(ImprintBatch::from_bytes(&batch.to_bytes()), Some(batch));
+            prop_assert_eq!(SignatureBatch::from_bytes(&batch.to_bytes()), Some(batch));
         }
 
         #[test]
@@ -287,9 +287,9 @@ mod tests {
         ) {
             let mut bytes = batch.to_bytes();
             let at = cut.index(bytes.len());
-            prop_assert_eq!(ImprintBatch::from_bytes(&bytes[..at]), None);
+            prop_assert_eq!(SignatureBatch::from_bytes(&bytes[..at]), None);
             bytes[at] ^= byte;
-            let _ = ImprintBatch::from_bytes(&bytes);
+            let _ = SignatureBatch::from_bytes(&bytes);
         }
     }
 }

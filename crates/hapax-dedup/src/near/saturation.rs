@@ -1,16 +1,16 @@
-//! Haze: more near fingerprints than can be looked at pair by pair.
+//! Saturation: more near fingerprints than can be looked at pair by pair.
 //!
 //! A short template filled with other words in each page gives thousands of fingerprints within a
 //! few bits of each other whose texts are not alike, so no leader can speak for them. All their
 //! pairs would be quadratic, in time and in memory. A sample of pages is compared with all
-//! pages; if the pairs it foretells exceed [`BUDGET`] a page, there is haze: pages around the sample's
-//! crowded places are *hazy* and should be compared within fewer bits, as many as the budget
+//! pages; if the pairs it foretells exceed [`BUDGET`] a page, there is saturation: pages around the sample's
+//! crowded places are *saturated* and should be compared within fewer bits, as many as the budget
 //! allows, if nothing better is at hand. Fewer of their near-duplicates are found then; the caller
 //! says how many pages that concerns.
 //!
 //! # What it promises
 //!
-//! Work linear in pages: [`SAMPLE`] distances each. Few pages are never hazy.
+//! Work linear in pages: [`SAMPLE`] distances each. Few pages are never saturated.
 
 use hapax::fingerprint::MaxDistance;
 use hapax::hamming::Kernel;
@@ -23,33 +23,33 @@ pub(crate) const FEW: usize = 1 << 13;
 const SAMPLE: usize = 1024;
 /// Pairs a page, on average, that are looked at.
 const BUDGET: f64 = 16.0;
-/// A page of the sample with more pages near it than this stands in haze: twice what the budget
+/// A page of the sample with more pages near it than this stands in saturation: twice what the budget
 /// allows.
 const CROWDED: u64 = 64;
 
-/// Where the haze is, and how far one can see in it.
+/// Where the saturation is, and how far one can see in it.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Haze {
-    /// The bound for hazy pages.
+pub(super) struct Saturation {
+    /// The bound for saturated pages.
     pub(super) narrow: MaxDistance,
-    /// Which pages are hazy, by position in the list.
-    pub(super) hazy: Vec<bool>,
+    /// Which pages are saturated, by position in the list.
+    pub(super) saturated: Vec<bool>,
 }
 
-/// Looks for haze among fingerprints.
-pub(super) fn haze(
+/// Looks for saturation among fingerprints.
+pub(super) fn saturation(
     fingerprints: &[u64],
     within: MaxDistance,
     executor: &impl Executor,
-) -> Option<Haze> {
+) -> Option<Saturation> {
     if fingerprints.len() < FEW {
         return None;
     }
     let sample = sample(fingerprints);
     let counts = count(&sample, fingerprints, within, executor);
     let seen = foretell(&sample, &counts, fingerprints.len(), within)?;
-    let hazy = around(&seen.crowded, fingerprints, within, executor);
-    Some(Haze { narrow: seen.narrow, hazy })
+    let saturated = around(&seen.crowded, fingerprints, within, executor);
+    Some(Saturation { narrow: seen.narrow, saturated })
 }
 
 /// How many fingerprints are near each of the sample, by distance. Counts of parts of a set add up.
@@ -70,16 +70,16 @@ pub(crate) fn count(
     })
 }
 
-/// What a sample says about haze.
+/// What a sample says about saturation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Foretold {
-    /// The bound for hazy pages.
+    /// The bound for saturated pages.
     pub(crate) narrow: MaxDistance,
-    /// Fingerprints of the sample that stand in haze; what is near one of them is hazy.
+    /// Fingerprints of the sample that stand in saturation; what is near one of them is saturated.
     pub(crate) crowded: Vec<u64>,
 }
 
-/// Is there haze? `counts` are those of [`count`] among all `rows` fingerprints.
+/// Is there saturation? `counts` are those of [`count`] among all `rows` fingerprints.
 pub(crate) fn foretell(
     sample: &[u64],
     counts: &[Vec<u64>],
@@ -106,7 +106,7 @@ pub(crate) fn foretell(
     Some(Foretold { narrow: MaxDistance::new(narrow.unwrap_or(0) as u8)?, crowded })
 }
 
-/// Which fingerprints are near one of those that stand in haze.
+/// Which fingerprints are near one of those that stand in saturation.
 pub(crate) fn around(
     crowded: &[u64],
     fingerprints: &[u64],
@@ -122,9 +122,9 @@ pub(crate) fn around(
         });
         around
     });
-    let mut hazy = vec![false; fingerprints.len()];
-    around.into_iter().flatten().for_each(|at| hazy[at as usize] = true);
-    hazy
+    let mut saturated = vec![false; fingerprints.len()];
+    around.into_iter().flatten().for_each(|at| saturated[at as usize] = true);
+    saturated
 }
 
 /// A choice that looks at the fingerprints, not at their order. The sample of samples is the sample
@@ -152,22 +152,23 @@ mod tests {
     }
 
     #[test]
-    fn scattered_fingerprints_are_not_hazy() {
+    fn scattered_fingerprints_are_not_saturated() {
         let fingerprints: Vec<u64> = (0..20_000).map(scattered).collect();
         let within = MaxDistance::new(6).unwrap();
-        assert_eq!(haze(&fingerprints, within, &OneThread), None);
+        assert_eq!(saturation(&fingerprints, within, &OneThread), None);
     }
 
     #[test]
-    fn fingerprints_in_few_bits_are_hazy_and_the_others_are_not() {
+    fn fingerprints_in_few_bits_are_saturated_and_the_others_are_not() {
         let few_bits = (0..10_000).map(|i| scattered(i) & 0xFFFFF);
         let fingerprints: Vec<u64> = few_bits.chain((0..10_000).map(scattered)).collect();
         let within = MaxDistance::new(6).unwrap();
-        let found = haze(&fingerprints, within, &OneThread).unwrap();
+        let found = saturation(&fingerprints, within, &OneThread).unwrap();
         assert!(found.narrow < within, "{:?}", found.narrow);
-        let hazy =
-            |range: std::ops::Range<usize>| found.hazy[range].iter().filter(|hazy| **hazy).count();
-        assert!(hazy(0..10_000) > 9_900, "{}", hazy(0..10_000));
-        assert_eq!(hazy(10_000..20_000), 0);
+        let saturated = |range: std::ops::Range<usize>| {
+            found.saturated[range].iter().filter(|saturated| **saturated).count()
+        };
+        assert!(saturated(0..10_000) > 9_900, "{}", saturated(0..10_000));
+        assert_eq!(saturated(10_000..20_000), 0);
     }
 }

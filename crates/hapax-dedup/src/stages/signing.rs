@@ -1,27 +1,27 @@
-//! From documents to imprints, in the order of the corpus.
+//! From documents to signatures, in the order of the corpus.
 //!
 //! Documents are read and purified exactly as the whole job does it. What is neither HTML nor text has an
-//! imprint without a mark, whose content is the hash of its bytes.
+//! signature without a mark, whose content is the hash of its bytes.
 
 use std::num::NonZero;
 use std::sync::{Mutex, PoisonError};
 
-use hapax::fingerprint::{Fingerprinter, Imprint};
+use hapax::fingerprint::{Fingerprinter, Signature};
 use hapax::page::Page;
 use hapax_corpus::{Batch, Document, Entry, Source};
 
-use crate::imprint::{hash_of_bytes, sign};
+use crate::signature::{hash_of_bytes, sign};
 
 /// One document and what the recipe makes of it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Imprinted {
+pub struct Signed {
     pub id: String,
     /// Its address, if it has one.
     pub url: Option<String>,
     /// How many bytes its body has.
     pub bytes: u64,
     /// What the recipe makes of it.
-    pub imprint: Imprint,
+    pub signature: Signature,
 }
 
 /// A document while it is at hand: what was read, what a reader sees, what the recipe makes of it.
@@ -32,7 +32,7 @@ pub struct AtHand<'a> {
     /// `None` for what is neither HTML nor text.
     pub page: Option<&'a Page>,
     /// What the recipe makes of it.
-    pub imprint: Imprint,
+    pub signature: Signature,
 }
 
 /// Fingerprints all documents of a source. `work` is called on any thread; what it makes of a document, or
@@ -42,29 +42,29 @@ pub struct AtHand<'a> {
 ///
 /// The first bad record in the order of the corpus, unless bad records are skipped; or what `take`
 /// says.
-pub fn imprint<T: Send, E: From<hapax_corpus::Error>>(
+pub fn signature<T: Send, E: From<hapax_corpus::Error>>(
     source: &Source,
     fingerprinter: &Fingerprinter,
     threads: NonZero<usize>,
-    work: impl Fn(Imprinted) -> T + Sync,
+    work: impl Fn(Signed) -> T + Sync,
     take: impl FnMut(Result<T, hapax_corpus::Error>) -> Result<(), E>,
 ) -> Result<(), E> {
-    let work = |AtHand { document, imprint, .. }: AtHand<'_>| {
-        work(Imprinted {
+    let work = |AtHand { document, signature, .. }: AtHand<'_>| {
+        work(Signed {
             id: document.id.to_string(),
             url: document.url.as_deref().map(str::to_owned),
             bytes: document.body.content.as_bytes().len() as u64,
-            imprint,
+            signature,
         })
     };
     each(source, fingerprinter, threads, work, take)
 }
 
-/// As [`imprint`], for those who need the text as well.
+/// As [`signature`], for those who need the text as well.
 ///
 /// # Errors
 ///
-/// As for [`imprint`].
+/// As for [`signature`].
 pub fn each<T: Send, E: From<hapax_corpus::Error>>(
     source: &Source,
     fingerprinter: &Fingerprinter,
@@ -104,11 +104,11 @@ fn batch_of<T>(
     for entry in batch.entries() {
         match entry {
             Ok(Entry::Document(document)) => {
-                let (page, imprint) = match sign(fingerprinter, &document) {
+                let (page, signature) = match sign(fingerprinter, &document) {
                     Ok(signed) => (Some(signed.page), signed.signature),
                     Err(_) => (None, without_text(document.body.content.as_bytes())),
                 };
-                done.taken.push(Ok(work(AtHand { document: &document, page, imprint })));
+                done.taken.push(Ok(work(AtHand { document: &document, page, signature })));
             }
             Ok(Entry::Bad(error)) => done.taken.push(Err(error)),
             Ok(Entry::Fact(_) | Entry::Passed { .. }) => {}
@@ -119,7 +119,7 @@ fn batch_of<T>(
 }
 
 /// What is remembered of bytes that are neither HTML nor text.
-fn without_text(bytes: &[u8]) -> Imprint {
+fn without_text(bytes: &[u8]) -> Signature {
     let content = hash_of_bytes(bytes);
-    Imprint { content, words: 0, features: 0, too_short: true, mark: None }
+    Signature { content, words: 0, features: 0, too_short: true, mark: None }
 }

@@ -1,4 +1,4 @@
-//! Haze among leaders that lie apart: samples and counts are put together by the caller.
+//! Saturation among leaders that lie apart: samples and counts are put together by the caller.
 //!
 //! ```text
 //!   leaders of each batch --sample--> the sample of all samples --count in each batch--> sums --see--> verdict
@@ -14,17 +14,17 @@ use hapax::join::OneThread;
 use super::Kernels;
 use super::rows::{Rows, batch, numbers};
 use crate::error::Error;
-use crate::near::{bands, haze};
+use crate::near::{bands, saturation};
 
 const KIND: &str = "leader";
 
 /// How many fingerprints are near each of a sample, by distance: what batches counted adds up.
-pub type HazeCounts = Vec<Vec<u64>>;
+pub type SaturationCounts = Vec<Vec<u64>>;
 
 /// What was seen of one scope.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Seen {
-    /// No haze: fingerprints propose.
+    /// No saturation: fingerprints propose.
     Clear,
     /// Sketches propose, and find a partner at the least similarity with this chance.
     Bands(f64),
@@ -33,19 +33,19 @@ pub enum Seen {
 }
 
 impl Kernels {
-    /// Fewer leaders of a scope than this are never hazy.
-    pub const FEW: usize = haze::FEW;
+    /// Fewer leaders of a scope than this are never saturated.
+    pub const FEW: usize = saturation::FEW;
 
     /// A sample for each scope: `scope` and `fingerprint`. The sample of samples is the sample of all.
     ///
     /// # Errors
     ///
     /// These are no rows of leaders.
-    pub fn haze_sample(&self, rows: &RecordBatch) -> Result<RecordBatch, Error> {
+    pub fn saturation_sample(&self, rows: &RecordBatch) -> Result<RecordBatch, Error> {
         let by_scope = by_scope(&Rows::of(rows, KIND))?;
         let (mut scopes, mut sample) = (Vec::new(), Vec::new());
         for (scope, fingerprints) in by_scope {
-            let chosen = haze::sample(&fingerprints);
+            let chosen = saturation::sample(&fingerprints);
             scopes.extend(std::iter::repeat_n(scope, chosen.len()));
             sample.extend(chosen.into_iter().map(u64::cast_signed));
         }
@@ -58,7 +58,7 @@ impl Kernels {
     /// # Errors
     ///
     /// These are no rows of leaders, or the sample is none.
-    pub fn haze_count(
+    pub fn saturation_count(
         &self,
         rows: &RecordBatch,
         sample: &RecordBatch,
@@ -68,7 +68,8 @@ impl Kernels {
         let [mut scopes, mut queries, mut distances, mut counts] = [const { Vec::new() }; 4];
         for (scope, sample) in sample {
             let Some(fingerprints) = leaders.get(&scope) else { continue };
-            let found = haze::count(&sample, fingerprints, self.options.policy.within, &OneThread);
+            let found =
+                saturation::count(&sample, fingerprints, self.options.policy.within, &OneThread);
             for (query, by_distance) in (0..).zip(found) {
                 for (distance, count) in (0..).zip(by_distance).filter(|it| it.1 > 0) {
                     scopes.push(scope);
@@ -90,10 +91,10 @@ impl Kernels {
     }
 
     /// What a sample of one scope and the sums of its counts among `leaders` pages say.
-    pub fn see(&self, sample: &[i64], counts: &HazeCounts, leaders: usize) -> Seen {
+    pub fn see(&self, sample: &[i64], counts: &SaturationCounts, leaders: usize) -> Seen {
         let sample: Vec<u64> = sample.iter().map(|it| it.cast_unsigned()).collect();
         let least = self.options.policy.min_similarity.jaccard();
-        match haze::foretell(&sample, counts, leaders, self.options.policy.within) {
+        match saturation::foretell(&sample, counts, leaders, self.options.policy.within) {
             None => Seen::Clear,
             Some(_) if bands::suffice(least) => Seen::Bands(bands::chance(least)),
             Some(seen) => {
@@ -103,23 +104,24 @@ impl Kernels {
         }
     }
 
-    /// The same rows and `hazy`: whether a row of the scope is near one of these fingerprints.
+    /// The same rows and `saturated`: whether a row of the scope is near one of these fingerprints.
     ///
     /// # Errors
     ///
     /// These are no rows of leaders.
-    pub fn hazy(&self, rows: &RecordBatch, crowded: &[i64]) -> Result<RecordBatch, Error> {
+    pub fn saturated(&self, rows: &RecordBatch, crowded: &[i64]) -> Result<RecordBatch, Error> {
         let given = Rows::of(rows, KIND);
         let fingerprints: &[i64] = given.numbers("fingerprint")?;
         let fingerprints: Vec<u64> = fingerprints.iter().map(|it| it.cast_unsigned()).collect();
         let crowded: Vec<u64> = crowded.iter().map(|it| it.cast_unsigned()).collect();
-        let hazy = haze::around(&crowded, &fingerprints, self.options.policy.within, &OneThread);
+        let saturated =
+            saturation::around(&crowded, &fingerprints, self.options.policy.within, &OneThread);
         let position = given.column::<Int64Array>("position")?;
         batch(
             KIND,
             vec![
                 ("position", Arc::new(position.clone())),
-                ("hazy", Arc::new(BooleanArray::from(hazy))),
+                ("saturated", Arc::new(BooleanArray::from(saturated))),
             ],
         )
     }
