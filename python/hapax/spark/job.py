@@ -189,7 +189,7 @@ class Job:
                 found = found.union(self.bands(rows))
             for scope, (_, bits, crowded) in narrow.items():
                 rows = leaders.where(F.col("scope") == scope)
-                marks = rows.mapInArrow(steps.each(self.spec, "saturated", crowded), steps.HAZY)
+                marks = rows.mapInArrow(steps.each(self.spec, "saturated", crowded), steps.SATURATED)
                 free = rows.join(marks.where("not saturated"), "position")
                 found = found.union(self.join(free, None)).union(self.join(rows, int(bits or 0)))
             return found
@@ -199,7 +199,7 @@ class Job:
             self.effort["saturated_chance"] = max(saturated[scope][1] or 0 for scope in by_bands)
         for scope, (_, bits, crowded) in narrow.items():
             rows = leaders.where(F.col("scope") == scope)
-            marks = rows.mapInArrow(steps.each(self.spec, "saturated", crowded), steps.HAZY)
+            marks = rows.mapInArrow(steps.each(self.spec, "saturated", crowded), steps.SATURATED)
             self.effort["saturated"] += marks.where("saturated").count()
             least = self.effort["saturated_within"]
             self.effort["saturated_within"] = int(bits or 0) if least is None else min(least, int(bits or 0))
