@@ -10,8 +10,10 @@
 //! A part answers with the tests it ran. The last line of a run is their sum,
 //! `test: N passed, N failed`; a part that failed without naming a test counts as one failure.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fmt::Write;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
@@ -193,8 +195,9 @@ pub(crate) fn test(workspace: &Workspace, asked: &[String]) -> Result<bool> {
     let mut provider = Provider::default();
     let mut timed = Vec::new();
     let mut broken = None;
+    let mut last = LastTimes::read(workspace);
     for part in chosen {
-        println!("== {}: {}", part.name, part.about);
+        println!("== {}: {}{}", part.name, part.about, last.of(part.name));
         let start = Instant::now();
         let outcome = part.provide_and_run(&mut provider, workspace);
         let took = Seconds(start.elapsed());
@@ -215,6 +218,7 @@ pub(crate) fn test(workspace: &Workspace, asked: &[String]) -> Result<bool> {
             break;
         }
         println!("== {}: ok in {took}\n", part.name);
+        last.note(part.name, took);
     }
 
     for (name, took) in &timed {
@@ -277,6 +281,42 @@ impl fmt::Display for Tally {
     }
 }
 
+/// How long each part took when it last passed, kept in the target folder.
+struct LastTimes {
+    file: Option<PathBuf>,
+    seconds: BTreeMap<String, f64>,
+}
+
+impl LastTimes {
+    fn read(workspace: &Workspace) -> Self {
+        let file = workspace.binaries().parent().map(|target| target.join("xtask-seconds.txt"));
+        let text = file.as_ref().and_then(|file| std::fs::read_to_string(file).ok());
+        Self { file, seconds: Self::parsed(&text.unwrap_or_default()) }
+    }
+
+    /// Lines that cannot be read are left out: the file only helps to guess.
+    fn parsed(text: &str) -> BTreeMap<String, f64> {
+        let entry = |line: &str| {
+            let (name, seconds) = line.split_once(' ')?;
+            Some((name.to_owned(), seconds.parse().ok()?))
+        };
+        text.lines().filter_map(entry).collect()
+    }
+
+    fn of(&self, name: &str) -> String {
+        let seconds = self.seconds.get(name);
+        seconds.map(|seconds| format!(" (last time {seconds:.0} s)")).unwrap_or_default()
+    }
+
+    fn note(&mut self, name: &str, took: Seconds) {
+        self.seconds.insert(name.to_owned(), took.0.as_secs_f64());
+        let lines = self.seconds.iter().map(|(name, seconds)| format!("{name} {seconds:.1}\n"));
+        if let Some(file) = &self.file {
+            let _ = std::fs::write(file, lines.collect::<String>());
+        }
+    }
+}
+
 /// A duration for a person: tenths of a second.
 #[derive(Clone, Copy)]
 struct Seconds(Duration);
@@ -334,6 +374,13 @@ mod tests {
         assert!(is_asked("unit", &[]));
         assert!(is_asked("unit", &["doc".into(), "unit".into()]));
         assert!(!is_asked("unit", &["doc".into()]));
+    }
+
+    #[test]
+    fn the_last_time_of_a_part_is_said_and_a_damaged_line_is_left_out() {
+        let times = LastTimes { file: None, seconds: LastTimes::parsed("unit 61.2\nnonsense\n") };
+        assert_eq!(times.of("unit"), " (last time 61 s)");
+        assert_eq!(times.of("clippy"), "");
     }
 
     #[test]
