@@ -120,7 +120,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let store = Repository::open(&folder.path().join("many"), None).unwrap();
     println!("open           {:>9.3} s, {:?}", start.elapsed().as_secs_f64(), store.index_origin());
     drop(store);
-    std::fs::remove_file(folder.path().join("many/index.hpx")).unwrap();
+    std::fs::remove_file(folder.path().join("many/index.segment")).unwrap();
     let start = Instant::now();
     let store = Repository::open(&folder.path().join("many"), None).unwrap();
     println!("open, rebuilt  {:>9.3} s", start.elapsed().as_secs_f64());

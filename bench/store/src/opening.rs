@@ -65,7 +65,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         ensure!(asked.winner_url.is_some() || asked.verdict.is_winner);
         println!("first question after it: {:.1} ms", start.elapsed().as_secs_f64() * 1e3);
         drop(store);
-        std::fs::remove_file(folder.join("index.hpx"))?;
+        std::fs::remove_file(folder.join("index.segment"))?;
     }
     Ok(())
 }

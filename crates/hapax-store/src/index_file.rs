@@ -1,4 +1,4 @@
-//! The index between two runs: `index.hpx` beside the store.
+//! The index between two runs: `index.segment` beside the store.
 //!
 //! ```text
 //!   0   8  HPXLIVE1
@@ -20,7 +20,7 @@ use hapax::index::segment::{Encoding, Removed, Segment, SegmentEngine, SegmentVi
 use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
 
-pub(crate) const FILE: &str = "index.hpx";
+pub(crate) const FILE: &str = "index.segment";
 const MAGIC: &[u8; 8] = b"HPXLIVE1";
 const HEADER: usize = 24;
 /// The engine of a large segment.

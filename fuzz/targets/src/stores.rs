@@ -69,7 +69,7 @@ static SOUND: LazyLock<Sound> = LazyLock::new(|| {
     let read = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
     Sound {
         store: read("pages.redb"),
-        index: read("index.hpx"),
+        index: read("index.segment"),
         seen: seen(folder.path()).unwrap(),
     }
 });
@@ -87,7 +87,7 @@ pub fn store(data: &[u8]) {
             put(&mut index, 16, sum);
         }
         put_file("pages.redb", &SOUND.store);
-        put_file("index.hpx", &index);
+        put_file("index.segment", &index);
         assert_eq!(seen(folder.path()).as_ref(), Some(&SOUND.seen), "an index is only a cache");
         assert!(check_folder(folder.path()).unwrap().is_clean());
         return;
@@ -99,7 +99,7 @@ pub fn store(data: &[u8]) {
     }
     put_file("pages.redb", &bytes);
     if first & 2 == 0 {
-        put_file("index.hpx", &SOUND.index);
+        put_file("index.segment", &SOUND.index);
     }
     let _ = seen(folder.path());
     match check_folder(folder.path()) {

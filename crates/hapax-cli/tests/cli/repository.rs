@@ -359,11 +359,11 @@ fn a_snapshot_is_a_repository() {
 #[test]
 fn a_damaged_repository_is_told_and_mended() {
     let folder = filled();
-    folder.write("seen/index.hpx", "no index");
+    folder.write("seen/index.segment", "no index");
     let shown = folder.hapax(&["inspect", "seen"]).assert().code(0);
     let note = String::from_utf8(shown.get_output().stderr.clone()).unwrap();
-    assert!(note.contains("index.hpx") && note.contains("built from the records"), "{note}");
-    folder.write("seen/index.hpx", "no index");
+    assert!(note.contains("index.segment") && note.contains("built from the records"), "{note}");
+    folder.write("seen/index.segment", "no index");
     let mended = folder.output(&["inspect", "seen", "--repair"]);
     assert!(mended.starts_with("mended:\n  the index was built again: "), "{mended}");
     assert_eq!(json(&folder, &["inspect", "seen", "--repair"])["mended"], 0);

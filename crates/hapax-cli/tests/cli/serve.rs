@@ -162,5 +162,5 @@ fn a_server_says_where_it_listens_answers_and_stops_when_asked() {
     let asked = Command::new("kill").arg(server.id().to_string()).status().unwrap();
     assert!(asked.success());
     assert!(server.wait().unwrap().success());
-    assert!(folder.path("store/index.hpx").exists(), "the index was not saved");
+    assert!(folder.path("store/index.segment").exists(), "the index was not saved");
 }

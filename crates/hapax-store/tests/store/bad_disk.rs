@@ -153,7 +153,7 @@ struct NoIndex(Access);
 
 impl Disk for NoIndex {
     fn permit(&self, file: &Path, access: Access) -> Permit {
-        let index = file.to_string_lossy().contains("index.hpx");
+        let index = file.to_string_lossy().contains("index.segment");
         let same = std::mem::discriminant(&access) == std::mem::discriminant(&self.0);
         match access {
             Access::Write(bytes) if index && same => {
@@ -180,7 +180,7 @@ fn an_index_that_cannot_be_written_or_read_is_rebuilt() {
         }
         let store = open(folder.path());
         if let IndexOrigin::Rebuilt { why } = store.index_origin() {
-            assert!(why.contains("index.hpx"), "{why}");
+            assert!(why.contains("index.segment"), "{why}");
         }
         assert_eq!(store.group(&url(0)).unwrap().unwrap().record.members, 2);
         assert_clean(&store);

@@ -89,7 +89,7 @@ fn foreign_empty_and_short_files_are_refused_by_name_and_left_alone() {
 fn a_missing_or_damaged_index_is_rebuilt_and_says_so() {
     let folder = tempfile::tempdir().unwrap();
     filled(folder.path());
-    let file = folder.path().join("index.hpx");
+    let file = folder.path().join("index.segment");
     let whole = fs::read(&file).unwrap();
     let mut damaged: Vec<Option<Vec<u8>>> = vec![None, Some(vec![]), Some(whole[..50].to_vec())];
     for at in (0..whole.len()).step_by(whole.len() / 40 + 1) {
@@ -106,7 +106,7 @@ fn a_missing_or_damaged_index_is_rebuilt_and_says_so() {
         let IndexOrigin::Rebuilt { why } = store.index_origin() else {
             panic!("a damaged index was used");
         };
-        assert!(why.contains("index.hpx"), "{why}");
+        assert!(why.contains("index.segment"), "{why}");
         assert_clean(&store);
     }
     fs::write(&file, &whole).unwrap();
@@ -117,7 +117,7 @@ fn a_missing_or_damaged_index_is_rebuilt_and_says_so() {
 fn an_index_of_an_earlier_commit_is_not_used() {
     let folder = tempfile::tempdir().unwrap();
     filled(folder.path());
-    let file = folder.path().join("index.hpx");
+    let file = folder.path().join("index.segment");
     let old = fs::read(&file).unwrap();
     open(folder.path()).observe(page("http://b", 3)).unwrap();
     fs::write(&file, &old).unwrap();
