@@ -16,8 +16,8 @@
 //!
 //! [`truth`] is what is known, [`prediction`] what was said, [`metrics`] how well the two agree;
 //! [`evaluate`] brings them together into a [`report`], and [`page`] shows it. [`reference`](mod@reference)
-//! is the exact similarity that truth is stated in. [`figure6`] and [`steps`] are two measurements of their
-//! own: the cosine by distance, and the estimate against texts that change in steps.
+//! is the exact similarity that truth is stated in. [`steps`] is a
+//! measurement of its own: the estimate against texts that change in steps.
 //!
 //! # What it promises
 //!
@@ -32,7 +32,6 @@ mod connect;
 pub mod curves;
 mod error;
 pub mod evaluate;
-pub mod figure6;
 pub mod metrics;
 pub mod page;
 pub mod prediction;

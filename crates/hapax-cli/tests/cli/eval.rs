@@ -70,8 +70,7 @@ fn several_recipes_bounds_and_other_programs_are_compared() {
 fn the_page_fetches_nothing_and_can_do_without_texts() {
     let folder = Folder::new();
     pages(&folder);
-    let arguments =
-        ["eval", "in", "--truth", "missed.tsv", "--cosine", "10", "--html", "x.html", "--force"];
+    let arguments = ["eval", "in", "--truth", "missed.tsv", "--html", "x.html", "--force"];
     folder.output(&arguments);
     let page = String::from_utf8(folder.read("x.html")).unwrap();
     assert!(page.contains("word59") && page.contains("Not found"), "{page}");

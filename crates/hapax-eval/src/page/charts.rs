@@ -11,7 +11,6 @@ use hapax_report::escape;
 use hapax_report::frame::{Frame, TOP, ticks};
 
 use super::grouped;
-use crate::figure6::{ALIKE, Figure};
 use crate::report::{Report, Run};
 
 pub(super) fn write(out: &mut String, report: &Report) {
@@ -152,29 +151,4 @@ fn ladder(out: &mut String, run: &Run, graded: bool) {
         }
     };
     frame.finish(out, "Found, by exact similarity", &[], about);
-}
-
-pub(super) fn figure6(out: &mut String, figure: &Figure) {
-    let last = figure.rows.iter().map(|row| row.distance).filter(|it| *it <= 32).max().unwrap_or(1);
-    let mut frame = Frame::new((0.0, f64::from(last.max(1))), (0.0, 1.0));
-    let x: Vec<(f64, String)> =
-        (0..=last).step_by(4).map(|it| (f64::from(it), it.to_string())).collect();
-    frame.axes(&x, &ticks(0.0, 1.0, 0.2), "bits that differ, at most");
-    let rows = || figure.rows.iter().filter(|row| row.distance <= last);
-    frame.line(rows().map(|it| (f64::from(it.distance), it.precision)), "var(--c2)");
-    frame.line(rows().map(|it| (f64::from(it.distance), it.recall)), "var(--c5)");
-    frame.line(rows().map(|it| (f64::from(it.distance), it.mean_cosine)), "var(--c3)");
-    let key = [
-        ("var(--c2)".to_owned(), "precision".to_owned()),
-        ("var(--c5)".to_owned(), "recall".to_owned()),
-        ("var(--c3)".to_owned(), "mean cosine at this distance".to_owned()),
-    ];
-    out.push_str("<section><h2>Fingerprints alone</h2>\n<div class=\"charts\">\n");
-    let about = format!(
-        "All pairs of {} documents; {} have a cosine of {ALIKE} or more (Sood, Figure 6).",
-        grouped(figure.documents),
-        grouped(figure.duplicates)
-    );
-    frame.finish(out, "Distance and cosine", &key, &about);
-    out.push_str("</div></section>\n");
 }

@@ -14,7 +14,6 @@ pub use errors::Texts;
 use hapax::fingerprint::{ContentHash, Fingerprinter};
 use hapax_report::{BASE_STYLE, CHART_STYLE, counted, escape, grouped};
 
-use crate::figure6::Figure;
 use crate::report::Report;
 
 /// The layout; colours and charts have their own.
@@ -25,8 +24,8 @@ document.addEventListener('click',e=>{const b=e.target.closest('button.fold');\
 if(b)b.closest('.row').classList.add('open')});";
 
 /// The page. `by` is the recipe whose words errors are explained in.
-pub fn page(report: &Report, figure: Option<&Figure>, texts: &Texts, by: &Fingerprinter) -> String {
-    let body = body(report, figure, texts, by);
+pub fn page(report: &Report, texts: &Texts, by: &Fingerprinter) -> String {
+    let body = body(report, texts, by);
     let nonce = ContentHash::of(&body);
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n\
@@ -39,7 +38,7 @@ pub fn page(report: &Report, figure: Option<&Figure>, texts: &Texts, by: &Finger
     )
 }
 
-fn body(report: &Report, figure: Option<&Figure>, texts: &Texts, by: &Fingerprinter) -> String {
+fn body(report: &Report, texts: &Texts, by: &Fingerprinter) -> String {
     let mut out = String::new();
     out.push_str("<h1>How right are the answers?</h1>\n");
     let truth = &report.truth;
@@ -63,9 +62,6 @@ fn body(report: &Report, figure: Option<&Figure>, texts: &Texts, by: &Fingerprin
     ));
     scores::write(&mut out, report);
     charts::write(&mut out, report);
-    if let Some(figure) = figure {
-        charts::figure6(&mut out, figure);
-    }
     errors::write(&mut out, report, texts, by);
     out
 }

@@ -18,7 +18,6 @@ use hapax::fingerprint::MaxDistance;
 use hapax::fingerprint::recipe::DEFAULT_RECIPE;
 use hapax::similarity::MinSimilarity;
 use hapax_dedup::Watch;
-use hapax_eval::figure6::{Figure, figure};
 use hapax_eval::truth::known::Meaning;
 use hapax_eval::truth::{core2020, news_copy};
 use hapax_eval::{Evaluation, Report, Truth, TruthKind, page};
@@ -48,7 +47,7 @@ Examples:
   hapax eval docs.jsonl --truth refpairs.tsv.zst --within 3,6,8 --min-similarity 0.8,0.84,0.9
   hapax eval docs.jsonl --truth pairs.tsv --recipe web-1 --recipe zhu-shingles --html report.html
   hapax eval docs.jsonl --truth pairs.tsv --other minhash=groups.tsv
-  hapax eval crawl/*.warc.gz --cosine 2000 --html report.html --no-text")]
+  hapax eval crawl/*.warc.gz --html report.html --no-text")]
 pub(crate) struct Arguments {
     /// Files, folders, globs, or @lists of files
     #[arg(required = true, value_name = "DOCS")]
@@ -101,10 +100,6 @@ pub(crate) struct Arguments {
     /// Do not compute how alike removed documents really are
     #[arg(long)]
     no_exact: bool,
-
-    /// Compare distance and cosine of all pairs of so many documents (Sood, Figure 6)
-    #[arg(long, value_name = "N")]
-    cosine: Option<u64>,
 
     /// Write a page with curves, distances and the worst errors
     #[arg(long, value_name = "FILE")]
@@ -200,18 +195,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let report = evaluation.run(&mut shown);
     shown.0.clear();
     let report = report.map_err(failure)?;
-    let sample = arguments
-        .cosine
-        .map(|sample| figure(&inputs, &read, &first, report.documents, sample).map_err(failure));
-    let cosine = sample.transpose()?;
     if let Some(path) = &arguments.html {
         let texts = match arguments.no_text {
             true => page::Texts::default(),
             false => page::Texts::of(&report, &inputs, &read, &first).map_err(failure)?,
         };
-        write_file(path, page::page(&report, cosine.as_ref(), &texts, &first).as_bytes())?;
+        write_file(path, page::page(&report, &texts, &first).as_bytes())?;
     }
-    tell(arguments, &report, cosine.as_ref())?;
+    tell(arguments, &report)?;
     warn(&report);
     if !arguments.quiet
         && let Some(line) = reading::ignored_line(reading::ignored(&arguments.inputs))
@@ -240,15 +231,15 @@ fn failure(error: hapax_eval::Error) -> Failure {
     reading::failure(error)
 }
 
-fn tell(arguments: &Arguments, report: &Report, cosine: Option<&Figure>) -> Result<(), Failure> {
+fn tell(arguments: &Arguments, report: &Report) -> Result<(), Failure> {
     let mut output = Output::open(None)?;
     let text = if arguments.json {
-        let all = json!({ "report": report, "cosine": cosine });
+        let all = json!({ "report": report });
         let mut text = serde_json::to_string_pretty(&all).map_err(anyhow::Error::new)?;
         text.push('\n');
         text
     } else {
-        table::table(report, cosine)
+        table::table(report)
     };
     output.write(text.as_bytes())?;
     output.finish()

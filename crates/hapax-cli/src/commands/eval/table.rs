@@ -5,14 +5,13 @@
 
 use crate::readable::{count, counted};
 use comfy_table::{CellAlignment, Table, presets};
-use hapax_eval::figure6::{ALIKE, Figure};
 use hapax_eval::{Report, Run, Score};
 
 /// The longest line.
 const WIDTH: usize = 100;
 
 /// All of it.
-pub(super) fn table(report: &Report, cosine: Option<&Figure>) -> String {
+pub(super) fn table(report: &Report) -> String {
     let truth = &report.truth;
     let mut out = format!(
         "{} · {} of duplicates · {} of others{}\n\n",
@@ -29,14 +28,6 @@ pub(super) fn table(report: &Report, cosine: Option<&Figure>) -> String {
     if !labels.is_empty() {
         out.push_str("\nby label\n");
         out.push_str(&labels);
-    }
-    if let Some(figure) = cosine {
-        out.push_str(&format!(
-            "\nall pairs of {} documents, {} with a cosine of {ALIKE} or more\n",
-            count(figure.documents),
-            count(figure.duplicates)
-        ));
-        out.push_str(&cosines(figure));
     }
     out
 }
@@ -153,21 +144,6 @@ fn labels(report: &Report) -> String {
             let cells = [shortened(&label.label), count(label.pairs), format!("{share:.2} %")];
             table.add_row([name, within, from].into_iter().chain(cells));
         }
-    }
-    lines(table)
-}
-
-fn cosines(figure: &Figure) -> String {
-    let mut table = plain();
-    table.set_header(["bits", "pairs", "mean cosine", "precision within", "recall within"]);
-    for row in figure.rows.iter().filter(|row| row.distance <= 24) {
-        table.add_row([
-            row.distance.to_string(),
-            count(row.pairs),
-            format!("{:.3}", row.mean_cosine),
-            format!("{:.3}", row.precision),
-            format!("{:.3}", row.recall),
-        ]);
     }
     lines(table)
 }
