@@ -4,7 +4,7 @@
 //! give back: quantiles, and differences between two moments. Labels are routes, verdicts and
 //! tiers, never addresses.
 
-use crate::wire::{tier_name, verdict_name};
+use crate::wire::{VERDICTS, tier_name, verdict_name};
 use hapax::group::live::Tier;
 use hapax_store::{Decision, GroupSizes, Stats};
 use prometheus_client::encoding::text::encode;
@@ -19,18 +19,6 @@ use std::time::Duration;
 
 type Labels = Vec<(&'static str, String)>;
 
-const VERDICTS: [&str; 10] = [
-    "new",
-    "unchanged",
-    "changed",
-    "exact",
-    "near",
-    "related",
-    "redirect",
-    "cycle",
-    "empty",
-    "awaited",
-];
 const TIERS: [Tier; 3] = [Tier::None, Tier::Winner, Tier::Index];
 /// Distances told apart, 0 and up; farther ones count as the last.
 const DISTANCES: usize = 17;

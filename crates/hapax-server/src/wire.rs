@@ -184,6 +184,20 @@ fn nearest_of(matches: &[Match]) -> Option<Nearest> {
 /// The most matches that a verdict lists.
 pub const MATCHES: usize = 20;
 
+/// The verdicts of pages that are recorded or asked about, in the order in which they are listed.
+pub const VERDICTS: [&str; 10] = [
+    "new",
+    "unchanged",
+    "changed",
+    "exact",
+    "near",
+    "related",
+    "redirect",
+    "cycle",
+    "empty",
+    "awaited",
+];
+
 /// A verdict in a word.
 pub const fn verdict_name(kind: Kind, seen: Option<Seen>) -> &'static str {
     match kind {

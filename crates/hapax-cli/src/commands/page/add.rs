@@ -20,6 +20,7 @@ use hapax::group::{Rules, Scope};
 use hapax::similarity::MinSimilarity;
 use hapax_corpus::{Entry, Fact, ReadOptions, Source};
 use hapax_server::moment;
+use hapax_server::wire::VERDICTS;
 use hapax_store::{Action, Observation, Repository, Settings, Wanted};
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
@@ -361,20 +362,9 @@ fn many(
         return Err(reading::no_document(corpus.inputs));
     }
     if !corpus.quiet {
-        let told: Vec<String> = [
-            "new",
-            "unchanged",
-            "changed",
-            "exact",
-            "near",
-            "related",
-            "redirect",
-            "cycle",
-            "empty",
-        ]
-        .into_iter()
-        .filter_map(|kind| recorder.counts.get(kind).map(|n| format!("{} {kind}", count(*n))))
-        .collect();
+        let counts = &recorder.counts;
+        let worded = |verdict| counts.get(verdict).map(|n| format!("{} {verdict}", count(*n)));
+        let told: Vec<String> = VERDICTS.into_iter().filter_map(worded).collect();
         let pages = counted(recorder.counts.values().sum(), "page");
         let (passed, skipped) = (count(passed), count(skipped));
         let told = if told.is_empty() { String::new() } else { format!(": {}", told.join(", ")) };
