@@ -61,8 +61,8 @@ fn what_is_written_does_not_depend_on_the_number_of_threads() {
         names,
         [
             "groups.parquet",
-            "kept.signatures",
             "kept.jsonl",
+            "kept.signatures",
             "removed.parquet",
             "report.html",
             "run.json",
