@@ -82,7 +82,7 @@ def fingerprints(pages, count):
 
     by = hapax.Fingerprinter()
     with open(pages, encoding="utf-8") as lines:
-        texts = [by.purify(json.loads(line)["html"]) for line in itertools.islice(lines, count)]
+        texts = [by.extract(json.loads(line)["html"]) for line in itertools.islice(lines, count)]
     size = sum(len(text.encode()) for text in texts)
     best = {}
     all_makers = makers(texts)

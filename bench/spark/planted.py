@@ -27,7 +27,7 @@ CHUNK = 250_000
 PAGE = np.dtype(
     [
         ("id_length", "<u4"), ("id", "S10"), ("url_length", "<u4"), ("url", "S10"), ("canonical", "u1"),
-        ("content", "<u8", 2), ("standing", "u1"), ("fingerprint", "<u8"), ("words", "<u4"), ("scope", "<u8"),
+        ("content", "<u8", 2), ("status", "u1"), ("fingerprint", "<u8"), ("words", "<u4"), ("scope", "<u8"),
         ("sketch", "<u8", 16), ("has_score", "u1"), ("score", "<f8"), ("has_fetched", "u1"),
     ]
 )
@@ -118,7 +118,7 @@ def session(master: Optional[str], ui: Optional[int]) -> Any:
 def run(folder: pathlib.Path, out: str, partitions: int, master: Optional[str], ui: Optional[int]) -> int:
     """The stages from copies to verdicts; how many pages have the wrong winner."""
     from hapax.spark.batch import make_spec
-    from hapax.spark.job import Job, leaders_of
+    from hapax.spark.job import Job, representatives_of
     from hapax.spark.snapshot import Snapshot
 
     spark = session(master, ui)
@@ -141,15 +141,15 @@ def run(folder: pathlib.Path, out: str, partitions: int, master: Optional[str], 
     lap("start")
     copies = job.copies(pages, None)
     lap("copies")
-    roles, leaders = job.thinned(copies, job.turns(leaders_of(copies), pages, None))
+    roles, representatives = job.thinned(copies, job.turns(representatives_of(copies), pages, None))
     lap("turns")
-    candidates = job.candidates(leaders)
+    candidates = job.candidates(representatives)
     lap("candidates")
-    pairs = job.pairs(candidates, leaders)
+    pairs = job.pairs(candidates, representatives)
     lap("pairs")
-    company = job.components(job.edges(pairs, roles))
+    linked = job.components(job.edges(pairs, roles))
     lap("components")
-    verdicts = job.settle(pages, None, pairs, roles, company)
+    verdicts = job.resolve(pages, None, pairs, roles, linked)
     lap("settle")
     told = verdicts.where("outcome <> 'effort'").select("position", "winner")
     judged = pages.select("position", "root").join(told, "position", "left").selectExpr("coalesce(winner, position) <> root as wrong")

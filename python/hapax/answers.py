@@ -158,11 +158,11 @@ class Page:
     #: The address it redirects to.
     redirects_to: Optional[str]
     #: What is said of it now; without matches, as nothing was searched.
-    standing: Verdict
+    status: Verdict
 
     @classmethod
     def from_json(cls, found: Mapping[str, Any]) -> "Page":
-        return _of(cls, found, standing=Verdict.from_json(found["standing"]))
+        return _of(cls, found, status=Verdict.from_json(found["status"]))
 
 
 @dataclass(frozen=True)

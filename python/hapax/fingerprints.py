@@ -78,14 +78,14 @@ class Fingerprinter:
             raise TypeError(f"data is {type(data).__name__}, not bytes")
         return self._core.one(data, "bytes", content_type, url)
 
-    def purify(self, document: Document, *, kind: str = "html") -> str:
+    def extract(self, document: Document, *, kind: str = "html") -> str:
         """The text that is fingerprinted.
 
         >>> import hapax
-        >>> hapax.Fingerprinter().purify("<title>Tea</title><p>Green &amp; <b>hot</b><script>no</script>")
+        >>> hapax.Fingerprinter().extract("<title>Tea</title><p>Green &amp; <b>hot</b><script>no</script>")
         'Tea Green & hot'
         """
-        return self._core.purify(document, kind)
+        return self._core.extract(document, kind)
 
     @overload
     def fingerprints(

@@ -26,7 +26,7 @@ use std::collections::BTreeMap;
 use arrow_array::RecordBatch;
 use arrow_pyarrow::PyArrowType;
 use hapax::fingerprint::ContentHash;
-use hapax::page::{Purifier, PurifyOptions};
+use hapax::page::{ExtractOptions, Extractor};
 use hapax_partition::study::alike;
 use hapax_partition::{
     Bounds, Deviations, ExactBounds, FeatureMaker, LengthVector, Mapping, MappingSettings,
@@ -48,7 +48,7 @@ type LearnNumbers = (usize, u32, f64, Option<f64>, bool);
 
 /// Documents to features.
 struct Reader {
-    purifier: Purifier,
+    extractor: Extractor,
     maker: FeatureMaker,
     kind: Kind,
 }
@@ -56,9 +56,9 @@ struct Reader {
 impl Reader {
     fn new(by: &FingerprinterCore, kind: &str) -> PyResult<Self> {
         let recipe = by.engine().recipe();
-        let options = PurifyOptions { extent: recipe.extent, ..PurifyOptions::default() };
+        let options = ExtractOptions { extent: recipe.extent, ..ExtractOptions::default() };
         Ok(Self {
-            purifier: Purifier::new(options),
+            extractor: Extractor::new(options),
             maker: FeatureMaker::new(recipe).map_err(|error| of_recipe(&error, None))?,
             kind: Kind::parse(kind)?,
         })
@@ -66,7 +66,7 @@ impl Reader {
 
     /// What is neither HTML nor text has no features.
     fn features(&mut self, document: Content<'_>) -> PageFeatures {
-        let page = self.purifier.document(&document.document(self.kind));
+        let page = self.extractor.document(&document.document(self.kind));
         page.map(|page| self.maker.features(&page.text)).unwrap_or_default()
     }
 

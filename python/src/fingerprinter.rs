@@ -118,7 +118,7 @@ impl FingerprinterCore {
         Signature { signature, recipe: self.first.recipe_id().clone() }
     }
 
-    fn purified(&self, document: &Given, kind: Kind) -> Result<String, PageError> {
+    fn extracted(&self, document: &Given, kind: Kind) -> Result<String, PageError> {
         let document = document.content();
         self.with(|by| Ok(by.extract(&document.document(kind))?.text.clone()))
     }
@@ -256,9 +256,9 @@ impl FingerprinterCore {
         Ok(PyArrowType(table.map_err(failed)?))
     }
 
-    fn purify(&self, py: Python<'_>, document: &Bound<'_, PyAny>, kind: &str) -> PyResult<String> {
+    fn extract(&self, py: Python<'_>, document: &Bound<'_, PyAny>, kind: &str) -> PyResult<String> {
         let (document, kind) = (Given::of(document)?, Kind::parse(kind)?);
-        py.detach(|| self.purified(&document, kind)).map_err(|error| of_page(&error))
+        py.detach(|| self.extracted(&document, kind)).map_err(|error| of_page(&error))
     }
 
     fn compare(
@@ -270,7 +270,7 @@ impl FingerprinterCore {
     ) -> PyResult<Comparison> {
         let (left, right, kind) = (Given::of(left)?, Given::of(right)?, Kind::parse(kind)?);
         let compared = py.detach(|| {
-            let (left, right) = (self.purified(&left, kind)?, self.purified(&right, kind)?);
+            let (left, right) = (self.extracted(&left, kind)?, self.extracted(&right, kind)?);
             let comparison = self.with(|by| compare(by, &left, &right));
             Ok(Comparison::new(Arc::new(comparison), self.recipe_id().clone(), left, right))
         });

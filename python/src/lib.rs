@@ -9,7 +9,7 @@
 //! `errors` turns every error of the engine into a Python exception. `recipes` makes a recipe
 //! ready, `texts` is a column of documents wherever it lies, `workers` spreads it over threads
 //! without the interpreter's lock; `fingerprinter`, `signature` and `comparison` are the
-//! values. `index` searches, `stages` and `dedup` clean a corpus, `kernels` does it in steps for Spark and `cells` joins new pages with stored ones there, `repository` and
+//! values. `index` searches, `stages` and `dedup` clean a corpus, `steps` does it in steps for Spark and `cells` joins new pages with stored ones there, `repository` and
 //! `client` keep pages, here or behind HTTP; `command` is the program.
 //!
 //! # What it promises
@@ -30,12 +30,12 @@ mod dedup;
 mod errors;
 mod fingerprinter;
 mod index;
-mod kernels;
 mod pages;
 mod recipes;
 mod repository;
 mod signature;
 mod stages;
+mod steps;
 mod texts;
 mod workers;
 
@@ -59,8 +59,6 @@ mod _hapax {
     #[pymodule_export]
     use super::index::{IndexCore, plan_json};
     #[pymodule_export]
-    use super::kernels::{KernelsCore, SignaturesCore};
-    #[pymodule_export]
     use super::pages::parse_time;
     #[pymodule_export]
     use super::recipes::built_in_recipes;
@@ -70,6 +68,8 @@ mod _hapax {
     use super::signature::Signature;
     #[pymodule_export]
     use super::stages::{groups_of_pairs, pairs_of_file, pairs_of_fingerprints, pairs_of_table};
+    #[pymodule_export]
+    use super::steps::{SignaturesCore, StepsCore};
 
     #[pymodule_init]
     fn init(module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {

@@ -11,7 +11,7 @@ use hapax::fingerprint::recipe::DEFAULT_RECIPE;
 use hapax::group::live::PageId;
 use hapax_server::prepare::{Prepared, Tools, prepare};
 use hapax_server::wire::{
-    Event, Group, GroupStandings, MATCHES, PageDetail, Rows, StatsShown, Verdict,
+    Event, Group, GroupStatuses, MATCHES, PageDetail, Rows, StatsShown, Verdict,
 };
 use hapax_store::{
     Action, Decision, Effect, Observation, Repository, Settings, StoreError, Wanted,
@@ -267,7 +267,7 @@ impl RepositoryCore {
         py.detach(|| {
             let reader = store.reader();
             let Some(info) = reader.page(url).map_err(of_store)? else { return Ok(None) };
-            let decision = reader.standing(url, None).map_err(of_store)?;
+            let decision = reader.status(url, None).map_err(of_store)?;
             decision.map(|decision| to_json(&PageDetail::new(info, &decision))).transpose()
         })
     }
@@ -280,7 +280,7 @@ impl RepositoryCore {
             let pages = reader.members(&group, None).map_err(of_store)?.into_iter();
             let rows = pages.map(|(page, decision)| Verdict::known(page.url, &decision)).collect();
             let pages = Rows { rows, next: None };
-            to_json(&GroupStandings { group: group.into(), pages }).map(Some)
+            to_json(&GroupStatuses { group: group.into(), pages }).map(Some)
         })
     }
 

@@ -87,7 +87,7 @@ def test_numpy_strings_are_a_list(by, expected) -> None:
 def test_html_and_bytes(by) -> None:
     html = "<title>Tea</title><nav>Home</nav><p>grüner &amp; schwarzer Tee, viel davon"
     assert by.html(html) == by.page(html.encode("latin-1"), content_type="text/html; charset=latin-1")
-    assert by.purify(html) == "Tea Home grüner & schwarzer Tee, viel davon"
+    assert by.extract(html) == "Tea Home grüner & schwarzer Tee, viel davon"
     one = by.html(html).fingerprint
     assert by.fingerprints([html], kind="html") == [one]
     assert by.fingerprints([html.encode()], kind="bytes") == [one]

@@ -254,7 +254,7 @@ def test_every_front_end_gives_the_answer_of_http(served: dict[str, Any]) -> Non
     assert checked == ["exact", "near", "new", "new"]
     assert expected["check https://new.example/like"]["nearest"]["url"] == "https://example.org/tea"
     tea = expected["page https://example.org/tea?print"]
-    assert (tea["fetched"], tea["standing"]["alike"]["similarity"]) == (FETCHED, 1.0)
+    assert (tea["fetched"], tea["status"]["alike"]["similarity"]) == (FETCHED, 1.0)
     assert expected["page http://example.org/old"]["redirects_to"] == "https://example.org/tea"
 
 
@@ -271,7 +271,7 @@ def test_the_classes_of_the_package_have_the_fields_of_the_schema() -> None:
         (hapax.answers.Nearest, "Nearest"),
         (hapax.answers.Verdict, "Verdict"),
         (hapax.answers.Page, "PageDetail"),
-        (hapax.answers.Group, "GroupStandings"),
+        (hapax.answers.Group, "GroupStatuses"),
         (hapax.answers.Event, "Event"),
     ]:
         # The package reads all rows; it has no cursor.

@@ -28,7 +28,7 @@ SMALL = ["the", "and", "of", "to", "in", "is", "that", "was"]
 
 
 def planted(seed: int) -> tuple[Pages, Pages]:
-    """New and stored pages: strangers, copies, light and heavy edits, repetitions, and cuts at the end."""
+    """New and stored pages: collisions, copies, light and heavy edits, repetitions, and cuts at the end."""
     rng = random.Random(seed)
     words = ["".join(rng.choice("bcdfghklmnprtvz") + rng.choice("aeiou") for _ in range(rng.randint(2, 4))) for _ in range(900)]
 

@@ -23,7 +23,7 @@ from spark_cluster import rows_of, spark  # noqa: E402, F401
 from test_spark import on_one_machine, plain, synthetic, write_lines  # noqa: E402
 
 #: How the answer was come by, which differs when part of it was there before.
-EFFORT = ("candidate_pairs", "compared_pairs", "confirmed_pairs", "related_groups", "strangers", "crowded")
+EFFORT = ("candidate_pairs", "compared_pairs", "confirmed_pairs", "related_groups", "collisions", "dense")
 
 
 def check_rows(made: pathlib.Path, machine: pathlib.Path) -> None:

@@ -1,4 +1,4 @@
-"""Names of files that strangers chose, on their way through Spark and pyarrow. No Spark is started."""
+"""Names of files that collisions chose, on their way through Spark and pyarrow. No Spark is started."""
 
 from __future__ import annotations
 

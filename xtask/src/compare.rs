@@ -14,7 +14,7 @@ use clap::builder::PossibleValuesParser;
 use crate::tidy;
 use crate::workspace::{Workspace, run};
 
-const FAMILIES: [&str; 4] = ["fingerprint", "near", "dedup", "purify"];
+const FAMILIES: [&str; 4] = ["fingerprint", "near", "dedup", "extract"];
 const SHOWN_IN: &str = "README.md";
 
 #[derive(clap::Args)]

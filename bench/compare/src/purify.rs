@@ -1,11 +1,11 @@
-//! Pages to text by our purifier, and folders of HTML to lines of JSON for everyone.
+//! Pages to text by our extractor, and folders of HTML to lines of JSON for everyone.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use hapax::page::{Extent, Hints, Purifier, PurifyOptions, decoded};
+use hapax::page::{Extent, Hints, Extractor, ExtractOptions, decoded};
 use serde::Deserialize;
 
 use crate::measure::{Report, repeated};
@@ -30,10 +30,10 @@ pub(crate) struct Folder {
 pub(crate) fn run(job: &Job) -> Result<Report> {
     let pages = read_documents(&job.pages)?;
     let extent = if job.main_content { Extent::MainContent } else { Extent::Body };
-    let mut purifier = Purifier::new(PurifyOptions { extent, ..PurifyOptions::default() });
+    let mut extractor = Extractor::new(ExtractOptions { extent, ..ExtractOptions::default() });
     let (texts, seconds) = repeated(|| {
         let of = |page: &Document| {
-            let purified = purifier.purify_html(&page.html, &Hints::default());
+            let purified = extractor.extract_html(&page.html, &Hints::default());
             purified.map(|purified| purified.text.clone())
         };
         pages.iter().map(of).collect::<Result<Vec<_>, _>>()

@@ -1,7 +1,7 @@
 //! The pages to measure on: the repository's examples, or a file of JSON lines.
 
 use anyhow::{Context, Result, ensure};
-use hapax::page::{Hints, Purifier, PurifyOptions};
+use hapax::page::{ExtractOptions, Extractor, Hints};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -38,11 +38,11 @@ fn from_examples(limit: usize) -> Result<Vec<String>> {
     let mut files = Vec::new();
     collect(&root, &mut files)?;
     files.sort();
-    let mut purifier = Purifier::new(PurifyOptions::default());
+    let mut extractor = Extractor::new(ExtractOptions::default());
     let mut pages = Vec::new();
     for file in files.into_iter().take(limit) {
         let bytes = fs::read(&file).with_context(|| file.display().to_string())?;
-        if purifier.purify(&bytes, &Hints::default())?.encoding == "UTF-8" {
+        if extractor.extract(&bytes, &Hints::default())?.encoding == "UTF-8" {
             pages.push(String::from_utf8(bytes)?);
         }
     }

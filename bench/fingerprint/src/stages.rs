@@ -9,7 +9,7 @@ use hapax::features::{ShingleSize, WordFilter, WordHasher, hash, shingles};
 use hapax::fingerprint::{
     ContentHash, Fingerprinter, Recipe, Tally, Tie, simhash, sketch::Sketcher,
 };
-use hapax::page::{Hints, Purifier, PurifyOptions};
+use hapax::page::{ExtractOptions, Extractor, Hints};
 use hapax::text::{Segmenter, Unspaced};
 use std::hint::black_box;
 use std::time::Instant;
@@ -47,11 +47,11 @@ fn tokens(bench: &Bench<'_>) -> Result<Vec<Vec<String>>> {
 }
 
 fn texts(bench: &Bench<'_>) -> Result<Vec<String>> {
-    let mut purifier = Purifier::new(PurifyOptions::default());
+    let mut extractor = Extractor::new(ExtractOptions::default());
     bench
         .pages
         .iter()
-        .map(|page| Ok(purifier.purify(page.as_bytes(), &HINTS)?.text.clone()))
+        .map(|page| Ok(extractor.extract(page.as_bytes(), &HINTS)?.text.clone()))
         .collect()
 }
 
@@ -75,10 +75,10 @@ pub(crate) fn whole_way(bench: &Bench<'_>) -> Result<()> {
             black_box(words.iter().fold(0, |sum, w| sum ^ u64::from_le_bytes(*w)));
         }
     });
-    let mut purifier = Purifier::new(PurifyOptions::default());
-    let purify = bench.best(|| {
+    let mut extractor = Extractor::new(ExtractOptions::default());
+    let extract = bench.best(|| {
         for page in bench.pages {
-            black_box(purifier.purify(page.as_bytes(), &HINTS).is_ok());
+            black_box(extractor.extract(page.as_bytes(), &HINTS).is_ok());
         }
     });
     let mut segmenter = Segmenter::new(Unspaced::Bigrams);
@@ -127,7 +127,7 @@ pub(crate) fn whole_way(bench: &Bench<'_>) -> Result<()> {
     let mut table = table(&["stage", "us/page", "MB/s of HTML", "share of the whole"]);
     for (stage, seconds) in [
         ("reading the bytes once", read),
-        ("purify", purify),
+        ("extract", extract),
         ("segment", segment),
         ("hash words", (segment_and_hash - segment).max(0.0)),
         ("accumulate SimHash", accumulate),

@@ -6,7 +6,7 @@
 #![expect(clippy::print_stdout, reason = "it is what a benchmark is for")]
 
 mod clock;
-mod crowd;
+mod dense;
 mod documents;
 mod files;
 mod manku;
@@ -29,7 +29,7 @@ enum Figure {
     /// All pairs within a bound, in memory
     Pairs(pairs::Arguments),
     /// All pairs of a set whose fingerprints all share their first bits
-    Crowd(crowd::Arguments),
+    Dense(dense::Arguments),
     /// A batch of queries against a file of sorted chunks
     Match(matching::Arguments),
 }
@@ -38,7 +38,7 @@ fn main() -> anyhow::Result<()> {
     println!("load average {}", clock::load());
     match Arguments::parse().figure {
         Figure::Pairs(arguments) => pairs::run(&arguments),
-        Figure::Crowd(arguments) => crowd::run(&arguments),
+        Figure::Dense(arguments) => dense::run(&arguments),
         Figure::Match(arguments) => matching::run(&arguments),
     }
 }

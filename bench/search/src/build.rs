@@ -3,7 +3,7 @@
 use crate::arguments::Arguments;
 use anyhow::Context;
 use hapax::fingerprint::{Fingerprinter, Recipe};
-use hapax::page::{Hints, Purifier, PurifyOptions};
+use hapax::page::{ExtractOptions, Extractor, Hints};
 use hapax_corpus::{Content, Kind, ReadOptions, Source};
 use hapax_search::SearchPage;
 use hapax_search::rank::scores::Scores;
@@ -22,7 +22,7 @@ pub(crate) fn run(mut arguments: Arguments) -> anyhow::Result<()> {
     let recipe = Recipe::built_in("web-1").context("there is no recipe web-1")?;
     let fingerprinter = Fingerprinter::new(recipe, None)?;
     let options =
-        PurifyOptions { extent: fingerprinter.recipe().extent, ..PurifyOptions::default() };
+        ExtractOptions { extent: fingerprinter.recipe().extent, ..ExtractOptions::default() };
     let source = Source::open(&inputs, ReadOptions::default())?;
     let writing = WriterOptions { threads: 2, memory: 512 << 20 };
     let mut writer = Writer::create(&out, fingerprinter.recipe_id().clone(), writing)?;
@@ -31,7 +31,7 @@ pub(crate) fn run(mut arguments: Arguments) -> anyhow::Result<()> {
     source.in_order(
         threads,
         |mut batch| -> anyhow::Result<Vec<SearchPage>> {
-            let mut purifier = Purifier::new(options.clone());
+            let mut extractor = Extractor::new(options.clone());
             let mut fingerprinter = fingerprinter.clone();
             let mut pages = Vec::new();
             for document in batch.documents() {
@@ -39,11 +39,11 @@ pub(crate) fn run(mut arguments: Arguments) -> anyhow::Result<()> {
                 let url = document.url.as_deref();
                 let hints = Hints { content_type: document.content_type.as_deref(), url };
                 let page = match (&document.body.content, document.body.kind) {
-                    (Content::Str(text), Kind::Html) => purifier.purify_html(text, &hints)?,
-                    (Content::Str(text), _) => purifier.purify_text(text)?,
-                    (Content::Bytes(bytes), _) => purifier.purify(bytes, &hints)?,
+                    (Content::Str(text), Kind::Html) => extractor.extract_html(text, &hints)?,
+                    (Content::Str(text), _) => extractor.extract_text(text)?,
+                    (Content::Bytes(bytes), _) => extractor.extract(bytes, &hints)?,
                 };
-                let signature = fingerprinter.purified(page);
+                let signature = fingerprinter.extracted(page);
                 // Names of several corpora must not collide: addresses do not.
                 let name = url.unwrap_or(&document.id);
                 pages.push(SearchPage {

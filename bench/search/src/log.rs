@@ -7,7 +7,7 @@
 
 use crate::arguments::Arguments;
 use anyhow::ensure;
-use hapax::page::{Hints, Purifier, PurifyOptions};
+use hapax::page::{ExtractOptions, Extractor, Hints};
 use hapax_corpus::{Content, Kind, ReadOptions, Source, Unpacked};
 use hapax_search::log::read::{ReadLog, read};
 use hapax_search::log::{Log, Noise};
@@ -30,7 +30,7 @@ pub(crate) fn run(mut arguments: Arguments) -> anyhow::Result<()> {
     let mut rng = Rng::new(11);
 
     let mut passages: Vec<String> = Vec::new();
-    let mut purifier = Purifier::new(PurifyOptions::default());
+    let mut extractor = Extractor::new(ExtractOptions::default());
     let mut seen = 0u64;
     let wanted = queries * 3;
     for mut batch in Source::open(&inputs, ReadOptions::default())?.batches() {
@@ -47,7 +47,7 @@ pub(crate) fn run(mut arguments: Arguments) -> anyhow::Result<()> {
             if at >= wanted as u64 {
                 continue;
             }
-            let page = purifier.purify_html(text, &hints)?;
+            let page = extractor.extract_html(text, &hints)?;
             let title = page.title.as_deref().filter(|_| rng.below(2) == 0);
             let start: String = page.text.chars().take(2000).collect();
             let passage = title.map_or(start, str::to_owned);

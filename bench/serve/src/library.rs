@@ -2,7 +2,7 @@
 
 use crate::pages;
 use anyhow::Result;
-use hapax::page::{Hints, Purifier, PurifyOptions};
+use hapax::page::{ExtractOptions, Extractor, Hints};
 use hapax_store::{Observation, Repository};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -59,17 +59,17 @@ pub(crate) fn check_ready(store: &Repository, pages: u64, time: Duration) -> Res
     })
 }
 
-/// Real pages purified, fingerprinted and checked a second.
+/// Real pages extracted, fingerprinted and checked a second.
 pub(crate) fn check_real(store: &Repository, html: &[String], time: Duration) -> Result<f64> {
     on_all_cores(time, |_| {
         let mut by = pages::fingerprinter()?;
         let extent = by.recipe().extent;
-        let options = PurifyOptions { extent, collect_links: false, ..PurifyOptions::default() };
-        let mut purifier = Purifier::new(options);
+        let options = ExtractOptions { extent, collect_links: false, ..ExtractOptions::default() };
+        let mut extractor = Extractor::new(options);
         let hints = Hints { url: Some("https://example.org/page"), content_type: None };
         Ok(move |n: u64| {
-            let page = purifier.purify_html(&html[n as usize % html.len()], &hints)?;
-            let signature = by.purified(page);
+            let page = extractor.extract_html(&html[n as usize % html.len()], &hints)?;
+            let signature = by.extracted(page);
             store.check(&Observation::new("https://example.org/page", &signature))?;
             Ok(())
         })

@@ -33,7 +33,7 @@ fn facts(page: &Observation) -> PageFacts<'_> {
     }
 }
 
-/// All confirmed pairs of different contents, one page standing for each content.
+/// All confirmed pairs of different contents, one page status for each content.
 fn near_pairs(pages: &[&Observation], settings: &Settings) -> anyhow::Result<Vec<NearPair>> {
     let mut first: Vec<(ContentHash, u32, &Contents)> = (0u32..)
         .zip(pages)

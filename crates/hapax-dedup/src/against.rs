@@ -10,7 +10,7 @@
 //! Finds all new pages that match an earlier one, within the bound and confirmed. Work is linear in both
 //! and in the number of proposed pairs of fingerprints: where more than 64 earlier documents of a scope share a
 //! fingerprint and were all kept, being unlike each other, a new page is compared with those it meets by a
-//! part of the sketch, as crowds of new pages are, and with 64 of each part at most.
+//! part of the sketch, as dense clusters of new pages are, and with 64 of each part at most.
 
 use std::collections::BTreeMap;
 use std::fs::{self, DirEntry};
@@ -24,9 +24,9 @@ use hapax::join::{Executor, JoinError, PairOptions};
 use hapax::similarity::Likeness;
 
 use crate::error::Error;
-use crate::near::crowd::{FEW_STRANGERS, PART_BITS, TWIN_TURNS, sketch_part};
+use crate::near::dense::{FEW_COLLISIONS, PART_BITS, TWIN_TURNS, sketch_part};
 use crate::options::Options;
-use crate::pages::{Pages, Standing};
+use crate::pages::{Pages, Status};
 use crate::signatures::{Header, SignatureBatch, SignatureReader, SignatureWriter};
 
 /// The file in an output folder that has the signatures of the kept documents.
@@ -199,7 +199,7 @@ fn near(
     executor: &impl Executor,
     known: &mut BTreeMap<u32, Known>,
 ) -> Result<(), Error> {
-    let judged = |pages: &Pages, page: u32| pages.standing(page) == Standing::Judged;
+    let judged = |pages: &Pages, page: u32| pages.status(page) == Status::Judged;
     let queries: Vec<u32> = (0..pages.len() as u32)
         .filter(|page| judged(pages, *page) && !known.contains_key(page))
         .collect();
@@ -208,7 +208,7 @@ fn near(
         .map(|page| (earlier.fingerprint(page).to_bits(), page))
         .collect();
     stored.sort_unstable_by_key(|&(bits, page)| (bits, earlier.scope(page), page));
-    let mut strangers = Strangers { earlier, met: BTreeMap::new() };
+    let mut collisions = Collisions { earlier, met: BTreeMap::new() };
     let sorted: Vec<u64> = stored.iter().map(|&(fingerprint, _)| fingerprint).collect();
     let bits: Vec<u64> = queries.iter().map(|&page| pages.fingerprint(page).to_bits()).collect();
     let batch = Batch::new(&bits, PairOptions::within(options.policy.within)?, executor)?;
@@ -224,7 +224,7 @@ fn near(
             let from = copies.partition_point(|&(_, old)| earlier.scope(old) < scope);
             let to = copies.partition_point(|&(_, old)| earlier.scope(old) <= scope);
             for old in
-                strangers.worth_comparing(pages.sketch(page), first + from, &copies[from..to])
+                collisions.worth_comparing(pages.sketch(page), first + from, &copies[from..to])
             {
                 let likeness =
                     options.policy.compare(&pages.evidence(page), &earlier.evidence(old));
@@ -245,13 +245,13 @@ fn near(
 }
 
 /// Earlier documents of one fingerprint and scope, where they are many.
-struct Strangers<'e> {
+struct Collisions<'e> {
     earlier: &'e Pages,
     /// For the first place of such documents, who has which part of the sketch, in order.
     met: BTreeMap<usize, Vec<(u64, u32)>>,
 }
 
-impl Strangers<'_> {
+impl Collisions<'_> {
     /// Those of `copies`, which begin at place `first`, that a page with this sketch is compared with.
     fn worth_comparing(
         &mut self,
@@ -259,7 +259,7 @@ impl Strangers<'_> {
         first: usize,
         copies: &[(u64, u32)],
     ) -> Vec<u32> {
-        if copies.len() <= FEW_STRANGERS {
+        if copies.len() <= FEW_COLLISIONS {
             return copies.iter().map(|&(_, old)| old).collect();
         }
         let earlier = self.earlier;
@@ -274,7 +274,7 @@ impl Strangers<'_> {
         for part in parts(sketch) {
             let from = met.partition_point(|&(other, _)| other < part);
             let same = met[from..].iter().take_while(|&&(other, _)| other == part);
-            worth.extend(same.take(FEW_STRANGERS).map(|&(_, old)| old));
+            worth.extend(same.take(FEW_COLLISIONS).map(|&(_, old)| old));
         }
         worth.sort_unstable();
         worth.dedup();
@@ -318,7 +318,7 @@ mod tests {
             url: String::new(),
             canonical: None,
             content: ContentHash::of(&content),
-            standing: Standing::Judged,
+            status: Status::Judged,
             fingerprint: Fingerprint::from_bits(fingerprint),
             sketch,
             score: None,
@@ -358,38 +358,38 @@ mod tests {
     }
 
     #[test]
-    fn among_many_strangers_of_one_fingerprint_those_alike_are_found() {
+    fn among_many_collisions_of_one_fingerprint_those_alike_are_found() {
         let recipe = Recipe::built_in("web-1").unwrap();
         let options = Options::new(Fingerprinter::new(recipe, None).unwrap());
-        for strangers in [10, FEW_STRANGERS as u64, 600] {
+        for collisions in [10, FEW_COLLISIONS as u64, 600] {
             let of = |at: u64| page(format!("old {at}"), 7, sketch(at, 0), at % 2);
-            let earlier = gather((0..2 * strangers).map(of));
+            let earlier = gather((0..2 * collisions).map(of));
             // Every third is in the other scope, and finds nothing; others are like nothing.
             let of = |at: u64| {
                 let fingerprint = 7 ^ (at % 3);
                 let scope = (at % 2) ^ u64::from(at.is_multiple_of(3));
                 page(format!("new {at}"), fingerprint, sketch(at * 7, at as usize % 9), scope)
             };
-            let pages = gather((0..strangers).map(of));
+            let pages = gather((0..collisions).map(of));
             let found = known(&pages, &earlier, &options, &OneThread).unwrap();
             assert_eq!(found, slowly(&pages, &earlier, &options));
-            assert!(found.len() as u64 > strangers / 10, "{} of {strangers}", found.len());
+            assert!(found.len() as u64 > collisions / 10, "{} of {collisions}", found.len());
         }
     }
 
     #[test]
-    fn a_page_is_compared_with_few_of_many_strangers() {
+    fn a_page_is_compared_with_few_of_many_collisions() {
         let count = 20_000;
         let earlier = gather((0..count).map(|at| page(at.to_string(), 7, sketch(at, 0), 1)));
         let copies: Vec<(u64, u32)> = (0..count as u32).map(|old| (7, old)).collect();
-        let mut strangers = Strangers { earlier: &earlier, met: BTreeMap::new() };
-        let few = strangers.worth_comparing(&sketch(count + 1, 0), 0, &copies);
+        let mut collisions = Collisions { earlier: &earlier, met: BTreeMap::new() };
+        let few = collisions.worth_comparing(&sketch(count + 1, 0), 0, &copies);
         assert!(few.len() < 40, "by chance about 5 of 20,000 meet: {}", few.len());
-        assert!(strangers.worth_comparing(&sketch(17, 8), 0, &copies).contains(&17));
+        assert!(collisions.worth_comparing(&sketch(17, 8), 0, &copies).contains(&17));
         // Whoever makes all of them meet gains nothing.
         let earlier = gather((0..count).map(|at| page(at.to_string(), 7, sketch(1, 0), 1)));
-        let mut strangers = Strangers { earlier: &earlier, met: BTreeMap::new() };
-        let few = strangers.worth_comparing(&sketch(1, 0), 0, &copies);
-        assert!(few.len() <= FEW_STRANGERS * TWIN_TURNS, "{}", few.len());
+        let mut collisions = Collisions { earlier: &earlier, met: BTreeMap::new() };
+        let few = collisions.worth_comparing(&sketch(1, 0), 0, &copies);
+        assert!(few.len() <= FEW_COLLISIONS * TWIN_TURNS, "{}", few.len());
     }
 }

@@ -1,7 +1,7 @@
 //! Exact copies: pages with the same text in the same scope.
 
 use crate::facts::FactTable;
-use crate::pages::{Pages, Standing};
+use crate::pages::{Pages, Status};
 
 /// Pages by content.
 #[derive(Debug, Default)]
@@ -21,7 +21,7 @@ pub(crate) fn classes(
 ) -> Classes {
     let key = |page: u32| (pages.scope(page), pages.content(page));
     let mut order: Vec<u32> = (0..pages.len() as u32)
-        .filter(|&page| !pages.standing(page).stays() && wanted(page))
+        .filter(|&page| !pages.status(page).stays() && wanted(page))
         .collect();
     order.sort_unstable_by_key(|&page| (key(page), page));
     let mut classes = Classes::default();
@@ -29,7 +29,7 @@ pub(crate) fn classes(
         if class.len() > 1 {
             classes.copies.extend_from_slice(class);
         }
-        if pages.standing(class[0]) == Standing::Judged {
+        if pages.status(class[0]) == Status::Judged {
             classes.representatives.extend(table.best(class.iter().copied()));
         }
     }

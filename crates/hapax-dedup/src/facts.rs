@@ -1,6 +1,6 @@
 //! Pages as the winner rules see them.
 
-use hapax::group::facts::CanonicalStanding;
+use hapax::group::facts::CanonicalStatus;
 use hapax::group::{PageFacts, Rules};
 
 use crate::pages::Pages;
@@ -22,8 +22,7 @@ enum Named<'p> {
 
 impl<'p> FactTable<'p> {
     pub(crate) fn new(pages: &'p Pages, rules: &'p Rules) -> Self {
-        let elsewhere =
-            |page| pages.facts(page).canonical_standing() == CanonicalStanding::Elsewhere;
+        let elsewhere = |page| pages.facts(page).canonical_status() == CanonicalStatus::Elsewhere;
         let mut named: Vec<&str> = pages
             .canonicals()
             .filter(|(page, _)| elsewhere(*page))

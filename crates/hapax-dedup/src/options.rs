@@ -13,7 +13,7 @@ use hapax::similarity::Policy;
 use hapax_corpus::ReadOptions;
 
 use crate::error::Error;
-use crate::near::crowd::MANY;
+use crate::near::dense::MANY;
 use crate::pages::Pages;
 use crate::report::Made;
 
@@ -33,7 +33,7 @@ pub struct Options {
     /// Only documents in these languages are compared, and documents that state none; the others
     /// stay. Empty for all languages.
     pub languages: Vec<String>,
-    /// How many threads read, purify and compare.
+    /// How many threads read, extract and compare.
     pub threads: NonZero<usize>,
     /// What kept documents are written as; `None` for what they were read from.
     pub format: Option<KeptFormat>,
@@ -48,7 +48,7 @@ pub struct Options {
     /// When and by which command, for the report. The only thing in it, beside its nonce, that differs
     /// from run to run; `None` leaves it out.
     pub made: Option<Made>,
-    /// From how many pages of a scope on crowds meet by more bits: [`MANY`], and fewer in tests, which
+    /// From how many pages of a scope on dense clusters meet by more bits: [`MANY`], and fewer in tests, which
     /// so come by both ways.
     pub(crate) many: usize,
 }

@@ -20,7 +20,7 @@ use crate::strings::Strings;
 /// How far a page can be judged by its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
-pub enum Standing {
+pub enum Status {
     /// Has words enough to be somebody's near-duplicate.
     Judged = 0,
     /// Has fewer words than the recipe asks for; only an exact copy can replace it.
@@ -35,7 +35,7 @@ pub enum Standing {
     OtherLanguage = 5,
 }
 
-impl Standing {
+impl Status {
     pub const ALL: [Self; 6] = [
         Self::Judged,
         Self::TooShort,
@@ -63,7 +63,7 @@ pub struct NewPage {
     /// Equal exactly for equal texts.
     pub content: ContentHash,
     /// How far it can be judged.
-    pub standing: Standing,
+    pub status: Status,
     /// Zero without words.
     pub fingerprint: Fingerprint,
     /// All zeros without words.
@@ -86,7 +86,7 @@ pub struct Pages {
     contents: Vec<ContentHash>,
     fingerprints: Vec<Fingerprint>,
     sketches: Vec<Sketch>,
-    standings: Vec<Standing>,
+    statuses: Vec<Status>,
     /// NaN is unknown.
     scores: Vec<f64>,
     /// The least number is unknown.
@@ -123,7 +123,7 @@ impl Pages {
         self.contents.push(page.content);
         self.fingerprints.push(page.fingerprint);
         self.sketches.push(page.sketch);
-        self.standings.push(page.standing);
+        self.statuses.push(page.status);
         self.scores.push(page.score.unwrap_or(f64::NAN));
         self.fetched.push(page.fetched.unwrap_or(UNKNOWN_TIME));
         self.words.push(page.words);
@@ -165,25 +165,25 @@ impl Pages {
 
     /// What exact copies share; `None` for a page that has no copies, whatever it says.
     pub fn content(&self, page: u32) -> Option<ContentHash> {
-        (!self.standing(page).stays()).then(|| self.contents[page as usize])
+        (!self.status(page).stays()).then(|| self.contents[page as usize])
     }
 
     /// How far it can be judged.
-    pub fn standing(&self, page: u32) -> Standing {
-        self.standings[page as usize]
+    pub fn status(&self, page: u32) -> Status {
+        self.statuses[page as usize]
     }
 
-    /// The 64 bits; meaningless unless it is [`Standing::Judged`].
+    /// The 64 bits; meaningless unless it is [`Status::Judged`].
     pub fn fingerprint(&self, page: u32) -> Fingerprint {
         self.fingerprints[page as usize]
     }
 
-    /// The sketch; meaningless unless it is [`Standing::Judged`].
+    /// The sketch; meaningless unless it is [`Status::Judged`].
     pub fn sketch(&self, page: u32) -> &Sketch {
         &self.sketches[page as usize]
     }
 
-    /// What it is compared by; meaningless unless it is [`Standing::Judged`]. Equal texts are found
+    /// What it is compared by; meaningless unless it is [`Status::Judged`]. Equal texts are found
     /// before.
     #[inline]
     pub(crate) fn evidence(&self, page: u32) -> Evidence<'_> {
@@ -229,7 +229,7 @@ impl Pages {
             url: self.url(page).to_owned(),
             canonical: self.canonicals.get(&page).map(|it| it.to_string()),
             content: self.contents[page as usize],
-            standing: self.standing(page),
+            status: self.status(page),
             fingerprint: self.fingerprint(page),
             sketch: *self.sketch(page),
             score: (!score.is_nan()).then_some(score),
@@ -246,7 +246,7 @@ impl Pages {
             + size_of_val(&self.contents[..])
             + size_of_val(&self.fingerprints[..])
             + size_of_val(&self.sketches[..])
-            + size_of_val(&self.standings[..])
+            + size_of_val(&self.statuses[..])
             + size_of_val(&self.scores[..])
             + size_of_val(&self.fetched[..])
             + size_of_val(&self.words[..])
@@ -265,7 +265,7 @@ mod tests {
             url: url.to_owned(),
             canonical: None,
             content: ContentHash::of(id),
-            standing: Standing::Judged,
+            status: Status::Judged,
             fingerprint: Fingerprint::from_bits(7),
             sketch: Sketch::from_bytes(&[3; 128]),
             score: None,

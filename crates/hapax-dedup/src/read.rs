@@ -1,6 +1,6 @@
 //! The first reading: every document becomes a line of [`Pages`].
 //!
-//! Threads decode, purify and fingerprint batches; the results are taken in the order of the
+//! Threads decode, extract and fingerprint batches; the results are taken in the order of the
 //! corpus, so nothing depends on how many threads there are. A thread holds one batch.
 
 use std::borrow::Cow;

@@ -12,7 +12,7 @@ use hapax::page::{Body, Document as Known, PageError};
 use hapax_corpus::{Content, Document, Kind};
 
 use crate::options::Options;
-use crate::pages::{NewPage, Standing};
+use crate::pages::{NewPage, Status};
 
 /// Makes signatures; one for each thread.
 pub(crate) struct Signer {
@@ -52,7 +52,7 @@ impl Signer {
             url: url.to_owned(),
             canonical: canonical.filter(|_| !url.is_empty()),
             content: ContentHash::from_bytes([0; 16]),
-            standing: Standing::NotText,
+            status: Status::NotText,
             fingerprint: Fingerprint::from_bits(0),
             sketch: Sketch::from_bytes(&[0; 128]),
             score: document.score,
@@ -65,7 +65,7 @@ impl Signer {
             Err(_) => page.content = hash_of_bytes(document.body.content.as_bytes()),
         }
         if !wanted {
-            page.standing = Standing::OtherLanguage;
+            page.status = Status::OtherLanguage;
             page.sketch = Sketch::from_bytes(&[0; 128]);
         }
         page
@@ -114,11 +114,11 @@ pub fn sign<'f>(
 fn fill(page: &mut NewPage, signature: &Signature, empty: bool) {
     page.content = signature.content;
     page.words = signature.words;
-    page.standing = match &signature.mark {
-        _ if empty => Standing::Empty,
-        None => Standing::NoWords,
-        Some(_) if signature.too_short => Standing::TooShort,
-        Some(_) => Standing::Judged,
+    page.status = match &signature.mark {
+        _ if empty => Status::Empty,
+        None => Status::NoWords,
+        Some(_) if signature.too_short => Status::TooShort,
+        Some(_) => Status::Judged,
     };
     if let Some(mark) = &signature.mark {
         page.fingerprint = mark.fingerprint;

@@ -20,7 +20,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use hapax::fingerprint::{Fingerprinter, MaxDistance, Recipe};
-use hapax::page::{Extent, Hints, Purifier, PurifyOptions};
+use hapax::page::{Extent, ExtractOptions, Extractor, Hints};
 use hapax::similarity::MinSimilarity;
 use hapax_corpus::{ReadOptions, Source};
 use hapax_eval::curves::{Curve, Point};
@@ -142,7 +142,7 @@ impl Suite {
                 &pairs.recall,
                 !ours || pairs.recall.value >= 0.97,
             );
-            self.row(set, &format!("{who}: pairs >= 0.9, not both stay"), &run.settled, true);
+            self.row(set, &format!("{who}: pairs >= 0.9, not both stay"), &run.resolved, true);
             let bar =
                 format!("{who}: removed pairs >= 0.8, 0.99 ({} below 0.5)", removed.below_half);
             let met = removed.from_80.value >= 0.99 && removed.below_half == 0;
@@ -248,7 +248,7 @@ impl Suite {
 
 /// Texts of documents taken evenly from a set.
 fn some_texts(inputs: &[String], most: usize) -> Result<Vec<String>> {
-    let mut purifier = Purifier::new(PurifyOptions::default());
+    let mut extractor = Extractor::new(ExtractOptions::default());
     let source = Source::open(inputs, ReadOptions::default())?;
     let mut texts = Vec::new();
     let mut number = 0;
@@ -258,7 +258,7 @@ fn some_texts(inputs: &[String], most: usize) -> Result<Vec<String>> {
             number += 1;
             if number % 97 == 0 && texts.len() < most {
                 let html = String::from_utf8_lossy(document.body.content.as_bytes()).into_owned();
-                texts.push(purifier.purify_html(&html, &Hints::default())?.text.clone());
+                texts.push(extractor.extract_html(&html, &Hints::default())?.text.clone());
             }
         }
     }

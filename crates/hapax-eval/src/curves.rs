@@ -4,7 +4,7 @@
 //! fingerprints are within the bound and the sketches alike enough, which is what the job asks of a
 //! pair. What grouping then adds or takes is the difference to the scores of groups.
 
-use hapax_dedup::{Pages, Standing};
+use hapax_dedup::{Pages, Status};
 use serde::Serialize;
 
 use crate::metrics::counts::Counts;
@@ -29,7 +29,7 @@ impl Measured {
     /// Measures a pair.
     pub fn of(pages: &Pages, a: u32, b: u32) -> Self {
         let exact = pages.content(a).is_some() && pages.content(a) == pages.content(b);
-        let judged = [a, b].iter().all(|&it| pages.standing(it) == Standing::Judged);
+        let judged = [a, b].iter().all(|&it| pages.status(it) == Status::Judged);
         if !judged {
             return Self { exact, judged, distance: 64, similarity: f32::from(u8::from(exact)) };
         }

@@ -41,7 +41,7 @@ pub enum Error {
     #[error(
         "{path}: none of its ids is a document of the corpus; the first is `{first}`, the first document is called `{document}`"
     )]
-    Strangers {
+    UnknownDocuments {
         path: String,
         /// The first id of the truth.
         first: String,

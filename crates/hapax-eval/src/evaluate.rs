@@ -136,7 +136,7 @@ impl Evaluation {
         };
         let known = Known::of(truth, pages, &self.meaning, self.alike);
         if known.pairs.is_empty() && known.complete.is_empty() && known.missing > 0 {
-            return Err(Error::Strangers {
+            return Err(Error::UnknownDocuments {
                 path: name.clone(),
                 first: truth.first_id().unwrap_or_default().to_owned(),
                 document: pages.id(0).to_owned(),
@@ -271,7 +271,7 @@ impl Judge<'_> {
             largest_group: prediction.largest(),
             beyond_bound: settings.map(|_| beyond as f64 / member_pairs.max(1) as f64),
             pairs,
-            settled: self.settled(prediction, &blocks),
+            resolved: self.resolved(prediction, &blocks),
             group_scores: groups,
             labels: self.labels(prediction),
             removed_pairs: self.removed(prediction, &blocks),
@@ -287,7 +287,7 @@ impl Judge<'_> {
     }
 
     /// Duplicates of which at most one stays.
-    fn settled(&self, prediction: &Prediction, blocks: &[u32]) -> Score {
+    fn resolved(&self, prediction: &Prediction, blocks: &[u32]) -> Score {
         let mut goes = vec![false; self.pages.len()];
         prediction.removed.iter().for_each(|(page, _)| goes[*page as usize] = true);
         let mut sums: BTreeMap<u32, Sums> = BTreeMap::new();

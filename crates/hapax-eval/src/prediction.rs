@@ -72,7 +72,11 @@ impl Prediction {
         }
         if found == 0 {
             let first = lines.first().map_or(String::new(), |it| it.chars().take(80).collect());
-            return Err(Error::Strangers { path: name, first, document: pages.id(0).to_owned() });
+            return Err(Error::UnknownDocuments {
+                path: name,
+                first,
+                document: pages.id(0).to_owned(),
+            });
         }
         Ok(Self { group, removed, exact: 0 })
     }

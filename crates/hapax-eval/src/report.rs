@@ -79,8 +79,8 @@ pub struct Run {
     /// Right and wrong about known pairs; found means in one group.
     pub pairs: Option<PairScores>,
     /// Of known duplicates, the share of pairs that do not both stay: what cleaning is for. A pair can
-    /// be settled without being in one group, when one of the two went for the sake of a third.
-    pub settled: Score,
+    /// be resolved without being in one group, when one of the two went for the sake of a third.
+    pub resolved: Score,
     /// Right and wrong about groups.
     pub group_scores: Option<GroupScores>,
     pub labels: Vec<LabelRow>,

@@ -133,7 +133,7 @@ impl Series {
     }
 
     /// Points that were predicted, or told by somebody else.
-    pub fn told(name: impl Into<String>, points: Vec<(f64, f64)>) -> Self {
+    pub fn reference(name: impl Into<String>, points: Vec<(f64, f64)>) -> Self {
         Self { dashed: true, ..Self::new(name, points) }
     }
 
@@ -170,8 +170,9 @@ impl Chart {
             }
             // Many points are a curve; few ones can be pointed at.
             if places.len() <= 20 {
-                for (&(x, y), (told_x, told_y)) in places.iter().zip(&series.points) {
-                    let title = format!("{}: {told_x}, {told_y:.4}", escape(&series.name));
+                for (&(x, y), (reference_x, reference_y)) in places.iter().zip(&series.points) {
+                    let title =
+                        format!("{}: {reference_x}, {reference_y:.4}", escape(&series.name));
                     frame.dot(x, y, &colour, &title);
                 }
             }
@@ -282,7 +283,7 @@ mod tests {
             y: Axis::linear("factor").showing(0.0),
             series: vec![
                 Series::new("1D", vec![(2.0, 1.1), (64.0, 3.0)]),
-                Series::told("paper", vec![(64.0, 2.5), (0.0, 1.0)]),
+                Series::reference("paper", vec![(64.0, 2.5), (0.0, 1.0)]),
             ],
             about: "Less is better.".to_owned(),
         }

@@ -232,13 +232,13 @@ fn copies<E: Showing>(
     let mut places: Vec<u32> = pairs.iter().flat_map(|&(a, b, _)| [a, b]).collect();
     places.sort_unstable();
     places.dedup();
-    let company: Vec<DocumentId> = places.iter().map(|&place| ids[place as usize]).collect();
-    let mut facts = engine.facts(&company).map_err(CollapseError::Engine)?;
+    let linked: Vec<DocumentId> = places.iter().map(|&place| ids[place as usize]).collect();
+    let mut facts = engine.facts(&linked).map_err(CollapseError::Engine)?;
     rescore(&mut facts, scores);
     let at = |place: u32| places.partition_point(|&other| other < place) as u32;
     let pairs: Vec<_> = pairs.iter().map(|&(a, b, bits)| (at(a), at(b), bits)).collect();
     let alone = ids.len() - places.len();
-    let folded = fold(&company, &facts, &pairs, alone, policy).map_err(CollapseError::Group)?;
+    let folded = fold(&linked, &facts, &pairs, alone, policy).map_err(CollapseError::Group)?;
     let place = |at: u32| places[at as usize] as usize;
     Ok(folded.into_iter().map(|one| (place(one.place), place(one.winner), one)).collect())
 }

@@ -74,9 +74,9 @@ pub fn fold(
     left: usize,
     policy: &Policy,
 ) -> Result<Vec<Folded>, BatchError> {
-    let company = Company::new(ids, facts.iter().collect(), pairs, left, policy);
-    let losers = company.fold(None)?;
-    Ok(losers.into_iter().map(|loser| company.tell(loser)).collect())
+    let linked = Linked::new(ids, facts.iter().collect(), pairs, left, policy);
+    let losers = linked.fold(None)?;
+    Ok(losers.into_iter().map(|loser| linked.tell(loser)).collect())
 }
 
 /// A result that may go, without words about it.
@@ -89,16 +89,16 @@ pub(crate) struct Loser {
     decided: DecidedBy,
 }
 
-/// Results that have company, with the pairs that were confirmed.
+/// Results that have linked, with the pairs that were confirmed.
 #[derive(Debug)]
-pub(crate) struct Company<'a> {
+pub(crate) struct Linked<'a> {
     pages: Vec<PageFacts<'a>>,
     confirmed: Vec<NearPair>,
     left: usize,
     policy: &'a Policy,
 }
 
-impl<'a> Company<'a> {
+impl<'a> Linked<'a> {
     pub(crate) fn new(
         ids: &[DocumentId],
         facts: Vec<&'a DocumentFacts>,

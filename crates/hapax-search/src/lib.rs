@@ -1,7 +1,7 @@
 //! Duplicates where people look first: inside the results of the queries they really ask.
 //!
 //! ```text
-//!   search log --rank--> queries --policy--> top results --fold--> marks --settle--> removals
+//!   search log --rank--> queries --policy--> top results --fold--> marks --resolve--> removals
 //!   links --PageRank--> scores ----------------------------^
 //! ```
 //!

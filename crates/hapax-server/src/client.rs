@@ -4,7 +4,7 @@
 //! the code, status and message of its table.
 
 use crate::wire::{
-    Changed, Event, Forgotten, Group, GroupStandings, PageDetail, PageInput, Rows, RulesInput,
+    Changed, Event, Forgotten, Group, GroupStatuses, PageDetail, PageInput, Rows, RulesInput,
     RulesShown, SettingsShown, StatsShown, Verdict,
 };
 use serde::Serialize;
@@ -161,14 +161,14 @@ impl Client {
         url: &str,
         market: Option<&str>,
         piece: usize,
-    ) -> Result<Option<GroupStandings>, ClientError> {
-        let mut all: Option<GroupStandings> = None;
+    ) -> Result<Option<GroupStatuses>, ClientError> {
+        let mut all: Option<GroupStatuses> = None;
         loop {
             let next = all.as_mut().and_then(|all| all.pages.next.take());
             let after = next.map(|next| format!("&after={}", encoded(&next))).unwrap_or_default();
             let rest = format!("/group?limit={piece}{after}{}", in_market('&', market));
             let found = self.known_in(market, self.get(&page_path(url, &rest)))?;
-            let Some(mut found): Option<GroupStandings> = found else { return Ok(None) };
+            let Some(mut found): Option<GroupStatuses> = found else { return Ok(None) };
             if let Some(before) = all.take() {
                 found.pages.rows.splice(..0, before.pages.rows);
             }

@@ -1,6 +1,6 @@
-//! From what a client sent to what the repository takes: checked, purified, fingerprinted.
+//! From what a client sent to what the repository takes: checked, extracted, fingerprinted.
 //!
-//! No algorithm: the engine purifies and fingerprints. What is decided here is only which field
+//! No algorithm: the engine extracts and fingerprints. What is decided here is only which field
 //! of a request means what, and what to answer when fields contradict each other.
 
 use crate::error::{ApiError, Code};
@@ -39,12 +39,12 @@ impl Tools {
         Ok((Observation::of_page(url, signed), text))
     }
 
-    /// The purified text of HTML or text, for showing.
+    /// The extracted text of HTML or text, for showing.
     ///
     /// # Errors
     ///
     /// None today.
-    pub fn purified(
+    pub fn extracted(
         &mut self,
         html: Option<&str>,
         text: Option<&str>,
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn html_is_purified_and_its_canonical_address_noted() {
+    fn html_is_extracted_and_its_canonical_address_noted() {
         let html = "<link rel=canonical href=/tea><p>Green <b>tea</b></p><script>no</script>";
         let input =
             PageInput { url: "http://a/x".into(), html: Some(html.into()), ..PageInput::default() };

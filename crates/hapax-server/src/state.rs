@@ -182,7 +182,7 @@ impl Service {
         done.await.map_err(|panic| ApiError::internal(format!("a call did not finish: {panic}")))?
     }
 
-    /// Lends a fingerprinter and a purifier.
+    /// Lends a fingerprinter and a extractor.
     pub fn with_tools<T>(&self, call: impl FnOnce(&mut Tools) -> T) -> T {
         let spare = || self.spare.lock().unwrap_or_else(PoisonError::into_inner);
         let lent = spare().pop();

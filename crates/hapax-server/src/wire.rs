@@ -339,14 +339,14 @@ pub struct PageDetail {
     #[serde(flatten)]
     pub page: Page,
     /// What is said of it now; without matches, as nothing was searched.
-    pub standing: Verdict,
+    pub status: Verdict,
 }
 
 impl PageDetail {
     /// Of what the repository knows and decides.
     pub fn new(info: PageInfo, decision: &Decision) -> Self {
-        let standing = Verdict::known(info.url.clone(), decision);
-        Self { page: Page::new(info, standing.group), standing }
+        let status = Verdict::known(info.url.clone(), decision);
+        Self { page: Page::new(info, status.group), status }
     }
 }
 
@@ -475,7 +475,7 @@ pub struct Rows<T> {
 
 /// The group of a page: what it is, and some of its pages.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct GroupStandings {
+pub struct GroupStatuses {
     #[serde(flatten)]
     pub group: Group,
     /// How its pages stand, in order of their numbers.

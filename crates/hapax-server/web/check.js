@@ -83,7 +83,7 @@ export function check(place) {
 async function recorded(urls) {
   const known = await firstOf(urls, ["not_found"], (url) => get(`/v1/pages/${encodeURIComponent(url)}`)).catch(() => null);
   if (!known) return [];
-  const { standing } = known;
+  const { status } = known;
   return [h("section", { class: "card", "aria-label": "Recorded page" },
     h("h2", {}, "This address is recorded"),
     h("p", {}, address(known.url)),
@@ -91,6 +91,6 @@ async function recorded(urls) {
       known.fetched !== null && [h("dt", {}, "Last fetched (UTC)"), h("dd", {}, time(known.fetched))],
       known.state === "content" && [h("dt", {}, "Text"), h("dd", {}, plural(known.words, "word"))],
       known.state !== "content" && [h("dt", {}, "State"), h("dd", {}, known.state)],
-      standing && standing.winner !== known.url && [h("dt", {}, "Kept page"), h("dd", {}, address(standing.winner))],
+      status && status.winner !== known.url && [h("dt", {}, "Kept page"), h("dd", {}, address(status.winner))],
       known.group !== null && [h("dt", {}, "Group"), h("dd", {}, h("a", { href: `#/groups/${known.group}` }, `Group ${known.group}`))]))];
 }

@@ -24,7 +24,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// So many problems are told one by one.
-const TOLD: usize = 50;
+const MAX_DETAILS: usize = 50;
 
 /// What a check found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub struct Integrity {
     /// How many contradictions there are.
     pub problems: u64,
     /// The first of them.
-    pub told: Vec<String>,
+    pub details: Vec<String>,
     /// Groups that say something untrue of their members, for repair.
     pub(crate) wrong_groups: Vec<GroupId>,
     /// Following the events does not give the groups.
@@ -54,8 +54,8 @@ impl Integrity {
     fn note(&mut self, right: bool, what: impl FnOnce() -> String) {
         if !right {
             self.problems += 1;
-            if self.told.len() < TOLD {
-                self.told.push(what());
+            if self.details.len() < MAX_DETAILS {
+                self.details.push(what());
             }
         }
     }

@@ -117,13 +117,13 @@ impl Reader {
     /// # Errors
     ///
     /// See [`StoreError`].
-    pub fn standing(
+    pub fn status(
         &self,
         url: &str,
         market: Option<&Market>,
     ) -> Result<Option<Decision>, StoreError> {
         self.ask(|view| match view.id(url)? {
-            Some(page) => standing(view, page, market),
+            Some(page) => status(view, page, market),
             None => Ok(None),
         })
     }
@@ -255,10 +255,10 @@ fn both(
     let Some(info) = view.page(url)? else {
         return Err(Fault::Damaged(format!("page {page} has no place")));
     };
-    Ok(standing(view, page, market)?.map(|decision| (info, decision)))
+    Ok(status(view, page, market)?.map(|decision| (info, decision)))
 }
 
-fn standing(view: &View, page: PageId, market: Option<&Market>) -> Outcome<Option<Decision>> {
+fn status(view: &View, page: PageId, market: Option<&Market>) -> Outcome<Option<Decision>> {
     let rules = market.map_or(&view.settings.rules, |market| &market.rules);
     let mut groups = view.groups_under(rules);
     let mut winner = None;
@@ -268,7 +268,7 @@ fn standing(view: &View, page: PageId, market: Option<&Market>) -> Outcome<Optio
         winner = market.winners.get(&group).copied();
     }
     view.with_world(|world, names| {
-        let verdict = groups.standing(world, page, winner, Vec::new()).map_err(of_groups)?;
+        let verdict = groups.status(world, page, winner, Vec::new()).map_err(of_groups)?;
         let Some(mut verdict) = verdict else { return Ok(None) };
         let end = groups.place(page).map_err(of_groups)?.map(|(_, end)| end);
         name_redirect(&mut verdict, end, names)?;

@@ -188,13 +188,13 @@ impl View {
             ..PageData::blank()
         };
         let continues = known_as != Seen::First && continues(&world.policy, &old, &new);
-        let standing = match id {
+        let status = match id {
             Some(page) if known_as == Seen::Unchanged && old.scope == scope => {
-                groups.standing(&world, page, None, found.clone()).map_err(of_groups)?
+                groups.status(&world, page, None, found.clone()).map_err(of_groups)?
             }
             Some(_) | None => None,
         };
-        let verdict = match standing {
+        let verdict = match status {
             Some(verdict) => verdict,
             None => {
                 let facts = PageFacts {

@@ -11,7 +11,7 @@
 
 use anyhow::{Context, Result, ensure};
 use hapax::fingerprint::{Fingerprinter, Mark, Recipe};
-use hapax::page::{Hints, Purifier, PurifyOptions};
+use hapax::page::{ExtractOptions, Extractor, Hints};
 use hapax_report::chart::{Axis, Chart, Series};
 use hapax_synth::{Scratch, Web, WebOptions};
 use rayon::prelude::*;
@@ -135,10 +135,10 @@ pub(super) fn run(bench: &Bench<'_>, sets: &[RealSet]) -> Result<()> {
     let most = bench.size.of(100, 300);
     let mut curves = Vec::new();
     for set in sets {
-        let mut purifier = Purifier::new(PurifyOptions::default());
+        let mut extractor = Extractor::new(ExtractOptions::default());
         let mut texts = Vec::new();
         for page in &set.pages {
-            texts.push(purifier.purify_html(&page.html, &Hints::default())?.text.clone());
+            texts.push(extractor.extract_html(&page.html, &Hints::default())?.text.clone());
         }
         curves.extend(curve(&set.name, &texts, most)?);
     }
@@ -179,7 +179,7 @@ pub(super) fn run(bench: &Bench<'_>, sets: &[RealSet]) -> Result<()> {
         title: title.to_owned(),
         x: Axis::linear("true duplication, percent"),
         y: Axis::linear("percent").showing(0.0),
-        series: [Series::told("true (Figure 12)", line(&truth))]
+        series: [Series::reference("true (Figure 12)", line(&truth))]
             .into_iter()
             .chain(curves.iter().map(|it| Series::new(it.name.clone(), line(of(it)))))
             .collect(),

@@ -6,7 +6,7 @@
 
 use anyhow::{Context, Result, ensure};
 use hapax::fingerprint::{Fingerprint, Fingerprinter, Recipe};
-use hapax::page::{Hints, Purifier, PurifyOptions};
+use hapax::page::{ExtractOptions, Extractor, Hints};
 use hapax_report::chart::{Axis, Chart, Series};
 use hapax_report::grouped;
 use hapax_synth::{Web, WebOptions};
@@ -42,16 +42,16 @@ impl Timed {
     fn of(name: &str, pages: &[RealPage]) -> Result<Self> {
         let recipe = Recipe::built_in("khan-words")?;
         let extent = recipe.extent;
-        let mut purifier = Purifier::new(PurifyOptions { extent, ..Default::default() });
+        let mut extractor = Extractor::new(ExtractOptions { extent, ..Default::default() });
         let mut by = Fingerprinter::new(recipe, None)?;
         let (mut spent, mut seen) = (Vec::new(), Vec::new());
         for page in pages {
             let hints = Hints::default();
             let (purified, purify) =
-                best_cpu(3, || purifier.purify_html(&page.html, &hints).cloned());
+                best_cpu(3, || extractor.extract_html(&page.html, &hints).cloned());
             // A clone of the text is part of the time; it is a hundredth of it.
             let purified = purified.with_context(|| format!("cannot purify {}", page.url))?;
-            let (signature, fingerprint) = best_cpu(3, || by.purified(&purified));
+            let (signature, fingerprint) = best_cpu(3, || by.extracted(&purified));
             let whole = by.html(&page.html)?;
             ensure!(whole == signature, "two ways to the same signature differ for {}", page.url);
             seen.extend(signature.mark.map(|mark| mark.fingerprint));

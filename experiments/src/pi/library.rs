@@ -16,7 +16,7 @@ use std::path::Path;
 
 use anyhow::{Result, ensure};
 use hapax::fingerprint::{Fingerprinter, Recipe};
-use hapax::page::{Hints, Purifier, PurifyOptions};
+use hapax::page::{ExtractOptions, Extractor, Hints};
 use hapax_report::grouped;
 use hapax_search::SearchPage;
 use hapax_search::job::{Ranked, ranked};
@@ -125,15 +125,15 @@ impl Library {
 fn read(pages: &[(&str, &str)]) -> Result<Vec<Made>> {
     let fingerprinter = Fingerprinter::new(Recipe::built_in("web-1")?, None)?;
     let extent = fingerprinter.recipe().extent;
-    let options = PurifyOptions { extent, collect_links: true, ..Default::default() };
+    let options = ExtractOptions { extent, collect_links: true, ..Default::default() };
     pages
         .par_iter()
         .map_init(
-            || (Purifier::new(options.clone()), fingerprinter.clone()),
-            |(purifier, fingerprinter), &(url, html)| -> Result<Made> {
+            || (Extractor::new(options.clone()), fingerprinter.clone()),
+            |(extractor, fingerprinter), &(url, html)| -> Result<Made> {
                 let page =
-                    purifier.purify_html(html, &Hints { content_type: None, url: Some(url) })?;
-                let signature = fingerprinter.purified(page);
+                    extractor.extract_html(html, &Hints { content_type: None, url: Some(url) })?;
+                let signature = fingerprinter.extracted(page);
                 Ok(Made {
                     links: page.links.iter().filter_map(|link| page_key(&link.url)).collect(),
                     page: SearchPage {

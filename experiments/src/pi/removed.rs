@@ -251,7 +251,7 @@ pub(super) fn run(bench: &Bench<'_>, library: &Library) -> Result<Sequential> {
                 series: vec![
                     Series::new("here, best 1000", scaled(&each)),
                     Series::new(format!("here, best {part}"), scaled(&in_part)),
-                    Series::told("paper", scaled(&their_each)),
+                    Series::reference("paper", scaled(&their_each)),
                 ],
                 about: String::new(),
             }],
@@ -295,7 +295,7 @@ pub(super) fn run(bench: &Bench<'_>, library: &Library) -> Result<Sequential> {
                 y: Axis::linear("times k = 0").showing(1.0),
                 series: vec![
                     Series::new("here", relative(&ours, ours[0])),
-                    Series::told("paper", relative(&told, told[0])),
+                    Series::reference("paper", relative(&told, told[0])),
                 ],
                 about: String::new(),
             }],
@@ -352,7 +352,7 @@ pub(super) fn run(bench: &Bench<'_>, library: &Library) -> Result<Sequential> {
                 y: Axis::linear("times k = 3").showing(0.0),
                 series: vec![
                     Series::new("here", relative(&times, times[3])),
-                    Series::told("paper", relative(&their_times, their_times[3])),
+                    Series::reference("paper", relative(&their_times, their_times[3])),
                 ],
                 about: String::new(),
             }],

@@ -19,7 +19,7 @@ use hapax_report::grouped;
 use serde_json::json;
 
 use super::baseline::BatchTables;
-use super::join::{Load, Looks, WEAKEST, WeakFlips, WeakOrder, learn};
+use super::join::{Load, Probes, WEAKEST, WeakFlips, WeakOrder, learn};
 use super::{RECALL, bound};
 use crate::bench::Bench;
 use crate::clock::cpu;
@@ -246,7 +246,7 @@ fn measure(folder: &Path, queries: &Queries, batch: usize, stored: &[u64]) -> Re
             let model = learn(&bits, &orders, bound()?, recall, load, &mut open(), &OneThread)?
                 .context("too few pairs to learn from, or weak bits do not reach the recall")?;
             let looks =
-                Looks::new(&bits, &WeakFlips { model: &model, orders: &orders }, &OneThread)?;
+                Probes::new(&bits, &WeakFlips { model: &model, orders: &orders }, &OneThread)?;
             let mut hits = Vec::new();
             looks.stream(bound()?, wanted, &mut open(), &OneThread, |hit| {
                 hits.push(hit);

@@ -204,7 +204,7 @@ pub(super) fn figure_6(bench: &Bench<'_>, sets: &[Vectors]) -> Result<()> {
     let line = |of: &dyn Fn(usize) -> Option<f64>| {
         (1..=WIDEST).filter_map(|k| Some((k as f64, of(k)?))).collect::<Vec<_>>()
     };
-    let (mut share, mut cosine) = (Vec::new(), vec![Series::told("thesis", told.to_vec())]);
+    let (mut share, mut cosine) = (Vec::new(), vec![Series::reference("thesis", told.to_vec())]);
     for (name, found, _) in &all {
         if name == "synthetic web" || all.len() <= 3 {
             share.push(Series::new(format!("precision, {name}"), line(&|k| found.precision(k))));

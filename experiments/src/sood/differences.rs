@@ -35,8 +35,8 @@ pub(super) fn figure_1(bench: &Bench<'_>, sets: &[Vectors]) -> Result<()> {
     ]);
     let bell: Vec<(f64, f64)> =
         (-16..=16).map(|at| f64::from(at) / 4.0).map(|z| (z, density(z))).collect();
-    let mut raw = vec![Series::told("normal", bell.clone())];
-    let mut scaled = vec![Series::told("normal", bell)];
+    let mut raw = vec![Series::reference("normal", bell.clone())];
+    let mut scaled = vec![Series::reference("normal", bell)];
     let mut found: Vec<Found> = Vec::new();
     for set in sets {
         let pairs = set.near(0.9, EACH, bench.size.of(2000, 4000));

@@ -19,7 +19,7 @@ use super::vectors::Vectors;
 use crate::bench::Bench;
 use crate::record::{Record, Table, Verdict};
 
-/// Pairs of a page that are taken: a crowd would speak for all.
+/// Pairs of a page that are taken: a dense cluster would speak for all.
 const EACH: usize = 5;
 
 /// Sets of so many of 64 bits.
@@ -112,7 +112,7 @@ pub(super) fn figure_2(bench: &Bench<'_>, sets: &[Vectors]) -> Result<()> {
     let random = |size: usize| {
         let steps = (0..=60).map(|at| (SETS[size] as f64).powf(f64::from(at) / 60.0));
         let line = steps.map(|it| (it, it / SETS[size] as f64)).collect();
-        Series::told(format!("random, {size} bits"), line)
+        Series::reference(format!("random, {size} bits"), line)
     };
     synthetic.extend([1, 2, 3].map(random));
     real.extend([1, 2, 3].map(random));

@@ -84,7 +84,7 @@ pub(super) fn run(bench: &Bench<'_>, online: &Online, batched: &[Batched]) -> Re
             x: Axis::linear("factor, in the order of the table"),
             y: Axis::linear("times the baseline").showing(0.0),
             series: vec![
-                Series::told("thesis", numbered(|it| it.1)),
+                Series::reference("thesis", numbered(|it| it.1)),
                 Series::new("here", numbered(|it| it.2)),
             ],
             about: String::new(),

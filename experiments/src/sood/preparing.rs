@@ -81,7 +81,7 @@ pub(super) fn figure_7a(bench: &Bench<'_>) -> Result<()> {
             series: vec![
                 Series::new("thesis's heap, p = 21", short),
                 Series::new("thesis's heap, p = 34", long),
-                Series::told("engine, with the look-ups, predicted", engine),
+                Series::reference("engine, with the look-ups, predicted", engine),
             ],
             about: String::new(),
         }],

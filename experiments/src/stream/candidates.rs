@@ -199,7 +199,7 @@ pub(super) fn run(bench: &Bench<'_>) -> Result<()> {
                 all.sort_by(|a, b| a.0.total_cmp(&b.0));
                 all
             }),
-            Series::told("planner", model),
+            Series::reference("planner", model),
         ],
         about: "A candidate agrees with the query in both blocks of a table.".to_owned(),
     };

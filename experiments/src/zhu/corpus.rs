@@ -4,7 +4,7 @@ use std::num::NonZero;
 
 use anyhow::{Context, Result};
 use hapax::fingerprint::{Fingerprinter, Recipe};
-use hapax::page::{Hints, Purifier, PurifyOptions};
+use hapax::page::{ExtractOptions, Extractor, Hints};
 use hapax_corpus::{ReadOptions, Source};
 use hapax_dedup::stages::featuring::Featuring;
 use hapax_partition::{Dictionary, FeatureMaker, LengthVector, PageFeatures};
@@ -105,20 +105,20 @@ pub(super) fn real(bench: &Bench<'_>) -> Result<Option<(Vec<PageFeatures>, Strin
 /// Makes features of synthetic pages as they are some weeks later.
 pub(super) struct Revisits<'w> {
     web: &'w Web,
-    purifier: Purifier,
+    extractor: Extractor,
     maker: FeatureMaker,
 }
 
 impl<'w> Revisits<'w> {
     pub(super) fn new(web: &'w Web) -> Result<Self> {
         let maker = FeatureMaker::new(&Recipe::built_in(RECIPE)?)?;
-        Ok(Self { web, purifier: Purifier::new(PurifyOptions::default()), maker })
+        Ok(Self { web, extractor: Extractor::new(ExtractOptions::default()), maker })
     }
 
     /// `None` when it is gone or leads elsewhere.
     pub(super) fn features(&mut self, page: u64, week: u32) -> Result<Option<PageFeatures>> {
         let Visit::Page(page) = self.web.revisit(page, week) else { return Ok(None) };
-        let purified = self.purifier.purify_html(&page.html, &Hints::default())?;
+        let purified = self.extractor.extract_html(&page.html, &Hints::default())?;
         Ok(Some(self.maker.features(&purified.text)))
     }
 }

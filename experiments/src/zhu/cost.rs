@@ -73,7 +73,7 @@ pub(super) fn run(bench: &Bench<'_>) -> Result<()> {
             x: Axis::linear("billion pages"),
             y: Axis::linear("%").showing(0.0),
             series: curves
-                .map(|curve| Series::told(name(curve), sizes.map(|size| (size, saved(size, curve))).to_vec()))
+                .map(|curve| Series::reference(name(curve), sizes.map(|size| (size, saved(size, curve))).to_vec()))
                 .to_vec(),
             about: "A model with stated inputs.".into(),
         }],

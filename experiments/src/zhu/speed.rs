@@ -83,7 +83,7 @@ pub(super) fn run(bench: &Bench<'_>) -> Result<()> {
             let points = MACHINES.map(|it| (f64::from(it), speed(at(dimensions, it))));
             Series::new(format!("{dimensions}D"), points.to_vec())
         })
-        .chain([Series::told(
+        .chain([Series::reference(
             "as many times as machines",
             MACHINES.map(|it| (f64::from(it), f64::from(it))).to_vec(),
         )])

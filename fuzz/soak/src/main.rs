@@ -32,7 +32,7 @@ use clap::{Args, Parser, Subcommand};
 use drive::{End, Lived};
 use hapax_store::Repository;
 use line::{FAMILIES, MEMBERS, recipe, settings, url};
-use model::{Model, Standing};
+use model::{Model, Status};
 use operation::{Operation, Script};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -204,10 +204,10 @@ fn settle(
     under_way: &[Operation],
     counts: &mut Counts,
 ) -> Result<()> {
-    let found = standings(folder)?;
+    let found = statuses(folder)?;
     let mut left = under_way.iter();
     loop {
-        let expected = model.standings()?;
+        let expected = model.statuses()?;
         if expected == found {
             counts.lost += left.len() as u64;
             return Ok(());
@@ -222,10 +222,10 @@ fn settle(
 }
 
 /// How every page stands in the repository, which must be sound.
-fn standings(folder: &Path) -> Result<Vec<Standing>> {
+fn statuses(folder: &Path) -> Result<Vec<Status>> {
     let store = Repository::open(folder, Some(&recipe()?)).context("it does not open again")?;
     let found = store.verify()?;
-    ensure!(found.is_clean(), "it contradicts itself: {:?}", found.told);
+    ensure!(found.is_clean(), "it contradicts itself: {:?}", found.details);
     let mut all = Vec::new();
     for page in 0..FAMILIES * MEMBERS {
         let Some(info) = store.page(&url(page))? else {

@@ -76,7 +76,7 @@ impl World for Pages {
 }
 
 /// How a page stands: the addresses of its group with the winner first, and its facts.
-pub(crate) type Standing = Option<(Vec<String>, Option<u32>, Option<u64>)>;
+pub(crate) type Status = Option<(Vec<String>, Option<u32>, Option<u64>)>;
 
 /// The repository as it should be.
 pub(crate) struct Model {
@@ -217,11 +217,11 @@ impl Model {
     }
 
     /// How every page stands, by its number on the line.
-    pub(crate) fn standings(&self) -> Result<Vec<Standing>> {
-        (0..FAMILIES * MEMBERS).map(|page| self.standing(page)).collect()
+    pub(crate) fn statuses(&self) -> Result<Vec<Status>> {
+        (0..FAMILIES * MEMBERS).map(|page| self.status(page)).collect()
     }
 
-    fn standing(&self, page: u32) -> Result<Standing> {
+    fn status(&self, page: u32) -> Result<Status> {
         let Some(number) = self.numbers.get(&page) else { return Ok(None) };
         let known = self.pages.0.get(number).copied().unwrap_or_default();
         let mut urls = Vec::new();

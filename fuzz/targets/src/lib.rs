@@ -51,7 +51,7 @@ pub struct Target {
 
 /// All of them.
 pub const TARGETS: &[Target] = &[
-    page::PURIFY,
+    page::EXTRACT,
     page::CHARSET,
     words::SEGMENT,
     words::QUERY,

@@ -1,20 +1,20 @@
 //! Pages: any bytes under any declared type.
 //!
-//! Text is folded and within its limit, links are absolute, a used purifier answers as a fresh one
-//! does, and purified text stays as it is when it is purified again. Bytes that a declared charset
+//! Text is folded and within its limit, links are absolute, a used extractor answers as a fresh one
+//! does, and extracted text stays as it is when it is extracted again. Bytes that a declared charset
 //! can write come back from it.
 
 use crate::{Target, choice, chosen};
 use hapax::fingerprint::{Fingerprinter, Recipe};
-use hapax::page::{Extent, Hints, Limits, Page, PageError, Purifier, PurifyOptions, decoded};
+use hapax::page::{Extent, ExtractOptions, Extractor, Hints, Limits, Page, PageError, decoded};
 use std::cell::RefCell;
 
 /// HTML and text.
-pub const PURIFY: Target = Target {
-    name: "purify",
+pub const EXTRACT: Target = Target {
+    name: "extract",
     about: "text is folded and bounded, links absolute, and buffers leave no trace",
-    run: purify,
-    seeds: purify_seeds,
+    run: extract,
+    seeds: extract_seeds,
     pieces: MARKUP,
     rounds: 24_000,
 };
@@ -89,7 +89,7 @@ const TYPES: [Option<&str>; 6] = [
     Some("text/html; charset=utf-16le"),
 ];
 
-fn options(choice: usize) -> PurifyOptions {
+fn options(choice: usize) -> ExtractOptions {
     let small = Limits {
         max_input_bytes: 700,
         max_text_bytes: 64,
@@ -98,7 +98,7 @@ fn options(choice: usize) -> PurifyOptions {
         max_url_bytes: 40,
         max_title_bytes: 10,
     };
-    PurifyOptions {
+    ExtractOptions {
         extent: [Extent::Body, Extent::Page, Extent::MainContent][choice % 3],
         collect_links: choice & 8 == 0,
         limits: if choice & 16 == 0 { Limits::default() } else { small },
@@ -133,7 +133,7 @@ fn check(page: &Page, limits: &Limits, bytes: usize) {
 }
 
 thread_local! {
-    static USED: RefCell<Vec<(usize, Purifier)>> = const { RefCell::new(Vec::new()) };
+    static USED: RefCell<Vec<(usize, Extractor)>> = const { RefCell::new(Vec::new()) };
     static PRINT: RefCell<Fingerprinter> = RefCell::new(
         Fingerprinter::new(Recipe::built_in("web-1").unwrap(), None).unwrap());
 }
@@ -142,31 +142,31 @@ fn used(options_choice: usize, bytes: &[u8], hints: &Hints<'_>) -> Result<Page, 
     USED.with_borrow_mut(|all| {
         let at = all.iter().position(|(known, _)| *known == options_choice);
         let at = at.unwrap_or_else(|| {
-            all.push((options_choice, Purifier::new(options(options_choice))));
+            all.push((options_choice, Extractor::new(options(options_choice))));
             all.len() - 1
         });
-        all[at].1.purify(bytes, hints).cloned()
+        all[at].1.extract(bytes, hints).cloned()
     })
 }
 
 /// The first byte chooses options, the second the declared type.
-pub fn purify(data: &[u8]) {
+pub fn extract(data: &[u8]) {
     let (first, rest) = choice(data);
     let (second, bytes) = choice(rest);
     let first = first & 31;
     let hints =
         Hints { content_type: TYPES[second % TYPES.len()], url: Some("http://x.org/d/e?f") };
-    let fresh = Purifier::new(options(first)).purify(bytes, &hints).cloned();
+    let fresh = Extractor::new(options(first)).extract(bytes, &hints).cloned();
     assert_eq!(used(first, bytes, &hints), fresh, "what was read before shows");
     let Ok(page) = fresh else { return };
     check(&page, &options(first).limits, bytes.len());
-    let again = Purifier::new(PurifyOptions::default()).purify_text(&page.text).unwrap().clone();
-    assert_eq!(again.text, page.text, "purified text is changed by purifying");
-    let signature = PRINT.with_borrow_mut(|by| by.purified(&page));
+    let again = Extractor::new(ExtractOptions::default()).extract_text(&page.text).unwrap().clone();
+    assert_eq!(again.text, page.text, "extracted text is changed by extracting");
+    let signature = PRINT.with_borrow_mut(|by| by.extracted(&page));
     assert!(u64::from(signature.words) <= page.text.len() as u64 * 18);
 }
 
-fn purify_seeds() -> Vec<Vec<u8>> {
+fn extract_seeds() -> Vec<Vec<u8>> {
     let pages = [
         "<!doctype html><html lang=en><head><title>A page</title><link rel=canonical href=/c>\
          <meta http-equiv=refresh content='3; url=/r'></head><body><nav><a href=/>Home</a></nav>\
@@ -206,7 +206,7 @@ pub fn charset(data: &[u8]) {
     let declared = format!("text/plain; charset={label}");
     for content_type in [None, Some("text/html"), Some(declared.as_str()), TYPES[first % 6]] {
         let hints = Hints { content_type, url: Some("http://x.example.ru/") };
-        let page = Purifier::new(PurifyOptions::default()).purify(bytes, &hints).cloned();
+        let page = Extractor::new(ExtractOptions::default()).extract(bytes, &hints).cloned();
         let text = decoded(bytes, &hints);
         assert_eq!(page.is_ok(), text.is_ok(), "two ways to read disagree");
         if let (Ok(page), Ok((kind, text))) = (page, text) {

@@ -115,7 +115,7 @@ pub fn store(data: &[u8]) {
             if let Ok(repair) = repair_folder(folder.path(), Unreadable::Refuse)
                 && let Some(check) = repair.check
             {
-                assert!(check.is_clean(), "repaired and not sound: {:?}", check.told);
+                assert!(check.is_clean(), "repaired and not sound: {:?}", check.details);
                 assert!(check_folder(folder.path()).unwrap().is_clean());
             }
         }

@@ -7,7 +7,7 @@ import os
 from typing import Any, Iterable, Optional, Union
 
 from . import outputs, report, steps
-from .job import EDGES_ON_DRIVER, Inputs, Job, facts_of, leaders_of, needs_names, passed_of
+from .job import EDGES_ON_DRIVER, Inputs, Job, facts_of, representatives_of, needs_names, passed_of
 from .snapshot import Snapshot, plain_errors
 from .._hapax import __version__
 from ..errors import ArgumentError, JobError
@@ -115,11 +115,11 @@ def whole(job: Job, inputs: Inputs, asked: dict[str, Any], format: Optional[str]
     names = job.names(pages) if needs_names(sums) else None
     named = job.named(pages, names, sums)
     copies = job.copies(pages, named)
-    roles, leaders = job.thinned(copies, job.turns(leaders_of(copies), pages, named))
-    candidates = job.candidates(leaders)
-    pairs = job.pairs(candidates, leaders)
-    company = job.components(job.edges(pairs, roles))
-    verdicts = job.settle(pages, named, pairs, roles, company)
+    roles, representatives = job.thinned(copies, job.turns(representatives_of(copies), pages, named))
+    candidates = job.candidates(representatives)
+    pairs = job.pairs(candidates, representatives)
+    linked = job.components(job.edges(pairs, roles))
+    verdicts = job.resolve(pages, named, pairs, roles, linked)
     groups = made.stage("groups", lambda: outputs.verdict_rows(job, pages, verdicts))
     leading = None
     if sums["facts"]:
@@ -138,7 +138,7 @@ def whole(job: Job, inputs: Inputs, asked: dict[str, Any], format: Optional[str]
         "read": [read.stored],
         "names": [made.at("state/names")] if names is not None else [],
         "named": named is not None,
-        "turns": job.effort["crowd_keys"] > 0,
+        "turns": job.effort["dense_keys"] > 0,
         "parts": len(inputs.items),
     }
     return finish(job, summary, {"sums": sums, "settings": asked["settings"], "spec": job.spec.text, "stored": stored})

@@ -57,7 +57,7 @@ def by_stars(edges: Any, snapshot: Any, partitions: int) -> Any:
             break
         before = now
     else:
-        raise JobError(f"components did not settle in {MOST_ROUNDS} rounds; this is a mistake in the program")
+        raise JobError(f"components did not resolve in {MOST_ROUNDS} rounds; this is a mistake in the program")
     stars = edges.selectExpr("b as node", "a as component")
     return stars.union(stars.select(F.col("component").alias("node"), "component").distinct())
 

@@ -2,12 +2,12 @@
 
 ::
 
-    items --signature--> pages --copies--> roles --turns--> leaders --keys, meet--> candidates --confirm--> pairs
-    pairs, roles --components--> company --settle--> verdicts --> groups, removed, kept, summary
+    items --signature--> pages --copies--> roles --turns--> representatives --keys, meet--> candidates --confirm--> pairs
+    pairs, roles --components--> linked --resolve--> verdicts --> groups, removed, kept, summary
 
 Every stage is written to the snapshot (see :mod:`hapax.spark.snapshot`). Documents are known by their position
 in the corpus, which follows from files and records: a task that runs twice gives the same rows. Spark moves rows
-and counts; whatever judges is in Rust (``hapax_dedup::kernels``).
+and counts; whatever judges is in Rust (``hapax_dedup::distributed``).
 """
 
 from __future__ import annotations
@@ -107,29 +107,29 @@ class Job:
         return self.snapshot.stage("named", lambda: names.join(said, "address").select("position").distinct())
 
     def copies(self, pages: Any, named: Any, name: str = "copies") -> Any:
-        """Roles after exact copies and equal fingerprints, and what comparing needs of leaders."""
+        """Roles after exact copies and equal fingerprints, and what comparing needs of representatives."""
         rows = with_mark(pages.where("meets is not null").select("position", "meets", "page"), named)
         rows = rows.repartition(self.partitions, "meets")
         return self.snapshot.stage(name, lambda: self.step(rows, "copies", steps.COPIES))
 
     def turns(self, first: Any, pages: Any, named: Any) -> Any:
-        """What the turns, in which crowds are thinned out, add to roles; None where there is no crowd. ``first`` are
-        the leaders so far."""
+        """What the turns, in which dense clusters are thinned out, add to roles; None where there is no dense cluster. ``first`` are
+        the representatives so far."""
         from pyspark.sql import functions as F
 
         core = self.spec.engine()
-        leaders = first.select("position", "scope", "sketch")
+        representatives = first.select("position", "scope", "sketch")
         large = first.groupBy("scope").count().where(f"count > {core.MANY}").collect()
         wide = sorted((row["scope"], core.part_bits(row["count"])) for row in large)
-        met = self.step(leaders, "meetings", steps.MEETINGS, wide).groupBy("meets").agg(F.sum("count").alias("count"))
-        met = met.where(f"count >= {core.CROWD}").select("meets")
-        crowded = sorted(row["meets"] for row in met.collect())
-        self.effort["crowd_keys"] = len(crowded)
-        if not crowded:
+        met = self.step(representatives, "meetings", steps.MEETINGS, wide).groupBy("meets").agg(F.sum("count").alias("count"))
+        met = met.where(f"count >= {core.DENSE}").select("meets")
+        dense = sorted(row["meets"] for row in met.collect())
+        self.effort["dense_keys"] = len(dense)
+        if not dense:
             return None
 
         def turned() -> Any:
-            suspects = leaders.mapInArrow(steps.each(self.spec, "suspects", crowded, wide), steps.SUSPECTS)
+            suspects = representatives.mapInArrow(steps.each(self.spec, "suspects", dense, wide), steps.SUSPECTS)
             rows = with_mark(suspects.join(pages.select("position", "page"), "position"), named).selectExpr(
                 "0L as role", "position", "cast(null as long) as target", "cast(null as long) as distance",
                 "cast(null as float) as similarity", "named", "page", "meets",
@@ -141,23 +141,23 @@ class Job:
         return self.snapshot.stage("turns", turned)
 
     def thinned(self, copies: Any, turned: Any) -> tuple[Any, Any]:
-        """All roles but leaders', and the leaders that are compared."""
+        """All roles but representatives', and the representatives that are compared."""
         roles = copies.where("role <> 0").select(*SLIM)
-        leaders = leaders_of(copies)
+        representatives = representatives_of(copies)
         if turned is None:
-            return roles, leaders
-        return roles.union(turned), leaders.join(turned.where("role = 2").select("position"), "position", "anti")
+            return roles, representatives
+        return roles.union(turned), representatives.join(turned.where("role = 2").select("position"), "position", "anti")
 
-    def saturation(self, leaders: Any) -> dict[int, tuple[str, Optional[float], list[int]]]:
+    def saturation(self, representatives: Any) -> dict[int, tuple[str, Optional[float], list[int]]]:
         """Scopes in which fingerprints propose too much, and what to do there."""
         from pyspark.sql import functions as F
 
         core = self.spec.engine()
-        big = leaders.groupBy("scope").count().where(f"count >= {core.FEW}").collect()
+        big = representatives.groupBy("scope").count().where(f"count >= {core.FEW}").collect()
         sizes = {row["scope"]: row["count"] for row in big}
         if not sizes:
             return {}
-        some = leaders.where(F.col("scope").isin(list(sizes)))
+        some = representatives.where(F.col("scope").isin(list(sizes)))
         samples = self.step(some.select("scope", "fingerprint"), "saturation_sample", steps.SAMPLE).toArrow()
         sample = core.saturation_sample(samples.combine_chunks().to_batches()[0])
         counts = some.select("scope", "fingerprint").mapInArrow(steps.whole_with(self.spec, "saturation_count", steps.stream_bytes(sample)), steps.COUNTS)
@@ -172,56 +172,56 @@ class Job:
         seen = {scope: core.see(by_scope[scope], table[scope], sizes[scope]) for scope in by_scope}
         return {scope: verdict for scope, verdict in seen.items() if verdict[0] != "clear"}
 
-    def candidates(self, leaders: Any) -> Any:
+    def candidates(self, representatives: Any) -> Any:
         """Pairs that fingerprints or sketches propose."""
         from pyspark.sql import functions as F
 
-        saturated = self.saturation(leaders)
+        saturated = self.saturation(representatives)
         by_bands = [scope for scope, seen in saturated.items() if seen[0] == "bands"]
         narrow = {scope: seen for scope, seen in saturated.items() if seen[0] == "narrow"}
-        clear = leaders.where(~F.col("scope").isin(list(saturated))) if saturated else leaders
+        clear = representatives.where(~F.col("scope").isin(list(saturated))) if saturated else representatives
         self.effort.update(saturated=0, saturated_within=None, saturated_chance=None)
 
         def proposed() -> Any:
             found = self.join(clear, None)
             if by_bands:
-                rows = leaders.where(F.col("scope").isin(by_bands)).select("position", "scope", "sketch")
+                rows = representatives.where(F.col("scope").isin(by_bands)).select("position", "scope", "sketch")
                 found = found.union(self.bands(rows))
-            for scope, (_, bits, crowded) in narrow.items():
-                rows = leaders.where(F.col("scope") == scope)
-                marks = rows.mapInArrow(steps.each(self.spec, "saturated", crowded), steps.SATURATED)
+            for scope, (_, bits, dense) in narrow.items():
+                rows = representatives.where(F.col("scope") == scope)
+                marks = rows.mapInArrow(steps.each(self.spec, "saturated", dense), steps.SATURATED)
                 free = rows.join(marks.where("not saturated"), "position")
                 found = found.union(self.join(free, None)).union(self.join(rows, int(bits or 0)))
             return found
 
         if by_bands:
-            self.effort["saturated"] += leaders.where(F.col("scope").isin(by_bands)).count()
+            self.effort["saturated"] += representatives.where(F.col("scope").isin(by_bands)).count()
             self.effort["saturated_chance"] = max(saturated[scope][1] or 0 for scope in by_bands)
-        for scope, (_, bits, crowded) in narrow.items():
-            rows = leaders.where(F.col("scope") == scope)
-            marks = rows.mapInArrow(steps.each(self.spec, "saturated", crowded), steps.SATURATED)
+        for scope, (_, bits, dense) in narrow.items():
+            rows = representatives.where(F.col("scope") == scope)
+            marks = rows.mapInArrow(steps.each(self.spec, "saturated", dense), steps.SATURATED)
             self.effort["saturated"] += marks.where("saturated").count()
             least = self.effort["saturated_within"]
             self.effort["saturated_within"] = int(bits or 0) if least is None else min(least, int(bits or 0))
         return self.snapshot.stage("candidates", proposed)
 
-    def join(self, leaders: Any, within: Optional[int]) -> Any:
+    def join(self, representatives: Any, within: Optional[int]) -> Any:
         """Pairs within a bound, by keys."""
-        rows = leaders.count()
+        rows = representatives.count()
         cut = self.spec.engine().cut((max(rows, 1), self.partitions * 4, None, within, None))
-        keys = self.step(leaders.select("position", "scope", "fingerprint"), "keys", steps.KEYS, cut, self.partitions)
+        keys = self.step(representatives.select("position", "scope", "fingerprint"), "keys", steps.KEYS, cut, self.partitions)
         return self.step(spread(keys, self.partitions, "task"), "meet", steps.CANDIDATES, cut)
 
-    def bands(self, leaders: Any) -> Any:
+    def bands(self, representatives: Any) -> Any:
         """Pairs that agree in a band of their sketches."""
-        keys = self.step(leaders, "band_keys", steps.KEYS, self.partitions)
+        keys = self.step(representatives, "band_keys", steps.KEYS, self.partitions)
         return self.step(spread(keys, self.partitions, "task"), "band_meet", steps.CANDIDATES)
 
-    def pairs(self, candidates: Any, leaders: Any, name: str = "pairs") -> Any:
+    def pairs(self, candidates: Any, representatives: Any, name: str = "pairs") -> Any:
         """Candidates that are near, and whether they are alike."""
 
         def side(name: str) -> Any:
-            return leaders.selectExpr(f"position as {name}", f"fingerprint as fingerprint_{name}", f"sketch as sketch_{name}")
+            return representatives.selectExpr(f"position as {name}", f"fingerprint as fingerprint_{name}", f"sketch as sketch_{name}")
 
         proposed = candidates.where("distance >= 0").select("a", "b").distinct()
         both = proposed.join(side("a"), "a").join(side("b"), "b")
@@ -232,24 +232,24 @@ class Job:
         """Whatever connects two documents."""
         return pairs.where("alike").select("a", "b").union(roles.where("role in (1, 2)").selectExpr("target as a", "position as b"))
 
-    def settle(self, pages: Any, named: Any, pairs: Any, roles: Any, company: Any, name: str = "verdicts") -> Any:
-        """Verdicts on everybody in company."""
+    def resolve(self, pages: Any, named: Any, pairs: Any, roles: Any, linked: Any, name: str = "verdicts") -> Any:
+        """Verdicts on everybody in linked."""
         nothing = "cast(null as long) as other, cast(null as long) as distance, cast(null as float) as similarity"
-        documents = with_mark(pages.select("position", "page").join(company.selectExpr("node as position", "component"), "position"), named)
+        documents = with_mark(pages.select("position", "page").join(linked.selectExpr("node as position", "component"), "position"), named)
         documents = documents.selectExpr("component", "0L as kind", "position", *nothing.split(", "), "named", "page")
         no_page = ("cast(null as boolean) as named", "cast(null as binary) as page")
-        ends = company.selectExpr("node as a", "component")
+        ends = linked.selectExpr("node as a", "component")
         alike = pairs.where("alike").join(ends, "a").selectExpr(
             "component", "1L as kind", "a as position", "b as other", "distance", "similarity", *no_page
         )
-        members = roles.where("role = 2").join(company.selectExpr("node as position", "component"), "position").selectExpr(
+        members = roles.where("role = 2").join(linked.selectExpr("node as position", "component"), "position").selectExpr(
             "component", "2L as kind", "position", "target as other", "distance", "similarity", *no_page
         )
         rows = documents.union(alike).union(members).repartition(self.partitions, "component")
-        return self.snapshot.stage(name, lambda: self.step(rows, "settle", steps.VERDICTS))
+        return self.snapshot.stage(name, lambda: self.step(rows, "resolve", steps.VERDICTS))
 
     def components(self, edges: Any, name: str = "components") -> Any:
-        """The component of every document in company."""
+        """The component of every document in linked."""
         return components(self.spark, self.spec, edges, self.snapshot, self.edges_on_driver, self.partitions, name)
 
 
@@ -268,7 +268,7 @@ def numbered(spark: Any, stored: list[dict[str, Any]]) -> Any:
     for one in stored:
         offsets = spark.createDataFrame([tuple(pair) for pair in one["offsets"]], "part long, offset long")
         rows = spark.read.parquet(one["path"]).where("kind = 0").join(F.broadcast(offsets), "part")
-        rows = rows.selectExpr("offset + number as position", "part", "number", "file", "record", "meets", "standing", "says", "page")
+        rows = rows.selectExpr("offset + number as position", "part", "number", "file", "record", "meets", "status", "says", "page")
         found = rows if found is None else found.union(rows)
     return found
 
@@ -295,7 +295,7 @@ def passed_of(spark: Any, stored: list[dict[str, Any]]) -> Any:
     for one in stored:
         offsets = spark.createDataFrame([tuple(pair) for pair in one["offsets"]], "part long, offset long")
         rows = spark.read.parquet(one["path"]).where("kind = 4").join(F.broadcast(offsets), "part").select(
-            (F.col("part") + one["first_part"]).alias("part"), "number", (F.col("offset") + F.col("standing")).alias("position"),
+            (F.col("part") + one["first_part"]).alias("part"), "number", (F.col("offset") + F.col("status")).alias("position"),
             F.col("meets").alias("fact"), F.decode("page", "UTF-8").alias("document"), F.col("says").alias("reason"), "file", "record",
         )
         found = rows if found is None else found.union(rows)
@@ -311,7 +311,7 @@ def needs_names(sums: dict[str, int]) -> bool:
 SLIM = ("role", "position", "target", "distance", "similarity")
 
 
-def leaders_of(copies: Any) -> Any:
+def representatives_of(copies: Any) -> Any:
     """What comparing needs of those that lead after exact copies and equal fingerprints."""
     return copies.where("role = 0").select("position", "scope", "fingerprint", "sketch")
 

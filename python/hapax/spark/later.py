@@ -1,15 +1,15 @@
 """The next crawl: new documents against what is stored, with the answer of the whole job on all of them.
 
-A snapshot keeps pages, roles, leaders, confirmed pairs, components and verdicts. New documents come behind the old
+A snapshot keeps pages, roles, representatives, confirmed pairs, components and verdicts. New documents come behind the old
 ones in the corpus, so old positions stay. Then
 
 - exact copies and equal fingerprints are looked at again only where a new document has come (or a new one names an
   old one as canonical);
-- crowds take their turns again, where there are crowds;
-- *new leaders* are matched with stored leaders where those lie, and with each other by keys; stored pairs stay,
-  except those of leaders that lead no more;
+- dense clusters take their turns again, where there are dense clusters;
+- *new representatives* are matched with stored representatives where those lie, and with each other by keys; stored pairs stay,
+  except those of representatives that lead no more;
 - a component is *touched* if any of its documents, roles or pairs is not what it was: only touched ones are
-  settled again, all other verdicts stay.
+  resolved again, all other verdicts stay.
 
 Where fingerprints propose too much (*saturation*), all candidates are looked for again: what is proposed there depends
 on all documents. The rows are those of the whole job on old and new together; a test says so.
@@ -25,11 +25,11 @@ from . import outputs, report, steps
 from .batch import (
     Finished, Source, check_executors, digest_of, finish, make_spec, name_sources, partitions_of, session, stage_rows,
 )
-from .job import EDGES_ON_DRIVER, SLIM, Inputs, Job, facts_of, leaders_of, needs_names, numbered, passed_of
+from .job import EDGES_ON_DRIVER, SLIM, Inputs, Job, facts_of, representatives_of, needs_names, numbered, passed_of
 from .snapshot import Snapshot, check_comparable, plain_errors
 from .._hapax import __version__
 
-#: More new leaders than this are not sent to every task: all candidates are looked for again.
+#: More new representatives than this are not sent to every task: all candidates are looked for again.
 MOST_NEW = 8_000_000
 
 
@@ -101,24 +101,24 @@ class Next:
         old_copies = before.table("copies").where("role <> 9")
         places = touched.select("position")
         copies = made.stage("copies", lambda: old_copies.join(places, "position", "anti").select(*again.columns).union(again))
-        turned = job.turns(leaders_of(copies), pages, named)
-        roles, leaders = job.thinned(copies, turned)
+        turned = job.turns(representatives_of(copies), pages, named)
+        roles, representatives = job.thinned(copies, turned)
         old_turned = before.table("turns") if stored["turns"] else None
-        old_leaders = job.thinned(old_copies, old_turned)[1]
-        added = made.stage("added", lambda: leaders.join(old_leaders.select("position"), "position", "anti"))
-        gone = made.stage("gone", lambda: old_leaders.join(leaders.select("position"), "position", "anti").select("position"))
+        old_representatives = job.thinned(old_copies, old_turned)[1]
+        added = made.stage("added", lambda: representatives.join(old_representatives.select("position"), "position", "anti"))
+        gone = made.stage("gone", lambda: old_representatives.join(representatives.select("position"), "position", "anti").select("position"))
 
-        candidates, pairs, ends = self.pairs(leaders, added, gone)
+        candidates, pairs, ends = self.pairs(representatives, added, gone)
         moved = made.stage("moved", lambda: self.moved(new, touched, added, gone, ends, turned, old_turned))
         here = moved.selectExpr("position as a")
         some_pairs = pairs.join(here, "a", "semi")
         some_roles = roles.join(moved, "position", "semi")
-        company = job.components(job.edges(some_pairs, some_roles), "components_again")
-        settled = job.settle(pages, named, some_pairs, some_roles, company, "verdicts_again")
+        linked = job.components(job.edges(some_pairs, some_roles), "components_again")
+        resolved = job.resolve(pages, named, some_pairs, some_roles, linked, "verdicts_again")
         nodes = moved.selectExpr("position as node")
-        made.stage("components", lambda: before.table("components").join(nodes, "node", "anti").union(company))
+        made.stage("components", lambda: before.table("components").join(nodes, "node", "anti").union(linked))
         old_verdicts = before.table("verdicts").where("outcome <> 'effort'").join(moved, "position", "anti")
-        verdicts = made.stage("verdicts", lambda: old_verdicts.select(*settled.columns).union(settled))
+        verdicts = made.stage("verdicts", lambda: old_verdicts.select(*resolved.columns).union(resolved))
         groups = self.groups(pages, verdicts, moved)
 
         leading = None
@@ -164,14 +164,14 @@ class Next:
         rows = pages.select("position", "meets", "page")
         return self.made.stage("touched", lambda: rows.join(units, "meets", "semi").select("position", "meets", "page"))
 
-    def pairs(self, leaders: Any, added: Any, gone: Any) -> tuple[Any, Any, Any]:
+    def pairs(self, representatives: Any, added: Any, gone: Any) -> tuple[Any, Any, Any]:
         """Candidates of this snapshot, all pairs, and the ends of pairs that are not what they were."""
         job, made = self.job, self.made
         old = self.before.table("pairs")
         new = added.select("position", "scope", "fingerprint")
-        if added.count() > MOST_NEW or self.told["summary"]["saturated"] or job.saturation(leaders):
-            candidates = job.candidates(leaders)
-            pairs = job.pairs(candidates, leaders)
+        if added.count() > MOST_NEW or self.told["summary"]["saturated"] or job.saturation(representatives):
+            candidates = job.candidates(representatives)
+            pairs = job.pairs(candidates, representatives)
             one, other = pairs.where("alike"), old.where("alike")
             differ = one.exceptAll(other).union(other.exceptAll(one))
             return candidates, pairs, differ
@@ -181,12 +181,12 @@ class Next:
             held = new.toArrow().combine_chunks().to_batches()
             if not held:
                 return among
-            before = leaders.join(new.select("position"), "position", "anti").select("position", "scope", "fingerprint")
+            before = representatives.join(new.select("position"), "position", "anti").select("position", "scope", "fingerprint")
             run = steps.whole_with(job.spec, "match_new", steps.stream_bytes(held[0]))
             return among.union(before.mapInArrow(run, steps.CANDIDATES))
 
         candidates = made.stage("candidates", proposed)
-        fresh = job.pairs(candidates, leaders, "pairs_again")
+        fresh = job.pairs(candidates, representatives, "pairs_again")
         left = old.join(gone.selectExpr("position as a"), "a", "anti").join(gone.selectExpr("position as b"), "b", "anti")
         pairs = made.stage("pairs", lambda: left.select(*fresh.columns).union(fresh))
         return candidates, pairs, fresh.where("alike")

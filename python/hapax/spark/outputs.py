@@ -160,16 +160,16 @@ def summary(job: Job, sums: dict[str, int], groups: Any, leading: Any, tables: d
     exact, near = (sum(counted("outcome", outcome).values()) for outcome in ("exact", "near"))
     sizes = groups.groupBy("group").count().where("count > 1").groupBy("count").agg(F.count("*")).collect()
     group_sizes = {int(size): int(number) for size, number in sorted(tuple(row) for row in sizes)}
-    standings = {row["standing"]: row["count"] for row in tables["pages"].groupBy("standing").count().collect()}
+    statuses = {row["status"]: row["count"] for row in tables["pages"].groupBy("status").count().collect()}
     led = {} if leading is None else {row["revisit"]: row["count"] for row in leading.groupBy("revisit").count().collect()}
     # One row of sums each.
-    crowd = tables["roles"].selectExpr("sum(if(role = 2, 1, 0)) as a", "sum(if(role = 9, position, 0)) as b", "sum(if(role = 9, target, 0)) as c", "0L as d", "0 as n")
-    settled = tables["verdicts"].where("outcome = 'effort'").selectExpr("sum(position)", "sum(winner)", "sum(distance)", "0L", "1")
+    cluster = tables["roles"].selectExpr("sum(if(role = 2, 1, 0)) as a", "sum(if(role = 9, position, 0)) as b", "sum(if(role = 9, target, 0)) as c", "0L as d", "0 as n")
+    resolved = tables["verdicts"].where("outcome = 'effort'").selectExpr("sum(position)", "sum(winner)", "sum(distance)", "0L", "1")
     proposed = tables["candidates"].selectExpr(
         "sum(if(distance >= 0, 1, 0))", "sum(if(distance = -1, a, 0))", "sum(if(distance = -1, b, 0))", "sum(if(distance = -2, a, 0))", "2"
     )
-    efforts = sorted(crowd.union(settled).union(proposed).collect(), key=lambda row: row["n"])
-    crowded, settling, proposing = ([int(value or 0) for value in row[:4]] for row in efforts)
+    efforts = sorted(cluster.union(resolved).union(proposed).collect(), key=lambda row: row["n"])
+    dense, resolving, proposing = ([int(value or 0) for value in row[:4]] for row in efforts)
     job.effort["rekeyed_buckets"], job.effort["key_rows"] = proposing[1], proposing[2]
 
     prefix = "passed_over_"
@@ -184,24 +184,24 @@ def summary(job: Job, sums: dict[str, int], groups: Any, leading: Any, tables: d
         "known": 0,
         "groups": sum(group_sizes.values()),
         "largest_group": max(group_sizes, default=0),
-        "related_groups": settling[2],
+        "related_groups": resolving[2],
         "group_sizes": group_sizes,
         "distances": counted("distance", "near"),
         "similarities": counted("hundredths", "near"),
         "decided_by": counted("rule", "exact", "near"),
-        "too_short": standings.get(1, 0),
-        "without_words": standings.get(2, 0),
-        "empty": standings.get(3, 0),
-        "not_text": standings.get(4, 0),
-        "other_languages": standings.get(5, 0),
+        "too_short": statuses.get(1, 0),
+        "without_words": statuses.get(2, 0),
+        "empty": statuses.get(3, 0),
+        "not_text": statuses.get(4, 0),
+        "other_languages": statuses.get(5, 0),
         "redirects": led.get(False, 0),
         "revisits": led.get(True, 0),
         "passed_over": passed_over,
         "candidate_pairs": proposing[3],
-        "compared_pairs": crowded[1] + proposing[0] + settling[0],
-        "confirmed_pairs": settling[1],
-        "crowded": crowded[0],
-        "strangers": crowded[2],
+        "compared_pairs": dense[1] + proposing[0] + resolving[0],
+        "confirmed_pairs": resolving[1],
+        "dense": dense[0],
+        "collisions": dense[2],
         "saturated": job.effort.get("saturated", 0),
         "saturated_within": job.effort.get("saturated_within"),
         "saturated_chance": job.effort.get("saturated_chance"),

@@ -1,6 +1,6 @@
 """``report.html`` of a job: the page that ``hapax dedup`` writes, gathered from tables.
 
-Spark counts, sorts and fetches; what is shown of it and how is said in Rust (``hapax_dedup::kernels``). Everything
+Spark counts, sorts and fetches; what is shown of it and how is said in Rust (``hapax_dedup::distributed``). Everything
 that comes to the driver is bounded: a few dozen rows, the texts of at most twelve pairs, and a histogram.
 """
 

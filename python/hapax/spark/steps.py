@@ -2,7 +2,7 @@
 
 A step either works on every batch by itself, or needs all rows of a partition at once: then the rows that must
 meet have been brought together by a key, and the step sorts them itself. Nothing here trusts the order in which
-rows arrive. No algorithm lives here: what a step does is said in ``hapax_dedup::kernels``.
+rows arrive. No algorithm lives here: what a step does is said in ``hapax_dedup::distributed``.
 
 A :class:`Spec` is everything that executors need to know to make the same engine; it travels as text.
 """
@@ -17,13 +17,13 @@ from typing import Any, Callable, Iterator, Optional
 from urllib.parse import quote
 
 from .._arrow import checked
-from .._hapax import FingerprinterCore, KernelsCore, __version__
+from .._hapax import FingerprinterCore, StepsCore, __version__
 
 Batches = Iterator[Any]
 Step = Callable[[Batches], Batches]
 
 #: Columns of the rows between the steps, as Spark writes schemas.
-SIGNATURES = "part long, number long, kind long, file string, record long, meets long, standing long, says string, page binary"
+SIGNATURES = "part long, number long, kind long, file string, record long, meets long, status long, says string, page binary"
 NAMES = "position long, address string, url string, own_id string, content binary"
 COPIES = "role long, position long, target long, distance long, similarity float, scope long, fingerprint long, sketch binary"
 SUSPECTS = "position long, meets long"
@@ -54,15 +54,15 @@ class Spec:
     def __init__(self, recipe: str, frequencies: Optional[str], main_content: bool, asked: dict[str, Any]) -> None:
         self.text = json.dumps([recipe, frequencies, main_content, asked], sort_keys=True)
 
-    def engine(self) -> KernelsCore:
+    def engine(self) -> StepsCore:
         return engine(self.text)
 
 
 @functools.lru_cache(maxsize=4)
-def engine(text: str) -> KernelsCore:
+def engine(text: str) -> StepsCore:
     """The engine of a spec; one for each process."""
     recipe, frequencies, main_content, asked = json.loads(text)
-    return KernelsCore(FingerprinterCore(recipe, frequencies, main_content), asked)
+    return StepsCore(FingerprinterCore(recipe, frequencies, main_content), asked)
 
 
 def each(spec: Spec, step: str, *arguments: Any) -> Step:

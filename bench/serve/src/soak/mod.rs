@@ -163,7 +163,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     );
     memory.report();
     ensure!(lost == 0, "{lost} acknowledged pages are lost");
-    ensure!(check.problems == 0, "the folder is damaged: {:?}", check.told);
+    ensure!(check.problems == 0, "the folder is damaged: {:?}", check.details);
     memory.must_be_flat()
 }
 

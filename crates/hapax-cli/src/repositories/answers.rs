@@ -25,7 +25,7 @@ pub(crate) fn searched(verdict: &Verdict) -> String {
 
 /// One line: what it is, of what, how alike, and why.
 pub(crate) fn sentence(verdict: &Verdict) -> String {
-    let mut line = format!("{}  {}", harmless(&verdict.url), status(verdict));
+    let mut line = format!("{}  {}", harmless(&verdict.url), status_text(verdict));
     if let Some(alike) = verdict.alike.filter(|_| !verdict.is_winner) {
         let (similarity, distance) = (100.0 * alike.similarity, alike.distance);
         line.push_str(&format!(" ({similarity:.0} %, {distance} bits)"));
@@ -41,7 +41,7 @@ pub(crate) fn sentence(verdict: &Verdict) -> String {
 }
 
 /// What it is, and of which other page.
-fn status(verdict: &Verdict) -> String {
+fn status_text(verdict: &Verdict) -> String {
     let status = match (&*verdict.verdict, verdict.is_winner) {
         ("new", _) => "new",
         ("unchanged", _) => "known and unchanged",
@@ -64,11 +64,11 @@ fn status(verdict: &Verdict) -> String {
 }
 
 /// Names and values of what is known of a page.
-pub(crate) fn rows(PageDetail { page, standing }: &PageDetail) -> Vec<(&'static str, String)> {
-    let (alike, reason) = (standing.alike.as_ref(), standing.reason.as_ref());
+pub(crate) fn rows(PageDetail { page, status }: &PageDetail) -> Vec<(&'static str, String)> {
+    let (alike, reason) = (status.alike.as_ref(), status.reason.as_ref());
     let rows = [
         ("url", Some(harmless(&page.url).into_owned())),
-        ("standing", Some(status(standing))),
+        ("status", Some(status_text(status))),
         ("because", reason.map(|reason| harmless(&reason.text).into_owned())),
         ("alike", alike.map(|alike| format!("{:.1} %", 100.0 * alike.similarity))),
         ("distance", alike.map(|alike| format!("{} bits", alike.distance))),

@@ -10,8 +10,7 @@ use hapax::fingerprint::RecipeId;
 use hapax::group::live::{GroupId, PageId};
 use hapax::group::{Rules, Scope};
 use hapax_server::wire::{
-    Event, Group, GroupStandings, MATCHES, PageDetail, RepositorySettings, Rows, RulesShown,
-    Verdict,
+    Event, Group, GroupStatuses, MATCHES, PageDetail, RepositorySettings, Rows, RulesShown, Verdict,
 };
 use hapax_store::{
     Action, Decision, Effect, IndexOrigin, Market, Observation, Reader, Repository, StoreError,
@@ -120,18 +119,18 @@ impl Pages for Local {
         let reader = self.store.reader();
         let market = market(&reader, name)?;
         let Some(page) = reader.page(url).map_err(failure)? else { return Ok(None) };
-        let decision = reader.standing(url, market.as_ref()).map_err(failure)?;
+        let decision = reader.status(url, market.as_ref()).map_err(failure)?;
         Ok(decision.map(|decision| PageDetail::new(page, &decision)))
     }
 
-    fn group(&self, url: &str, name: Option<&str>) -> Result<Option<GroupStandings>, Failure> {
+    fn group(&self, url: &str, name: Option<&str>) -> Result<Option<GroupStatuses>, Failure> {
         let reader = self.store.reader();
         let market = market(&reader, name)?;
         let group = reader.group(url, market.as_ref()).map_err(failure)?;
         let Some(group) = group else { return Ok(None) };
         let pages = reader.members(&group, market.as_ref()).map_err(failure)?.into_iter();
         let rows = pages.map(|(page, decision)| Verdict::known(page.url, &decision)).collect();
-        Ok(Some(GroupStandings { group: group.into(), pages: Rows { rows, next: None } }))
+        Ok(Some(GroupStatuses { group: group.into(), pages: Rows { rows, next: None } }))
     }
 
     fn groups(

@@ -16,7 +16,7 @@ use answers::Description;
 use clap::Args;
 use hapax::fingerprint::RecipeId;
 use hapax::group::{Rules, Scope};
-use hapax_server::wire::{Event, Group, GroupStandings, PageDetail, RulesShown, Verdict};
+use hapax_server::wire::{Event, Group, GroupStatuses, PageDetail, RulesShown, Verdict};
 use hapax_store::{Action, Observation};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -155,7 +155,7 @@ pub(crate) trait Pages {
     fn page(&self, url: &str, market: Option<&str>) -> Result<Option<PageDetail>, Failure>;
 
     /// The group of a page, and how all its pages stand, in order of their numbers.
-    fn group(&self, url: &str, market: Option<&str>) -> Result<Option<GroupStandings>, Failure>;
+    fn group(&self, url: &str, market: Option<&str>) -> Result<Option<GroupStatuses>, Failure>;
 
     /// Calls `visit` with every group behind a number that has at least `least` members, up to a
     /// limit.

@@ -1,6 +1,6 @@
 //! A repository behind a service: the same questions, asked over HTTP.
 //!
-//! Pages are purified and fingerprinted here, under the recipe of the service's repository, so a
+//! Pages are extracted and fingerprinted here, under the recipe of the service's repository, so a
 //! page gets the same verdict as in a folder. Errors name the service and the way out.
 
 use super::answers::Description;
@@ -11,7 +11,7 @@ use hapax::fingerprint::RecipeId;
 use hapax::group::{Rules, Scope};
 use hapax_server::client::{Client, ClientError, LineOutcome, TOKEN_VARIABLE};
 use hapax_server::wire::{
-    Event, Group, GroupStandings, PageDetail, PageInput, ReadySignature, RulesShown, SettingsShown,
+    Event, Group, GroupStatuses, PageDetail, PageInput, ReadySignature, RulesShown, SettingsShown,
     Verdict,
 };
 use hapax_store::{Action, Observation};
@@ -186,7 +186,7 @@ impl Pages for Remote {
         self.client.page(url, market).map_err(failure)
     }
 
-    fn group(&self, url: &str, market: Option<&str>) -> Result<Option<GroupStandings>, Failure> {
+    fn group(&self, url: &str, market: Option<&str>) -> Result<Option<GroupStatuses>, Failure> {
         self.client.page_group(url, market, self.settings.rows).map_err(failure)
     }
 

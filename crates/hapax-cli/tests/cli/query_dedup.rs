@@ -52,8 +52,8 @@ fn ready() -> Folder {
 }
 
 /// Names of removed and of marked documents.
-fn standing(folder: &Folder) -> (Vec<String>, Vec<String>) {
-    TantivyIndex::open(folder.path("index")).unwrap().standing()
+fn status(folder: &Folder) -> (Vec<String>, Vec<String>) {
+    TantivyIndex::open(folder.path("index")).unwrap().status()
 }
 
 const RUN: [&str; 7] = ["query-dedup", "--index", "index", "--log", "log.tsv", "--out", "out"];
@@ -79,7 +79,7 @@ fn duplicates_are_marked_then_taken_out_then_put_back() {
     let told = stderr(&folder.hapax(&RUN).assert().code(0));
     assert!(told.contains("16 duplicates marked in the index"), "{told}");
     assert!(told.contains("1 query without results"), "{told}");
-    assert_eq!(standing(&folder), (vec![], expected()));
+    assert_eq!(status(&folder), (vec![], expected()));
     assert_eq!(documents(&folder.path("out/removed.parquet")).unwrap(), expected());
     let report = String::from_utf8(folder.read("out/report.html")).unwrap();
     assert!(report.contains("16 duplicates marked in the results of 3 queries"));
@@ -92,17 +92,17 @@ fn duplicates_are_marked_then_taken_out_then_put_back() {
     let told = stderr(&folder.hapax(&with(&["--apply"])).assert().code(0));
     assert!(told.contains("taken out of the index"), "{told}");
     assert!(told.contains("3 queries unchanged since the last run"), "{told}");
-    assert_eq!(standing(&folder), (expected(), vec![]));
+    assert_eq!(status(&folder), (expected(), vec![]));
 
     // Once more: the same, though the index no longer shows them.
     let before = folder.read("out/removed.parquet");
     folder.hapax(&with(&["--apply", "--from-scratch"])).assert().code(0);
     assert_eq!(folder.read("out/removed.parquet"), before);
-    assert_eq!(standing(&folder), (expected(), vec![]));
+    assert_eq!(status(&folder), (expected(), vec![]));
 
     let told = stderr(&folder.hapax(&["query-dedup", "undo", "out"]).assert().code(0));
     assert!(told.contains("16 documents put back, 0 unmarked"), "{told}");
-    assert_eq!(standing(&folder), (vec![], vec![]));
+    assert_eq!(status(&folder), (vec![], vec![]));
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn a_dry_run_changes_and_writes_nothing() {
     let told = stderr(&folder.hapax(&with(&["--dry-run"])).assert().code(0));
     assert!(told.contains("16 duplicates found; nothing was changed"), "{told}");
     assert_eq!(folder.names(), before);
-    assert_eq!(standing(&folder), (vec![], vec![]));
+    assert_eq!(status(&folder), (vec![], vec![]));
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn scores_of_a_file_and_a_policy_decide() {
     );
     let more = ["--scores", "scores.tsv", "--policy", "policy.toml"];
     folder.hapax(&with(&more)).assert().code(0);
-    let (_, marked) = standing(&folder);
+    let (_, marked) = status(&folder);
     assert!(!marked.contains(&"tea0-0".to_owned()) && marked.contains(&"tea0-2".to_owned()));
     assert!(!marked.contains(&"coffee0-0".to_owned()));
 }
@@ -160,7 +160,7 @@ fn a_run_again_after_changes_is_a_run_from_scratch() {
     folder.write("log.tsv", "query\tcount\ncoffee\t9\ntea\t5\nmilk\t1\ntea1x3\t1\n");
     let told = stderr(&folder.hapax(&with(&["--apply"])).assert().code(0));
     assert!(told.contains("1 query unchanged since the last run"), "{told}");
-    let (removed, _) = standing(&folder);
+    let (removed, _) = status(&folder);
     assert!(removed.contains(&"tea1-0".to_owned()) && removed.contains(&"tea0-2".to_owned()));
     assert!(!removed.contains(&"coffee0-1".to_owned()), "{removed:?}");
     assert_eq!(documents(&folder.path("out/removed.parquet")).unwrap(), removed);
@@ -202,7 +202,7 @@ fn bad_logs_policies_indexes_and_folders_are_refused_by_name() {
     folder.refusal(2, &["query-dedup", "--index", "index"]);
     folder.refusal(2, &with(&["--apply", "--dry-run"]));
     // Whatever was refused, nothing was written and nothing marked.
-    assert_eq!(standing(&folder), (vec![], vec![]));
+    assert_eq!(status(&folder), (vec![], vec![]));
     assert!(
         !folder.names().contains(&"out".to_owned()) && !folder.names().contains(&"o".to_owned())
     );
@@ -240,15 +240,15 @@ fn a_run_that_is_killed_leaves_the_index_whole_and_the_next_one_finishes() {
         // SIGKILL; a child that has finished does not mind.
         child.kill().ok();
         killed += u32::from(!child.wait().unwrap().success());
-        let (removed, marked) = standing(&folder);
+        let (removed, marked) = status(&folder);
         assert!(removed.is_empty() || removed == expected(), "half removed: {removed:?}");
         assert!(marked.is_empty());
         folder.hapax(&with(&["--apply", "-q"])).assert().code(0);
-        assert_eq!(standing(&folder), (expected(), vec![]));
+        assert_eq!(status(&folder), (expected(), vec![]));
         assert_eq!(documents(&folder.path("out/removed.parquet")).unwrap(), expected());
         assert!(!folder.path("out/pending.json").exists());
         folder.hapax(&["query-dedup", "undo", "out", "-q"]).assert().code(0);
-        assert_eq!(standing(&folder), (vec![], vec![]));
+        assert_eq!(status(&folder), (vec![], vec![]));
     }
     assert!(killed > 0, "not even the first run was killed, which was not waited for");
 }

@@ -69,7 +69,7 @@ fn commands() -> Vec<Vec<&'static str>> {
         with(&["page", "add", "STORE", "https://m.example/empty", "empty.html", "--json"], &time),
         with(&["page", "check", "STORE", "https://new.example/", "near.html"], &time),
         with(&["page", "check", "STORE", "https://new.example/", "near.html", "--json"], &time),
-        // Two strangers and what lies between them.
+        // Two collisions and what lies between them.
         with(&["page", "add", "STORE", "https://l.example/1", "l1.html"], &time),
         with(&["page", "add", "STORE", "https://l.example/3", "l3.html"], &time),
         with(&["page", "add", "STORE", "https://l.example/2", "l2.html", "--score", "9"], &time),

@@ -56,10 +56,10 @@ fn a_page_is_checked_without_being_recorded() {
 fn what_is_known_of_a_page_is_shown_to_people_and_programs() {
     let folder = filled();
     let shown = folder.output(&["page", "show", "seen", "https://example.org/cranes/print"]);
-    assert!(shown.contains("standing     exact duplicate of https://example.org/cranes/\n"));
+    assert!(shown.contains("status     exact duplicate of https://example.org/cranes/\n"));
     assert!(shown.contains("fetched      2026-03-01T00:00:00Z\n"), "{shown}");
     let page = json(&folder, &["page", "show", "seen", "https://example.org/cranes/print"]);
-    let similarity = &page["standing"]["alike"]["similarity"];
+    let similarity = &page["status"]["alike"]["similarity"];
     assert_eq!((similarity, &page["fetched"]), (&1.0.into(), &"2026-03-01T00:00:00Z".into()));
     let moved = json(&folder, &["page", "show", "seen", "http://example.org/c"]);
     assert_eq!((&moved["state"], &moved["content"]), (&"redirect".into(), &Value::Null));
@@ -213,7 +213,7 @@ fn a_corpus_can_be_cleaned_into_a_repository() {
     let folder = filled();
     folder.hapax(&["dedup", "a.html", "near.html", "--into", "seen", "--quiet"]).assert().code(0);
     let page = json(&folder, &["page", "show", "seen", "a.html"]);
-    let page = &page["standing"];
+    let page = &page["status"];
     assert_eq!((&page["verdict"], &page["removable"]), (&"exact".into(), &true.into()));
     let both =
         ["dedup", "a.html", "other.html", "--into", "new", "--out", "clean", "--within", "3"];
@@ -271,7 +271,7 @@ fn a_page_that_is_known_is_called_unchanged_or_changed_and_the_nearest_is_named(
     let similarity = asked["nearest"]["similarity"].as_f64().unwrap();
     assert!((0.2..0.84).contains(&similarity), "{similarity}");
     let known = json(&folder, &["page", "show", "seen", ferry]);
-    let known = &known["standing"];
+    let known = &known["status"];
     assert_eq!((&known["verdict"], &known["seen"]), (&"unique".into(), &Value::Null));
     let refused = folder.refusal(2, &["page", "check", "seen", "--from", "other.html"]);
     assert!(refused.contains("hapax page add --from"), "{refused}");

@@ -1,35 +1,36 @@
 //! Members find a winner that they match themselves.
 //!
-//! A member was compared with its leader only. If the leader stays, that is enough; otherwise the
-//! page that stays in the leader's place is asked, then other winners near the leader. Members of
-//! one leader that match none of them choose among themselves.
+//! A member was compared with its representative only. If the representative stays, that is enough; otherwise the
+//! page that stays in the representative's place is asked, then other winners near the representative. Members of
+//! one representative that match none of them choose among themselves.
 
 use std::collections::BTreeMap;
 
 use hapax::group::{Grouping, NearPair};
 
-use super::company::Company;
+use super::linked::Linked;
 use crate::facts::FactTable;
 use crate::near::{Judge, Member, lead};
 
 /// How often those that match no winner choose among themselves.
 const ROUNDS: usize = 16;
 
-/// A pair for every member: with the winner of its leader's group, with another winner its leader
+/// A pair for every member: with the winner of its representative's group, with another winner its representative
 /// matches, or with one of those that were left over like it.
 pub(super) fn attach(
     members: &[Member],
     pairs: &[NearPair],
-    company: &Company<'_>,
+    linked: &Linked<'_>,
     grouping: &Grouping,
     judge: &Judge<'_>,
     table: &FactTable<'_>,
 ) -> Vec<NearPair> {
-    let mut leader_of: Vec<(u32, u32)> = members.iter().map(|it| (it.page, it.leader)).collect();
-    leader_of.sort_unstable();
+    let mut representative_of: Vec<(u32, u32)> =
+        members.iter().map(|it| (it.page, it.representative)).collect();
+    representative_of.sort_unstable();
     let root = |mut page: u32| {
-        while let Ok(at) = leader_of.binary_search_by_key(&page, |(member, _)| *member) {
-            page = leader_of[at].1;
+        while let Ok(at) = representative_of.binary_search_by_key(&page, |(member, _)| *member) {
+            page = representative_of[at].1;
         }
         page
     };
@@ -40,17 +41,17 @@ pub(super) fn attach(
     let mut attached = Vec::with_capacity(members.len());
     let mut left: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     for member in members {
-        let root = root(member.leader);
-        let winner = company.winner(grouping, root);
-        if winner == member.leader {
-            let Member { page, leader, distance, similarity } = *member;
-            attached.push(NearPair { a: leader, b: page, distance, similarity });
+        let root = root(member.representative);
+        let winner = linked.winner(grouping, root);
+        if winner == member.representative {
+            let Member { page, representative, distance, similarity } = *member;
+            attached.push(NearPair { a: representative, b: page, distance, similarity });
             continue;
         }
         let from = neighbours.partition_point(|(page, _)| *page < root);
         let others = neighbours[from..].iter().take_while(|(page, _)| *page == root);
         let winners =
-            others.map(|(_, other)| *other).filter(|&it| company.winner(grouping, it) == it);
+            others.map(|(_, other)| *other).filter(|&it| linked.winner(grouping, it) == it);
         let mut winners = std::iter::once(winner).chain(winners.take(ROUNDS));
         match winners.find_map(|winner| judge.confirm(winner, member.page)) {
             Some(pair) => attached.push(pair),
@@ -60,7 +61,7 @@ pub(super) fn attach(
     for alike in left.into_values() {
         let chosen = lead(alike, 2, ROUNDS, judge, table);
         attached.extend(chosen.members.iter().map(|member| NearPair {
-            a: member.leader,
+            a: member.representative,
             b: member.page,
             distance: member.distance,
             similarity: member.similarity,

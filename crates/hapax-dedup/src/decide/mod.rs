@@ -6,8 +6,8 @@
 //! ```
 //!
 //! Grouping is done twice when there are members (see `near`): a member was compared with
-//! its leader only, and if the leader does not stay, the member must match the page that
-//! does. One that does not looks for another winner near its leader, and if there is none, the
+//! its representative only, and if the representative does not stay, the member must match the page that
+//! does. One that does not looks for another winner near its representative, and if there is none, the
 //! likes of it choose among themselves.
 //!
 //! # What it promises
@@ -16,7 +16,7 @@
 //! that stays. The decision depends on the pages and their order alone.
 
 mod attach;
-mod company;
+mod linked;
 #[cfg(test)]
 mod tests;
 
@@ -30,7 +30,7 @@ use hapax::join::Executor;
 use hapax_corpus::Fact;
 
 use attach::attach;
-use company::Company;
+use linked::Linked;
 
 use crate::addresses::{Address, resolve};
 use crate::against::{self, Earlier, Known};
@@ -49,7 +49,7 @@ pub struct Decision<'p> {
     addresses: Vec<Address>,
     /// Positions of pages that have something to do with another one, ascending. Addresses are
     /// counted on behind the pages.
-    company: Vec<u32>,
+    linked: Vec<u32>,
     facts: Vec<PageFacts<'p>>,
     grouping: Grouping,
     earlier: &'p Pages,
@@ -67,10 +67,10 @@ pub struct Effort {
     pub compared: u64,
     /// Pairs that were confirmed.
     pub confirmed: u64,
-    /// Pages in crowds: compared with their leaders only.
-    pub crowded: u64,
+    /// Pages in dense clusters: compared with their representatives only.
+    pub dense: u64,
     /// Pages that share a fingerprint with many others and a text with none.
-    pub strangers: u64,
+    pub collisions: u64,
     /// Pages with so many others near them that not all were compared.
     pub saturated: u64,
     /// Within how many bits, where there are such pages.
@@ -128,7 +128,7 @@ pub fn decide<'p>(
     let near = near::find(representatives, pages, &judge, &table, bounds, &joiner)?;
     let addresses = resolve(facts, pages);
     let found = Found { copies: classes.copies, near, addresses, earlier, known };
-    settle(pages, &table, &judge, rules, found)
+    resolve_groups(pages, &table, &judge, rules, found)
 }
 
 /// Who has something to do with whom.
@@ -147,7 +147,7 @@ pub(crate) struct Found<'p> {
 
 /// Decides when it is known who is alike. `pages` may be some of a corpus, if nobody among them has anything
 /// to do with the others.
-pub(crate) fn settle<'p>(
+pub(crate) fn resolve_groups<'p>(
     pages: &'p Pages,
     table: &FactTable<'p>,
     judge: &Judge<'_>,
@@ -155,43 +155,43 @@ pub(crate) fn settle<'p>(
     found: Found<'p>,
 ) -> Result<Decision<'p>, Error> {
     let Found { copies, near, addresses, earlier, known } = found;
-    let mut company = copies;
-    company.extend(near.pairs.iter().flat_map(|pair| [pair.a, pair.b]));
-    company.extend(near.members.iter().flat_map(|member| [member.page, member.leader]));
+    let mut linked = copies;
+    linked.extend(near.pairs.iter().flat_map(|pair| [pair.a, pair.b]));
+    linked.extend(near.members.iter().flat_map(|member| [member.page, member.representative]));
     if pages.len() + addresses.len() > Pages::MOST {
         return Err(Error::TooMany { most: Pages::MOST });
     }
     let all = pages.len() as u32;
     for (number, address) in (0..).zip(&addresses) {
-        company.extend([address.document, all + number]);
+        linked.extend([address.document, all + number]);
     }
-    company.sort_unstable();
-    company.dedup();
+    linked.sort_unstable();
+    linked.dedup();
 
-    let company = Company::new(pages, table, company, addresses);
+    let linked = Linked::new(pages, table, linked, addresses);
     let mut pairs = near.pairs;
-    let mut grouping = company.group(rules, &pairs)?;
+    let mut grouping = linked.group(rules, &pairs)?;
     if !near.members.is_empty() {
-        let more = attach(&near.members, &pairs, &company, &grouping, judge, table);
+        let more = attach(&near.members, &pairs, &linked, &grouping, judge, table);
         pairs.extend(more);
-        grouping = company.group(rules, &pairs)?;
+        grouping = linked.group(rules, &pairs)?;
     }
     let effort = Effort {
         candidates: near.candidates,
         compared: judge.compared(),
         confirmed: pairs.len() as u64,
-        crowded: near.members.len() as u64,
-        strangers: near.strangers,
+        dense: near.members.len() as u64,
+        collisions: near.collisions,
         saturated: near.saturated,
         saturated_within: near.seen_within.map(|it| it.bits()),
         saturated_chance: near.chance,
     };
-    let Company { addresses, pages: company, facts, .. } = company;
+    let Linked { addresses, pages: linked, facts, .. } = linked;
     Ok(Decision {
         pages,
         rules,
         addresses,
-        company,
+        linked,
         facts,
         grouping,
         earlier,
@@ -223,7 +223,7 @@ impl<'p> Decision<'p> {
     }
 
     fn placement(&self, page: u32) -> Option<(u32, &Placement)> {
-        let place = self.company.binary_search(&page).ok()? as u32;
+        let place = self.linked.binary_search(&page).ok()? as u32;
         Some((place, &self.grouping.placements()[place as usize]))
     }
 
@@ -249,7 +249,7 @@ impl<'p> Decision<'p> {
             Some((place, placement)) => Verdict {
                 earlier: false,
                 outcome: placement.outcome,
-                winner: self.company[self.grouping.winner(place) as usize],
+                winner: self.linked[self.grouping.winner(place) as usize],
                 distance: placement.distance,
                 similarity: placement.similarity,
             },
@@ -305,13 +305,13 @@ impl<'p> Decision<'p> {
 impl Group<'_, '_> {
     /// The document that stays.
     pub fn winner(&self) -> u32 {
-        self.decision.company[self.star.winner as usize]
+        self.decision.linked[self.star.winner as usize]
     }
 
     /// Its documents: the winner, then the others, best first.
     pub fn documents(&self) -> impl Iterator<Item = u32> {
         let members = self.decision.grouping.members(self.star).iter();
         let all = self.decision.pages.len() as u32;
-        members.map(|&place| self.decision.company[place as usize]).filter(move |&page| page < all)
+        members.map(|&place| self.decision.linked[place as usize]).filter(move |&page| page < all)
     }
 }

@@ -12,7 +12,7 @@ use std::path::Path;
 use super::decide;
 use crate::against::Earlier;
 use crate::options::Options;
-use crate::pages::{NewPage, Pages, Standing};
+use crate::pages::{NewPage, Pages, Status};
 
 /// No earlier documents.
 static NOTHING: std::sync::LazyLock<Earlier> = std::sync::LazyLock::new(Earlier::default);
@@ -37,7 +37,7 @@ fn page(name: usize, content: usize, fingerprint: &[u8], sketch: &[u16], scope: 
         url: format!("http://{name:03}.test/"),
         canonical: None,
         content: ContentHash::of(&content.to_string()),
-        standing: Standing::Judged,
+        status: Status::Judged,
         fingerprint: Fingerprint::from_bits(fingerprint.iter().fold(0, |bits, i| bits ^ 1 << i)),
         sketch: Sketch::from_bytes(&bytes),
         score: None,
@@ -115,7 +115,7 @@ fn alike_pages() -> impl Strategy<Value = Vec<NewPage>> {
 
 proptest! {
     #[test]
-    fn without_crowds_the_decision_is_that_of_grouping_all_pairs(list in distinct_pages()) {
+    fn without_dense_clusters_the_decision_is_that_of_grouping_all_pairs(list in distinct_pages()) {
         let (pages, options) = (gather(&list), options());
         let decision = decide(&pages, &[], &NOTHING, &options, &OneThread, Path::new("")).unwrap();
         let facts: Vec<PageFacts<'_>> = (0..pages.len() as u32).map(|it| pages.facts(it)).collect();
@@ -218,7 +218,7 @@ fn crowds_in_which_all_are_alike_get_the_groups_of_comparing_all_pairs() {
     for page in 0..pages.len() as u32 {
         assert_eq!(decision.verdict(page).winner, slow.winner(page), "page {page}");
     }
-    assert!(decision.effort().crowded > 1000, "{:?}", decision.effort());
+    assert!(decision.effort().dense > 1000, "{:?}", decision.effort());
     assert!(decision.effort().compared < 40 * 1379, "{:?}", decision.effort());
 }
 
@@ -250,17 +250,17 @@ fn crowds_in_which_many_do_not_match_lose_few_duplicates() {
 #[test]
 fn short_pages_go_only_for_exact_copies_and_empty_ones_never() {
     let list: Vec<NewPage> = [
-        (Standing::TooShort, 1),
-        (Standing::TooShort, 1),
-        (Standing::TooShort, 2),
-        (Standing::Empty, 3),
-        (Standing::Empty, 3),
-        (Standing::NotText, 4),
-        (Standing::NotText, 4),
+        (Status::TooShort, 1),
+        (Status::TooShort, 1),
+        (Status::TooShort, 2),
+        (Status::Empty, 3),
+        (Status::Empty, 3),
+        (Status::NotText, 4),
+        (Status::NotText, 4),
     ]
     .into_iter()
     .enumerate()
-    .map(|(i, (standing, content))| NewPage { standing, ..page(i, content, &[], &[], 0) })
+    .map(|(i, (status, content))| NewPage { status, ..page(i, content, &[], &[], 0) })
     .collect();
     let (pages, options) = (gather(&list), options());
     let decision = decide(&pages, &[], &NOTHING, &options, &OneThread, Path::new("")).unwrap();

@@ -28,8 +28,8 @@ const BYTES: usize = 3;
 /// Bits of a sketch in a band.
 pub(super) const BITS: u32 = 8 * BYTES as u32;
 /// Up to so many pages that agree in a band are all proposed to each other. More of them that are
-/// alike were a crowd.
-const MANY: usize = super::crowd::CROWD;
+/// alike were a dense cluster.
+const MANY: usize = super::dense::DENSE;
 /// To how many others a page is proposed where more agree.
 const SOME: usize = 16;
 /// With less than this chance of being proposed a pair is not left to bands.
@@ -86,7 +86,7 @@ mod tests {
     use hapax::group::ScopeKey;
 
     use super::*;
-    use crate::pages::{NewPage, Standing};
+    use crate::pages::{NewPage, Status};
 
     fn noise(seed: u64) -> u64 {
         let mixed = (seed + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -117,7 +117,7 @@ mod tests {
                 url: String::new(),
                 canonical: None,
                 content: ContentHash::of(&page.to_string()),
-                standing: Standing::Judged,
+                status: Status::Judged,
                 fingerprint: Fingerprint::from_bits(0),
                 sketch: Sketch::from_bytes(&bytes),
                 score: None,
@@ -169,7 +169,7 @@ mod tests {
                 url: String::new(),
                 canonical: None,
                 content: ContentHash::of(&page.to_string()),
-                standing: Standing::Judged,
+                status: Status::Judged,
                 fingerprint: Fingerprint::from_bits(0),
                 sketch,
                 score: None,

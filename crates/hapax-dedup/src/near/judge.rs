@@ -31,7 +31,7 @@ impl<'p> Judge<'p> {
     }
 
     /// The pair, if the fingerprints are near and the sketches confirm it. Both pages must be
-    /// [`Judged`](crate::Standing::Judged).
+    /// [`Judged`](crate::Status::Judged).
     pub(crate) fn confirm(&self, a: u32, b: u32) -> Option<NearPair> {
         match self.opinion(a, b) {
             Opinion::Alike(pair) => Some(pair),

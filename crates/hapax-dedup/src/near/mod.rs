@@ -1,30 +1,30 @@
 //! Near-duplicates: proposed by fingerprints, confirmed by sketches.
 //!
 //! ```text
-//!   representatives --thin out crowds--> leaders --join within k--> candidates --confirm--> pairs
+//!   representatives --thin out dense clusters--> representatives --join within k--> candidates --confirm--> pairs
 //!                            |
-//!                            +--> members: each confirmed with its leader
+//!                            +--> members: each confirmed with its representative
 //! ```
 //!
-//! A *crowd* is a large number of pages that are nearly one: a template with another number in each.
-//! All their pairs would be quadratic. The best page of a crowd leads it, the others are
-//! compared with the leader only, and are no longer proposed to anyone. *Saturation* is the same with texts
+//! A *dense cluster* is a large number of pages that are nearly one: a template with another number in each.
+//! All their pairs would be quadratic. The best page of a dense cluster leads it, the others are
+//! compared with the representative only, and are no longer proposed to anyone. *Saturation* is the same with texts
 //! that are not alike: there sketches propose ([`bands`](mod@bands)) instead of fingerprints, or,
 //! where they cannot, fewer bits may differ.
 //!
 //! # What it promises
 //!
-//! Every pair it reports is within the bound and confirmed. Of pages that are in no crowd and no saturation
+//! Every pair it reports is within the bound and confirmed. Of pages that are in no dense cluster and no saturation
 //! it reports every such pair. The result depends on the set of pages, not on threads.
 //! [`Judge::compared`] says how many sketches were compared.
 //!
 //! # What it does not know
 //!
-//! Which copy stays; members whose leader does not stay are looked at again by
+//! Which copy stays; members whose representative does not stay are looked at again by
 //! [`decide`](mod@crate::decide).
 
 pub(crate) mod bands;
-pub(crate) mod crowd;
+pub(crate) mod dense;
 mod joiner;
 mod judge;
 pub(crate) mod saturation;
@@ -33,7 +33,7 @@ use hapax::fingerprint::MaxDistance;
 use hapax::group::NearPair;
 use hapax::join::{Executor, Pair, PairOptions, Record};
 
-pub(crate) use crowd::{Led, Member, lead};
+pub(crate) use dense::{Led, Member, lead};
 pub(crate) use joiner::Joiner;
 pub(crate) use judge::{Judge, Opinion};
 
@@ -44,9 +44,9 @@ use crate::pages::Pages;
 /// What was found.
 #[derive(Debug, Default)]
 pub(crate) struct Near {
-    /// Confirmed pairs of leaders.
+    /// Confirmed pairs of representatives.
     pub(crate) pairs: Vec<NearPair>,
-    /// Pages that only their leader was asked about.
+    /// Pages that only their representative was asked about.
     pub(crate) members: Vec<Member>,
     /// The most similar of the proposed pairs that were not confirmed, most similar first.
     pub(crate) refused: Vec<NearPair>,
@@ -54,7 +54,7 @@ pub(crate) struct Near {
     pub(crate) candidates: u64,
     /// Pages that share a fingerprint with many others and a text with none: they are compared with
     /// few of those and nobody else.
-    pub(crate) strangers: u64,
+    pub(crate) collisions: u64,
     /// Pages that were not compared with all others within the bound.
     pub(crate) saturated: u64,
     /// Those within fewer bits were compared within so many, at least.
@@ -66,7 +66,7 @@ pub(crate) struct Near {
 /// Candidates that a thread confirms at a time.
 const TOGETHER: usize = 1 << 14;
 
-/// Finds what is near among representatives, scope by scope; `many` is of [`crowd::part_bits`].
+/// Finds what is near among representatives, scope by scope; `many` is of [`dense::part_bits`].
 pub(crate) fn find(
     representatives: &[u32],
     pages: &Pages,
@@ -77,35 +77,36 @@ pub(crate) fn find(
 ) -> Result<Near, Error> {
     let mut near = Near::default();
     for scope in representatives.chunk_by(|&a, &b| pages.scope(a) == pages.scope(b)) {
-        let Led { leaders, members, strangers } = crowd::thin_out(scope, pages, judge, table, many);
+        let Led { representatives, members, collisions } =
+            dense::thin_out(scope, pages, judge, table, many);
         near.members.extend(members);
-        near.strangers += strangers;
-        near.propose(&leaders, pages, judge, within, joiner)?;
+        near.collisions += collisions;
+        near.propose(&representatives, pages, judge, within, joiner)?;
         keep_most_similar(&mut near.refused);
     }
     Ok(near)
 }
 
 impl Near {
-    /// Pairs of leaders whose fingerprints are near and whose sketches confirm it: all of them, or
+    /// Pairs of representatives whose fingerprints are near and whose sketches confirm it: all of them, or
     /// where there is [`saturation`](mod@saturation) all that one can see.
     fn propose(
         &mut self,
-        leaders: &[u32],
+        representatives: &[u32],
         pages: &Pages,
         judge: &Judge<'_>,
         within: MaxDistance,
         joiner: &Joiner<'_, impl Executor>,
     ) -> Result<(), Error> {
         let fingerprints: Vec<u64> =
-            leaders.iter().map(|&page| pages.fingerprint(page).to_bits()).collect();
+            representatives.iter().map(|&page| pages.fingerprint(page).to_bits()).collect();
         let records = |wanted: &dyn Fn(usize) -> bool| -> Vec<Record<u32>> {
-            let all = fingerprints.iter().zip(leaders).enumerate();
+            let all = fingerprints.iter().zip(representatives).enumerate();
             all.filter(|(at, _)| wanted(*at))
                 .map(|(_, (&fingerprint, &id))| Record { fingerprint, id })
                 .collect()
         };
-        let twins = Twins::among(leaders, pages);
+        let twins = Twins::among(representatives, pages);
         let wide = PairOptions::within(within)?;
         let mut confirm = |candidates: &[Pair<u32>]| {
             self.candidates += candidates.len() as u64;
@@ -118,9 +119,9 @@ impl Near {
             return joiner.pairs(records(&|_| true), &wide, confirm);
         };
         if bands::suffice(judge.least()) {
-            self.saturated += leaders.len() as u64;
+            self.saturated += representatives.len() as u64;
             self.chance = Some(bands::chance(judge.least()));
-            self.propose_by_sketch(leaders, pages, judge, joiner.executor);
+            self.propose_by_sketch(representatives, pages, judge, joiner.executor);
             return Ok(());
         }
         let narrow = PairOptions::within(found.narrow)?;
@@ -136,7 +137,7 @@ impl Near {
     /// The same by bands of sketches.
     fn propose_by_sketch(
         &mut self,
-        leaders: &[u32],
+        representatives: &[u32],
         pages: &Pages,
         judge: &Judge<'_>,
         executor: &impl Executor,
@@ -144,7 +145,7 @@ impl Near {
         let found = executor.map((0..bands::count()).collect(), |band: usize| {
             let mut opinions = Opinions::default();
             let mut candidates = 0u64;
-            bands::candidates(leaders, pages, band, |a, b| {
+            bands::candidates(representatives, pages, band, |a, b| {
                 candidates += 1;
                 opinions.ask(judge, a, b);
             });
@@ -162,13 +163,13 @@ impl Near {
     }
 }
 
-/// Leaders that share a fingerprint. A join names only the first of them.
+/// Representatives that share a fingerprint. A join names only the first of them.
 struct Twins(Vec<(u32, u32)>);
 
 impl Twins {
-    fn among(leaders: &[u32], pages: &Pages) -> Self {
+    fn among(representatives: &[u32], pages: &Pages) -> Self {
         let mut order: Vec<(u64, u32)> =
-            leaders.iter().map(|&page| (pages.fingerprint(page).to_bits(), page)).collect();
+            representatives.iter().map(|&page| (pages.fingerprint(page).to_bits(), page)).collect();
         order.sort_unstable();
         let mut twins = Vec::new();
         for same in order.chunk_by(|one, other| one.0 == other.0) {

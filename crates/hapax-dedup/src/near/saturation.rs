@@ -1,10 +1,10 @@
 //! Saturation: more near fingerprints than can be looked at pair by pair.
 //!
 //! A short template filled with other words in each page gives thousands of fingerprints within a
-//! few bits of each other whose texts are not alike, so no leader can speak for them. All their
+//! few bits of each other whose texts are not alike, so no representative can speak for them. All their
 //! pairs would be quadratic, in time and in memory. A sample of pages is compared with all
 //! pages; if the pairs it foretells exceed [`BUDGET`] a page, there is saturation: pages around the sample's
-//! crowded places are *saturated* and should be compared within fewer bits, as many as the budget
+//! dense places are *saturated* and should be compared within fewer bits, as many as the budget
 //! allows, if nothing better is at hand. Fewer of their near-duplicates are found then; the caller
 //! says how many pages that concerns.
 //!
@@ -25,7 +25,7 @@ const SAMPLE: usize = 1024;
 const BUDGET: f64 = 16.0;
 /// A page of the sample with more pages near it than this stands in saturation: twice what the budget
 /// allows.
-const CROWDED: u64 = 64;
+const DENSE: u64 = 64;
 
 /// Where the saturation is, and how far one can see in it.
 #[derive(Debug, PartialEq, Eq)]
@@ -48,7 +48,7 @@ pub(super) fn saturation(
     let sample = sample(fingerprints);
     let counts = count(&sample, fingerprints, within, executor);
     let seen = foretell(&sample, &counts, fingerprints.len(), within)?;
-    let saturated = around(&seen.crowded, fingerprints, within, executor);
+    let saturated = around(&seen.dense, fingerprints, within, executor);
     Some(Saturation { narrow: seen.narrow, saturated })
 }
 
@@ -72,11 +72,11 @@ pub(crate) fn count(
 
 /// What a sample says about saturation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Foretold {
+pub(crate) struct Forecast {
     /// The bound for saturated pages.
     pub(crate) narrow: MaxDistance,
     /// Fingerprints of the sample that stand in saturation; what is near one of them is saturated.
-    pub(crate) crowded: Vec<u64>,
+    pub(crate) dense: Vec<u64>,
 }
 
 /// Is there saturation? `counts` are those of [`count`] among all `rows` fingerprints.
@@ -85,36 +85,36 @@ pub(crate) fn foretell(
     counts: &[Vec<u64>],
     rows: usize,
     within: MaxDistance,
-) -> Option<Foretold> {
+) -> Option<Forecast> {
     if rows < FEW {
         return None;
     }
     let pairs_of_sample = rows as f64 / (2 * sample.len()) as f64;
-    let foretold = |bits: usize| {
+    let forecast = |bits: usize| {
         let near: u64 = counts.iter().flat_map(|counts| &counts[..=bits]).sum();
         // Each of the sample was counted as near itself.
         (near - sample.len() as u64) as f64 * pairs_of_sample
     };
     let budget = BUDGET * rows as f64;
-    if foretold(within.bits() as usize) <= budget {
+    if forecast(within.bits() as usize) <= budget {
         return None;
     }
-    let narrow = (0..within.bits()).rev().find(|&bits| foretold(bits as usize) <= budget);
-    let crowded = sample.iter().zip(counts);
-    let crowded = crowded.filter(|(_, counts)| counts.iter().sum::<u64>() > CROWDED + 1);
-    let crowded = crowded.map(|(query, _)| *query).collect();
-    Some(Foretold { narrow: MaxDistance::new(narrow.unwrap_or(0) as u8)?, crowded })
+    let narrow = (0..within.bits()).rev().find(|&bits| forecast(bits as usize) <= budget);
+    let dense = sample.iter().zip(counts);
+    let dense = dense.filter(|(_, counts)| counts.iter().sum::<u64>() > DENSE + 1);
+    let dense = dense.map(|(query, _)| *query).collect();
+    Some(Forecast { narrow: MaxDistance::new(narrow.unwrap_or(0) as u8)?, dense })
 }
 
 /// Which fingerprints are near one of those that stand in saturation.
 pub(crate) fn around(
-    crowded: &[u64],
+    dense: &[u64],
     fingerprints: &[u64],
     within: MaxDistance,
     executor: &impl Executor,
 ) -> Vec<bool> {
     let kernel = Kernel::best();
-    let around = executor.map(crowded.to_vec(), |query| {
+    let around = executor.map(dense.to_vec(), |query| {
         let mut around = Vec::new();
         let _ = kernel.visit_within(fingerprints, query, within, |at, _| {
             around.push(at as u32);

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::decide::Decision;
 use crate::options::{KeptFormat, Options};
-use crate::pages::Standing;
+use crate::pages::Status;
 use crate::passed_over::PassedCounts;
 use crate::read::{Corpus, ReadCounts};
 
@@ -68,10 +68,10 @@ pub struct Summary {
     pub compared_pairs: u64,
     /// Pairs that were confirmed.
     pub confirmed_pairs: u64,
-    /// Documents in crowds of nearly equal ones.
-    pub crowded: u64,
+    /// Documents in dense clusters of nearly equal ones.
+    pub dense: u64,
     /// Documents that share a fingerprint with many others and a text with none: compared with few.
-    pub strangers: u64,
+    pub collisions: u64,
     /// Documents with so many others near them that not all were compared.
     pub saturated: u64,
     /// Within how many bits, where there are such documents.
@@ -119,8 +119,8 @@ impl Summary {
         let ReadCounts { body_bytes, passed_over, .. } = &corpus.counts;
         let passed: u64 = passed_over.values().sum();
         let effort = decision.effort();
-        let standing = |wanted: Standing| {
-            (0..pages.len() as u32).filter(|&page| pages.standing(page) == wanted).count() as u64
+        let status = |wanted: Status| {
+            (0..pages.len() as u32).filter(|&page| pages.status(page) == wanted).count() as u64
         };
         let revisits = decision.addresses().iter().filter(|it| it.revisit).count() as u64;
         let mut summary = Self {
@@ -138,19 +138,19 @@ impl Summary {
             distances: BTreeMap::new(),
             similarities: BTreeMap::new(),
             decided_by: BTreeMap::new(),
-            too_short: standing(Standing::TooShort),
-            without_words: standing(Standing::NoWords),
-            empty: standing(Standing::Empty),
-            not_text: standing(Standing::NotText),
-            other_languages: standing(Standing::OtherLanguage),
+            too_short: status(Status::TooShort),
+            without_words: status(Status::NoWords),
+            empty: status(Status::Empty),
+            not_text: status(Status::NotText),
+            other_languages: status(Status::OtherLanguage),
             redirects: decision.addresses().len() as u64 - revisits,
             revisits,
             passed_over: passed_over.clone(),
             candidate_pairs: effort.candidates,
             compared_pairs: effort.compared,
             confirmed_pairs: effort.confirmed,
-            crowded: effort.crowded,
-            strangers: effort.strangers,
+            dense: effort.dense,
+            collisions: effort.collisions,
             saturated: effort.saturated,
             saturated_within: effort.saturated_within,
             saturated_chance: effort.saturated_chance,

@@ -7,7 +7,7 @@ pub(super) struct Bar {
     pub(super) label: String,
     pub(super) value: u64,
     /// Shown when pointed at.
-    pub(super) told: String,
+    pub(super) title: String,
 }
 
 const WIDTH: f64 = 640.0;
@@ -36,7 +36,7 @@ pub(super) fn columns(bars: &[Bar], class: &str, description: &str) -> String {
             value => ((floor - TOP) * value as f64 / most).max(2.0),
         };
         let (x, y) = (middle - width / 2.0, floor - height);
-        out.push_str(&format!("<g><title>{}</title>", escape(&bar.told)));
+        out.push_str(&format!("<g><title>{}</title>", escape(&bar.title)));
         out.push_str(&format!(
             "<rect class=\"hit\" x=\"{:.1}\" y=\"0\" width=\"{step:.1}\" height=\"{HEIGHT}\"/>\
              <rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" \
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     fn bar(label: &str, value: u64) -> Bar {
-        Bar { label: label.to_owned(), value, told: format!("{label}: {value}") }
+        Bar { label: label.to_owned(), value, title: format!("{label}: {value}") }
     }
 
     #[test]

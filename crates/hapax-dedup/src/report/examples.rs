@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use hapax::fingerprint::side_by_side::{Row, lay_out};
 use hapax::fingerprint::{Fingerprinter, compare};
 use hapax::group::{NearPair, Outcome};
-use hapax::page::{Purifier, PurifyOptions};
+use hapax::page::{ExtractOptions, Extractor};
 use hapax_corpus::Document;
 use serde::{Deserialize, Serialize};
 
@@ -73,12 +73,12 @@ pub(crate) struct Text {
 }
 
 /// Takes texts out of documents.
-pub(crate) struct TextReader(Purifier);
+pub(crate) struct TextReader(Extractor);
 
 impl TextReader {
     pub(crate) fn new(fingerprinter: &Fingerprinter) -> Self {
         let extent = fingerprinter.recipe().extent;
-        Self(Purifier::new(PurifyOptions { extent, ..PurifyOptions::default() }))
+        Self(Extractor::new(ExtractOptions { extent, ..ExtractOptions::default() }))
     }
 
     /// `None` of what is neither HTML nor text.

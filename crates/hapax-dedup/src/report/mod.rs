@@ -157,7 +157,7 @@ fn totals(out: &mut String, summary: &Summary) {
         (summary.redirects + summary.revisits, "address", "leading to a document"),
         (summary.passed(), "record", "passed over, listed below"),
         (
-            summary.strangers,
+            summary.collisions,
             "document",
             "with the fingerprint of many and the text of none: compared with few",
         ),
@@ -225,7 +225,7 @@ fn charts_section(out: &mut String, summary: &Summary) {
         "What decided which copy stays",
         columns(&reason_bars(summary), "groups", "removed documents by deciding rule"),
         &format!(
-            "Removed documents by the first rule that told them from the winner: {}, then the \
+            "Removed documents by the first rule that title them from the winner: {}, then the \
                   URL in order.",
             escape(&summary.settings.keep)
         ),
@@ -249,13 +249,13 @@ fn similarity_bars(summary: &Summary) -> Vec<Bar> {
         let to = from + step;
         let value = summary.similarities.range(from..to).map(|(_, count)| count).sum();
         let label = format!("{:.2}", f64::from(from) / 100.0);
-        let told = format!("{label} to below {:.2}: {}", f64::from(to) / 100.0, documents(value));
-        bars.push(Bar { label, value, told });
+        let title = format!("{label} to below {:.2}: {}", f64::from(to) / 100.0, documents(value));
+        bars.push(Bar { label, value, title });
         from = to;
     }
     let same = summary.similarities.get(&100).copied().unwrap_or(0);
-    let told = format!("the same words in all sampled places: {}", documents(same));
-    bars.push(Bar { label: "1".to_owned(), value: same, told });
+    let title = format!("the same words in all sampled places: {}", documents(same));
+    bars.push(Bar { label: "1".to_owned(), value: same, title });
     bars
 }
 
@@ -263,8 +263,8 @@ fn distance_bars(summary: &Summary) -> Vec<Bar> {
     (0..=summary.settings.within as u8)
         .map(|distance| {
             let value = summary.distances.get(&distance).copied().unwrap_or(0);
-            let told = format!("{}: {}", examples::bits(distance), documents(value));
-            Bar { label: distance.to_string(), value, told }
+            let title = format!("{}: {}", examples::bits(distance), documents(value));
+            Bar { label: distance.to_string(), value, title }
         })
         .collect()
 }
@@ -280,8 +280,8 @@ fn size_bars(summary: &Summary) -> Vec<Bar> {
             u64::MAX => format!("> {}", grouped(from - 1)),
             _ => format!("{}–{}", grouped(from), grouped(to)),
         };
-        let told = format!("{} of {label} documents", counted(value, "group"));
-        bars.push(Bar { label, value, told });
+        let title = format!("{} of {label} documents", counted(value, "group"));
+        bars.push(Bar { label, value, title });
         from = to.saturating_add(1);
         if from > summary.largest_group.max(5) {
             break;
@@ -297,7 +297,7 @@ fn reason_bars(summary: &Summary) -> Vec<Bar> {
         .map(|(rule, count)| Bar {
             label: rule.to_string(),
             value: *count,
-            told: format!("{rule}: {}", documents(*count)),
+            title: format!("{rule}: {}", documents(*count)),
         })
         .collect();
     bars.sort_by(|a, b| b.value.cmp(&a.value).then_with(|| a.label.cmp(&b.label)));

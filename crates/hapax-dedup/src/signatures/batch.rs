@@ -6,7 +6,7 @@
 //! | body bytes, three that are not used, archived, rows | 8 each |
 //! | number of facts; for each: kind (0 redirect, 1 revisit), from, to, place | 4; 1, text, text, 32 |
 //! | number of pages; for each: id, url, canonical | 4; text, text, 1 or 1 and text |
-//! | - content hash, standing, fingerprint, words, scope | 16, 1, 8, 4, 8 |
+//! | - content hash, status, fingerprint, words, scope | 16, 1, 8, 4, 8 |
 //! | - sketch, of pages that have words | 128 |
 //! | - score, time of fetching | 1 or 1 and 8, each |
 //! | of a checkpoint: which piece of its part the batch was, from and to | none or 8, 8 |
@@ -20,7 +20,7 @@ use hapax::fingerprint::{ContentHash, Fingerprint, Sketch};
 use hapax::group::ScopeKey;
 use hapax_corpus::{Fact, FileId, Place};
 
-use crate::pages::{NewPage, Standing};
+use crate::pages::{NewPage, Status};
 use crate::passed_over::PassedOver;
 use crate::read::ReadCounts;
 
@@ -124,11 +124,11 @@ fn put_page(bytes: &mut Vec<u8>, page: &NewPage) {
         put_text(bytes, canonical);
     }
     bytes.extend(page.content.to_bytes());
-    bytes.push(page.standing as u8);
+    bytes.push(page.status as u8);
     bytes.extend(page.fingerprint.to_bits().to_le_bytes());
     bytes.extend(page.words.to_le_bytes());
     bytes.extend(page.scope.0.to_le_bytes());
-    if has_words(page.standing) {
+    if has_words(page.status) {
         bytes.extend(page.sketch.to_bytes());
     }
     for number in [page.score.map(f64::to_bits), page.fetched.map(i64::cast_unsigned)] {
@@ -139,8 +139,8 @@ fn put_page(bytes: &mut Vec<u8>, page: &NewPage) {
     }
 }
 
-const fn has_words(standing: Standing) -> bool {
-    matches!(standing, Standing::Judged | Standing::TooShort)
+const fn has_words(status: Status) -> bool {
+    matches!(status, Status::Judged | Status::TooShort)
 }
 
 /// Bytes that are still to be read.
@@ -201,17 +201,17 @@ impl<'b> Cursor<'b> {
         let (id, url) = (self.text()?.to_owned(), self.text()?.to_owned());
         let canonical = self.optional(|from| from.text().map(str::to_owned))?;
         let content = ContentHash::from_bytes(self.array()?);
-        let standing = self.u8()?;
-        let standing = Standing::ALL.into_iter().find(|it| *it as u8 == standing)?;
+        let status = self.u8()?;
+        let status = Status::ALL.into_iter().find(|it| *it as u8 == status)?;
         let fingerprint = Fingerprint::from_bits(self.u64()?);
         let (words, scope) = (self.u32()?, ScopeKey(self.u64()?));
-        let sketch = if has_words(standing) { self.array()? } else { [0; 128] };
+        let sketch = if has_words(status) { self.array()? } else { [0; 128] };
         Some(NewPage {
             id,
             url,
             canonical,
             content,
-            standing,
+            status,
             fingerprint,
             sketch: Sketch::from_bytes(&sketch),
             score: self.optional(Self::u64)?.map(f64::from_bits),
@@ -232,19 +232,17 @@ mod tests {
         let numbers = (any::<u64>(), any::<u32>(), any::<u64>(), any::<[u8; 16]>(), any::<u8>());
         let facts = (prop::option::of(-1e9..1e9f64), any::<Option<i64>>(), 0usize..5);
         (names, numbers, facts).prop_map(
-            |((id, url, canonical), numbers, (score, fetched, standing))| {
+            |((id, url, canonical), numbers, (score, fetched, status))| {
                 let (bits, words, scope, content, sketch) = numbers;
-                let standing = Standing::ALL[standing];
+                let status = Status::ALL[status];
                 NewPage {
                     id,
                     url,
                     canonical,
                     content: ContentHash::from_bytes(content),
-                    standing,
+                    status,
                     fingerprint: Fingerprint::from_bits(bits),
-                    sketch: Sketch::from_bytes(
-                        &[if has_words(standing) { sketch } else { 0 }; 128],
-                    ),
+                    sketch: Sketch::from_bytes(&[if has_words(status) { sketch } else { 0 }; 128]),
                     score,
                     fetched,
                     words,

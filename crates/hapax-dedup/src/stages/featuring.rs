@@ -1,6 +1,6 @@
 //! From documents to what a mapping of pages to machines needs of them, in the order of the corpus.
 //!
-//! Documents are read and purified exactly as the whole job does it. What is neither HTML nor text has
+//! Documents are read and extracted exactly as the whole job does it. What is neither HTML nor text has
 //! no words.
 
 use std::num::NonZero;

@@ -1,6 +1,6 @@
 //! From documents to signatures, in the order of the corpus.
 //!
-//! Documents are read and purified exactly as the whole job does it. What is neither HTML nor text has an
+//! Documents are read and extracted exactly as the whole job does it. What is neither HTML nor text has an
 //! signature without a mark, whose content is the hash of its bytes.
 
 use std::num::NonZero;

@@ -2,7 +2,7 @@
 //!
 //! - [`sample`]: the bundled sample against what is known about it.
 //! - [`formats`]: the same pages from every format, and what is written.
-//! - [`crowds`]: repeated pages and templates cost linear work.
+//! - [`dense clusters`]: repeated pages and templates cost linear work.
 //! - [`accounts`]: every record is kept, removed or passed over.
 //! - [`again`]: the next crawl, and the same job after an interruption.
 //! - [`resume`]: interrupted anywhere, with every format and packing.
@@ -14,7 +14,7 @@
 mod accounts;
 mod again;
 mod bad_input;
-mod crowds;
+mod dense;
 mod folder;
 mod formats;
 mod resume;

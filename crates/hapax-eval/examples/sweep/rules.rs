@@ -19,7 +19,7 @@ struct Groups {
 
 pub(crate) fn table(set: &Set) -> Value {
     println!(
-        "\n{}: rules (found in one group, settled, right, beyond 0.8, largest, gone)",
+        "\n{}: rules (found in one group, resolved, right, beyond 0.8, largest, gone)",
         set.name
     );
     let partners = partners(set);
@@ -31,12 +31,12 @@ pub(crate) fn table(set: &Set) -> Value {
         ("verified", verified(&partners)),
     ];
     for (name, groups) in rules {
-        let (mut found, mut settled, mut right, mut beyond) =
+        let (mut found, mut resolved, mut right, mut beyond) =
             (Share::default(), Share::default(), Share::default(), Share::default());
         for &(a, b, _) in set.truth.iter().filter(|it| it.2 >= 0.9) {
             let (a, b) = (a as usize, b as usize);
             found.add(groups.leader[a] == groups.leader[b]);
-            settled.add(groups.goes_for[a].is_some() || groups.goes_for[b].is_some());
+            resolved.add(groups.goes_for[a].is_some() || groups.goes_for[b].is_some());
         }
         for (page, winner) in groups.goes_for.iter().enumerate() {
             let Some(winner) = *winner else { continue };
@@ -61,9 +61,9 @@ pub(crate) fn table(set: &Set) -> Value {
         }
         let gone = groups.goes_for.iter().flatten().count();
         println!(
-            "  {name:<10} {found:<20} {settled:<20} {right:<20} {beyond:<20} {largest} {gone}"
+            "  {name:<10} {found:<20} {resolved:<20} {right:<20} {beyond:<20} {largest} {gone}"
         );
-        rows.push(json!({"rule": name, "found": found.value(), "settled": settled.value(), "right": right.value(), "member_pairs_below_0.8": beyond.value(), "largest": largest, "gone": gone}));
+        rows.push(json!({"rule": name, "found": found.value(), "resolved": resolved.value(), "right": right.value(), "member_pairs_below_0.8": beyond.value(), "largest": largest, "gone": gone}));
     }
     Value::Array(rows)
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use hapax::fingerprint::side_by_side::{Row, lay_out};
 use hapax::fingerprint::{Fingerprinter, compare};
-use hapax::page::{Purifier, PurifyOptions};
+use hapax::page::{ExtractOptions, Extractor};
 use hapax_corpus::{ReadOptions, Source};
 use hapax_report::{counted, escape, row};
 
@@ -26,7 +26,7 @@ const MOST_ROWS: usize = 30;
 const LONGEST_ROW: usize = 1_200;
 
 impl Texts {
-    /// Reads the documents of the first answer's worst errors, purified by its recipe.
+    /// Reads the documents of the first answer's worst errors, extracted by its recipe.
     ///
     /// # Errors
     ///
@@ -45,8 +45,8 @@ impl Texts {
         if wanted.is_empty() {
             return Ok(Self::default());
         }
-        let options = PurifyOptions { extent: by.recipe().extent, ..PurifyOptions::default() };
-        let mut purifier = Purifier::new(options);
+        let options = ExtractOptions { extent: by.recipe().extent, ..ExtractOptions::default() };
+        let mut extractor = Extractor::new(options);
         let source = Source::open(inputs, read.clone())?;
         let mut number = 0;
         for mut batch in source.batches() {
@@ -54,7 +54,7 @@ impl Texts {
                 let document = document?;
                 if let Some(text) = wanted.get_mut(&number) {
                     let known = hapax_dedup::known(&document);
-                    if let Ok(page) = known.and_then(|known| purifier.document(&known)) {
+                    if let Ok(page) = known.and_then(|known| extractor.document(&known)) {
                         let end = page.text.floor_char_boundary(LONGEST.min(page.text.len()));
                         *text = page.text[..end].to_owned();
                     }

@@ -31,7 +31,7 @@ pub(super) fn write(out: &mut String, report: &Report) {
         ));
     }
     out.push_str("</table></div>\n<p class=\"about\">Under each score the interval that holds it 95 times in 100, \
-                  from drawing whole groups of documents again. Found means: ended in one group; settled means: they do not both stay. \
+                  from drawing whole groups of documents again. Found means: ended in one group; resolved means: they do not both stay. \
                   Removed pairs are documents that went with the one that stayed instead.</p>\n");
     if let Some(why) = report.not_known() {
         out.push_str(&format!("<p class=\"about\">Precision and F1 are not known: {why}.</p>\n"));
@@ -47,7 +47,7 @@ fn columns(report: &Report) -> impl Iterator<Item = Column> {
     let all: [Column; 10] = [
         ("precision", |run| run.pairs.and_then(|it| it.precision)),
         ("recall", |run| run.pairs.map(|it| it.recall)),
-        ("duplicates settled", |run| Some(run.settled)),
+        ("duplicates resolved", |run| Some(run.resolved)),
         ("F1", |run| run.pairs.and_then(|it| it.f1)),
         ("removed pairs at 0.8 or above", |run| run.removed_pairs.map(|it| it.from_80)),
         ("ARI", |run| run.group_scores.map(|it| it.adjusted_rand)),

@@ -67,7 +67,7 @@ impl State {
 
 /// What may be out or marked because of a folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Standing {
+pub struct Status {
     /// Known as duplicates.
     pub marked: BTreeSet<String>,
     /// Out of all results.
@@ -220,19 +220,19 @@ impl OutFolder {
     /// # Errors
     ///
     /// Record or state cannot be read.
-    pub fn standing(&self) -> Result<Standing, FolderError> {
-        let mut standing: Standing = self.read(PENDING)?.unwrap_or_default();
+    pub fn status(&self) -> Result<Status, FolderError> {
+        let mut status: Status = self.read(PENDING)?.unwrap_or_default();
         let path = self.path.join(RECORD);
         if let Some(effect) = self.state()?.and_then(|state| state.effect)
             && path.is_file()
         {
             let names = record::documents(&path).map_err(|e| FolderError::damaged(&path, &e))?;
             match effect {
-                Effect::Marked => standing.marked.extend(names),
-                Effect::Removed => standing.removed.extend(names),
+                Effect::Marked => status.marked.extend(names),
+                Effect::Removed => status.removed.extend(names),
             }
         }
-        Ok(standing)
+        Ok(status)
     }
 
     /// The bytes of a file of the last run.
@@ -263,9 +263,9 @@ impl OutFolder {
     /// # Errors
     ///
     /// It cannot be written.
-    pub fn pend(&self, standing: &Standing) -> Result<(), FolderError> {
+    pub fn pend(&self, status: &Status) -> Result<(), FolderError> {
         let path = self.path.join(PENDING);
-        let bytes = serde_json::to_vec(standing).map_err(|e| FolderError::damaged(&path, &e))?;
+        let bytes = serde_json::to_vec(status).map_err(|e| FolderError::damaged(&path, &e))?;
         self.make(PENDING, &bytes)?;
         self.place(PENDING)?;
         self.sync();
@@ -406,7 +406,7 @@ mod tests {
         let lay = |name| std::os::unix::fs::symlink(&precious, out.join(WORK).join(name)).unwrap();
         [PENDING, "summary.json"].into_iter().for_each(lay);
         let folder = OutFolder::open(&out).unwrap();
-        folder.pend(&Standing::default()).unwrap();
+        folder.pend(&Status::default()).unwrap();
         folder.make("summary.json", b"ours").unwrap();
         lay("report.html");
         folder.make("report.html", b"ours").unwrap();
@@ -419,14 +419,13 @@ mod tests {
     fn what_is_pending_stands_until_files_are_in_place() {
         let place = tempfile::tempdir().unwrap();
         let mut folder = OutFolder::open(place.path()).unwrap();
-        let standing =
-            Standing { removed: BTreeSet::from(["a".to_owned()]), ..Standing::default() };
-        folder.pend(&standing).unwrap();
-        assert_eq!(folder.standing().unwrap(), standing);
+        let status = Status { removed: BTreeSet::from(["a".to_owned()]), ..Status::default() };
+        folder.pend(&status).unwrap();
+        assert_eq!(folder.status().unwrap(), status);
         let state = State::new("index".into(), "web-1".into(), 1, Some(Effect::Removed), 1);
         folder.make(STATE, &serde_json::to_vec(&state).unwrap()).unwrap();
         folder.publish(&[STATE]).unwrap();
-        assert_eq!(folder.standing().unwrap(), Standing::default());
+        assert_eq!(folder.status().unwrap(), Status::default());
         assert_eq!(folder.state().unwrap(), Some(state));
     }
 }

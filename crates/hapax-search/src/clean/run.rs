@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use super::effect::{Effect, Revealing, bring};
 use super::figures::{Coverage, TableOne, Times, bounds};
-use super::folder::{FolderError, LEDGER, OutFolder, RECORD, STATE, Standing, State};
+use super::folder::{FolderError, LEDGER, OutFolder, RECORD, STATE, State, Status};
 use super::summary::{LogCounts, Run, Summary};
 use super::{record, report};
 use crate::authority::WithScores;
@@ -169,7 +169,7 @@ pub fn run<E: Revealing>(
     }
     let folder = out.map(OutFolder::open).transpose()?;
     let before = Before::read(folder.as_ref(), engine.recipe(), settings)?;
-    engine.reveal(&before.standing.removed).map_err(RunError::Engine)?;
+    engine.reveal(&before.status.removed).map_err(RunError::Engine)?;
 
     let view = WithScores::new(&*engine, settings.scores.as_ref());
     let queries = chosen(&view, log, settings, watch)?;
@@ -252,7 +252,7 @@ fn json<E: std::error::Error>(value: &impl Serialize) -> Result<Vec<u8>, RunErro
 
 /// What earlier runs left.
 struct Before {
-    standing: Standing,
+    status: Status,
     ledger: Option<Ledger>,
     run: u64,
 }
@@ -263,7 +263,7 @@ impl Before {
         recipe: &str,
         settings: &Settings,
     ) -> Result<Self, RunError<E>> {
-        let nothing = Self { standing: Standing::default(), ledger: None, run: 0 };
+        let nothing = Self { status: Status::default(), ledger: None, run: 0 };
         let Some(folder) = folder else { return Ok(nothing) };
         let state = folder.state()?;
         if let Some(state) = &state
@@ -290,7 +290,7 @@ impl Before {
         let ledger = bytes.map(|bytes| Ledger::from_bytes(&bytes)).transpose();
         let path = folder.path().join(LEDGER).display().to_string();
         Ok(Self {
-            standing: folder.standing()?,
+            status: folder.status()?,
             ledger: ledger.map_err(|source| RunError::Ledger { path, source })?,
             run: state.map_or(0, |state| state.run),
         })
@@ -378,15 +378,14 @@ fn change<E: Revealing>(
     effect: Effect,
     wanted: &BTreeSet<String>,
 ) -> Result<u64, RunError<E::Error>> {
-    let mut standing = before.standing.clone();
+    let mut status = before.status.clone();
     match effect {
-        Effect::Marked => standing.marked.extend(wanted.iter().cloned()),
-        Effect::Removed => standing.removed.extend(wanted.iter().cloned()),
+        Effect::Marked => status.marked.extend(wanted.iter().cloned()),
+        Effect::Removed => status.removed.extend(wanted.iter().cloned()),
     }
-    folder.pend(&standing)?;
+    folder.pend(&status)?;
     let operation = format!("query-dedup run {}", before.run + 1);
-    let both =
-        [(Effect::Marked, &before.standing.marked), (Effect::Removed, &before.standing.removed)];
+    let both = [(Effect::Marked, &before.status.marked), (Effect::Removed, &before.status.removed)];
     let mut changed = 0;
     for (kind, names) in both {
         let wanted = (kind == effect).then_some((kind, wanted));
@@ -405,17 +404,17 @@ fn change<E: Revealing>(
 /// See [`RunError`].
 pub fn undo<E: Revealing>(engine: &mut E, out: &Path) -> Result<Undone, RunError<E::Error>> {
     let mut folder = OutFolder::open_earlier(out)?;
-    let standing = folder.standing()?;
+    let status = folder.status()?;
     let state = folder.state()?;
-    folder.pend(&standing)?;
+    folder.pend(&status)?;
     let operation = format!("query-dedup undo of run {}", state.as_ref().map_or(0, |it| it.run));
     let mut back = |effect, names: &BTreeSet<String>| match names.is_empty() {
         true => Ok(0),
         false => bring(engine, Some((effect, names)), None, &operation).map_err(RunError::Engine),
     };
     let undone = Undone {
-        restored: back(Effect::Removed, &standing.removed)?,
-        unmarked: back(Effect::Marked, &standing.marked)?,
+        restored: back(Effect::Removed, &status.removed)?,
+        unmarked: back(Effect::Marked, &status.marked)?,
     };
     match state {
         Some(state) => {

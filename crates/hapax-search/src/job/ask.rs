@@ -1,6 +1,6 @@
 //! One query: its results, and what of them could go.
 //!
-//! Fingerprints are asked of all results; everything else only of those that have company, or of all
+//! Fingerprints are asked of all results; everything else only of those that have linked, or of all
 //! of them where a ledger is to be kept, and for many queries at a time.
 
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use super::documents::Documents;
 use super::ledger::{Known, digest};
 use super::{JobError, JobOptions, Mark, QueryOutcome, Ranked};
 use crate::engine::{DocumentId, Engine};
-use crate::fold::{Company, Loser, Proposal, propose};
+use crate::fold::{Linked, Loser, Proposal, propose};
 use crate::policy::Judging;
 use hapax::fingerprint::MaxDistance;
 
@@ -130,7 +130,7 @@ impl<'a, E: Engine> Asking<'a, E> {
             .iter()
             .map(|&(a, b, distance)| (at[a as usize], at[b as usize], distance))
             .collect();
-        let company = Company::new(&ids, facts, &pairs, top.len() - places.len(), policy);
+        let linked = Linked::new(&ids, facts, &pairs, top.len() - places.len(), policy);
         let shared = dedup + started.elapsed();
         let marks = |losers: Vec<Loser>, within: MaxDistance| -> Vec<Mark> {
             let mark = |loser: Loser| Mark {
@@ -145,12 +145,12 @@ impl<'a, E: Engine> Asking<'a, E> {
             losers.into_iter().map(mark).collect()
         };
         let group = |source| JobError::Group { rank, source };
-        let losers = company.fold(Some(judging.within)).map_err(group)?;
+        let losers = linked.fold(Some(judging.within)).map_err(group)?;
         outcome.marks = marks(losers, judging.within);
         outcome.dedup = dedup + started.elapsed();
         for &within in sweep {
             let started = Instant::now();
-            let losers = company.fold(Some(within)).map_err(group)?;
+            let losers = linked.fold(Some(within)).map_err(group)?;
             outcome.sweep.push(marks(losers, within));
             outcome.sweep_times.push(shared + started.elapsed());
         }

@@ -14,7 +14,7 @@
 //!
 //! # Reading order
 //!
-//! `ask` is one query, `documents` what is known of its results, `settle` brings the marks of all together, [`ledger`] remembers queries for
+//! `ask` is one query, `documents` what is known of its results, `resolve` brings the marks of all together, [`ledger`] remembers queries for
 //! the next time, [`difference`] compares the two ways.
 //!
 //! # What this module does not know
@@ -25,7 +25,7 @@ mod ask;
 pub mod difference;
 mod documents;
 pub mod ledger;
-mod settle;
+mod resolve;
 #[cfg(test)]
 mod tests;
 
@@ -179,9 +179,9 @@ pub enum JobError<E: std::error::Error> {
     /// The engine did not say what is known of documents that could go.
     #[error("the search engine failed when removals were brought together")]
     Facts(#[source] E),
-    /// Marks could not be settled.
+    /// Marks could not be resolved.
     #[error("the removals of all queries cannot be brought together")]
-    Settle(#[source] BatchError),
+    Resolve(#[source] BatchError),
 }
 
 /// One query after the other; each sees the index as the former ones left it.
@@ -215,7 +215,7 @@ pub fn one_by_one<E: Engine>(
     Ok(outcome)
 }
 
-/// All queries independently, on as many threads as the current pool has; what could go is settled
+/// All queries independently, on as many threads as the current pool has; what could go is resolved
 /// in the end.
 ///
 /// # Errors
@@ -250,20 +250,20 @@ pub fn all_at_once<E: Engine>(
     }
     drop(documents);
     let queries = outcomes;
-    let settling = settle::Settling::new(engine, &queries).map_err(JobError::Facts)?;
+    let resolving = resolve::Resolving::new(engine, &queries).map_err(JobError::Facts)?;
     let marks = queries.iter().flat_map(|query| &query.marks);
-    let stand = settling.settle(marks, options.policy).map_err(JobError::Settle)?;
+    let stand = resolving.resolve(marks, options.policy).map_err(JobError::Resolve)?;
     let removed = told(engine, &stand, options.policy)?;
     let bounds: Vec<usize> = (0..options.sweep.len()).collect();
     let sweep = bounds
         .par_iter()
         .map(|&at| {
             let marks = queries.iter().filter_map(|query| query.sweep.get(at)).flatten();
-            settling.settle(marks, options.policy)
+            resolving.resolve(marks, options.policy)
         })
         .collect::<Result<_, _>>()
-        .map_err(JobError::Settle)?;
-    drop(settling);
+        .map_err(JobError::Resolve)?;
+    drop(resolving);
     Ok(Outcome { queries, removed, sweep })
 }
 

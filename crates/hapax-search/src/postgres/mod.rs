@@ -135,7 +135,7 @@ impl PostgresIndex {
     /// # Errors
     ///
     /// The server failed.
-    pub fn standing(&self) -> Result<(Vec<String>, Vec<String>), Error> {
+    pub fn status(&self) -> Result<(Vec<String>, Vec<String>), Error> {
         let names = |what: &str| {
             let select = format!("SELECT name FROM hapax_search.page WHERE {what} ORDER BY name");
             let rows = self.with(|client| Ok(client.query(select.as_str(), &[])?))?;

@@ -1,6 +1,6 @@
 //! The pages of a corpus and the links between them, on their way into a [`Graph`].
 //!
-//! Links are found while pages are purified, resolved against the page's `<base>` or its address.
+//! Links are found while pages are extracted, resolved against the page's `<base>` or its address.
 //! Pages are told apart by [`page_key`]: documents with the same key are one page of the graph,
 //! with the links of all of them, and each of their addresses gets its score. A link to an address
 //! that redirects counts for the page at the end.
@@ -12,7 +12,7 @@
 use std::collections::BTreeMap;
 use std::num::NonZero;
 
-use hapax::page::{Limits, Purifier, PurifyOptions};
+use hapax::page::{ExtractOptions, Extractor, Limits};
 use hapax_corpus::{Document, Entry, Fact, Source};
 use serde::Serialize;
 
@@ -136,17 +136,17 @@ impl WebBuilder {
         mut read: impl FnMut(u64, &[hapax_corpus::Error]),
     ) -> Result<(), WebError> {
         let limits = Limits { max_links: MOST_LINKS, ..Limits::default() };
-        let purify = PurifyOptions { collect_links: true, limits, ..PurifyOptions::default() };
+        let extract = ExtractOptions { collect_links: true, limits, ..ExtractOptions::default() };
         let options = self.options;
         source.in_order(
             threads,
             |mut batch| {
-                let mut purifier = Purifier::new(purify.clone());
+                let mut extractor = Extractor::new(extract.clone());
                 let (mut pages, mut facts, mut bad) = (Vec::new(), Vec::new(), Vec::new());
                 for entry in batch.entries() {
                     match entry {
                         Ok(Entry::Document(document)) => {
-                            pages.push(linking(&document, &mut purifier, options));
+                            pages.push(linking(&document, &mut extractor, options));
                         }
                         Ok(Entry::Fact(fact)) => facts.push(fact),
                         Ok(Entry::Passed { .. }) => {}
@@ -303,10 +303,10 @@ fn tally(mut counts: WebCounts, graph: &Graph, links: &[(u32, u32)]) -> WebCount
     counts
 }
 
-fn linking(document: &Document<'_>, purifier: &mut Purifier, options: WebOptions) -> Linking {
+fn linking(document: &Document<'_>, extractor: &mut Extractor, options: WebOptions) -> Linking {
     let url = document.url.as_deref().unwrap_or_default();
     let mut found = Linking { url: url.to_owned(), key: page_key(url), ..Linking::default() };
-    match hapax_dedup::known(document).and_then(|known| purifier.document(&known)) {
+    match hapax_dedup::known(document).and_then(|known| extractor.document(&known)) {
         Err(_) => found.unreadable = true,
         Ok(page) => {
             for link in &page.links {

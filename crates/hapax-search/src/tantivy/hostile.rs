@@ -70,11 +70,10 @@ fn a_commit_can_only_name_a_list_of_its_folder() {
     made.remove(&["http://a.test/1".to_owned()], "job").unwrap();
     let index = place.path().join("index");
     let meta = fs::read_to_string(index.join("meta.json")).unwrap();
-    let at = meta.find("standing-").unwrap();
+    let at = meta.find("status-").unwrap();
     let name = &meta[at..at + meta[at..].find(".json").unwrap() + ".json".len()];
     // The same bytes, so that the checksum holds.
-    for other in ["../standing-elsewhere.json", "elsewhere.json", "standing-/../../elsewhere.json"]
-    {
+    for other in ["../status-elsewhere.json", "elsewhere.json", "status-/../../elsewhere.json"] {
         let elsewhere = index.join(other);
         if elsewhere.parent().is_some_and(Path::exists) {
             fs::copy(index.join(name), &elsewhere).unwrap();

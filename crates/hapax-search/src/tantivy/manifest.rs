@@ -67,7 +67,7 @@ impl Manifest {
         let path = folder.join(FILE);
         let text = serde_json::to_string_pretty(&file)
             .map_err(|error| Error::io(&path, io::Error::other(error)))?;
-        super::standing::write_durably(&path, text.as_bytes())
+        super::status::write_durably(&path, text.as_bytes())
     }
 
     pub(super) fn read(folder: &Path) -> Result<Self, Error> {

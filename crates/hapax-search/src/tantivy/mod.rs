@@ -22,7 +22,7 @@
 //! # Reading order
 //!
 //! `schema` is what is kept of a page, `manifest` what an index says of itself. [`Writer`] puts
-//! pages in, `standing` is who is removed or marked. `view` is one state of the index opened for
+//! pages in, `status` is who is removed or marked. `view` is one state of the index opened for
 //! reading, `retrieve` searches it. `files` is what an index may say about files.
 //!
 //! # What this module does not know
@@ -37,7 +37,7 @@ mod manifest;
 mod retrieve;
 mod reveal;
 mod schema;
-mod standing;
+mod status;
 #[cfg(test)]
 mod tests;
 mod view;
@@ -126,9 +126,9 @@ impl TantivyIndex {
     }
 
     /// The names of all removed and of all marked documents, in order.
-    pub fn standing(&self) -> (Vec<String>, Vec<String>) {
-        let standing = self.view.standing();
-        (standing.removed.iter().cloned().collect(), standing.marked.iter().cloned().collect())
+    pub fn status(&self) -> (Vec<String>, Vec<String>) {
+        let status = self.view.status();
+        (status.removed.iter().cloned().collect(), status.marked.iter().cloned().collect())
     }
 }
 
@@ -212,6 +212,6 @@ impl Removing for TantivyIndex {
     }
 
     fn operation(&self) -> Option<&str> {
-        self.view.standing().operation.as_deref()
+        self.view.status().operation.as_deref()
     }
 }

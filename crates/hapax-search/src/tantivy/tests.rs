@@ -218,17 +218,17 @@ fn a_change_that_was_killed_before_its_commit_never_happened() {
     let path = folder.path().join("index");
     index.remove(&["http://a.test/1".to_owned()], "job-1").unwrap();
     let before = names(&index, "cheap flights");
-    let mut standing = index.view.standing().clone();
-    standing.change(Change::Remove, &["http://a.test/2".to_owned()], "job-2");
-    standing.write(&path).unwrap();
-    std::fs::write(path.join("standing-torn.partial"), b"{\"remov").unwrap();
+    let mut status = index.view.status().clone();
+    status.change(Change::Remove, &["http://a.test/2".to_owned()], "job-2");
+    status.write(&path).unwrap();
+    std::fs::write(path.join("status-torn.partial"), b"{\"remov").unwrap();
     let mut after = TantivyIndex::open(&path).unwrap();
     assert_eq!(after.operation(), Some("job-1"));
     assert_eq!(names(&after, "cheap flights"), before);
     after.remove(&["http://a.test/2".to_owned()], "job-2").unwrap();
     assert_eq!(after.operation(), Some("job-2"));
     let files = std::fs::read_dir(&path).unwrap().flatten();
-    let lists = files.filter(|file| file.file_name().to_string_lossy().starts_with("standing-"));
+    let lists = files.filter(|file| file.file_name().to_string_lossy().starts_with("status-"));
     assert_eq!(lists.count(), 1, "what nobody reads is swept away");
 }
 
@@ -257,7 +257,7 @@ fn what_is_no_index_of_ours_is_refused() {
 
     index.remove(&["http://a.test/1".to_owned()], "job").unwrap();
     let list = std::fs::read_dir(&path).unwrap().flatten().map(|file| file.path());
-    let list = list.into_iter().find(|file| file.to_string_lossy().contains("standing-")).unwrap();
+    let list = list.into_iter().find(|file| file.to_string_lossy().contains("status-")).unwrap();
     let kept = std::fs::read(&list).unwrap();
     std::fs::write(&list, &kept[1..]).unwrap();
     assert!(matches!(TantivyIndex::open(&path), Err(Error::Damaged { .. })));

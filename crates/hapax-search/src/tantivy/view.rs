@@ -20,7 +20,7 @@ use tantivy::{
 
 use super::error::Error;
 use super::schema::Fields;
-use super::standing::Standing;
+use super::status::Status;
 use crate::engine::{DocumentFacts, DocumentId, Excerpt, Totals};
 
 /// The number of a document that was deleted or replaced.
@@ -41,7 +41,7 @@ pub(super) struct View {
     /// Where each document lies.
     places: Vec<(u32, u32)>,
     flags: Vec<u8>,
-    standing: Standing,
+    status: Status,
     /// Of title, body and address, in words.
     lengths: [f32; 3],
     /// All names by number, if they are not too long.
@@ -86,10 +86,10 @@ impl View {
     pub(super) fn open(path: &Path, index: &Index, fields: Fields) -> Result<Self, Error> {
         let failed = |source| Error::tantivy(path, source);
         let mut tried = 0;
-        let (searcher, standing) = loop {
+        let (searcher, status) = loop {
             tried += 1;
             let before = index.load_metas().map_err(failed)?;
-            let standing = Standing::read(path, before.payload.as_deref());
+            let status = Status::read(path, before.payload.as_deref());
             let reader = index
                 .reader_builder()
                 .reload_policy(ReloadPolicy::Manual)
@@ -98,7 +98,7 @@ impl View {
             let after = index.load_metas().map_err(failed)?;
             let same = before.opstamp == after.opstamp && before.payload == after.payload;
             if same || tried == TRIES {
-                break (reader.searcher(), standing?);
+                break (reader.searcher(), status?);
             }
         };
         let segments = searcher
@@ -111,14 +111,14 @@ impl View {
         let (path, places, flags) = (path.to_owned(), Vec::new(), Vec::new());
         let names = Some(Names::default());
         let mut view =
-            Self { path, searcher, fields, segments, places, flags, standing, lengths, names };
+            Self { path, searcher, fields, segments, places, flags, status, lengths, names };
         view.number().map_err(|source| Error::tantivy(&view.path, source))?;
         Ok(view)
     }
 
     /// Numbers documents by name, and notes who is removed or marked on the way.
     fn number(&mut self) -> tantivy::Result<()> {
-        let Self { searcher, segments, places, flags, standing, names, .. } = self;
+        let Self { searcher, segments, places, flags, status, names, .. } = self;
         // For each segment, which living document has the name of this rank in the segment.
         let mut holders: Vec<Vec<u32>> = Vec::with_capacity(segments.len());
         for (segment, reader) in segments.iter().zip(searcher.segment_readers()) {
@@ -133,8 +133,8 @@ impl View {
         }
         let mut numbers: Vec<Vec<u32>> =
             segments.iter().map(|segment| vec![DEAD; segment.numbers.len()]).collect();
-        let mut removed = standing.removed.iter().peekable();
-        let mut marked = standing.marked.iter().peekable();
+        let mut removed = status.removed.iter().peekable();
+        let mut marked = status.marked.iter().peekable();
         let mut streams = segments
             .iter()
             .map(|segment| segment.names.dictionary().stream())
@@ -179,8 +179,8 @@ impl View {
         Ok(())
     }
 
-    pub(super) fn standing(&self) -> &Standing {
-        &self.standing
+    pub(super) fn status(&self) -> &Status {
+        &self.status
     }
 
     /// Documents, removed ones included.

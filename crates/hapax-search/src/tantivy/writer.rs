@@ -22,7 +22,7 @@ use tantivy::{IndexWriter, TantivyDocument, Term};
 use super::error::Error;
 use super::manifest::Manifest;
 use super::schema::{self, Fields};
-use super::standing::Standing;
+use super::status::Status;
 use super::view::check_segments;
 use crate::engine::Change;
 use crate::page::{SearchPage, short_hash};
@@ -57,7 +57,7 @@ pub struct Writer {
     fields: Fields,
     /// `None` when all is written.
     writer: Option<IndexWriter>,
-    standing: Standing,
+    status: Status,
     payload: Option<String>,
     /// Hashes of the names in a new index: most pages replace none.
     seen: BTreeSet<u64>,
@@ -95,7 +95,7 @@ impl Writer {
             destination: Some(destination),
             fields,
             writer: Some(writer),
-            standing: Standing::default(),
+            status: Status::default(),
             payload: None,
             seen: BTreeSet::new(),
         })
@@ -119,8 +119,8 @@ impl Writer {
             check_segments(&index, fields).map_err(|source| Error::tantivy(&folder, source))?;
             let writer = writer(&folder, &index, options)?;
             let metas = index.load_metas().map_err(|source| Error::tantivy(&folder, source))?;
-            let standing = Standing::read(&folder, metas.payload.as_deref())?;
-            Standing::sweep(&folder, metas.payload.as_deref());
+            let status = Status::read(&folder, metas.payload.as_deref())?;
+            Status::sweep(&folder, metas.payload.as_deref());
             // Whatever a killed writer or a full disk left behind; the next opening tries again.
             let _ = writer.garbage_collect_files().wait();
             Ok(Self {
@@ -128,7 +128,7 @@ impl Writer {
                 destination: None,
                 fields,
                 writer: Some(writer),
-                standing,
+                status,
                 payload: metas.payload,
                 seen: BTreeSet::new(),
             })
@@ -172,7 +172,7 @@ impl Writer {
 
     /// Takes a page out for good. A name that is unknown does no harm.
     pub fn delete(&mut self, name: &str) {
-        self.standing.forget(name);
+        self.status.forget(name);
         if let Some(writer) = &self.writer {
             writer.delete_term(Term::from_field_text(self.fields.name, name));
         }
@@ -180,7 +180,7 @@ impl Writer {
 
     /// Removes, restores, marks or unmarks documents that are in the index. Says how many change.
     pub fn change(&mut self, change: Change, names: &[String], operation: &str) -> u64 {
-        self.standing.change(change, names, operation)
+        self.status.change(change, names, operation)
     }
 
     /// Lets everything since the last commit take effect.
@@ -194,8 +194,8 @@ impl Writer {
     }
 
     fn commit_all(&mut self) -> Result<(), Error> {
-        if self.payload.is_some() || self.standing != Standing::default() {
-            self.payload = Some(self.standing.write(&self.folder)?);
+        if self.payload.is_some() || self.status != Status::default() {
+            self.payload = Some(self.status.write(&self.folder)?);
         }
         let failed = |source| Error::tantivy(&self.folder, source);
         if let Some(writer) = &mut self.writer {
@@ -205,7 +205,7 @@ impl Writer {
             }
             prepared.commit().map_err(failed)?;
         }
-        Standing::sweep(&self.folder, self.payload.as_deref());
+        Status::sweep(&self.folder, self.payload.as_deref());
         Ok(())
     }
 
@@ -239,7 +239,7 @@ impl Writer {
     ///
     /// The index is as it was before, or smaller already.
     pub fn compact(mut self) -> Result<u64, Error> {
-        let removed: Vec<String> = self.standing.removed.iter().cloned().collect();
+        let removed: Vec<String> = self.status.removed.iter().cloned().collect();
         for name in &removed {
             self.delete(name);
         }

@@ -160,7 +160,7 @@ fn the_engine_in_a_database_keeps_the_agreement_and_the_rest_of_its_promises() {
     assert_eq!(other.operation(), Some("job-7"));
     let totals = other.totals().unwrap();
     assert_eq!((totals.documents, totals.removed, totals.marked), (29, 1, 0));
-    assert_eq!(other.standing().unwrap(), (vec![pages[0].name.clone()], vec![]));
+    assert_eq!(other.status().unwrap(), (vec![pages[0].name.clone()], vec![]));
 
     words_of_every_script_are_found_and_anything_can_be_typed(&other);
     facts_are_those_of_the_pages(&other, &pages);

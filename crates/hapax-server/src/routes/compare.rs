@@ -230,10 +230,10 @@ fn read(service: &Service, name: &str, side: SideInput) -> Result<Known, ApiErro
             Ok(Known::Contents { contents: page.contents, words: page.words })
         }
         (None, html, text) if html.is_some() != text.is_some() => {
-            let purified = |tools: &mut crate::prepare::Tools| {
-                tools.purified(html.as_deref(), text.as_deref())
+            let extracted = |tools: &mut crate::prepare::Tools| {
+                tools.extracted(html.as_deref(), text.as_deref())
             };
-            let (title, mut text) = service.with_tools(purified)?;
+            let (title, mut text) = service.with_tools(extracted)?;
             text.truncate(text.floor_char_boundary(LONGEST));
             Ok(Known::Text { title, text })
         }

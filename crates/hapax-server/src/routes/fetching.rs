@@ -1,4 +1,4 @@
-//! `POST /v1/fetch`: an address in; the service fetches, purifies and judges it.
+//! `POST /v1/fetch`: an address in; the service fetches, extracts and judges it.
 //!
 //! Redirects on the way become facts of their own when the page is recorded.
 

@@ -6,7 +6,7 @@
 //! # Reading order
 //!
 //! [`pages`] and [`batch`] judge, [`fetching`] fetches and judges, [`groups`] and [`events`] tell
-//! what is known, [`standing`] how pages stand in their groups and [`rules`] who wins them,
+//! what is known, [`status`] how pages stand in their groups and [`rules`] who wins them,
 //! [`search`] searches, [`compare`] shows two pages, [`operate`] is for who runs the service, [`web`]
 //! is the page.
 
@@ -19,7 +19,7 @@ pub mod operate;
 pub mod pages;
 pub mod rules;
 pub mod search;
-pub mod standing;
+pub mod status;
 pub mod web;
 
 use crate::access::Scope;
@@ -51,8 +51,8 @@ fn routes() -> Vec<(&'static str, &'static str, Scope, Pace, Handler)> {
         ("POST", "/v1/pages", Write, Plain, post(pages::observe)),
         ("GET", "/v1/pages", Read, Plain, get(pages::list)),
         ("POST", "/v1/pages/batch", Write, Stream, post(batch::batch)),
-        ("GET", "/v1/pages/{url}", Read, Plain, get(standing::page)),
-        ("GET", "/v1/pages/{url}/group", Read, Plain, get(standing::group)),
+        ("GET", "/v1/pages/{url}", Read, Plain, get(status::page)),
+        ("GET", "/v1/pages/{url}/group", Read, Plain, get(status::group)),
         ("DELETE", "/v1/pages/{url}", Write, Plain, delete(pages::forget)),
         ("PUT", "/v1/pages/{url}/score", Write, Plain, put(pages::score)),
         ("PUT", "/v1/pages/{url}/redirect", Write, Plain, put(pages::redirect)),

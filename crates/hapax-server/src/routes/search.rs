@@ -27,7 +27,7 @@ use std::time::SystemTime;
 const LONGEST: usize = 1000;
 /// How far one may page.
 const FURTHEST: usize = 10_000;
-/// Hits of an answer, unless told otherwise.
+/// Hits of an answer, unless asked otherwise.
 const HITS: usize = 10;
 
 /// An index that can be asked.
@@ -69,7 +69,7 @@ impl Searched {
                     .map_err(|error| StartError::Search(format!("{}: {error}", what())))?
             }
         };
-        let open = Opened::of(&folder).map_err(|error| StartError::Search(told(&error)))?;
+        let open = Opened::of(&folder).map_err(|error| StartError::Search(described(&error)))?;
         Ok(Some(Self { folder, policy, open: Mutex::new(open) }))
     }
 
@@ -78,7 +78,7 @@ impl Searched {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if open.committed != committed(&self.folder) {
             *open = Opened::of(&self.folder)
-                .map_err(|error| ApiError::internal(format!("search: {}", told(&error))))?;
+                .map_err(|error| ApiError::internal(format!("search: {}", described(&error))))?;
         }
         Ok(open.index.clone())
     }
@@ -98,7 +98,7 @@ fn committed(folder: &std::path::Path) -> Option<SystemTime> {
 }
 
 /// An error with its causes, on one line.
-fn told(error: &dyn std::error::Error) -> String {
+fn described(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(inner) = cause {
@@ -113,7 +113,7 @@ fn told(error: &dyn std::error::Error) -> String {
 pub struct Parameters {
     /// As people type it.
     q: String,
-    /// Fold near-duplicates; on unless told otherwise.
+    /// Fold near-duplicates; on unless asked otherwise.
     collapse: Option<bool>,
     /// Leave out marked documents.
     hide_marked: Option<bool>,
@@ -169,7 +169,7 @@ fn answer(
         scores: None,
     };
     let failed =
-        |error: &dyn std::error::Error| ApiError::internal(format!("search: {}", told(error)));
+        |error: &dyn std::error::Error| ApiError::internal(format!("search: {}", described(error)));
     let listing = collapse(&*index, &request).map_err(|error| failed(&error))?;
     let end = offset + listing.hits.len();
     let more = listing.hits.len() == limit && end <= FURTHEST;

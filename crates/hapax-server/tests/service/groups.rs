@@ -115,10 +115,10 @@ fn rules_and_markets_are_set_and_asked_for() {
     assert_eq!(shown["markets"], json!({"short": "shortest-url"}));
     assert_eq!(server.get("/v1/settings").good()["markets"], shown["markets"]);
     let path = "/v1/pages/http%3A%2F%2Fl%2F1";
-    assert_eq!(server.get(path).good()["standing"]["winner"], "http://l/2");
+    assert_eq!(server.get(path).good()["status"]["winner"], "http://l/2");
     let there = server.get(&format!("{path}?market=short")).good();
     assert_eq!(
-        (&there["standing"]["winner"], &there["standing"]["is_winner"]),
+        (&there["status"]["winner"], &there["status"]["is_winner"]),
         (&json!("http://l/1"), &json!(true))
     );
     let group = server.get(&format!("{path}/group?market=short&limit=2")).good();

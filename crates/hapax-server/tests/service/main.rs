@@ -7,7 +7,7 @@
 //! | `batches` | streams of lines |
 //! | `limits` | overload, slow and hostile clients, tokens |
 //! | `hostile` | any input to the parsers of requests |
-//! | `groups` | histories, rules and standings of groups |
+//! | `groups` | histories, rules and statuses of groups |
 //! | `fetching` | addresses that are fetched and that are not |
 //! | `trust` | what strangers, neighbours and readers cannot do |
 //! | `searching` | a search index, asked over the service |

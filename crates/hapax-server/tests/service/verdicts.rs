@@ -186,7 +186,7 @@ fn known_pages_are_unchanged_or_changed_and_the_nearest_is_named() {
     let changed = said("/v1/pages", "http://a", &text(13, 120));
     assert_eq!((&changed["verdict"], &changed["seen"]), (&json!("changed"), &json!("changed")));
     let known = server.get("/v1/pages/http%3A%2F%2Fa").good();
-    assert_eq!(known["standing"]["verdict"], "unique");
+    assert_eq!(known["status"]["verdict"], "unique");
     let fetched = known["fetched"].as_str().unwrap();
     assert!(fetched > "2023" && fetched.ends_with('Z'), "now, unless given: {known}");
     let events = server.get("/v1/events").good();

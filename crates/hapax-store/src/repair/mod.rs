@@ -49,17 +49,17 @@ pub enum Unreadable {
 pub struct Findings {
     pub count: u64,
     /// The first of them.
-    pub told: Vec<String>,
+    pub details: Vec<String>,
 }
 
 /// So many are told one by one.
-const TOLD: usize = 50;
+const MAX_DETAILS: usize = 50;
 
 impl Findings {
     fn note(&mut self, what: impl FnOnce() -> String) {
         self.count += 1;
-        if self.told.len() < TOLD {
-            self.told.push(what());
+        if self.details.len() < MAX_DETAILS {
+            self.details.push(what());
         }
     }
 }

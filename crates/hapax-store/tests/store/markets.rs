@@ -55,9 +55,9 @@ fn every_market_has_its_own_list_of_kept_and_removed_pages() {
     assert_eq!(kept(&reader, Some("uk")), ["http://b.co.uk/", "http://b.co.uk/b.co.uk"]);
     assert_eq!(kept(&reader, Some("de")), ["http://c.de/", "http://c.de/c.de"]);
     let uk = reader.market("uk").unwrap();
-    let moved = reader.standing("http://d.org/", Some(&uk)).unwrap().unwrap();
+    let moved = reader.status("http://d.org/", Some(&uk)).unwrap().unwrap();
     assert_eq!(moved.winner_url.as_deref(), Some("http://b.co.uk/"));
-    let loser = reader.standing("http://c.de/", Some(&uk)).unwrap().unwrap();
+    let loser = reader.status("http://c.de/", Some(&uk)).unwrap().unwrap();
     assert_eq!(loser.verdict.reason.unwrap().rule, "prefer-tld");
     let group = reader.group("http://c.de/", Some(&uk)).unwrap().unwrap();
     assert_eq!(group.winner_url, "http://b.co.uk/");
@@ -101,7 +101,7 @@ fn related_pages_stay_in_every_market() {
     let expected = [Fate::Kept, Fate::Removed, Fate::Related];
     let fates: Vec<Fate> = fates(&reader, None).into_iter().map(|(_, fate)| fate).collect();
     assert_eq!(fates, expected);
-    let related = reader.standing("http://a/2", None).unwrap().unwrap();
+    let related = reader.status("http://a/2", None).unwrap().unwrap();
     assert_eq!((related.verdict.kind, related.verdict.removable()), (Kind::Related, false));
 }
 

@@ -52,7 +52,7 @@ fn described(store: &Repository) -> String {
     let market = reader.market("other").unwrap();
     for (page, decision) in reader.pages(None, 1000, None).unwrap() {
         let bits = page.contents.as_ref().map(|contents| contents.fingerprint);
-        let there = reader.standing(&page.url, Some(&market)).unwrap().unwrap();
+        let there = reader.status(&page.url, Some(&market)).unwrap().unwrap();
         writeln!(
             text,
             "{} {} {bits:?} {} {:?} {:?} {:?} {:?} {} {:?} {:?}",

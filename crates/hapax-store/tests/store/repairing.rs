@@ -230,7 +230,7 @@ fn events_that_contradict_are_dropped_and_their_numbers_go_on() {
             last.value()
         };
         let repair = repair_folder(folder.path(), Unreadable::Refuse).unwrap();
-        assert!(repair.mended.told.iter().any(|told| told.contains("events")), "{repair:#?}");
+        assert!(repair.mended.details.iter().any(|told| told.contains("events")), "{repair:#?}");
         assert!(repair.check.unwrap().is_clean(), "{what}");
         let store = open(folder.path());
         assert!(store.events(0, 10).unwrap().is_empty());
@@ -276,7 +276,7 @@ fn what_comes_from_nowhere_is_refused_and_told_and_goes_only_on_request() {
         let repair = repair_folder(folder.path(), Unreadable::Refuse).unwrap();
         assert!(repair.is_refused());
         assert_eq!((repair.mended.count, repair.lost.count), (0, 1), "{repair:#?}");
-        assert!(repair.lost.told[0].contains("http://a/1"), "{repair:#?}");
+        assert!(repair.lost.details[0].contains("http://a/1"), "{repair:#?}");
         let db = Database::open(&file).unwrap();
         let reading = redb::ReadableDatabase::begin_read(&db).unwrap();
         assert!(reading.open_table(URLS).unwrap().get("http://a/3").unwrap().is_none());

@@ -1,6 +1,6 @@
 //! The hash by which exact duplicates are known.
 //!
-//! 128 bits of BLAKE3 over the purified text: two pages with the same hash show a reader
+//! 128 bits of BLAKE3 over the extracted text: two pages with the same hash show a reader
 //! the same words in the same order with the same punctuation. Unlike a fingerprint it
 //! cannot be met by chance or, as far as anyone knows, on purpose.
 
@@ -12,7 +12,7 @@ use std::str::FromStr;
 pub struct ContentHash([u8; 16]);
 
 impl ContentHash {
-    /// The hash of a purified text.
+    /// The hash of a extracted text.
     pub fn of(text: &str) -> Self {
         let mut bytes = [0; 16];
         bytes.copy_from_slice(&blake3::hash(text.as_bytes()).as_bytes()[..16]);

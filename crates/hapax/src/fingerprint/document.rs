@@ -30,7 +30,7 @@ impl Fingerprinter {
     ///
     /// The body is neither HTML nor text.
     pub fn document(&mut self, document: &Document<'_>) -> Result<SignedPage<'_>, PageError> {
-        let page = self.purifier.document(document)?;
+        let page = self.extractor.document(document)?;
         let signature = self.maker.signature(&page.text, &self.recipe, self.weights.as_deref());
         let (mut language, canonical) = document.stated();
         if let Some(marked) = page.language.as_deref().filter(|_| language.is_empty()) {
@@ -46,7 +46,7 @@ impl Fingerprinter {
     ///
     /// As for [`document`](Self::document).
     pub fn extract(&mut self, document: &Document<'_>) -> Result<&Page, PageError> {
-        self.purifier.document(document)
+        self.extractor.document(document)
     }
 }
 

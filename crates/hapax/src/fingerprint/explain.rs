@@ -1,6 +1,6 @@
 //! Why two pages are, or are not, near-duplicates.
 //!
-//! Takes the purified texts of both, makes their signatures and measures every similarity
+//! Takes the extracted texts of both, makes their signatures and measures every similarity
 //! there is: Khan's percentage of agreeing bits, the sketch's estimate, the exact Jaccard
 //! similarity of the sketch's shingles, the cosine of the weighted features. It names the
 //! differing bits and how weak they were, and the places of shared and differing shingles
@@ -88,9 +88,9 @@ pub struct Passage {
     pub shared: bool,
 }
 
-/// Compares two purified texts under the fingerprinter's recipe.
+/// Compares two extracted texts under the fingerprinter's recipe.
 pub fn compare(by: &mut Fingerprinter, left: &str, right: &str) -> Comparison {
-    let (left_signature, right_signature) = (by.purified_text(left), by.purified_text(right));
+    let (left_signature, right_signature) = (by.extracted_text(left), by.extracted_text(right));
     let size = by.recipe().sketch_shingle;
     let left_side = Side::read(by, left, size);
     let right_side = Side::read(by, right, size);

@@ -16,14 +16,14 @@ use super::recipe_id::RecipeId;
 use super::simhash::{self, Tally};
 use super::sketch::{Sketch, Sketcher};
 use crate::features::{FrequencyError, FrequencyWeights, WordFilter, WordHasher, shingles};
-use crate::page::{Body, Document, Hints, Page, PageError, Purifier, PurifyOptions};
+use crate::page::{Body, Document, ExtractOptions, Extractor, Hints, Page, PageError};
 use crate::text::language::{Stemming, StopWords};
 use std::sync::Arc;
 
 /// What remains of a page: everything later stages compare.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Signature {
-    /// Equal exactly for equal purified texts.
+    /// Equal exactly for equal extracted texts.
     pub content: ContentHash,
     /// Words that passed the filters.
     pub words: u32,
@@ -52,7 +52,7 @@ pub struct Fingerprinter {
     pub(super) recipe: Arc<Recipe>,
     id: RecipeId,
     pub(super) weights: Option<Arc<FrequencyWeights>>,
-    pub(super) purifier: Purifier,
+    pub(super) extractor: Extractor,
     pub(super) maker: Maker,
 }
 
@@ -93,8 +93,9 @@ impl Fingerprinter {
         weights: Option<Arc<FrequencyWeights>>,
         words: WordHasher,
     ) -> Self {
-        let purifier = Purifier::new(PurifyOptions { extent: recipe.extent, ..Default::default() });
-        Self { recipe, id, weights, purifier, maker: Maker::new(words) }
+        let extractor =
+            Extractor::new(ExtractOptions { extent: recipe.extent, ..Default::default() });
+        Self { recipe, id, weights, extractor, maker: Maker::new(words) }
     }
 
     pub fn recipe(&self) -> &Recipe {
@@ -161,12 +162,12 @@ impl Fingerprinter {
         signature
     }
 
-    /// The signature of a page that is purified already, under this recipe's extent.
-    pub fn purified(&mut self, page: &Page) -> Signature {
+    /// The signature of a page that is extracted already, under this recipe's extent.
+    pub fn extracted(&mut self, page: &Page) -> Signature {
         self.maker.signature(&page.text, &self.recipe, self.weights.as_deref())
     }
 
-    pub(super) fn purified_text(&mut self, text: &str) -> Signature {
+    pub(super) fn extracted_text(&mut self, text: &str) -> Signature {
         self.maker.signature(text, &self.recipe, self.weights.as_deref())
     }
 
@@ -203,7 +204,7 @@ impl Clone for Fingerprinter {
 /// A TF-IDF recipe cannot run before its table is trained; this is the part of it that can.
 #[derive(Debug)]
 pub struct FeatureReader {
-    purifier: Purifier,
+    extractor: Extractor,
     words: WordHasher,
     recipe: Recipe,
     hashes: Vec<u64>,
@@ -219,8 +220,9 @@ impl FeatureReader {
     pub fn new(recipe: Recipe) -> Result<Self, RecipeError> {
         recipe.validate()?;
         let words = word_hasher(&recipe)?;
-        let purifier = Purifier::new(PurifyOptions { extent: recipe.extent, ..Default::default() });
-        Ok(Self { purifier, words, recipe, hashes: Vec::new(), features: Vec::new() })
+        let extractor =
+            Extractor::new(ExtractOptions { extent: recipe.extent, ..Default::default() });
+        Ok(Self { extractor, words, recipe, hashes: Vec::new(), features: Vec::new() })
     }
 
     /// The features of a page, repeats included; the caller may reorder them.
@@ -229,7 +231,7 @@ impl FeatureReader {
     ///
     /// The bytes are neither HTML nor text.
     pub fn page(&mut self, bytes: &[u8], hints: &Hints<'_>) -> Result<&mut Vec<u64>, PageError> {
-        let page = self.purifier.purify(bytes, hints)?;
+        let page = self.extractor.extract(bytes, hints)?;
         self.hashes.clear();
         self.features.clear();
         self.words.hash_into(&page.text, &mut self.hashes);
@@ -255,7 +257,7 @@ pub fn word_hasher(recipe: &Recipe) -> Result<WordHasher, RecipeError> {
     Ok(WordHasher::new(recipe.unspaced, filter, recipe.seed).taking_joined(recipe.joined))
 }
 
-/// The buffers between a purified text and its signature.
+/// The buffers between a extracted text and its signature.
 #[derive(Debug)]
 pub(super) struct Maker {
     words: WordHasher,

@@ -16,7 +16,7 @@ use crate::page::Extent;
 use crate::text::language::{Stemming, StopWords, UnknownLanguage};
 use crate::text::{Joined, Unspaced};
 
-/// The version of everything a recipe does not spell out: purification, normalisation, word
+/// The version of everything a recipe does not spell out: text extraction, normalisation, word
 /// rules, hashes. Part of every recipe's digest.
 pub const PIPELINE_VERSION: u32 = 1;
 

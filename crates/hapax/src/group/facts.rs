@@ -35,7 +35,7 @@ pub struct PageFacts<'a> {
 
 /// What canonical links say about a page, best last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum CanonicalStanding {
+pub enum CanonicalStatus {
     /// It says that another address is canonical.
     Elsewhere,
     /// Nobody says anything.
@@ -53,14 +53,14 @@ impl PageFacts<'_> {
     }
 
     /// Where canonical links leave this page.
-    pub fn canonical_standing(&self) -> CanonicalStanding {
+    pub fn canonical_status(&self) -> CanonicalStatus {
         match &self.canonical {
             Some(other) if without_fragment(other) != without_fragment(&self.url) => {
-                CanonicalStanding::Elsewhere
+                CanonicalStatus::Elsewhere
             }
-            _ if self.named_canonical => CanonicalStanding::Named,
-            Some(_) => CanonicalStanding::Itself,
-            None => CanonicalStanding::Silent,
+            _ if self.named_canonical => CanonicalStatus::Named,
+            Some(_) => CanonicalStatus::Itself,
+            None => CanonicalStatus::Silent,
         }
     }
 
@@ -103,7 +103,7 @@ impl PageFacts<'_> {
 pub fn note_canonicals(pages: &mut [PageFacts<'_>]) {
     let mut named: Vec<&str> = pages
         .iter()
-        .filter(|page| page.canonical_standing() == CanonicalStanding::Elsewhere)
+        .filter(|page| page.canonical_status() == CanonicalStatus::Elsewhere)
         .filter_map(|page| page.canonical.as_deref().map(without_fragment))
         .collect();
     named.sort_unstable();
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn canonical_links_give_pages_a_standing() {
+    fn canonical_links_give_pages_a_status() {
         let mut pages = [
             PageFacts { canonical: Some("http://a/2".into()), ..PageFacts::at("http://a/1") },
             PageFacts::at("http://a/2"),
@@ -175,8 +175,8 @@ mod tests {
             PageFacts::at("http://a/4"),
         ];
         note_canonicals(&mut pages);
-        let standing: Vec<_> = pages.iter().map(PageFacts::canonical_standing).collect();
-        use CanonicalStanding::*;
-        assert_eq!(standing, [Elsewhere, Named, Itself, Silent]);
+        let status: Vec<_> = pages.iter().map(PageFacts::canonical_status).collect();
+        use CanonicalStatus::*;
+        assert_eq!(status, [Elsewhere, Named, Itself, Silent]);
     }
 }

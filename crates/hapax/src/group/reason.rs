@@ -3,7 +3,7 @@
 //! A decision is remembered in a byte ([`DecidedBy`]); the sentence is made when somebody
 //! reads it, from the facts of the two pages.
 
-use super::facts::{CanonicalStanding, PageFacts};
+use super::facts::{CanonicalStatus, PageFacts};
 use super::rules::{Rule, Rules, is_below};
 use std::fmt;
 
@@ -79,15 +79,13 @@ fn sentence(rule: &Rule, winner: &PageFacts<'_>, loser: &PageFacts<'_>) -> Strin
         Rule::AvoidHost(names) => avoided("host", names, loser),
         Rule::AvoidTld(names) => avoided("top-level domain", names, loser),
         Rule::Https => "https over http".into(),
-        Rule::Canonical => match (winner.canonical_standing(), loser.canonical_standing()) {
-            (_, CanonicalStanding::Elsewhere)
-                if loser.canonical.as_deref() == Some(&*winner.url) =>
-            {
+        Rule::Canonical => match (winner.canonical_status(), loser.canonical_status()) {
+            (_, CanonicalStatus::Elsewhere) if loser.canonical.as_deref() == Some(&*winner.url) => {
                 "the other one names it as canonical".into()
             }
-            (CanonicalStanding::Named, _) => "named canonical by another page".into(),
-            (CanonicalStanding::Itself, _) => "names itself as canonical".into(),
-            (CanonicalStanding::Silent | CanonicalStanding::Elsewhere, _) => {
+            (CanonicalStatus::Named, _) => "named canonical by another page".into(),
+            (CanonicalStatus::Itself, _) => "names itself as canonical".into(),
+            (CanonicalStatus::Silent | CanonicalStatus::Elsewhere, _) => {
                 "the other one names another page as canonical".into()
             }
         },

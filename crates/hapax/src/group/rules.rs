@@ -196,7 +196,7 @@ impl Rule {
                 u64::from(names.iter().any(|name| is_below(host, name)))
             }
             Self::Https => u64::from(!page.is_https()),
-            Self::Canonical => 3 - page.canonical_standing() as u64,
+            Self::Canonical => 3 - page.canonical_status() as u64,
             Self::Static => u64::from(page.is_dynamic()),
             Self::ShortestUrl => page.url.chars().count() as u64,
             Self::FirstRecorded => page.recorded.map_or(UNKNOWN, |place| place.min(UNKNOWN - 1)),

@@ -135,9 +135,9 @@ proptest! {
 #[test]
 fn a_large_set_is_searched_like_a_small_one() {
     let mut random = generator();
-    let crowded = random();
+    let dense = random();
     let fingerprints: Vec<u64> = (0..30_000)
-        .map(|i| if i % 3 == 0 { crowded ^ (random() & 0xff_0000_00ff) } else { random() })
+        .map(|i| if i % 3 == 0 { dense ^ (random() & 0xff_0000_00ff) } else { random() })
         .collect();
     let entry = |(id, &bits): (u64, &u64)| Entry { fingerprint: Fingerprint::from_bits(bits), id };
     let entries: Vec<Entry> = (0..).zip(&fingerprints).map(entry).collect();

@@ -108,25 +108,25 @@ proptest! {
         chunk in 1usize..500,
         part in 1usize..100,
         threads in 1usize..4,
-        crowd in 1usize..200,
+        cluster in 1usize..200,
     ) {
         let bound = MaxDistance::new(k).unwrap();
         let mut records = numbered(&fingerprints);
         let options = PairOptions::within(bound).unwrap();
         let plain = pairs(records.clone(), &options, &OneThread);
         records.sort_by_key(|record| u64::from(record.id).wrapping_mul(order | 1) >> 7);
-        let options = options.blocks(blocks).sizes(chunk, part).crowd(crowd);
+        let options = options.blocks(blocks).sizes(chunk, part).cluster(cluster);
         prop_assert_eq!(pairs(records, &options, &Unruly(threads)), plain);
     }
 
     #[test]
-    fn a_crowd_that_shares_its_first_bits_is_joined_exactly(
+    fn a_dense_cluster_that_shares_its_first_bits_is_joined_exactly(
         tails in vec(prop_oneof![any::<u64>(), 0u64..5000, (0u32..24).prop_map(|j| 1 << j)], 0..400),
         shared in 32u32..56,
         head: u64,
         k in 0u8..=6,
         more_blocks in 0u32..=3,
-        crowd in 1usize..40,
+        cluster in 1usize..40,
         memory in 2000usize..30_000,
     ) {
         let bound = MaxDistance::new(k).unwrap();
@@ -134,7 +134,7 @@ proptest! {
             tails.iter().map(|tail| (head & !(u64::MAX >> shared)) | (tail & (u64::MAX >> shared))).collect();
         let records = numbered(&fingerprints);
         let (expected, twins) = plainly(&records, bound);
-        let options = PairOptions::within(bound).unwrap().blocks(u32::from(k) + more_blocks).crowd(crowd);
+        let options = PairOptions::within(bound).unwrap().blocks(u32::from(k) + more_blocks).cluster(cluster);
         for kernel in Kernel::available() {
             let joined = pairs(records.clone(), &options.clone().kernel(kernel), &Unruly(2));
             prop_assert_eq!(joined.pairs(), &expected[..], "{:?}", kernel);
@@ -238,7 +238,7 @@ fn larger_sets_agree_whatever_the_number_of_blocks() {
     let records = numbered(&planted.fingerprints);
     for k in [1, 3, 6, 8] {
         let options = PairOptions::within(MaxDistance::new(k).unwrap()).unwrap();
-        let everything = options.clone().blocks(u32::from(k)).crowd(usize::MAX);
+        let everything = options.clone().blocks(u32::from(k)).cluster(usize::MAX);
         let expected = pairs(records.clone(), &everything, &OneThread);
         assert!(expected.pairs().len() > 1000);
         for blocks in u32::from(k) + 1..=u32::from(k) + 3 {

@@ -5,13 +5,13 @@
 //! bits on which the bucket does not agree yet (or the whole fingerprint when the bound is wide);
 //! what is near by that is looked up whole. A pair that an earlier key has found is dropped: which
 //! keys find it can be told from the differing bits, so nothing need be remembered. Buckets that are
-//! too large for that are left to `crowd`.
+//! too large for that are left to `dense cluster`.
 //!
 //! What this module does not know: where the part came from, and threads.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::crowd::Crowd;
+use super::dense::Dense;
 use super::plan::{Plan, Stage};
 use super::record::{Id, Pair, Record};
 use crate::hamming::lanes::Word;
@@ -33,7 +33,7 @@ pub(super) struct Finder<'a> {
     keys: Vec<Key>,
     half_words: bool,
     bound: u32,
-    crowd: Crowd,
+    cluster: Dense,
     kernel: Kernel,
     rekeyed: AtomicU64,
 }
@@ -134,8 +134,8 @@ pub(super) struct Placed<'a, W> {
 }
 
 impl<'a> Finder<'a> {
-    /// Buckets of more than `crowd` records are keyed again.
-    pub(super) fn new(plan: &Plan, stage: &'a Stage, kernel: Kernel, crowd: usize) -> Self {
+    /// Buckets of more than `dense cluster` records are keyed again.
+    pub(super) fn new(plan: &Plan, stage: &'a Stage, kernel: Kernel, cluster: usize) -> Self {
         let key = |&inner: &u64| Key {
             bucket: BitGather::new(inner),
             word: BitGather::new(lowest_32(!(stage.outer | inner))),
@@ -146,7 +146,7 @@ impl<'a> Finder<'a> {
             keys: stage.inner.iter().map(key).collect(),
             half_words: plan.half_words(),
             bound: plan.bound.bits(),
-            crowd: Crowd { most: crowd, bound: plan.bound.bits() },
+            cluster: Dense { most: cluster, bound: plan.bound.bits() },
             kernel,
             rekeyed: AtomicU64::new(0),
         }
@@ -199,20 +199,20 @@ impl<I: Id> Work for FindPairs<'_, I> {
             if finder.half_words {
                 let word = |fingerprint| lanes.gather(&key.word, fingerprint) as u32;
                 place(fingerprints, bucket_of, ends, order, halves, word);
-                compare(lanes, halves, order, ends, finder.crowd.most, finder.bound, &mut hit);
+                compare(lanes, halves, order, ends, finder.cluster.most, finder.bound, &mut hit);
             } else {
                 place(fingerprints, bucket_of, ends, order, wholes, |fingerprint| fingerprint);
-                compare(lanes, wholes, order, ends, finder.crowd.most, finder.bound, &mut hit);
+                compare(lanes, wholes, order, ends, finder.cluster.most, finder.bound, &mut hit);
             }
             let mut start = 0;
             for &end in &*ends {
                 let members = &order[start..end as usize];
                 start = end as usize;
-                if members.len() > finder.crowd.most {
+                if members.len() > finder.cluster.most {
                     finder.rekeyed.fetch_add(1, Ordering::Relaxed);
                     let earlier = finder.keys[..number].iter().map(|key| key.inner);
                     let differ = finder.stage.earlier.iter().copied().chain(earlier).collect();
-                    finder.crowd.pairs(lanes, fingerprints, members, differ, &mut hit);
+                    finder.cluster.pairs(lanes, fingerprints, members, differ, &mut hit);
                 }
             }
         }

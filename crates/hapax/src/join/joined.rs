@@ -1,6 +1,6 @@
 //! What a join of a set with itself found.
 //!
-//! Pairs of distinct fingerprints, each fingerprint standing for all documents that have it
+//! Pairs of distinct fingerprints, each fingerprint status for all documents that have it
 //! by the smallest of their ids, and the twins: the further ids of each. A page copied a
 //! million times is a million twins, not half a million million pairs; as *edges*, each twin
 //! hangs on its class's smallest id like a star.

@@ -17,7 +17,7 @@
 //!
 //! [`plan`] says which bits two near fingerprints must share. `parts`, `collapse` and `bucket`
 //! are the steps: cut a set into parts that fit the cache, make identical fingerprints one,
-//! compare inside a part, and what to do with a `crowd` there. [`pairs`](mod@pairs) puts them together in memory, [`spilled`] in a
+//! compare inside a part, and what to do with a `dense cluster` there. [`pairs`](mod@pairs) puts them together in memory, [`spilled`] in a
 //! given amount of it; [`joined`] is the result. [`apart`] is for
 //! sets that lie on many machines. [`matching`] streams a file past a batch.
 //!
@@ -45,7 +45,7 @@
 //! Very many *distinct* fingerprints that share a key are keyed again by bits on which they differ, so
 //! that they too cost about as much as there are near pairs among them.
 
-pub mod apart;
+pub mod distributed;
 pub mod executor;
 pub mod joined;
 pub mod matching;
@@ -57,14 +57,14 @@ pub mod spilled;
 
 mod bucket;
 mod collapse;
-mod crowd;
+mod dense;
 mod parts;
 mod sorter;
 
 #[cfg(test)]
 mod agreement;
 
-pub use apart::{PiecePairs, Pieces};
+pub use distributed::{PiecePairs, Pieces};
 pub use executor::{Executor, OneThread};
 pub use joined::Joined;
 pub use matching::{Batch, Chunks, Hit, Streamed, Wanted};

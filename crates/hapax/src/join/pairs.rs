@@ -27,7 +27,7 @@ use crate::hamming::memory::filled;
 
 /// Records of a bucket, for each block it would be cut into, from which on cutting it costs less
 /// than comparing it: about 20 nanoseconds to move a record against 0.05 to compare two.
-const CROWD: usize = 1024;
+const DENSE: usize = 1024;
 
 /// How to join a set with itself.
 #[derive(Clone, Debug)]
@@ -37,7 +37,7 @@ pub struct PairOptions {
     pub(super) blocks: Option<u32>,
     pub(super) part: usize,
     pub(super) chunk: usize,
-    pub(super) crowd: usize,
+    pub(super) cluster: usize,
 }
 
 impl PairOptions {
@@ -50,8 +50,8 @@ impl PairOptions {
         if bound.bits() > WIDEST {
             return Err(JoinError::BoundOutOfRange { asked: bound.bits(), most: WIDEST });
         }
-        let crowd = CROWD * (bound.bits() as usize + 1);
-        Ok(Self { bound, kernel: Kernel::best(), blocks: None, part: PART, chunk: CHUNK, crowd })
+        let cluster = DENSE * (bound.bits() as usize + 1);
+        Ok(Self { bound, kernel: Kernel::best(), blocks: None, part: PART, chunk: CHUNK, cluster })
     }
 
     /// Another instruction set than the best this CPU has.
@@ -80,8 +80,8 @@ impl PairOptions {
 
     /// From how many records on a bucket is keyed again instead of compared. The result is the same.
     #[must_use]
-    pub fn crowd(mut self, records: usize) -> Self {
-        self.crowd = records.max(1);
+    pub fn cluster(mut self, records: usize) -> Self {
+        self.cluster = records.max(1);
         self
     }
 
@@ -111,7 +111,7 @@ pub fn pairs<I: Id>(
     if options.bound.bits() > 0 {
         let plan = options.plan(rows);
         for (number, stage) in plan.stages.iter().enumerate() {
-            let finder = Finder::new(&plan, stage, options.kernel, options.crowd);
+            let finder = Finder::new(&plan, stage, options.kernel, options.cluster);
             let in_order = number == 0;
             let runs = arrange(&chunks, &mut area, stage, in_order, executor);
             found.extend(find(&runs, None, stage, &finder, options, executor));

@@ -174,7 +174,7 @@ impl<S: Spill, E: Executor> Join<'_, S, E> {
         numbers: &mut Numbers,
     ) -> Result<(), JoinError> {
         let stage = &plan.stages[number];
-        let finder = Finder::new(plan, stage, self.options.kernel, self.options.crowd);
+        let finder = Finder::new(plan, stage, self.options.kernel, self.options.cluster);
         // Two records each, in five eighths of the memory, with room for parts of unequal size.
         let most = (self.memory / 8 * 5 / (2 * size_of::<Record<I>>())).max(2);
         let rows = usize::try_from(distinct.records.len).unwrap_or(usize::MAX);

@@ -1,4 +1,4 @@
-//! What purifying a page gives back, and why it may be refused.
+//! What extracting a page gives back, and why it may be refused.
 
 use std::borrow::Cow;
 
@@ -82,7 +82,7 @@ pub enum EncodingSource {
 #[non_exhaustive]
 pub enum PageError {
     /// The bytes are neither markup nor text.
-    #[error("unsupported content: {found}; only HTML, XML and plain text can be purified")]
+    #[error("unsupported content: {found}; only HTML, XML and plain text can be extracted")]
     Unsupported {
         /// What was recognised: a file format, or the declared content type.
         found: Cow<'static, str>,

@@ -1,14 +1,14 @@
 //! Bytes of a page into the text a reader sees.
 //!
-//! A [`Purifier`] decides what the bytes are, decodes them, drops what is not shown and folds
+//! A [`Extractor`] decides what the bytes are, decodes them, drops what is not shown and folds
 //! the rest into words separated by single spaces. On the way it notes what later stages need:
 //! title, canonical address, refresh, language and out-links.
 //!
 //! ```
-//! use hapax::page::{Hints, Purifier, PurifyOptions};
+//! use hapax::page::{Hints, Extractor, ExtractOptions};
 //!
-//! let mut purifier = Purifier::new(PurifyOptions::default());
-//! let page = purifier.purify(
+//! let mut extractor = Extractor::new(ExtractOptions::default());
+//! let page = extractor.extract(
 //!     b"<title>Tea</title><p>Green&nbsp;tea <a href=/shop>from <b>our</b> shop</a>, see www.example.org.",
 //!     &Hints::default(),
 //! )?;
@@ -21,7 +21,7 @@
 //!
 //! Any bytes end in a [`Page`] or a [`PageError`], in time linear in their number and memory
 //! bounded by [`Limits`]: no tree is built and nothing recurses. The result depends on bytes, hints
-//! and options only, not on what the purifier read before. An empty page is a page with empty text.
+//! and options only, not on what the extractor read before. An empty page is a page with empty text.
 //!
 //! # Reading order
 //!
@@ -62,7 +62,7 @@ use std::cell::Cell;
 use html5gum::Tokenizer;
 
 pub use document::{EncodingSource, Kind, Link, Page, PageError, Refresh};
-pub use options::{Body, Document, Extent, Hints, Limits, PurifyOptions};
+pub use options::{Body, Document, Extent, ExtractOptions, Hints, Limits};
 
 use attributes::Attributes;
 use blocks::Blocks;
@@ -74,17 +74,17 @@ use fold::Fold;
 
 /// Turns pages into text, one after another, in buffers that it keeps.
 #[derive(Debug)]
-pub struct Purifier {
-    options: PurifyOptions,
+pub struct Extractor {
+    options: ExtractOptions,
     gathered: Gathered,
     decoded: String,
     page: Page,
     shortcuts: bool,
 }
 
-impl Purifier {
-    /// A purifier for any number of pages.
-    pub fn new(options: PurifyOptions) -> Self {
+impl Extractor {
+    /// A extractor for any number of pages.
+    pub fn new(options: ExtractOptions) -> Self {
         let limits = &options.limits;
         Self {
             gathered: Gathered {
@@ -101,7 +101,7 @@ impl Purifier {
     }
 
     /// The options it was made with.
-    pub fn options(&self) -> &PurifyOptions {
+    pub fn options(&self) -> &ExtractOptions {
         &self.options
     }
 
@@ -113,18 +113,18 @@ impl Purifier {
     pub fn document(&mut self, document: &Document<'_>) -> Result<&Page, PageError> {
         let hints = Hints { content_type: document.content_type, url: document.url };
         match document.body {
-            Body::Html(html) => self.purify_html(html, &hints),
-            Body::Text(text) => self.purify_text(text),
-            Body::Bytes(bytes) => self.purify(bytes, &hints),
+            Body::Html(html) => self.extract_html(html, &hints),
+            Body::Text(text) => self.extract_text(text),
+            Body::Bytes(bytes) => self.extract(bytes, &hints),
         }
     }
 
-    /// Purifies a page of unknown kind and encoding.
+    /// Extracts a page of unknown kind and encoding.
     ///
     /// # Errors
     ///
     /// [`PageError::Unsupported`] when the bytes are neither markup nor text.
-    pub fn purify(&mut self, bytes: &[u8], hints: &Hints<'_>) -> Result<&Page, PageError> {
+    pub fn extract(&mut self, bytes: &[u8], hints: &Hints<'_>) -> Result<&Page, PageError> {
         self.clear();
         let limit = self.options.limits.max_input_bytes;
         let cut = bytes.len() > limit;
@@ -145,24 +145,24 @@ impl Purifier {
         Ok(&self.page)
     }
 
-    /// Purifies HTML that has been decoded already.
+    /// Extracts HTML that has been decoded already.
     ///
     /// # Errors
     ///
-    /// None today; the signature is that of [`purify`](Self::purify).
-    pub fn purify_html(&mut self, html: &str, hints: &Hints<'_>) -> Result<&Page, PageError> {
+    /// None today; the signature is that of [`extract`](Self::extract).
+    pub fn extract_html(&mut self, html: &str, hints: &Hints<'_>) -> Result<&Page, PageError> {
         self.clear();
         let html = self.within_limit(html);
         self.read_markup(html, Syntax::Html, hints);
         Ok(&self.page)
     }
 
-    /// Purifies plain text: addresses are removed and white space is folded.
+    /// Extracts plain text: addresses are removed and white space is folded.
     ///
     /// # Errors
     ///
-    /// None today; the signature is that of [`purify`](Self::purify).
-    pub fn purify_text(&mut self, text: &str) -> Result<&Page, PageError> {
+    /// None today; the signature is that of [`extract`](Self::extract).
+    pub fn extract_text(&mut self, text: &str) -> Result<&Page, PageError> {
         self.clear();
         let text = self.within_limit(text);
         self.read_text(text);

@@ -1,4 +1,4 @@
-//! What a caller may ask of a [`Purifier`](super::Purifier): how much of the page, which
+//! What a caller may ask of a [`Extractor`](super::Extractor): how much of the page, which
 //! extras, and how much memory a hostile page may cost.
 //!
 //! Every bound is inclusive. Reaching one is not an error: the rest is left out and
@@ -103,9 +103,9 @@ impl Default for Limits {
     }
 }
 
-/// What a [`Purifier`](super::Purifier) does with every page it is given.
+/// What a [`Extractor`](super::Extractor) does with every page it is given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PurifyOptions {
+pub struct ExtractOptions {
     /// Whole body or main content only.
     pub extent: Extent,
     /// Whether [`Page::links`](super::Page::links) is filled.

@@ -13,7 +13,7 @@ mod weak;
 use hapax::join::{Chunks, JoinError, Streamed};
 
 pub(super) use learning::learn;
-pub(super) use probe::Looks;
+pub(super) use probe::Probes;
 pub(super) use weak::{Load, WEAKEST, WeakFlips, WeakOrder};
 
 /// Reads the next chunk and sees that it is in order.

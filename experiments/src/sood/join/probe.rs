@@ -45,7 +45,7 @@ const TOGETHER: usize = 1 << 13;
 
 /// Looks of a part, about, if a query has so many: it is put in order inside the cache.
 const PART: usize = 1 << 16;
-const LOOKS_OF_A_QUERY: usize = 16;
+const PROBES_PER_QUERY: usize = 16;
 
 /// Bits of a part's number: more streams than this are written slowly.
 const MOST_OUTER_BITS: u32 = 11;
@@ -57,7 +57,7 @@ const STEP: usize = 16;
 const WORTH_REMOVING: usize = 4;
 
 /// A batch of queries and everywhere they look.
-pub(crate) struct Looks<'q> {
+pub(crate) struct Probes<'q> {
     queries: &'q [u64],
     leading: u32,
     inner: u32,
@@ -82,7 +82,7 @@ struct Look {
     row: u32,
 }
 
-impl<'q> Looks<'q> {
+impl<'q> Probes<'q> {
     /// Lays out where the queries look.
     ///
     /// # Errors
@@ -97,7 +97,7 @@ impl<'q> Looks<'q> {
             return Err(JoinError::BatchTooLarge { given: queries.len() });
         }
         let leading = flips.leading_bits();
-        let expected = queries.len() * LOOKS_OF_A_QUERY;
+        let expected = queries.len() * PROBES_PER_QUERY;
         let outer = (expected / PART).max(1).ilog2().min(MOST_OUTER_BITS).min(leading);
         let inner = leading - outer;
         let tasks = (0..queries.len().div_ceil(TOGETHER)).collect();
@@ -216,7 +216,7 @@ pub(crate) fn probe(
     executor: &impl Executor,
     sink: impl FnMut(Hit) -> Result<(), JoinError>,
 ) -> Result<Streamed, JoinError> {
-    Looks::new(queries, flips, executor)?.stream(bound, wanted, chunks, executor, sink)
+    Probes::new(queries, flips, executor)?.stream(bound, wanted, chunks, executor, sink)
 }
 
 /// The looks of some queries, by part.
@@ -307,7 +307,7 @@ impl Part {
 
 /// Compares a part with the stored fingerprints that begin like it.
 struct Merge<'a, 'q> {
-    looks: &'a Looks<'q>,
+    looks: &'a Probes<'q>,
     part: &'a Part,
     stored: &'a [u64],
     range: Range<usize>,

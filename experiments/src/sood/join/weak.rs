@@ -113,7 +113,7 @@ impl WeakModel {
                 Self { leading, most, odds, sizes: [0.0; MOST_FLIPS + 1], limit: 0.0, looks: 0.0 };
             model.sizes = model.factors(one);
             model.limit = model.limit(other, recall)?;
-            model.looks = model.mean_looks(other);
+            model.looks = model.mean_probes(other);
             Some(model)
         });
         models.min_by(|a, b| a.nanoseconds(load).total_cmp(&b.nanoseconds(load)))
@@ -210,7 +210,7 @@ impl WeakModel {
         (limit > 0.0).then_some(limit)
     }
 
-    fn mean_looks(&self, pairs: &[SamplePair]) -> f64 {
+    fn mean_probes(&self, pairs: &[SamplePair]) -> f64 {
         let mut flips = Vec::new();
         let counted = &pairs[..pairs.len().min(COUNTED)];
         counted.iter().for_each(|pair| self.flips_of(&pair.order, &mut flips));

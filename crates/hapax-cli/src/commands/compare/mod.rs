@@ -21,7 +21,7 @@ use crate::recipes::RecipeArguments;
 use clap::{Args, ValueEnum};
 use hapax::fingerprint::side_by_side::{self, Row};
 use hapax::fingerprint::{Comparison, Recipe, compare};
-use hapax::page::{Hints, Purifier, PurifyOptions};
+use hapax::page::{ExtractOptions, Extractor, Hints};
 use std::path::PathBuf;
 
 /// Compare two pages: how alike they are, what they share and where they differ
@@ -117,9 +117,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     arguments.replacing.check("--html", html)?;
     let mut fingerprinter = arguments.recipe.fingerprinter()?;
     let recipe = fingerprinter.recipe().clone();
-    let options = PurifyOptions { extent: recipe.extent, ..PurifyOptions::default() };
-    let mut purifier = Purifier::new(options);
-    let [left, right] = [read(&mut purifier, left)?, read(&mut purifier, right)?];
+    let options = ExtractOptions { extent: recipe.extent, ..ExtractOptions::default() };
+    let mut extractor = Extractor::new(options);
+    let [left, right] = [read(&mut extractor, left)?, read(&mut extractor, right)?];
     let comparison = compare(&mut fingerprinter, &left.text, &right.text);
     let rows = side_by_side::lay_out(&comparison, &left.text, &right.text);
     let recipe_id = fingerprinter.recipe_id().to_string();
@@ -139,7 +139,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     output.finish()
 }
 
-fn read(purifier: &mut Purifier, source: Source) -> Result<Shown, Failure> {
+fn read(extractor: &mut Extractor, source: Source) -> Result<Shown, Failure> {
     let name = readable::path(source.path());
     if source != Source::Standard && source.path().is_dir() {
         return Err(Failure::Run(anyhow::anyhow!("{name} is a folder; compare takes two pages")));
@@ -152,7 +152,8 @@ fn read(purifier: &mut Purifier, source: Source) -> Result<Shown, Failure> {
         ));
     }
     let hints = Hints { content_type: source.content_type(), url: None };
-    let page =
-        purifier.purify(&bytes, &hints).map_err(|e| anyhow::Error::new(e).context(name.clone()))?;
+    let page = extractor
+        .extract(&bytes, &hints)
+        .map_err(|e| anyhow::Error::new(e).context(name.clone()))?;
     Ok(Shown { source, name, title: page.title.clone(), text: page.text.clone() })
 }

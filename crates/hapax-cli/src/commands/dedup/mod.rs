@@ -3,7 +3,7 @@
 //! The job is the crate `hapax-dedup`; here arguments become its options, its progress a bar, and
 //! its numbers a few lines.
 
-mod told;
+mod summary;
 
 use super::page::add::Corpus;
 use crate::corpus::CorpusArguments;
@@ -285,7 +285,7 @@ fn tell(arguments: &Arguments, finished: &Finished) -> Result<(), Failure> {
     if arguments.quiet {
         return Ok(());
     }
-    let mut text = told::text(finished);
+    let mut text = summary::text(finished);
     if let Some(line) = reading::ignored_line(reading::ignored(&arguments.inputs)) {
         text.push_str(&line);
         text.push('\n');

@@ -50,7 +50,7 @@ const FIRST: [Column; 6] = [
 ];
 
 const SECOND: [Column; 4] = [
-    ("resolved", |run| share(Some(run.settled))),
+    ("resolved", |run| share(Some(run.resolved))),
     (">= 0.8", |run| share(run.removed_pairs.map(|it| it.from_80))),
     ("exact sets", |run| share(run.group_scores.map(|it| it.exact_sets))),
     ("beyond", |run| run.beyond_bound.map(|it| format!("{:.2} %", 100.0 * it))),

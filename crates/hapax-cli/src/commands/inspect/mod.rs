@@ -22,7 +22,7 @@ use serde::Serialize;
 #[command(after_help = "\
 --repair mends what follows from something else: the index, addresses, places and lists, winners and
 counts of groups, counters, records that nothing leads to. What does not, a page record that cannot be
-read, is refused and told, and then nothing is changed; with --forget-unreadable such pages are
+read, is refused and details, and then nothing is changed; with --forget-unreadable such pages are
 forgotten and the rest is mended.
 
 Examples:
@@ -130,22 +130,22 @@ struct CheckAnswer<'a> {
     groups: u64,
     events: u64,
     problems: u64,
-    told: &'a [String],
+    details: &'a [String],
 }
 
 impl<'a> CheckAnswer<'a> {
     fn new(found: &'a Integrity) -> Self {
-        let Integrity { pages, groups, events, problems, ref told, .. } = *found;
-        Self { clean: found.is_clean(), pages, groups, events, problems, told }
+        let Integrity { pages, groups, events, problems, ref details, .. } = *found;
+        Self { clean: found.is_clean(), pages, groups, events, problems, details }
     }
 }
 
-fn listed(text: &mut String, told: &[String], all: u64) {
-    for what in told {
+fn listed(text: &mut String, details: &[String], all: u64) {
+    for what in details {
         text.push_str(&format!("\n  {}", harmless(what)));
     }
-    if all > told.len() as u64 {
-        text.push_str(&format!("\n  and {} more", count(all - told.len() as u64)));
+    if all > details.len() as u64 {
+        text.push_str(&format!("\n  and {} more", count(all - details.len() as u64)));
     }
 }
 
@@ -160,7 +160,7 @@ fn check_text(found: &Integrity) -> String {
         text.push_str("sound");
     } else {
         text.push_str(&counted(found.problems, "contradiction"));
-        listed(&mut text, &found.told, found.problems);
+        listed(&mut text, &found.details, found.problems);
     }
     text
 }
@@ -169,9 +169,9 @@ fn check_text(found: &Integrity) -> String {
 struct RepairAnswer<'a> {
     refused: bool,
     mended: u64,
-    mended_told: &'a [String],
+    mended_details: &'a [String],
     lost: u64,
-    lost_told: &'a [String],
+    lost_details: &'a [String],
     check: Option<CheckAnswer<'a>>,
 }
 
@@ -180,9 +180,9 @@ impl<'a> RepairAnswer<'a> {
         Self {
             refused: repair.is_refused(),
             mended: repair.mended.count,
-            mended_told: &repair.mended.told,
+            mended_details: &repair.mended.details,
             lost: repair.lost.count,
-            lost_told: &repair.lost.told,
+            lost_details: &repair.lost.details,
             check: repair.check.as_ref().map(CheckAnswer::new),
         }
     }
@@ -192,14 +192,14 @@ fn repair_text(repair: &Repair) -> String {
     let mut text = String::new();
     if repair.lost.count > 0 {
         text.push_str("cannot be had again:");
-        listed(&mut text, &repair.lost.told, repair.lost.count);
+        listed(&mut text, &repair.lost.details, repair.lost.count);
         text.push('\n');
     }
     match repair.mended.count {
         0 => text.push_str("nothing mended"),
         _ => {
             text.push_str("mended:");
-            listed(&mut text, &repair.mended.told, repair.mended.count);
+            listed(&mut text, &repair.mended.details, repair.mended.count);
         }
     }
     if let Some(check) = &repair.check {

@@ -166,7 +166,7 @@ pub(super) fn score(arguments: &Score) -> Result<(), Failure> {
     }
     let page = store.page(&arguments.url, None)?;
     let page = page.ok_or_else(|| unknown(&arguments.store, &arguments.url))?;
-    tell(arguments.json, &page.standing, &sentence(&page.standing))
+    tell(arguments.json, &page.status, &sentence(&page.status))
 }
 
 pub(super) fn expire(arguments: &Expire) -> Result<(), Failure> {

@@ -7,7 +7,7 @@
 
 mod log;
 mod place;
-mod told;
+mod text;
 
 use crate::failure::Failure;
 use crate::output::Output;
@@ -218,7 +218,7 @@ fn run_job(arguments: &RunArguments) -> Result<(), Failure> {
         output.finish()?;
     }
     if !arguments.quiet {
-        say(told::text(&finished, out).trim_end());
+        say(text::text(&finished, out).trim_end());
     }
     Ok(())
 }

@@ -31,7 +31,7 @@ use std::time::Instant;
 
 /// Compute PageRank from the links of pages, or from a list of links
 ///
-/// Pages of a corpus are read and purified, and their links resolved; a list of links has a line for
+/// Pages of a corpus are read and extracted, and their links resolved; a list of links has a line for
 /// each link, two names with a tab between them, or is a Parquet table.
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -189,7 +189,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         output.finish()?;
     }
     if !arguments.quiet {
-        say(&told(&summary));
+        say(&summary_text(&summary));
     }
     if !ranks.converged {
         say(&not_converged(&ranks, arguments));
@@ -256,7 +256,7 @@ fn read_links(
     read.map_err(|error| named(anyhow::Error::new(error)))
 }
 
-fn told(summary: &Summary) -> String {
+fn summary_text(summary: &Summary) -> String {
     let counts = &summary.counts;
     let mut line = format!(
         "{}, {} between them; {} without links",

@@ -1,6 +1,6 @@
 //! `hapax search build` and `hapax search add`: a corpus into an index.
 //!
-//! Threads read, purify and fingerprint documents; their results come in the order of the corpus, so
+//! Threads read, extract and fingerprint documents; their results come in the order of the corpus, so
 //! that of several documents with one name the last stays, whatever the number of threads. As many
 //! threads sort words into the index. Memory is what the index may hold before it writes, and a
 //! bounded number of documents on their way.

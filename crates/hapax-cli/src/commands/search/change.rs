@@ -97,8 +97,8 @@ pub(super) fn restore(arguments: &RestoreArguments) -> Result<(), Failure> {
     let names = match arguments.all {
         true => {
             let (removed, marked) = match &index {
-                Opened::Folder(index) => index.standing(),
-                Opened::Database(index) => index.standing().map_err(failed)?,
+                Opened::Folder(index) => index.status(),
+                Opened::Database(index) => index.status().map_err(failed)?,
             };
             if arguments.mark { marked } else { removed }
         }

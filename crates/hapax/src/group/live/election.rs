@@ -35,7 +35,7 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
             self.elect(group)?;
         }
         for group in groups {
-            self.settle(group)?;
+            self.resolve(group)?;
         }
         Ok(())
     }
@@ -58,7 +58,7 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
             self.elect(group)?;
         }
         for group in open.union(&touched) {
-            self.settle(*group)?;
+            self.resolve(*group)?;
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Joining, leaving, moving, merging.
 //!
 //! Whether a page still belongs (tier 1), where it goes when it does not (tier 2), and what
-//! that does to the records. Nothing here repairs: callers settle the groups they touched.
+//! that does to the records. Nothing here repairs: callers resolve the groups they touched.
 
 use super::record::{Change, Check, FARTHEST, GroupId, GroupRecord, PageId, PageRecord};
 use super::{GroupState, LiveResult, Near, Operation, World};
@@ -80,7 +80,7 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
         touched.push(home);
         touched.extend(own);
         for group in touched {
-            self.settle(group)?;
+            self.resolve(group)?;
         }
         Ok(())
     }
@@ -137,7 +137,7 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
             let left = self.detach(page)?;
             self.found(page, |group| PageRecord::Content { group, check: Check::Unchecked })?;
             if let Some(group) = left {
-                self.settle(group)?;
+                self.resolve(group)?;
             }
         }
         Ok(())

@@ -20,11 +20,11 @@ const SINGLE: u32 = 1 << 31;
 #[derive(Clone, Debug, Default)]
 pub struct MemoryState {
     slots: Vec<Slot>,
-    /// By group number: a place in `crowds`, or `SINGLE` and a page; `NONE` when not in use.
+    /// By group number: a place in `several`, or `SINGLE` and a page; `NONE` when not in use.
     groups: Vec<u32>,
     free_groups: Vec<u32>,
-    crowds: Vec<Crowd>,
-    free_crowds: Vec<u32>,
+    several: Vec<Several>,
+    free_several: Vec<u32>,
     /// Where pages that close a cycle redirect to.
     loops: BTreeMap<u32, u32>,
     events: VecDeque<Event>,
@@ -57,7 +57,7 @@ enum Kind {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Crowd {
+struct Several {
     record: GroupRecord,
     first: u32,
 }
@@ -96,8 +96,8 @@ impl MemoryState {
         size_of_val(&*self.slots)
             + size_of_val(&*self.groups)
             + size_of_val(&*self.free_groups)
-            + size_of_val(&*self.crowds)
-            + size_of_val(&*self.free_crowds)
+            + size_of_val(&*self.several)
+            + size_of_val(&*self.free_several)
             + self.loops.len() * 2 * size_of::<u32>()
     }
 
@@ -118,7 +118,7 @@ impl MemoryState {
             PageRecord::Redirects { to } => Some(&mut self.slot_mut(to.0).sources),
             PageRecord::Content { group, .. } | PageRecord::Bare { group, .. } => {
                 let place = self.groups[group.0 as usize];
-                (place & SINGLE == 0).then(|| &mut self.crowds[place as usize].first)
+                (place & SINGLE == 0).then(|| &mut self.several[place as usize].first)
             }
         }
     }
@@ -131,7 +131,7 @@ impl MemoryState {
                 return;
             }
             if place & SINGLE != 0 {
-                self.make_crowd(group, place & !SINGLE);
+                self.make_dense(group, place & !SINGLE);
             }
         }
         let Some(head) = self.head_mut(record) else { return };
@@ -161,29 +161,29 @@ impl MemoryState {
         }
     }
 
-    fn make_crowd(&mut self, group: GroupId, page: u32) {
-        let crowd = Crowd { record: GroupRecord::alone(PageId(page)), first: page };
+    fn make_dense(&mut self, group: GroupId, page: u32) {
+        let members = Several { record: GroupRecord::alone(PageId(page)), first: page };
         let slot = self.slot_mut(page);
         (slot.next, slot.previous) = (NONE, NONE);
-        let place = match self.free_crowds.pop() {
+        let place = match self.free_several.pop() {
             Some(place) => {
-                self.crowds[place as usize] = crowd;
+                self.several[place as usize] = members;
                 place
             }
             None => {
-                self.crowds.push(crowd);
-                self.crowds.len() as u32 - 1
+                self.several.push(members);
+                self.several.len() as u32 - 1
             }
         };
         self.groups[group.0 as usize] = place;
     }
 
-    /// A crowd of which one page is left, its winner, is a single again.
+    /// A group of several pages of which one page is left, its winner, is a single again.
     fn shrink(&mut self, group: GroupId) {
         let place = self.groups[group.0 as usize];
-        let Crowd { record, first } = self.crowds[place as usize];
+        let Several { record, first } = self.several[place as usize];
         if record.members == 1 && record.winner.0 == first && self.slot(first).next == NONE {
-            self.free_crowds.push(place);
+            self.free_several.push(place);
             self.groups[group.0 as usize] = SINGLE | first;
         }
     }
@@ -281,23 +281,23 @@ impl GroupState for MemoryState {
             Some(single) if single & SINGLE != 0 => {
                 Some(GroupRecord::alone(PageId(single & !SINGLE)))
             }
-            Some(place) => Some(self.crowds[place as usize].record),
+            Some(place) => Some(self.several[place as usize].record),
         })
     }
 
     fn put_group(&mut self, group: GroupId, new: Option<GroupRecord>) -> Result<(), Infallible> {
         let place = self.groups[group.0 as usize];
-        let crowd = place & SINGLE == 0;
+        let members = place & SINGLE == 0;
         match new {
             None => {
-                if crowd {
-                    self.free_crowds.push(place);
+                if members {
+                    self.free_several.push(place);
                 }
                 self.groups[group.0 as usize] = NONE;
                 self.free_groups.push(group.0);
             }
-            Some(record) if crowd => {
-                self.crowds[place as usize].record = record;
+            Some(record) if members => {
+                self.several[place as usize].record = record;
                 self.shrink(group);
             }
             // A single's record follows from its page.
@@ -319,7 +319,7 @@ impl GroupState for MemoryState {
             Some(single) if single & SINGLE != 0 => {
                 let _ = visit(PageId(single & !SINGLE));
             }
-            Some(place) => self.walk(self.crowds[place as usize].first, visit),
+            Some(place) => self.walk(self.several[place as usize].first, visit),
         }
         Ok(())
     }

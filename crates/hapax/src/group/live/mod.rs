@@ -259,7 +259,7 @@ impl<S: GroupState> LiveGroups<S> {
     /// # Errors
     ///
     /// See [`LiveError`].
-    pub fn standing<W>(
+    pub fn status<W>(
         &mut self,
         world: &W,
         page: PageId,
@@ -373,7 +373,7 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
         if let Some(PageRecord::Content { group, .. }) = self.state.page(page)?
             && self.still_belongs(page, group)?
         {
-            self.settle(group)?;
+            self.resolve(group)?;
             return Ok((Tier::Winner, Vec::new()));
         }
         let found = self.near(page)?;
@@ -430,7 +430,7 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
             self.elect(group)?;
         }
         for group in headless {
-            self.settle(group)?;
+            self.resolve(group)?;
         }
         Ok(())
     }

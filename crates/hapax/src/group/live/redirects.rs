@@ -90,7 +90,7 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
         } else {
             self.state.put_page(page, Some(PageRecord::Redirects { to }))?;
         }
-        left.map_or(Ok(()), |group| self.settle(group))
+        left.map_or(Ok(()), |group| self.resolve(group))
     }
 
     /// The page, which has no record, redirects to a chain that leads back to it.
@@ -143,7 +143,7 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
             let left = self.detach(page)?;
             self.found(page, |group| PageRecord::Bare { group, why })?;
             if let Some(group) = left {
-                self.settle(group)?;
+                self.resolve(group)?;
             }
         }
         Ok(())

@@ -22,7 +22,7 @@ struct NewStar {
 impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
     /// What every operation does last with the groups it touched: small groups are compared
     /// with their winner, failing ones repaired.
-    pub(super) fn settle(&mut self, group: GroupId) -> LiveResult<(), S> {
+    pub(super) fn resolve(&mut self, group: GroupId) -> LiveResult<(), S> {
         let Some(record) = self.state.group(group)? else { return Ok(()) };
         if !record.is_verified() && record.members <= self.options.verify_at_once {
             self.verify(group)?;

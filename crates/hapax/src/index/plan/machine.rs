@@ -128,10 +128,10 @@ impl Machine {
         let far_probe = believed(near_probe + slope * DOUBLINGS, typical.far_probe);
         let (few, few_took) = timed.weak_bits(&large, 18, 0.9);
         let (more, more_took) = timed.weak_bits(&large, 18, 0.99);
-        let (crowded, crowded_took) = timed.weak_bits(&large, 12, 0.9);
+        let (dense, dense_took) = timed.weak_bits(&large, 12, 0.9);
         let sparse = (more_took - few_took) / (more - few).max(1.0);
         let ranked = believed(few_took - few * sparse, typical.ranked);
-        let full = (crowded_took - ranked) / crowded.max(1.0);
+        let full = (dense_took - ranked) / dense.max(1.0);
         let filtered = believed((full - sparse) / 1008.0, typical.filtered);
         // What is not measured is as much slower or faster as a probe in the cache.
         let pace = near_probe / typical.near_probe;

@@ -27,7 +27,7 @@
 //!
 //! Bytes are those of `memory_bytes`, to within two percent from ten thousand pages on.
 //! Probes and comparisons are means over queries, for fingerprints that are all different and
-//! spread evenly; pages that crowd together are compared more often. Times are for one thread
+//! spread evenly; pages that dense cluster together are compared more often. Times are for one thread
 //! and batches of queries. For [`Mode::First`] they are those of a query that has a match; one
 //! that has none takes as long as with [`Mode::All`]. Weak bits are predicted for queries that come
 //! with their sums, and for bits that flip as those of a [`Calibration`]; that of the engine's

@@ -327,7 +327,7 @@ pub(super) fn choose_leading(
 }
 
 /// Puts bits last that are nearly the same in all fingerprints: they would leave many buckets
-/// empty and others crowded.
+/// empty and others dense.
 fn even_first(mut order: [u8; 64], fingerprints: &[u64]) -> [u8; 64] {
     let every = fingerprints.len().div_ceil(10_000).max(1);
     let sample: Vec<u64> = fingerprints.iter().copied().step_by(every).collect();

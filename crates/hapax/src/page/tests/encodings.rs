@@ -2,9 +2,9 @@
 
 use super::super::*;
 
-fn purified(bytes: &[u8], content_type: Option<&str>) -> Page {
-    let mut purifier = Purifier::new(PurifyOptions::default());
-    purifier.purify(bytes, &Hints { content_type, url: None }).unwrap().clone()
+fn extracted(bytes: &[u8], content_type: Option<&str>) -> Page {
+    let mut extractor = Extractor::new(ExtractOptions::default());
+    extractor.extract(bytes, &Hints { content_type, url: None }).unwrap().clone()
 }
 
 #[test]
@@ -28,12 +28,12 @@ fn a_page_reads_the_same_in_every_encoding() {
         let html = format!("<meta charset={label}><p>{words}</p>");
         let (bytes, _, unmappable) = encoding.encode(&html);
         assert!(!unmappable);
-        let page = purified(&bytes, None);
+        let page = extracted(&bytes, None);
         let expected = (words, encoding.name(), EncodingSource::Meta);
         assert_eq!((page.text.as_str(), page.encoding, page.encoding_source), expected);
 
         let (bytes, _, _) = encoding.encode(words);
-        let page = purified(&bytes, Some(&format!("text/html;charset={label}")));
+        let page = extracted(&bytes, Some(&format!("text/html;charset={label}")));
         assert_eq!((page.text.as_str(), page.encoding_source), (words, EncodingSource::Header));
     }
 }
@@ -42,7 +42,8 @@ fn a_page_reads_the_same_in_every_encoding() {
 fn utf16_pages_are_markup_too() {
     let html = "<title>标题</title><p>Words and more words, 字";
     let bytes: Vec<u8> = html.encode_utf16().flat_map(u16::to_le_bytes).collect();
-    for page in [purified(&[b"\xff\xfe", bytes.as_slice()].concat(), None), purified(&bytes, None)]
+    for page in
+        [extracted(&[b"\xff\xfe", bytes.as_slice()].concat(), None), extracted(&bytes, None)]
     {
         assert_eq!(page.kind, Kind::Html);
         assert_eq!(page.text, "Words and more words, 字");
@@ -52,7 +53,7 @@ fn utf16_pages_are_markup_too() {
 
 #[test]
 fn broken_bytes_become_replacement_characters() {
-    let page = purified(b"<p>a\xffb \xe2\x82 c\xf0\x9f", Some("text/html; charset=utf-8"));
+    let page = extracted(b"<p>a\xffb \xe2\x82 c\xf0\x9f", Some("text/html; charset=utf-8"));
     assert_eq!(page.text, "a\u{fffd}b \u{fffd} c\u{fffd}");
 }
 
@@ -67,17 +68,17 @@ fn a_cut_inside_a_character_leaves_no_trace() {
             encoding.encode(words).0.into_owned()
         };
         let limits = Limits { max_input_bytes: bytes.len() - 1, ..Limits::default() };
-        let options = PurifyOptions { limits, ..PurifyOptions::default() };
+        let options = ExtractOptions { limits, ..ExtractOptions::default() };
         let content_type = format!("text/plain; charset={label}");
         let hints = Hints { content_type: Some(&content_type), url: None };
-        let mut purifier = Purifier::new(options);
-        let page = purifier.purify(&bytes, &hints).unwrap();
+        let mut extractor = Extractor::new(options);
+        let page = extractor.extract(&bytes, &hints).unwrap();
         assert_eq!((page.text.as_str(), page.truncated), ("日本", true), "{label}");
     }
 }
 
 #[test]
-fn decoded_bytes_purify_to_the_text_of_the_bytes() {
+fn decoded_bytes_extract_to_the_text_of_the_bytes() {
     let utf16: Vec<u8> = "<p>Words, 字".encode_utf16().flat_map(u16::to_le_bytes).collect();
     let cases: [(&[u8], Option<&str>); 5] = [
         (b"<title>Tea</title><p>gr\xfcn", Some("text/html; charset=iso-8859-1")),
@@ -89,12 +90,12 @@ fn decoded_bytes_purify_to_the_text_of_the_bytes() {
     for (bytes, content_type) in cases {
         let hints = Hints { content_type, url: None };
         let (kind, text) = decoded(bytes, &hints).unwrap();
-        let mut purifier = Purifier::new(PurifyOptions::default());
+        let mut extractor = Extractor::new(ExtractOptions::default());
         let page = match kind {
-            Kind::Html => purifier.purify_html(&text, &hints),
-            Kind::Text => purifier.purify_text(&text),
+            Kind::Html => extractor.extract_html(&text, &hints),
+            Kind::Text => extractor.extract_text(&text),
         };
-        assert_eq!(page.unwrap().text, purified(bytes, content_type).text);
+        assert_eq!(page.unwrap().text, extracted(bytes, content_type).text);
     }
     assert!(decoded(b"%PDF-1.7\n\x00\x01", &Hints::default()).is_err());
 }

@@ -68,16 +68,16 @@ fn links_in_what_is_not_shown_do_not_count() {
 #[test]
 fn too_many_links_are_cut_and_reported() {
     let limits = Limits { max_links: 2, max_url_bytes: 40, ..Limits::default() };
-    let options = PurifyOptions { collect_links: true, limits, ..PurifyOptions::default() };
-    let mut purifier = Purifier::new(options);
+    let options = ExtractOptions { collect_links: true, limits, ..ExtractOptions::default() };
+    let mut extractor = Extractor::new(options);
     let hints = Hints { url: Some("http://x.org/"), ..Hints::default() };
     let html = "<a href=/1>a</a><a href=/2>b</a>";
-    let page = purifier.purify_html(html, &hints).unwrap();
+    let page = extractor.extract_html(html, &hints).unwrap();
     assert_eq!((page.links.len(), page.truncated), (2, false));
-    let page = purifier.purify_html(&format!("{html}<a href=/3>c</a>"), &hints).unwrap();
+    let page = extractor.extract_html(&format!("{html}<a href=/3>c</a>"), &hints).unwrap();
     assert_eq!((page.links.len(), page.truncated), (2, true));
     let long = format!("<a href='/{}'>a</a><a href=/ok>b</a>", "x".repeat(30));
-    assert_eq!(purifier.purify_html(&long, &hints).unwrap().links.len(), 1);
+    assert_eq!(extractor.extract_html(&long, &hints).unwrap().links.len(), 1);
 }
 
 #[test]
@@ -131,7 +131,8 @@ fn attributes_mean_the_same_however_they_are_written() {
 
 #[test]
 fn with_extent_page_the_title_stands_before_the_text() {
-    let mut purifier = Purifier::new(PurifyOptions { extent: Extent::Page, ..Default::default() });
+    let mut extractor =
+        Extractor::new(ExtractOptions { extent: Extent::Page, ..Default::default() });
     for (html, expected) in [
         ("<title> A\n B </title><p>body", "A B body"),
         ("<p>body<title>late</title>", "late body"),
@@ -139,8 +140,8 @@ fn with_extent_page_the_title_stands_before_the_text() {
         ("<title>alone</title>", "alone"),
         ("<p>body", "body"),
     ] {
-        let page = purifier.purify_html(html, &Hints::default()).unwrap();
+        let page = extractor.extract_html(html, &Hints::default()).unwrap();
         assert_eq!(page.text, expected, "{html}");
     }
-    assert_eq!(purifier.purify_text("a <title>b</title>").unwrap().text, "a <title>b</title>");
+    assert_eq!(extractor.extract_text("a <title>b</title>").unwrap().text, "a <title>b</title>");
 }

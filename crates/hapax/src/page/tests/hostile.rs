@@ -5,10 +5,10 @@ use super::super::*;
 use super::main_text_of;
 
 fn text_with_links(html: &str) -> String {
-    let options = PurifyOptions { collect_links: true, ..PurifyOptions::default() };
-    let mut purifier = Purifier::new(options);
+    let options = ExtractOptions { collect_links: true, ..ExtractOptions::default() };
+    let mut extractor = Extractor::new(options);
     let hints = Hints { url: Some("http://x.org/"), ..Hints::default() };
-    purifier.purify_html(html, &hints).unwrap().text.clone()
+    extractor.extract_html(html, &hints).unwrap().text.clone()
 }
 
 #[test]

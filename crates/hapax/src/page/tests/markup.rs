@@ -135,60 +135,60 @@ fn cdata_is_text_in_formulas_and_xml_and_a_comment_in_html() {
         ("<math><mtext><![CDATA[x<y]]></mtext></math>", "x<y"),
         ("a<svg><![CDATA[no]]></svg>b", "a b"),
     ]);
-    let mut purifier = Purifier::new(PurifyOptions::default());
+    let mut extractor = Extractor::new(ExtractOptions::default());
     let rss =
         b"<?xml version='1.0'?><rss><title>News</title><item><b>a</b><c>x<![CDATA[ <i> & ]]></c>\
         </item></rss>";
-    let page = purifier.purify(rss, &Hints::default()).unwrap();
+    let page = extractor.extract(rss, &Hints::default()).unwrap();
     assert_eq!(page.text, "News a x <i> &");
 }
 
 #[test]
 fn a_slash_closes_any_element_only_in_xhtml() {
-    let mut purifier = Purifier::new(PurifyOptions::default());
+    let mut extractor = Extractor::new(ExtractOptions::default());
     let page = b"a<script src='x'/><p>b</p><script>no</script>c";
     let html = Hints { content_type: Some("text/html"), ..Hints::default() };
-    assert_eq!(purifier.purify(page, &html).unwrap().text, "ac");
+    assert_eq!(extractor.extract(page, &html).unwrap().text, "ac");
     let xhtml = Hints { content_type: Some("application/xhtml+xml"), ..Hints::default() };
-    assert_eq!(purifier.purify(page, &xhtml).unwrap().text, "a b c");
+    assert_eq!(extractor.extract(page, &xhtml).unwrap().text, "a b c");
 }
 
 #[test]
 fn plain_text_keeps_its_angle_brackets() {
-    let mut purifier = Purifier::new(PurifyOptions::default());
-    let page = purifier.purify_text("a <b> &amp;\n\n  see http://x.org/ c ").unwrap();
+    let mut extractor = Extractor::new(ExtractOptions::default());
+    let page = extractor.extract_text("a <b> &amp;\n\n  see http://x.org/ c ").unwrap();
     assert_eq!((page.text.as_str(), page.kind), ("a <b> &amp; see c", Kind::Text));
     let hints = Hints { content_type: Some("text/plain"), ..Hints::default() };
-    let page = purifier.purify(b"<html>shown as written", &hints).unwrap();
+    let page = extractor.extract(b"<html>shown as written", &hints).unwrap();
     assert_eq!((page.text.as_str(), page.kind), ("<html>shown as written", Kind::Text));
 }
 
 #[test]
 fn an_empty_page_is_a_page() {
-    let mut purifier = Purifier::new(PurifyOptions::default());
+    let mut extractor = Extractor::new(ExtractOptions::default());
     for bytes in [b"".as_slice(), b"   \n", b"\xef\xbb\xbf", b"\xff\xfe"] {
-        let page = purifier.purify(bytes, &Hints::default()).unwrap();
+        let page = extractor.extract(bytes, &Hints::default()).unwrap();
         assert_eq!((page.text.as_str(), page.truncated), ("", false));
     }
 }
 
 #[test]
 fn a_refused_page_says_what_it_was_and_leaves_nothing_behind() {
-    let mut purifier = Purifier::new(PurifyOptions::default());
-    purifier.purify_html("<title>old</title>old", &Hints::default()).unwrap();
-    let error = purifier.purify(b"%PDF-1.4", &Hints::default()).unwrap_err();
+    let mut extractor = Extractor::new(ExtractOptions::default());
+    extractor.extract_html("<title>old</title>old", &Hints::default()).unwrap();
+    let error = extractor.extract(b"%PDF-1.4", &Hints::default()).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "unsupported content: PDF document; only HTML, XML and plain text can be purified"
+        "unsupported content: PDF document; only HTML, XML and plain text can be extracted"
     );
-    assert_eq!(purifier.purify_html("", &Hints::default()).unwrap().title, None);
+    assert_eq!(extractor.extract_html("", &Hints::default()).unwrap().title, None);
 }
 
 #[test]
 fn limits_cut_between_characters_and_say_so() {
     let limits = Limits { max_input_bytes: 8, max_text_bytes: 5, ..Limits::default() };
-    let options = PurifyOptions { limits, ..PurifyOptions::default() };
-    let mut purifier = Purifier::new(options);
+    let options = ExtractOptions { limits, ..ExtractOptions::default() };
+    let mut extractor = Extractor::new(options);
     for (html, text, truncated) in [
         ("abc", "abc", false),
         ("<b>ab</b>", "ab", true),
@@ -197,9 +197,9 @@ fn limits_cut_between_characters_and_say_so() {
         ("ab cd ef", "ab cd", true),
         ("ab   cd ", "ab cd", false),
     ] {
-        let page = purifier.purify_html(html, &Hints::default()).unwrap().clone();
+        let page = extractor.extract_html(html, &Hints::default()).unwrap().clone();
         assert_eq!((page.text.as_str(), page.truncated), (text, truncated), "{html}");
-        let bytes = purifier.purify(
+        let bytes = extractor.extract(
             html.as_bytes(),
             &Hints { content_type: Some("text/html; charset=utf-8"), ..Hints::default() },
         );

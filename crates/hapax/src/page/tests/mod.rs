@@ -1,4 +1,4 @@
-//! What purifying promises, seen from outside.
+//! What extracting promises, seen from outside.
 //!
 //! * `markup`: which parts of a page become text.
 //! * `facts`: title, canonical address, refresh, language, links.
@@ -16,12 +16,12 @@ mod markup;
 mod oracle;
 mod properties;
 
-use super::{Extent, Hints, Page, Purifier, PurifyOptions};
+use super::{Extent, ExtractOptions, Extractor, Hints, Page};
 
 /// The page of decoded HTML under default options.
 fn page_of(html: &str) -> Page {
-    let mut purifier = Purifier::new(PurifyOptions::default());
-    purifier.purify_html(html, &Hints::default()).unwrap().clone()
+    let mut extractor = Extractor::new(ExtractOptions::default());
+    extractor.extract_html(html, &Hints::default()).unwrap().clone()
 }
 
 fn text_of(html: &str) -> String {
@@ -30,14 +30,14 @@ fn text_of(html: &str) -> String {
 
 /// The page with its links, found at `url`.
 fn linked_page(html: &str, url: Option<&str>) -> Page {
-    let options = PurifyOptions { collect_links: true, ..PurifyOptions::default() };
-    let mut purifier = Purifier::new(options);
-    purifier.purify_html(html, &Hints { url, ..Hints::default() }).unwrap().clone()
+    let options = ExtractOptions { collect_links: true, ..ExtractOptions::default() };
+    let mut extractor = Extractor::new(options);
+    extractor.extract_html(html, &Hints { url, ..Hints::default() }).unwrap().clone()
 }
 
 /// The main content of decoded HTML.
 fn main_text_of(html: &str) -> String {
-    let options = PurifyOptions { extent: Extent::MainContent, ..PurifyOptions::default() };
-    let mut purifier = Purifier::new(options);
-    purifier.purify_html(html, &Hints::default()).unwrap().text.clone()
+    let options = ExtractOptions { extent: Extent::MainContent, ..ExtractOptions::default() };
+    let mut extractor = Extractor::new(options);
+    extractor.extract_html(html, &Hints::default()).unwrap().text.clone()
 }

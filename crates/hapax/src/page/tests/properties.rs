@@ -26,9 +26,9 @@ pub(super) fn pieces() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
 }
 
-fn options() -> impl Strategy<Value = PurifyOptions> {
+fn options() -> impl Strategy<Value = ExtractOptions> {
     (any::<bool>(), any::<bool>(), prop_oneof![Just(usize::MAX), 0usize..200]).prop_map(
-        |(main, collect_links, bytes)| PurifyOptions {
+        |(main, collect_links, bytes)| ExtractOptions {
             extent: if main { Extent::MainContent } else { Extent::Body },
             collect_links,
             limits: Limits {
@@ -56,10 +56,10 @@ proptest! {
         bytes in prop::collection::vec(any::<u8>(), 0..300),
         options in options(),
     ) {
-        let mut purifier = Purifier::new(options);
+        let mut extractor = Extractor::new(options);
         for content_type in [None, Some("text/html"), Some("text/plain; charset=shift_jis")] {
             let hints = Hints { content_type, url: Some("http://x.example.jp/") };
-            if let Ok(page) = purifier.purify(&bytes, &hints) {
+            if let Ok(page) = extractor.extract(&bytes, &hints) {
                 assert_folded(&page.text);
             }
         }
@@ -68,8 +68,8 @@ proptest! {
     #[test]
     fn any_markup_ends_in_folded_text_within_the_limit(bytes in pieces(), options in options()) {
         let limit = options.limits.max_text_bytes;
-        let mut purifier = Purifier::new(options);
-        if let Ok(page) = purifier.purify(&bytes, &HTML) {
+        let mut extractor = Extractor::new(options);
+        if let Ok(page) = extractor.extract(&bytes, &HTML) {
             assert_folded(&page.text);
             prop_assert!(page.text.len() <= limit);
             if let Some(title) = &page.title {
@@ -79,32 +79,32 @@ proptest! {
     }
 
     #[test]
-    fn a_used_purifier_answers_like_a_fresh_one(
+    fn a_used_extractor_answers_like_a_fresh_one(
         first in pieces(),
         second in pieces(),
         options in options(),
     ) {
-        let mut used = Purifier::new(options.clone());
-        let _ = used.purify(&first, &HTML);
-        let fresh = Purifier::new(options).purify(&second, &HTML).cloned();
-        prop_assert_eq!(used.purify(&second, &HTML).cloned(), fresh);
+        let mut used = Extractor::new(options.clone());
+        let _ = used.extract(&first, &HTML);
+        let fresh = Extractor::new(options).extract(&second, &HTML).cloned();
+        prop_assert_eq!(used.extract(&second, &HTML).cloned(), fresh);
     }
 
     /// The tokenizer alone judges what was read ahead of it.
     #[test]
     fn reading_ahead_changes_nothing(bytes in pieces(), options in options()) {
-        let mut quick = Purifier::new(options.clone());
-        let mut slow = Purifier::new(options);
+        let mut quick = Extractor::new(options.clone());
+        let mut slow = Extractor::new(options);
         slow.shortcuts = false;
-        prop_assert_eq!(quick.purify(&bytes, &HTML), slow.purify(&bytes, &HTML));
+        prop_assert_eq!(quick.extract(&bytes, &HTML), slow.extract(&bytes, &HTML));
     }
 
     #[test]
-    fn purified_text_is_left_alone_as_plain_text(bytes in pieces()) {
-        let mut purifier = Purifier::new(PurifyOptions::default());
-        if let Ok(page) = purifier.purify(&bytes, &HTML) {
+    fn extracted_text_is_left_alone_as_plain_text(bytes in pieces()) {
+        let mut extractor = Extractor::new(ExtractOptions::default());
+        if let Ok(page) = extractor.extract(&bytes, &HTML) {
             let text = page.text.clone();
-            prop_assert_eq!(&purifier.purify_text(&text).unwrap().text, &text);
+            prop_assert_eq!(&extractor.extract_text(&text).unwrap().text, &text);
         }
     }
 

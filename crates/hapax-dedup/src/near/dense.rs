@@ -1,18 +1,18 @@
-//! Crowds: many pages that are nearly one, led by their best.
+//! Dense clusters: many pages that are nearly one, led by their best.
 //!
 //! Pages meet by a key: first by the whole fingerprint, then, where 64 or more come together, by
 //! 16 bits of the sketch, eight times with other bits. Two pages of similarity J agree in such
-//! a key with probability ((1 + J) / 2)^16, which is 0.19 at J = 0.8 and 0.85 at 0.98, so of a crowd
-//! hardly anything is left after eight turns. Among millions of strangers 64 would meet by chance:
+//! a key with probability ((1 + J) / 2)^16, which is 0.19 at J = 0.8 and 0.85 at 0.98, so of a dense cluster
+//! hardly anything is left after eight turns. Among millions of collisions 64 would meet by chance:
 //! keys grow with the number of pages, by a bit for every doubling beyond a million. Those who meet by a key choose the best page as
-//! leader; who matches it becomes its member, and the others choose again, a few times.
+//! representative; who matches it becomes its member, and the others choose again, a few times.
 //!
 //! # What it promises
 //!
-//! Every member matches its leader, and the leader wins over it. The work is bounded by the number
-//! of pages times a constant: [`TURNS`] keys, [`ROUNDS`] leaders each.
+//! Every member matches its representative, and the representative wins over it. The work is bounded by the number
+//! of pages times a constant: [`TURNS`] keys, [`ROUNDS`] representatives each.
 //!
-//! When many pages share a fingerprint and match no leader they are *strangers*: they are compared with
+//! When many pages share a fingerprint and match no representative they are *collisions*: they are compared with
 //! those of them that they meet by the sketch, and with nobody else.
 
 use hapax::fingerprint::Sketch;
@@ -21,22 +21,22 @@ use crate::facts::FactTable;
 use crate::near::Judge;
 use crate::pages::Pages;
 
-/// As many that meet by a part of the sketch are a crowd.
-pub(crate) const CROWD: usize = 64;
+/// As many that meet by a part of the sketch are a dense cluster.
+pub(crate) const DENSE: usize = 64;
 /// How many parts of the sketch are tried.
 pub(crate) const TURNS: usize = 8;
-/// How often those who meet by a part of the sketch choose a leader.
+/// How often those who meet by a part of the sketch choose a representative.
 const ROUNDS: usize = 4;
-/// How often those who share a fingerprint choose a leader.
+/// How often those who share a fingerprint choose a representative.
 const TWIN_ROUNDS: usize = 4;
-/// As many pages of a fingerprint that match no leader go on choosing until none is left.
-pub(crate) const FEW_STRANGERS: usize = 64;
-/// How many parts of the sketch are tried on those who share a fingerprint and match no leader.
+/// As many pages of a fingerprint that match no representative go on choosing until none is left.
+pub(crate) const FEW_COLLISIONS: usize = 64;
+/// How many parts of the sketch are tried on those who share a fingerprint and match no representative.
 pub(crate) const TWIN_TURNS: usize = 16;
 
 /// Bits of a sketch by which pages meet, if they are not very many.
 pub(crate) const PART_BITS: u32 = 16;
-/// As many pages meet by so many bits: 16 by chance, where 64 are a crowd.
+/// As many pages meet by so many bits: 16 by chance, where 64 are a dense cluster.
 pub(crate) const MANY: usize = 1 << 20;
 
 /// A page that is represented by another one.
@@ -44,7 +44,7 @@ pub(crate) const MANY: usize = 1 << 20;
 pub(crate) struct Member {
     pub(crate) page: u32,
     /// The page it was confirmed with; may be a member itself.
-    pub(crate) leader: u32,
+    pub(crate) representative: u32,
     pub(crate) distance: u8,
     pub(crate) similarity: f32,
 }
@@ -52,13 +52,13 @@ pub(crate) struct Member {
 /// Pages split into those that lead and those that are led.
 #[derive(Debug, Default)]
 pub(crate) struct Led {
-    pub(crate) leaders: Vec<u32>,
+    pub(crate) representatives: Vec<u32>,
     pub(crate) members: Vec<Member>,
-    /// Pages that share a fingerprint with leaders and match none of them.
-    pub(crate) strangers: u64,
+    /// Pages that share a fingerprint with representatives and match none of them.
+    pub(crate) collisions: u64,
 }
 
-/// Takes crowds out of a set of pages of one scope.
+/// Takes dense clusters out of a set of pages of one scope.
 pub(super) fn thin_out(
     set: &[u32],
     pages: &Pages,
@@ -67,7 +67,7 @@ pub(super) fn thin_out(
     many: usize,
 ) -> Led {
     let mut led = twins(set, pages, judge, table);
-    let bits = part_bits(led.leaders.len(), many);
+    let bits = part_bits(led.representatives.len(), many);
     for number in 0..TURNS {
         turn(&mut led, number, bits, pages, judge, table);
     }
@@ -78,20 +78,20 @@ pub(super) fn thin_out(
 pub(crate) fn twins(set: &[u32], pages: &Pages, judge: &Judge<'_>, table: &FactTable<'_>) -> Led {
     let mut led = Led::default();
     let twins = meet(set.to_vec(), |page| pages.fingerprint(page).to_bits(), 2);
-    led.leaders = twins.others;
-    for crowd in twins.crowds {
-        let found = lead(crowd, 2, TWIN_ROUNDS, judge, table);
-        led.leaders.extend(found.leaders);
+    led.representatives = twins.others;
+    for cluster in twins.clusters {
+        let found = lead(cluster, 2, TWIN_ROUNDS, judge, table);
+        led.representatives.extend(found.representatives);
         led.members.extend(found.members);
-        if found.rest.len() <= FEW_STRANGERS {
-            let last = lead(found.rest, 2, FEW_STRANGERS, judge, table);
-            led.leaders.extend(last.leaders);
+        if found.rest.len() <= FEW_COLLISIONS {
+            let last = lead(found.rest, 2, FEW_COLLISIONS, judge, table);
+            led.representatives.extend(last.representatives);
             led.members.extend(last.members);
             continue;
         }
         let (left, members) = pair_up(found.rest, pages, judge, table);
         led.members.extend(members);
-        led.strangers += left.len() as u64;
+        led.collisions += left.len() as u64;
     }
     led
 }
@@ -113,16 +113,16 @@ pub(crate) fn turn(
     judge: &Judge<'_>,
     table: &FactTable<'_>,
 ) {
-    if led.leaders.len() < CROWD {
+    if led.representatives.len() < DENSE {
         return;
     }
-    let set = std::mem::take(&mut led.leaders);
-    let met = meet(set, |page| sketch_part(pages.sketch(page), number, bits), CROWD);
-    led.leaders = met.others;
-    for crowd in met.crowds {
-        let found = lead(crowd, CROWD, ROUNDS, judge, table);
-        led.leaders.extend(found.leaders);
-        led.leaders.extend(found.rest);
+    let set = std::mem::take(&mut led.representatives);
+    let met = meet(set, |page| sketch_part(pages.sketch(page), number, bits), DENSE);
+    led.representatives = met.others;
+    for cluster in met.clusters {
+        let found = lead(cluster, DENSE, ROUNDS, judge, table);
+        led.representatives.extend(found.representatives);
+        led.representatives.extend(found.rest);
         led.members.extend(found.members);
     }
 }
@@ -142,9 +142,9 @@ fn pair_up(
         }
         let met = meet(set, |page| sketch_part(pages.sketch(page), turn, PART_BITS), 2);
         set = met.others;
-        for crowd in met.crowds {
-            let found = lead(crowd, 2, 2, judge, table);
-            set.extend(found.leaders);
+        for cluster in met.clusters {
+            let found = lead(cluster, 2, 2, judge, table);
+            set.extend(found.representatives);
             set.extend(found.rest);
             members.extend(found.members);
         }
@@ -161,7 +161,7 @@ pub(crate) fn sketch_part(sketch: &Sketch, turn: usize, bits: u32) -> u64 {
 }
 
 struct Met {
-    crowds: Vec<Vec<u32>>,
+    clusters: Vec<Vec<u32>>,
     others: Vec<u32>,
 }
 
@@ -169,55 +169,55 @@ struct Met {
 fn meet(set: Vec<u32>, key: impl Fn(u32) -> u64, least: usize) -> Met {
     let mut keyed: Vec<(u64, u32)> = set.into_iter().map(|page| (key(page), page)).collect();
     keyed.sort_unstable();
-    let mut met = Met { crowds: Vec::new(), others: Vec::new() };
+    let mut met = Met { clusters: Vec::new(), others: Vec::new() };
     for same in keyed.chunk_by(|a, b| a.0 == b.0) {
         let pages = same.iter().map(|&(_, page)| page);
         if same.len() < least {
             met.others.extend(pages);
         } else {
-            met.crowds.push(pages.collect());
+            met.clusters.push(pages.collect());
         }
     }
     met
 }
 
-/// What came of choosing leaders.
+/// What came of choosing representatives.
 pub(crate) struct Chosen {
-    pub(crate) leaders: Vec<u32>,
+    pub(crate) representatives: Vec<u32>,
     pub(crate) members: Vec<Member>,
-    /// Who matches no leader, when rounds are over or fewer than `least` are left.
+    /// Who matches no representative, when rounds are over or fewer than `least` are left.
     pub(crate) rest: Vec<u32>,
 }
 
-/// Chooses the best as leader and takes out who matches it, up to `rounds` times. A last page
+/// Chooses the best as representative and takes out who matches it, up to `rounds` times. A last page
 /// that is left alone leads itself.
 pub(crate) fn lead(
-    crowd: Vec<u32>,
+    cluster: Vec<u32>,
     least: usize,
     rounds: usize,
     judge: &Judge<'_>,
     table: &FactTable<'_>,
 ) -> Chosen {
-    let mut chosen = Chosen { leaders: Vec::new(), members: Vec::new(), rest: crowd };
+    let mut chosen = Chosen { representatives: Vec::new(), members: Vec::new(), rest: cluster };
     for _ in 0..rounds {
         if chosen.rest.len() < least {
             break;
         }
-        let Some(leader) = table.best(chosen.rest.iter().copied()) else { break };
-        chosen.leaders.push(leader);
+        let Some(representative) = table.best(chosen.rest.iter().copied()) else { break };
+        chosen.representatives.push(representative);
         let members = &mut chosen.members;
         chosen.rest.retain(|&page| {
-            if page == leader {
+            if page == representative {
                 return false;
             }
-            let Some(pair) = judge.confirm(leader, page) else { return true };
+            let Some(pair) = judge.confirm(representative, page) else { return true };
             let (distance, similarity) = (pair.distance, pair.similarity);
-            members.push(Member { page, leader, distance, similarity });
+            members.push(Member { page, representative, distance, similarity });
             false
         });
     }
     if chosen.rest.len() == 1 {
-        chosen.leaders.append(&mut chosen.rest);
+        chosen.representatives.append(&mut chosen.rest);
     }
     chosen
 }
@@ -227,7 +227,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_grow_so_that_no_crowd_meets_by_chance() {
+    fn keys_grow_so_that_no_dense_cluster_meets_by_chance() {
         let part_bits = |pages| part_bits(pages, MANY);
         assert_eq!([0, 1, MANY / 2, MANY].map(part_bits), [PART_BITS; 4]);
         assert_eq!(part_bits(MANY + 1), PART_BITS + 1);

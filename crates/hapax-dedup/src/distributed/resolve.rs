@@ -1,12 +1,12 @@
 //! What becomes of the documents of whole components, and the rows of the tables.
 //!
-//! Into [`Kernels::settle`] go rows of three kinds, told apart by `kind`:
+//! Into [`Steps::resolve`] go rows of three kinds, told apart by `kind`:
 //!
 //! | `kind` | `position` | `other`, `distance`, `similarity` | `named`, `page` |
 //! |---|---|---|---|
 //! | 0 a document | its position | | both |
 //! | 1 a confirmed pair | one | the other | |
-//! | 2 a member | its position | its leader | |
+//! | 2 a member | its position | its representative | |
 //!
 //! Whole components must come together, several in a batch or one.
 
@@ -16,16 +16,16 @@ use arrow_array::builder::{BooleanBuilder, Float32Builder, Int64Builder, StringB
 use arrow_array::{Array, Float32Array, Int64Array, RecordBatch, StringArray};
 use hapax::group::NearPair;
 
-use super::Kernels;
+use super::Steps;
 use super::rows::{Loaded, Rows, batch, numbers};
-use crate::decide::{Found, settle};
+use crate::decide::{Found, resolve_groups};
 use crate::error::Error;
 use crate::facts::FactTable;
 use crate::near::{Judge, Member, Near};
 use crate::outputs::outcome_name;
 use crate::pages::Pages;
 
-const KIND: &str = "company";
+const KIND: &str = "linked";
 
 #[derive(Default)]
 struct Verdicts {
@@ -40,15 +40,15 @@ struct Verdicts {
     rank: Int64Builder,
 }
 
-impl Kernels {
+impl Steps {
     /// A verdict on every document: `position`, `winner`, `winner_id`, `outcome`, `distance`, `similarity`,
     /// `rule`, `reason`, and its `rank` in its group, the winner's being 0; and one row with outcome `effort`: sketches compared, pairs confirmed, and groups
     /// that plain closure would have merged (as `distance`).
     ///
     /// # Errors
     ///
-    /// These are no rows of company, or a component is not whole.
-    pub fn settle(&self, rows: &RecordBatch) -> Result<RecordBatch, Error> {
+    /// These are no rows of linked, or a component is not whole.
+    pub fn resolve(&self, rows: &RecordBatch) -> Result<RecordBatch, Error> {
         let rows = Rows::of(rows, KIND);
         let kinds = rows.numbers("kind")?;
         let loaded = rows.pages(|row| kinds[row] == 0)?;
@@ -59,7 +59,7 @@ impl Kernels {
         let (earlier, copies) = (Pages::default(), (0..pages.len() as u32).collect());
         let found =
             Found { copies, near, addresses: Vec::new(), earlier: &earlier, known: <_>::default() };
-        let decision = settle(pages, &table, &judge, &self.options.keep, found)?;
+        let decision = resolve_groups(pages, &table, &judge, &self.options.keep, found)?;
         let mut ranks = vec![0i64; pages.len()];
         for group in decision.groups() {
             for (rank, page) in (0..).zip(group.documents()) {
@@ -88,7 +88,7 @@ impl Kernels {
     }
 
     /// The rows of `groups.parquet` for documents: `position`, `file`, `record`, `named`, `page`, and the columns
-    /// of a verdict, which are null for a document without company.
+    /// of a verdict, which are null for a document without linked.
     ///
     /// # Errors
     ///
@@ -171,7 +171,7 @@ fn near(rows: &Rows<'_>, kinds: &[i64], loaded: &Loaded<'_>) -> Result<Near, Err
         let (distance, similarity) = (distance.value(row) as u8, similarity.value(row));
         match kinds[row] {
             1 => near.pairs.push(NearPair { a: one, b: two, distance, similarity }),
-            2 => near.members.push(Member { page: one, leader: two, distance, similarity }),
+            2 => near.members.push(Member { page: one, representative: two, distance, similarity }),
             kind => return Err(rows.wrong(format!("there is no kind {kind}"))),
         }
     }

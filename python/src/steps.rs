@@ -1,6 +1,6 @@
 //! The steps of a job for engines that move rows: Arrow batches in and out.
 //!
-//! What a step does is said in `hapax_dedup::kernels`; here batches cross the border, without a
+//! What a step does is said in `hapax_dedup::distributed`; here batches cross the border, without a
 //! copy, and the lock is released.
 
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use arrow_array::RecordBatch;
 use arrow_pyarrow::PyArrowType;
 use hapax_corpus::Source;
 use hapax_dedup::Error;
-use hapax_dedup::kernels::{Cut, Kernels, PartSignatures, Seen, Wide, write_part};
+use hapax_dedup::distributed::{Cut, PartSignatures, Seen, Steps, Wide, write_part};
 use pyo3::prelude::*;
 use serde_json::json;
 
@@ -21,18 +21,18 @@ use crate::fingerprinter::FingerprinterCore;
 
 type Batch = PyArrowType<RecordBatch>;
 
-/// How leaders are cut: rows, pieces, blocks, within, crowd.
+/// How representatives are cut: rows, pieces, blocks, within, dense cluster.
 type CutNumbers = (usize, usize, Option<u32>, Option<u32>, Option<usize>);
 
 /// The steps under the options of a job.
 #[pyclass(frozen, module = "hapax._hapax")]
-pub(crate) struct KernelsCore {
-    engine: Kernels,
+pub(crate) struct StepsCore {
+    engine: Steps,
     recipe: String,
 }
 
-fn cut_of((rows, pieces, blocks, within, crowd): CutNumbers) -> Cut {
-    Cut { rows, pieces, blocks, within, crowd }
+fn cut_of((rows, pieces, blocks, within, cluster): CutNumbers) -> Cut {
+    Cut { rows, pieces, blocks, within, cluster }
 }
 
 fn given<T>(py: Python<'_>, work: impl FnOnce() -> Result<T, Error> + Send) -> PyResult<T>
@@ -49,7 +49,7 @@ fn batch(
     given(py, work).map(PyArrowType)
 }
 
-impl KernelsCore {
+impl StepsCore {
     fn open(&self, inputs: &[String]) -> PyResult<Source> {
         let read = self.engine.options().read.clone();
         Source::open(inputs, read).map_err(|error| of_corpus(&error))
@@ -88,12 +88,12 @@ fn parts_of(source: &Source) -> Vec<Vec<String>> {
 }
 
 #[pymethods]
-impl KernelsCore {
+impl StepsCore {
     #[new]
     fn new(by: &FingerprinterCore, asked: Asked) -> PyResult<Self> {
         let options = asked.options(by)?;
         let recipe = options.fingerprinter.recipe_id().to_string();
-        Ok(Self { engine: Kernels::new(options), recipe })
+        Ok(Self { engine: Steps::new(options), recipe })
     }
 
     /// What was asked for, as the summary says it.
@@ -167,8 +167,8 @@ impl KernelsCore {
         batch(py, || self.engine.copies(&rows.0))
     }
 
-    fn part_bits(&self, leaders: usize) -> u32 {
-        self.engine.part_bits(leaders)
+    fn part_bits(&self, representatives: usize) -> u32 {
+        self.engine.part_bits(representatives)
     }
 
     fn meetings(&self, py: Python<'_>, rows: Batch, wide: Vec<Wide>) -> PyResult<Batch> {
@@ -179,10 +179,10 @@ impl KernelsCore {
         &self,
         py: Python<'_>,
         rows: Batch,
-        crowded: Vec<i64>,
+        dense: Vec<i64>,
         wide: Vec<Wide>,
     ) -> PyResult<Batch> {
-        batch(py, || self.engine.suspects(&rows.0, &crowded, &wide))
+        batch(py, || self.engine.suspects(&rows.0, &dense, &wide))
     }
 
     fn turn(&self, py: Python<'_>, rows: Batch, number: usize, wide: Vec<Wide>) -> PyResult<Batch> {
@@ -202,24 +202,24 @@ impl KernelsCore {
         &self,
         sample: Vec<i64>,
         counts: Vec<Vec<u64>>,
-        leaders: usize,
+        representatives: usize,
     ) -> (&'static str, Option<f64>, Vec<i64>) {
-        match self.engine.see(&sample, &counts, leaders) {
+        match self.engine.see(&sample, &counts, representatives) {
             Seen::Clear => ("clear", None, Vec::new()),
             Seen::Bands(chance) => ("bands", Some(chance), Vec::new()),
-            Seen::Narrow(bits, crowded) => ("narrow", Some(f64::from(bits)), crowded),
+            Seen::Narrow(bits, dense) => ("narrow", Some(f64::from(bits)), dense),
         }
     }
 
-    fn saturated(&self, py: Python<'_>, rows: Batch, crowded: Vec<i64>) -> PyResult<Batch> {
-        batch(py, || self.engine.saturated(&rows.0, &crowded))
+    fn saturated(&self, py: Python<'_>, rows: Batch, dense: Vec<i64>) -> PyResult<Batch> {
+        batch(py, || self.engine.saturated(&rows.0, &dense))
     }
 
     /// The cut with its number of blocks chosen.
     fn cut(&self, numbers: CutNumbers) -> PyResult<CutNumbers> {
-        let Cut { rows, pieces, blocks, within, crowd } =
+        let Cut { rows, pieces, blocks, within, cluster } =
             self.engine.cut(cut_of(numbers)).map_err(|error| of_job(&error))?;
-        Ok((rows, pieces, blocks, within, crowd))
+        Ok((rows, pieces, blocks, within, cluster))
     }
 
     fn keys(&self, py: Python<'_>, rows: Batch, cut: CutNumbers, tasks: usize) -> PyResult<Batch> {
@@ -254,8 +254,8 @@ impl KernelsCore {
         batch(py, || self.engine.components(&rows.0))
     }
 
-    fn settle(&self, py: Python<'_>, rows: Batch) -> PyResult<Batch> {
-        batch(py, || self.engine.settle(&rows.0))
+    fn resolve(&self, py: Python<'_>, rows: Batch) -> PyResult<Batch> {
+        batch(py, || self.engine.resolve(&rows.0))
     }
 
     fn group_rows(&self, py: Python<'_>, rows: Batch) -> PyResult<Batch> {
@@ -311,19 +311,19 @@ impl KernelsCore {
     /// that were passed over.
     #[classattr]
     const SHOWN: (usize, usize, usize, usize, usize) = {
-        let shown = Kernels::SHOWN;
+        let shown = Steps::SHOWN;
         (shown.origins, shown.groups, shown.documents, shown.apart, shown.passed)
     };
-    /// Turns of crowds; leaders of a scope from which on there may be saturation; members of a crowd; leaders
+    /// Turns of dense clusters; representatives of a scope from which on there may be saturation; members of a dense cluster; representatives
     /// of a scope beyond which they meet by more bits.
     #[classattr]
-    const TURNS: usize = Kernels::TURNS;
+    const TURNS: usize = Steps::TURNS;
     #[classattr]
-    const FEW: usize = Kernels::FEW;
+    const FEW: usize = Steps::FEW;
     #[classattr]
-    const CROWD: usize = Kernels::CROWD;
+    const DENSE: usize = Steps::DENSE;
     #[classattr]
-    const MANY: usize = Kernels::MANY;
+    const MANY: usize = Steps::MANY;
 }
 
 /// Batches of a part, one after the other.

@@ -19,12 +19,12 @@ use crate::fold::competitors;
 use crate::policy::Policy;
 
 /// Everything known of the documents that are in some mark.
-pub(super) struct Settling {
+pub(super) struct Resolving {
     ids: Vec<DocumentId>,
     facts: Vec<DocumentFacts>,
 }
 
-impl Settling {
+impl Resolving {
     pub(super) fn new<E: Engine>(engine: &E, queries: &[QueryOutcome]) -> Result<Self, E::Error> {
         let marks =
             queries.iter().flat_map(|query| query.marks.iter().chain(query.sweep.iter().flatten()));
@@ -38,7 +38,7 @@ impl Settling {
 
     /// The marks that stand, in the order of documents. Of several queries that marked one for the
     /// same winner the first in rank is named.
-    pub(super) fn settle<'a>(
+    pub(super) fn resolve<'a>(
         &self,
         marks: impl Iterator<Item = &'a Mark>,
         policy: &Policy,

@@ -16,7 +16,7 @@ use arrow_array::builder::{BooleanBuilder, Int64Builder, StringBuilder};
 use arrow_array::{Array, RecordBatch, StringArray};
 use hapax_corpus::{Entry, Source};
 
-use super::Kernels;
+use super::Steps;
 use super::rows::{Rows, batch};
 use crate::error::Error;
 use crate::near::REFUSED;
@@ -43,7 +43,7 @@ pub struct Shown {
     pub passed: usize,
 }
 
-impl Kernels {
+impl Steps {
     /// How much is shown.
     pub const SHOWN: Shown = Shown {
         origins: origins::MOST,

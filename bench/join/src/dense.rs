@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let bound = MaxDistance::new(arguments.within).context("at most 64 bits")?;
     let mut options = PairOptions::within(bound)?;
     if let Some(limit) = arguments.limit {
-        options = options.crowd(limit);
+        options = options.cluster(limit);
     }
     let shared = arguments.shared.min(40);
     let mixed = |i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);

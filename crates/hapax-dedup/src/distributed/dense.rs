@@ -1,16 +1,16 @@
-//! Exact copies and crowds: who leads, and who is represented by whom.
+//! Exact copies and dense clusters: who leads, and who is represented by whom.
 //!
 //! | column | holds |
 //! |---|---|
-//! | `role` | 0 a leader, which goes on; 1 an exact copy of `target`; 2 a member led by `target`; 9 effort |
+//! | `role` | 0 a representative, which goes on; 1 an exact copy of `target`; 2 a member led by `target`; 9 effort |
 //! | `position` | of the document; how many sketches were compared, of effort |
-//! | `target` | as above; how many strangers there are, of effort |
+//! | `target` | as above; how many collisions there are, of effort |
 //! | `distance`, `similarity` | of members |
-//! | `scope`, `fingerprint`, `sketch` | of leaders, out of [`Kernels::copies`]: all that comparing needs |
-//! | `named`, `page`, `meets` | of leaders, in and out of [`Kernels::turn`]: for choosing the best, and who must be in one batch |
+//! | `scope`, `fingerprint`, `sketch` | of representatives, out of [`Steps::copies`]: all that comparing needs |
+//! | `named`, `page`, `meets` | of representatives, in and out of [`Steps::turn`]: for choosing the best, and who must be in one batch |
 //!
-//! [`Kernels::copies`] needs all rows with one `meets` of the signatures in one batch,
-//! [`Kernels::turn`] all leaders with one `meets`.
+//! [`Steps::copies`] needs all rows with one `meets` of the signatures in one batch,
+//! [`Steps::turn`] all representatives with one `meets`.
 
 use std::sync::Arc;
 
@@ -23,15 +23,15 @@ use hapax::group::ScopeKey;
 
 use super::keys::sketch;
 use super::rows::{Loaded, Rows, batch, numbers};
-use super::{Kernels, mixed};
+use super::{Steps, mixed};
 use crate::error::Error;
 use crate::exact;
 use crate::facts::FactTable;
-use crate::near::crowd::{CROWD, MANY, PART_BITS, TURNS, part_bits, sketch_part, turn, twins};
+use crate::near::dense::{DENSE, MANY, PART_BITS, TURNS, part_bits, sketch_part, turn, twins};
 use crate::near::{Judge, Led, Member};
 
 const KIND: &str = "role";
-const LEADER: i64 = 0;
+const REPRESENTATIVE: i64 = 0;
 const COPY: i64 = 1;
 const MEMBER: i64 = 2;
 const EFFORT: i64 = 9;
@@ -45,7 +45,7 @@ struct Roles {
     similarity: Float32Builder,
 }
 
-/// What leaders have in addition when they are found.
+/// What representatives have in addition when they are found.
 #[derive(Default)]
 struct Compared {
     scope: Int64Builder,
@@ -61,17 +61,17 @@ struct Turning {
     meets: Int64Builder,
 }
 
-impl Kernels {
+impl Steps {
     /// Turns after [`copies`](Self::copies).
     pub const TURNS: usize = TURNS;
 
-    /// A scope with more leaders is wide.
+    /// A scope with more representatives is wide.
     pub const MANY: usize = MANY;
 
-    /// As many that meet are a crowd.
-    pub const CROWD: usize = CROWD;
+    /// As many that meet are a dense cluster.
+    pub const DENSE: usize = DENSE;
 
-    /// Finds exact copies, chooses the best of each text, and leaders among those with one fingerprint.
+    /// Finds exact copies, chooses the best of each text, and representatives among those with one fingerprint.
     ///
     /// # Errors
     ///
@@ -95,12 +95,12 @@ impl Kernels {
         let mut led = Led::default();
         for scope in classes.representatives.chunk_by(|&a, &b| pages.scope(a) == pages.scope(b)) {
             let found = twins(scope, pages, &judge, &table);
-            led.leaders.extend(found.leaders);
+            led.representatives.extend(found.representatives);
             led.members.extend(found.members);
-            led.strangers += found.strangers;
+            led.collisions += found.collisions;
         }
         roles.members(&loaded, &led.members);
-        roles.effort(judge.compared(), led.strangers);
+        roles.effort(judge.compared(), led.collisions);
         let without = roles.rows();
         let mut compared = Compared::default();
         for _ in 0..without {
@@ -108,8 +108,8 @@ impl Kernels {
             compared.fingerprint.append_null();
             compared.sketch.append_null();
         }
-        for &page in &led.leaders {
-            roles.row(LEADER, loaded.positions[page as usize], None, None);
+        for &page in &led.representatives {
+            roles.row(REPRESENTATIVE, loaded.positions[page as usize], None, None);
             compared.scope.append_value(pages.scope(page).0.cast_signed());
             compared.fingerprint.append_value(pages.fingerprint(page).to_bits().cast_signed());
             compared.sketch.append_value(pages.sketch(page).to_bytes());
@@ -121,20 +121,20 @@ impl Kernels {
         batch(KIND, columns)
     }
 
-    /// By how many bits of their sketches the leaders of a scope meet, if there are so many after
+    /// By how many bits of their sketches the representatives of a scope meet, if there are so many after
     /// [`copies`](Self::copies).
-    pub fn part_bits(&self, leaders: usize) -> u32 {
-        part_bits(leaders, self.options.many)
+    pub fn part_bits(&self, representatives: usize) -> u32 {
+        part_bits(representatives, self.options.many)
     }
 
-    /// Who would meet whom in any of the turns, and how many: `meets` and `count`, of rows of leaders. Who
-    /// nowhere meets [`CROWD`](Self::CROWD) need not take turns. `wide` names scopes with many leaders.
+    /// Who would meet whom in any of the turns, and how many: `meets` and `count`, of rows of representatives. Who
+    /// nowhere meets [`DENSE`](Self::DENSE) need not take turns. `wide` names scopes with many representatives.
     ///
     /// # Errors
     ///
-    /// These are no rows of leaders.
+    /// These are no rows of representatives.
     pub fn meetings(&self, rows: &RecordBatch, wide: &[Wide]) -> Result<RecordBatch, Error> {
-        let keys = keys_of_leaders(&Rows::of(rows, "leader"), wide)?;
+        let keys = keys_of_representatives(&Rows::of(rows, "representative"), wide)?;
         let mut keys: Vec<i64> = keys.into_flattened();
         keys.sort_unstable();
         let (mut meets, mut counts) = (Vec::new(), Vec::new());
@@ -145,22 +145,23 @@ impl Kernels {
         batch("meeting", vec![("meets", numbers(meets)), ("count", numbers(counts))])
     }
 
-    /// Leaders that one of `crowded`, which is ascending, concerns: `position`, and `meets` of the first turn.
+    /// Representatives that one of `dense`, which is ascending, concerns: `position`, and `meets` of the first turn.
     ///
     /// # Errors
     ///
-    /// These are no rows of leaders.
+    /// These are no rows of representatives.
     pub fn suspects(
         &self,
         rows: &RecordBatch,
-        crowded: &[i64],
+        dense: &[i64],
         wide: &[Wide],
     ) -> Result<RecordBatch, Error> {
-        let rows = Rows::of(rows, "leader");
+        let rows = Rows::of(rows, "representative");
         let (mut positions, mut meets) = (Vec::new(), Vec::new());
-        for (keys, position) in keys_of_leaders(&rows, wide)?.iter().zip(rows.numbers("position")?)
+        for (keys, position) in
+            keys_of_representatives(&rows, wide)?.iter().zip(rows.numbers("position")?)
         {
-            if keys.iter().any(|key| crowded.binary_search(key).is_ok()) {
+            if keys.iter().any(|key| dense.binary_search(key).is_ok()) {
                 positions.push(*position);
                 meets.push(keys[0]);
             }
@@ -168,11 +169,11 @@ impl Kernels {
         batch("suspect", vec![("position", numbers(positions)), ("meets", numbers(meets))])
     }
 
-    /// One of the turns, from 0: crowds among leaders that share a part of the sketch.
+    /// One of the turns, from 0: dense clusters among representatives that share a part of the sketch.
     ///
     /// # Errors
     ///
-    /// These are no rows of roles, or a leader came twice.
+    /// These are no rows of roles, or a representative came twice.
     pub fn turn(
         &self,
         rows: &RecordBatch,
@@ -181,7 +182,7 @@ impl Kernels {
     ) -> Result<RecordBatch, Error> {
         let rows = Rows::of(rows, KIND);
         let role = rows.numbers("role")?;
-        let loaded = rows.pages(|row| role[row] == LEADER)?;
+        let loaded = rows.pages(|row| role[row] == REPRESENTATIVE)?;
         let pages = &loaded.pages;
         let table = FactTable::marked(pages, &self.options.keep, &loaded.named);
         let judge = Judge::new(pages, self.options.policy);
@@ -189,10 +190,10 @@ impl Kernels {
         order.sort_by_key(|&page| pages.scope(page));
         let mut led = Led::default();
         for scope in order.chunk_by(|&a, &b| pages.scope(a) == pages.scope(b)) {
-            let mut one = Led { leaders: scope.to_vec(), ..Led::default() };
+            let mut one = Led { representatives: scope.to_vec(), ..Led::default() };
             let bits = bits_in(pages.scope(scope[0]), wide);
             turn(&mut one, number, bits, pages, &judge, &table);
-            led.leaders.extend(one.leaders);
+            led.representatives.extend(one.representatives);
             led.members.extend(one.members);
         }
         let mut roles = Roles::default();
@@ -207,8 +208,8 @@ impl Kernels {
             turning.meets.append_value(mixed(&[row as u64]).cast_signed());
         }
         let next = (number + 1).min(TURNS - 1);
-        for &page in &led.leaders {
-            roles.row(LEADER, loaded.positions[page as usize], None, None);
+        for &page in &led.representatives {
+            roles.row(REPRESENTATIVE, loaded.positions[page as usize], None, None);
             turning.named.append_value(loaded.named[page as usize]);
             turning.page.append_value(loaded.bytes[page as usize]);
             let key = key_of(pages.scope(page), pages.sketch(page), next, wide);
@@ -222,7 +223,7 @@ impl Kernels {
     }
 }
 
-/// A scope with many leaders, and by how many bits they meet.
+/// A scope with many representatives, and by how many bits they meet.
 pub type Wide = (i64, u32);
 
 fn bits_in(scope: ScopeKey, wide: &[Wide]) -> u32 {
@@ -235,8 +236,8 @@ fn key_of(scope: ScopeKey, sketch: &Sketch, number: usize, wide: &[Wide]) -> i64
     mixed(&[scope.0, 3 + number as u64, part]).cast_signed()
 }
 
-/// The keys of every leader in all turns.
-fn keys_of_leaders(rows: &Rows<'_>, wide: &[Wide]) -> Result<Vec<[i64; TURNS]>, Error> {
+/// The keys of every representative in all turns.
+fn keys_of_representatives(rows: &Rows<'_>, wide: &[Wide]) -> Result<Vec<[i64; TURNS]>, Error> {
     let scopes = rows.numbers("scope")?;
     let sketches: &BinaryArray = rows.column("sketch")?;
     let keys = |(row, scope): (usize, &i64)| {
@@ -261,22 +262,22 @@ impl Roles {
 
     fn members(&mut self, loaded: &Loaded<'_>, members: &[Member]) {
         let at = |page: u32| loaded.positions[page as usize];
-        for &Member { page, leader, distance, similarity } in members {
-            self.row(MEMBER, at(page), Some(at(leader)), Some((distance, similarity)));
+        for &Member { page, representative, distance, similarity } in members {
+            self.row(MEMBER, at(page), Some(at(representative)), Some((distance, similarity)));
         }
     }
 
-    fn effort(&mut self, compared: u64, strangers: u64) {
-        self.row(EFFORT, compared as i64, Some(strangers as i64), None);
+    fn effort(&mut self, compared: u64, collisions: u64) {
+        self.row(EFFORT, compared as i64, Some(collisions as i64), None);
     }
 
-    /// Rows that are no leaders, as they are.
+    /// Rows that are no representatives, as they are.
     fn pass(&mut self, rows: &Rows<'_>, role: &[i64]) -> Result<(), Error> {
         let position = rows.numbers("position")?;
         let target: &Int64Array = rows.column("target")?;
         let distance: &Int64Array = rows.column("distance")?;
         let similarity: &Float32Array = rows.column("similarity")?;
-        for row in (0..rows.len()).filter(|&row| role[row] != LEADER) {
+        for row in (0..rows.len()).filter(|&row| role[row] != REPRESENTATIVE) {
             let target = target.is_valid(row).then(|| target.value(row));
             let near = distance.is_valid(row);
             let near = near.then(|| (distance.value(row) as u8, similarity.value(row)));

@@ -43,7 +43,7 @@ fn a_template_whose_number_moves_many_bits_costs_linear_work() {
         format!("{a} {i} {b} {} {c} x{} {d}", i * 7 + 1, i * 13 + 5)
     };
     let summary = clean(template, MANY);
-    assert!(summary.crowded > MANY as u64 / 2, "{summary:?}");
+    assert!(summary.dense > MANY as u64 / 2, "{summary:?}");
     assert!(summary.kept < MANY as u64 / 100, "{summary:?}");
     assert!(summary.compared_pairs < 60 * MANY as u64, "{} compared", summary.compared_pairs);
     assert!(summary.candidate_pairs < 60 * MANY as u64, "{} proposed", summary.candidate_pairs);
@@ -63,7 +63,7 @@ fn crowds_do_not_swallow_pages_that_are_alike_in_fingerprint_only() {
 
 #[test]
 fn a_template_with_too_little_in_common_costs_linear_work_and_is_kept() {
-    // Near in fingerprint, thousands of them, and not alike: no leader can speak for them.
+    // Near in fingerprint, thousands of them, and not alike: no representative can speak for them.
     let parts = [words(12, 1), words(12, 2), words(12, 3), words(12, 4)];
     let template = |i: usize| {
         let [a, b, c, d] = &parts;

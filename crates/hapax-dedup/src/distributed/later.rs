@@ -1,13 +1,13 @@
-//! New leaders against stored ones: stored rows stay where they are.
+//! New representatives against stored ones: stored rows stay where they are.
 //!
-//! The new leaders are few and go to every task; a task streams its stored ones past them
+//! The new representatives are few and go to every task; a task streams its stored ones past them
 //! ([`hapax::join::matching`]), so nothing stored is moved or sorted again over the network.
 
 use arrow_array::RecordBatch;
 use hapax::join::matching::{Batch, Chunks, Wanted};
 use hapax::join::{JoinError, OneThread, PairOptions};
 
-use super::Kernels;
+use super::Steps;
 use super::rows::{Rows, batch, numbers};
 use crate::error::Error;
 
@@ -23,15 +23,15 @@ impl Chunks for Stored<'_> {
     }
 }
 
-impl Kernels {
-    /// Candidate pairs of a stored leader and a new one, of different fingerprints and one scope: `a`, `b`,
+impl Steps {
+    /// Candidate pairs of a stored representative and a new one, of different fingerprints and one scope: `a`, `b`,
     /// `distance`, with `a < b`.
     ///
     /// # Errors
     ///
-    /// These are no rows of leaders, or the bound is too wide for a join.
+    /// These are no rows of representatives, or the bound is too wide for a join.
     pub fn match_new(&self, rows: &RecordBatch, new: &RecordBatch) -> Result<RecordBatch, Error> {
-        let (rows, new) = (Rows::of(rows, "leader"), Rows::of(new, "leader"));
+        let (rows, new) = (Rows::of(rows, "representative"), Rows::of(new, "representative"));
         let (positions, scopes) = (rows.numbers("position")?, rows.numbers("scope")?);
         let fingerprints = rows.numbers("fingerprint")?;
         let mut stored: Vec<(u64, usize)> =

@@ -1,7 +1,7 @@
 //! Candidates that are confirmed or not.
 //!
-//! Rows of *leaders* are `position`, `scope`, `fingerprint`, `sketch`: all that comparing needs, so
-//! that names do not travel. A candidate comes with both of its leaders.
+//! Rows of *representatives* are `position`, `scope`, `fingerprint`, `sketch`: all that comparing needs, so
+//! that names do not travel. A candidate comes with both of its representatives.
 
 use std::sync::Arc;
 
@@ -9,18 +9,18 @@ use arrow_array::{BooleanArray, Float32Array, RecordBatch};
 use hapax::fingerprint::Fingerprint;
 use hapax::similarity::Evidence;
 
-use super::Kernels;
+use super::Steps;
 use super::keys::sketch;
 use super::rows::{Rows, batch, numbers};
 use crate::error::Error;
 
-impl Kernels {
+impl Steps {
     /// Judges candidates: `a`, `b`, and of each `fingerprint_a`, `sketch_a` and so on. What is near comes back
     /// with `distance`, `similarity` and whether it is `alike`; what is not does not.
     ///
     /// # Errors
     ///
-    /// These are no rows of candidates with both leaders.
+    /// These are no rows of candidates with both representatives.
     pub fn confirm(&self, rows: &RecordBatch) -> Result<RecordBatch, Error> {
         let rows = Rows::of(rows, "candidate");
         let (a, b) = (rows.numbers("a")?, rows.numbers("b")?);

@@ -6,7 +6,7 @@
 //! | `kind` | 0 a document, 1 a redirect, 2 a revisit, 3 what was counted in the part, 4 a record that was passed over |
 //! | `file`, `record` | where it was read |
 //! | `meets` | equal for documents that may be exact copies or have one fingerprint; null where nothing can be a copy; of a record passed over the `number` of the redirect or revisit that it is |
-//! | `standing` | how far it can be judged ([`Standing`]); of a record passed over how many documents of the part stand before it |
+//! | `status` | how far it can be judged ([`Status`]); of a record passed over how many documents of the part stand before it |
 //! | `says` | the address it names as canonical instead of its own; where a redirect leads; counts as JSON; why a record was passed over |
 //! | `page` | the signature; the address of a redirect; what a record that was passed over is called |
 //!
@@ -18,15 +18,15 @@ use std::sync::Arc;
 use arrow_array::builder::{BinaryBuilder, Int64Builder, StringBuilder};
 use arrow_array::{RecordBatch, StringArray};
 use hapax::group::PageFacts;
-use hapax::group::facts::CanonicalStanding;
+use hapax::group::facts::CanonicalStatus;
 use hapax_corpus::{Entry, Fact, FileId, Original, Part, Source};
 use serde_json::json;
 
 use super::rows::{Rows, batch, numbers};
-use super::{Kernels, mixed};
+use super::{Steps, mixed};
 use crate::error::Error;
 use crate::facts::without_fragment;
-use crate::pages::{NewPage, Standing};
+use crate::pages::{NewPage, Status};
 use crate::passed_over::{PassedOver, PassedRecord};
 use crate::read::ReadCounts;
 use crate::signature::Signer;
@@ -63,13 +63,13 @@ struct Columns {
     file: StringBuilder,
     record: Int64Builder,
     meets: Int64Builder,
-    standing: Int64Builder,
+    status: Int64Builder,
     says: StringBuilder,
     page: BinaryBuilder,
     rows: usize,
 }
 
-impl Kernels {
+impl Steps {
     /// Reads a part of a source. With `renamed`, a file is known by another name than it is read by.
     ///
     /// # Panics
@@ -155,12 +155,12 @@ impl PartSignatures {
         rows.file.append_value(self.file(file));
         rows.record.append_value(record as i64);
         rows.meets.append_option(meets(page).map(u64::cast_signed));
-        rows.standing.append_value(page.standing as i64);
+        rows.status.append_value(page.status as i64);
         let own = if page.url.is_empty() { &page.id } else { &page.url };
         let url = Cow::Borrowed(own.as_str());
         let canonical = page.canonical.as_deref().map(Cow::Borrowed);
         let facts = PageFacts { url, canonical, ..PageFacts::default() };
-        let elsewhere = facts.canonical_standing() == CanonicalStanding::Elsewhere;
+        let elsewhere = facts.canonical_status() == CanonicalStatus::Elsewhere;
         let names = page.canonical.as_deref().filter(|_| elsewhere).map(without_fragment);
         self.named += u64::from(names.is_some());
         self.own_ids += u64::from(page.id != page.url);
@@ -181,7 +181,7 @@ impl PartSignatures {
         rows.file.append_value(self.file(place.file));
         rows.record.append_value(place.number as i64);
         rows.meets.append_null();
-        rows.standing.append_null();
+        rows.status.append_null();
         rows.says.append_value(to);
         rows.page.append_value(from.as_bytes());
         rows.rows += 1;
@@ -200,7 +200,7 @@ impl PartSignatures {
         rows.file.append_value(file);
         rows.record.append_option(passed.record.map(u64::cast_signed));
         rows.meets.append_option(fact.then_some(self.facts));
-        rows.standing.append_value(self.documents);
+        rows.status.append_value(self.documents);
         rows.says.append_value(&passed.reason);
         rows.rows += 1;
     }
@@ -221,7 +221,7 @@ impl PartSignatures {
         rows.file.append_value(self.files.first().map_or("".into(), |file| self.name(file)));
         rows.record.append_value(0);
         rows.meets.append_null();
-        rows.standing.append_null();
+        rows.status.append_null();
         rows.says.append_value(said.to_string());
         rows.page.append_null();
         rows.rows += 1;
@@ -282,10 +282,10 @@ impl PartSignatures {
 /// Exact copies have one fingerprint, so one number brings both together. What cannot be judged by its
 /// fingerprint meets by its content; there may be very many without any words.
 fn meets(page: &NewPage) -> Option<u64> {
-    if page.standing.stays() {
+    if page.status.stays() {
         return None;
     }
-    if page.standing == Standing::Judged {
+    if page.status == Status::Judged {
         return Some(mixed(&[page.scope.0, 1, page.fingerprint.to_bits()]));
     }
     let (low, high) = page.content.to_bytes().split_first_chunk().map_or((0, 0), |(low, rest)| {
@@ -306,7 +306,7 @@ impl Columns {
                 ("file", Arc::new(self.file.finish())),
                 ("record", Arc::new(self.record.finish())),
                 ("meets", Arc::new(self.meets.finish())),
-                ("standing", Arc::new(self.standing.finish())),
+                ("status", Arc::new(self.status.finish())),
                 ("says", Arc::new(self.says.finish())),
                 ("page", Arc::new(self.page.finish())),
             ],

@@ -18,11 +18,11 @@ use super::error::Error;
 use super::files::{is_plain, read_ordinary};
 use crate::engine::Change;
 
-const PREFIX: &str = "standing-";
+const PREFIX: &str = "status-";
 
 /// Who is removed, who is marked, and by which operation last.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Standing {
+pub(super) struct Status {
     pub(super) removed: BTreeSet<String>,
     pub(super) marked: BTreeSet<String>,
     pub(super) operation: Option<String>,
@@ -35,7 +35,7 @@ pub(super) struct Named {
     blake3: String,
 }
 
-impl Standing {
+impl Status {
     /// Of a commit with this payload; without one nobody was ever removed.
     pub(super) fn read(folder: &Path, payload: Option<&str>) -> Result<Self, Error> {
         let Some(payload) = payload else { return Ok(Self::default()) };

@@ -7,7 +7,7 @@ use super::pages::unknown;
 use super::{Asked, Named, rows};
 use crate::error::ApiError;
 use crate::state::Service;
-use crate::wire::{GroupStandings, PageDetail, Rows, Verdict};
+use crate::wire::{GroupStatuses, PageDetail, Rows, Verdict};
 use axum::Json;
 use axum::extract::State;
 use serde::Deserialize;
@@ -29,7 +29,7 @@ pub async fn page(
         let reader = service.repository.reader();
         let market = service.market(&reader, asked.market.as_deref())?;
         let info = reader.page(&url)?.ok_or_else(unknown)?;
-        let decision = reader.standing(&url, market.as_deref())?.ok_or_else(unknown)?;
+        let decision = reader.status(&url, market.as_deref())?.ok_or_else(unknown)?;
         Ok(PageDetail::new(info, &decision))
     };
     service.work(work).await.map(Json)
@@ -48,7 +48,7 @@ pub async fn group(
     State(service): State<Arc<Service>>,
     Named(url): Named<String>,
     Asked(asked): Asked<GroupParameters>,
-) -> Result<Json<GroupStandings>, ApiError> {
+) -> Result<Json<GroupStatuses>, ApiError> {
     let limit = rows(&service, asked.limit)?;
     let work = move |service: &Service| {
         let reader = service.repository.reader();
@@ -61,7 +61,7 @@ pub async fn group(
         let next = found.pages.last().filter(|_| more).map(|(page, _)| page.to_string());
         let pages = reader.members(&found, market.as_deref())?.into_iter();
         let rows = pages.map(|(page, decision)| Verdict::known(page.url, &decision)).collect();
-        Ok(GroupStandings { group: found.into(), pages: Rows { rows, next } })
+        Ok(GroupStatuses { group: found.into(), pages: Rows { rows, next } })
     };
     service.work(work).await.map(Json)
 }

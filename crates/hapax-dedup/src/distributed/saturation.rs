@@ -1,7 +1,7 @@
-//! Saturation among leaders that lie apart: samples and counts are put together by the caller.
+//! Saturation among representatives that lie apart: samples and counts are put together by the caller.
 //!
 //! ```text
-//!   leaders of each batch --sample--> the sample of all samples --count in each batch--> sums --see--> verdict
+//!   representatives of each batch --sample--> the sample of all samples --count in each batch--> sums --see--> verdict
 //! ```
 
 use std::collections::BTreeMap;
@@ -11,12 +11,12 @@ use arrow_array::{BooleanArray, Int64Array, RecordBatch};
 use hapax::fingerprint::MaxDistance;
 use hapax::join::OneThread;
 
-use super::Kernels;
+use super::Steps;
 use super::rows::{Rows, batch, numbers};
 use crate::error::Error;
 use crate::near::{bands, saturation};
 
-const KIND: &str = "leader";
+const KIND: &str = "representative";
 
 /// How many fingerprints are near each of a sample, by distance: what batches counted adds up.
 pub type SaturationCounts = Vec<Vec<u64>>;
@@ -32,15 +32,15 @@ pub enum Seen {
     Narrow(u32, Vec<i64>),
 }
 
-impl Kernels {
-    /// Fewer leaders of a scope than this are never saturated.
+impl Steps {
+    /// Fewer representatives of a scope than this are never saturated.
     pub const FEW: usize = saturation::FEW;
 
     /// A sample for each scope: `scope` and `fingerprint`. The sample of samples is the sample of all.
     ///
     /// # Errors
     ///
-    /// These are no rows of leaders.
+    /// These are no rows of representatives.
     pub fn saturation_sample(&self, rows: &RecordBatch) -> Result<RecordBatch, Error> {
         let by_scope = by_scope(&Rows::of(rows, KIND))?;
         let (mut scopes, mut sample) = (Vec::new(), Vec::new());
@@ -57,17 +57,17 @@ impl Kernels {
     ///
     /// # Errors
     ///
-    /// These are no rows of leaders, or the sample is none.
+    /// These are no rows of representatives, or the sample is none.
     pub fn saturation_count(
         &self,
         rows: &RecordBatch,
         sample: &RecordBatch,
     ) -> Result<RecordBatch, Error> {
-        let leaders = by_scope(&Rows::of(rows, KIND))?;
+        let representatives = by_scope(&Rows::of(rows, KIND))?;
         let sample = by_scope(&Rows::of(sample, "sample"))?;
         let [mut scopes, mut queries, mut distances, mut counts] = [const { Vec::new() }; 4];
         for (scope, sample) in sample {
-            let Some(fingerprints) = leaders.get(&scope) else { continue };
+            let Some(fingerprints) = representatives.get(&scope) else { continue };
             let found =
                 saturation::count(&sample, fingerprints, self.options.policy.within, &OneThread);
             for (query, by_distance) in (0..).zip(found) {
@@ -90,16 +90,16 @@ impl Kernels {
         )
     }
 
-    /// What a sample of one scope and the sums of its counts among `leaders` pages say.
-    pub fn see(&self, sample: &[i64], counts: &SaturationCounts, leaders: usize) -> Seen {
+    /// What a sample of one scope and the sums of its counts among `representatives` pages say.
+    pub fn see(&self, sample: &[i64], counts: &SaturationCounts, representatives: usize) -> Seen {
         let sample: Vec<u64> = sample.iter().map(|it| it.cast_unsigned()).collect();
         let least = self.options.policy.min_similarity.jaccard();
-        match saturation::foretell(&sample, counts, leaders, self.options.policy.within) {
+        match saturation::foretell(&sample, counts, representatives, self.options.policy.within) {
             None => Seen::Clear,
             Some(_) if bands::suffice(least) => Seen::Bands(bands::chance(least)),
             Some(seen) => {
-                let crowded = seen.crowded.into_iter().map(u64::cast_signed).collect();
-                Seen::Narrow(seen.narrow.bits(), crowded)
+                let dense = seen.dense.into_iter().map(u64::cast_signed).collect();
+                Seen::Narrow(seen.narrow.bits(), dense)
             }
         }
     }
@@ -108,14 +108,14 @@ impl Kernels {
     ///
     /// # Errors
     ///
-    /// These are no rows of leaders.
-    pub fn saturated(&self, rows: &RecordBatch, crowded: &[i64]) -> Result<RecordBatch, Error> {
+    /// These are no rows of representatives.
+    pub fn saturated(&self, rows: &RecordBatch, dense: &[i64]) -> Result<RecordBatch, Error> {
         let given = Rows::of(rows, KIND);
         let fingerprints: &[i64] = given.numbers("fingerprint")?;
         let fingerprints: Vec<u64> = fingerprints.iter().map(|it| it.cast_unsigned()).collect();
-        let crowded: Vec<u64> = crowded.iter().map(|it| it.cast_unsigned()).collect();
+        let dense: Vec<u64> = dense.iter().map(|it| it.cast_unsigned()).collect();
         let saturated =
-            saturation::around(&crowded, &fingerprints, self.options.policy.within, &OneThread);
+            saturation::around(&dense, &fingerprints, self.options.policy.within, &OneThread);
         let position = given.column::<Int64Array>("position")?;
         batch(
             KIND,

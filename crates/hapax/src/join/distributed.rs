@@ -17,7 +17,7 @@
 //!
 //! All pieces of all stages together give every pair within the bound once, as
 //! [`pairs`](super::pairs()) does, in no matter which order the records of a piece come. Buckets of
-//! more records than [`PairOptions::crowd`] are keyed again, which loses nothing, and counted. Twins,
+//! more records than [`PairOptions::dense`] are keyed again, which loses nothing, and counted. Twins,
 //! which have one fingerprint, are not reported.
 //!
 //! # What this module does not know
@@ -96,7 +96,7 @@ impl Pieces {
             return PiecePairs::default();
         }
         let stage = &self.plan.stages[stage];
-        let finder = Finder::new(&self.plan, stage, self.options.kernel, self.options.crowd);
+        let finder = Finder::new(&self.plan, stage, self.options.kernel, self.options.cluster);
         let chunks: Vec<&[Record<I>]> = records.chunks(self.options.chunk).collect();
         let mut area = filled(records.len(), Record::default());
         let runs = arrange(&chunks, &mut area, stage, false, executor);
@@ -141,7 +141,7 @@ mod tests {
             more_blocks in 0u32..=3,
             part in 1usize..60,
             wanted in 1usize..40,
-            crowd in 1usize..40,
+            cluster in 1usize..40,
         ) {
             fingerprints.sort_unstable();
             fingerprints.dedup();
@@ -149,19 +149,19 @@ mod tests {
             let plain = PairOptions::within(MaxDistance::new(k).unwrap()).unwrap();
             let expected = pairs(records.clone(), &plain, &OneThread);
             let options =
-                plain.blocks(u32::from(k) + more_blocks).sizes(100, part).crowd(crowd);
+                plain.blocks(u32::from(k) + more_blocks).sizes(100, part).cluster(cluster);
             let pieces = Pieces::new(&options, records.len(), wanted);
             prop_assert_eq!(apart(&records, &pieces).0, expected.pairs());
         }
     }
 
     #[test]
-    fn a_crowded_bucket_is_counted_and_loses_nothing() {
+    fn a_dense_bucket_is_counted_and_loses_nothing() {
         let records: Vec<Record<u32>> =
             (0..3000).map(|id| Record { fingerprint: u64::from(id), id }).collect();
         let options = PairOptions::within(MaxDistance::new(2).unwrap()).unwrap().blocks(4);
         let expected = pairs(records.clone(), &options, &OneThread);
-        let pieces = Pieces::new(&options.crowd(100), records.len(), 4);
+        let pieces = Pieces::new(&options.cluster(100), records.len(), 4);
         let (found, rekeyed) = apart(&records, &pieces);
         assert!(found == expected.pairs(), "{} and {}", found.len(), expected.pairs().len());
         assert!(rekeyed > 0);

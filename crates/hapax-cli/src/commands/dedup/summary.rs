@@ -60,7 +60,7 @@ fn notes(summary: &Summary) -> Vec<String> {
         noted(summary.passed(), "record", "passed over")
             .map(|line| format!("{line}: {}", hapax_dedup::passed_line(&summary.passed_over))),
         noted(
-            summary.strangers,
+            summary.collisions,
             "document",
             "with the fingerprint of many others and the text of none: compared with few of them",
         ),

@@ -7,7 +7,7 @@ use arrow_array::RecordBatch;
 use hapax_corpus::write::create;
 use hapax_corpus::{Entry, Source};
 
-use super::Kernels;
+use super::Steps;
 use super::rows::Rows;
 use crate::against;
 use crate::error::Error;
@@ -61,7 +61,7 @@ pub fn write_part(
     Ok(done)
 }
 
-impl Kernels {
+impl Steps {
     /// Writes the signatures of documents, `position`, `named` and `page`, as `--against` reads them; how many.
     ///
     /// # Errors

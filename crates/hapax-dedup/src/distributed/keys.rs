@@ -1,6 +1,6 @@
 //! Who must be compared: packed keys out, candidate pairs in.
 //!
-//! A leader is sent to one piece of every stage of the join ([`hapax::join::apart`]), or where there
+//! A representative is sent to one piece of every stage of the join ([`hapax::join::distributed`]), or where there
 //! is saturation to one place for each band of its sketch. What one batch sends to one task is packed into one value,
 //! in *sections*:
 //!
@@ -28,18 +28,18 @@ use hapax::fingerprint::Sketch;
 use hapax::join::{OneThread, PairOptions, Pieces, Record};
 
 use super::rows::{Rows, batch, numbers};
-use super::{Kernels, mixed};
+use super::{Steps, mixed};
 use crate::error::Error;
 use crate::near::bands;
 
-const KIND: &str = "leader";
+const KIND: &str = "representative";
 /// Bytes of a band that travel.
 const BAND: usize = 3;
 
 /// How a set is cut: the same numbers everywhere give the same pieces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
-    /// How many leaders there are, about.
+    /// How many representatives there are, about.
     pub rows: usize,
     /// Pieces of a stage.
     pub pieces: usize,
@@ -48,7 +48,7 @@ pub struct Cut {
     /// Fewer bits than the job's bound.
     pub within: Option<u32>,
     /// From how many records on a bucket is keyed again; the engine's choice without.
-    pub crowd: Option<usize>,
+    pub cluster: Option<usize>,
 }
 
 /// What of a fingerprint or sketch meets in one place.
@@ -59,14 +59,14 @@ struct Section {
     piece: u32,
 }
 
-impl Kernels {
+impl Steps {
     fn pieces(&self, cut: &Cut) -> Result<Pieces, Error> {
         let mut options = PairOptions::within(self.within(cut.within)?)?;
         if let Some(blocks) = cut.blocks {
             options = options.blocks(blocks);
         }
-        if let Some(crowd) = cut.crowd {
-            options = options.crowd(crowd);
+        if let Some(cluster) = cut.cluster {
+            options = options.cluster(cluster);
         }
         Ok(Pieces::new(&options, cut.rows, cut.pieces))
     }
@@ -81,11 +81,11 @@ impl Kernels {
         Ok(Cut { blocks: Some(blocks), ..cut })
     }
 
-    /// Sends leaders to the pieces where they are compared.
+    /// Sends representatives to the pieces where they are compared.
     ///
     /// # Errors
     ///
-    /// These are no rows of leaders.
+    /// These are no rows of representatives.
     pub fn keys(&self, rows: &RecordBatch, cut: &Cut, tasks: usize) -> Result<RecordBatch, Error> {
         let pieces = self.pieces(cut)?;
         let rows = Rows::of(rows, KIND);
@@ -107,7 +107,7 @@ impl Kernels {
     ///
     /// # Errors
     ///
-    /// These are no packed keys, or a leader came twice.
+    /// These are no packed keys, or a representative came twice.
     pub fn meet(&self, rows: &RecordBatch, cut: &Cut) -> Result<RecordBatch, Error> {
         let pieces = self.pieces(cut)?;
         let mut candidates = Candidates::default();
@@ -137,7 +137,7 @@ impl Kernels {
     ///
     /// # Errors
     ///
-    /// These are no rows of leaders.
+    /// These are no rows of representatives.
     pub fn band_keys(&self, rows: &RecordBatch, tasks: usize) -> Result<RecordBatch, Error> {
         let rows = Rows::of(rows, KIND);
         let (positions, scopes) = (rows.numbers("position")?, rows.numbers("scope")?);
@@ -161,7 +161,7 @@ impl Kernels {
     ///
     /// # Errors
     ///
-    /// These are no packed keys, or a leader came twice.
+    /// These are no packed keys, or a representative came twice.
     pub fn band_meet(&self, rows: &RecordBatch) -> Result<RecordBatch, Error> {
         let mut candidates = Candidates::default();
         for (_, mut records) in unpack::<BAND>(rows)? {
@@ -290,7 +290,7 @@ fn unpack<const N: usize>(rows: &RecordBatch) -> Result<Unpacked<N>, Error> {
     for records in all.values_mut() {
         records.sort_unstable();
         if records.windows(2).any(|two| two[0] == two[1]) {
-            return Err(damaged("a leader came twice"));
+            return Err(damaged("a representative came twice"));
         }
     }
     Ok(all)

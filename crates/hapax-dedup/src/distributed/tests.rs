@@ -19,15 +19,15 @@ use hapax::similarity::MinSimilarity;
 use proptest::prelude::*;
 
 use super::rows::{batch, numbers};
-use super::{Cut, Kernels, Wide};
+use super::{Cut, Steps, Wide};
 use crate::against::Earlier;
 use crate::decide;
 use crate::options::Options;
 use crate::outputs::outcome_name;
-use crate::pages::{NewPage, Pages, Standing};
+use crate::pages::{NewPage, Pages, Status};
 use crate::signatures::page_bytes;
 
-/// So few leaders that scopes of tests are wide.
+/// So few representatives that scopes of tests are wide.
 const MANY: usize = 1 << 7;
 
 fn options(least: f64) -> Options {
@@ -52,7 +52,7 @@ fn page(name: usize, content: u64, bits: u64, sketch: &[u16], scope: u64) -> New
         url: format!("http://{name:05}.test/"),
         canonical: None,
         content: ContentHash::of(&content.to_string()),
-        standing: Standing::Judged,
+        status: Status::Judged,
         fingerprint: Fingerprint::from_bits(bits),
         sketch: Sketch::from_bytes(&bytes),
         score: Some((mix(name as u64) % 5) as f64),
@@ -62,7 +62,7 @@ fn page(name: usize, content: u64, bits: u64, sketch: &[u16], scope: u64) -> New
     }
 }
 
-/// Families around centres, so that there are pairs, twins, copies and crowds.
+/// Families around centres, so that there are pairs, twins, copies and dense clusters.
 fn families(sizes: &[usize], bits: u64, spread: u64, scopes: u64) -> Vec<NewPage> {
     let mut list: Vec<NewPage> = Vec::new();
     for (family, &size) in (0u64..).zip(sizes) {
@@ -129,8 +129,8 @@ fn joined(parts: &[RecordBatch]) -> RecordBatch {
 
 fn signatures(list: &[NewPage]) -> RecordBatch {
     let pages: BinaryArray = list.iter().map(|page| Some(page_bytes(page))).collect();
-    let meets = list.iter().map(|page| match page.standing {
-        Standing::Judged => super::mixed(&[page.scope.0, page.fingerprint.to_bits()]),
+    let meets = list.iter().map(|page| match page.status {
+        Status::Judged => super::mixed(&[page.scope.0, page.fingerprint.to_bits()]),
         _ => super::mixed(&[u64::from(page.content.to_bytes()[0])]),
     });
     let columns: Vec<(&str, ArrayRef)> = vec![
@@ -143,44 +143,46 @@ fn signatures(list: &[NewPage]) -> RecordBatch {
 }
 
 /// Everything after the first reading, as an engine would run it. Verdicts by position.
-fn apart(list: &[NewPage], kernels: &Kernels, count: u64) -> Vec<(i64, String, i64, f32, String)> {
+fn apart(list: &[NewPage], steps: &Steps, count: u64) -> Vec<(i64, String, i64, f32, String)> {
     let given = signatures(list);
-    let copies = tasks(&given, "meets", count, |rows| kernels.copies(rows).unwrap());
+    let copies = tasks(&given, "meets", count, |rows| steps.copies(rows).unwrap());
     let found = roles(&copies, |role| role == 0);
     let mut scopes = std::collections::BTreeMap::<i64, usize>::new();
     for scope in column::<Int64Array>(&found, "scope").values() {
         *scopes.entry(*scope).or_default() += 1;
     }
-    scopes.retain(|_, leaders| *leaders > MANY);
-    let wide: Vec<Wide> =
-        scopes.into_iter().map(|(scope, leaders)| (scope, kernels.part_bits(leaders))).collect();
+    scopes.retain(|_, representatives| *representatives > MANY);
+    let wide: Vec<Wide> = scopes
+        .into_iter()
+        .map(|(scope, representatives)| (scope, steps.part_bits(representatives)))
+        .collect();
     let wide = wide.as_slice();
-    let meetings = tasks(&found, "position", count, |rows| kernels.meetings(rows, wide).unwrap());
+    let meetings = tasks(&found, "position", count, |rows| steps.meetings(rows, wide).unwrap());
     let (meets, counts): (&Int64Array, &Int64Array) =
         (column(&meetings, "meets"), column(&meetings, "count"));
     let mut sums = std::collections::BTreeMap::<i64, i64>::new();
     for row in 0..meetings.num_rows() {
         *sums.entry(meets.value(row)).or_default() += counts.value(row);
     }
-    let crowded: Vec<i64> =
-        sums.into_iter().filter(|it| it.1 >= Kernels::CROWD as i64).map(|it| it.0).collect();
-    let suspects = kernels.suspects(&found, &crowded, wide).unwrap();
+    let dense: Vec<i64> =
+        sums.into_iter().filter(|it| it.1 >= Steps::DENSE as i64).map(|it| it.0).collect();
+    let suspects = steps.suspects(&found, &dense, wide).unwrap();
     let mut turning = turning(&suspects, &given);
-    for turn in 0..Kernels::TURNS {
-        turning = tasks(&turning, "meets", count, |rows| kernels.turn(rows, turn, wide).unwrap());
+    for turn in 0..Steps::TURNS {
+        turning = tasks(&turning, "meets", count, |rows| steps.turn(rows, turn, wide).unwrap());
     }
     let slim = |rows: &RecordBatch| rows.project(&[0, 1, 2, 3, 4]).unwrap();
     let all_roles = joined(&[slim(&copies), slim(&roles(&turning, |role| role != 0))]);
     let members = roles(&turning, |role| role == 2);
     let led: &Int64Array = column(&members, "position");
     let positions: &Int64Array = column(&found, "position");
-    let leaders = chosen(&found, |row| !led.values().contains(&positions.value(row)));
-    let candidates = candidates(&leaders, kernels, count);
-    let pairs = kernels.confirm(&with_both(&candidates, &leaders)).unwrap();
-    settled(&given, &pairs, &all_roles, kernels, count)
+    let representatives = chosen(&found, |row| !led.values().contains(&positions.value(row)));
+    let candidates = candidates(&representatives, steps, count);
+    let pairs = steps.confirm(&with_both(&candidates, &representatives)).unwrap();
+    resolved(&given, &pairs, &all_roles, steps, count)
 }
 
-/// Suspects with their pages, as leaders.
+/// Suspects with their pages, as representatives.
 fn turning(suspects: &RecordBatch, given: &RecordBatch) -> RecordBatch {
     let positions: &Int64Array = column(suspects, "position");
     let places = UInt64Array::from_iter_values(positions.values().iter().map(|it| *it as u64));
@@ -200,12 +202,14 @@ fn turning(suspects: &RecordBatch, given: &RecordBatch) -> RecordBatch {
     batch("role", columns).unwrap()
 }
 
-fn candidates(leaders: &RecordBatch, kernels: &Kernels, count: u64) -> Vec<(i64, i64)> {
-    let sample = tasks(leaders, "position", count, |rows| kernels.saturation_sample(rows).unwrap());
-    let sample = kernels.saturation_sample(&sample).unwrap();
-    let counted =
-        tasks(leaders, "position", count, |rows| kernels.saturation_count(rows, &sample).unwrap());
-    let scopes: &Int64Array = column(leaders, "scope");
+fn candidates(representatives: &RecordBatch, steps: &Steps, count: u64) -> Vec<(i64, i64)> {
+    let sample =
+        tasks(representatives, "position", count, |rows| steps.saturation_sample(rows).unwrap());
+    let sample = steps.saturation_sample(&sample).unwrap();
+    let counted = tasks(representatives, "position", count, |rows| {
+        steps.saturation_count(rows, &sample).unwrap()
+    });
+    let scopes: &Int64Array = column(representatives, "scope");
     let sampled: (&Int64Array, &Int64Array) =
         (column(&sample, "scope"), column(&sample, "fingerprint"));
     let mut all: Vec<i64> = scopes.values().to_vec();
@@ -213,7 +217,7 @@ fn candidates(leaders: &RecordBatch, kernels: &Kernels, count: u64) -> Vec<(i64,
     all.dedup();
     let mut found = Vec::new();
     for scope in all {
-        let rows = chosen(leaders, |row| scopes.value(row) == scope);
+        let rows = chosen(representatives, |row| scopes.value(row) == scope);
         let queries: Vec<i64> = (0..sample.num_rows())
             .filter(|&row| sampled.0.value(row) == scope)
             .map(|row| sampled.1.value(row))
@@ -224,16 +228,16 @@ fn candidates(leaders: &RecordBatch, kernels: &Kernels, count: u64) -> Vec<(i64,
             let (query, distance) = (number("query", row), number("distance", row));
             sums[query as usize][distance as usize] += number("count", row) as u64;
         }
-        match kernels.see(&queries, &sums, rows.num_rows()) {
-            super::Seen::Clear => found.push(meet(&rows, None, kernels, count)),
+        match steps.see(&queries, &sums, rows.num_rows()) {
+            super::Seen::Clear => found.push(meet(&rows, None, steps, count)),
             super::Seen::Bands(_) => {
                 let keys = tasks(&rows, "position", count, |rows| {
-                    kernels.band_keys(rows, count as usize).unwrap()
+                    steps.band_keys(rows, count as usize).unwrap()
                 });
-                found.push(tasks(&keys, "task", count, |rows| kernels.band_meet(rows).unwrap()));
+                found.push(tasks(&keys, "task", count, |rows| steps.band_meet(rows).unwrap()));
             }
-            super::Seen::Narrow(bits, crowded) => {
-                let marks = kernels.saturated(&rows, &crowded).unwrap();
+            super::Seen::Narrow(bits, dense) => {
+                let marks = steps.saturated(&rows, &dense).unwrap();
                 let saturated: &BooleanArray = column(&marks, "saturated");
                 let free = take_record_batch(
                     &rows,
@@ -243,8 +247,8 @@ fn candidates(leaders: &RecordBatch, kernels: &Kernels, count: u64) -> Vec<(i64,
                             .map(|row| row as u64),
                     ),
                 );
-                found.push(meet(&free.unwrap(), None, kernels, count));
-                found.push(meet(&rows, Some(bits), kernels, count));
+                found.push(meet(&free.unwrap(), None, steps, count));
+                found.push(meet(&rows, Some(bits), steps, count));
             }
         }
     }
@@ -257,24 +261,24 @@ fn candidates(leaders: &RecordBatch, kernels: &Kernels, count: u64) -> Vec<(i64,
     pairs
 }
 
-fn meet(rows: &RecordBatch, within: Option<u32>, kernels: &Kernels, count: u64) -> RecordBatch {
+fn meet(rows: &RecordBatch, within: Option<u32>, steps: &Steps, count: u64) -> RecordBatch {
     let rows_in_all = rows.num_rows().max(1);
-    let cut = Cut { rows: rows_in_all, pieces: 8, blocks: None, within, crowd: Some(50) };
-    let cut = kernels.cut(cut).unwrap();
+    let cut = Cut { rows: rows_in_all, pieces: 8, blocks: None, within, cluster: Some(50) };
+    let cut = steps.cut(cut).unwrap();
     let keys =
-        tasks(rows, "position", count, |rows| kernels.keys(rows, &cut, count as usize).unwrap());
-    tasks(&keys, "task", count, |rows| kernels.meet(rows, &cut).unwrap())
+        tasks(rows, "position", count, |rows| steps.keys(rows, &cut, count as usize).unwrap());
+    tasks(&keys, "task", count, |rows| steps.meet(rows, &cut).unwrap())
 }
 
-fn with_both(pairs: &[(i64, i64)], leaders: &RecordBatch) -> RecordBatch {
-    let positions: &Int64Array = column(leaders, "position");
+fn with_both(pairs: &[(i64, i64)], representatives: &RecordBatch) -> RecordBatch {
+    let positions: &Int64Array = column(representatives, "position");
     let mut order: Vec<(i64, u64)> =
         (0..).zip(positions.values()).map(|(row, position)| (*position, row)).collect();
     order.sort_unstable();
     let rows = |position: &i64| order[order.binary_search_by_key(position, |it| it.0).unwrap()].1;
     let side = |of: &dyn Fn(&(i64, i64)) -> i64| {
         let places = UInt64Array::from_iter_values(pairs.iter().map(|pair| rows(&of(pair))));
-        take_record_batch(leaders, &places).unwrap()
+        take_record_batch(representatives, &places).unwrap()
     };
     let (one, two) = (side(&|pair| pair.0), side(&|pair| pair.1));
     let get = |rows: &RecordBatch, name: &str| Arc::clone(rows.column_by_name(name).unwrap());
@@ -289,11 +293,11 @@ fn with_both(pairs: &[(i64, i64)], leaders: &RecordBatch) -> RecordBatch {
     batch("candidate", columns).unwrap()
 }
 
-fn settled(
+fn resolved(
     given: &RecordBatch,
     pairs: &RecordBatch,
     roles: &RecordBatch,
-    kernels: &Kernels,
+    steps: &Steps,
     count: u64,
 ) -> Vec<(i64, String, i64, f32, String)> {
     let alike: &BooleanArray = column(pairs, "alike");
@@ -311,9 +315,9 @@ fn settled(
     );
     let (a, b): (Vec<i64>, Vec<i64>) = edges.into_iter().unzip();
     let edges = batch("edge", vec![("a", numbers(a)), ("b", numbers(b))]).unwrap();
-    let forest = tasks(&edges, "a", count, |rows| kernels.forest(rows).unwrap());
+    let forest = tasks(&edges, "a", count, |rows| steps.forest(rows).unwrap());
     assert!(forest.num_rows() <= edges.num_rows());
-    let found = kernels.components(&forest).unwrap();
+    let found = steps.components(&forest).unwrap();
     let component: std::collections::BTreeMap<i64, i64> = (0..found.num_rows())
         .map(|row| (number(&found, "node", row), number(&found, "component", row)))
         .collect();
@@ -341,14 +345,14 @@ fn settled(
     }
     for &row in linked.iter().filter(|&&row| role(row) == 2) {
         let alike = column::<Float32Array>(roles, "similarity").value(row);
-        let [page, leader, distance] =
+        let [page, representative, distance] =
             ["position", "target", "distance"].map(|name| number(roles, name, row));
-        push(2, page, leader, distance, Some(alike), None);
+        push(2, page, representative, distance, Some(alike), None);
     }
     let [components, kind, position, other, distance] = kinds;
     let rows = page.len();
-    let company = batch(
-        "company",
+    let linked = batch(
+        "linked",
         vec![
             ("component", numbers(components)),
             ("kind", numbers(kind)),
@@ -360,7 +364,7 @@ fn settled(
             ("page", Arc::new(page.into_iter().collect::<BinaryArray>())),
         ],
     );
-    let done = tasks(&company.unwrap(), "component", count, |rows| kernels.settle(rows).unwrap());
+    let done = tasks(&linked.unwrap(), "component", count, |rows| steps.resolve(rows).unwrap());
     let text = |name: &str, row: usize| column::<StringArray>(&done, name).value(row).to_owned();
     let mut verdicts: Vec<(i64, String, i64, f32, String)> = (0..given.num_rows() as i64)
         .map(|position| (position, "kept".to_owned(), 0, 1.0, String::new()))
@@ -394,7 +398,7 @@ fn on_one_machine(list: &[NewPage], options: &Options) -> Vec<(i64, String, i64,
 fn check(list: &[NewPage], least: f64, count: u64) {
     let options = options(least);
     let expected = on_one_machine(list, &options);
-    let found = apart(list, &Kernels::new(options), count);
+    let found = apart(list, &Steps::new(options), count);
     let removed = expected.iter().filter(|verdict| verdict.1 != "kept").count();
     assert!(removed > 0 && removed < list.len(), "{removed} of {}", list.len());
     for (position, (one, other)) in expected.iter().zip(&found).enumerate() {
@@ -403,7 +407,7 @@ fn check(list: &[NewPage], least: f64, count: u64) {
 }
 
 #[test]
-fn families_crowds_and_copies_are_decided_as_on_one_machine() {
+fn families_dense_clusters_and_copies_are_decided_as_on_one_machine() {
     check(&families(&[300, 90, 70, 40, 8, 8, 2, 1, 1], 3, 30, 2), 0.8, 5);
 }
 
@@ -437,20 +441,20 @@ proptest! {
         let list = families(&sizes, bits, spread, scopes);
         let options = options(0.8);
         let expected = on_one_machine(&list, &options);
-        prop_assert_eq!(apart(&list, &Kernels::new(options), count), expected);
+        prop_assert_eq!(apart(&list, &Steps::new(options), count), expected);
     }
 }
 
 #[test]
 fn a_row_that_comes_twice_or_a_missing_column_is_an_error_that_says_so() {
-    let kernels = Kernels::new(options(0.8));
+    let steps = Steps::new(options(0.8));
     let given = signatures(&families(&[5], 2, 9, 1));
     let twice = joined(&[given.clone(), given.clone()]);
-    let error = kernels.copies(&twice).unwrap_err().to_string();
+    let error = steps.copies(&twice).unwrap_err().to_string();
     assert!(error.contains("came twice"), "{error}");
-    let error = kernels.keys(
+    let error = steps.keys(
         &given,
-        &Cut { rows: 5, pieces: 1, blocks: None, within: None, crowd: None },
+        &Cut { rows: 5, pieces: 1, blocks: None, within: None, cluster: None },
         1,
     );
     let error = error.unwrap_err().to_string();

@@ -6,12 +6,12 @@
 use arrow_array::RecordBatch;
 use hapax::group::batch::UnionFind;
 
-use super::Kernels;
+use super::Steps;
 use super::rows::{Rows, batch, numbers};
 use crate::error::Error;
 use crate::pages::Pages;
 
-impl Kernels {
+impl Steps {
     /// Edges that connect the same nodes: every node with the least of its component.
     ///
     /// # Errors

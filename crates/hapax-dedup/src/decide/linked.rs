@@ -13,8 +13,8 @@ use crate::error::Error;
 use crate::facts::FactTable;
 use crate::pages::Pages;
 
-/// Pages in company, numbered for grouping.
-pub(super) struct Company<'p> {
+/// Pages in linked, numbered for grouping.
+pub(super) struct Linked<'p> {
     /// Addresses that lead to documents.
     pub(super) addresses: Vec<Address>,
     /// Positions of the pages, ascending; addresses count on behind the last page.
@@ -26,25 +26,25 @@ pub(super) struct Company<'p> {
     redirects: Vec<(u32, u32)>,
 }
 
-impl<'p> Company<'p> {
+impl<'p> Linked<'p> {
     pub(super) fn new(
         pages: &'p Pages,
         table: &FactTable<'p>,
-        company: Vec<u32>,
+        linked: Vec<u32>,
         addresses: Vec<Address>,
     ) -> Self {
         let all = pages.len() as u32;
-        let documents = company.iter().take_while(|&&page| page < all);
+        let documents = linked.iter().take_while(|&&page| page < all);
         let mut facts: Vec<PageFacts<'p>> = documents.clone().map(|&page| table.of(page)).collect();
         let mut contents: Vec<_> = documents.clone().map(|&page| pages.content(page)).collect();
-        let scopes = company.iter().map(|&page| match page < all {
+        let scopes = linked.iter().map(|&page| match page < all {
             true => pages.scope(page),
             false => ScopeKey::ALL,
         });
         let scopes = scopes.collect();
         let mut this = Self {
             addresses,
-            pages: company,
+            pages: linked,
             facts: Vec::new(),
             contents: Vec::new(),
             scopes,
@@ -61,7 +61,7 @@ impl<'p> Company<'p> {
         this
     }
 
-    /// The number of a page in company.
+    /// The number of a page in linked.
     fn place(&self, page: u32) -> Option<u32> {
         self.pages.binary_search(&page).ok().map(|place| place as u32)
     }

@@ -1,9 +1,9 @@
 //! The job in steps on rows that may lie on many machines: Arrow batch in, Arrow batch out.
 //!
 //! ```text
-//!   files --signature--> signatures --copies--> leaders, copies, members --turn (8 times)--> leaders
-//!   leaders --keys | band_keys--> packed keys --meet | band_meet--> candidates --confirm--> pairs
-//!   pairs, members, copies --forest, components--> company --settle--> verdicts --group_rows--> rows
+//!   files --signature--> signatures --copies--> representatives, copies, members --turn (8 times)--> representatives
+//!   representatives --keys | band_keys--> packed keys --meet | band_meet--> candidates --confirm--> pairs
+//!   pairs, members, copies --forest, components--> linked --resolve--> verdicts --group_rows--> rows
 //! ```
 //!
 //! An engine such as Spark moves rows between the steps so that what must meet is in one batch; each
@@ -19,8 +19,8 @@
 //!   step that runs twice gives the same rows twice.
 //! - What grouping needs of a component is kept whole: all confirmed pairs, not only a spanning forest,
 //!   since a group's members must match the winner themselves, and the winner is known only at the end.
-//!   Crowds were thinned out before, so that pairs grow with documents and not with their square. The
-//!   [`forest`](Kernels::forest) is for finding components only.
+//!   Dense clusters were thinned out before, so that pairs grow with documents and not with their square. The
+//!   [`forest`](Steps::forest) is for finding components only.
 //!
 //! # What this module does not know
 //!
@@ -28,19 +28,19 @@
 
 mod components;
 mod confirm;
-mod crowds;
+mod dense;
 mod kept;
 mod keys;
 mod later;
 mod report;
+mod resolve;
 mod rows;
 mod saturation;
-mod settle;
 mod signature;
 #[cfg(test)]
 mod tests;
 
-pub use crowds::Wide;
+pub use dense::Wide;
 pub use kept::{Part as KeptPart, write_part};
 pub use keys::Cut;
 pub use report::Shown;
@@ -51,11 +51,11 @@ use crate::options::Options;
 
 /// The steps, under the options of a job.
 #[derive(Clone, Debug)]
-pub struct Kernels {
+pub struct Steps {
     options: Options,
 }
 
-impl Kernels {
+impl Steps {
     /// Ready to work. Steps use the calling thread only: an engine gives each task a core.
     pub fn new(options: Options) -> Self {
         Self { options }

@@ -1,12 +1,12 @@
 //! All near pairs of very many distinct fingerprints that share a key.
 //!
 //! A key that is common, as that of a template page, leaves a bucket in which comparing everything
-//! with everything is quadratic. Such a *crowd* is keyed again by bits on which it differs: those are
+//! with everything is quadratic. Such a *dense cluster* is keyed again by bits on which it differs: those are
 //! cut into `k + 1` blocks, a pair within `k` agrees on one of them, and only what agrees is compared;
-//! what is still a crowd is cut again.
+//! what is still a dense cluster is cut again.
 //!
 //! ```text
-//!   crowd, k = 1      1010 0110 ....    blocks of the bits that differ: A, B
+//!   dense cluster, k = 1      1010 0110 ....    blocks of the bits that differ: A, B
 //!     agrees on A  -> groups, compared or cut again
 //!     agrees on B  -> the same, for pairs that do not agree on A
 //! ```
@@ -14,7 +14,7 @@
 //! # What this module promises
 //!
 //! Each pair within the bound is met once, and no pair that agrees on all bits of a mask in `differ`
-//! is asked for: a group in which everybody agrees on one is dropped without a comparison. A crowd
+//! is asked for: a group in which everybody agrees on one is dropped without a comparison. A dense cluster
 //! that no cut would make smaller is compared as it is: it is so dense that it has as many near pairs
 //! as comparisons, about.
 //!
@@ -37,13 +37,13 @@ struct Group {
 
 /// How to go about it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Crowd {
+pub(super) struct Dense {
     /// Groups of more than this are cut.
     pub(super) most: usize,
     pub(super) bound: u32,
 }
 
-impl Crowd {
+impl Dense {
     /// Calls `near` once for each pair of the members that is within the bound and differs on every
     /// mask, the smaller number first; perhaps also for pairs that are farther.
     #[inline(always)]
