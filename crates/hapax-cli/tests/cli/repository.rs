@@ -56,7 +56,7 @@ fn a_page_is_checked_without_being_recorded() {
 fn what_is_known_of_a_page_is_shown_to_people_and_programs() {
     let folder = filled();
     let shown = folder.output(&["page", "show", "seen", "https://example.org/cranes/print"]);
-    assert!(shown.contains("status     exact duplicate of https://example.org/cranes/\n"));
+    assert!(shown.contains("status       exact duplicate of https://example.org/cranes/\n"));
     assert!(shown.contains("fetched      2026-03-01T00:00:00Z\n"), "{shown}");
     let page = json(&folder, &["page", "show", "seen", "https://example.org/cranes/print"]);
     let similarity = &page["status"]["alike"]["similarity"];

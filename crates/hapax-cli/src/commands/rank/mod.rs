@@ -31,7 +31,7 @@ use std::time::Instant;
 
 /// Compute PageRank from the links of pages, or from a list of links
 ///
-/// Pages of a corpus are read and extracted, and their links resolved; a list of links has a line for
+/// The links of the pages of a corpus are extracted and resolved; a list of links has a line for
 /// each link, two names with a tab between them, or is a Parquet table.
 #[derive(Args, Debug)]
 #[command(after_help = "\
