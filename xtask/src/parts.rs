@@ -77,7 +77,7 @@ const PARTS: &[Part] = &[
     Part {
         name: "search",
         about: "the search engine in PostgreSQL keeps the agreement of all engines",
-        needs: &["debian:postgresql=pg_ctlcluster"],
+        needs: &["debian:postgresql=pg_ctlcluster", "debian:openssl"],
         run: search,
     },
     Part {

@@ -1,6 +1,8 @@
 //! What can go wrong with an index in a database. Connections may hold a password, so errors do not
 //! repeat them.
 
+use std::path::PathBuf;
+
 use hapax::fingerprint::RecipeId;
 
 /// Why an index cannot be used.
@@ -9,21 +11,30 @@ use hapax::fingerprint::RecipeId;
 pub enum Error {
     #[error("PostgreSQL cannot be reached")]
     Connect(#[source] postgres::Error),
+    /// An option of the connection that is not supported or makes no sense.
+    #[error("the connection's `{name}` {what}")]
+    Option { name: &'static str, what: String },
+    /// A file of certificates or of a key.
+    #[error("{} holds no {what} in PEM form", path.display())]
+    Pem { path: PathBuf, what: &'static str, source: rustls::pki_types::pem::Error },
+    /// The settings of encryption contradict each other, such as a key that is not the certificate's.
+    #[error("no encrypted connection can be made")]
+    Encryption(#[source] rustls::Error),
+    /// The server is not who it should be, as far as can be told.
+    #[error("the certificate of {host} is refused: {reason}")]
+    Certificate { host: String, reason: String },
     /// Encryption was asked for.
     #[error(
-        "the connection asks for encryption (`sslmode`), which is not supported; use a socket, the \
-         loopback or a tunnel"
+        "the PostgreSQL server does not encrypt connections; turn `ssl` on there, or allow it with \
+         `sslmode=disable`"
     )]
-    Encryption,
-    /// Nothing would be encrypted on the way to another machine.
+    NotOffered,
+    /// Encryption was switched off.
     #[error(
-        "the connection to {host} would not be encrypted; use a socket, the loopback or a tunnel, or \
-         allow it with `sslmode=disable`"
+        "the PostgreSQL server refuses connections that are not encrypted; leave out \
+         `sslmode=disable`, or say `sslmode=verify-full`"
     )]
-    Unencrypted {
-        /// The other machine.
-        host: String,
-    },
+    Wanted(#[source] postgres::Error),
     /// The server refused or failed.
     #[error("PostgreSQL failed")]
     Server(#[from] postgres::Error),

@@ -12,17 +12,21 @@
 //!
 //! # What it does not do
 //!
-//! - Encrypted connections: one to another machine is refused unless `sslmode=disable` allows it.
+//! - Revocation lists and channel binding, of what libpq does to be sure of a server.
 //! - Words beyond what a `tsvector` holds, about a megabyte a page, are not found.
 //!
 //! # Reading order
 //!
 //! `table` is what the database holds, `vector` how pages and queries are written for it.
-//! [`Loader`] puts pages in; this module asks.
+//! [`Loader`] puts pages in; this module asks. `connection` decides what is encrypted, `options`
+//! reads what the caller says about it, `certificates` checks servers, `encrypted` is glue.
 
+mod certificates;
 mod connection;
+mod encrypted;
 mod error;
 mod load;
+mod options;
 mod reveal;
 mod table;
 mod vector;

@@ -50,6 +50,7 @@ Examples:
   hapax query-dedup --index index --log year.jsonl.zst --policy policy.toml --queries 2000 \\
       --choose overlap --scores pagerank.tsv --out cleaned
   hapax query-dedup --postgres \"host=/run/postgresql dbname=web\" --log queries.tsv --out cleaned
+  hapax query-dedup --postgres \"host=db.example dbname=web sslrootcert=ca.pem\" --log queries.tsv --out cleaned
   hapax query-dedup undo cleaned"
 )]
 pub(crate) struct Arguments {

@@ -17,7 +17,8 @@ pub(super) struct PlaceArguments {
     #[arg(long, value_name = "DIR", required_unless_present = "postgres")]
     index: Option<PathBuf>,
 
-    /// Or the PostgreSQL database that holds it, such as "host=/run/postgresql dbname=web"
+    /// Or the PostgreSQL database that holds it, such as "host=/run/postgresql dbname=web" or
+    /// "host=db.example user=me dbname=web sslmode=verify-full"; a password may be in PGPASSWORD
     #[arg(long, value_name = "CONNECTION", conflicts_with = "index")]
     postgres: Option<String>,
 }
@@ -29,7 +30,7 @@ pub(super) struct MovedArguments {
     #[arg(long, value_name = "DIR")]
     index: Option<PathBuf>,
 
-    /// Or the PostgreSQL database, if it has moved or wants a password
+    /// Or the PostgreSQL database, if it has moved; a password may be in PGPASSWORD
     #[arg(long, value_name = "CONNECTION", conflicts_with = "index")]
     postgres: Option<String>,
 }

@@ -22,7 +22,8 @@ pub(crate) struct Place {
     #[arg(long, value_name = "DIR")]
     index: Option<PathBuf>,
 
-    /// Or the PostgreSQL database that holds it, such as "host=/run/postgresql dbname=web"
+    /// Or the PostgreSQL database that holds it, such as "host=/run/postgresql dbname=web" or
+    /// "host=db.example user=me dbname=web sslmode=verify-full"; a password may be in PGPASSWORD
     #[arg(long, value_name = "CONNECTION")]
     postgres: Option<String>,
 }

@@ -1,135 +1,16 @@
 //! The engine in a database, with a server of its own on a free port of the loopback.
 
-use std::net::TcpListener;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+mod encryption;
+mod server;
 
 use hapax_search::clean::Revealing;
 use hapax_search::postgres::{Error, Loader, PostgresIndex};
 use hapax_search::{Change, Engine, Removing, Showing};
-use tempfile::TempDir;
 
 use crate::agreement::{agree, lists_agree};
 use crate::corpus;
 use crate::memory::Memory;
-
-/// A server that lives as long as the test.
-struct Server {
-    process: Child,
-    port: u16,
-    _folder: TempDir,
-}
-
-impl Server {
-    fn start() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let user = Unprivileged::find();
-        user.own(folder.path());
-        let data = folder.path().join("data");
-        let mut made = user.command(&program("initdb"));
-        made.args([
-            "--auth=trust",
-            "--username=hapax",
-            "--no-sync",
-            "--locale=C",
-            "--encoding=UTF8",
-        ]);
-        made.arg("-D").arg(&data).stdout(Stdio::null());
-        assert!(made.status().unwrap().success(), "initdb failed");
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let mut server = user.command(&program("postgres"));
-        server.arg("-D").arg(&data).arg("-k").arg(folder.path());
-        server.args(["-p", &port.to_string(), "-c", "listen_addresses=127.0.0.1"]);
-        server.args(["-c", "fsync=off"]).stdout(Stdio::null()).stderr(Stdio::null());
-        let process = server.spawn().unwrap();
-        let mut server = Self { process, port, _folder: folder };
-        server.wait_until_ready();
-        server
-    }
-
-    fn wait_until_ready(&mut self) {
-        let started = Instant::now();
-        while postgres::Client::connect(&self.database("postgres"), postgres::NoTls).is_err() {
-            assert!(self.process.try_wait().unwrap().is_none(), "the server has ended");
-            assert!(started.elapsed() < Duration::from_secs(60), "the server does not answer");
-            std::thread::sleep(Duration::from_millis(50));
-        }
-    }
-
-    fn database(&self, name: &str) -> String {
-        format!("host=127.0.0.1 port={} user=hapax dbname={name}", self.port)
-    }
-
-    /// An empty database.
-    fn create(&self, name: &str) -> String {
-        let mut client =
-            postgres::Client::connect(&self.database("postgres"), postgres::NoTls).unwrap();
-        client.batch_execute(&format!("CREATE DATABASE {name}")).unwrap();
-        self.database(name)
-    }
-}
-
-impl Drop for Server {
-    /// A fast shutdown, asked for by signal as the server's manual says.
-    fn drop(&mut self) {
-        let _ = Command::new("kill").args(["-INT", &self.process.id().to_string()]).status();
-        let _ = self.process.wait();
-    }
-}
-
-/// Where Debian puts the server's programs, or wherever they are found.
-fn program(name: &str) -> PathBuf {
-    let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
-    let mut there: Vec<PathBuf> = versions
-        .map(|version| version.path().join("bin").join(name))
-        .filter(|program| program.exists())
-        .collect();
-    there.sort();
-    there.pop().unwrap_or_else(|| PathBuf::from(name))
-}
-
-/// Somebody who is not root, as whom the server runs when this runs as root: it refuses otherwise.
-enum Unprivileged {
-    Myself,
-    Other { user: u32, group: u32 },
-}
-
-impl Unprivileged {
-    fn find() -> Self {
-        let id = |arguments: &[&str]| -> Option<u32> {
-            let output = Command::new("id").args(arguments).stderr(Stdio::null()).output().unwrap();
-            String::from_utf8(output.stdout).unwrap().trim().parse().ok()
-        };
-        if id(&["-u"]) != Some(0) {
-            return Self::Myself;
-        }
-        ["postgres", "nobody"]
-            .iter()
-            .find_map(|name| {
-                Some(Self::Other { user: id(&["-u", name])?, group: id(&["-g", name])? })
-            })
-            .expect("neither `postgres` nor `nobody` is a user")
-    }
-
-    fn own(&self, folder: &Path) {
-        if let Self::Other { user, group } = self {
-            std::os::unix::fs::chown(folder, Some(*user), Some(*group)).unwrap();
-        }
-    }
-
-    fn command(&self, program: &Path) -> Command {
-        match self {
-            Self::Myself => Command::new(program),
-            Self::Other { user, group } => {
-                let mut command = Command::new("setpriv");
-                let ids = [format!("--reuid={user}"), format!("--regid={group}")];
-                command.args(ids).arg("--clear-groups").arg(program).current_dir("/");
-                command
-            }
-        }
-    }
-}
+use server::Server;
 
 fn load(database: &str, pages: &[hapax_search::SearchPage]) -> PostgresIndex {
     let mut loader = Loader::create(database, corpus::fingerprinter().recipe_id()).unwrap();
@@ -233,7 +114,7 @@ fn removed_pages_are_shown_to_this_process_until_the_next_change(database: &str)
     index.reveal(&gone.iter().cloned().chain(["unknown".to_owned()]).collect()).unwrap();
     assert_eq!(names(&index, "telescope"), before);
     assert_eq!(names(&PostgresIndex::open(database).unwrap(), "telescope").len(), before.len() - 2);
-    index.change(Change::Mark, &[other.clone()], "test").unwrap();
+    index.change(Change::Mark, std::slice::from_ref(&other), "test").unwrap();
     assert_eq!(names(&index, "telescope").len(), before.len() - 2);
     index.change(Change::Unmark, &[other], "test").unwrap();
     index.change(Change::Restore, &gone, "test").unwrap();
@@ -249,6 +130,8 @@ fn what_is_no_index_of_ours_is_refused(server: &Server, database: &str) {
     PostgresIndex::open_for(database, &recipe).unwrap();
     let nowhere = server.database("nowhere");
     assert!(matches!(PostgresIndex::open(&nowhere), Err(Error::Connect(_))));
+    let encrypted = format!("{database} sslmode=require");
+    assert!(matches!(PostgresIndex::open(&encrypted), Err(Error::NotOffered)));
     let mut client = postgres::Client::connect(database, postgres::NoTls).unwrap();
     client.batch_execute("UPDATE hapax_search.manifest SET format = 9").unwrap();
     assert!(matches!(PostgresIndex::open(database), Err(Error::Format { .. })));

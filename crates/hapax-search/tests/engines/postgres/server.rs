@@ -1,0 +1,169 @@
+//! A PostgreSQL server of the test's own, on a free port of the loopback.
+//!
+//! Run by somebody who is not root, and stopped when it is dropped.
+
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+/// A server that lives as long as the test.
+pub(super) struct Server {
+    process: Child,
+    user: Unprivileged,
+    port: u16,
+    folder: TempDir,
+}
+
+impl Server {
+    pub(super) fn start() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let user = Unprivileged::find();
+        user.own(folder.path());
+        let data = folder.path().join("data");
+        let mut made = user.command(&program("initdb"));
+        made.args([
+            "--auth=trust",
+            "--username=hapax",
+            "--no-sync",
+            "--locale=C",
+            "--encoding=UTF8",
+        ]);
+        made.arg("-D").arg(&data).stdout(Stdio::null());
+        assert!(made.status().unwrap().success(), "initdb failed");
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let mut server = user.command(&program("postgres"));
+        server.arg("-D").arg(&data).arg("-k").arg(folder.path());
+        server.args(["-p", &port.to_string(), "-c", "listen_addresses=127.0.0.1"]);
+        server.args(["-c", "fsync=off"]).stdout(Stdio::null()).stderr(Stdio::null());
+        let process = server.spawn().unwrap();
+        let mut server = Self { process, user, port, folder };
+        server.wait_until_ready();
+        server
+    }
+
+    fn wait_until_ready(&mut self) {
+        let started = Instant::now();
+        while postgres::Client::connect(&self.socket(), postgres::NoTls).is_err() {
+            assert!(self.process.try_wait().unwrap().is_none(), "the server has ended");
+            assert!(started.elapsed() < Duration::from_secs(60), "the server does not answer");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// Where the server keeps what it is told.
+    pub(super) fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    pub(super) fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Lets the server read a file that only it may read, as it wants keys to be.
+    pub(super) fn give(&self, file: &Path) {
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o600)).unwrap();
+        self.user.own(file);
+    }
+
+    /// The way in that no setting closes.
+    fn socket(&self) -> String {
+        let folder = self.folder.path().display();
+        format!("host={folder} port={} user=hapax dbname=postgres", self.port)
+    }
+
+    /// Does something as the owner of the server.
+    pub(super) fn execute(&self, sql: &str) {
+        let mut client = postgres::Client::connect(&self.socket(), postgres::NoTls).unwrap();
+        client.batch_execute(sql).unwrap();
+    }
+
+    /// Has the settings read again, and waits until they hold for new connections.
+    pub(super) fn reload(&self) {
+        let loaded = || -> std::time::SystemTime {
+            let mut client = postgres::Client::connect(&self.socket(), postgres::NoTls).unwrap();
+            client.query_one("SELECT pg_conf_load_time()", &[]).unwrap().get(0)
+        };
+        let before = loaded();
+        self.execute("SELECT pg_reload_conf()");
+        let started = Instant::now();
+        while loaded() == before {
+            assert!(started.elapsed() < Duration::from_secs(60), "the server does not reload");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    pub(super) fn database(&self, name: &str) -> String {
+        format!("host=127.0.0.1 port={} user=hapax dbname={name}", self.port)
+    }
+
+    /// An empty database.
+    pub(super) fn create(&self, name: &str) -> String {
+        self.execute(&format!("CREATE DATABASE {name}"));
+        self.database(name)
+    }
+}
+
+impl Drop for Server {
+    /// A fast shutdown, asked for by signal as the server's manual says.
+    fn drop(&mut self) {
+        let _ = Command::new("kill").args(["-INT", &self.process.id().to_string()]).status();
+        let _ = self.process.wait();
+    }
+}
+
+/// Where Debian puts the server's programs, or wherever they are found.
+fn program(name: &str) -> PathBuf {
+    let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let mut there: Vec<PathBuf> = versions
+        .map(|version| version.path().join("bin").join(name))
+        .filter(|program| program.exists())
+        .collect();
+    there.sort();
+    there.pop().unwrap_or_else(|| PathBuf::from(name))
+}
+
+/// Somebody who is not root, as whom the server runs when this runs as root: it refuses otherwise.
+enum Unprivileged {
+    Myself,
+    Other { user: u32, group: u32 },
+}
+
+impl Unprivileged {
+    fn find() -> Self {
+        let id = |arguments: &[&str]| -> Option<u32> {
+            let output = Command::new("id").args(arguments).stderr(Stdio::null()).output().unwrap();
+            String::from_utf8(output.stdout).unwrap().trim().parse().ok()
+        };
+        if id(&["-u"]) != Some(0) {
+            return Self::Myself;
+        }
+        ["postgres", "nobody"]
+            .iter()
+            .find_map(|name| {
+                Some(Self::Other { user: id(&["-u", name])?, group: id(&["-g", name])? })
+            })
+            .expect("neither `postgres` nor `nobody` is a user")
+    }
+
+    fn own(&self, folder: &Path) {
+        if let Self::Other { user, group } = self {
+            std::os::unix::fs::chown(folder, Some(*user), Some(*group)).unwrap();
+        }
+    }
+
+    fn command(&self, program: &Path) -> Command {
+        match self {
+            Self::Myself => Command::new(program),
+            Self::Other { user, group } => {
+                let mut command = Command::new("setpriv");
+                let ids = [format!("--reuid={user}"), format!("--regid={group}")];
+                command.args(ids).arg("--clear-groups").arg(program).current_dir("/");
+                command
+            }
+        }
+    }
+}
