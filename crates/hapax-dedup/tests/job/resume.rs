@@ -101,6 +101,26 @@ fn records(documents: std::ops::Range<usize>) -> Vec<u8> {
     all
 }
 
+/// The forerunner of WARC: a line about each record, and what the server sent.
+fn arc_records(documents: std::ops::Range<usize>) -> Vec<u8> {
+    let about = "1 0 Test\nURL IP-address Archive-date Content-type Archive-length\n";
+    let mut all =
+        format!("filedesc://test.arc 0.0.0.0 20200203040506 text/plain {}\n{about}\n", about.len());
+    for n in documents {
+        let block = format!(
+            "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n<title>{n}</title><!--{}--><p>{}",
+            ballast(n),
+            text(n)
+        );
+        all.push_str(&format!(
+            "{} 192.0.2.1 20200203040506 text/html {}\n{block}\n",
+            address(n),
+            block.len()
+        ));
+    }
+    all.into_bytes()
+}
+
 fn rows(documents: std::ops::Range<usize>) -> Vec<u8> {
     let column = |of: fn(usize) -> String| -> Arc<StringArray> {
         Arc::new(documents.clone().map(|n| Some(of(n))).collect())
@@ -154,9 +174,10 @@ fn packed(
     files: usize,
     ending: &str,
     make: fn(std::ops::Range<usize>) -> Vec<u8>,
+    packings: &[(&str, Pack)],
 ) -> Vec<Corpus> {
     let plain: Vec<Vec<u8>> = pieces(files).map(make).collect();
-    PACKINGS
+    packings
         .iter()
         .map(|(packing, pack)| {
             let name = format!("{files}{ending}{packing}");
@@ -169,8 +190,10 @@ fn packed(
 }
 
 fn corpora(folder: &Folder, files: usize) -> Vec<Corpus> {
-    let mut all = packed(folder, files, ".jsonl", json_lines);
-    all.extend(packed(folder, files, ".warc", records));
+    let mut all = packed(folder, files, ".jsonl", json_lines, &PACKINGS);
+    all.extend(packed(folder, files, ".warc", records, &PACKINGS));
+    // Read as WARC is, so one packing will do.
+    all.extend(packed(folder, files, ".arc", arc_records, &PACKINGS[..2]));
     let mut add = |kind: &str, format| {
         let input = folder.path(&format!("{files}-{kind}")).display().to_string();
         all.push(Corpus { name: format!("{files} {kind}"), input, format });
