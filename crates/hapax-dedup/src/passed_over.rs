@@ -149,14 +149,16 @@ impl<'a> PassedRecord<'a> {
     }
 
     fn fact(fact: &Fact) -> Self {
-        let (why, place, reason) = match fact {
+        let (why, place, what) = match fact {
             Fact::Redirect { to, place, .. } => {
-                (PassedOver::Redirect, place, format!("redirects to {to}, where no document is"))
+                (PassedOver::Redirect, place, format!("redirects to {to}"))
             }
             Fact::Revisit { to, place, .. } => {
-                (PassedOver::Revisit, place, format!("revisit of {to}, where no document is"))
+                (PassedOver::Revisit, place, format!("revisit of {to}"))
             }
         };
+        // Which of both, one record does not know.
+        let reason = format!("{what}: no document is there, or this address already has one");
         let name = Some(Cow::Owned(fact.addresses().0.to_owned()));
         let (file, record) = (Ok(place.file), Some(place.number));
         Self { why, reason: reason.into(), name, file, record }

@@ -10,16 +10,19 @@ use parquet::arrow::ArrowWriter;
 
 use crate::folder::{Folder, quoted, words};
 
-/// `outcome`, `reason`, `file` and `record` of a row, by what it is called.
-type Rows = BTreeMap<String, (String, Option<String>, String, Option<u64>)>;
+/// `outcome`, `reason`, `file` and `record`.
+type Row = (String, Option<String>, String, Option<u64>);
+/// Rows by what they are called.
+type Rows = BTreeMap<String, Row>;
 
-fn rows(folder: &Folder, out: &str) -> Rows {
+/// The rows of the table of groups, one after the other.
+fn table(folder: &Folder, out: &str) -> Vec<(String, Row)> {
     let path = folder.path(&format!("{out}/groups.parquet")).display().to_string();
     let mut read = ReadOptions::default();
     read.fields.id = Some("document".to_owned());
     read.fields.text = Some("outcome".to_owned());
     let source = Source::open(&[path], read).unwrap();
-    let mut rows = Rows::new();
+    let mut rows = Vec::new();
     for mut batch in source.batches() {
         for document in batch.documents() {
             let document = document.unwrap();
@@ -29,7 +32,7 @@ fn rows(folder: &Folder, out: &str) -> Rows {
             let record = field("record").map(|it| it.parse().unwrap());
             let row = (field("outcome").unwrap(), field("reason"), file, record);
             let name = document.id.rsplit('/').next().unwrap().to_owned();
-            assert_eq!(rows.insert(name, row), None, "a record has one row");
+            rows.push((name, row));
         }
     }
     rows
@@ -46,7 +49,7 @@ fn account(
     let summary = folder.dedup(inputs, out, change).unwrap().summary;
     assert_eq!(summary.records, records, "{out}: {summary:?}");
     assert_eq!(summary.records, summary.kept + summary.removed() + summary.passed(), "{out}");
-    let rows = rows(folder, out);
+    let rows: Rows = table(folder, out).into_iter().collect();
     assert_eq!(rows.len() as u64, records, "{out}: {rows:?}");
     for (outcome, count) in
         [("kept", summary.kept), ("exact", summary.exact), ("near", summary.near)]
@@ -66,7 +69,7 @@ fn account(
     (summary, rows)
 }
 
-fn passed(reason: &str, file: &str, record: u64) -> (String, Option<String>, String, Option<u64>) {
+fn passed(reason: &str, file: &str, record: u64) -> Row {
     ("passed_over".to_owned(), Some(reason.to_owned()), file.to_owned(), Some(record))
 }
 
@@ -168,7 +171,8 @@ fn records_of_an_archive_that_are_not_pages_are_accounted_for() {
     ];
     assert_eq!(summary.passed_over, counts.into());
     assert_eq!(rows["gone"], passed("HTTP status 404", "crawl.warc", 4));
-    let nowhere = "redirects to http://h.test/nowhere, where no document is";
+    let nowhere = "redirects to http://h.test/nowhere: no document is there, or this address \
+                   already has one";
     assert_eq!(rows["lost"], passed(nowhere, "crawl.warc", 7));
     assert_eq!((rows["old"].0.as_str(), rows["again"].0.as_str()), ("redirect", "revisit"));
 }
@@ -183,6 +187,10 @@ fn what_is_said_twice_of_an_address_is_accounted_for_twice() {
     let summary = folder.dedup(&[&input], "out", |_| {}).unwrap().summary;
     assert_eq!((summary.records, summary.kept, summary.passed()), (3, 1, 2));
     assert_eq!(summary.redirects, 1);
+    let again = "redirects to http://h.test/page: no document is there, or this address already \
+                 has one";
+    let second = ("old".to_owned(), passed(again, "crawl.warc", 3));
+    assert!(table(&folder, "out").contains(&second), "{:?}", table(&folder, "out"));
 }
 
 #[test]
