@@ -256,12 +256,8 @@ impl Fetcher {
             hosts.retain(|_, host| Arc::strong_count(host) > 1);
             self.robots_bytes.store(0, Ordering::Relaxed);
         }
-        let name = format!(
-            "{}:{}",
-            url.host_str().unwrap_or_default(),
-            url.port_or_known_default().unwrap_or(0)
-        );
-        hosts.entry(name).or_default().clone()
+        // With the scheme: a robots.txt holds for the scheme, host and port it was got from.
+        hosts.entry(url.origin().ascii_serialization()).or_default().clone()
     }
 
     fn obey_robots(&self, url: &Url, host: &mut Host, deadline: Instant) -> Result<(), FetchError> {
@@ -437,5 +433,19 @@ mod tests {
             .filter_map(|host| Some(host.lock().unwrap().robots.as_ref()?.1.as_ref().ok()?.bytes()))
             .sum();
         assert!(robots.bytes() > 500_000 && bytes <= ROBOTS_BYTES + robots.bytes(), "{bytes}");
+    }
+
+    #[test]
+    fn a_robots_file_holds_for_the_scheme_host_and_port_it_was_got_from() {
+        let mut layers = config::Layers::new().unwrap();
+        layers.set("test", "fetch.enabled", "true").unwrap();
+        let fetcher = Fetcher::new(&layers.finish().unwrap().fetch).unwrap();
+        let host = |url: &str| fetcher.host(&Url::parse(url).unwrap());
+        let first = host("http://a.example:8000/x");
+        assert!(Arc::ptr_eq(&first, &host("http://A.example:8000/y?z")));
+        for other in ["https://a.example:8000/x", "http://a.example/x", "http://b.example:8000/x"] {
+            assert!(!Arc::ptr_eq(&first, &host(other)), "{other}");
+        }
+        assert!(Arc::ptr_eq(&host("https://a.example/"), &host("https://a.example:443/")));
     }
 }
