@@ -1,4 +1,4 @@
-"""A second implementation of docs/fingerprint.md, to see whether the page says enough.
+"""A second implementation of docs/reference/fingerprint.md, to see whether the page says enough.
 
 Reads the golden vectors beside it and recomputes every output of words.json, tallies.json
 and the plain texts of signatures.json from the specification alone. It shares no code with the

@@ -128,7 +128,7 @@ def markdown(run):
         "counts; memory is the peak of the process. Seconds are CPU seconds of all threads unless a heading says wall. *times "
         "ours* are the times of the first line. *load* is how many programs wanted a core: above the number of cores others ran "
         "beside, which CPU time and running in turn even out, wall time does not. What each figure means and how each tool is set: "
-        "[the guide](../../../docs/compare.md).", "",
+        "[the guide](../../../docs/benchmarks/compare.md).", "",
     ]
     for made in run["tables"]:
         parts += [f"## {made['title']}", "", f"`{made['command']}`; load {made['load']:.0f}. {made['work']}. {MEANING[made['family']]}",

@@ -77,7 +77,7 @@ fn size_word(size: Size) -> &'static str {
 
 fn markdown(papers: &[(Paper, Vec<Record>)], link: &str) -> String {
     let mut out = "# The papers, measured again\n\n\
-        Written by `cargo xtask papers`; change nothing here by hand. `docs/papers.html` shows the \
+        Written by `cargo xtask papers`; change nothing here by hand. `docs/benchmarks/papers.html` shows the \
         same with all charts in one file. The numbers behind each chart are in `experiments/data/`.\n"
         .to_owned();
     for (paper, records) in papers {

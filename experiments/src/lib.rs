@@ -3,8 +3,8 @@
 //! A [`Paper`] runs its experiments and hands each result to the [`Bench`] as a [`Record`]: what
 //! the paper says, what was measured on what, charts, and one sentence on what agrees, what
 //! differs and why. Records are files (`experiments/data/*.json`), written as they come, so
-//! papers can be run one by one; [`gather()`] puts all that are there into `docs/papers.md` and
-//! `docs/papers.html`.
+//! papers can be run one by one; [`gather()`] puts all that are there into `docs/benchmarks/papers.md` and
+//! `docs/benchmarks/papers.html`.
 //!
 //! # Reading order
 //!

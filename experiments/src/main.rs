@@ -32,10 +32,10 @@ enum Task {
         #[arg(long, value_name = "DIR")]
         pages: Option<PathBuf>,
     },
-    /// Write docs/papers.md and docs/papers.html from the records
+    /// Write docs/benchmarks/papers.md and docs/benchmarks/papers.html from the records
     Gather {
         /// Folder of the documents
-        #[arg(long, value_name = "DIR", default_value = "docs")]
+        #[arg(long, value_name = "DIR", default_value = "docs/benchmarks")]
         docs: PathBuf,
     },
 }
@@ -76,7 +76,7 @@ fn run(arguments: Arguments) -> Result<()> {
             Ok(())
         }
         Task::Gather { docs } => {
-            let records = gather(&out, &docs, "../experiments/data")?;
+            let records = gather(&out, &docs, "../../experiments/data")?;
             eprintln!("{records} records in {}", docs.join("papers.md").display());
             Ok(())
         }

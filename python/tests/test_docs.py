@@ -34,6 +34,6 @@ def test_every_class_and_function_of_the_package_has_a_docstring() -> None:
 def test_the_guide(tmp_path: pathlib.Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     found = doctest.testfile(
-        str(ROOT / "docs" / "python.md"), module_relative=False, optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+        str(ROOT / "docs" / "reference" / "python.md"), module_relative=False, optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     )
     assert found.attempted > 30 and found.failed == 0

@@ -72,7 +72,7 @@ enum Task {
         #[arg(long)]
         update: bool,
     },
-    /// Measure the papers' tables and figures again and write docs/papers.md and .html
+    /// Measure the papers' tables and figures again and write docs/benchmarks/papers.md and .html
     Papers {
         /// Papers (zhu) or single records (zhu-figure-4); all when none is named
         #[arg(value_name = "NAME")]

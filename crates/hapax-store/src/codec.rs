@@ -1,4 +1,4 @@
-//! Records as bytes. Everything is little-endian; `docs/store.md` has the layouts.
+//! Records as bytes. Everything is little-endian; `docs/internals/store.md` has the layouts.
 //!
 //! A page record carries a checksum of its own, because the store reads a row without checking
 //! the file's. Bytes that are no record are [`Fault::Damaged`], never a panic.

@@ -17,7 +17,7 @@ use crate::page::Extent;
 /// Default of [`Policy::within`], in bits.
 pub const DEFAULT_WITHIN: u8 = 6;
 /// Default of [`Policy::min_similarity`]: two standard errors of the estimate above 0.8, so that 99 in
-/// 100 removed pages really have a similarity of 0.8 or more (`docs/quality.md`).
+/// 100 removed pages really have a similarity of 0.8 or more (`docs/benchmarks/quality.md`).
 pub const DEFAULT_MIN_SIMILARITY: f64 = 0.84;
 /// Default distance when only the main content is compared. Finding it is not exact, so copies in
 /// different templates are further apart.

@@ -2,7 +2,7 @@
 //!
 //! Prints Markdown: error on synthetic sets of chosen size and similarity, error and wrong
 //! decisions on pairs of real pages when folders of them are given, and time per page. Errors
-//! are in thousandths of Jaccard similarity. `docs/sketch-choice.md` says what follows.
+//! are in thousandths of Jaccard similarity. `docs/internals/sketch-choice.md` says what follows.
 //!
 //! [`minima`] and [`method`] hold the competitors, [`synthetic`] and [`real`] the sets,
 //! [`tables`] what is printed.

@@ -2,7 +2,7 @@
 //! an honest client waits meanwhile.
 //!
 //! Every attack meets a service of its own. It passes when the service answers as it should, is well
-//! afterwards, and stayed within the memory allowed. The table is for `docs/trust.md`.
+//! afterwards, and stayed within the memory allowed. The table is for `docs/internals/trust.md`.
 //!
 //! # Reading order
 //!

@@ -6,7 +6,7 @@
 
 The same inputs and options give the same groups, winners and kept documents, row for row. ``dedup`` makes a
 snapshot; ``increment`` makes the next one from it and new documents; ``stream`` does that for every batch of files
-that arrives. Executors need the package: ``docs/spark.md`` says how it gets there.
+that arrives. Executors need the package: ``docs/how-to/spark.md`` says how it gets there.
 
 Reading order: ``steps`` are the functions that run on executors, ``job`` puts them together, ``components`` finds
 who is connected, ``outputs`` writes, ``snapshot`` keeps it all complete or known not to be. ``cells`` stands beside

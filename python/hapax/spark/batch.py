@@ -248,7 +248,7 @@ def check_executors(spark: Any) -> None:
         if "No module named" in str(error):
             raise JobError(
                 "the executors cannot import hapax: ship the unpacked wheel with spark.archives and set PYTHONPATH, or "
-                "install it on every machine; docs/spark.md has the lines"
+                "install it on every machine; docs/how-to/spark.md has the lines"
             ) from error
         raise
     if seen != __version__:

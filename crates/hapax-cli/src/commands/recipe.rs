@@ -1,7 +1,7 @@
 //! `hapax recipe`: which recipes there are, and what is in one.
 //!
 //! What `show` prints is a recipe file: under another name it can be changed and used. It does
-//! not know what a setting does to a fingerprint; `docs/fingerprint.md` does.
+//! not know what a setting does to a fingerprint; `docs/reference/fingerprint.md` does.
 
 use crate::failure::Failure;
 use crate::output::Output;

@@ -1,7 +1,7 @@
-//! What the program says about itself: help, the reference in docs/commands.md, manual pages,
+//! What the program says about itself: help, the reference in docs/reference/commands.md, manual pages,
 //! completions.
 //!
-//! docs/commands.md is what `--help` says of every command, and so the snapshot of it: a change
+//! docs/reference/commands.md is what `--help` says of every command, and so the snapshot of it: a change
 //! of a text or an option is seen in review. `UPDATE_REFERENCE=1` writes it anew.
 
 use crate::folder::Folder;
@@ -41,7 +41,7 @@ fn the_reference_is_what_help_says() {
         let help = help.join("\n");
         write!(reference, "\n## {way}\n\n```text\n{}\n```\n", help.trim_end()).unwrap();
     }
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/commands.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/commands.md");
     if std::env::var_os("UPDATE_REFERENCE").is_some() {
         std::fs::write(&path, &reference).unwrap();
     }

@@ -14,7 +14,7 @@
 //!
 //! `block` packs numbers and names, `layout` is header, slots and directory; `read` opens and streams,
 //! `lookup` finds ids and names, `ahead` reads on a thread of its own; `append` adds, `run` writes and
-//! merges. `docs/hpx.md` gives every byte.
+//! merges. `docs/reference/hpx.md` gives every byte.
 //!
 //! # What this module promises
 //!

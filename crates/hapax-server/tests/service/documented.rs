@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::io::{BufReader, Write};
 
-const GUIDE: &str = include_str!("../../../../docs/service.md");
+const GUIDE: &str = include_str!("../../../../docs/reference/http-api.md");
 
 fn description() -> Value {
     serde_json::from_str(routes::OPENAPI).unwrap()
@@ -49,11 +49,11 @@ fn every_reference_of_the_description_leads_somewhere() {
 fn the_guide_has_the_table_of_errors_and_every_path() {
     for (_, name, status, meaning) in error::TABLE {
         let row = format!("| `{name}` | {status} | {meaning} |");
-        assert!(GUIDE.contains(&row), "docs/service.md lacks\n{row}");
+        assert!(GUIDE.contains(&row), "docs/reference/http-api.md lacks\n{row}");
     }
     for (method, path) in routes::list() {
         let row = format!("| `{method} {path}` |");
-        assert!(GUIDE.contains(&row), "docs/service.md lacks {row}");
+        assert!(GUIDE.contains(&row), "docs/reference/http-api.md lacks {row}");
     }
 }
 

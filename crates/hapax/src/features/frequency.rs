@@ -150,7 +150,7 @@ impl Frequencies {
         }
     }
 
-    /// The table as a file holds it: see `docs/fingerprint.md`.
+    /// The table as a file holds it: see `docs/reference/fingerprint.md`.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(HEADER_BYTES + self.counters.len() / 2 + CHECKSUM_BYTES);
         out.extend_from_slice(MAGIC);

@@ -31,7 +31,7 @@ pub enum Weighting {
     TfIdf,
 }
 
-/// From bytes to bits. See `docs/fingerprint.md` for what each field decides.
+/// From bytes to bits. See `docs/reference/fingerprint.md` for what each field decides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recipe {
     /// Name and version, such as `web-1`.
@@ -90,7 +90,7 @@ impl Recipe {
     pub fn built_in(name: &str) -> Result<Self, RecipeError> {
         let mut recipe = Self::base(name);
         match name {
-            // Chosen by measured quality (docs/quality.md): words as often as they occur propose
+            // Chosen by measured quality (docs/benchmarks/quality.md): words as often as they occur propose
             // best; the title tells templates apart; characters make Chinese and Japanese shingles
             // as long as they are said to be, parts do so for names with dots and dashes below.
             DEFAULT_RECIPE => {

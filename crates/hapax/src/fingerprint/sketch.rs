@@ -14,7 +14,7 @@
 //! about `BINS * ln(BINS)`.
 //!
 //! One bit a bin was chosen by measurement: of the ways to spend 128 bytes it has the least
-//! error from J = 0.7 up and ties with two bits at 0.5 (`docs/sketch-choice.md`).
+//! error from J = 0.7 up and ties with two bits at 0.5 (`docs/internals/sketch-choice.md`).
 //!
 //! Does not know what a shingle is: a set of uniform 64-bit hashes comes in. Texts whose
 //! hashes are not uniform would get a wrong sketch.

@@ -1,6 +1,6 @@
 //! What one sorted array takes: a segment searched where it lies.
 //!
-//! Bytes are those that `docs/format.md` lays down, for fingerprints spread evenly. The search
+//! Bytes are those that `docs/internals/format.md` lays down, for fingerprints spread evenly. The search
 //! flips up to `k` of the leading `p` bits; which `p` it takes is the engine's own choice, made
 //! with the constants repeated here, and the time follows from the machine's.
 //!

@@ -1,6 +1,6 @@
 //! Where everything lies in the bytes of a segment, and what can be wrong with them.
 //!
-//! `docs/format.md` gives every byte. In short: a header of 80 bytes, the body (recipe,
+//! `docs/internals/format.md` gives every byte. In short: a header of 80 bytes, the body (recipe,
 //! fingerprints, directory, starts, ranks, ids), and a checksum for each 64 KiB of the body. The
 //! header holds the few numbers from which all places follow, so a file cannot contradict
 //! itself about them, and its own checksum covers the checksum of the checksums: a flipped bit

@@ -27,7 +27,7 @@
 //! `owned` is the segment and its engines. `view` is a segment over borrowed bytes and
 //! `sorted` its search; `format` says where everything lies, `writer` puts it there. `removed`
 //! tells which entries of a segment are gone. `monotone` (Elias-Fano) and `bits` are how numbers
-//! become bytes. `docs/format.md` specifies them.
+//! become bytes. `docs/internals/format.md` specifies them.
 //!
 //! # What this module promises
 //!

@@ -243,7 +243,7 @@ fn a_popular_fingerprint_is_one_row() {
     assert_eq!((calls, effort.unwrap().compared), (100_000, 1));
 }
 
-/// The worked example of `docs/format.md`.
+/// The worked example of `docs/internals/format.md`.
 #[test]
 fn the_example_in_the_format_document_is_what_is_written() {
     let entry = |bits, id| Entry { fingerprint: Fingerprint::from_bits(bits), id };
@@ -251,7 +251,7 @@ fn the_example_in_the_format_document_is_what_is_written() {
     let bound = MaxDistance::new(3).unwrap();
     let segment = Segment::build(entries, SegmentEngine::Scan, bound).unwrap();
     let recipe: RecipeId = "web-1:0123456789abcdef".parse().unwrap();
-    let document = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/format.md");
+    let document = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/internals/format.md");
     let document = std::fs::read_to_string(document).unwrap();
     let identity = |bytes: &[u8]| SegmentView::open(bytes).unwrap().identity();
     let plain = segment.to_bytes(&recipe, Encoding::Plain).unwrap();

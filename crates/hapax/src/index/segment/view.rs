@@ -6,7 +6,7 @@
 //!
 //! Promise: whatever the bytes are, opening gives an error or a view that can be used without a
 //! panic. The bytes must not change while the view lives, which Rust guarantees for borrowed
-//! memory and the owner of a mapped file must guarantee (`docs/format.md`, last section).
+//! memory and the owner of a mapped file must guarantee (`docs/internals/format.md`, last section).
 //!
 //! What this module does not know: where the bytes come from.
 
