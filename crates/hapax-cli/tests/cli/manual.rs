@@ -1,18 +1,23 @@
-//! What the program says about itself: help, the reference in docs/reference/commands.md, manual pages,
-//! completions.
+//! What the program says about itself: help, the reference in docs/reference/commands, manual
+//! pages, completions.
 //!
-//! docs/reference/commands.md is what `--help` says of every command, and so the snapshot of it: a change
-//! of a text or an option is seen in review. `UPDATE_REFERENCE=1` writes it anew.
+//! The reference is what `--help` says of every command, and so the snapshot of it: a change of a
+//! text or an option is seen in review. `UPDATE_REFERENCE=1` writes it anew.
 
 use crate::folder::Folder;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
-const REFERENCE_BEGINS: &str = "\
+const INDEX_BEGINS: &str = "\
 # Commands
 
-What `hapax help COMMAND` says, for reading and searching; a test keeps this page as the program is. Exit codes: 0 done, 1 bad input or a failed run, 2 bad
-arguments. Results go to standard output or to `--out`, everything else to standard error.
+What `hapax help COMMAND` prints, one page for each command; a test compares the pages with the program. Results go to
+standard output or to `--out`, everything else to standard error. Exit codes: 0 done, 1 bad input or a failed run, 2 bad
+arguments.
+
+| command | does |
+| --- | --- |
 ";
 
 /// A command and those below it, the way to it first.
@@ -32,23 +37,56 @@ fn all_commands() -> Vec<(String, clap::Command)> {
     commands(&program, "hapax")
 }
 
-#[test]
-fn the_reference_is_what_help_says() {
-    let mut reference = REFERENCE_BEGINS.to_owned();
+/// File name to text: an index, and a page for every command with those below it.
+fn reference() -> BTreeMap<String, String> {
+    let mut pages = BTreeMap::new();
+    let mut index = INDEX_BEGINS.to_owned();
+    let mut program = String::new();
     for (way, mut command) in all_commands() {
         let help = command.render_long_help().to_string();
         let help: Vec<&str> = help.lines().map(str::trim_end).collect();
-        let help = help.join("\n");
-        write!(reference, "\n## {way}\n\n```text\n{}\n```\n", help.trim_end()).unwrap();
+        let help = format!("```text\n{}\n```\n", help.join("\n").trim_end());
+        let mut names = way.split(' ').skip(1);
+        match (names.next(), names.next()) {
+            (None, _) => program = help,
+            (Some(name), None) => {
+                let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+                writeln!(index, "| [`{way}`]({name}.md) | {about} |").unwrap();
+                pages.insert(format!("{name}.md"), format!("# {way}\n\n{help}"));
+            }
+            (Some(name), Some(_)) => {
+                let page = pages.get_mut(&format!("{name}.md")).unwrap();
+                write!(page, "\n## {way}\n\n{help}").unwrap();
+            }
+        }
     }
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/commands.md");
+    pages.insert("index.md".to_owned(), format!("{index}\n## hapax\n\n{program}"));
+    pages
+}
+
+#[test]
+fn the_reference_is_what_help_says() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/commands");
+    let pages = reference();
     if std::env::var_os("UPDATE_REFERENCE").is_some() {
-        std::fs::write(&path, &reference).unwrap();
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).unwrap();
+        for (name, text) in &pages {
+            std::fs::write(folder.join(name), text).unwrap();
+        }
     }
-    let written = std::fs::read_to_string(&path).unwrap();
-    let differs = written.lines().zip(reference.lines()).find(|(old, new)| old != new);
-    assert_eq!(differs, None, "UPDATE_REFERENCE=1 cargo test --release -p hapax-cli reference");
-    assert_eq!(written.len(), reference.len());
+    let again = "UPDATE_REFERENCE=1 cargo test --release -p hapax-cli reference";
+    let files = std::fs::read_dir(&folder).unwrap();
+    let mut names: Vec<_> =
+        files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort_unstable();
+    assert!(names.iter().eq(pages.keys()), "{again}: {names:?}");
+    for (name, text) in &pages {
+        let written = std::fs::read_to_string(folder.join(name)).unwrap();
+        let differs = written.lines().zip(text.lines()).find(|(old, new)| old != new);
+        assert_eq!(differs, None, "{again}: {name}");
+        assert_eq!(written.len(), text.len(), "{again}: {name}");
+    }
 }
 
 #[test]
