@@ -16,7 +16,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 
 use crate::console;
 use crate::fuzz;
@@ -73,6 +73,12 @@ const PARTS: &[Part] = &[
         about: "the documentation's examples print what they show",
         needs: &[],
         run: readme,
+    },
+    Part {
+        name: "docs",
+        about: "the documentation's site builds, and its links and anchors lead somewhere",
+        needs: &["python:xtask/site/requirements.txt"],
+        run: site,
     },
     Part {
         name: "search",
@@ -173,6 +179,18 @@ fn search(workspace: &Workspace) -> Result<Tally> {
 
 fn readme(workspace: &Workspace) -> Result<Tally> {
     console::run(workspace, console::Mode::Check)
+}
+
+/// MkDocs and its theme check the navigation, links and anchors; `xtask/site` says what else.
+fn site(workspace: &Workspace) -> Result<Tally> {
+    let target = workspace.binaries().parent().context("no target folder")?;
+    let mut command = workspace.command("mkdocs");
+    command.args(["build", "--strict", "--quiet", "--config-file", "xtask/site/mkdocs.yml"]);
+    command.arg("--site-dir").arg(target.join("site"));
+    // Neither an advertisement nor compiled files beside the sources.
+    run(command.env("NO_MKDOCS_2_WARNING", "1").env("PYTHONDONTWRITEBYTECODE", "1"))?;
+    println!("the site is {}", target.join("site/index.html").display());
+    Ok(Tally::default())
 }
 
 /// The names of all parts, in the order they run.
