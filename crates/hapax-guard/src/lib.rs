@@ -8,7 +8,10 @@
 
 use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::Once;
+use std::sync::{Once, PoisonError, RwLock};
+
+/// How the names of threads begin whose panics are caught by the library that starts them.
+static SILENT: RwLock<Vec<&'static str>> = RwLock::new(Vec::new());
 
 thread_local! {
     /// How many calls of [`guarded`] this thread is in.
@@ -33,6 +36,22 @@ pub fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
         let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
         text.unwrap_or("no message").replace('\n', " ")
     })
+}
+
+/// Keeps panics silent in threads whose names begin with `prefix`: those of a library that catches them
+/// itself and reports them as errors.
+pub fn silence_threads(prefix: &'static str) {
+    silence_caught_panics();
+    let mut silent = SILENT.write().unwrap_or_else(PoisonError::into_inner);
+    if !silent.contains(&prefix) {
+        silent.push(prefix);
+    }
+}
+
+fn is_silent_thread() -> bool {
+    let current = std::thread::current();
+    let silent = SILENT.read().unwrap_or_else(PoisonError::into_inner);
+    current.name().is_some_and(|name| silent.iter().any(|prefix| name.starts_with(prefix)))
 }
 
 /// Counts a call for as long as it lives.
@@ -61,7 +80,7 @@ fn silence_caught_panics() {
         let outer = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
             // The flag is gone while a thread ends; nothing is caught there.
-            if DEPTH.try_with(Cell::get).unwrap_or(0) == 0 {
+            if DEPTH.try_with(Cell::get).unwrap_or(0) == 0 && !is_silent_thread() {
                 outer(info);
             }
         }));

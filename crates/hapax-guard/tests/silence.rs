@@ -51,3 +51,22 @@ fn any_other_panic_still_prints_its_line() {
     assert!(!errors.contains("caught"), "{errors}");
     assert!(errors.contains("on another thread") && errors.contains("on this thread"), "{errors}");
 }
+
+#[test]
+fn a_thread_whose_library_catches_its_panics_prints_nothing() {
+    const NAME: &str = "a_thread_whose_library_catches_its_panics_prints_nothing";
+    if is_child(NAME) {
+        hapax_guard::silence_threads("merge_");
+        hapax_guard::silence_threads("merge_");
+        for (name, text) in [("merge_1", "caught elsewhere"), ("emerge_1", "not caught")] {
+            let thread = std::thread::Builder::new().name(name.to_owned());
+            let thread = thread.spawn(move || panic!("{text}")).expect("it can be started");
+            assert!(thread.join().is_err());
+        }
+        return;
+    }
+    let output = child(NAME);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    assert!(!errors.contains("caught elsewhere") && errors.contains("not caught"), "{errors}");
+}
