@@ -8,6 +8,7 @@
 //!
 //! What is in the files.
 
+use crate::checksums::{self, Tables};
 use redb::backends::FileBackend;
 use redb::{BackendError, StorageBackend};
 use std::fmt::Debug;
@@ -118,6 +119,11 @@ impl StoreFile {
         syncs: Arc<AtomicU64>,
     ) -> Result<Self, redb::DatabaseError> {
         Ok(Self { file: FileBackend::new(handle)?, path: path.to_owned(), disk, syncs })
+    }
+
+    /// Are its checksums right? Also if nothing can be said.
+    pub(crate) fn is_right(&self, tables: Tables) -> io::Result<bool> {
+        checksums::are_right(&|at, out| self.read(at, out), self.len()?, tables)
     }
 }
 

@@ -36,6 +36,7 @@
 //! event, has the time of [`Repository::with_clock`], the system's unless another is given.
 
 pub mod browse;
+mod checksums;
 mod codec;
 mod commit;
 pub mod disk;

@@ -3,6 +3,7 @@
 //! A file that is missing, empty, foreign, newer or damaged is an error that says which. The store
 //! below panics on some damage; no panic of it gets past here, not even when the file is closed.
 
+use crate::checksums::Tables;
 use crate::codec;
 use crate::disk::{Disk, StoreFile};
 use crate::error::{Fault, Outcome, StoreError, guarded, of_segment};
@@ -92,12 +93,12 @@ pub(crate) fn make_tables(db: &Database, settings: &Settings) -> Outcome<()> {
     Ok(transaction.commit()?)
 }
 
-pub(crate) fn open_file(
+/// The file, as the store below reads it.
+pub(crate) fn open_backend(
     file: &Path,
     disk: &Arc<dyn Disk>,
     syncs: Arc<AtomicU64>,
-    cache_bytes: usize,
-) -> Result<OpenFile, StoreError> {
+) -> Result<StoreFile, StoreError> {
     let refused = |source| StoreError::Disk { file: file.to_owned(), source };
     let handle = match fs::OpenOptions::new().read(true).write(true).open(file) {
         Ok(handle) => handle,
@@ -110,8 +111,23 @@ pub(crate) fn open_file(
     if handle.metadata().map_err(refused)?.len() == 0 {
         return Err(StoreError::Foreign { file: file.to_owned(), what: "it is empty".into() });
     }
+    guarded(|| Ok(StoreFile::new(handle, file, disk.clone(), syncs)?))
+        .map_err(|fault| fault.at(file))
+}
+
+pub(crate) fn open_file(
+    file: &Path,
+    disk: &Arc<dyn Disk>,
+    syncs: Arc<AtomicU64>,
+    cache_bytes: usize,
+) -> Result<OpenFile, StoreError> {
+    let backend = open_backend(file, disk, syncs)?;
     let opened = guarded(|| {
-        let backend = StoreFile::new(handle, file, disk.clone(), syncs)?;
+        if !backend.is_right(Tables::Own).map_err(redb::Error::Io)? {
+            let what = "its bookkeeping fails its checksums, which `hapax inspect --repair` mends \
+                        where the pages are sound";
+            return Err(Fault::Damaged(what.to_owned()));
+        }
         Ok(Database::builder().set_cache_size(cache_bytes).create_with_backend(backend))
     });
     let opened = opened.map_err(|fault| fault.at(file))?;

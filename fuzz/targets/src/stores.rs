@@ -2,7 +2,7 @@
 //!
 //! The full check finds a change, or it was in a part of the file that nothing uses: a folder that
 //! passes the check holds the pages and groups that were put into it. A damaged index is
-//! rebuilt. The store below panics on some damage, which [`hapax_store`] turns into an error.
+//! rebuilt. Writing to a damaged repository fails or succeeds. The store below panics on some damage, which [`hapax_store`] turns into an error.
 
 use crate::damage::{self, damaged, put};
 use crate::{Target, choice, scratch};
@@ -74,6 +74,20 @@ static SOUND: LazyLock<Sound> = LazyLock::new(|| {
     }
 });
 
+/// Changes a repository in every way, as far as that goes.
+fn change(folder: &Path) {
+    let Ok(store) = Repository::open(folder, None) else { return };
+    for n in 0..PAGES {
+        let mut seen = page(n);
+        seen.content = ContentHash::of(&format!("changed {n}"));
+        let _ = store.observe(seen);
+    }
+    let _ = store.forget(&url(1));
+    let _ = store.redirect(&url(2), &url(4), None);
+    let more = (PAGES..2 * PAGES).map(|n| Observation { url: url(n), ..page(n % PAGES) });
+    let _ = store.observe_many(more.collect());
+}
+
 /// The first byte chooses the file, and whether the index's checksums are made right.
 pub fn store(data: &[u8]) {
     let (first, rest) = choice(data);
@@ -102,6 +116,9 @@ pub fn store(data: &[u8]) {
         put_file("index.segment", &SOUND.index);
     }
     let _ = seen(folder.path());
+    let changed = scratch();
+    std::fs::write(changed.path().join("pages.redb"), &bytes).unwrap();
+    change(changed.path());
     match check_folder(folder.path()) {
         Ok(found) if found.is_clean() => {
             assert_eq!(

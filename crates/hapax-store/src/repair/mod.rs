@@ -19,6 +19,7 @@
 //! Everything is written in one commit, then groups choose and are compared through the usual
 //! operations, then everything is checked again. About 40 bytes of memory a page.
 
+mod bookkeeping;
 mod mend;
 mod survey;
 
@@ -90,11 +91,12 @@ impl Repair {
 pub fn repair_folder(folder: &Path, unreadable: Unreadable) -> Result<Repair, StoreError> {
     let file = folder.join(tables::FILE);
     let disk: Arc<dyn Disk> = Arc::new(RealDisk);
+    let dropped = bookkeeping::drop_damaged(&file, &disk)?;
     let mut db = opening::open_file(&file, &disk, Arc::default(), opening::CACHE_BYTES)?;
     let settings = opening::read_settings(&db, &file)?;
     let sound = guarded(|| Ok(db.check_integrity()?)).map_err(|fault| fault.at(&file))?;
     let mut survey = guarded(|| Survey::of(&db)).map_err(|fault| fault.at(&file))?;
-    if !sound {
+    if dropped || !sound {
         survey.mended.note(|| "the file's own bookkeeping".into());
     }
     if survey.lost.count > 0 && unreadable == Unreadable::Refuse {

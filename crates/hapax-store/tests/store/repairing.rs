@@ -293,3 +293,59 @@ fn what_comes_from_nowhere_is_refused_and_told_and_goes_only_on_request() {
         assert_clean(&store);
     }
 }
+
+/// The store's own tables say which pages of the file are free: wrong ones ended the process when the
+/// file was closed.
+#[test]
+fn damaged_bookkeeping_is_refused_before_it_is_believed_and_mended() {
+    let whole = tempfile::tempdir().unwrap();
+    filled(whole.path());
+    let expected = everything(&open(whole.path()));
+    let sound = std::fs::read(whole.path().join("pages.redb")).unwrap();
+    let (mut refused, mut mended) = (0, 0);
+    // A bit in every part of the file that is not empty.
+    let used = (512..sound.len()).step_by(97).filter(|&at| sound[at] != 0);
+    for at in used {
+        let folder = tempfile::tempdir().unwrap();
+        let mut bytes = sound.clone();
+        bytes[at] ^= 0x10;
+        std::fs::write(folder.path().join("pages.redb"), bytes).unwrap();
+        let Err(error) = Repository::open(folder.path(), None) else { continue };
+        if !error.to_string().contains("bookkeeping") {
+            continue;
+        }
+        refused += 1;
+        assert!(check_folder(folder.path()).is_err(), "{at}");
+        let repair = repair_folder(folder.path(), Unreadable::Refuse).unwrap();
+        assert!(repair.check.as_ref().is_some_and(|check| check.is_clean()), "{at}: {repair:#?}");
+        assert!(repair.mended.details.iter().any(|it| it.contains("bookkeeping")), "{repair:#?}");
+        assert_eq!(everything(&open(folder.path())), expected, "{at}");
+        mended += 1;
+    }
+    assert!(refused > 3 && mended == refused, "{mended} of {refused}");
+}
+
+#[test]
+fn bookkeeping_is_not_mended_where_the_pages_are_damaged_too() {
+    let whole = tempfile::tempdir().unwrap();
+    filled(whole.path());
+    let sound = std::fs::read(whole.path().join("pages.redb")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("pages.redb");
+    let opens_with = |places: &[usize]| {
+        let mut bytes = sound.clone();
+        places.iter().for_each(|&at| bytes[at] ^= 0x10);
+        std::fs::write(&file, bytes).unwrap();
+        Repository::open(folder.path(), None).map(drop).map_err(|error| error.to_string())
+    };
+    let used: Vec<usize> = (512..sound.len()).step_by(97).filter(|&at| sound[at] != 0).collect();
+    let own = |at: &usize| opens_with(&[*at]).is_err_and(|it| it.contains("bookkeeping"));
+    let (own, others): (Vec<usize>, Vec<usize>) = used.into_iter().partition(own);
+    let both: Vec<usize> = own.into_iter().take(1).chain(others).collect();
+    assert!(both.len() > 3);
+    assert!(opens_with(&both).is_err());
+    let before = std::fs::read(&file).unwrap();
+    let error = repair_folder(folder.path(), Unreadable::Refuse).unwrap_err().to_string();
+    assert!(error.contains("its bookkeeping and its pages fail their checksums"), "{error}");
+    assert_eq!(std::fs::read(&file).unwrap(), before, "nothing is changed");
+}
