@@ -1,7 +1,7 @@
 //! Indexes that a stranger made, and damaged ones.
 //!
-//! Nothing outside the folder is touched, and nothing panics. What still can end the process is in
-//! SECURITY.md.
+//! Nothing outside the folder is touched, and nothing panics, whatever the files say.
+//! Does not cover files that were forged with right checksums: `forged` does.
 
 use std::fs;
 use std::path::Path;
@@ -147,10 +147,6 @@ fn a_damaged_index_answers_or_is_refused_and_never_a_panic() {
     files.sort();
     let (mut tried, mut refused) = (0, 0);
     for file in files {
-        // Of what is kept to be shown, Tantivy believes every length: SECURITY.md says so.
-        if file.extension().is_some_and(|it| it == "store") {
-            continue;
-        }
         let sound = fs::read(&file).unwrap();
         let step = (sound.len() / 60).max(1);
         for at in (0..sound.len()).step_by(step) {
@@ -173,43 +169,13 @@ fn a_damaged_index_answers_or_is_refused_and_never_a_panic() {
     assert!(refused * 10 > tried, "{refused} of {tried} changes");
 }
 
-#[test]
-fn changing_a_damaged_index_is_done_or_refused_and_never_a_panic() {
-    let place = tempfile::tempdir().unwrap();
-    drop(build(&place, &few()));
-    let index = place.path().join("index");
-    let all = |folder: &Path| -> Vec<_> {
-        let mut files: Vec<_> =
-            fs::read_dir(folder).unwrap().map(|it| it.unwrap().path()).collect();
-        files.sort();
-        files
-    };
-    let sound: Vec<_> =
-        all(&index).iter().map(|path| (path.clone(), fs::read(path).unwrap())).collect();
-    for (damaged, bytes) in &sound {
-        for at in (0..bytes.len()).step_by((bytes.len() / 12).max(1)) {
-            all(&index).iter().for_each(|path| fs::remove_file(path).unwrap());
-            sound.iter().for_each(|(path, bytes)| fs::write(path, bytes).unwrap());
-            let mut bytes = bytes.clone();
-            bytes[at] ^= 0xff;
-            replace(damaged, &bytes);
-            let _ = Writer::open(&index, WriterOptions::smallest()).and_then(|mut writer| {
-                writer.put(&few()[0])?;
-                writer.delete("http://a.test/2");
-                writer.commit()?;
-                writer.compact()
-            });
-        }
-    }
-}
-
 /// Files are mapped: a new one takes the place of what somebody may be looking at.
-fn replace(path: &Path, bytes: &[u8]) {
+pub(super) fn replace(path: &Path, bytes: &[u8]) {
     fs::remove_file(path).unwrap();
     fs::write(path, bytes).unwrap();
 }
 
-fn everything(path: &Path) -> Result<(), Error> {
+pub(super) fn everything(path: &Path) -> Result<(), Error> {
     let index = TantivyIndex::open(path)?;
     for query in ["cheap flights the", "\"cheap flights\" site:a.test", "数据库 -猫 lang:en"] {
         let (found, _) = index.scored(query, 10, &|_| false)?;

@@ -23,14 +23,19 @@
 //!
 //! `schema` is what is kept of a page, `manifest` what an index says of itself. [`Writer`] puts
 //! pages in, `status` is who is removed or marked. `view` is one state of the index opened for
-//! reading, `retrieve` searches it. `files` is what an index may say about files.
+//! reading, `retrieve` searches it. `files` is what an index may say about files, `claims`, `stored` and
+//! `delete` keep damaged ones from ending the process.
 //!
 //! # What this module does not know
 //!
 //! What is done with results.
 
+mod claims;
+mod delete;
 mod error;
 mod files;
+#[cfg(test)]
+mod forged;
 #[cfg(test)]
 mod hostile;
 mod manifest;
@@ -38,6 +43,7 @@ mod retrieve;
 mod reveal;
 mod schema;
 mod status;
+mod stored;
 #[cfg(test)]
 mod tests;
 mod view;

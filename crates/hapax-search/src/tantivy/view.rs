@@ -10,17 +10,15 @@ use std::path::{Path, PathBuf};
 
 use hapax::fingerprint::{Fingerprint, Sketch};
 use tantivy::columnar::{Column, StrColumn};
-use tantivy::error::DataCorruption;
-use tantivy::index::SegmentComponent;
-use tantivy::schema::{Field, IndexRecordOption, Value};
-use tantivy::{
-    DocAddress, DocSet, Index, ReloadPolicy, Searcher, SegmentReader, TERMINATED, TantivyDocument,
-    Term,
-};
+use tantivy::schema::{Field, IndexRecordOption};
+use tantivy::store::StoreReader;
+use tantivy::{DocSet, Index, ReloadPolicy, Searcher, SegmentReader, TERMINATED, Term};
 
+use super::claims::{documents, texts};
 use super::error::Error;
 use super::schema::Fields;
 use super::status::Status;
+use super::stored;
 use crate::engine::{DocumentFacts, DocumentId, Excerpt, Totals};
 
 /// The number of a document that was deleted or replaced.
@@ -29,6 +27,8 @@ const REMOVED: u8 = 1;
 const MARKED: u8 = 2;
 /// Bytes of names that are kept in memory; those of a million pages, about.
 const NAMES: usize = 64 << 20;
+/// Unpacked blocks of what is shown that are kept for each segment, of 16 kB each.
+const BLOCKS: usize = 100;
 /// A writer may commit while an index is opened; it does not do so again and again.
 const TRIES: usize = 20;
 
@@ -72,6 +72,8 @@ impl Names {
 pub(super) struct SegmentView {
     /// The number of each of its documents.
     pub(super) numbers: Vec<u32>,
+    /// What is kept of documents to be shown.
+    shown: StoreReader,
     names: StrColumn,
     urls: Option<StrColumn>,
     fingerprints: Option<Column<u64>>,
@@ -90,6 +92,7 @@ impl View {
             tried += 1;
             let before = index.load_metas().map_err(failed)?;
             let status = Status::read(path, before.payload.as_deref());
+            stored::check(index).map_err(failed)?;
             let reader = index
                 .reader_builder()
                 .reload_policy(ReloadPolicy::Manual)
@@ -326,13 +329,13 @@ impl View {
         let mut excerpts = Vec::with_capacity(ids.len());
         for id in ids {
             let (segment, document) = self.place(*id)?;
-            let stored: TantivyDocument = self
-                .searcher
-                .doc(DocAddress::new(segment, document))
-                .map_err(|source| Error::tantivy(&self.path, source))?;
-            let mut shown = stored
-                .get_all(self.fields.shown)
-                .map(|value| value.as_str().unwrap_or_default().to_owned());
+            let document = self.segments[segment as usize].shown.get_document_bytes(document);
+            let document = document.map_err(|source| Error::tantivy(&self.path, source))?;
+            let texts = stored::texts(&document, self.fields.shown).ok_or_else(|| {
+                let what = "what is kept of a page is made up".to_owned();
+                Error::Damaged { path: self.path.clone(), what }
+            })?;
+            let mut shown = texts.into_iter().map(str::to_owned);
             let mut next = || shown.next().unwrap_or_default();
             excerpts.push(Excerpt { title: next(), start: next(), language: next() });
         }
@@ -347,19 +350,16 @@ impl View {
 
 impl SegmentView {
     fn open(reader: &SegmentReader, fields: Fields) -> tantivy::Result<Self> {
-        let stored = documents(reader, fields)?;
+        let documents = documents(reader, fields)?;
         let columns = reader.fast_fields();
-        let names = columns.str("name")?.ok_or_else(|| {
+        let names = texts(reader, "name", documents)?.ok_or_else(|| {
             tantivy::TantivyError::SchemaError("a segment has no column of names".to_owned())
         })?;
-        if names.num_terms() > stored as usize {
-            let what = format!("it claims {} names of {stored} documents", names.num_terms());
-            return Err(DataCorruption::comment_only(what).into());
-        }
         Ok(Self {
             numbers: vec![DEAD; reader.max_doc() as usize],
+            shown: reader.get_store_reader(BLOCKS)?,
             names,
-            urls: columns.str("url")?,
+            urls: texts(reader, "url", documents)?,
             fingerprints: columns.column_opt("fingerprint")?,
             sketches: columns.column_opt("sketch")?,
             scores: columns.column_opt("score")?,
@@ -403,34 +403,6 @@ impl SegmentView {
             score: self.scores.as_ref().and_then(|column| column.first(document)),
             words: first(&self.words).map_or(0, |words| u32::try_from(words).unwrap_or(u32::MAX)),
             fetched: first(&self.fetched),
-        }
-    }
-}
-
-/// Opens what a writer will open in threads of its own, where a panic would end the process.
-pub(super) fn check_segments(index: &Index, fields: Fields) -> tantivy::Result<()> {
-    let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
-    for segment in reader.searcher().segment_readers() {
-        documents(segment, fields)?;
-    }
-    // Names are looked up there; of the other files nothing is read but by merges, which are guarded.
-    for segment in index.searchable_segment_metas()? {
-        let terms = segment.relative_path(SegmentComponent::Terms);
-        if !index.directory().validate_checksum(&terms)? {
-            return Err(DataCorruption::new(terms, "it fails its checksum".to_owned()).into());
-        }
-    }
-    Ok(())
-}
-
-/// How many documents a segment has. It only claims that; but a length is stored for each.
-fn documents(reader: &SegmentReader, fields: Fields) -> tantivy::Result<u32> {
-    let stored = reader.get_fieldnorms_reader(fields.body)?.num_docs();
-    match stored == reader.max_doc() {
-        true => Ok(stored),
-        false => {
-            let what = format!("it claims {} documents and holds {stored}", reader.max_doc());
-            Err(DataCorruption::comment_only(what).into())
         }
     }
 }

@@ -19,11 +19,12 @@ use hapax::fingerprint::RecipeId;
 use tantivy::merge_policy::{LogMergePolicy, NoMergePolicy};
 use tantivy::{IndexWriter, TantivyDocument, Term};
 
+use super::claims::check_segments;
+use super::delete::Named;
 use super::error::Error;
 use super::manifest::Manifest;
 use super::schema::{self, Fields};
 use super::status::Status;
-use super::view::check_segments;
 use crate::engine::Change;
 use crate::page::{SearchPage, short_hash};
 
@@ -174,7 +175,9 @@ impl Writer {
     pub fn delete(&mut self, name: &str) {
         self.status.forget(name);
         if let Some(writer) = &self.writer {
-            writer.delete_term(Term::from_field_text(self.fields.name, name));
+            let named = Named(Term::from_field_text(self.fields.name, name));
+            // It only fails for fields that are not indexed.
+            let _ = writer.delete_query(Box::new(named));
         }
     }
 
@@ -317,6 +320,8 @@ fn writer(
     index: &tantivy::Index,
     options: WriterOptions,
 ) -> Result<IndexWriter<TantivyDocument>, Error> {
+    // Tantivy catches panics there, and makes errors of them.
+    hapax_guard::silence_threads("merge_thread_");
     let threads = options.threads.max(1);
     let memory = options.memory.max(threads * LEAST_MEMORY);
     let writer = index

@@ -1,0 +1,59 @@
+//! What segments claim, compared with what they hold, before anything is done with them.
+//!
+//! Tantivy takes memory for what a file claims, where too much ends the process, and opens files in
+//! threads of its own, where a panic does. So the claims that it believes are checked first, and what
+//! a writer will open is opened here, where a panic is an error.
+
+use tantivy::columnar::StrColumn;
+use tantivy::error::DataCorruption;
+use tantivy::index::SegmentComponent;
+use tantivy::{Index, ReloadPolicy, SegmentReader};
+
+use super::schema::Fields;
+use super::stored;
+
+/// Opens what a writer will open in threads of its own, where a panic would end the process.
+pub(super) fn check_segments(index: &Index, fields: Fields) -> tantivy::Result<()> {
+    stored::check(index)?;
+    let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
+    for segment in reader.searcher().segment_readers() {
+        let documents = documents(segment, fields)?;
+        texts(segment, "name", documents)?;
+        texts(segment, "url", documents)?;
+    }
+    // Names are looked up there; of the other files nothing is read but by merges, which are guarded.
+    for segment in index.searchable_segment_metas()? {
+        let terms = segment.relative_path(SegmentComponent::Terms);
+        if !index.directory().validate_checksum(&terms)? {
+            return Err(DataCorruption::new(terms, "it fails its checksum".to_owned()).into());
+        }
+    }
+    Ok(())
+}
+
+/// A column of texts, of which each document has one at most: merges take memory for as many as it claims.
+pub(super) fn texts(
+    reader: &SegmentReader,
+    name: &str,
+    documents: u32,
+) -> tantivy::Result<Option<StrColumn>> {
+    let column = reader.fast_fields().str(name)?;
+    let claimed = column.as_ref().map_or(0, |column| column.num_terms());
+    if claimed > documents as usize {
+        let what = format!("it claims {claimed} texts in `{name}` of {documents} documents");
+        return Err(DataCorruption::comment_only(what).into());
+    }
+    Ok(column)
+}
+
+/// How many documents a segment has. It only claims that; but a length is stored for each.
+pub(super) fn documents(reader: &SegmentReader, fields: Fields) -> tantivy::Result<u32> {
+    let stored = reader.get_fieldnorms_reader(fields.body)?.num_docs();
+    match stored == reader.max_doc() {
+        true => Ok(stored),
+        false => {
+            let what = format!("it claims {} documents and holds {stored}", reader.max_doc());
+            Err(DataCorruption::comment_only(what).into())
+        }
+    }
+}
