@@ -1,6 +1,6 @@
-"""Tables of rows, as Markdown: the record of a run, and the part of it that the README shows.
+"""Tables of rows, as Markdown: the record of a run, and the part of it that the documentation shows.
 
-The record holds the README's table between two comments; `cargo xtask tidy` sees to it that the README's is the same.
+The record holds that table between two comments; `cargo xtask tidy` sees to it that the documentation's is the same.
 """
 
 import re
@@ -116,7 +116,7 @@ def readme_table(tables):
                     precision = recall = share(row["words"])
                 rows.append([job, tool(row), precision, recall, times(row, key), megabytes(row), number(row["bytes_each"])])
             job = ""
-    return table(["job", "tool", "right", "found", "time, times ours", "peak MB", "bytes a page"], rows)
+    return table(["job", "tool", "precision", "recall", "CPU time, times ours", "peak MB", "bytes a page"], rows)
 
 
 def markdown(run):
@@ -133,5 +133,5 @@ def markdown(run):
     for made in run["tables"]:
         parts += [f"## {made['title']}", "", f"`{made['command']}`; load {made['load']:.0f}. {made['work']}. {MEANING[made['family']]}",
                   "", full_table(made), ""]
-    parts += ["## As the README shows it", "", BEGIN, readme_table(run["tables"]), END, ""]
+    parts += ["## As the documentation shows it", "", BEGIN, readme_table(run["tables"]), END, ""]
     return "\n".join(parts)

@@ -15,7 +15,7 @@ use crate::tidy;
 use crate::workspace::{Workspace, run};
 
 const FAMILIES: [&str; 4] = ["fingerprint", "near", "dedup", "extract"];
-const SHOWN_IN: &str = "README.md";
+const SHOWN_IN: &str = "docs/benchmarks/compare.md";
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -40,7 +40,7 @@ pub(crate) struct Arguments {
     /// Where the record goes, instead of the target folder
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
-    /// Run nothing: put the table of the record in --out into the README
+    /// Run nothing: put the table of the record in --out into the documentation
     #[arg(long, requires = "out")]
     show: bool,
 }

@@ -8,10 +8,11 @@
 //!
 //! [`source`] splits Rust text into code and words. [`rust`] has the rules for source files,
 //! [`markdown`] for what prose says about the tree, [`constants`] for numbers that prose
-//! repeats, [`quotes`] for tables that prose shows of a record, [`traces`] for what must not
-//! leave the machine it was written on.
+//! repeats, [`figures`] for measured ones, [`quotes`] for tables that prose shows of a record,
+//! [`traces`] for what must not leave the machine it was written on.
 
 mod constants;
+mod figures;
 mod markdown;
 mod quotes;
 mod rust;
@@ -130,6 +131,7 @@ fn findings(tree: &Tree) -> Vec<Finding> {
         if path.ends_with(".md") {
             found.extend(markdown::check(path, text, tree));
             found.extend(constants::check(path, text, tree));
+            found.extend(figures::check(path, text, tree));
             found.extend(quotes::check(path, text, tree));
         }
     }

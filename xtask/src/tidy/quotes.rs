@@ -1,4 +1,4 @@
-//! What the README shows of a record is what the record says.
+//! A table that prose shows of a record is the record's.
 //!
 //! A record holds a table between two comments:
 //!

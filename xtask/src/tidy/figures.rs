@@ -1,0 +1,147 @@
+//! A measured figure in prose must be the one in its record.
+//!
+//! In Markdown, a comment behind a figure says where it comes from:
+//!
+//! ```text
+//! rensa takes 4.7 <!-- record: bench/records/D/compare.md; Cleaning; rensa 0.5.0; times ours --> times as long
+//! ```
+//!
+//! Four parts: a file; words of the line above the table; the row, by one cell or several joined by
+//! ` & `; the column, with ` / N` behind it if prose states the N-th part. The last number before the
+//! comment must be the cell's, rounded to as many digits as prose has; before `%`, a hundred times it.
+//!
+//! It does not know whether the record is the latest, or whether it measured what prose says.
+
+use super::{Finding, Tree};
+use crate::markdown::{Place, code_spans, lines};
+
+const OPEN: &str = "<!-- record:";
+const CLOSE: &str = "-->";
+
+/// All figures in one Markdown file that are not their record's.
+pub(super) fn check(path: &str, text: &str, tree: &Tree) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for line in lines(text).into_iter().filter(|line| line.place == Place::Prose) {
+        let spans = code_spans(line.text);
+        for (start, _) in line.text.match_indices(OPEN) {
+            // A mark in a code span is being talked about.
+            if spans.iter().any(|span| span.contains(&start)) {
+                continue;
+            }
+            if let Err(what) = check_mark(line.text, start, tree) {
+                found.push(Finding::new(path, line.number, what));
+            }
+        }
+    }
+    found
+}
+
+fn check_mark(line: &str, start: usize, tree: &Tree) -> Result<(), String> {
+    let mark = line[start + OPEN.len()..].split(CLOSE).next().unwrap_or_default();
+    let parts: Vec<&str> = mark.split(';').map(str::trim).collect();
+    let [file, section, row, column] = parts[..] else {
+        return Err(format!("a mark is written `{OPEN} FILE; SECTION; ROW; COLUMN {CLOSE}`"));
+    };
+    let record = tree.text(file).ok_or_else(|| format!("mark names {file}, which is missing"))?;
+    let (column, divisor) = match column.split_once(" / ") {
+        Some((column, divisor)) => {
+            (column, divisor.parse().map_err(|_| format!("{divisor} is not a number"))?)
+        }
+        None => (column, 1.0),
+    };
+    let cell = cell(record, section, row, column)
+        .ok_or_else(|| format!("{file} has no {column} of {row} below {section}"))?;
+    let measured = numbers(cell).next().and_then(|number| number.parse::<f64>().ok());
+    let measured = measured.ok_or_else(|| format!("{cell} in {file} is not a number"))? / divisor;
+    // What stands before an earlier mark belongs to that one.
+    let before = line[..start].rsplit(CLOSE).next().unwrap_or_default();
+    let Some(stated) = numbers(before).last() else {
+        return Err(format!("no figure stands before the mark of {row}"));
+    };
+    let scale = if before.trim_end().ends_with('%') { 100.0 } else { 1.0 };
+    let digits = stated.split_once('.').map_or(0, |(_, digits)| digits.len());
+    let rounded = format!("{:.digits$}", measured * scale);
+    if rounded == stated {
+        Ok(())
+    } else {
+        Err(format!("states {stated}, but {file} has {cell}, which is {rounded}"))
+    }
+}
+
+/// The cell of the first table below `section` that has both the column and the row.
+fn cell<'r>(record: &'r str, section: &str, row: &str, column: &str) -> Option<&'r str> {
+    let mut place = None;
+    let below = record.lines().skip_while(|line| !line.contains(section)).skip(1);
+    for line in below {
+        let cells: Vec<&str> = line.trim().split('|').map(plain).collect();
+        // Some tables are framed: `+---+` is between their rows.
+        if !line.trim().starts_with(['|', '+']) {
+            place = None;
+        } else if let Some(at) = cells.iter().position(|cell| *cell == column) {
+            place = Some(at);
+        } else if let Some(at) = place
+            && row.split(" & ").all(|wanted| cells.contains(&wanted.trim()))
+        {
+            return cells.get(at).copied();
+        }
+    }
+    None
+}
+
+fn plain(cell: &str) -> &str {
+    cell.trim().trim_matches('*')
+}
+
+/// The numbers of a text, without the commas between their groups.
+fn numbers(text: &str) -> impl Iterator<Item = String> {
+    let in_number = |c: char| c.is_ascii_digit() || matches!(c, '.' | ',');
+    text.split(move |c| !in_number(c))
+        .map(|token| token.trim_matches(['.', ',']).replace(',', ""))
+        .filter(|token| token.parse::<f64>().is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RECORD: &str = "## Other\n\n| tool | s |\n| --- | --- |\n| rensa 0.5.0 | 99 |\n\n\
+        ## Cleaning\n\n| tool | set | s | right |\n| --- | --- | --- | --- |\n\
+        | **hapax** | a | **1,480,000** | 0.9992 |\n+-----+\n\
+        | rensa 0.5.0 | a | 7.04 | 0.9754 |\n";
+
+    fn said(prose: &str) -> Vec<String> {
+        let tree = Tree::new([("r.md".to_owned(), Some(RECORD.to_owned()))]);
+        check("README.md", prose, &tree).into_iter().map(|finding| finding.what).collect()
+    }
+
+    #[test]
+    fn a_figure_of_the_record_is_fine_in_as_many_digits_as_prose_has() {
+        for right in [
+            "7 <!-- record: r.md; Cleaning; rensa 0.5.0; s --> seconds",
+            "7.0 s <!-- record: r.md; Cleaning; a & rensa 0.5.0; s -->",
+            "99.9 % <!-- record: r.md; Cleaning; hapax; right -->",
+            "1,480,000 <!-- record: r.md; Cleaning; hapax; s -->",
+            "1.5 M <!-- record: r.md; Cleaning; hapax; s / 1000000 -->",
+            "`1 <!-- record: nowhere -->`",
+        ] {
+            assert_eq!(said(right), Vec::<String>::new(), "{right}");
+        }
+    }
+
+    #[test]
+    fn a_figure_that_differs_or_has_no_place_is_found() {
+        for (wrong, words) in [
+            ("8 <!-- record: r.md; Cleaning; rensa 0.5.0; s -->", "states 8"),
+            ("99.8 % <!-- record: r.md; Cleaning; hapax; right -->", "states 99.8"),
+            ("7 <!-- record: r.md; Cleaning; rensa 0.4; s -->", "no s of rensa 0.4"),
+            ("7 <!-- record: r.md; Cleaning; b & rensa 0.5.0; s -->", "no s of b"),
+            ("7 <!-- record: gone.md; Cleaning; hapax; s -->", "missing"),
+            ("7 <!-- record: r.md; Cleaning; hapax -->", "a mark is written"),
+            ("it <!-- record: r.md; Cleaning; hapax; s -->", "no figure"),
+            ("1 <!-- record: r.md; Cleaning; hapax; tool -->", "not a number"),
+        ] {
+            let found = said(wrong);
+            assert!(found.len() == 1 && found[0].contains(words), "{wrong}: {found:?}");
+        }
+    }
+}
