@@ -225,8 +225,8 @@ fn charts_section(out: &mut String, summary: &Summary) {
         "What decided which copy stays",
         columns(&reason_bars(summary), "groups", "removed documents by deciding rule"),
         &format!(
-            "Removed documents by the first rule that title them from the winner: {}, then the \
-                  URL in order.",
+            "Removed documents by the first rule that distinguishes them from the kept page: {}, then \
+                  the URL in order.",
             escape(&summary.settings.keep)
         ),
     );
