@@ -9,11 +9,11 @@
 //!
 //! [`parts`] is the list of what the gate does; a new part is one entry there. [`needs`]
 //! provides what a part wants from outside Rust. [`tidy`] holds the rules, [`console`] the
-//! examples, [`fuzz`] what is tried against hostile data and faults, [`service`] what is tested in a
-//! browser and over HTTP, [`wheel`] the Python package,
+//! examples, [`fuzz`] what is tried against hostile data and faults, [`service`] what is tested in
+//! a browser and over HTTP, [`wheel`] the Python package,
 //! [`package`] what is published, [`release`] what is tried before that,
 //! [`licences`] what other people's libraries ask for. [`papers`] starts the experiments,
-//! [`compare`] the measurement beside the peers.
+//! [`compare`] the measurement beside the peers; [`pictures`] makes those of the documentation.
 //! [`workspace`] knows where the repository is and how to start a command in it.
 //!
 //! Exit codes: 0 done, 1 something failed, 2 bad arguments.
@@ -29,6 +29,7 @@ mod needs;
 mod package;
 mod papers;
 mod parts;
+mod pictures;
 mod release;
 mod service;
 mod tidy;
@@ -72,6 +73,8 @@ enum Task {
         #[arg(long)]
         update: bool,
     },
+    /// Make the pictures of the documentation that show the program
+    Pictures,
     /// Measure the papers' tables and figures again and write docs/benchmarks/papers.md and .html
     Papers {
         /// Papers (zhu) or single records (zhu-figure-4); all when none is named
@@ -163,6 +166,7 @@ fn run(task: &Task) -> anyhow::Result<bool> {
             let run = (!gather).then_some(papers::Run { only, full: *full, pages });
             papers::papers(&workspace, run.as_ref()).map(|()| true)
         }
+        Task::Pictures => pictures::pictures(&workspace).map(|()| true),
         Task::Readme { update } => {
             let mode = if *update { console::Mode::Update } else { console::Mode::Check };
             Ok(console::run(&workspace, mode)?.failed == 0)
