@@ -4,6 +4,7 @@
 //! ```text
 //! cargo run --release -p hapax-bench -- near --pages 10e6 --within 3
 //! cargo run --release -p hapax-bench -- weak --pages 10e6 --within 3,6 --recall 0.95,0.99
+//! cargo run --release -p hapax-bench -- recall --pages 10e6
 //! ```
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program that prints tables")]
@@ -11,6 +12,7 @@
 mod growth;
 mod measure;
 mod near;
+mod recall;
 mod weak;
 
 use clap::{Parser, Subcommand};
@@ -30,6 +32,8 @@ enum What {
     Growth(growth::Arguments),
     /// Who is probably near: weak bits on fingerprints of documents
     Weak(weak::Arguments),
+    /// What `near find --recall` takes and finds, measured from outside the program
+    Recall(recall::Arguments),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -37,5 +41,6 @@ fn main() -> anyhow::Result<()> {
         What::Near(arguments) => near::run(&arguments),
         What::Growth(arguments) => growth::run(&arguments),
         What::Weak(arguments) => weak::run(&arguments),
+        What::Recall(arguments) => recall::run(&arguments),
     }
 }

@@ -20,7 +20,8 @@
 //! [`WebOptions`] says what can be chosen, [`Web`] what can be asked. Inside, from the ground
 //! up: `rng`, `stable_math`, `zipf` and `permutation` make numbers; `words` and `language` make
 //! text; `layout` and `edit` make families; `site`, `html` and `links` make pages; `web` puts
-//! them together; `queries`, `revisit` and `bags` ask more of it. [`planted`] stands alone.
+//! them together; `queries`, `revisit` and `bags` ask more of it. [`planted`] and
+//! [`family_sums`] stand alone.
 //!
 //! # Promises
 //!
@@ -50,6 +51,7 @@ mod revisit;
 mod rng;
 mod site;
 mod stable_math;
+mod sums;
 mod web;
 mod words;
 mod zipf;
@@ -64,5 +66,6 @@ pub use planted::{Planted, planted};
 pub use queries::Query;
 pub use revisit::{Temper, Visit};
 pub use rng::{Rng, mix};
+pub use sums::family_sums;
 pub use web::{Page, Scratch, Truth, Web};
 pub use zipf::Zipf;

@@ -45,6 +45,7 @@ pub(crate) enum Purpose {
     Change,
     ChangeClass,
     Planted,
+    Sums,
 }
 
 /// One number for a seed, a purpose and two indices.

@@ -62,7 +62,7 @@ pub(crate) fn log_uniform(rng: &mut Rng, low: f64, high: f64) -> f64 {
 
 /// A draw from the standard normal distribution: Marsaglia's polar method, one of its two
 /// values.
-fn normal(rng: &mut Rng) -> f64 {
+pub(crate) fn normal(rng: &mut Rng) -> f64 {
     loop {
         let x = 2.0 * rng.unit() - 1.0;
         let y = 2.0 * rng.unit() - 1.0;

@@ -1,16 +1,12 @@
 //! Fingerprints and their ids, each distinct fingerprint once.
 //!
 //! Web pages repeat: one fingerprint may belong to a million pages. Here it is one row with a
-//! list of ids beside it, so that an engine compares it once and a popular page costs its
-//! answer and nothing else.
-//!
-//! Rows are sorted by fingerprint. A row with one id has it in a column as wide as the largest
-//! id needs (24 bits for ten million dense ids, 40 for a trillion). A row with several has there
-//! the place of its list in a second column: first how many, then the ids. A bitmap says which
-//! rows those are, so an id is two reads away at most and nothing is searched for.
+//! list of ids beside it (`ids`), so that an engine compares it once and a popular page costs its
+//! answer and nothing else. Rows are sorted by fingerprint.
 
 use std::ops::ControlFlow;
 
+use super::ids::{Counted, Ids};
 use super::packed::PackedInts;
 use crate::fingerprint::Fingerprint;
 use crate::hamming::memory::{filled, prefetch};
@@ -34,14 +30,9 @@ pub enum BuildError {
         given: usize,
         most: usize,
     },
-    /// An id needs more bits than the caller allowed.
-    #[error("id {id} does not fit into {bits} bits")]
-    IdTooWide {
-        /// The offending id.
-        id: u64,
-        /// The width allowed.
-        bits: u32,
-    },
+    /// What is read twice was not the same both times.
+    #[error("the stored fingerprints changed while an index was made of them; try again")]
+    Changed,
     /// The engine is exact only up to a bound.
     #[error("within {asked} bits is out of range: this engine is exact from 0 to {most}")]
     BoundOutOfRange {
@@ -66,19 +57,7 @@ pub enum BuildError {
 pub struct Collection {
     /// Distinct, ascending.
     fingerprints: Vec<u64>,
-    /// The id of each fingerprint, or where in [`Shared::lists`] its ids are.
-    slots: PackedInts,
-    shared: Option<Shared>,
-    entries: usize,
-}
-
-/// The ids of fingerprints that have several.
-#[derive(Clone, Debug)]
-struct Shared {
-    /// Bit `row` is set when that row has more ids than one.
-    several: Vec<u64>,
-    /// For each such row: how many, then its ids, ascending.
-    lists: PackedInts,
+    ids: Ids,
 }
 
 impl Collection {
@@ -91,70 +70,32 @@ impl Collection {
     ///
     /// [`BuildError::TooMany`] beyond [`MOST`](Self::MOST) distinct fingerprints.
     pub fn new(entries: impl IntoIterator<Item = Entry>) -> Result<Self, BuildError> {
-        Self::with_id_bits(entries, u64::BITS)
-    }
-
-    /// As [`new`](Self::new), for a caller who has no room for ids of more than `bits` bits.
-    ///
-    /// # Errors
-    ///
-    /// [`BuildError::IdTooWide`] for a larger id.
-    pub fn with_id_bits(
-        entries: impl IntoIterator<Item = Entry>,
-        bits: u32,
-    ) -> Result<Self, BuildError> {
         let mut entries: Vec<Entry> = entries.into_iter().collect();
-        let largest = entries.iter().map(|entry| entry.id).max().unwrap_or(0);
-        if u64::BITS - largest.leading_zeros() > bits {
-            return Err(BuildError::IdTooWide { id: largest, bits });
-        }
         entries.sort_unstable();
         entries.dedup();
-        let rows = entries.chunk_by(|a, b| a.fingerprint == b.fingerprint).count();
-        if rows > Self::MOST {
-            return Err(BuildError::TooMany { given: rows, most: Self::MOST });
+        let rows = || entries.chunk_by(|a, b| a.fingerprint == b.fingerprint);
+        let mut counted = Counted::default();
+        // Ids ascend in a row.
+        rows().for_each(|same| counted.add(same.len(), same[same.len() - 1].id));
+        if counted.rows > Self::MOST {
+            return Err(BuildError::TooMany { given: counted.rows, most: Self::MOST });
         }
-        Ok(Self::from_sorted(&entries, rows, largest))
-    }
-
-    fn from_sorted(entries: &[Entry], rows: usize, largest: u64) -> Self {
-        let same_fingerprint = || entries.chunk_by(|a, b| a.fingerprint == b.fingerprint);
-        let several = same_fingerprint().filter(|same| same.len() > 1);
-        let listed: usize = several.map(|same| 1 + same.len()).sum();
-        // Places in the lists and lengths of lists must fit beside ids.
-        let largest = largest.max(listed as u64);
-        let mut fingerprints = filled(rows, 0);
-        let mut slots = PackedInts::zeros(rows, largest);
-        let mut shared = (listed > 0).then(|| Shared {
-            several: filled(rows.div_ceil(64), 0),
-            lists: PackedInts::zeros(listed, largest),
-        });
-        let mut end = 0;
-        for (row, same) in same_fingerprint().enumerate() {
+        let mut fingerprints = filled(counted.rows, 0);
+        let mut ids = Ids::new(&counted);
+        for (row, same) in rows().enumerate() {
             fingerprints[row] = same[0].fingerprint.to_bits();
-            match &mut shared {
-                Some(Shared { several, lists }) if same.len() > 1 => {
-                    several[row / 64] |= 1 << (row % 64);
-                    slots.put(row, end as u64);
-                    let ids = same.iter().map(|entry| entry.id);
-                    for value in std::iter::once(same.len() as u64).chain(ids) {
-                        lists.put(end, value);
-                        end += 1;
-                    }
-                }
-                _ => slots.put(row, same[0].id),
-            }
+            ids.put(row, same.len(), same.iter().map(|entry| entry.id));
         }
-        Self { fingerprints, slots, shared, entries: entries.len() }
+        Ok(Self { fingerprints, ids })
     }
 
     /// How many entries there are.
     pub fn len(&self) -> usize {
-        self.entries
+        self.ids.entries()
     }
 
     pub fn is_empty(&self) -> bool {
-        self.entries == 0
+        self.len() == 0
     }
 
     /// The distinct fingerprints, ascending. A *row* is a position here.
@@ -167,31 +108,29 @@ impl Collection {
     pub(super) fn visit_ids(
         &self,
         row: usize,
-        mut visit: impl FnMut(u64) -> ControlFlow<()>,
+        visit: impl FnMut(u64) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        let slot = self.slots.get(row);
-        match &self.shared {
-            Some(shared) if shared.has(row) => shared.list(slot).try_for_each(visit),
-            _ => visit(slot),
-        }
+        self.ids.visit(row, visit)
     }
 
     /// The ids of one row, ascending.
     pub fn ids(&self, row: usize) -> impl Iterator<Item = u64> {
-        let slot = self.slots.get(row);
-        let shared = self.shared.as_ref().filter(|shared| shared.has(row));
-        let only = shared.is_none().then_some(slot);
-        only.into_iter().chain(shared.into_iter().flat_map(move |shared| shared.list(slot)))
+        self.ids.of(row).1
+    }
+
+    /// Each distinct fingerprint, how many ids it has, and they.
+    pub(super) fn rows(&self) -> impl Iterator<Item = (u64, usize, impl Iterator<Item = u64>)> {
+        self.fingerprints.iter().enumerate().map(|(row, &bits)| {
+            let (count, ids) = self.ids.of(row);
+            (bits, count, ids)
+        })
     }
 
     /// Asks for the cache lines a match in this row will read.
     #[inline(always)]
     pub fn prefetch(&self, row: usize) {
         prefetch(&self.fingerprints, row);
-        self.slots.prefetch(row);
-        if let Some(shared) = &self.shared {
-            prefetch(&shared.several, row / 64);
-        }
+        self.ids.prefetch(row);
     }
 
     /// Heap bytes that so many distinct fingerprints with one id up to `largest_id` each take.
@@ -199,33 +138,9 @@ impl Collection {
         rows * size_of::<u64>() as u64 + PackedInts::predicted_bytes(rows, largest_id)
     }
 
-    /// The ids alone, for an engine that keeps the fingerprints in its own way. Rows keep their
-    /// numbers.
-    pub(super) fn without_fingerprints(self) -> Self {
-        Self { fingerprints: Vec::new(), ..self }
-    }
-
     /// Heap bytes held.
     pub fn memory_bytes(&self) -> usize {
-        let shared = self.shared.as_ref().map_or(0, |shared| {
-            shared.several.capacity() * size_of::<u64>() + shared.lists.memory_bytes()
-        });
-        self.fingerprints.capacity() * size_of::<u64>() + self.slots.memory_bytes() + shared
-    }
-}
-
-impl Shared {
-    /// Has this row several ids?
-    #[inline(always)]
-    fn has(&self, row: usize) -> bool {
-        self.several[row / 64] >> (row % 64) & 1 == 1
-    }
-
-    /// The ids listed at `place`.
-    fn list(&self, place: u64) -> impl Iterator<Item = u64> {
-        let first = place as usize + 1;
-        let count = self.lists.get(place as usize) as usize;
-        (first..first + count).map(|at| self.lists.get(at))
+        self.fingerprints.capacity() * size_of::<u64>() + self.ids.memory_bytes()
     }
 }
 
@@ -262,13 +177,6 @@ mod tests {
             prop_assert_eq!(all.len(), expected.values().map(Vec::len).sum::<usize>());
             prop_assert_eq!(kept, expected);
         }
-    }
-
-    #[test]
-    fn an_id_wider_than_allowed_is_refused() {
-        assert!(Collection::with_id_bits([entry(0, u64::from(u32::MAX))], 32).is_ok());
-        let refused = Collection::with_id_bits([entry(0, 1 << 32)], 32).map(|c| c.len());
-        assert_eq!(refused, Err(BuildError::IdTooWide { id: 1 << 32, bits: 32 }));
     }
 
     #[test]

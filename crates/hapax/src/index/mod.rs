@@ -28,7 +28,7 @@
 //! # Reading order
 //!
 //! [`near`] is the interface: queries, matches, batches. [`collection`] keeps fingerprints and
-//! ids; [`packed`] is how it keeps them small. [`scan`] is the judge of all others.
+//! ids; [`packed`] is how it keeps them small. [`scan`] is the reference for all others.
 //! [`tables`] is the exact engine for large sets. [`live`] takes inserts and removals while it
 //! answers; [`segment`] is its immutable part, in memory or in a file. [`plan`] says which engine
 //! to take for how many pages. [`weak`] is the engine for little memory and for documents whose
@@ -46,6 +46,7 @@
 //! Text, documents and disks. An entry is an id and a fingerprint.
 
 pub mod collection;
+mod ids;
 pub mod live;
 pub mod near;
 pub mod packed;
@@ -59,7 +60,7 @@ pub use collection::{BuildError, Collection, Entry};
 pub use near::{Answers, Effort, HammingIndex, Match, Query, SearchError};
 pub use scan::Scan;
 pub use tables::{Costs, Design, TableOptions, Tables};
-pub use weak::{Aim, Calibration, Recall, Shape, WeakBits, WeakOptions};
+pub use weak::{Aim, Calibration, Measured, Recall, Shape, Unmeasured, WeakBits, WeakOptions};
 
 #[cfg(test)]
 mod agreement;

@@ -222,7 +222,7 @@ fn search(
         Mode::Stream => true,
     };
     if !streams {
-        return load::search(&asked, queries, stored, threads.get(), results);
+        return load::search(&asked, queries, stored, threads, results);
     }
     let stated = (recall < Recall::ALL).then_some(1.0);
     results = results.recall(stated);

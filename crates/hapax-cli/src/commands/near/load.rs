@@ -1,26 +1,27 @@
 //! Loaded search: an engine in memory answers batches of queries on all cores.
 //!
-//! The planner chooses the engine, by how many queries there are and how much memory. Weak bits are among
-//! the candidates when a recall below 1 will do and queries come with their sums. How far they have to
-//! look is learnt from the data: some of the queries are answered exactly, and their matches say which
-//! bits flip. As many others are answered both ways, so that the printed recall was measured.
+//! The planner chooses the engine, by how many queries there are and how much memory. Where a recall
+//! below 1 will do and queries come with their sums, that may be weak bits, which are made from the file
+//! as it is read: nothing but the index is held, and matches are looked up in the file.
 
 use super::failed;
 use super::find::Asked;
 use super::queries::Queries;
-use super::results::{Results, Row};
+use super::results::{Results, Row, documents};
+use super::stream::Source;
 use crate::failure::Failure;
 use crate::pipeline::{Work, in_order};
 use crate::readable;
-use hapax::fingerprint::{BitSums, Fingerprint, MaxDistance};
-use hapax::index::plan::{Engine, Machine, Plan, PlanError, Request, plan, plan_with};
+use hapax::fingerprint::Fingerprint;
+use hapax::index::plan::{Engine, Machine, Plan, PlanError, Request, plan};
 use hapax::index::segment::{Segment, SegmentEngine};
 use hapax::index::{
-    Calibration, Collection, Entry, HammingIndex, Query, Recall, Scan, TableOptions, Tables,
-    WeakBits, WeakOptions,
+    Collection, Entry, HammingIndex, Measured, Query, Recall, Scan, TableOptions, Tables, WeakBits,
 };
-use hapax_corpus::hpx::Hpx;
-use std::ops::{ControlFlow, Range};
+use hapax_corpus::hpx::{Hpx, Lookup};
+use hapax_dedup::Threads;
+use std::num::NonZeroUsize;
+use std::ops::Range;
 
 /// Batches for each thread, so that none waits long for another.
 const BATCHES: usize = 4;
@@ -28,21 +29,15 @@ const BATCHES: usize = 4;
 /// Queries of a batch.
 const BATCH: std::ops::RangeInclusive<usize> = 64..=1 << 16;
 
-/// Queries whose matches calibrate, and as many whose matches measure.
-const SAMPLE: usize = 1000;
+/// Queries of a batch for weak bits: so few that their probes do not wait in memory of their own.
+const WEAK_BATCH: usize = 1 << 12;
+
+/// Fingerprints of a piece of the file, from which weak bits are made.
+const PIECE: usize = 1 << 16;
 
 /// Why queries were answered exactly.
 pub(super) const NEED_SUMS: &str =
     "; weak bits need queries with sums: hapax fingerprint --json --sums writes them";
-
-/// Fewer matches that differ from their query say too little about a recall.
-const LEAST_PAIRS: usize = 200;
-
-/// How often weak bits are built, each time to find more, before an exact engine answers.
-const TRIES: usize = 3;
-
-/// Matches of a query that count in the sample: a page copied a million times is one page.
-const MATCHES: usize = 256;
 
 /// What answers.
 pub(super) struct Chosen {
@@ -51,6 +46,9 @@ pub(super) struct Chosen {
     recall: f64,
     /// In words.
     described: String,
+    /// Are matches called by their place in the file?
+    by_position: bool,
+    most_in_batch: usize,
 }
 
 /// What the planner is asked.
@@ -81,44 +79,80 @@ pub(super) fn search(
     asked: &Asked,
     queries: &Queries,
     stored: &Hpx,
-    threads: usize,
+    threads: NonZeroUsize,
     results: Results<'_>,
 ) -> Result<(String, (u64, u64)), Failure> {
-    let chosen = choose(asked, stored, queries)?;
-    let batch = queries.len().div_ceil(threads * BATCHES).clamp(*BATCH.start(), *BATCH.end());
+    let chosen = choose(asked, stored, queries, threads)?;
+    let threads = threads.get();
+    let even = queries.len().div_ceil(threads * BATCHES);
+    let batch = even.clamp(*BATCH.start(), chosen.most_in_batch);
     let mut ranges =
         (0..queries.len()).step_by(batch).map(|start| start..(start + batch).min(queries.len()));
-    let search = Batches { index: &*chosen.index, queries, asked };
+    let lookup = || chosen.by_position.then(|| stored.lookup());
+    let search = |_| Batches { index: &*chosen.index, queries, asked, lookup: lookup() };
     let stated = (asked.recall < Recall::ALL).then_some(chosen.recall);
     let mut results = results.recall(stated);
-    in_order(&mut ranges, vec![search; threads], |(range, rows): (_, Result<Vec<Row>, _>)| {
-        results.write(range, &rows?)
-    })?;
+    in_order(
+        &mut ranges,
+        (0..threads).map(search).collect(),
+        |(range, rows): (_, Result<Vec<Row>, _>)| results.write(range, &rows?),
+    )?;
     Ok((chosen.described, results.finish()?))
 }
 
 /// Chooses an engine for these queries and builds it.
-fn choose(asked: &Asked, stored: &Hpx, queries: &Queries) -> Result<Chosen, Failure> {
-    let entry = |(id, bits)| Entry { fingerprint: Fingerprint::from_bits(bits), id };
-    let entries: Vec<Entry> = stored.entries().map_err(failed)?.into_iter().map(entry).collect();
+fn choose(
+    asked: &Asked,
+    stored: &Hpx,
+    queries: &Queries,
+    threads: NonZeroUsize,
+) -> Result<Chosen, Failure> {
     let request = request(asked, stored.len(), queries);
     let mut why = String::new();
     if let Ok(plan) = plan(&request, &Machine::typical())
         && let Engine::WeakBits { .. } = plan.choice().engine
     {
-        match weak_bits(&request, &entries, queries)? {
+        match weak_bits(asked, stored, queries, threads)? {
             Ok(chosen) => return Ok(chosen),
             Err(reason) => why = reason,
         }
     } else if asked.recall < Recall::ALL && !queries.any_sums() && queries.len() > 0 {
         why = NEED_SUMS.to_owned();
     }
+    let entry = |(id, bits)| Entry { fingerprint: Fingerprint::from_bits(bits), id };
+    let entries: Vec<Entry> = stored.entries().map_err(failed)?.into_iter().map(entry).collect();
     let mut chosen = exact_engine(&request.recall(Recall::ALL), entries)?;
     if asked.recall < Recall::ALL {
         chosen.described.push_str(", which finds every match");
         chosen.described.push_str(&why);
     }
     Ok(chosen)
+}
+
+/// Weak bits that were measured to find the share asked for; otherwise why they cannot promise it.
+fn weak_bits(
+    asked: &Asked,
+    stored: &Hpx,
+    queries: &Queries,
+    threads: NonZeroUsize,
+) -> Result<Result<Chosen, String>, Failure> {
+    let threads = Threads::new(threads).map_err(anyhow::Error::new)?;
+    let all: Vec<Query<'_>> = (0..queries.len()).map(|at| queries.query(at)).collect();
+    let open = || Source::open(stored, PIECE);
+    let built = WeakBits::build_measured(&all, asked.within, asked.recall, open, &threads);
+    Ok(match built.map_err(anyhow::Error::new)? {
+        Ok(Measured { index, recall, pairs, matches }) => {
+            let described = format!(
+                "loaded into weak bits for recall {}, calibrated on {} and measured {recall:.3} on {} others",
+                asked.recall,
+                readable::counted(pairs as u64, "pair"),
+                readable::count(matches),
+            );
+            let (index, most_in_batch) = (Box::new(index), WEAK_BATCH);
+            Ok(Chosen { index, recall, described, by_position: true, most_in_batch })
+        }
+        Err(reason) => Err(format!("; {reason}")),
+    })
 }
 
 /// The best engine that finds everything.
@@ -144,7 +178,8 @@ fn exact_engine(request: &Request, entries: Vec<Entry>) -> Result<Chosen, Failur
 }
 
 fn exact(index: impl HammingIndex + Sync + 'static, described: String) -> Chosen {
-    Chosen { index: Box::new(index), recall: 1.0, described }
+    let (index, most_in_batch) = (Box::new(index), *BATCH.end());
+    Chosen { index, recall: 1.0, described, by_position: false, most_in_batch }
 }
 
 fn scan(entries: Vec<Entry>) -> Result<Chosen, Failure> {
@@ -153,11 +188,12 @@ fn scan(entries: Vec<Entry>) -> Result<Chosen, Failure> {
 }
 
 /// One thread.
-#[derive(Clone, Copy)]
 struct Batches<'a> {
     index: &'a (dyn HammingIndex + Sync),
     queries: &'a Queries,
     asked: &'a Asked,
+    /// Where matches are called by their place in the file.
+    lookup: Option<Lookup>,
 }
 
 impl Work for Batches<'_> {
@@ -171,7 +207,7 @@ impl Work for Batches<'_> {
 }
 
 impl Batches<'_> {
-    fn rows(&self, range: Range<usize>) -> Result<Vec<Row>, Failure> {
+    fn rows(&mut self, range: Range<usize>) -> Result<Vec<Row>, Failure> {
         let queries: Vec<Query<'_>> = range.clone().map(|at| self.queries.query(at)).collect();
         let within = self.asked.within;
         let mut rows = Vec::new();
@@ -190,109 +226,9 @@ impl Batches<'_> {
             let all = self.index.find_all_batch(&queries, within).map_err(anyhow::Error::new)?;
             range.zip(all.iter()).for_each(|(query, found)| push(query, found));
         }
+        if let Some(lookup) = &mut self.lookup {
+            documents(&mut rows, lookup)?;
+        }
         Ok(rows)
     }
-}
-
-/// Weak bits that were measured to find the share asked for; otherwise why they cannot promise it.
-fn weak_bits(
-    request: &Request,
-    entries: &[Entry],
-    queries: &Queries,
-) -> Result<Result<Chosen, String>, Failure> {
-    let all = (0..queries.len()).map(|at| queries.query(at));
-    let known: Vec<Query<'_>> = all.filter(|query| query.sums.is_some()).collect();
-    let every = known.len().div_ceil(2 * SAMPLE).max(1);
-    let sample: Vec<Query<'_>> = known.into_iter().step_by(every).collect();
-    let (calibrating, measuring): (Vec<_>, Vec<_>) =
-        sample.iter().enumerate().partition(|(number, _)| number.is_multiple_of(2));
-    let [calibrating, measuring] =
-        [calibrating, measuring].map(|half| half.into_iter().map(|(_, q)| *q).collect::<Vec<_>>());
-    let pages = Collection::new(entries.iter().copied()).map_err(anyhow::Error::new)?;
-    let reference = Scan::new(pages.clone());
-    let near = different(&reference, &calibrating, request.bound)?;
-    let there = different(&reference, &measuring, request.bound)?;
-    drop(reference);
-    let (learnt, least) = (near.len().min(there.len()), LEAST_PAIRS);
-    if learnt < least {
-        return Ok(Err(format!(
-            "; {} in a sample are too few to state a recall of weak bits by, {least} would do",
-            readable::counted(learnt as u64, "match")
-        )));
-    }
-    let calibration = Calibration::fit(flips(&near, &calibrating, entries));
-    let machine = Machine::typical();
-    let mut target = request.recall;
-    for _ in 0..TRIES {
-        // Bits that flip otherwise than thought may need another prefix, or another engine.
-        let Ok(plan) = plan_with(&(*request).recall(target), &machine, &calibration) else {
-            break;
-        };
-        let mut options =
-            WeakOptions::within(request.bound, target).calibration(calibration.clone());
-        if let Engine::WeakBits { prefix_bits } = plan.choice().engine {
-            options = options.prefix_bits(prefix_bits);
-        }
-        let index = WeakBits::build(pages.clone(), options).map_err(anyhow::Error::new)?;
-        let found = different(&index, &measuring, request.bound)?;
-        let seen = there.iter().filter(|near| found.binary_search(near).is_ok()).count();
-        let recall = seen as f64 / there.len() as f64;
-        if recall >= request.recall.get() {
-            let described = format!(
-                "loaded into weak bits for recall {}, calibrated on {} and measured {recall:.3} on {} others",
-                request.recall,
-                readable::counted(calibration.len() as u64, "pair"),
-                there.len()
-            );
-            return Ok(Ok(Chosen { index: Box::new(index), recall, described }));
-        }
-        // Half of what is missing to everything.
-        let Some(stricter) = Recall::new(f64::midpoint(target.get(), 1.0)) else { break };
-        target = stricter;
-    }
-    Ok(Err(format!("; weak bits were measured to find less than {}", request.recall)))
-}
-
-/// The number of a query in its sample and the id of a match that differs from it in some bit;
-/// in ascending order.
-fn different(
-    index: &dyn HammingIndex,
-    queries: &[Query<'_>],
-    bound: MaxDistance,
-) -> Result<Vec<(usize, u64)>, Failure> {
-    let mut found = Vec::new();
-    let mut counts = vec![0; queries.len()];
-    let visited = index.visit_batch(queries, bound, &mut |number, m| {
-        if m.distance > 0 {
-            found.push((number, m.id));
-            counts[number] += 1;
-        }
-        if counts[number] < MATCHES { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-    });
-    visited.map_err(anyhow::Error::new)?;
-    found.sort_unstable();
-    Ok(found)
-}
-
-/// The sums of each query, and the bits in which each of its matches differs.
-fn flips<'a>(
-    near: &[(usize, u64)],
-    queries: &[Query<'a>],
-    entries: &[Entry],
-) -> Vec<(&'a BitSums, u64)> {
-    let mut ids: Vec<u64> = near.iter().map(|&(_, id)| id).collect();
-    ids.sort_unstable();
-    ids.dedup();
-    let mut fingerprints = vec![Fingerprint::from_bits(0); ids.len()];
-    for entry in entries {
-        if let Ok(at) = ids.binary_search(&entry.id) {
-            fingerprints[at] = entry.fingerprint;
-        }
-    }
-    let pair = |&(number, id): &(usize, u64)| {
-        let Query { fingerprint, sums } = queries[number];
-        let other = fingerprints[ids.binary_search(&id).ok()?];
-        Some((sums?, fingerprint.to_bits() ^ other.to_bits()))
-    };
-    near.iter().filter_map(pair).collect()
 }

@@ -1,5 +1,7 @@
-//! From matches to lines: names are looked up in the order of ids, so that each block of them is read once;
-//! lines come in the order of the queries, then by distance, then by place in the collection.
+//! From matches to lines.
+//!
+//! Lines come in the order of the queries, then by distance, then by place in the collection. Ids and names
+//! are looked up in the file, in its order, so that each block of them is read once.
 
 use super::failed;
 use super::queries::Queries;
@@ -17,6 +19,20 @@ pub(super) struct Row {
     pub(super) distance: u8,
     /// Its place in the collection, from 0.
     pub(super) document: u64,
+}
+
+/// Turns places in the file into places in the collection, and sorts. Each block of ids is read once.
+///
+/// # Errors
+///
+/// A block cannot be read or is damaged.
+pub(super) fn documents(rows: &mut [Row], lookup: &mut Lookup) -> Result<(), Failure> {
+    rows.sort_unstable_by_key(|row| row.document);
+    for row in &mut *rows {
+        row.document = lookup.id(row.document).map_err(failed)?;
+    }
+    rows.sort_unstable();
+    Ok(())
 }
 
 /// How results are written.

@@ -3,14 +3,13 @@
 //! Under `--memory` the queries are cut so that the tables of each cut fit, and the file is read once
 //! for each.
 
-use super::failed;
 use super::find::Asked;
 use super::queries::Queries;
-use super::results::{Results, Row};
+use super::results::{Results, Row, documents};
 use crate::failure::Failure;
 use crate::readable;
 use hapax::join::{Batch, Chunks, Hit, JoinError, PairOptions, Wanted};
-use hapax_corpus::hpx::{Hpx, ReadAhead};
+use hapax_corpus::hpx::{Hpx, Lookup, ReadAhead};
 use hapax_dedup::Threads;
 use std::ops::Range;
 use std::time::Instant;
@@ -51,7 +50,7 @@ pub(super) fn search(
     let started = Instant::now();
     let (mut bytes, mut passes) = (0, 0u64);
     for (number, cut) in queries.fingerprints().chunks(at_once).enumerate() {
-        let mut source = Source { ahead: ReadAhead::new(stored.stream(piece)) };
+        let mut source = Source::open(stored, piece);
         let batch = Batch::new(cut, options.clone(), threads).map_err(anyhow::Error::new)?;
         // Of identical queries, hits are given for the first.
         let mut same: Vec<u32> = (0..cut.len() as u32).collect();
@@ -86,6 +85,7 @@ struct Found {
 impl Found {
     /// Writes the matches of all queries; `base` is the number of the first.
     fn write(&self, base: usize, stored: &Hpx, results: &mut Results<'_>) -> Result<(), Failure> {
+        let mut lookup = stored.lookup();
         let mut start = 0;
         while start < self.same.len() {
             let (mut end, mut rows) = (start, 0);
@@ -94,7 +94,7 @@ impl Found {
                 rows += if self.first { 1 } else { copies.sum() };
                 end += 1;
             }
-            let rows = self.rows(start..end, base, stored)?;
+            let rows = self.rows(start..end, base, &mut lookup)?;
             results.write(base + start..base + end, &rows)?;
             start = end;
         }
@@ -108,31 +108,37 @@ impl Found {
         &self.hits[from..from + length]
     }
 
-    /// The matches of some queries; ids are looked up in the order of the file.
-    fn rows(&self, queries: Range<usize>, base: usize, stored: &Hpx) -> Result<Vec<Row>, Failure> {
-        let mut at: Vec<(u64, u32, u8)> = Vec::new();
+    /// The matches of some queries.
+    fn rows(
+        &self,
+        queries: Range<usize>,
+        base: usize,
+        lookup: &mut Lookup,
+    ) -> Result<Vec<Row>, Failure> {
+        let mut rows = Vec::new();
         for query in queries {
             for hit in self.hits_of(query) {
                 let copies = if self.first { 1 } else { u64::from(hit.copies) };
                 let positions = hit.position..hit.position + copies;
-                let query = (base + query) as u32;
-                at.extend(positions.map(|position| (position, query, hit.distance)));
+                let (query, distance) = ((base + query) as u32, hit.distance);
+                rows.extend(positions.map(|document| Row { query, distance, document }));
             }
         }
-        at.sort_unstable();
-        let mut lookup = stored.lookup();
-        let mut rows = Vec::with_capacity(at.len());
-        for (position, query, distance) in at {
-            rows.push(Row { query, distance, document: lookup.id(position).map_err(failed)? });
-        }
-        rows.sort_unstable();
+        documents(&mut rows, lookup)?;
         Ok(rows)
     }
 }
 
 /// The file, as the engine wants it.
-struct Source {
+pub(super) struct Source {
     ahead: ReadAhead,
+}
+
+impl Source {
+    /// Reads from the beginning, in pieces of so many fingerprints.
+    pub(super) fn open(stored: &Hpx, piece: usize) -> Self {
+        Self { ahead: ReadAhead::new(stored.stream(piece)) }
+    }
 }
 
 impl Chunks for Source {

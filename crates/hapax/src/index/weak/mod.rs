@@ -23,7 +23,8 @@
 //! `calibration` learns how likely a flip is, `combinations` enumerates sets of flips by
 //! probability, `plan` decides which are tried. `table` is the layout; `rank` applies the plan to
 //! queries, `search` and, for large batches, `deal` put their probes in order, and `compare` looks
-//! into the buckets. `forecast` tells the planner what all of that will take.
+//! into the buckets. `streamed` makes an index of a file that is not held, `measured` one whose
+//! recall was measured on the queries at hand. `forecast` predicts for the planner what a search takes.
 //!
 //! # What this module promises
 //!
@@ -44,9 +45,11 @@ mod combinations;
 mod compare;
 mod deal;
 pub(in crate::index) mod forecast;
+mod measured;
 mod plan;
 mod rank;
 mod search;
+mod streamed;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -56,9 +59,9 @@ use std::ops::ControlFlow;
 
 use self::combinations::MOST_FLIPS;
 use self::deal::Scratch;
-use self::plan::{Leading, Plan};
+use self::plan::{EvenSample, Leading, Plan};
 use self::search::Search;
-use self::table::Table;
+use self::table::{Rows, Table};
 use super::collection::{BuildError, Collection};
 use super::near::{
     Answers, Effort, Gathered, HammingIndex, Match, Query, SearchError, check_bound,
@@ -67,6 +70,8 @@ use crate::fingerprint::MaxDistance;
 use crate::hamming::Kernel;
 
 pub use self::calibration::{Calibration, Shape};
+pub use self::measured::{Measured, Unmeasured};
+pub use self::streamed::StreamedError;
 
 /// The share of the matches that is to be found: above 0, up to 1.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
@@ -199,18 +204,34 @@ impl WeakBits {
         options: WeakOptions,
         kernel: Kernel,
     ) -> Result<Self, BuildError> {
+        Self::from_rows(&mut &pages, options, kernel)
+    }
+
+    fn from_rows<R: Rows>(
+        rows: &mut R,
+        options: WeakOptions,
+        kernel: Kernel,
+    ) -> Result<Self, R::Error> {
         let WeakOptions { bound, recall, aim, calibration, prefix_bits, leading } = options;
         let asked = bound.bits();
         if asked > Self::WIDEST {
-            return Err(BuildError::BoundOutOfRange { asked, most: Self::WIDEST });
+            return Err(BuildError::BoundOutOfRange { asked, most: Self::WIDEST }.into());
         }
-        let stored = pages.fingerprints();
-        let choose = || plan::choose_leading(&calibration, stored, asked, recall, prefix_bits);
-        let mask = leading.unwrap_or_else(choose);
+        let mask = match leading {
+            Some(mask) => mask,
+            None => {
+                let mut sample = EvenSample::default();
+                rows.each(|bits, _, _| {
+                    sample.add(bits);
+                    Ok(())
+                })?;
+                plan::choose_leading(&calibration, &sample, asked, recall, prefix_bits)
+            }
+        };
         let leading = Leading::new(mask);
         let plan = |bound| Plan::new(&calibration, &leading, bound, recall, aim);
         let plans = (0..=asked).map(plan).collect();
-        Ok(Self { table: Table::build(pages, mask)?, leading, plans, kernel })
+        Ok(Self { table: Table::build(rows, mask)?, leading, plans, kernel })
     }
 
     /// How many bits lead.

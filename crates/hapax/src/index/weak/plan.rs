@@ -297,13 +297,13 @@ const LEAST_BUCKET: usize = 8;
 /// binary search, and with the bits that near-duplicates flip least in front.
 pub(super) fn choose_leading(
     calibration: &Calibration,
-    fingerprints: &[u64],
+    stored: &EvenSample,
     bound: u32,
     recall: Recall,
     prefix_bits: Option<u32>,
 ) -> u64 {
-    let rows = fingerprints.len();
-    let order = even_first(calibration.least_flipped(bound), fingerprints);
+    let rows = stored.rows;
+    let order = stored.even_first(calibration.least_flipped(bound));
     let mask = |bits: u32| order[..bits as usize].iter().fold(0, |mask, bit| mask | 1 << bit);
     if let Some(bits) = prefix_bits {
         return mask(bits);
@@ -326,18 +326,49 @@ pub(super) fn choose_leading(
     mask(best.0)
 }
 
-/// Puts bits last that are nearly the same in all fingerprints: they would leave many buckets
-/// empty and others dense.
-fn even_first(mut order: [u8; 64], fingerprints: &[u64]) -> [u8; 64] {
-    let every = fingerprints.len().div_ceil(10_000).max(1);
-    let sample: Vec<u64> = fingerprints.iter().copied().step_by(every).collect();
-    let uneven = |bit: u8| {
-        let ones: u64 = sample.iter().map(|fingerprint| fingerprint >> bit & 1).sum();
-        let share = ones as f64 / sample.len().max(1) as f64;
-        sample.len() >= 1000 && !(0.3..=0.7).contains(&share)
-    };
-    order.sort_by_key(|&bit| uneven(bit));
-    order
+/// Fingerprints of an even selection of rows, and how many rows there are.
+#[derive(Debug, Default)]
+pub(super) struct EvenSample {
+    rows: usize,
+    /// Every `2^shift`th row.
+    fingerprints: Vec<u64>,
+    shift: u32,
+}
+
+/// Rows of a sample, at most.
+const MOST_SAMPLED: usize = 20_000;
+
+/// A bit is called uneven by no fewer.
+const LEAST_SAMPLED: usize = 1000;
+
+impl EvenSample {
+    pub(super) fn add(&mut self, fingerprint: u64) {
+        if self.rows.is_multiple_of(1 << self.shift) {
+            self.fingerprints.push(fingerprint);
+            if self.fingerprints.len() > MOST_SAMPLED {
+                let mut number = 0;
+                self.fingerprints.retain(|_| {
+                    number += 1;
+                    number % 2 == 1
+                });
+                self.shift += 1;
+            }
+        }
+        self.rows += 1;
+    }
+
+    /// Puts bits last that are nearly the same in all fingerprints: they would leave many buckets
+    /// empty and others dense.
+    fn even_first(&self, mut order: [u8; 64]) -> [u8; 64] {
+        let sample = &self.fingerprints;
+        let uneven = |bit: u8| {
+            let ones: u64 = sample.iter().map(|fingerprint| fingerprint >> bit & 1).sum();
+            let share = ones as f64 / sample.len().max(1) as f64;
+            sample.len() >= LEAST_SAMPLED && !(0.3..=0.7).contains(&share)
+        };
+        order.sort_by_key(|&bit| uneven(bit));
+        order
+    }
 }
 
 /// How many sets of at most `most` out of `of` there are.
@@ -411,14 +442,19 @@ mod tests {
         u64::MAX << (u64::BITS - count)
     }
 
+    /// Evenly spread fingerprints in which these bits are always set.
+    fn sample_of(rows: u64, set: u64) -> EvenSample {
+        let mut sample = EvenSample::default();
+        (0..rows).for_each(|i| sample.add(i.wrapping_mul(0x9e37_79b9_7f4a_7c15) | set));
+        sample
+    }
+
     #[test]
     fn bits_that_say_nothing_do_not_lead() {
-        let fingerprints: Vec<u64> = (0..2000u64)
-            .map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 0xff00_0000_0000_0000)
-            .collect();
+        let stored = sample_of(2000, 0xff00_0000_0000_0000);
         let recall = Recall::new(0.95).unwrap();
         let calibration = Calibration::default();
-        let mask = choose_leading(&calibration, &fingerprints, 3, recall, Some(12));
+        let mask = choose_leading(&calibration, &stored, 3, recall, Some(12));
         assert_eq!(mask, 0x00ff_f000_0000_0000);
     }
 
@@ -461,9 +497,7 @@ mod tests {
         assert!(1.0 <= few && few < more && more < all && all == 14_893.0, "{few} {more} {all}");
         let recall = Recall::new(0.95).unwrap();
         let bits = [1 << 10, 1 << 16, 1 << 22].map(|rows: u64| {
-            let fingerprints: Vec<u64> =
-                (0..rows).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
-            choose_leading(&calibration, &fingerprints, 3, recall, None).count_ones()
+            choose_leading(&calibration, &sample_of(rows, 0), 3, recall, None).count_ones()
         });
         assert!(bits[0] < bits[1] && bits[1] < bits[2], "{bits:?}");
     }

@@ -12,15 +12,15 @@
 //! Nothing is stored twice and the prefix not at all. For 2^26 pages with dense ids and p = 18
 //! that is 4 + 1.75 + 3.25 bytes a page and 0.016 for the directory.
 //!
-//! "Leading" are the bits of a mask; a fingerprint is rearranged with those in front, and the
-//! collection sorted in that order, so that a row of the table is a row of the collection.
+//! "Leading" are the bits of a mask. Rows of a bucket stand in the order in which they come. They are
+//! read twice, to count and to place them, so that nothing is held beside the table.
 
 use std::ops::ControlFlow;
 
-use crate::fingerprint::Fingerprint;
 use crate::hamming::memory::{filled, prefetch};
 use crate::hamming::{BitGather, Lanes};
-use crate::index::collection::{BuildError, Collection, Entry};
+use crate::index::collection::{BuildError, Collection};
+use crate::index::ids::{Counted, Ids};
 use crate::index::packed::PackedInts;
 
 pub(super) const FILTER_BITS: u32 = 32;
@@ -41,8 +41,30 @@ pub(super) struct Table {
     /// None where prefix and filter are all there is.
     tails: Option<PackedInts>,
     tail_bits: u32,
-    /// Ids alone; the fingerprints are in the columns.
-    ids: Collection,
+    ids: Ids,
+}
+
+/// Fingerprints with their ids, which can be read more than once.
+pub(super) trait Rows {
+    type Error: From<BuildError>;
+
+    /// Calls `row` with each fingerprint, how many ids it has, and they; in the same order each
+    /// time. A fingerprint may come several times.
+    fn each(
+        &mut self,
+        row: impl FnMut(u64, usize, &mut dyn Iterator<Item = u64>) -> Result<(), BuildError>,
+    ) -> Result<(), Self::Error>;
+}
+
+impl Rows for &Collection {
+    type Error = BuildError;
+
+    fn each(
+        &mut self,
+        mut row: impl FnMut(u64, usize, &mut dyn Iterator<Item = u64>) -> Result<(), BuildError>,
+    ) -> Result<(), BuildError> {
+        self.rows().try_for_each(|(bits, count, mut ids)| row(bits, count, &mut ids))
+    }
 }
 
 /// What a search needs of a fingerprint.
@@ -55,51 +77,56 @@ pub(super) struct Pieces {
 
 impl Table {
     /// `leading` has at most 32 bits.
-    pub(super) fn build(pages: Collection, leading: u64) -> Result<Self, BuildError> {
+    pub(super) fn build<R: Rows>(rows: &mut R, leading: u64) -> Result<Self, R::Error> {
         let prefix = BitGather::new(leading);
         let rest = BitGather::new(!leading);
-        let rest_bits = rest.bits();
-        let front = |bits: u64| -> u64 {
-            // With no leading bits the shift would be by all 64.
-            let leading = prefix.apply(bits).checked_shl(rest_bits).unwrap_or(0);
-            leading | rest.apply(bits)
-        };
-        let in_order = leading.leading_ones() == leading.count_ones();
-        let pages = if in_order {
-            pages
-        } else {
-            let rows = pages.fingerprints().iter().enumerate();
-            Collection::new(rows.flat_map(|(row, &bits)| {
-                let fingerprint = Fingerprint::from_bits(front(bits));
-                pages.ids(row).map(move |id| Entry { fingerprint, id })
-            }))?
-        };
-        let tail_bits = rest_bits - FILTER_BITS;
-        let rows = pages.fingerprints().len();
+        let tail_bits = rest.bits() - FILTER_BITS;
+        let mut counted = Counted::default();
+        // Bucket `b` is counted at `b + 1`, which then moves from its start to its end.
         let mut directory = filled((1usize << prefix.bits()) + 1, 0u32);
-        let mut filters = filled(rows + STRIDE, 0u32);
-        let mut tails = (tail_bits > 0)
-            .then(|| PackedInts::zeros(rows, u64::from(u32::MAX >> (u32::BITS - tail_bits))));
-        for (row, &arranged) in pages.fingerprints().iter().enumerate() {
-            let bucket = arranged.checked_shr(rest_bits).unwrap_or(0);
-            directory[bucket as usize + 1] += 1;
-            filters[row] = (arranged >> tail_bits) as u32;
-            if let Some(tails) = &mut tails {
-                tails.put(row, arranged & ((1 << tail_bits) - 1));
+        rows.each(|bits, count, ids| {
+            counted.add(count, ids.max().unwrap_or(0));
+            if counted.rows > Collection::MOST {
+                return Err(BuildError::TooMany { given: counted.rows, most: Collection::MOST });
             }
-        }
+            directory[prefix.apply(bits) as usize + 1] += 1;
+            Ok(())
+        })?;
         let mut before = 0;
-        for start in &mut directory {
-            before += *start;
-            *start = before;
+        for place in &mut directory[1..] {
+            before += std::mem::replace(place, before);
         }
-        let ids = pages.without_fingerprints();
+        let mut filters = filled(counted.rows + STRIDE, 0u32);
+        let mut tails = (tail_bits > 0).then(|| {
+            PackedInts::zeros(counted.rows, u64::from(u32::MAX >> (u32::BITS - tail_bits)))
+        });
+        let mut ids = Ids::new(&counted);
+        let mut again = Counted::default();
+        rows.each(|bits, count, row_ids| {
+            again.add(count, 0);
+            let place = &mut directory[prefix.apply(bits) as usize + 1];
+            let row = *place as usize;
+            *place += 1;
+            if row >= counted.rows || !again.fits(&counted) {
+                return Err(BuildError::Changed);
+            }
+            let rest = rest.apply(bits);
+            filters[row] = (rest >> tail_bits) as u32;
+            if let Some(tails) = &mut tails {
+                tails.put(row, rest & ((1 << tail_bits) - 1));
+            }
+            ids.put(row, count, row_ids);
+            Ok(())
+        })?;
+        if again.rows != counted.rows {
+            return Err(BuildError::Changed.into());
+        }
         Ok(Self { prefix, rest, directory, filters, tails, tail_bits, ids })
     }
 
     /// How many entries there are.
     pub(super) fn len(&self) -> usize {
-        self.ids.len()
+        self.ids.entries()
     }
 
     /// How many distinct fingerprints there are.
@@ -171,14 +198,14 @@ impl Table {
         self.tails.as_ref().map_or(0, |tails| (tails.get(row) as u32 ^ tail).count_ones())
     }
 
-    /// Calls `visit` with each id of a row, ascending, until it breaks.
+    /// Calls `visit` with each id of a row until it breaks.
     #[inline(always)]
     pub(super) fn visit_ids(
         &self,
         row: usize,
         visit: impl FnMut(u64) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        self.ids.visit_ids(row, visit)
+        self.ids.visit(row, visit)
     }
 
     /// Heap bytes of a table of so many rows with one id up to `largest_id` each. The few that

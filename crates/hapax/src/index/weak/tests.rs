@@ -274,3 +274,125 @@ fn what_makes_no_sense_is_refused() {
     let refused = index.find_all(&query, bound(4));
     assert_eq!(refused, Err(SearchError::BoundTooWide { asked: bound(4), built: bound(3) }));
 }
+
+/// A stream of sorted runs, in small chunks; it may change from reading to reading.
+struct Runs<'a>(Vec<&'a [u64]>);
+
+impl<'a> Runs<'a> {
+    fn of(runs: &'a [Vec<u64>]) -> Self {
+        Self(runs.iter().flat_map(|run| run.chunks(1000)).rev().collect())
+    }
+}
+
+impl crate::join::Chunks for Runs<'_> {
+    fn next_chunk(&mut self, fingerprints: &mut Vec<u64>) -> Result<bool, crate::join::JoinError> {
+        fingerprints.clear();
+        let next = self.0.pop();
+        fingerprints.extend_from_slice(next.unwrap_or_default());
+        Ok(next.is_some())
+    }
+}
+
+/// Documents in two sorted runs, some of them several times.
+fn runs(documents: &Documents) -> Vec<Vec<u64>> {
+    let pages = 0..documents.sums.len();
+    let stored = pages.flat_map(|page| {
+        let copies = 1 + usize::from(page.is_multiple_of(7)) * 2;
+        std::iter::repeat_n(documents.fingerprint(page).to_bits(), copies)
+    });
+    let stored: Vec<u64> = stored.collect();
+    let mut runs: Vec<Vec<u64>> =
+        stored.chunks(stored.len() / 3 * 2).map(<[u64]>::to_vec).collect();
+    runs.iter_mut().for_each(|run| run.sort_unstable());
+    runs
+}
+
+#[test]
+fn a_streamed_index_finds_what_one_of_a_collection_finds() {
+    let documents = Documents::new(5_000);
+    let runs = runs(&documents);
+    let stored = runs.iter().flatten().zip(0..);
+    let entries = stored.map(|(&bits, id)| Entry { fingerprint: Fingerprint::from_bits(bits), id });
+    let pages = Collection::new(entries).unwrap();
+    let options = WeakOptions::within(bound(6), Recall::new(0.9).unwrap());
+    let held = WeakBits::build(pages, options.clone()).unwrap();
+    let streamed = WeakBits::build_streamed(|| Runs::of(&runs), options).unwrap();
+    assert_eq!(held.len(), streamed.len());
+    let queries = documents.queries(0, 3);
+    let [held, streamed] = [&held, &streamed].map(|i| i.find_all_batch(&queries, bound(6)));
+    assert_eq!(held, streamed);
+}
+
+#[test]
+fn a_measured_recall_is_that_of_all_matches_within_the_bound() {
+    let documents = Documents::new(30_000);
+    let runs = runs(&documents);
+    let queries = documents.queries(0, 5);
+    let exact = Scan::new(
+        Collection::new(
+            runs.iter()
+                .flatten()
+                .zip(0..)
+                .map(|(&bits, id)| Entry { fingerprint: Fingerprint::from_bits(bits), id }),
+        )
+        .unwrap(),
+    );
+    for asked in [0.8, 0.95] {
+        let share = Recall::new(asked).unwrap();
+        let open = || Runs::of(&runs);
+        let built =
+            WeakBits::build_measured(&queries, bound(6), share, open, &crate::join::OneThread);
+        let Measured { index, recall: stated, matches, .. } = built.unwrap().unwrap();
+        assert!(stated >= asked && matches > 200, "{stated} on {matches}");
+        let (real, deviation) = recall(&index, &exact, &queries, bound(6));
+        assert!((real - stated).abs() < 4.0 * deviation, "{stated} stated, {real} +- {deviation}");
+    }
+}
+
+#[test]
+fn a_sample_with_too_few_matches_grows_and_then_says_so() {
+    let documents = Documents::new(30_000);
+    let runs = runs(&documents);
+    let share = Recall::new(0.9).unwrap();
+    let measured = |queries: &[Query<'_>]| {
+        let mut readings = 0;
+        let open = || {
+            readings += 1;
+            Runs::of(&runs)
+        };
+        let built =
+            WeakBits::build_measured(queries, bound(6), share, open, &crate::join::OneThread);
+        (built.unwrap().map(|_| ()), readings)
+    };
+    // Few queries have matches, the others are near nothing.
+    let strangers: Vec<BitSums> = (0..20_000)
+        .map(|i: u64| sums_of(Fingerprint::from_bits(i.wrapping_mul(0x9e37_79b9_7f4a_7c15)), i))
+        .collect();
+    let mut queries: Vec<Query<'_>> = strangers
+        .iter()
+        .map(|sums| Query { fingerprint: cut(sums, Tie::Zero), sums: Some(sums) })
+        .collect();
+    assert_eq!(measured(&queries), (Err(Unmeasured::TooFew { matches: 0 }), 3));
+    let known = documents.queries(0, 20);
+    queries.iter_mut().skip(1).step_by(13).zip(known).for_each(|(query, page)| *query = page);
+    let (built, readings) = measured(&queries);
+    assert!(built.is_ok() && readings > 5, "{built:?} after {readings} readings");
+    queries.iter_mut().for_each(|query| query.sums = None);
+    assert_eq!(measured(&queries).0, Err(Unmeasured::TooFew { matches: 0 }));
+}
+
+#[test]
+fn a_stream_that_changes_between_readings_is_an_error() {
+    let whole = vec![(0..5000u64).map(|i| i << 50 | i).collect::<Vec<_>>()];
+    let half = vec![whole[0][..2500].to_vec()];
+    for (first, second) in [(&whole, &half), (&half, &whole)] {
+        let mut readings = 0;
+        let open = || {
+            readings += 1;
+            Runs::of(if readings < 3 { first } else { second })
+        };
+        let options = WeakOptions::within(bound(3), Recall::new(0.9).unwrap());
+        let refused = WeakBits::build_streamed(open, options).map(|_| ());
+        assert!(matches!(refused, Err(StreamedError::Build(BuildError::Changed))), "{refused:?}");
+    }
+}

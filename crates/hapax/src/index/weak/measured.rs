@@ -1,0 +1,213 @@
+//! Weak bits for the queries at hand, with a recall that was measured on them.
+//!
+//! Some of the queries are answered exactly, by streaming everything past them. The matches of one half
+//! say which bits flip; those of the other half are then looked for with the index, and the share of
+//! them that it finds is its recall. The two halves are of different pages. If the share is below
+//! what was asked, the index is made again to find more; if a sample has too few matches, it grows.
+//!
+//! All matches within the bound count, copies of a page as often as they are stored, but none
+//! that is identical to its query: those are always found.
+
+use super::streamed::{Stream, StreamedError};
+use super::{Calibration, Recall, WeakBits, WeakOptions};
+use crate::fingerprint::{BitSums, MaxDistance};
+use crate::index::near::{HammingIndex, Query};
+use crate::join::{Batch, Chunks, Executor, Hit, PairOptions, Wanted};
+use std::ops::ControlFlow;
+
+/// Queries of the first sample; a sample with too few matches grows by this factor.
+const SAMPLE: usize = 2000;
+const GROWTH: usize = 4;
+
+/// Fewer matches that differ from their query say too little about a recall.
+const LEAST_MATCHES: usize = 200;
+
+/// Matches of a half that are kept, an even selection of all: 1.5 MB.
+const MOST_MATCHES: usize = 1 << 16;
+
+/// How often an index is made, each time to find more.
+const TRIES: usize = 3;
+
+/// An index, and what is known of its recall.
+#[derive(Debug)]
+pub struct Measured {
+    pub index: WeakBits,
+    /// The share of the matches in the sample that it found; at least what was asked.
+    pub recall: f64,
+    /// Pairs that it was calibrated on.
+    pub pairs: usize,
+    /// Matches that the recall was measured on.
+    pub matches: u64,
+}
+
+/// Why no index can state a recall.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+pub enum Unmeasured {
+    /// All queries with sums together have too few matches.
+    #[error(
+        "{matches} matches in a sample are too few to state a recall of weak bits by, {} would do",
+        LEAST_MATCHES
+    )]
+    TooFew {
+        /// Of the half that has fewer.
+        matches: usize,
+    },
+    /// Made to find more, again and again, it still finds less than was asked.
+    #[error("weak bits were measured to find {found:.3} of the matches, less than {asked}")]
+    Short { found: f64, asked: Recall },
+}
+
+impl WeakBits {
+    /// Makes an index of a stream, as [`build_streamed`](Self::build_streamed), that finds the share
+    /// `recall` of what is within `bound` of these queries. Those without sums are not asked.
+    ///
+    /// # Errors
+    ///
+    /// As [`build_streamed`](Self::build_streamed). The inner one says why an exact engine should answer.
+    pub fn build_measured<C: Chunks>(
+        queries: &[Query<'_>],
+        bound: MaxDistance,
+        recall: Recall,
+        mut open: impl FnMut() -> C,
+        executor: &impl Executor,
+    ) -> Result<Result<Measured, Unmeasured>, StreamedError> {
+        let known: Vec<Query<'_>> = queries.iter().copied().filter(|q| q.sums.is_some()).collect();
+        let mut size = SAMPLE;
+        let sample = loop {
+            let sample = Sample::take(&known, size, bound, open(), executor)?;
+            let matches = sample.calibrating.len().min(sample.measuring.len());
+            if matches >= LEAST_MATCHES {
+                break sample;
+            }
+            if size >= known.len() {
+                return Ok(Err(Unmeasured::TooFew { matches }));
+            }
+            size *= GROWTH;
+        };
+        let flips = sample.flips(&mut Stream(&mut open))?;
+        let calibration = Calibration::fit(flips);
+        let (mut target, mut found) = (recall, 0.0);
+        for _ in 0..TRIES {
+            let options = WeakOptions::within(bound, target).calibration(calibration.clone());
+            let index = Self::build_streamed(&mut open, options)?;
+            found = sample.recall_of(&index, bound);
+            if found >= recall.get() {
+                let (pairs, matches) = (calibration.len(), sample.matches());
+                return Ok(Ok(Measured { index, recall: found, pairs, matches }));
+            }
+            // Half of what is missing to everything.
+            target = Recall(f64::midpoint(target.get(), 1.0));
+        }
+        Ok(Err(Unmeasured::Short { found, asked: recall }))
+    }
+}
+
+/// Some queries, and what is near them.
+struct Sample<'a> {
+    queries: Vec<Query<'a>>,
+    /// Matches of the queries with even numbers, ordered by query, then position.
+    calibrating: Vec<Hit>,
+    /// Of those with odd ones.
+    measuring: Vec<Hit>,
+}
+
+impl<'a> Sample<'a> {
+    fn take(
+        known: &[Query<'a>],
+        size: usize,
+        bound: MaxDistance,
+        mut chunks: impl Chunks,
+        executor: &impl Executor,
+    ) -> Result<Self, StreamedError> {
+        let every = known.len().div_ceil(size).max(1);
+        let queries: Vec<Query<'a>> = known.iter().copied().step_by(every).collect();
+        let fingerprints: Vec<u64> = queries.iter().map(|q| q.fingerprint.to_bits()).collect();
+        let batch = Batch::new(&fingerprints, PairOptions::within(bound)?, executor)?;
+        let mut halves = [Selection::default(), Selection::default()];
+        batch.stream(Wanted::All, &mut chunks, executor, |hit| {
+            if hit.distance > 0 {
+                halves[hit.query as usize % 2].add(hit);
+            }
+            Ok(())
+        })?;
+        let [calibrating, measuring] = halves.map(Selection::sorted);
+        Ok(Self { queries, calibrating, measuring })
+    }
+
+    /// The sums of the query and the bits in which the match differs, of each pair that calibrates.
+    fn flips<C: Chunks>(
+        &self,
+        stream: &mut Stream<impl FnMut() -> C>,
+    ) -> Result<Vec<(&'a BitSums, u64)>, StreamedError> {
+        let mut wanted: Vec<(u64, usize)> =
+            self.calibrating.iter().enumerate().map(|(at, hit)| (hit.position, at)).collect();
+        wanted.sort_unstable();
+        let mut stored = vec![None; wanted.len()];
+        let mut wanted = wanted.into_iter().peekable();
+        stream.chunks(|first, chunk| {
+            let inside = |position: u64| chunk.get(position.checked_sub(first)? as usize);
+            while let Some(&(position, at)) = wanted.peek() {
+                let Some(&bits) = inside(position) else { break };
+                stored[at] = Some(bits);
+                wanted.next();
+            }
+            Ok::<(), StreamedError>(())
+        })?;
+        let pair = |(hit, stored): (&Hit, Option<u64>)| {
+            let query = &self.queries[hit.query as usize];
+            Some((query.sums?, query.fingerprint.to_bits() ^ stored?))
+        };
+        Ok(self.calibrating.iter().zip(stored).filter_map(pair).collect())
+    }
+
+    /// How many stored pages the recall is measured on.
+    fn matches(&self) -> u64 {
+        self.measuring.iter().map(|hit| u64::from(hit.copies)).sum()
+    }
+
+    /// The share of the other matches that this index finds.
+    fn recall_of(&self, index: &WeakBits, bound: MaxDistance) -> f64 {
+        let asked: Vec<Query<'_>> = self.queries.iter().copied().skip(1).step_by(2).collect();
+        let mut found = 0;
+        let visited = index.visit_batch(&asked, bound, &mut |number, m| {
+            let key = (number as u32 * 2 + 1, m.id);
+            let at = self.measuring.binary_search_by_key(&key, |hit| (hit.query, hit.position));
+            found += at.map_or(0, |at| u64::from(self.measuring[at].copies));
+            ControlFlow::Continue(())
+        });
+        // The index was made for this bound.
+        visited.map_or(0.0, |_| found as f64 / self.matches().max(1) as f64)
+    }
+}
+
+/// An even selection of hits, whatever their order.
+#[derive(Default)]
+struct Selection {
+    hits: Vec<Hit>,
+    /// Those whose hash has none of these bits are kept.
+    mask: u64,
+}
+
+impl Selection {
+    fn add(&mut self, hit: Hit) {
+        if scattered(&hit) & self.mask == 0 {
+            self.hits.push(hit);
+        }
+        while self.hits.len() > MOST_MATCHES {
+            self.mask = self.mask << 1 | 1;
+            self.hits.retain(|hit| scattered(hit) & self.mask == 0);
+        }
+    }
+
+    fn sorted(mut self) -> Vec<Hit> {
+        self.hits.sort_unstable();
+        self.hits
+    }
+}
+
+/// A number that has nothing to do with the page (Steele, Lea and Flood's SplitMix).
+fn scattered(hit: &Hit) -> u64 {
+    let mut z = (hit.position << 32 ^ u64::from(hit.query)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z ^ (z >> 31)
+}
