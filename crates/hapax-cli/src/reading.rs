@@ -5,7 +5,7 @@
 
 use crate::failure::Failure;
 use crate::readable::{self, counted};
-use hapax_corpus::{Absent, ReadOptions, Source};
+use hapax_corpus::{ReadOptions, Source};
 use std::num::NonZeroUsize;
 
 /// What the library says where passing over damage would help.
@@ -53,20 +53,8 @@ pub(crate) fn check_fields(
     options: &ReadOptions,
     threads: Option<NonZeroUsize>,
 ) -> Result<(), Failure> {
-    if options.named.is_empty() || inputs.iter().any(|input| input == "-") {
-        return Ok(());
-    }
-    let unnamed = ReadOptions { named: Vec::new(), ..options.clone() };
-    let Ok(source) = Source::open(inputs, unnamed) else { return Ok(()) };
-    let names: Vec<&str> = options.named.iter().map(|(_, name)| name.as_str()).collect();
     let all = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    let Some(Absent { name, there }) = source.absent_field(&names, threads.unwrap_or_else(all))
-    else {
-        return Ok(());
-    };
-    let named = options.named.iter().find(|(_, other)| *other == name);
-    let by = named.map_or_else(String::new, |(by, _)| by.clone());
-    Err(failure(hapax_corpus::Error::NoSuchField { by, name, there }))
+    hapax_corpus::check_fields(inputs, options, threads.unwrap_or_else(all)).map_err(failure)
 }
 
 /// How many files in the folders of a corpus are left out, for jobs that open it themselves.

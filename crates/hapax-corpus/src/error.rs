@@ -155,12 +155,14 @@ pub enum Error {
         expected: &'static str,
     },
     /// No document has a field that the caller named.
-    #[error("{by}: no document has a field {name}{}", listed(there))]
+    #[error("{by}: no document{} has a field {name}{}", looked_at(*beginning), listed(there))]
     NoSuchField {
         /// The words that name it.
         by: String,
         /// The field.
         name: String,
+        /// Whether only the first records of a stream were looked at.
+        beginning: bool,
         /// The fields of some document; none where the format has no fields.
         there: Vec<String>,
     },
@@ -172,6 +174,10 @@ pub enum Error {
         /// Why, and what to do.
         what: String,
     },
+}
+
+fn looked_at(beginning: bool) -> &'static str {
+    if beginning { " at the beginning of the stream" } else { "" }
 }
 
 fn listed(there: &[String]) -> String {

@@ -64,7 +64,7 @@ pub use batch::Batch;
 pub use collection::is_collection;
 pub use document::{Body, Content, Document, Entry, Fact, FileId, Kind, Place, Reason};
 pub use error::{At, Error};
-pub use occurrence::Absent;
+pub use occurrence::{Absent, check_fields};
 pub use options::{Fields, Format, Limits, ReadOptions, Role, WarcId};
 pub use original::{Archived, Original};
 pub use part::Part;

@@ -16,6 +16,8 @@ use std::sync::{Mutex, PoisonError};
 use serde::de::IgnoredAny;
 
 use crate::batch::{Batch, Payload};
+use crate::error::Error;
+use crate::options::ReadOptions;
 use crate::source::Source;
 
 /// Fields that no record has.
@@ -67,6 +69,35 @@ impl Source {
     }
 }
 
+/// Makes sure, before any work, that some document has each of the fields that the options name. What
+/// cannot be read, or only once, is left to the reader.
+///
+/// # Errors
+///
+/// [`Error::NoSuchField`], with the fields that documents have.
+pub fn check_fields<S: AsRef<str>>(
+    inputs: &[S],
+    options: &ReadOptions,
+    threads: NonZero<usize>,
+) -> Result<(), Error> {
+    if options.named.is_empty() || inputs.iter().any(|input| input.as_ref() == "-") {
+        return Ok(());
+    }
+    let unnamed = ReadOptions { named: Vec::new(), ..options.clone() };
+    let Ok(source) = Source::open(inputs, unnamed) else { return Ok(()) };
+    let names: Vec<&str> = options.named.iter().map(|(_, name)| name.as_str()).collect();
+    source.absent_field(&names, threads).map_or(Ok(()), |absent| Err(absent.error(options, false)))
+}
+
+impl Absent {
+    /// As an error, in the words that name the field.
+    pub(crate) fn error(self, options: &ReadOptions, beginning: bool) -> Error {
+        let named = options.named.iter().find(|(_, name)| *name == self.name);
+        let by = named.map_or_else(String::new, |(by, _)| by.clone());
+        Error::NoSuchField { by, name: self.name, beginning, there: self.there }
+    }
+}
+
 impl Search {
     /// For these names, of which the first 64 count.
     pub(crate) fn of<'n>(names: impl Iterator<Item = &'n str>) -> Self {
@@ -79,12 +110,12 @@ impl Search {
     }
 
     /// The first name that no record had, if there was any record.
-    pub(crate) fn absent(self) -> Option<Absent> {
+    pub(crate) fn absent(&self) -> Option<Absent> {
         let name = self.missing()?.to_owned();
         if !self.any.load(Ordering::Relaxed) {
             return None;
         }
-        let there = self.there.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let there = self.there.lock().unwrap_or_else(PoisonError::into_inner).clone();
         Some(Absent { name, there })
     }
 

@@ -66,9 +66,9 @@ pub struct ReadOptions {
     /// Count and pass what is damaged instead of stopping at the first.
     pub skip_bad: bool,
     /// Fields that some document must have, each behind the words that name it, such as
-    /// `("--id-field key", "key")`: a misspelt name would change nothing but the result. Checked at
-    /// the end of a corpus of one file or stream; [`absent_field`](crate::Source::absent_field)
-    /// checks files in advance.
+    /// `("--id-field key", "key")`: a misspelt name would change nothing but the result. In a corpus
+    /// of one stream, one of the first records must have it (those of the first batch); in one of one
+    /// file any, known at its end. [`check_fields`](crate::check_fields) checks files in advance.
     pub named: Vec<(String, String)>,
     /// How much may be in memory.
     pub limits: Limits,

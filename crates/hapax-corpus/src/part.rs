@@ -150,21 +150,22 @@ impl Iterator for Part {
     type Item = Batch;
 
     fn next(&mut self) -> Option<Batch> {
-        match self.read() {
+        let read = self.read();
+        let Some(search) = &self.search else { return read };
+        let (batch, absent) = match read {
+            // A stream can be read once: what is done with its first records cannot be undone.
             Some(mut batch) => {
-                if let Some(search) = &self.search {
-                    search.look_into(&mut batch);
-                }
-                Some(batch)
+                search.look_into(&mut batch);
+                let stream = self.files.path(self.context.file).is_none();
+                (Some(batch), search.absent().filter(|_| stream))
             }
-            None => {
-                let absent = self.search.take()?.absent()?;
-                let mut named = self.context.options.named.iter();
-                let (by, name) = named.find(|(_, name)| *name == absent.name)?.clone();
-                let error = Error::NoSuchField { by, name, there: absent.there };
-                Some(self.batch(Payload::Nothing, Some(error), self.offset))
-            }
-        }
+            None => (None, search.absent()),
+        };
+        let Some(absent) = absent else { return batch };
+        self.state = State::Done;
+        self.search = None;
+        let error = absent.error(&self.context.options, batch.is_some());
+        Some(self.batch(Payload::Nothing, Some(error), self.offset))
     }
 }
 

@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 use std::fs::File;
 use std::io;
+use std::num::NonZero;
 use std::path::Path;
 
 use hapax_corpus::{ReadOptions, Source};
@@ -39,6 +40,7 @@ impl StreamName {
 pub(crate) fn open(
     inputs: &[String],
     options: &ReadOptions,
+    threads: NonZero<usize>,
     copy: impl FnOnce() -> std::path::PathBuf,
 ) -> Result<(Source, StreamName), Error> {
     if !inputs.iter().any(|input| input == "-") {
@@ -49,6 +51,8 @@ pub(crate) fn open(
     let name = path.display().to_string();
     let inputs: Vec<&str> =
         inputs.iter().map(|input| if input == "-" { &name } else { input.as_str() }).collect();
+    // Nobody could look at it before.
+    hapax_corpus::check_fields(&inputs, options, threads)?;
     Ok((Source::open(&inputs, options.clone())?, StreamName(Some(name.clone()))))
 }
 

@@ -70,7 +70,8 @@ pub fn dedup(
     options.format.map_or(Ok(()), |format| format.check_revisits(options.revisits))?;
     let earlier = Earlier::load(&options.against, options)?;
     let mut folder = OutFolder::open(out, options.restart)?;
-    let (source, names) = inputs::open(inputs, &options.read, || folder.making(STANDARD_INPUT))?;
+    let (source, names) =
+        inputs::open(inputs, &options.read, options.threads, || folder.making(STANDARD_INPUT))?;
     let mut clock = Clock::start();
     // Standard input comes once; there is no going on with it.
     let checkpoint = names.is_none().then(|| folder.making(CHECKPOINT));

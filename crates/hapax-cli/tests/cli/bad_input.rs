@@ -287,27 +287,49 @@ fn a_field_that_no_document_of_standard_input_has_is_named() {
     let asked = |command: &[&str]| {
         stderr(&folder.hapax(command).write_stdin(lines.clone()).assert().code(1)).to_owned()
     };
-    for command in [
-        &["dedup", "-", "--out", "out"][..],
-        &["dedup", "-", "--dry-run"],
-        &["fingerprint", "-"],
-        &["fingerprint", "-", "--skip-bad"],
-        &["search", "build", "-", "--out", "index"],
-        &["rank", "-"],
-        &["train", "-", "--out", "t.hdf"],
+    for (command, looked_at) in [
+        (&["dedup", "-", "--out", "out"][..], ""),
+        (&["dedup", "-", "--dry-run"], " at the beginning of the stream"),
+        (&["fingerprint", "-"], " at the beginning of the stream"),
+        (&["fingerprint", "-", "--skip-bad"], " at the beginning of the stream"),
+        (&["search", "build", "-", "--out", "index"], " at the beginning of the stream"),
+        (&["rank", "-"], " at the beginning of the stream"),
+        (&["train", "-", "--out", "t.hdf"], " at the beginning of the stream"),
     ] {
         let told = asked(&[command, &["--url-field", "ids"]].concat());
-        let expected = "--url-field ids: no document has a field ids; there are: id, site, text\n";
-        assert!(told.contains(expected), "{command:?}: {told}");
+        let expected = format!(
+            "--url-field ids: no document{looked_at} has a field ids; there are: id, site, text\n"
+        );
+        assert!(told.contains(&expected), "{command:?}: {told}");
     }
     let told = asked(&["dedup", "-", "--scope", "field:sites", "--dry-run"]);
-    assert!(told.contains("--scope field:sites: no document has a field sites"), "{told}");
+    assert!(told.contains("--scope field:sites: no document at the beginning"), "{told}");
     // The last record will do.
     let late = format!("{lines}{{\"ids\":\"3\",\"text\":\"three\"}}\n");
     let command = ["fingerprint", "-", "--id-field", "ids"];
     folder.hapax(&command).write_stdin(late).assert().success();
     let left = folder.names();
     assert!(left.iter().all(|name| name == "out"), "{left:?}");
+}
+
+#[test]
+fn a_field_that_a_stream_does_not_have_is_named_before_anything_is_done() {
+    let folder = Folder::new();
+    let line = format!("{{\"id\":\"1\",\"text\":\"{}\"}}\n", "some words ".repeat(900));
+    let stream = format!("{}{{\"ids\":\"2\",\"text\":\"last\"}}\n", line.repeat(400));
+    let run = |command: &[&str]| folder.hapax(command).write_stdin(stream.clone()).assert().code(1);
+    let refused = run(&["fingerprint", "-", "--id-field", "ids"]);
+    assert_eq!(refused.get_output().stdout, b"", "nothing is printed");
+    let told = stderr(&refused);
+    assert!(told.contains("no document at the beginning of the stream has a field ids"), "{told}");
+    let told =
+        stderr(&run(&["page", "add", "seen", "--create", "--scope", "field:ids", "--from", "-"]));
+    assert!(told.contains("--scope field:ids: no document at the beginning"), "{told}");
+    let stats = folder.output(&["inspect", "seen"]);
+    assert!(stats.contains("pages       0,"), "{stats}");
+    // A file is looked at as a whole.
+    folder.write("late.jsonl", &stream);
+    folder.output(&["fingerprint", "late.jsonl", "--id-field", "ids"]);
 }
 
 #[test]
