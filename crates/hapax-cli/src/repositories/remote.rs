@@ -6,7 +6,7 @@
 use super::answers::Description;
 use super::{Done, Events, Pages};
 use crate::failure::Failure;
-use crate::readable::harmless;
+use crate::readable::{counted, harmless};
 use hapax::fingerprint::RecipeId;
 use hapax::group::{Rules, Scope};
 use hapax_server::client::{Client, ClientError, LineOutcome, TOKEN_VARIABLE};
@@ -89,19 +89,34 @@ impl Remote {
             lines.clear();
             return Ok(());
         }
-        let before = done.len();
+        let (before, mut failed) = (done.len(), None);
+        let recorded = |done: &Vec<Done>| {
+            format!("{} of the {} sent together", done.len() - before, counted_pages(lines))
+        };
         for (answer, input) in self.client.batch(&body[..]).zip(lines.iter()) {
-            match answer.map_err(failure)?.outcome {
+            let answer = answer.map_err(|error| {
+                let known = recorded(done);
+                Failure::Run(anyhow::anyhow!(
+                    "{}; {known} are known to be recorded",
+                    failure(error)
+                ))
+            })?;
+            match answer.outcome {
                 LineOutcome::Done(verdict) => done.push(Done::Verdict(verdict)),
                 LineOutcome::Failed { error } => {
-                    return Err(Failure::Run(anyhow::anyhow!(
-                        "{}: {} ({})",
-                        harmless(&input.url),
-                        harmless(&error.message),
-                        error.code
-                    )));
+                    failed.get_or_insert((input.url.clone(), error));
                 }
             }
+        }
+        // A service records every page that it can.
+        if let Some((url, error)) = failed {
+            return Err(Failure::Run(anyhow::anyhow!(
+                "{}: {} ({}); {} were recorded",
+                harmless(&url),
+                harmless(&error.message),
+                error.code,
+                recorded(done)
+            )));
         }
         if done.len() - before != lines.len() {
             return Err(self.strange("fewer answers than lines"));
@@ -109,6 +124,10 @@ impl Remote {
         lines.clear();
         Ok(())
     }
+}
+
+fn counted_pages(lines: &[PageInput]) -> String {
+    counted(lines.len() as u64, "page")
 }
 
 /// A page that was seen, as the service takes it.

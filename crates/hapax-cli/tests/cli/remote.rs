@@ -249,3 +249,32 @@ fn a_service_that_is_not_there_or_something_else_is_told_with_the_way_out() {
         answering.join().unwrap();
     }
 }
+
+#[test]
+fn a_corpus_that_fails_says_what_was_recorded_all_the_same() {
+    let folder = Folder::new();
+    let line = |url: &str, text: &str| format!("{{\"url\":\"{url}\",\"text\":\"{text}\"}}\n");
+    let too_long = format!("http://a.example/{}", "x".repeat(20_000));
+    let few = [
+        line("http://a.example/1", "one"),
+        line(&too_long, "two"),
+        line("http://a.example/3", "three"),
+    ];
+    folder.write("few.jsonl", few.concat());
+    let server = Server::start(&folder, "served", &[]);
+    let told = folder.refusal(1, &["page", "add", &server.address, "--from", "few.jsonl"]);
+    assert!(told.contains("; 2 of the 3 pages sent together were recorded"), "{told}");
+    folder.output(&["page", "show", &server.address, "http://a.example/3"]);
+    // In a folder a commit is whole or not at all.
+    let told = folder.refusal(1, &["page", "add", "seen", "--create", "--from", "few.jsonl"]);
+    assert!(!told.contains("recorded"), "{told}");
+    folder.refusal(1, &["page", "show", "seen", "http://a.example/1"]);
+    let padding = "w ".repeat(150);
+    let mut many: String =
+        (0..9_000).map(|n| line(&format!("http://a.example/{n}"), &padding)).collect();
+    many.push_str(&line(&too_long, "last"));
+    folder.write("many.jsonl", many);
+    let told = folder.refusal(1, &["page", "add", "seen", "--from", "many.jsonl", "-q"]);
+    assert!(told.contains("; the ") && told.contains(" pages before were recorded"), "{told}");
+    folder.output(&["page", "show", "seen", "http://a.example/4999"]);
+}

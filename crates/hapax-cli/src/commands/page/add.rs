@@ -38,6 +38,10 @@ const TOGETHER: usize = 5000;
 With --from, documents without an address go by their id, redirects in archives are recorded, and
 images and the like are passed over. With --json a line for each page.
 
+A corpus is not all or nothing: a repository gets a commit for every 5,000 pages, and a service records
+every page that it can. When it fails, the error says how many pages were recorded; recording them again
+changes nothing, so run it again.
+
 Examples:
   hapax page add seen https://example.org/tea tea.html --create
   curl -s URL | hapax page add seen URL
@@ -329,11 +333,12 @@ fn many(
         output: Output::open(None)?,
         json: corpus.json,
         waiting: Vec::new(),
+        committed: 0,
         counts: BTreeMap::new(),
     };
     let mut progress = Progress::start(None, corpus.quiet, recorder.output.on_screen());
     let (mut passed, mut skipped) = (0, 0);
-    source.in_order(
+    let read_all = source.in_order(
         threads,
         |batch| {
             let ready = lock().pop();
@@ -354,8 +359,9 @@ fn many(
             }
             batch.stopped.map_or(Ok(()), |error| Err(corpus_failure(error)))
         },
-    )?;
-    recorder.commit()?;
+    );
+    let recorded_all = read_all.and_then(|()| recorder.commit());
+    recorded_all.map_err(|failure| recorder.told(failure))?;
     progress.clear();
     recorder.output.finish()?;
     if progress.read().pages + passed + skipped == 0 {
@@ -411,6 +417,8 @@ struct Recorder<'a> {
     output: Output,
     json: bool,
     waiting: Vec<Action>,
+    /// Pages and redirects.
+    committed: u64,
     counts: BTreeMap<String, u64>,
 }
 
@@ -420,7 +428,10 @@ impl Recorder<'_> {
         if actions.is_empty() {
             return Ok(());
         }
-        for done in self.store.apply(actions)? {
+        let count = actions.len() as u64;
+        let done = self.store.apply(actions)?;
+        self.committed += count;
+        for done in done {
             let Done::Verdict(answer) = done else { continue };
             *self.counts.entry(answer.verdict.clone()).or_default() += 1;
             if self.json {
@@ -430,5 +441,17 @@ impl Recorder<'_> {
             }
         }
         Ok(())
+    }
+
+    /// A failure, with what is recorded all the same.
+    fn told(&self, failure: Failure) -> Failure {
+        match failure {
+            Failure::Run(error) if self.committed > 0 => Failure::Run(anyhow::anyhow!(
+                "{}; the {} before were recorded",
+                Failure::Run(error),
+                counted(self.committed, "page")
+            )),
+            failure => failure,
+        }
     }
 }
