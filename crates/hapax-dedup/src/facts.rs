@@ -1,7 +1,7 @@
 //! Pages as the winner rules see them.
 
 use hapax::group::facts::CanonicalStatus;
-use hapax::group::{PageFacts, Rules};
+use hapax::group::{PageFacts, Rule, Rules, note_domains};
 
 use crate::pages::Pages;
 
@@ -48,18 +48,18 @@ impl<'p> FactTable<'p> {
         PageFacts { named_canonical, ..facts }
     }
 
-    /// The page that wins over all others; `None` of none.
+    /// The page that wins over all others, which are copies of each other; `None` of none.
     pub(crate) fn best(&self, pages: impl IntoIterator<Item = u32>) -> Option<u32> {
-        let mut pages = pages.into_iter();
-        let first = pages.next()?;
-        let mut best = (first, self.of(first));
-        for page in pages {
-            let facts = self.of(page);
-            if self.rules.better(&facts, &best.1) {
-                best = (page, facts);
-            }
+        let pages: Vec<u32> = pages.into_iter().collect();
+        if pages.len() < 2 {
+            return pages.first().copied();
         }
-        Some(best.0)
+        let mut facts: Vec<PageFacts<'_>> = pages.iter().map(|&page| self.of(page)).collect();
+        if self.rules.list().contains(&Rule::FirstDomain) {
+            note_domains(&mut facts, |_| 0);
+        }
+        let order = |a: &(_, &_), b: &(_, &_)| self.rules.order(a.1, b.1).0;
+        pages.iter().zip(&facts).min_by(order).map(|(&page, _)| page)
     }
 }
 

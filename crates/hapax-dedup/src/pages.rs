@@ -215,6 +215,7 @@ impl Pages {
             score: (!score.is_nan()).then_some(score),
             first_seen: u64::try_from(fetched).ok(),
             recorded: None,
+            domain_place: None,
             words: self.words[page as usize],
             canonical: self.canonicals.get(&page).map(|it| Cow::Borrowed(&**it)),
             named_canonical: false,

@@ -206,6 +206,7 @@ impl View {
                         false => Some(seen.fetched.unwrap_or(at)),
                     },
                     recorded: old.recorded.filter(|_| continues),
+                    domain_place: None,
                     words: seen.words,
                     canonical: seen.canonical.as_deref().map(Cow::Borrowed),
                     named_canonical: seen.named_canonical,

@@ -241,6 +241,7 @@ where
             score: data.score,
             first_seen: data.first_seen,
             recorded: data.recorded,
+            domain_place: None,
             words: data.words,
             canonical: data.canonical.clone().map(Cow::Owned),
             named_canonical: data.named_canonical,

@@ -39,6 +39,7 @@ pub const ADDRESS: Target = Target {
 };
 
 const RULES: [&str; 3] = [
+    "score, first-domain, https, canonical, static, shortest-url",
     "score, first-recorded, https, canonical, static, shortest-url, earliest",
     "prefer-host:a.org|b.org, avoid-tld:com, longest, latest",
     "prefer-tld:org|net, avoid-host:x.y, static, canonical, shortest",
@@ -52,6 +53,7 @@ fn facts(line: &str, at: usize) -> PageFacts<'_> {
         score: (at % 2 == 1)
             .then_some(f64::from_bits((line.len() as u64).wrapping_mul(0x0123_4567_89ab_cdef))),
         recorded: (line.len() % 2 == 1).then_some(line.len() as u64 / 2),
+        domain_place: line.len().is_multiple_of(5).then_some(line.len() as u64 % 4),
         first_seen: (!line.len().is_multiple_of(3)).then_some(line.len() as u64),
         words: line.len() as u32 % 5,
         canonical: (!canonical.is_empty()).then(|| canonical.into()),

@@ -359,7 +359,7 @@ fn rules_scores_and_moments_that_nobody_means_are_bad_arguments() {
     let url = "https://example.org/";
     folder.output(&["page", "add", "seen", url, "a.html", "--create"]);
     let before = folder.output(&["group", "rules", "seen"]);
-    let default = "no rule is named; the default is \"score, first-recorded, ";
+    let default = "no rule is named; the default is \"score, first-domain, ";
     for (arguments, named) in [
         (&["group", "rules", "seen", "--set", ""][..], default),
         (&["dedup", "a.html", "--out", "out", "--keep", " "], default),

@@ -23,7 +23,7 @@ fn filled() -> Folder {
     assert_eq!(first, "https://example.org/cranes/  new; nothing near is known\n");
     let copy = add("https://example.org/cranes/print", "a.html", &[]);
     assert!(copy.contains("exact duplicate of https://example.org/cranes/ (100 %, 0 bits)"));
-    assert!(copy.contains("; first-recorded: it was recorded first"), "{copy}");
+    assert!(copy.contains("; first-domain: it was recorded first"), "{copy}");
     add("https://example.org/ferry", "other.html", &[]);
     folder.output(&[
         "page",
@@ -236,7 +236,7 @@ fn settings_other_than_those_of_the_repository_are_refused_with_both_values() {
         (
             "--keep",
             "longest",
-            "score, first-recorded, https, canonical, static, shortest-url, earliest",
+            "score, first-domain, https, canonical, static, shortest-url",
             "`hapax group rules STORE --set RULES` changes",
         ),
     ] {

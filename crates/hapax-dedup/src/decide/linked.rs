@@ -6,7 +6,8 @@
 use std::borrow::Cow;
 
 use hapax::fingerprint::ContentHash;
-use hapax::group::{BatchInput, Grouping, NearPair, PageFacts, Rules, ScopeKey};
+use hapax::group::batch::UnionFind;
+use hapax::group::{BatchInput, Grouping, NearPair, PageFacts, Rules, ScopeKey, note_domains};
 
 use crate::addresses::Address;
 use crate::error::Error;
@@ -59,6 +60,23 @@ impl<'p> Linked<'p> {
         }
         (this.facts, this.contents) = (facts, contents);
         this
+    }
+
+    /// Notes which domain had a text first, among pages that copies and these links connect.
+    pub(super) fn note_domains(&mut self, links: impl Iterator<Item = (u32, u32)>) {
+        let documents = self.facts.len() - self.addresses.len();
+        let mut sets = UnionFind::new(documents as u32);
+        for (a, b) in links.filter_map(|(a, b)| Some((self.place(a)?, self.place(b)?))) {
+            sets.union(a, b);
+        }
+        let key = |&page: &u32| (self.scopes[page as usize], self.contents[page as usize]);
+        let mut copies: Vec<u32> = (0..documents as u32).filter(|it| key(it).1.is_some()).collect();
+        copies.sort_by_key(key);
+        for two in copies.windows(2).filter(|two| key(&two[0]) == key(&two[1])) {
+            sets.union(two[0], two[1]);
+        }
+        let set_of: Vec<u32> = (0..documents as u32).map(|page| sets.find(page)).collect();
+        note_domains(&mut self.facts[..documents], |page| set_of[page]);
     }
 
     /// The number of a page in linked.

@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use hapax::group::{
-    DecidedBy, Grouping, NearPair, Outcome, PageFacts, Placement, Reason, Rules, Star,
+    DecidedBy, Grouping, NearPair, Outcome, PageFacts, Placement, Reason, Rule, Rules, Star,
 };
 use hapax::join::Executor;
 use hapax_corpus::Fact;
@@ -168,7 +168,11 @@ pub(crate) fn resolve_groups<'p>(
     linked.sort_unstable();
     linked.dedup();
 
-    let linked = Linked::new(pages, table, linked, addresses);
+    let mut linked = Linked::new(pages, table, linked, addresses);
+    let members = near.members.iter().map(|member| (member.page, member.representative));
+    if rules.list().contains(&Rule::FirstDomain) {
+        linked.note_domains(near.pairs.iter().map(|pair| (pair.a, pair.b)).chain(members));
+    }
     let mut pairs = near.pairs;
     let mut grouping = linked.group(rules, &pairs)?;
     if !near.members.is_empty() {

@@ -53,7 +53,7 @@ fn a_page_that_was_let_through_stays_unless_a_rule_of_the_user_says_otherwise() 
     store.observe(page("http://long.example/a/b/c?d", 5)).unwrap();
     let better = store.observe(page("https://b/", 5)).unwrap();
     assert_eq!(better.winner_url.as_deref(), Some("http://long.example/a/b/c?d"));
-    assert_eq!(better.verdict.reason.unwrap().rule, "first-recorded");
+    assert_eq!(better.verdict.reason.unwrap().rule, "first-domain");
     store.set_rules("https, first-recorded".parse().unwrap()).unwrap();
     assert_eq!(store.group("https://b/").unwrap().unwrap().winner_url, "https://b/");
     assert_clean(&store);

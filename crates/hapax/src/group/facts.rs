@@ -8,6 +8,7 @@
 //! Contents. Whether two pages are alike was decided before they compete. Addresses are only
 //! taken apart, not resolved: `HTTP://Example.org` and `http://example.org/` are two addresses.
 
+use super::scope::domain;
 use std::borrow::Cow;
 
 /// What the rules may look at. Unknown facts lose against known ones.
@@ -26,6 +27,8 @@ pub struct PageFacts<'a> {
     /// Place in the order in which a repository recorded contents, lower first. `None` in a batch,
     /// whose pages all come at once.
     pub recorded: Option<u64>,
+    /// Place of the page's domain among those that have a copy; see [`note_domains`].
+    pub domain_place: Option<u64>,
     pub words: u32,
     /// The address in the page's own `rel=canonical`, absolute.
     pub canonical: Option<Cow<'a, str>>,
@@ -38,10 +41,8 @@ pub struct PageFacts<'a> {
 pub enum CanonicalStatus {
     /// It says that another address is canonical.
     Elsewhere,
-    /// Nobody says anything.
+    /// Nobody says anything, or only the page itself: everyone can name himself.
     Silent,
-    /// It names itself.
-    Itself,
     /// Another page names it, and it does not disagree.
     Named,
 }
@@ -59,8 +60,7 @@ impl PageFacts<'_> {
                 CanonicalStatus::Elsewhere
             }
             _ if self.named_canonical => CanonicalStatus::Named,
-            Some(_) => CanonicalStatus::Itself,
-            None => CanonicalStatus::Silent,
+            Some(_) | None => CanonicalStatus::Silent,
         }
     }
 
@@ -117,6 +117,34 @@ pub fn note_canonicals(pages: &mut [PageFacts<'_>]) {
     }
 }
 
+/// Sets [`domain_place`](PageFacts::domain_place) of every page. `set_of` names the set of copies that
+/// a page belongs to; places mean something within a set only.
+///
+/// A domain was first in a set if one of its pages there was seen before every page of the others:
+/// by [`first_seen`](PageFacts::first_seen), an unknown time after all known ones, then by
+/// [`id`](PageFacts::id). A page whose address has no host is a domain of its own. Domains are those of
+/// [`scope::domain`](super::scope::domain).
+pub fn note_domains(pages: &mut [PageFacts<'_>], set_of: impl Fn(usize) -> u32) {
+    let name = |page: usize| {
+        let name = domain(pages[page].host()).to_ascii_lowercase();
+        let alone = if name.is_empty() { page } else { usize::MAX };
+        (set_of(page), name, alone)
+    };
+    let seen = |page: usize| (pages[page].first_seen.unwrap_or(u64::MAX), pages[page].id);
+    let mut order: Vec<(_, _, usize)> =
+        (0..pages.len()).map(|page| (name(page), seen(page), page)).collect();
+    order.sort_unstable();
+    let mut domains: Vec<_> = order.chunk_by(|a, b| a.0 == b.0).collect();
+    domains.sort_by_key(|domain| domain[0].1);
+    let mut places = Vec::with_capacity(pages.len());
+    for (place, equal) in (0u64..).zip(domains.chunk_by(|a, b| a[0].1 == b[0].1)) {
+        places.extend(equal.iter().flat_map(|it| it.iter()).map(|&(_, _, page)| (page, place)));
+    }
+    for (page, place) in places {
+        pages[page].domain_place = Some(place);
+    }
+}
+
 /// The host of an address; empty when it has none.
 pub(super) fn host(url: &str) -> &str {
     let Some((_, rest)) = url.split_once("://") else { return "" };
@@ -167,6 +195,27 @@ mod tests {
     }
 
     #[test]
+    fn a_domain_is_as_old_as_its_oldest_page_in_the_set() {
+        let page =
+            |url: &'static str, first_seen, id| PageFacts { first_seen, id, ..PageFacts::at(url) };
+        let mut pages = [
+            page("https://a.org/new", Some(20), 0),
+            page("http://www.A.org/old", Some(10), 1),
+            page("https://b.co.uk/", Some(15), 2),
+            page("https://c.org/", None, 3),
+            page("doc-2", None, 5),
+            page("doc-1", None, 4),
+            // In another set, so its age does not help a.org.
+            page("http://b.co.uk/other", Some(1), 6),
+        ];
+        note_domains(&mut pages, |page| u32::from(page == 6));
+        let places = pages.each_ref().map(|page| page.domain_place.unwrap());
+        assert_eq!(places[0], places[1]);
+        assert!(places[1] < places[2] && places[2] < places[3]);
+        assert!(places[3] < places[5] && places[5] < places[4]);
+    }
+
+    #[test]
     fn canonical_links_give_pages_a_status() {
         let mut pages = [
             PageFacts { canonical: Some("http://a/2".into()), ..PageFacts::at("http://a/1") },
@@ -177,6 +226,6 @@ mod tests {
         note_canonicals(&mut pages);
         let status: Vec<_> = pages.iter().map(PageFacts::canonical_status).collect();
         use CanonicalStatus::*;
-        assert_eq!(status, [Elsewhere, Named, Itself, Silent]);
+        assert_eq!(status, [Elsewhere, Named, Silent, Silent]);
     }
 }

@@ -78,13 +78,18 @@ fn sentence(rule: &Rule, winner: &PageFacts<'_>, loser: &PageFacts<'_>) -> Strin
         Rule::PreferTld(names) => preferred("top-level domain", names, winner, loser),
         Rule::AvoidHost(names) => avoided("host", names, loser),
         Rule::AvoidTld(names) => avoided("top-level domain", names, loser),
+        Rule::FirstDomain => match (winner.first_seen, loser.first_seen) {
+            (Some(a), Some(b)) if a < b => format!("its domain had it first ({a} < {b})"),
+            _ if winner.domain_place.is_some() => "its domain had it first".into(),
+            _ if winner.recorded.is_some() => "it was recorded first".into(),
+            (a, _) => format!("known time of first sight ({})", a.unwrap_or_default()),
+        },
         Rule::Https => "https over http".into(),
         Rule::Canonical => match (winner.canonical_status(), loser.canonical_status()) {
             (_, CanonicalStatus::Elsewhere) if loser.canonical.as_deref() == Some(&*winner.url) => {
                 "the other one names it as canonical".into()
             }
             (CanonicalStatus::Named, _) => "named canonical by another page".into(),
-            (CanonicalStatus::Itself, _) => "names itself as canonical".into(),
             (CanonicalStatus::Silent | CanonicalStatus::Elsewhere, _) => {
                 "the other one names another page as canonical".into()
             }

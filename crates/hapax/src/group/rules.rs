@@ -19,7 +19,8 @@
 //! | `avoid-host:A\|B` | a host that is not listed nor below a listed one |
 //! | `prefer-tld:uk\|org`, `avoid-tld:..` | the same for the ends of host names |
 //! | `https` | https over anything else |
-//! | `canonical` | named canonical by others, then by itself, then silent, then pointing elsewhere |
+//! | `first-domain` | the domain that had the text first; in a repository, what was recorded first |
+//! | `canonical` | named canonical by another page, then silent, then pointing elsewhere |
 //! | `static` | an address without query, session or script ending |
 //! | `shortest-url` | the shorter address, in characters |
 //! | `first-recorded` | what the repository recorded first; decides nothing in a batch |
@@ -31,6 +32,8 @@
 //! A total order: each rule maps a page to a number, the first rule whose numbers differ
 //! decides, then the address in byte order, then the id. So the best of a set depends on the
 //! set alone. An unknown score or time is worse than any known one, in both directions.
+//! `first-domain` reads what [`note_domains`](super::note_domains) noted of the set of copies; behind
+//! it, rules that whoever makes a page controls decide between pages of one domain only.
 //!
 //! Source: Zhu et al. 2012, section 5, for what the rules look at.
 
@@ -53,6 +56,8 @@ pub enum Rule {
     PreferTld(Vec<String>),
     /// `avoid-tld:A|B`
     AvoidTld(Vec<String>),
+    /// `first-domain`
+    FirstDomain,
     /// `https`
     Https,
     /// `canonical`
@@ -75,13 +80,12 @@ pub enum Rule {
 
 /// Every rule as the user writes it.
 pub const KNOWN_RULES: &str = "score, prefer-host:A|B, avoid-host:A|B, prefer-tld:A|B, \
-     avoid-tld:A|B, https, canonical, static, shortest-url, first-recorded, earliest, \
+     avoid-tld:A|B, first-domain, https, canonical, static, shortest-url, first-recorded, earliest, \
      latest, longest, shortest";
 
-/// The default list. In a repository, the page that was recorded first stays unless another has a
-/// higher score; in a batch, `first-recorded` decides nothing, and the rules behind it do.
-pub const DEFAULT_RULES: &str =
-    "score, first-recorded, https, canonical, static, shortest-url, earliest";
+/// The default list. A copy on another domain cannot win by what its maker controls, only by a higher
+/// score or by having been seen first; the rules behind `first-domain` choose among a domain's pages.
+pub const DEFAULT_RULES: &str = "score, first-domain, https, canonical, static, shortest-url";
 
 /// The longest list: a decision remembers its rule in a byte.
 pub const MAX_RULES: usize = 200;
@@ -134,8 +138,8 @@ pub struct Rules {
 impl Default for Rules {
     /// [`DEFAULT_RULES`].
     fn default() -> Self {
-        use Rule::{Canonical, Earliest, FirstRecorded, Https, Score, ShortestUrl, Static};
-        Self { list: vec![Score, FirstRecorded, Https, Canonical, Static, ShortestUrl, Earliest] }
+        use Rule::{Canonical, FirstDomain, Https, Score, ShortestUrl, Static};
+        Self { list: vec![Score, FirstDomain, Https, Canonical, Static, ShortestUrl] }
     }
 }
 
@@ -196,7 +200,8 @@ impl Rule {
                 u64::from(names.iter().any(|name| is_below(host, name)))
             }
             Self::Https => u64::from(!page.is_https()),
-            Self::Canonical => 3 - page.canonical_status() as u64,
+            Self::FirstDomain => first_place(page),
+            Self::Canonical => 2 - page.canonical_status() as u64,
             Self::Static => u64::from(page.is_dynamic()),
             Self::ShortestUrl => page.url.chars().count() as u64,
             Self::FirstRecorded => page.recorded.map_or(UNKNOWN, |place| place.min(UNKNOWN - 1)),
@@ -217,6 +222,7 @@ impl Rule {
             Self::AvoidHost(_) => "avoid-host",
             Self::PreferTld(_) => "prefer-tld",
             Self::AvoidTld(_) => "avoid-tld",
+            Self::FirstDomain => "first-domain",
             Self::Https => "https",
             Self::Canonical => "canonical",
             Self::Static => "static",
@@ -236,6 +242,7 @@ impl Rule {
             | Self::PreferTld(names)
             | Self::AvoidTld(names) => Some(names),
             Self::Score
+            | Self::FirstDomain
             | Self::Https
             | Self::Canonical
             | Self::Static
@@ -246,6 +253,17 @@ impl Rule {
             | Self::Longest
             | Self::Shortest => None,
         }
+    }
+}
+
+/// When the page's domain had the text, less is earlier. Outside of a noted set the page stands for
+/// its domain: what a repository recorded comes before what it did not, then by time.
+fn first_place(page: &PageFacts<'_>) -> u64 {
+    const UNRECORDED: u64 = 1 << 63;
+    match (page.domain_place.or(page.recorded), page.first_seen) {
+        (Some(place), _) => place.min(UNRECORDED - 1),
+        (None, Some(time)) => (UNRECORDED | time).min(UNKNOWN - 1),
+        (None, None) => UNKNOWN,
     }
 }
 
@@ -308,6 +326,7 @@ impl FromStr for Rule {
             "avoid-host" => Self::AvoidHost(names),
             "prefer-tld" => Self::PreferTld(names),
             "avoid-tld" => Self::AvoidTld(names),
+            "first-domain" => Self::FirstDomain,
             "https" => Self::Https,
             "canonical" => Self::Canonical,
             "static" => Self::Static,

@@ -40,8 +40,8 @@ The output folder holds, all of it or nothing:
   summary.json      the numbers; run.json what the run took
 
 Winner rules for --keep, most important first:
-  score, prefer-host:A|B, avoid-host:A|B, prefer-tld:A|B, avoid-tld:A|B, https, canonical, static,
-  shortest-url, earliest, latest, longest, shortest
+  score, prefer-host:A|B, avoid-host:A|B, prefer-tld:A|B, avoid-tld:A|B, first-domain, https,
+  canonical, static, shortest-url, earliest, latest, longest, shortest
 
 Examples:
   hapax dedup crawl/*.warc.gz --out clean
@@ -91,7 +91,7 @@ pub(crate) struct Arguments {
 
     /// Which copy stays: rules, most important first
     ///
-    /// [default: score, first-recorded, https, canonical, static, shortest-url, earliest]
+    /// [default: score, first-domain, https, canonical, static, shortest-url]
     #[arg(long, value_name = "RULES", value_parser = rules)]
     keep: Option<Rules>,
 

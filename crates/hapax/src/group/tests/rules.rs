@@ -49,6 +49,7 @@ fn each_rule_prefers_what_it_says_and_tells_why() {
     let scored = |score| PageFacts { score, ..at("http://a/") };
     let fetched = |first_seen| PageFacts { first_seen, ..at("http://a/") };
     let recorded = |recorded| PageFacts { recorded, ..at("http://a/") };
+    let placed = |place| PageFacts { domain_place: Some(place), ..at("http://a/") };
     let words = |words| PageFacts { words, ..at("http://a/") };
     let self_named = PageFacts { canonical: Some("http://a/".into()), ..at("http://a/") };
     let naming_a = PageFacts { canonical: Some("http://a/".into()), ..at("http://b/") };
@@ -66,7 +67,11 @@ fn each_rule_prefers_what_it_says_and_tells_why() {
         ("shortest", words(8), words(9), "shorter text (8 < 9 words)"),
         ("https", at("HTTPS://z/"), at("http://a/"), "https over http"),
         ("static", at("http://z/"), at("http://a/?x"), "static URL over a dynamic one"),
-        ("canonical", self_named.clone(), at("http://a/"), "names itself as canonical"),
+        ("first-domain", placed(0), placed(1), "its domain had it first"),
+        ("first-domain", recorded(Some(3)), recorded(None), "it was recorded first"),
+        ("first-domain", recorded(Some(3)), fetched(Some(1)), "it was recorded first"),
+        ("first-domain", fetched(Some(3)), fetched(Some(4)), "its domain had it first (3 < 4)"),
+        ("first-domain", fetched(Some(3)), fetched(None), "known time of first sight (3)"),
         (
             "canonical",
             at("http://c/"),
@@ -139,6 +144,7 @@ fn facts() -> impl Strategy<Value = PageFacts<'static>> {
                     score,
                     first_seen,
                     recorded,
+                    domain_place: None,
                     words,
                     canonical: canonical.map(Into::into),
                     named_canonical,
@@ -153,7 +159,7 @@ proptest! {
         pages in prop::collection::vec(facts(), 3),
         list in prop::sample::subsequence(
             rules::KNOWN_RULES.replace("A|B", "b.uk|org").split(", ").map(String::from).collect::<Vec<_>>(),
-            0..14,
+            0..15,
         ),
     ) {
         let list = rules(&list.join(","));
