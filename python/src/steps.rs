@@ -103,6 +103,8 @@ impl StepsCore {
             "recipe": self.recipe,
             "within": options.policy.within.bits(),
             "min_similarity": options.policy.min_similarity.jaccard(),
+            // Removals are not confirmed by their texts here.
+            "confirm": "no",
             "shingle": options.fingerprinter.recipe().sketch_shingle.words(),
             "keep": options.keep.to_string(),
             "scope": options.scope.to_string(),

@@ -11,6 +11,7 @@ use hapax_corpus::Source;
 use serde::Serialize;
 
 use crate::against::{self, Earlier, KEPT_SIGNATURES};
+use crate::confirm::confirm;
 use crate::decide::{Decision, decide};
 use crate::error::Error;
 use crate::inputs::{self, STANDARD_INPUT, StreamName};
@@ -43,6 +44,8 @@ pub struct Run {
     pub reading_seconds: f64,
     /// Seconds to find pairs and groups.
     pub deciding_seconds: f64,
+    /// Seconds to read removed documents again and confirm that they may go.
+    pub confirming_seconds: f64,
     /// Seconds to read again and write; 0 for a dry run.
     pub writing_seconds: f64,
     /// Bytes of memory for each document between the two readings.
@@ -82,8 +85,15 @@ pub fn dedup(
     let (corpus, mut run) = read?;
     let format = options.format.unwrap_or_else(|| corpus.natural_format());
     format.check_revisits(options.revisits)?;
-    let decision = decide_all(&corpus, &earlier, options, &folder.making(""), watch)?;
+    let scratch = folder.making("");
+    let mut decision = decide_all(&corpus, &earlier, options, &scratch, watch)?;
     run.deciding_seconds = clock.lap();
+    let confirmed = confirm(&source, &names, &corpus, &mut decision, options, &scratch, watch);
+    if matches!(confirmed, Err(Error::Changed { .. })) {
+        folder.keep_checkpoint(false);
+    }
+    confirmed?;
+    run.confirming_seconds = clock.lap();
 
     watch.stage(Stage::Writing);
     let summary = Summary::of(&corpus, &decision, options, format, inputs);
@@ -143,8 +153,13 @@ pub fn dry_run(
     let format = options.format.unwrap_or_else(|| corpus.natural_format());
     format.check_revisits(options.revisits)?;
     let scratch = scratch()?;
-    let decision = decide_all(&corpus, &earlier, options, scratch.path(), watch)?;
+    let mut decision = decide_all(&corpus, &earlier, options, scratch.path(), watch)?;
     run.deciding_seconds = clock.lap();
+    // Standard input comes once; what it would remove is said without looking at the texts again.
+    if !inputs.iter().any(|input| input == "-") {
+        confirm(&source, &names, &corpus, &mut decision, options, scratch.path(), watch)?;
+    }
+    run.confirming_seconds = clock.lap();
     run.peak_memory = peak_memory();
     let summary = Summary::of(&corpus, &decision, options, format, inputs);
     Ok(Finished { summary, run, files: Vec::new() })

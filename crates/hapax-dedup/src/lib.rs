@@ -26,6 +26,7 @@
 
 mod addresses;
 pub mod against;
+mod confirm;
 pub mod decide;
 pub mod distributed;
 mod error;
@@ -52,7 +53,7 @@ pub use against::Earlier;
 pub use decide::{Decision, Effort, Group, Verdict, decide};
 pub use error::Error;
 pub use job::{Finished, Run, dedup, dry_run, read_corpus};
-pub use options::{KeptFormat, Options, ParseFormatError};
+pub use options::{Confirm, KeptFormat, Options, ParseFormatError};
 pub use outputs::{Settings, Summary};
 pub use pages::{NewPage, Pages, Status};
 pub use passed_over::{PassedCounts, PassedOver, passed_line};

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use hapax::fingerprint::Fingerprinter;
+use hapax::group::scope::same_domain;
 use hapax::group::{Rules, Scope};
 use hapax::similarity::Policy;
 use hapax_corpus::ReadOptions;
@@ -26,6 +27,8 @@ pub struct Options {
     pub fingerprinter: Fingerprinter,
     /// What counts as a near-duplicate.
     pub policy: Policy,
+    /// What the texts must confirm before a near-duplicate goes.
+    pub confirm: Confirm,
     /// Which copy stays.
     pub keep: Rules,
     /// Who is compared with whom.
@@ -62,6 +65,7 @@ impl Options {
             read: ReadOptions::default(),
             fingerprinter,
             policy,
+            confirm: Confirm::Keyed,
             keep: Rules::default(),
             scope: Scope::None,
             languages: Vec::new(),
@@ -93,6 +97,37 @@ impl Options {
             });
         };
         Ok(usize::try_from(left).unwrap_or(usize::MAX))
+    }
+}
+
+/// What the texts must confirm before a near-duplicate goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Confirm {
+    /// Nothing: signatures decide.
+    No,
+    /// Between domains, the estimated similarity under a key of the whole corpus.
+    Keyed,
+    /// The exact similarity of every pair.
+    Exact,
+}
+
+impl Confirm {
+    /// Must a match of pages at these addresses be confirmed? A page without an address is of no domain.
+    pub(crate) fn asks(self, one: &str, other: &str) -> bool {
+        match self {
+            Self::No => false,
+            Self::Keyed => !same_domain(one, other),
+            Self::Exact => true,
+        }
+    }
+
+    /// As `summary.json` has it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::No => "no",
+            Self::Keyed => "keyed",
+            Self::Exact => "exact",
+        }
     }
 }
 

@@ -27,6 +27,8 @@ pub struct Corpus {
     pub facts: Vec<Fact>,
     /// What was counted on the way.
     pub counts: ReadCounts,
+    /// Part, index and first document of every batch, in order.
+    batches: Vec<(u64, u64, u32)>,
 }
 
 /// What was read, and what was passed over.
@@ -43,6 +45,16 @@ pub struct ReadCounts {
 }
 
 impl Corpus {
+    /// The positions of a batch's documents: from the first to before the second.
+    pub(crate) fn documents_of(&self, part: usize, index: usize) -> (u32, u32) {
+        let end = |at: usize| self.batches.get(at).map_or(self.pages.len() as u32, |it| it.2);
+        let key = (part as u64, index as u64);
+        match self.batches.binary_search_by_key(&key, |it| (it.0, it.1)) {
+            Ok(at) => (end(at), end(at + 1)),
+            Err(_) => (0, 0),
+        }
+    }
+
     /// What kept documents are written as unless the caller says otherwise.
     pub fn natural_format(&self) -> KeptFormat {
         let all = self.pages.len() as u64;
@@ -138,6 +150,7 @@ impl Corpus {
         if self.pages.len() + batch.pages.len() > Pages::MOST {
             return Err(Error::TooMany { most: Pages::MOST });
         }
+        self.batches.push((batch.part, batch.index, self.pages.len() as u32));
         batch.pages.iter().for_each(|page| self.pages.push(page));
         self.facts.extend(batch.facts);
         let (all, more) = (&mut self.counts, &batch.counts);

@@ -1,6 +1,6 @@
 //! Texts made to have another text's public signature: the attack that confirmation under a key answers.
 //!
-//! Written from `docs/fingerprint.md` alone, for recipes with seed 0, features of one word by count and
+//! Written from `docs/reference/fingerprint.md` alone, for recipes with seed 0, features of one word by count and
 //! sketches of shingles of five words. Words are appended one by one. Of some random words, the one is taken whose
 //! shingle puts the wanted bit into one more bin of the sketch and whose hash pushes the 64 sums most towards the
 //! wanted bits. When every bin is filled in round 0 and every sum has its sign, the signature is the victim's.

@@ -182,6 +182,7 @@ def summary(job: Job, sums: dict[str, int], groups: Any, leading: Any, tables: d
         "exact": exact,
         "near": near,
         "known": 0,
+        "unconfirmed": 0,
         "groups": sum(group_sizes.values()),
         "largest_group": max(group_sizes, default=0),
         "related_groups": resolving[2],

@@ -13,7 +13,7 @@ use crate::facts::FactTable;
 use crate::near::{Judge, Member, lead};
 
 /// How often those that match no winner choose among themselves.
-const ROUNDS: usize = 16;
+pub(super) const ROUNDS: usize = 16;
 
 /// A pair for every member: with the winner of its representative's group, with another winner its representative
 /// matches, or with one of those that were left over like it.
@@ -44,8 +44,7 @@ pub(super) fn attach(
         let root = root(member.representative);
         let winner = linked.winner(grouping, root);
         if winner == member.representative {
-            let Member { page, representative, distance, similarity } = *member;
-            attached.push(NearPair { a: representative, b: page, distance, similarity });
+            attached.push(member.pair());
             continue;
         }
         let from = neighbours.partition_point(|(page, _)| *page < root);
@@ -60,12 +59,7 @@ pub(super) fn attach(
     }
     for alike in left.into_values() {
         let chosen = lead(alike, 2, ROUNDS, judge, table);
-        attached.extend(chosen.members.iter().map(|member| NearPair {
-            a: member.representative,
-            b: member.page,
-            distance: member.distance,
-            similarity: member.similarity,
-        }));
+        attached.extend(chosen.members.iter().map(Member::pair));
     }
     attached
 }

@@ -15,6 +15,7 @@ use crate::facts::FactTable;
 use crate::pages::Pages;
 
 /// Pages in linked, numbered for grouping.
+#[derive(Debug)]
 pub(super) struct Linked<'p> {
     /// Addresses that lead to documents.
     pub(super) addresses: Vec<Address>,
@@ -80,7 +81,7 @@ impl<'p> Linked<'p> {
     }
 
     /// The number of a page in linked.
-    fn place(&self, page: u32) -> Option<u32> {
+    pub(super) fn place(&self, page: u32) -> Option<u32> {
         self.pages.binary_search(&page).ok().map(|place| place as u32)
     }
 

@@ -23,9 +23,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use hapax::group::{
-    DecidedBy, Grouping, NearPair, Outcome, PageFacts, Placement, Reason, Rule, Rules, Star,
-};
+use hapax::group::{DecidedBy, Grouping, NearPair, Outcome, Placement, Reason, Rule, Rules, Star};
 use hapax::join::Executor;
 use hapax_corpus::Fact;
 
@@ -34,11 +32,12 @@ use linked::Linked;
 
 use crate::addresses::{Address, resolve};
 use crate::against::{self, Earlier, Known};
+use crate::confirm::Contents;
 use crate::error::Error;
 use crate::exact;
 use crate::facts::FactTable;
-use crate::near::{self, Joiner, Judge, Near};
-use crate::options::Options;
+use crate::near::{self, Joiner, Judge, Member, Near, lead};
+use crate::options::{Confirm, Options};
 use crate::pages::Pages;
 
 /// What becomes of every document.
@@ -46,16 +45,22 @@ use crate::pages::Pages;
 pub struct Decision<'p> {
     pages: &'p Pages,
     rules: &'p Rules,
-    addresses: Vec<Address>,
-    /// Positions of pages that have something to do with another one, ascending. Addresses are
-    /// counted on behind the pages.
-    linked: Vec<u32>,
-    facts: Vec<PageFacts<'p>>,
+    linked: Linked<'p>,
+    pairs: Vec<NearPair>,
     grouping: Grouping,
+    /// Pages that were to go, and whose texts did not bear it out.
+    unconfirmed: BTreeMap<u32, Unconfirmed>,
     earlier: &'p Pages,
     known: BTreeMap<u32, Known>,
     refused: Vec<NearPair>,
     effort: Effort,
+}
+
+/// A match that the texts did not bear out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Unconfirmed {
+    winner: u32,
+    similarity: f32,
 }
 
 /// How the decision was come by.
@@ -190,14 +195,13 @@ pub(crate) fn resolve_groups<'p>(
         saturated_within: near.seen_within.map(|it| it.bits()),
         saturated_chance: near.chance,
     };
-    let Linked { addresses, pages: linked, facts, .. } = linked;
     Ok(Decision {
         pages,
         rules,
-        addresses,
         linked,
-        facts,
+        pairs,
         grouping,
+        unconfirmed: BTreeMap::new(),
         earlier,
         known,
         refused: near.refused,
@@ -218,7 +222,7 @@ impl<'p> Decision<'p> {
 
     /// Addresses that lead to documents.
     pub fn addresses(&self) -> &[Address] {
-        &self.addresses
+        &self.linked.addresses
     }
 
     /// How it was come by.
@@ -227,7 +231,7 @@ impl<'p> Decision<'p> {
     }
 
     fn placement(&self, page: u32) -> Option<(u32, &Placement)> {
-        let place = self.linked.binary_search(&page).ok()? as u32;
+        let place = self.linked.place(page)?;
         Some((place, &self.grouping.placements()[place as usize]))
     }
 
@@ -253,24 +257,111 @@ impl<'p> Decision<'p> {
             Some((place, placement)) => Verdict {
                 earlier: false,
                 outcome: placement.outcome,
-                winner: self.linked[self.grouping.winner(place) as usize],
+                winner: self.linked.pages[self.grouping.winner(place) as usize],
                 distance: placement.distance,
                 similarity: placement.similarity,
             },
         }
     }
 
-    /// Why a document goes and its winner stays; `None` when it stays.
+    /// Why a document goes and its winner stays, or why it does not go although its signature is like
+    /// another one's; `None` when it simply stays.
     pub fn reason(&self, page: u32) -> Option<Reason> {
         if self.known.contains_key(&page) {
             return Some(Reason { rule: "earlier", text: "kept by an earlier job".to_owned() });
+        }
+        if let Some(refuted) = self.unconfirmed(page) {
+            let winner = self.pages.id(refuted.winner);
+            let text = format!(
+                "its signature is like that of {winner}, its text is not ({:.2} alike)",
+                refuted.similarity
+            );
+            return Some(Reason { rule: "unconfirmed", text });
         }
         let (place, placement) = self.placement(page)?;
         if placement.decided == Some(DecidedBy::Id) {
             let text = "equal by every rule and URL, and first in the corpus".to_owned();
             return Some(Reason { rule: "order", text });
         }
-        self.grouping.reason(self.rules, &self.facts, place)
+        self.grouping.reason(self.rules, &self.linked.facts, place)
+    }
+
+    fn unconfirmed(&self, page: u32) -> Option<&Unconfirmed> {
+        let refuted = self.unconfirmed.get(&page)?;
+        (self.verdict(page).outcome == Outcome::Kept).then_some(refuted)
+    }
+
+    /// How many documents stay because their texts did not bear out what their signatures said.
+    pub fn unconfirmed_count(&self) -> usize {
+        self.unconfirmed.keys().filter(|&&page| self.unconfirmed(page).is_some()).count()
+    }
+
+    /// Documents that go for being nearly like another one, with that one, where the texts are to
+    /// confirm it.
+    pub(crate) fn near_removals(&self, how: Confirm) -> impl Iterator<Item = (u32, u32)> {
+        let all = self.pages.len() as u32;
+        let documents = self.linked.pages.iter().copied().take_while(move |&page| page < all);
+        documents.filter_map(move |page| {
+            let verdict = self.verdict(page);
+            let near = verdict.outcome == Outcome::Near && !verdict.earlier;
+            let asks = near && how.asks(self.pages.url(page), self.pages.url(verdict.winner));
+            asks.then_some((page, verdict.winner))
+        })
+    }
+
+    /// These pairs of contents are no matches: their pages are grouped again without them. Pages that
+    /// lost the same one may have been compared with it only, and are compared with each other.
+    pub(crate) fn refute(
+        &mut self,
+        refuted: &BTreeMap<Contents, f32>,
+        options: &Options,
+    ) -> Result<(), Error> {
+        let pages = self.pages;
+        let contents = |a: u32, b: u32| pages.content(a).zip(pages.content(b));
+        let similarity = |a: u32, b: u32| refuted.get(&contents(a, b)?).copied();
+        let lost: Vec<(u32, Unconfirmed)> = self
+            .near_removals(Confirm::Exact)
+            .filter_map(|(page, winner)| {
+                let similarity = similarity(page, winner)?;
+                Some((page, Unconfirmed { winner, similarity }))
+            })
+            .collect();
+        let mut left: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        for (page, lost) in &lost {
+            left.entry(lost.winner).or_default().push(*page);
+        }
+        self.unconfirmed.extend(lost);
+        self.pairs
+            .retain(|pair| similarity(pair.a, pair.b).or(similarity(pair.b, pair.a)).is_none());
+        let (judge, table) = (Judge::new(pages, options.policy), FactTable::new(pages, self.rules));
+        for alike in left.into_values() {
+            let members = lead(alike, 2, attach::ROUNDS, &judge, &table).members;
+            self.pairs.extend(members.iter().map(Member::pair));
+        }
+        self.regroup()
+    }
+
+    /// Only matches that were confirmed, and those that need not be, remain.
+    pub(crate) fn keep_only(
+        &mut self,
+        how: Confirm,
+        confirmed: impl Fn(Contents) -> bool,
+    ) -> Result<(), Error> {
+        let pages = self.pages;
+        let stands =
+            |a: u32, b: u32| pages.content(a).zip(pages.content(b)).is_some_and(&confirmed);
+        self.pairs.retain(|&NearPair { a, b, .. }| {
+            !how.asks(pages.url(a), pages.url(b)) || stands(a, b) || stands(b, a)
+        });
+        self.regroup()
+    }
+
+    fn regroup(&mut self) -> Result<(), Error> {
+        if self.rules.list().contains(&Rule::FirstDomain) {
+            self.linked.note_domains(self.pairs.iter().map(|pair| (pair.a, pair.b)));
+        }
+        self.grouping = self.linked.group(self.rules, &self.pairs)?;
+        Ok(())
     }
 
     /// Pairs that were proposed and nearly confirmed, the most similar first; their pages ended
@@ -309,13 +400,15 @@ impl<'p> Decision<'p> {
 impl Group<'_, '_> {
     /// The document that stays.
     pub fn winner(&self) -> u32 {
-        self.decision.linked[self.star.winner as usize]
+        self.decision.linked.pages[self.star.winner as usize]
     }
 
     /// Its documents: the winner, then the others, best first.
     pub fn documents(&self) -> impl Iterator<Item = u32> {
         let members = self.decision.grouping.members(self.star).iter();
         let all = self.decision.pages.len() as u32;
-        members.map(|&place| self.decision.linked[place as usize]).filter(move |&page| page < all)
+        members
+            .map(|&place| self.decision.linked.pages[place as usize])
+            .filter(move |&page| page < all)
     }
 }

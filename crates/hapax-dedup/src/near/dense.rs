@@ -16,6 +16,7 @@
 //! those of them that they meet by the sketch, and with nobody else.
 
 use hapax::fingerprint::Sketch;
+use hapax::group::NearPair;
 
 use crate::facts::FactTable;
 use crate::near::Judge;
@@ -47,6 +48,13 @@ pub(crate) struct Member {
     pub(crate) representative: u32,
     pub(crate) distance: u8,
     pub(crate) similarity: f32,
+}
+
+impl Member {
+    pub(crate) const fn pair(&self) -> NearPair {
+        let Self { page, representative, distance, similarity } = *self;
+        NearPair { a: representative, b: page, distance, similarity }
+    }
 }
 
 /// Pages split into those that lead and those that are led.

@@ -32,6 +32,9 @@ pub struct Summary {
     pub near: u64,
     /// Of these, documents that go because an earlier job kept the other.
     pub known: u64,
+    /// Documents that stay because their texts did not bear out what their signatures said.
+    #[serde(default)]
+    pub unconfirmed: u64,
     /// Groups of two documents or more.
     pub groups: u64,
     /// Documents in the largest of them.
@@ -90,6 +93,9 @@ pub struct Settings {
     pub within: u32,
     /// Jaccard similarity of shingles.
     pub min_similarity: f64,
+    /// What the texts had to confirm: `no`, `keyed` or `exact`.
+    #[serde(default)]
+    pub confirm: Cow<'static, str>,
     /// Words in a shingle.
     pub shingle: usize,
     /// The winner rules.
@@ -131,6 +137,7 @@ impl Summary {
             exact: 0,
             near: 0,
             known: 0,
+            unconfirmed: decision.unconfirmed_count() as u64,
             groups: 0,
             largest_group: 0,
             related_groups: decision.families().iter().map(|it| u64::from(it.stars)).sum(),
@@ -208,6 +215,7 @@ impl Settings {
             recipe: options.fingerprinter.recipe_id().to_string(),
             within: options.policy.within.bits(),
             min_similarity: options.policy.min_similarity.jaccard(),
+            confirm: options.confirm.name().into(),
             shingle: options.fingerprinter.recipe().sketch_shingle.words(),
             keep: options.keep.to_string(),
             scope: options.scope.to_string(),

@@ -326,6 +326,11 @@ fn settings(out: &mut String, summary: &Summary, made: Option<&Made>) {
     line("recipe", Cow::Owned(format!("<code>{}</code>", escape(&set.recipe))));
     line("within", Cow::Owned(format!("{} bits of 64", set.within)));
     line("min-similarity", Cow::Owned(set.min_similarity.to_string()));
+    if summary.unconfirmed > 0 {
+        let stay = documents(summary.unconfirmed);
+        let why = "kept: the signature is another one's, the text is not";
+        line("not confirmed", Cow::Owned(format!("{stay} {why}")));
+    }
     line("keep", escape(&set.keep));
     line("scope", escape(&set.scope));
     line(

@@ -6,6 +6,7 @@
 //! - [`accounts`]: every record is kept, removed or passed over.
 //! - [`again`]: the next crawl, and the same job after an interruption.
 //! - [`resume`]: interrupted anywhere, with every format and packing.
+//! - [`forged`]: texts made to have another one's signature.
 //! - [`bad_input`]: nothing half-written, whatever is wrong.
 //! - [`folder`]: a temporary folder, jobs run in it, and their tables.
 
@@ -16,6 +17,7 @@ mod again;
 mod bad_input;
 mod dense;
 mod folder;
+mod forged;
 mod formats;
 mod resume;
 mod sample;

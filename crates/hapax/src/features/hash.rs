@@ -9,7 +9,7 @@
 //! Source: Broder 1997 for shingles; Karp and Rabin 1987 for the rolling polynomial; the
 //! scrambling is the finaliser of SplitMix64 (Steele, Lea and Flood 2014).
 
-use xxhash_rust::xxh3::xxh3_64_with_seed;
+use xxhash_rust::xxh3::{xxh3_64_with_secret, xxh3_64_with_seed};
 
 /// The polynomial's base. Odd, and 3 modulo 4, so that swapping two words of a shingle can
 /// change nothing only if their hashes agree in 63 bits.
@@ -40,6 +40,15 @@ impl ShingleSize {
 #[inline]
 pub fn word_hash(word: &str, seed: u64) -> u64 {
     xxh3_64_with_seed(word.as_bytes(), seed)
+}
+
+/// Bytes of a secret for [`keyed_word_hash`].
+pub const SECRET: usize = 192;
+
+/// The hash of one folded word that only who has the secret can compute: XXH3-64 with it.
+#[inline]
+pub fn keyed_word_hash(word: &str, secret: &[u8; SECRET]) -> u64 {
+    xxh3_64_with_secret(word.as_bytes(), secret)
 }
 
 /// A bijection of 64-bit values after which every output bit depends on every input bit.

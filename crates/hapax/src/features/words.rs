@@ -3,7 +3,7 @@
 //! Filters, in this order: words shorter than the minimum go, stop words go, what remains is
 //! stemmed. No allocation per word unless stemming is on and changes the word.
 
-use super::hash::word_hash;
+use super::hash::{SECRET, keyed_word_hash, word_hash};
 use crate::text::language::{Stemming, StopWords};
 use crate::text::{Joined, PlacedWord, Segmenter, Unspaced};
 use std::borrow::Cow;
@@ -48,13 +48,14 @@ pub struct WordHasher {
     unspaced: Unspaced,
     joined: Joined,
     seed: u64,
+    secret: Option<Arc<[u8; SECRET]>>,
 }
 
 impl WordHasher {
     /// A hasher with this way of cutting, these filters and this seed.
     pub fn new(unspaced: Unspaced, filter: WordFilter, seed: u64) -> Self {
         let joined = Joined::default();
-        Self { segmenter: Segmenter::new(unspaced), filter, unspaced, joined, seed }
+        Self { segmenter: Segmenter::new(unspaced), filter, unspaced, joined, seed, secret: None }
     }
 
     /// The same, with joined words taken in this way.
@@ -63,10 +64,22 @@ impl WordHasher {
         Self { segmenter: self.segmenter.taking_joined(joined), joined, ..self }
     }
 
+    /// The same, with words hashed by a secret and not by the seed.
+    #[must_use]
+    pub fn keyed(self, secret: Arc<[u8; SECRET]>) -> Self {
+        Self { secret: Some(secret), ..self }
+    }
+
     /// Appends the hashes of the words of `text`, in order.
     pub fn hash_into(&mut self, text: &str, out: &mut Vec<u64>) {
-        let Self { segmenter, filter, seed, .. } = self;
-        if filter.is_open() {
+        let Self { segmenter, filter, seed, secret, .. } = self;
+        if let Some(secret) = secret {
+            let open = filter.is_open();
+            segmenter.words(text, |word| {
+                let kept = if open { Some(Cow::Borrowed(word)) } else { filter.keep(word) };
+                out.extend(kept.map(|kept| keyed_word_hash(&kept, secret)));
+            });
+        } else if filter.is_open() {
             segmenter.words(text, |word| out.push(word_hash(word, *seed)));
         } else {
             segmenter.words(text, |word| {
@@ -100,7 +113,8 @@ impl WordHasher {
 impl Clone for WordHasher {
     /// Same settings, own buffers.
     fn clone(&self) -> Self {
-        Self::new(self.unspaced, self.filter.clone(), self.seed).taking_joined(self.joined)
+        let plain = Self::new(self.unspaced, self.filter.clone(), self.seed);
+        Self { secret: self.secret.clone(), ..plain.taking_joined(self.joined) }
     }
 }
 

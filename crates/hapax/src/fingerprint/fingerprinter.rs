@@ -260,7 +260,7 @@ pub fn word_hasher(recipe: &Recipe) -> Result<WordHasher, RecipeError> {
 /// The buffers between a extracted text and its signature.
 #[derive(Debug)]
 pub(super) struct Maker {
-    words: WordHasher,
+    pub(super) words: WordHasher,
     hashes: Vec<u64>,
     features: Vec<u64>,
     sketcher: Sketcher,

@@ -22,6 +22,8 @@ pub mod explain;
 #[cfg(feature = "text")]
 pub mod fingerprinter;
 #[cfg(feature = "text")]
+pub mod keyed;
+#[cfg(feature = "text")]
 pub mod recipe;
 #[cfg(feature = "text")]
 mod recipe_file;
@@ -39,6 +41,8 @@ pub use document::SignedPage;
 pub use explain::{Comparison, compare};
 #[cfg(feature = "text")]
 pub use fingerprinter::{FeatureReader, Fingerprinter, Mark, Signature};
+#[cfg(feature = "text")]
+pub use keyed::{Key, KeyedReader};
 #[cfg(feature = "text")]
 pub use recipe::{Recipe, RecipeError, Weighting};
 pub use recipe_id::{ParseRecipeIdError, RecipeId, RecipeMismatch};

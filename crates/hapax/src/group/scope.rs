@@ -89,6 +89,12 @@ pub fn domain(host: &str) -> &str {
     &host[second..]
 }
 
+/// Are both addresses of one domain? An address without a host is of no domain.
+pub fn same_domain(a: &str, b: &str) -> bool {
+    let (a, b) = (domain(host(a)), domain(host(b)));
+    !a.is_empty() && a.eq_ignore_ascii_case(b)
+}
+
 /// Why a text is not a scope.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no scope is called `{given}`; the scopes are none, host, domain, language, field:NAME")]

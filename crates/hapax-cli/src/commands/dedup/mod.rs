@@ -18,7 +18,7 @@ use hapax::fingerprint::MaxDistance;
 use hapax::group::rules::DEFAULT_RULES;
 use hapax::group::{Rules, Scope};
 use hapax::similarity::MinSimilarity;
-use hapax_dedup::{Finished, KeptFormat, Made, Options, Stage, Watch};
+use hapax_dedup::{Confirm, Finished, KeptFormat, Made, Options, Stage, Watch};
 use hapax_store::{Settings, Wanted};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -88,6 +88,14 @@ pub(crate) struct Arguments {
     /// bound.
     #[arg(long, value_name = "J", value_parser = similarity)]
     min_similarity: Option<f64>,
+
+    /// Check every near-duplicate exactly against the document that stays
+    ///
+    /// Reads both texts again and removes nothing whose similarity, computed and not estimated, is below
+    /// the bound. Without it, texts on different domains are compared by sketches under a key that nobody can
+    /// know in advance.
+    #[arg(long)]
+    verify: bool,
 
     /// Which copy stays: rules, most important first
     ///
@@ -187,6 +195,9 @@ impl Arguments {
         }
         if let Some(least) = self.min_similarity.and_then(MinSimilarity::new) {
             options.policy.min_similarity = least;
+        }
+        if self.verify {
+            options.confirm = Confirm::Exact;
         }
         options.keep = self.keep.clone().unwrap_or_default();
         options.scope = self.scope.clone().unwrap_or(Scope::None);

@@ -20,14 +20,16 @@ pub(super) fn text(finished: &Finished) -> String {
         text.push_str(&line);
         text.push('\n');
     }
-    let seconds = run.reading_seconds + run.deciding_seconds + run.writing_seconds;
+    let seconds =
+        run.reading_seconds + run.deciding_seconds + run.confirming_seconds + run.writing_seconds;
     text.push_str(&format!(
-        "{seconds:.2} s ({:.0} documents/s, {:.1} MB/s): {:.2} reading, {:.2} deciding, {:.2} writing; \
+        "{seconds:.2} s ({:.0} documents/s, {:.1} MB/s): {:.2} reading, {:.2} deciding, {:.2} confirming, {:.2} writing; \
          {:.0} bytes of memory a document{}\n",
         summary.documents as f64 / seconds.max(1e-3),
         summary.body_bytes as f64 / 1e6 / seconds.max(1e-3),
         run.reading_seconds,
         run.deciding_seconds,
+        run.confirming_seconds,
         run.writing_seconds,
         run.bytes_per_document,
         run.peak_memory.map_or_else(String::new, |peak| format!(", {} at most", bytes(peak))),
@@ -46,6 +48,11 @@ fn notes(summary: &Summary) -> Vec<String> {
             summary.known,
             "document",
             "of the removed ones known: an earlier job kept it or its like",
+        ),
+        noted(
+            summary.unconfirmed,
+            "document",
+            "kept although the signature is another one's: the texts are not alike",
         ),
         noted(summary.too_short, "document", "too short to judge: only exact copies were removed"),
         noted(summary.without_words + summary.empty, "document", "without words"),

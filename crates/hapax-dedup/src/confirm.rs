@@ -1,0 +1,244 @@
+//! Near removals confirmed by the texts, between deciding and writing.
+//!
+//! Signatures are public and can be forged, so a document that goes because another one has nearly its
+//! signature is read again with the one that stays. With [`Confirm::Keyed`], those on different domains are
+//! compared by sketches under a key that depends on every text of the corpus; with [`Confirm::Exact`], all are
+//! compared by their whole sets of shingles, two sets at a time, which wait in a temporary file. A pair that is
+//! not confirmed is no match any more, and its pages are grouped again.
+//!
+//! The answer does not depend on threads. Does not confirm what matches a document of an earlier job: only
+//! its signature is at hand.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use hapax::fingerprint::keyed::jaccard;
+use hapax::fingerprint::{ContentHash, Key, KeyedReader, Sketch};
+use hapax_corpus::{Batch, Entry, Source};
+
+use crate::decide::Decision;
+use crate::error::Error;
+use crate::inputs::StreamName;
+use crate::options::{Confirm, Options};
+use crate::read::Corpus;
+use crate::signature::known;
+use crate::watch::Watch;
+
+/// How often pages that lost a match may find another one.
+const ROUNDS: usize = 4;
+
+const SETS: &str = "sets of shingles";
+
+/// Two contents, as a removal names them: of the page that goes, of the one that stays.
+pub(crate) type Contents = (ContentHash, ContentHash);
+
+/// Reads removed documents again and takes back what their texts do not bear out.
+pub(crate) fn confirm(
+    source: &Source,
+    names: &StreamName,
+    corpus: &Corpus,
+    decision: &mut Decision<'_>,
+    options: &Options,
+    scratch: &Path,
+    watch: &mut dyn Watch,
+) -> Result<(), Error> {
+    let pages = &corpus.pages;
+    let mut key = None;
+    let mut asked: BTreeSet<Contents> = BTreeSet::new();
+    for _ in 0..ROUNDS {
+        let mut open: BTreeMap<Contents, (u32, u32)> = BTreeMap::new();
+        for (page, winner) in decision.near_removals(options.confirm) {
+            if let (Some(a), Some(b)) = (pages.content(page), pages.content(winner)) {
+                open.entry((a, b)).or_insert((page, winner));
+            }
+        }
+        open.retain(|contents, _| !asked.contains(contents));
+        if open.is_empty() {
+            return Ok(());
+        }
+        let all = || Key::of_texts((0..pages.len() as u32).filter_map(|it| pages.content(it)));
+        let key = key.get_or_insert_with(all);
+        let again = Again { source, names, corpus, options, key: &*key };
+        let wanted = open.iter().flat_map(|((a, b), (page, winner))| [(*a, *page), (*b, *winner)]);
+        let texts = again.read(&wanted.collect(), scratch, watch)?;
+        let mut refuted = BTreeMap::new();
+        for contents in open.into_keys() {
+            let (similarity, confirmed) = texts.compare(contents, options)?;
+            if !confirmed {
+                refuted.insert(contents, similarity);
+            }
+            asked.insert(contents);
+        }
+        if refuted.is_empty() {
+            return Ok(());
+        }
+        decision.refute(&refuted, options)?;
+    }
+    // Nobody goes for a text that was not looked at. What was refuted is no pair any more.
+    decision.keep_only(options.confirm, |contents| asked.contains(&contents))
+}
+
+/// The corpus, to be read again in part.
+struct Again<'a> {
+    source: &'a Source,
+    names: &'a StreamName,
+    corpus: &'a Corpus,
+    options: &'a Options,
+    key: &'a Key,
+}
+
+/// What is compared of a document.
+enum Witness {
+    Sketch(Option<Sketch>),
+    Shingles(Vec<u64>),
+}
+
+impl Again<'_> {
+    /// One document of each content, wherever it is.
+    fn read(
+        &self,
+        wanted: &BTreeMap<ContentHash, u32>,
+        scratch: &Path,
+        watch: &mut dyn Watch,
+    ) -> Result<Texts, Error> {
+        let by_position: BTreeMap<u32, ContentHash> =
+            wanted.iter().map(|(content, page)| (*page, *content)).collect();
+        let exact = self.options.confirm == Confirm::Exact;
+        let mut texts = Texts::new(exact.then(|| scratch.join(SETS)))?;
+        let idle: Mutex<Vec<KeyedReader>> = Mutex::new(Vec::new());
+        let lock = || idle.lock().unwrap_or_else(PoisonError::into_inner);
+        self.source.in_order(
+            self.options.threads,
+            |batch| {
+                let (from, to) = self.corpus.documents_of(batch.part, batch.index);
+                if by_position.range(from..to).next().is_none() {
+                    return Ok(Vec::new());
+                }
+                let ready = lock().pop();
+                let keyed = || self.options.fingerprinter.keyed(self.key);
+                let mut reader = ready.unwrap_or_else(keyed);
+                let found = self.batch(batch, from, &by_position, &mut reader);
+                lock().push(reader);
+                found
+            },
+            |found: Result<Vec<(ContentHash, Witness)>, Error>| {
+                for (content, witness) in found? {
+                    texts.add(content, witness)?;
+                }
+                if watch.stopped() { Err(Error::Stopped) } else { Ok(()) }
+            },
+        )?;
+        texts.finish()
+    }
+
+    fn batch(
+        &self,
+        mut batch: Batch,
+        from: u32,
+        wanted: &BTreeMap<u32, ContentHash>,
+        reader: &mut KeyedReader,
+    ) -> Result<Vec<(ContentHash, Witness)>, Error> {
+        let mut found = Vec::new();
+        let mut position = from;
+        for entry in batch.entries() {
+            let Entry::Document(document) = entry? else { continue };
+            if let Some(content) = wanted.get(&position) {
+                let changed = || Error::Changed { path: document.id.to_string() };
+                if self.names.clean(&document.id) != self.corpus.pages.id(position) {
+                    return Err(changed());
+                }
+                let document = known(&document).map_err(|_| changed())?;
+                let witness = match self.options.confirm {
+                    Confirm::Exact => {
+                        reader.shingles(&document).map(|it| Witness::Shingles(it.to_vec()))
+                    }
+                    Confirm::Keyed | Confirm::No => reader.sketch(&document).map(Witness::Sketch),
+                };
+                found.push((*content, witness.map_err(|_| changed())?));
+            }
+            position += 1;
+        }
+        Ok(found)
+    }
+}
+
+/// What was read, by content.
+struct Texts {
+    sketches: BTreeMap<ContentHash, Sketch>,
+    /// Where a set begins, and how many shingles it has.
+    sets: BTreeMap<ContentHash, (u64, u32)>,
+    file: Option<(PathBuf, BufWriter<File>)>,
+    written: u64,
+}
+
+impl Texts {
+    fn new(file: Option<PathBuf>) -> Result<Self, Error> {
+        let create = |path: PathBuf| match File::create(&path) {
+            Ok(file) => Ok((path, BufWriter::new(file))),
+            Err(error) => Err(Error::io("create", path, error)),
+        };
+        let file = file.map(create).transpose()?;
+        Ok(Self { sketches: BTreeMap::new(), sets: BTreeMap::new(), file, written: 0 })
+    }
+
+    fn add(&mut self, content: ContentHash, witness: Witness) -> Result<(), Error> {
+        match (witness, &mut self.file) {
+            (Witness::Sketch(sketch), _) => {
+                self.sketches.extend(sketch.map(|sketch| (content, sketch)));
+            }
+            (Witness::Shingles(set), Some((path, file))) => {
+                let bytes: Vec<u8> = set.iter().flat_map(|it| it.to_le_bytes()).collect();
+                file.write_all(&bytes).map_err(|error| Error::io("write", path.clone(), error))?;
+                self.sets.insert(content, (self.written, set.len() as u32));
+                self.written += bytes.len() as u64;
+            }
+            (Witness::Shingles(_), None) => {}
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<Self, Error> {
+        if let Some((path, file)) = &mut self.file {
+            file.flush().map_err(|error| Error::io("write", path.clone(), error))?;
+        }
+        Ok(self)
+    }
+
+    /// How alike two texts are, and whether that is enough. A text that was not found is like none.
+    fn compare(&self, contents: Contents, options: &Options) -> Result<(f32, bool), Error> {
+        let least = options.policy.min_similarity;
+        if let Some((path, _)) = &self.file {
+            let [a, b] = [contents.0, contents.1].map(|content| self.set(path, content));
+            let similarity = jaccard(&a?, &b?);
+            return Ok((similarity as f32, similarity >= least.jaccard()));
+        }
+        let sketches = self.sketches.get(&contents.0).zip(self.sketches.get(&contents.1));
+        let Some((a, b)) = sketches else { return Ok((0.0, false)) };
+        let estimate = a.estimate(b);
+        Ok((estimate.jaccard as f32, least.confirmed_by(&estimate)))
+    }
+
+    fn set(&self, path: &Path, content: ContentHash) -> Result<Vec<u64>, Error> {
+        let Some(&(from, count)) = self.sets.get(&content) else { return Ok(Vec::new()) };
+        let mut bytes = vec![0; count as usize * 8];
+        let read = |bytes: &mut [u8]| {
+            let mut file = File::open(path)?;
+            file.seek(SeekFrom::Start(from))?;
+            file.read_exact(bytes)
+        };
+        read(&mut bytes).map_err(|error| Error::io("read", path, error))?;
+        Ok(bytes.as_chunks::<8>().0.iter().map(|it| u64::from_le_bytes(*it)).collect())
+    }
+}
+
+impl Drop for Texts {
+    /// The file is of no use to anybody else; should it stay, the folder's owner removes it.
+    fn drop(&mut self) {
+        if let Some((path, _)) = &self.file {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
