@@ -47,4 +47,4 @@ pub use keyed::{Key, KeyedReader};
 pub use recipe::{Recipe, RecipeError, Weighting};
 pub use recipe_id::{ParseRecipeIdError, RecipeId, RecipeMismatch};
 pub use simhash::{Tally, Tie};
-pub use sketch::{Estimate, Sketch};
+pub use sketch::{Estimate, ParseSketchError, Sketch};

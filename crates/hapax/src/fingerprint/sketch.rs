@@ -23,6 +23,8 @@
 //! "b-bit minwise hashing", 2010.
 
 use crate::features::hash::scramble;
+use std::fmt;
+use std::str::FromStr;
 
 /// How many minima a sketch is made of.
 pub const BINS: usize = 1024;
@@ -80,8 +82,36 @@ impl Sketch {
     }
 }
 
-impl std::fmt::Debug for Sketch {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+/// Its bytes as 256 hexadecimal digits.
+impl fmt::Display for Sketch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|word| write!(f, "{:016x}", word.swap_bytes()))
+    }
+}
+
+/// Why a string is not a sketch.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a sketch is 256 hexadecimal digits")]
+pub struct ParseSketchError;
+
+impl FromStr for Sketch {
+    type Err = ParseSketchError;
+
+    fn from_str(s: &str) -> Result<Self, Self::Err> {
+        if s.len() != 2 * BYTES || !s.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Err(ParseSketchError);
+        }
+        let mut words = [0; BINS / 64];
+        for (word, digits) in words.iter_mut().zip(s.as_bytes().as_chunks::<16>().0) {
+            let digits = std::str::from_utf8(digits).map_err(|_| ParseSketchError)?;
+            *word = u64::from_str_radix(digits, 16).map_err(|_| ParseSketchError)?.swap_bytes();
+        }
+        Ok(Self(words))
+    }
+}
+
+impl fmt::Debug for Sketch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Sketch({:016x}…)", self.0[0])
     }
 }
@@ -318,6 +348,17 @@ mod tests {
     fn a_sketch_survives_being_stored() {
         let s = sketch(&set(0..50));
         assert_eq!(Sketch::from_bytes(&s.to_bytes()), s);
+        let digits: String = s.to_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(s.to_string(), digits);
+        assert_eq!(digits.to_uppercase().parse(), Ok(s));
+    }
+
+    #[test]
+    fn what_is_not_256_digits_is_no_sketch() {
+        let plus = format!("+f{}", "0".repeat(254));
+        for wrong in ["", "0", &"0".repeat(255), &"0".repeat(258), &"é".repeat(128), &plus] {
+            assert_eq!(wrong.parse::<Sketch>(), Err(ParseSketchError), "{wrong}");
+        }
     }
 
     proptest! {

@@ -75,7 +75,7 @@ impl<'a> PageRecord<'a> {
             too_short: signature.too_short,
             no_features: mark.is_none(),
             weak_bits: mark.map(|m| m.sums.weakest_first().to_vec()),
-            sketch: mark.map(|m| hexadecimal(&m.sketch.to_bytes())),
+            sketch: mark.map(|m| m.sketch.to_string()),
             sums: None,
         }
     }
@@ -85,10 +85,4 @@ impl<'a> PageRecord<'a> {
         self.sums = signature.mark.as_ref().map(|mark| mark.sums.as_array().to_vec());
         self
     }
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digit = |nibble: u8| char::from(DIGITS[usize::from(nibble)]);
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }

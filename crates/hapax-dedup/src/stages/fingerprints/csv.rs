@@ -17,8 +17,6 @@ pub const HEADER: &str = "id,url,recipe,fingerprint,content,words,features,too_s
 /// One document as a record.
 pub fn record(id: &str, url: Option<&str>, recipe: &str, signature: &Signature) -> String {
     let mark = signature.mark.as_ref();
-    let sketch = mark.map(|mark| mark.sketch.to_bytes());
-    let digits = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     let cells = [
         quoted(id),
         quoted(url.unwrap_or_default()),
@@ -28,7 +26,7 @@ pub fn record(id: &str, url: Option<&str>, recipe: &str, signature: &Signature) 
         signature.words.to_string(),
         signature.features.to_string(),
         signature.too_short.to_string(),
-        sketch.map(|sketch| digits(&sketch)).unwrap_or_default(),
+        mark.map(|mark| mark.sketch.to_string()).unwrap_or_default(),
     ];
     cells.join(",") + "\r\n"
 }

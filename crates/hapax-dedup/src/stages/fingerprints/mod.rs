@@ -18,7 +18,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, stdin};
 use std::path::Path;
 
-use hapax::fingerprint::{BitSums, ContentHash, Fingerprint, Sketch};
+use hapax::fingerprint::{BitSums, ContentHash, Fingerprint, ParseSketchError, Sketch};
 
 pub use list::Fingerprints;
 
@@ -140,18 +140,8 @@ fn read_all(reader: &mut dyn Read) -> Result<Vec<u8>, LinesError> {
     Ok(bytes)
 }
 
-/// 128 bytes as hexadecimal digits.
 fn sketch(digits: &str) -> Result<Sketch, String> {
-    let wrong = || "a sketch is 256 hexadecimal digits".to_owned();
-    let mut bytes = [0; 128];
-    if digits.len() != 256 || !digits.is_ascii() {
-        return Err(wrong());
-    }
-    for (byte, two) in bytes.iter_mut().zip(digits.as_bytes().chunks(2)) {
-        let two = std::str::from_utf8(two).map_err(|_| wrong())?;
-        *byte = u8::from_str_radix(two, 16).map_err(|_| wrong())?;
-    }
-    Ok(Sketch::from_bytes(&bytes))
+    digits.parse().map_err(|error: ParseSketchError| error.to_string())
 }
 
 fn content(digits: &str) -> Result<ContentHash, String> {
