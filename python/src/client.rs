@@ -7,7 +7,7 @@ use std::io::Cursor;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use hapax_server::client::{Client, LineOutcome};
+use hapax_client::client::{Client, LineOutcome};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde::Serialize;
@@ -76,7 +76,7 @@ impl ClientCore {
                 match answer.outcome {
                     LineOutcome::Done(verdict) => answers.push(verdict),
                     LineOutcome::Failed { error } => {
-                        let refused = hapax_server::client::ClientError::Refused {
+                        let refused = hapax_client::client::ClientError::Refused {
                             server: self.server.clone(),
                             code: error.code,
                             status: 200,

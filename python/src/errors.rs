@@ -12,9 +12,9 @@ use std::path::Path;
 
 use hapax::fingerprint::RecipeError;
 use hapax::page::PageError;
+use hapax_client::client::ClientError;
+use hapax_client::prepare::InputError;
 use hapax_dedup::stages::LinesError;
-use hapax_server::client::ClientError;
-use hapax_server::error::{ApiError, Code};
 use hapax_store::StoreError;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
@@ -111,13 +111,13 @@ pub(crate) fn of_store(error: StoreError) -> PyErr {
 }
 
 /// What a page's fields are found to be, before the repository sees it.
-pub(crate) fn of_request(error: &ApiError) -> PyErr {
-    let class = match error.code {
-        Code::OtherRecipe => "RecipeMismatchError",
-        Code::NotAPage => "PageError",
+pub(crate) fn of_input(error: &InputError) -> PyErr {
+    let class = match error {
+        InputError::OtherRecipe(_) => "RecipeMismatchError",
+        InputError::NotAPage(_) => "PageError",
         _ => "ArgumentError",
     };
-    raised(class, error.message.clone(), None)
+    raised(class, chain(error), None)
 }
 
 pub(crate) fn of_client(error: &ClientError) -> PyErr {

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use hapax::fingerprint::Mark;
 use hapax::page::{Hints, Kind, decoded};
-use hapax_server::wire::{PageInput, ReadySignature};
+use hapax_client::wire::{PageInput, ReadySignature};
+use hapax_store::Observation;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyDict;
@@ -88,19 +88,10 @@ impl Given {
 #[pyfunction]
 pub(crate) fn parse_time(text: &str) -> PyResult<u64> {
     let wrong = |error| raised("ArgumentError", format!("{error}; not {text:?}"), None);
-    hapax_server::moment::parse(text).map_err(wrong)
+    hapax_client::moment::parse(text).map_err(wrong)
 }
 
 fn ready(signature: &Signature) -> ReadySignature {
     let Signature { signature, recipe } = signature;
-    let mark = signature.mark.as_ref();
-    let hex = |mark: &Mark| mark.sketch.to_bytes().iter().map(|b| format!("{b:02x}")).collect();
-    ReadySignature {
-        recipe: recipe.to_string(),
-        fingerprint: mark.map(|mark| mark.fingerprint.to_string()),
-        sketch: mark.map(hex),
-        content: signature.content.to_string(),
-        words: signature.words,
-        too_short: signature.too_short,
-    }
+    ReadySignature::new(&Observation::new("", signature), recipe)
 }

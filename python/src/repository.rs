@@ -7,21 +7,18 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use hapax::fingerprint::Fingerprinter;
 use hapax::fingerprint::recipe::DEFAULT_RECIPE;
-use hapax::group::live::PageId;
-use hapax_server::prepare::{Prepared, Tools, prepare};
-use hapax_server::wire::{
-    Event, Group, GroupStatuses, MATCHES, PageDetail, Rows, StatsShown, Verdict,
-};
-use hapax_store::{
-    Action, Decision, Effect, Observation, Repository, Settings, StoreError, Wanted,
-};
+use hapax_client::local::{self, Done};
+use hapax_client::prepare::{Prepared, prepare};
+use hapax_client::wire::{Event, Group, StatsShown};
+use hapax_store::{Action, Repository, Settings, StoreError, Wanted};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde::Serialize;
 
 use crate::dedup::scope_of;
-use crate::errors::{of_request, of_store, raised};
+use crate::errors::{of_input, of_store, raised};
 use crate::index::bound;
 use crate::pages::Given;
 use crate::recipes;
@@ -32,8 +29,8 @@ use crate::stages::{rules, similarity};
 pub(crate) struct RepositoryCore {
     /// `None` when it is closed.
     store: Mutex<Option<Arc<Repository>>>,
-    tools: Mutex<Vec<Tools>>,
-    first: Tools,
+    spare: Mutex<Vec<Fingerprinter>>,
+    first: Fingerprinter,
     path: PathBuf,
     process: u32,
 }
@@ -54,7 +51,7 @@ pub(crate) struct Making {
 }
 
 impl Making {
-    fn fingerprinter(&self, name: &str) -> PyResult<hapax::fingerprint::Fingerprinter> {
+    fn fingerprinter(&self, name: &str) -> PyResult<Fingerprinter> {
         recipes::fingerprinter(name, self.frequencies.as_deref(), self.main_content)
     }
 
@@ -67,13 +64,16 @@ impl Making {
         })
     }
 
-    fn create(&self, path: &std::path::Path) -> PyResult<(Repository, Tools)> {
+    fn create(&self, path: &std::path::Path) -> PyResult<(Repository, Fingerprinter)> {
         let by = self.fingerprinter(self.recipe.as_deref().unwrap_or(DEFAULT_RECIPE))?;
         let settings = self.wanted()?.made_of(Settings::new(by.recipe_id().clone()));
-        Ok((Repository::create(path, settings).map_err(of_store)?, Tools::new(by)))
+        Ok((Repository::create(path, settings).map_err(of_store)?, by))
     }
 
-    fn open(&self, path: &std::path::Path) -> PyResult<Result<(Repository, Tools), StoreError>> {
+    fn open(
+        &self,
+        path: &std::path::Path,
+    ) -> PyResult<Result<(Repository, Fingerprinter), StoreError>> {
         let store = match Repository::open(path, None) {
             Ok(store) => store,
             Err(error) => return Ok(Err(error)),
@@ -95,10 +95,10 @@ impl Making {
         if let Err(error) = self.wanted()?.must_be(&store.settings(), path) {
             return Ok(Err(error));
         }
-        Ok(Ok((store, Tools::new(by))))
+        Ok(Ok((store, by)))
     }
 
-    fn make(&self, path: &std::path::Path) -> PyResult<(Repository, Tools)> {
+    fn make(&self, path: &std::path::Path) -> PyResult<(Repository, Fingerprinter)> {
         match self.mode.as_str() {
             "create" => self.create(path),
             "open" => self.open(path)?.map_err(of_store),
@@ -135,39 +135,18 @@ impl RepositoryCore {
         store.clone().ok_or_else(closed)
     }
 
-    fn idle(&self) -> MutexGuard<'_, Vec<Tools>> {
-        self.tools.lock().unwrap_or_else(PoisonError::into_inner)
+    fn idle(&self) -> MutexGuard<'_, Vec<Fingerprinter>> {
+        self.spare.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn prepared(&self, page: Given) -> PyResult<Prepared> {
         let input = page.input()?;
         let lent = self.idle().pop();
-        let mut tools = lent.unwrap_or_else(|| self.first.clone());
-        let prepared = prepare(&mut tools, input);
-        self.idle().push(tools);
-        prepared.map_err(|error| of_request(&error))
+        let mut by = lent.unwrap_or_else(|| self.first.clone());
+        let prepared = prepare(&mut by, input);
+        self.idle().push(by);
+        prepared.map_err(|error| of_input(&error))
     }
-}
-
-/// A decision in the service's words.
-fn verdict(
-    store: &Repository,
-    url: String,
-    decision: &Decision,
-    recorded: bool,
-) -> PyResult<Verdict> {
-    let shown = decision.verdict.matches.iter().take(MATCHES);
-    let shown: Vec<PageId> = shown.map(|near| near.page).collect();
-    let names = store.addresses(&shown).map_err(of_store)?;
-    Ok(Verdict::new(url, decision, names, recorded))
-}
-
-/// Adds the known page most like this one, unless the verdict has it.
-fn find_nearest(store: &Repository, seen: &Observation, verdict: &mut Verdict) -> PyResult<()> {
-    if verdict.nearest.is_none() {
-        verdict.nearest = store.nearest(seen).map_err(of_store)?.map(Into::into);
-    }
-    Ok(())
 }
 
 #[pymethods]
@@ -177,7 +156,7 @@ impl RepositoryCore {
         let (store, first) = py.detach(|| making.make(&path))?;
         Ok(Self {
             store: Mutex::new(Some(Arc::new(store))),
-            tools: Mutex::default(),
+            spare: Mutex::default(),
             first,
             path,
             process: std::process::id(),
@@ -187,55 +166,39 @@ impl RepositoryCore {
     fn observe_many(&self, py: Python<'_>, pages: Vec<Bound<'_, PyDict>>) -> PyResult<String> {
         let (store, pages) = (self.store()?, Given::all(&pages)?);
         py.detach(|| {
-            let mut urls = Vec::with_capacity(pages.len());
-            let mut actions = Vec::with_capacity(pages.len());
-            for page in pages {
-                let prepared = self.prepared(page)?;
-                urls.push(prepared.url);
-                actions.push(prepared.action);
-            }
-            let effects = store.apply(actions).map_err(of_store)?;
-            let mut answers = Vec::with_capacity(effects.len());
-            for (url, effect) in urls.into_iter().zip(effects) {
-                if let Effect::Decided(decision) = effect {
-                    answers.push(verdict(&store, url, &decision, true)?);
-                }
-            }
-            to_json(&answers)
+            let actions = pages.into_iter().map(|page| Ok(self.prepared(page)?.action));
+            let done = local::apply(&store, actions.collect::<PyResult<_>>()?).map_err(of_store)?;
+            let verdict = |done| match done {
+                Done::Verdict(verdict) => Some(verdict),
+                Done::Known(_) => None,
+            };
+            to_json(&done.into_iter().filter_map(verdict).collect::<Vec<_>>())
         })
     }
 
     fn observe(&self, py: Python<'_>, page: &Bound<'_, PyDict>) -> PyResult<String> {
         let (store, page) = (self.store()?, Given::of(page)?);
         py.detach(|| {
-            let Prepared { url, action, .. } = self.prepared(page)?;
-            let seen = match &action {
-                Action::Observe(seen) => Some(seen.clone()),
-                Action::Redirect { .. } | Action::Forget { .. } | Action::Score { .. } => None,
+            let action = match self.prepared(page)?.action {
+                Action::Observe(seen) => {
+                    return to_json(&local::observe(&store, *seen).map_err(of_store)?);
+                }
+                redirect => redirect,
             };
-            let effect = store.apply(vec![action]).map_err(of_store)?.pop();
-            let Some(Effect::Decided(decision)) = effect else {
-                return Err(raised("HapaxError", "the repository gave no decision", None));
-            };
-            let mut verdict = verdict(&store, url, &decision, true)?;
-            if let Some(seen) = seen {
-                find_nearest(&store, &seen, &mut verdict)?;
+            match local::apply(&store, vec![action]).map_err(of_store)?.pop() {
+                Some(Done::Verdict(verdict)) => to_json(&verdict),
+                _ => Err(raised("HapaxError", "the repository gave no decision", None)),
             }
-            to_json(&verdict)
         })
     }
 
     fn check(&self, py: Python<'_>, page: &Bound<'_, PyDict>) -> PyResult<String> {
         let (store, page) = (self.store()?, Given::of(page)?);
         py.detach(|| {
-            let Prepared { url, action, .. } = self.prepared(page)?;
-            let Action::Observe(seen) = action else {
+            let Action::Observe(seen) = self.prepared(page)?.action else {
                 return Err(raised("ArgumentError", "a redirect cannot be checked", None));
             };
-            let decision = store.check(&seen).map_err(of_store)?;
-            let mut verdict = verdict(&store, url, &decision, false)?;
-            find_nearest(&store, &seen, &mut verdict)?;
-            to_json(&verdict)
+            to_json(&local::check(&store, &seen).map_err(of_store)?)
         })
     }
 
@@ -265,22 +228,16 @@ impl RepositoryCore {
     fn page(&self, py: Python<'_>, url: &str) -> PyResult<Option<String>> {
         let store = self.store()?;
         py.detach(|| {
-            let reader = store.reader();
-            let Some(info) = reader.page(url).map_err(of_store)? else { return Ok(None) };
-            let decision = reader.status(url, None).map_err(of_store)?;
-            decision.map(|decision| to_json(&PageDetail::new(info, &decision))).transpose()
+            let page = local::page(&store.reader(), url, None).map_err(of_store)?;
+            page.map(|page| to_json(&page)).transpose()
         })
     }
 
     fn group(&self, py: Python<'_>, url: &str) -> PyResult<Option<String>> {
         let store = self.store()?;
         py.detach(|| {
-            let reader = store.reader();
-            let Some(group) = reader.group(url, None).map_err(of_store)? else { return Ok(None) };
-            let pages = reader.members(&group, None).map_err(of_store)?.into_iter();
-            let rows = pages.map(|(page, decision)| Verdict::known(page.url, &decision)).collect();
-            let pages = Rows { rows, next: None };
-            to_json(&GroupStatuses { group: group.into(), pages }).map(Some)
+            let group = local::group(&store.reader(), url, None).map_err(of_store)?;
+            group.map(|group| to_json(&group)).transpose()
         })
     }
 
@@ -308,7 +265,7 @@ impl RepositoryCore {
 
     #[getter]
     fn recipe(&self) -> String {
-        self.first.fingerprinter.recipe_id().to_string()
+        self.first.recipe_id().to_string()
     }
 
     #[getter]

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, ensure};
 use hapax::fingerprint::{ContentHash, Fingerprint, Fingerprinter, Recipe, Sketch};
-use hapax_server::wire::{PageInput, ReadySignature};
+use hapax_client::wire::{PageInput, ReadySignature};
 use hapax_store::{Contents, Observation, Repository, Settings};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -72,11 +72,10 @@ pub(crate) fn version(n: u64, content: u64, words: u32, recipe: &str) -> Result<
 
 fn json(url: String, n: u64, words: u32, recipe: &str) -> Result<String> {
     let contents = contents(n);
-    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     let signature = ReadySignature {
         recipe: recipe.to_owned(),
         fingerprint: Some(contents.fingerprint.to_string()),
-        sketch: Some(hex(&contents.sketch.to_bytes())),
+        sketch: Some(contents.sketch.to_string()),
         content: hash(n).to_string(),
         words,
         too_short: false,

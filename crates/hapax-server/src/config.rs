@@ -11,7 +11,7 @@
 //!
 //! Tokens are secrets: nothing that is shown for finding faults, no error and no `Debug`, has them.
 
-use crate::client::TOKEN_VARIABLE;
+use hapax_client::client::TOKEN_VARIABLE;
 use serde::Deserialize;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::time::Duration;

@@ -9,6 +9,7 @@ use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use hapax::page::PageError;
+use hapax_client::prepare::InputError;
 use hapax_store::StoreError;
 use serde::Serialize;
 
@@ -203,6 +204,17 @@ impl From<StoreError> for ApiError {
                 Self { hidden: Some(other.to_string()), ..Self::new(Code::Storage, message) }
             }
         }
+    }
+}
+
+impl From<InputError> for ApiError {
+    fn from(error: InputError) -> Self {
+        let code = match &error {
+            InputError::OtherRecipe(_) => Code::OtherRecipe,
+            InputError::NotAPage(_) => Code::NotAPage,
+            _ => Code::Invalid,
+        };
+        Self::new(code, error.to_string())
     }
 }
 

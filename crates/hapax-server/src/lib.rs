@@ -22,20 +22,17 @@
 //!
 //! # Reading order
 //!
-//! [`config`] is what can be set, [`wire`] what is sent, [`moment`] how times are written,
-//! [`error`] what can go wrong.
-//! [`prepare`] turns a request into what the repository takes. [`state`] holds what requests
-//! share and is the border between asynchronous and blocking code; [`writer`] makes commits of
-//! what waits. [`routes`] are the paths, [`gate`] is what every request passes, [`server`] the
+//! [`config`] is what can be set, [`error`] what can go wrong; `hapax_client` has what is sent.
+//! [`state`] holds what requests share and is the border between asynchronous and blocking code;
+//! [`writer`] makes commits of what waits. [`routes`] are the paths, [`gate`] is what every request passes, [`server`] the
 //! connections. [`fetch`] gets pages of strangers, [`texts`] keeps texts for showing.
-//! [`metrics`] and [`history`] count, [`logging`] tells. [`client`] is the other side.
+//! [`metrics`] and [`history`] count, [`logging`] writes.
 //!
 //! # What this crate does not know
 //!
 //! Algorithms: the engine compares and explains, the store decides and keeps.
 
 pub mod access;
-pub mod client;
 pub mod config;
 pub mod error;
 pub mod fetch;
@@ -44,13 +41,10 @@ pub mod history;
 mod idle;
 pub mod logging;
 pub mod metrics;
-pub mod moment;
-pub mod prepare;
 pub mod routes;
 pub mod server;
 pub mod state;
 pub mod texts;
-pub mod wire;
 pub mod writer;
 
 pub use config::{Config, ConfigError, Layers};

@@ -4,8 +4,8 @@
 //! give back: quantiles, and differences between two moments. Labels are routes, verdicts and
 //! tiers, never addresses.
 
-use crate::wire::{VERDICTS, tier_name, verdict_name};
 use hapax::group::live::Tier;
+use hapax_client::wire::{VERDICTS, tier_name, verdict_name};
 use hapax_store::{Decision, GroupSizes, Stats};
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;

@@ -12,13 +12,11 @@ use crate::error::{ApiError, Code};
 use crate::fetch::Fetcher;
 use crate::history::History;
 use crate::metrics::Metrics;
-use crate::prepare::Tools;
 use crate::routes::search::Searched;
 use crate::texts::Texts;
-use crate::wire::{MATCHES, Verdict};
 use crate::writer::Writer;
 use hapax::fingerprint::{Fingerprinter, Recipe, RecipeId};
-use hapax::group::live::PageId;
+use hapax_client::wire::{MATCHES, Verdict};
 use hapax_store::{Decision, GroupSizes, Market, Observation, Reader, Repository, StoreError};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -60,8 +58,8 @@ pub struct Service {
     pub started: Instant,
     stopping: AtomicBool,
     working: Arc<Semaphore>,
-    spare: Mutex<Vec<Tools>>,
-    first: Tools,
+    spare: Mutex<Vec<Fingerprinter>>,
+    first: Fingerprinter,
     sizes: Mutex<Option<Sizes>>,
     market: Mutex<Option<(u64, Arc<Market>)>>,
 }
@@ -153,7 +151,7 @@ impl Service {
             stopping: AtomicBool::new(false),
             working: Arc::new(Semaphore::new(cores)),
             spare: Mutex::default(),
-            first: Tools::new(fingerprinter),
+            first: fingerprinter,
             sizes: Mutex::default(),
             market: Mutex::default(),
             repository,
@@ -182,13 +180,13 @@ impl Service {
         done.await.map_err(|panic| ApiError::internal(format!("a call did not finish: {panic}")))?
     }
 
-    /// Lends a fingerprinter and a extractor.
-    pub fn with_tools<T>(&self, call: impl FnOnce(&mut Tools) -> T) -> T {
+    /// Lends a fingerprinter.
+    pub fn fingerprinting<T>(&self, call: impl FnOnce(&mut Fingerprinter) -> T) -> T {
         let spare = || self.spare.lock().unwrap_or_else(PoisonError::into_inner);
         let lent = spare().pop();
-        let mut tools = lent.unwrap_or_else(|| self.first.clone());
-        let result = call(&mut tools);
-        spare().push(tools);
+        let mut fingerprinter = lent.unwrap_or_else(|| self.first.clone());
+        let result = call(&mut fingerprinter);
+        spare().push(fingerprinter);
         result
     }
 
@@ -211,10 +209,7 @@ impl Service {
     ///
     /// The repository cannot be read.
     pub fn find_nearest(&self, page: &Observation, verdict: &mut Verdict) -> Result<(), ApiError> {
-        if verdict.nearest.is_none() {
-            verdict.nearest = self.repository.nearest(page)?.map(Into::into);
-        }
-        Ok(())
+        Ok(verdict.find_nearest(&self.repository, page)?)
     }
 
     /// A decision in words, counted.
@@ -229,17 +224,7 @@ impl Service {
         recorded: bool,
     ) -> Result<Verdict, ApiError> {
         self.metrics.judged(decision);
-        let shown = decision.verdict.matches.iter().take(MATCHES);
-        let shown: Vec<PageId> = shown.map(|near| near.page).collect();
-        let names = match (&shown[..], decision.verdict.winner) {
-            ([], _) => Vec::new(),
-            // Mostly the winner is all that is found, and its address is there already.
-            ([only], Some(winner)) if *only == winner && decision.winner_url.is_some() => {
-                vec![decision.winner_url.clone()]
-            }
-            _ => self.repository.addresses(&shown)?,
-        };
-        Ok(Verdict::new(url, decision, names, recorded))
+        Ok(Verdict::of(&self.repository, url, decision, recorded)?)
     }
 
     /// The largest groups and the sizes of all, a little old in a large repository.

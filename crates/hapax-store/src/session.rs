@@ -71,6 +71,18 @@ pub enum Action {
     },
 }
 
+impl Action {
+    /// The page it happened to.
+    pub fn url(&self) -> &str {
+        match self {
+            Self::Observe(page) => &page.url,
+            Self::Redirect { from: url, .. } | Self::Forget { url } | Self::Score { url, .. } => {
+                url
+            }
+        }
+    }
+}
+
 /// What an [`Action`] led to.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {

@@ -9,7 +9,7 @@ use crate::operation::Operation;
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 use hapax::fingerprint::{Fingerprinter, Recipe};
-use hapax_server::wire::verdict_name;
+use hapax_client::wire::verdict_name;
 use hapax_server::{Layers, Service};
 use hapax_store::disk::{Access, Disk, Permit};
 use hapax_store::{Decision, Repository, StoreError};

@@ -8,8 +8,8 @@ use crate::child::{FAILED, Illness};
 use crate::line::{contents, hash, recipe, url};
 use crate::operation::{Operation, Random};
 use anyhow::{Context, Result, bail};
-use hapax_server::client::{Client, ClientError, LineOutcome};
-use hapax_server::wire::{PageInput, ReadySignature};
+use hapax_client::client::{Client, ClientError, LineOutcome};
+use hapax_client::wire::{PageInput, ReadySignature};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -137,12 +137,11 @@ pub(crate) fn lines(operations: Vec<Operation>) -> Vec<Vec<Operation>> {
 }
 
 fn page(number: u32, place: Option<u32>, fetched: u64) -> Result<PageInput> {
-    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     let content = place.map(|place| contents(number, place));
     let signature = ReadySignature {
         recipe: recipe()?.to_string(),
         fingerprint: content.as_ref().map(|content| content.fingerprint.to_string()),
-        sketch: content.as_ref().map(|content| hex(&content.sketch.to_bytes())),
+        sketch: content.as_ref().map(|content| content.sketch.to_string()),
         content: match place {
             Some(place) => hash(number, place).to_string(),
             None => hapax::fingerprint::ContentHash::of("").to_string(),

@@ -12,7 +12,7 @@ use hapax::group::live::{
     Bare, Content, GroupState, Likeness, LiveGroups, Matching, MemoryState, Near, PageId,
     PageRecord, Verdict, World,
 };
-use hapax_server::wire::verdict_name;
+use hapax_client::wire::verdict_name;
 use hapax_store::Seen;
 use std::collections::BTreeMap;
 use std::convert::Infallible;

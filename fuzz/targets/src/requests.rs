@@ -7,9 +7,9 @@ use crate::{Target, choice, scratch};
 use axum::body::Body;
 use axum::http::Request;
 use hapax::fingerprint::{Fingerprinter, Recipe};
-use hapax_server::prepare::{Tools, prepare};
+use hapax_client::prepare::prepare;
+use hapax_client::wire::PageInput;
 use hapax_server::routes::read_json;
-use hapax_server::wire::PageInput;
 use hapax_server::{App, Layers, Service};
 use hapax_store::{Action, Repository, Settings};
 use http_body_util::BodyExt;
@@ -75,7 +75,7 @@ fn fingerprinter() -> Fingerprinter {
 }
 
 thread_local! {
-    static TOOLS: RefCell<Tools> = RefCell::new(Tools::new(fingerprinter()));
+    static FINGERPRINTER: RefCell<Fingerprinter> = RefCell::new(fingerprinter());
     static SERVER: RefCell<Option<Served>> = const { RefCell::new(None) };
 }
 
@@ -85,7 +85,7 @@ pub fn page_json(data: &[u8]) {
     let written = serde_json::to_vec(&input).unwrap();
     assert_eq!(read_json::<PageInput>(&written).unwrap(), input);
     let address = input.url.clone();
-    let Ok(prepared) = TOOLS.with_borrow_mut(|tools| prepare(tools, input)) else { return };
+    let Ok(prepared) = FINGERPRINTER.with_borrow_mut(|by| prepare(by, input)) else { return };
     assert_eq!(prepared.url, address);
     if let Action::Observe(seen) = prepared.action {
         assert!(seen.canonical.is_none_or(|url| !url.is_empty()));

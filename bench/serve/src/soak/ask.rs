@@ -4,7 +4,7 @@ use super::{JSON, Shared};
 use crate::pages;
 use crate::wire::request;
 use anyhow::{Result, ensure};
-use hapax_server::client::encoded;
+use hapax_client::client::encoded;
 use std::sync::atomic::Ordering;
 
 /// Asks until the end.

@@ -8,7 +8,7 @@ use super::{JSON, Shared};
 use crate::pages;
 use crate::wire::request;
 use anyhow::{Result, bail, ensure};
-use hapax_server::client::encoded;
+use hapax_client::client::encoded;
 use std::sync::atomic::Ordering;
 
 /// What is known of a page: its version, or that it is not there.

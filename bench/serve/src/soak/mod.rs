@@ -18,7 +18,7 @@ use crate::wire::{Connection, request};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use crawl::Crawled;
-use hapax_server::client::encoded;
+use hapax_client::client::encoded;
 use memory::{Memory, Sample};
 use std::net::SocketAddr;
 use std::path::Path;

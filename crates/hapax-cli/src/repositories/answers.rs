@@ -3,8 +3,8 @@
 //! What programs read are the wire types themselves. Text from outside is made harmless here.
 
 use crate::readable::{self, harmless};
-use hapax_server::moment;
-use hapax_server::wire::{Event, Group, PageDetail, RepositorySettings, StatsShown, Verdict};
+use hapax_client::moment;
+use hapax_client::wire::{Event, Group, PageDetail, RepositorySettings, StatsShown, Verdict};
 use serde::Serialize;
 
 /// The sentence for a page that was searched for: with the nearest known page if it is like no

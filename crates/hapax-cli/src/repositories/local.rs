@@ -7,14 +7,14 @@ use super::answers::Description;
 use super::{Done, Events, Pages};
 use crate::failure::Failure;
 use hapax::fingerprint::RecipeId;
-use hapax::group::live::{GroupId, PageId};
+use hapax::group::live::GroupId;
 use hapax::group::{Rules, Scope};
-use hapax_server::wire::{
-    Event, Group, GroupStatuses, MATCHES, PageDetail, RepositorySettings, Rows, RulesShown, Verdict,
+use hapax_client::local;
+use hapax_client::wire::{
+    Event, Group, GroupStatuses, PageDetail, RepositorySettings, RulesShown, Verdict,
 };
 use hapax_store::{
-    Action, Decision, Effect, IndexOrigin, Market, Observation, Reader, Repository, StoreError,
-    read_events,
+    Action, IndexOrigin, Market, Observation, Reader, Repository, StoreError, read_events,
 };
 use std::path::{Path, PathBuf};
 
@@ -60,24 +60,6 @@ impl Local {
         }
         Ok(Self { store })
     }
-
-    /// The answer about a page that was seen: with the nearest known page if it was seen alone.
-    fn answer(
-        &self,
-        url: String,
-        decision: &Decision,
-        recorded: bool,
-        alone: Option<&Observation>,
-    ) -> Result<Verdict, Failure> {
-        let matches = decision.verdict.matches.iter().take(MATCHES);
-        let matches: Vec<PageId> = matches.map(|near| near.page).collect();
-        let names = self.store.addresses(&matches).map_err(failure)?;
-        let mut verdict = Verdict::new(url, decision, names, recorded);
-        if let (None, Some(page)) = (&verdict.nearest, alone) {
-            verdict.nearest = self.store.nearest(page).map_err(failure)?.map(Into::into);
-        }
-        Ok(verdict)
-    }
 }
 
 fn market(reader: &Reader, name: Option<&str>) -> Result<Option<Market>, Failure> {
@@ -86,51 +68,27 @@ fn market(reader: &Reader, name: Option<&str>) -> Result<Option<Market>, Failure
 
 impl Pages for Local {
     fn apply(&mut self, actions: Vec<Action>) -> Result<Vec<Done>, Failure> {
-        let url = |action: &Action| match action {
-            Action::Observe(page) => page.url.clone(),
-            Action::Redirect { from: url, .. }
-            | Action::Forget { url }
-            | Action::Score { url, .. } => url.clone(),
-        };
-        let urls: Vec<String> = actions.iter().map(url).collect();
-        let alone = match &actions[..] {
-            [Action::Observe(page)] => Some(page.clone()),
-            _ => None,
-        };
-        let effects = self.store.apply(actions).map_err(failure)?;
-        let done = |(url, effect): (String, Effect)| -> Result<Done, Failure> {
-            Ok(match effect {
-                Effect::Decided(decision) => {
-                    let answer = self.answer(url, &decision, true, alone.as_deref())?;
-                    Done::Verdict(Box::new(answer))
-                }
-                Effect::Known(known) => Done::Known(known),
-            })
-        };
-        urls.into_iter().zip(effects).map(done).collect()
+        if let [Action::Observe(page)] = &actions[..] {
+            let verdict = local::observe(&self.store, (**page).clone()).map_err(failure)?;
+            return Ok(vec![Done::Verdict(Box::new(verdict))]);
+        }
+        local::apply(&self.store, actions).map_err(failure)
     }
 
     fn check(&self, page: &Observation) -> Result<Verdict, Failure> {
-        let decision = self.store.check(page).map_err(failure)?;
-        self.answer(page.url.clone(), &decision, false, Some(page))
+        local::check(&self.store, page).map_err(failure)
     }
 
     fn page(&self, url: &str, name: Option<&str>) -> Result<Option<PageDetail>, Failure> {
         let reader = self.store.reader();
         let market = market(&reader, name)?;
-        let Some(page) = reader.page(url).map_err(failure)? else { return Ok(None) };
-        let decision = reader.status(url, market.as_ref()).map_err(failure)?;
-        Ok(decision.map(|decision| PageDetail::new(page, &decision)))
+        local::page(&reader, url, market.as_ref()).map_err(failure)
     }
 
     fn group(&self, url: &str, name: Option<&str>) -> Result<Option<GroupStatuses>, Failure> {
         let reader = self.store.reader();
         let market = market(&reader, name)?;
-        let group = reader.group(url, market.as_ref()).map_err(failure)?;
-        let Some(group) = group else { return Ok(None) };
-        let pages = reader.members(&group, market.as_ref()).map_err(failure)?.into_iter();
-        let rows = pages.map(|(page, decision)| Verdict::known(page.url, &decision)).collect();
-        Ok(Some(GroupStatuses { group: group.into(), pages: Rows { rows, next: None } }))
+        local::group(&reader, url, market.as_ref()).map_err(failure)
     }
 
     fn groups(

@@ -16,7 +16,8 @@ use answers::Description;
 use clap::Args;
 use hapax::fingerprint::RecipeId;
 use hapax::group::{Rules, Scope};
-use hapax_server::wire::{Event, Group, GroupStatuses, PageDetail, RulesShown, Verdict};
+pub(crate) use hapax_client::local::Done;
+use hapax_client::wire::{Event, Group, GroupStatuses, PageDetail, RulesShown, Verdict};
 use hapax_store::{Action, Observation};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -130,14 +131,6 @@ pub(crate) fn only_folder<'a>(store: &'a Path, what: &str) -> Result<&'a Path, F
              the folder of a snapshot"
         ))),
     }
-}
-
-/// What an [`Action`] led to.
-pub(crate) enum Done {
-    /// The page stands like this.
-    Verdict(Box<Verdict>),
-    /// Whether the page was known.
-    Known(bool),
 }
 
 /// What can be asked of a repository. Every method fails when the repository cannot be read or

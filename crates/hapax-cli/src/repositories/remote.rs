@@ -9,10 +9,9 @@ use crate::failure::Failure;
 use crate::readable::{counted, harmless};
 use hapax::fingerprint::RecipeId;
 use hapax::group::{Rules, Scope};
-use hapax_server::client::{Client, ClientError, LineOutcome, TOKEN_VARIABLE};
-use hapax_server::wire::{
-    Event, Group, GroupStatuses, PageDetail, PageInput, ReadySignature, RulesShown, SettingsShown,
-    Verdict,
+use hapax_client::client::{Client, ClientError, LineOutcome, TOKEN_VARIABLE};
+use hapax_client::wire::{
+    Event, Group, GroupStatuses, PageDetail, PageInput, RulesShown, SettingsShown, Verdict,
 };
 use hapax_store::{Action, Observation};
 use std::time::Duration;
@@ -130,30 +129,6 @@ fn counted_pages(lines: &[PageInput]) -> String {
     counted(lines.len() as u64, "page")
 }
 
-/// A page that was seen, as the service takes it.
-pub(crate) fn input(seen: &Observation, recipe: &str) -> PageInput {
-    let contents = seen.contents.as_ref();
-    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-    let some = |text: &String| (!text.is_empty()).then(|| text.clone());
-    PageInput {
-        url: seen.url.clone(),
-        signature: Some(ReadySignature {
-            recipe: recipe.to_owned(),
-            fingerprint: contents.map(|contents| contents.fingerprint.to_string()),
-            sketch: contents.map(|contents| hex(&contents.sketch.to_bytes())),
-            content: seen.content.to_string(),
-            words: seen.words,
-            too_short: contents.is_some_and(|contents| contents.too_short),
-        }),
-        score: seen.score,
-        fetched: seen.fetched,
-        canonical: seen.canonical.clone(),
-        language: some(&seen.language),
-        field: some(&seen.field),
-        ..PageInput::default()
-    }
-}
-
 /// The addresses, when all that happened is that pages are gone.
 fn all_forgotten(actions: &[Action]) -> Option<Vec<String>> {
     let url = |action: &Action| match action {
@@ -165,6 +140,7 @@ fn all_forgotten(actions: &[Action]) -> Option<Vec<String>> {
 
 impl Pages for Remote {
     fn apply(&mut self, actions: Vec<Action>) -> Result<Vec<Done>, Failure> {
+        let recipe = self.recipe()?;
         let mut done = Vec::with_capacity(actions.len());
         let mut lines = Vec::new();
         if let Some(urls) = all_forgotten(&actions) {
@@ -173,9 +149,7 @@ impl Pages for Remote {
         }
         for action in actions {
             match action {
-                Action::Observe(seen) => {
-                    lines.push(input(&seen, &self.settings.repository.recipe.id))
-                }
+                Action::Observe(seen) => lines.push(PageInput::ready(&seen, &recipe)),
                 Action::Redirect { from, to, fetched } => lines.push(PageInput {
                     url: from,
                     redirect: Some(to),
@@ -197,7 +171,7 @@ impl Pages for Remote {
     }
 
     fn check(&self, page: &Observation) -> Result<Verdict, Failure> {
-        let asked = input(page, &self.settings.repository.recipe.id);
+        let asked = PageInput::ready(page, &self.recipe()?);
         self.client.check(&asked).map_err(failure)
     }
 

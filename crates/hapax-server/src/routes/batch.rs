@@ -11,9 +11,7 @@
 use super::{must_be, read_json};
 use crate::error::{ApiError, Code, Wire};
 use crate::gate::body_of;
-use crate::prepare::{self, Prepared};
 use crate::state::Service;
-use crate::wire::{PageInput, Verdict};
 use crate::writer::Accepted;
 use axum::body::{Body, BodyDataStream, Bytes};
 use axum::extract::{Request, State};
@@ -22,6 +20,8 @@ use axum::response::Response;
 use bytes::BytesMut;
 use futures_util::StreamExt;
 use futures_util::future::try_join_all;
+use hapax_client::prepare::{self, Prepared};
+use hapax_client::wire::{PageInput, Verdict};
 use serde::Serialize;
 use std::sync::Arc;
 use tokio::sync::mpsc;
@@ -210,11 +210,11 @@ async fn prepare(
 }
 
 fn prepare_piece(service: &Service, lines: Vec<Line>) -> Vec<(u64, Result<Prepared, ApiError>)> {
-    service.with_tools(|tools| {
+    service.fingerprinting(|by| {
         let each = lines.into_iter().map(|(number, line)| {
             let prepared = line.and_then(|line| {
                 let input: PageInput = read_json(&line)?;
-                prepare::prepare(tools, input)
+                Ok(prepare::prepare(by, input)?)
             });
             (number, prepared)
         });

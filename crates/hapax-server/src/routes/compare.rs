@@ -6,12 +6,13 @@
 
 use super::Sent;
 use crate::error::{ApiError, Code};
-use crate::prepare::good_address;
 use crate::state::Service;
 use axum::Json;
 use axum::extract::State;
 use hapax::fingerprint::side_by_side::{self, Mark, Piece, Row};
 use hapax::fingerprint::{Comparison, ContentHash, compare as compare_texts};
+use hapax::page::{Body, Document, PageError};
+use hapax_client::prepare::good_address;
 use hapax_store::Contents;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -145,7 +146,7 @@ fn compared(service: &Service, input: CompareInput) -> Result<Compared, ApiError
     };
     let (mut left_side, mut right_side) = (side(left_url, &left), side(right_url, &right));
     if let (Known::Text { text: l, .. }, Known::Text { text: r, .. }) = (&left, &right) {
-        let comparison = service.with_tools(|tools| compare_texts(&mut tools.fingerprinter, l, r));
+        let comparison = service.fingerprinting(|by| compare_texts(by, l, r));
         for (side, signature) in
             [(&mut left_side, &comparison.left), (&mut right_side, &comparison.right)]
         {
@@ -230,10 +231,14 @@ fn read(service: &Service, name: &str, side: SideInput) -> Result<Known, ApiErro
             Ok(Known::Contents { contents: page.contents, words: page.words })
         }
         (None, html, text) if html.is_some() != text.is_some() => {
-            let extracted = |tools: &mut crate::prepare::Tools| {
-                tools.extracted(html.as_deref(), text.as_deref())
+            let body = match (&html, &text) {
+                (Some(html), _) => Body::Html(html),
+                (None, text) => Body::Text(text.as_deref().unwrap_or_default()),
             };
-            let (title, mut text) = service.with_tools(extracted)?;
+            let (title, mut text) = service.fingerprinting(|by| {
+                let page = by.extract(&Document::new(body))?;
+                Ok::<_, PageError>((page.title.clone(), page.text.clone()))
+            })?;
             text.truncate(text.floor_char_boundary(LONGEST));
             Ok(Known::Text { title, text })
         }
@@ -245,7 +250,7 @@ fn contents(service: &Service, known: Known) -> Result<Option<Contents>, ApiErro
     match known {
         Known::Contents { contents, .. } => Ok(contents),
         Known::Text { text, .. } => {
-            let signature = service.with_tools(|tools| tools.fingerprinter.text(&text))?;
+            let signature = service.fingerprinting(|by| by.text(&text))?;
             Ok(signature.mark.map(|mark| Contents {
                 fingerprint: mark.fingerprint,
                 sketch: mark.sketch,

@@ -5,11 +5,12 @@
 use super::Sent;
 use super::pages::with_nearest;
 use crate::error::ApiError;
-use crate::prepare::good_address;
 use crate::state::Service;
-use crate::wire::Verdict;
 use axum::Json;
 use axum::extract::State;
+use hapax::fingerprint::Fingerprinter;
+use hapax_client::prepare::{self, good_address};
+use hapax_client::wire::Verdict;
 use hapax_store::Action;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -75,9 +76,9 @@ pub async fn fetch(
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let (page, hops) = (fetched.url.clone(), fetched.redirects.clone());
     let work = move |service: &Service| {
-        service.with_tools(|tools| {
-            tools.fetched(&fetched.url, fetched.content_type.as_deref(), &fetched.body)
-        })
+        let kind = fetched.content_type.as_deref();
+        let read = |by: &mut Fingerprinter| prepare::fetched(by, &fetched.url, kind, &fetched.body);
+        Ok(service.fingerprinting(read)?)
     };
     let (mut seen, text) = service.work(work).await?;
     seen.fetched = Some(now);

@@ -6,10 +6,10 @@
 use super::{Asked, Named, rows};
 use crate::error::{ApiError, Code};
 use crate::state::{LARGEST, Service};
-use crate::wire::{Group, GroupDetail, GroupMember, Rows};
 use axum::Json;
 use axum::extract::State;
 use hapax::group::live::{GroupId, PageId};
+use hapax_client::wire::{Group, GroupDetail, GroupMember, Rows};
 use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -5,12 +5,12 @@
 
 use super::{Answer, Asked, Named, Sent, rows};
 use crate::error::{ApiError, Code};
-use crate::moment;
-use crate::prepare::{self, Prepared, good_address, good_redirect};
 use crate::state::Service;
-use crate::wire::{Changed, Forgotten, Page, PageInput, Rows, Verdict};
 use axum::Json;
 use axum::extract::State;
+use hapax_client::moment;
+use hapax_client::prepare::{self, Prepared, good_address, good_redirect};
+use hapax_client::wire::{Changed, Forgotten, Page, PageInput, Rows, Verdict};
 use hapax_store::{Action, Effect, Observation};
 use serde::Deserialize;
 use std::sync::Arc;
@@ -24,9 +24,9 @@ const SHORT: usize = 1024;
 async fn prepared(service: &Arc<Service>, input: PageInput) -> Result<Prepared, ApiError> {
     let bytes = [&input.html, &input.text].into_iter().flatten().map(String::len).sum::<usize>();
     if bytes <= SHORT {
-        return service.with_tools(|tools| prepare::prepare(tools, input));
+        return Ok(service.fingerprinting(|by| prepare::prepare(by, input))?);
     }
-    service.work(|service| service.with_tools(|tools| prepare::prepare(tools, input))).await
+    service.work(|service| Ok(service.fingerprinting(|by| prepare::prepare(by, input))?)).await
 }
 
 /// `POST /v1/pages`
@@ -99,7 +99,7 @@ pub async fn check(
         return with_nearest(&service, page, verdict).await.map(Answer);
     }
     let work = move |service: &Service| {
-        let page = page(service.with_tools(|tools| prepare::prepare(tools, input))?)?;
+        let page = page(service.fingerprinting(|by| prepare::prepare(by, input))?)?;
         let mut verdict = service.check(&page)?;
         service.find_nearest(&page, &mut verdict)?;
         Ok(verdict)

@@ -7,10 +7,10 @@ use super::pages::changing;
 use super::{Named, Sent};
 use crate::error::{ApiError, Code};
 use crate::state::Service;
-use crate::wire::{RulesInput, RulesShown};
 use axum::Json;
 use axum::extract::State;
 use hapax::group::Rules;
+use hapax_client::wire::{RulesInput, RulesShown};
 use hapax_store::{Settings, StoreError};
 use std::sync::Arc;
 

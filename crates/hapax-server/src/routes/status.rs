@@ -7,9 +7,10 @@ use super::pages::unknown;
 use super::{Asked, Named, rows};
 use crate::error::ApiError;
 use crate::state::Service;
-use crate::wire::{GroupStatuses, PageDetail, Rows, Verdict};
 use axum::Json;
 use axum::extract::State;
+use hapax_client::local;
+use hapax_client::wire::{GroupStatuses, PageDetail, Rows, Verdict};
 use serde::Deserialize;
 use std::sync::Arc;
 
@@ -28,9 +29,7 @@ pub async fn page(
     let work = move |service: &Service| {
         let reader = service.repository.reader();
         let market = service.market(&reader, asked.market.as_deref())?;
-        let info = reader.page(&url)?.ok_or_else(unknown)?;
-        let decision = reader.status(&url, market.as_deref())?.ok_or_else(unknown)?;
-        Ok(PageDetail::new(info, &decision))
+        local::page(&reader, &url, market.as_deref())?.ok_or_else(unknown)
     };
     service.work(work).await.map(Json)
 }

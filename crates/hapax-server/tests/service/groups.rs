@@ -1,7 +1,7 @@
 //! Groups over time: their history, the rules that choose winners, and how pages stand.
 
 use crate::running::{Running, text};
-use hapax_server::client::encoded;
+use hapax_client::client::encoded;
 use serde_json::{Value, json};
 
 /// Two strangers, and a page between them that both are like and that wins over both.

@@ -4,11 +4,11 @@
 //! headers and body, of which most are nearly right.
 
 use crate::running::fingerprinter;
+use hapax_client::prepare;
+use hapax_client::wire::PageInput;
 use hapax_server::fetch::ranges::{Allowed, Range};
 use hapax_server::fetch::robots::Robots;
-use hapax_server::prepare::{self, Tools};
 use hapax_server::routes::read_json;
-use hapax_server::wire::PageInput;
 use hapax_server::{Layers, access};
 use proptest::prelude::*;
 use std::net::IpAddr;
@@ -185,9 +185,9 @@ proptest! {
 proptest! {
     #[test]
     fn any_page_is_taken_or_refused(json in nearly_a_page()) {
-        let mut tools = Tools::new(fingerprinter());
+        let mut fingerprinter = fingerprinter();
         if let Ok(input) = read_json::<PageInput>(json.as_bytes()) {
-            let _ = prepare::prepare(&mut tools, input);
+            let _ = prepare::prepare(&mut fingerprinter, input);
         }
     }
 

@@ -1,8 +1,8 @@
 //! What strangers, neighbours and readers cannot do: the findings of the security review.
 
 use crate::running::{Answer, Running, text};
+use hapax_client::client::Client;
 use hapax_server::Layers;
-use hapax_server::client::Client;
 use hapax_server::fetch::{FetchError, Fetcher};
 use serde_json::json;
 use std::io::{BufReader, Write};

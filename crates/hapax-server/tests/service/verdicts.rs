@@ -1,8 +1,8 @@
 //! Pages observed, checked, looked up, changed.
 
 use crate::running::{Running, fingerprinter, text};
-use hapax_server::client::{Client, ClientError, encoded};
-use hapax_server::wire::PageInput;
+use hapax_client::client::{Client, ClientError, encoded};
+use hapax_client::wire::PageInput;
 use serde_json::{Value, json};
 use std::time::Duration;
 

@@ -11,7 +11,7 @@ use arrow_array::{
     TimestampMillisecondArray, UInt8Array, UInt32Array,
 };
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
-use hapax_server::moment;
+use hapax_client::moment;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;

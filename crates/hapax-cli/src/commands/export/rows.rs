@@ -2,8 +2,8 @@
 
 use crate::failure::Failure;
 use crate::repositories::local::failure;
-use hapax_server::moment;
-use hapax_server::wire::{Page, Verdict};
+use hapax_client::moment;
+use hapax_client::wire::{Page, Verdict};
 use hapax_store::{Market, PageInfo, Reader};
 use serde::Serialize;
 

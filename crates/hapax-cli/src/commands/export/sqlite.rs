@@ -6,7 +6,7 @@
 use super::rows::{DuplicateRow, PageRow, Sink};
 use super::sync;
 use crate::failure::Failure;
-use hapax_server::moment;
+use hapax_client::moment;
 use rusqlite::{Connection, params};
 use std::fs::File;
 use std::path::{Path, PathBuf};

@@ -10,7 +10,7 @@ use crate::repositories::StoreArguments;
 use crate::repositories::answers::{failing_percent, sentence};
 use clap::{Args, Subcommand};
 use hapax::group::Rules;
-use hapax_server::wire::Group;
+use hapax_client::wire::Group;
 use serde::Serialize;
 
 /// Show duplicate groups, and the rules that choose which copy stays

@@ -15,11 +15,12 @@ use crate::readable;
 use crate::recipes::RecipeArguments;
 use crate::repositories::{local, remote};
 use clap::Args;
-use hapax::fingerprint::Fingerprinter;
-use hapax_server::client::{Client, ClientError};
+use hapax::fingerprint::{Fingerprinter, RecipeId};
+use hapax_client::client::{Client, ClientError};
+use hapax_client::local as asked;
+use hapax_client::prepare;
+use hapax_client::wire::{PageInput, Verdict};
 use hapax_server::fetch::{FetchError, Fetched, Fetcher, list};
-use hapax_server::prepare::Tools;
-use hapax_server::wire::Verdict;
 use hapax_store::{Observation, Repository, StoreError};
 use serde_json::json;
 use std::cell::OnceCell;
@@ -104,12 +105,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     overwriting::refuse("--progress", arguments.progress.as_deref(), &arguments.from)?;
     let mut done = Progress::open(arguments.progress.as_deref())?;
-    let fingerprinter = arguments.recipe.fingerprinter()?;
+    let mut fingerprinter = arguments.recipe.fingerprinter()?;
     let store = match (&arguments.server, &arguments.store) {
         (Some(server), _) => {
             let client = remote::client(server, arguments.token.as_deref());
             client.settings().map_err(remote::failure)?;
-            Target::Service(client, fingerprinter.recipe_id().to_string())
+            Target::Service(client, fingerprinter.recipe_id().clone())
         }
         // Nothing is recorded, so nothing is made.
         (None, Some(folder)) if arguments.check => {
@@ -128,13 +129,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             Target::Folder(Box::new(folder))
         }
     };
-    let mut tools = Tools::new(fingerprinter);
     let mut output = Output::open(None)?;
     let (mut good, mut failed) = (0u64, 0u64);
     let finished = done.finished.clone();
     list::fetch_all(&fetcher, urls, &finished, arguments.hosts, |url, fetched| {
         let judged = match fetched {
-            Ok(fetched) => judge(&store, &mut tools, &fetched, arguments.check)?,
+            Ok(fetched) => judge(&store, &mut fingerprinter, &fetched, arguments.check)?,
             Err(error) => Err(FetchError::to_string(&error)),
         };
         let line = match &judged {
@@ -170,7 +170,7 @@ fn fields(of: [&str; 3]) -> String {
 enum Target {
     Folder(Box<Folder>),
     /// And the recipe that fingerprints are made with.
-    Service(Client, String),
+    Service(Client, RecipeId),
 }
 
 /// A repository that is made when there is a page to record: an address that cannot be fetched
@@ -209,23 +209,15 @@ impl Target {
     fn judge(&self, seen: Observation, only_check: bool) -> Result<Judged<Verdict>, Failure> {
         match self {
             Self::Folder(folder) => {
-                let (store, url) = (folder.store()?, seen.url.clone());
-                let decision = match only_check {
-                    true => store.check(&seen),
-                    false => store.observe(seen.clone()),
-                };
-                of_folder(decision.and_then(|said| {
-                    let mut verdict = Verdict::new(url, &said, Vec::new(), !only_check);
-                    if verdict.nearest.is_none() {
-                        verdict.nearest = store.nearest(&seen)?.map(Into::into);
-                    }
-                    Ok(verdict)
-                }))
+                let store = folder.store()?;
+                of_folder(match only_check {
+                    true => asked::check(store, &seen),
+                    false => asked::observe(store, seen),
+                })
             }
             Self::Service(client, recipe) => {
-                let page = remote::input(&seen, recipe);
-                let said = if only_check { client.check(&page) } else { client.observe(&page) };
-                of_service(said.map(|said| Verdict { matches: Vec::new(), ..said }))
+                let page = PageInput::ready(&seen, recipe);
+                of_service(if only_check { client.check(&page) } else { client.observe(&page) })
             }
         }
     }
@@ -257,15 +249,16 @@ fn of_service<T>(said: Result<T, ClientError>) -> Result<Judged<T>, Failure> {
 
 fn judge(
     store: &Target,
-    tools: &mut Tools,
+    fingerprinter: &mut Fingerprinter,
     fetched: &Fetched,
     only_check: bool,
 ) -> Result<Judged<Verdict>, Failure> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let content_type = fetched.content_type.as_deref();
-    let mut seen = match tools.fetched(&fetched.url, content_type, &fetched.body) {
+    let read = prepare::fetched(fingerprinter, &fetched.url, content_type, &fetched.body);
+    let mut seen = match read {
         Ok((seen, _)) => seen,
-        Err(error) => return Ok(Err(error.message)),
+        Err(error) => return Ok(Err(error.to_string())),
     };
     seen.fetched = Some(now);
     if !only_check {

@@ -9,8 +9,8 @@ use crate::readable::{counted, harmless};
 use crate::repositories::answers::{rows, sentence};
 use crate::repositories::{Done, StoreArguments};
 use clap::Args;
-use hapax_server::moment;
-use hapax_server::wire::{Changed, Forgotten};
+use hapax_client::moment;
+use hapax_client::wire::{Changed, Forgotten};
 use hapax_store::Action;
 use std::collections::BTreeSet;
 

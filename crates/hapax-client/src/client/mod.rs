@@ -3,17 +3,17 @@
 //! Blocking, one connection kept open for the next question. Errors of the service come back with
 //! the code, status and message of its table.
 
+mod batch;
+mod calls;
+
 use crate::wire::{
     Changed, Event, Forgotten, Group, GroupStatuses, PageDetail, PageInput, Rows, RulesInput,
     RulesShown, SettingsShown, StatsShown, Verdict,
 };
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-use std::collections::VecDeque;
 use std::io::BufRead;
 use std::time::Duration;
-use ureq::http::Response;
-use ureq::{Body, SendBody};
+
+pub use batch::{Batch, LineAnswer, LineOutcome};
 
 /// The environment variable in which programs look for their token.
 pub const TOKEN_VARIABLE: &str = "HAPAX_TOKEN";
@@ -48,26 +48,6 @@ pub enum ClientError {
     },
 }
 
-/// A line of a batch's answer.
-#[derive(Clone, Debug, PartialEq, serde::Deserialize)]
-pub struct LineAnswer {
-    /// The number of the line, from 1.
-    pub line: u64,
-    /// The verdict, or the error.
-    #[serde(flatten)]
-    pub outcome: LineOutcome,
-}
-
-/// What is said of a line.
-#[derive(Clone, Debug, PartialEq, serde::Deserialize)]
-#[serde(untagged)]
-pub enum LineOutcome {
-    /// The line was wrong.
-    Failed { error: ErrorAnswer },
-    /// The page was recorded.
-    Done(Box<Verdict>),
-}
-
 /// An error as the service sends it.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize)]
 pub struct ErrorAnswer {
@@ -75,11 +55,6 @@ pub struct ErrorAnswer {
     pub code: String,
     /// What to change.
     pub message: String,
-}
-
-#[derive(serde::Deserialize)]
-struct Envelope {
-    error: ErrorAnswer,
 }
 
 /// A service, reached over HTTP.
@@ -136,7 +111,7 @@ impl Client {
     ///
     /// The iterator ends after its first error.
     pub fn batch<R: BufRead>(&self, lines: R) -> Batch<R> {
-        Batch { client: self.clone(), lines, sent: 0, answers: VecDeque::new(), ended: false }
+        Batch::new(self.clone(), lines)
     }
 
     /// What is known of a page and how it stands, in a market if one is named; `None` for an
@@ -339,140 +314,6 @@ impl Client {
     /// See [`ClientError`].
     pub fn events(&self, after: u64, limit: usize, wait: u64) -> Result<Rows<Event>, ClientError> {
         self.get(&format!("/v1/events?after={after}&limit={limit}&wait={wait}"))
-    }
-
-    fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, ClientError> {
-        let response = self.call("GET", path, None)?;
-        self.read(response)
-    }
-
-    fn send<B: Serialize, T: DeserializeOwned>(
-        &self,
-        method: &str,
-        path: &str,
-        body: &B,
-    ) -> Result<T, ClientError> {
-        let body = serde_json::to_vec(body).map_err(|error| self.strange(error.to_string()))?;
-        let response = self.call(method, path, Some(("application/json", body)))?;
-        self.read(response)
-    }
-
-    fn call(
-        &self,
-        method: &str,
-        path: &str,
-        body: Option<(&str, Vec<u8>)>,
-    ) -> Result<Response<Body>, ClientError> {
-        let mut request =
-            ureq::http::Request::builder().method(method).uri(format!("{}{path}", self.server));
-        if let Some(token) = &self.token {
-            request = request.header("authorization", token);
-        }
-        let (kind, body) = match body {
-            Some((kind, body)) => {
-                (Some(kind), SendBody::from_owned_reader(std::io::Cursor::new(body)))
-            }
-            None => (None, SendBody::none()),
-        };
-        if let Some(kind) = kind {
-            request = request.header("content-type", kind);
-        }
-        let request = request.body(body).map_err(|error| self.strange(error.to_string()))?;
-        let unreachable = |source| ClientError::Unreachable {
-            server: self.server.clone(),
-            source: Box::new(source),
-        };
-        self.agent.run(request).map_err(unreachable)
-    }
-
-    fn good(&self, mut response: Response<Body>) -> Result<Response<Body>, ClientError> {
-        if response.status().is_success() {
-            return Ok(response);
-        }
-        let status = response.status().as_u16();
-        let text = response.body_mut().read_to_string().unwrap_or_default();
-        match serde_json::from_str::<Envelope>(&text) {
-            Ok(Envelope { error: ErrorAnswer { code, message } }) => {
-                Err(ClientError::Refused { server: self.server.clone(), code, status, message })
-            }
-            Err(_) => Err(self.strange(format!("status {status}"))),
-        }
-    }
-
-    fn read<T: DeserializeOwned>(&self, response: Response<Body>) -> Result<T, ClientError> {
-        let mut response = self.good(response)?;
-        let read = response.body_mut().with_config().limit(LONGEST_ANSWER).read_to_vec();
-        let bytes = read.map_err(|error| self.strange(error.to_string()))?;
-        serde_json::from_slice(&bytes).map_err(|error| self.strange(error.to_string()))
-    }
-
-    fn strange(&self, what: String) -> ClientError {
-        ClientError::Strange { server: self.server.clone(), what }
-    }
-}
-
-/// Lines of one request. All of it is sent before the answer is read, so it must fit into what
-/// the service reads ahead.
-const REQUEST_LINES: usize = 1000;
-const REQUEST_BYTES: usize = 2 << 20;
-
-/// The answers to a batch; see [`Client::batch`].
-#[derive(Debug)]
-pub struct Batch<R> {
-    client: Client,
-    lines: R,
-    sent: u64,
-    answers: VecDeque<LineAnswer>,
-    ended: bool,
-}
-
-impl<R: BufRead> Batch<R> {
-    /// Sends the next lines and reads their answers.
-    fn request(&mut self) -> Result<(), ClientError> {
-        let mut body = Vec::new();
-        let before = self.sent;
-        while self.sent - before < REQUEST_LINES as u64 && body.len() < REQUEST_BYTES {
-            let read = self.lines.read_until(b'\n', &mut body);
-            if read.map_err(|error| self.client.strange(error.to_string()))? == 0 {
-                self.ended = true;
-                break;
-            }
-            self.sent += 1;
-        }
-        if body.is_empty() {
-            return Ok(());
-        }
-        let client = &self.client;
-        let response =
-            client.call("POST", "/v1/pages/batch", Some(("application/x-ndjson", body)))?;
-        let mut response = client.good(response)?;
-        let read = response.body_mut().with_config().limit(LONGEST_ANSWER).read_to_vec();
-        let bytes = read.map_err(|error| client.strange(error.to_string()))?;
-        for line in serde_json::Deserializer::from_slice(&bytes).into_iter::<LineAnswer>() {
-            let mut answer = line.map_err(|error| client.strange(error.to_string()))?;
-            answer.line += before;
-            self.answers.push_back(answer);
-        }
-        Ok(())
-    }
-}
-
-impl<R: BufRead> Iterator for Batch<R> {
-    type Item = Result<LineAnswer, ClientError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            if let Some(answer) = self.answers.pop_front() {
-                return Some(Ok(answer));
-            }
-            if self.ended {
-                return None;
-            }
-            if let Err(error) = self.request() {
-                self.ended = true;
-                return Some(Err(error));
-            }
-        }
     }
 }
 

@@ -61,7 +61,11 @@ impl Visitor<'_> for Given {
 }
 
 /// For a field of a request.
-pub(crate) fn required<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+///
+/// # Errors
+///
+/// It is no time.
+pub fn required<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
     from.deserialize_any(Given)
 }
 
@@ -89,7 +93,11 @@ impl<'de> Visitor<'de> for MaybeGiven {
 }
 
 /// For a field of a request that may be null or left out.
-pub(crate) fn optional<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+///
+/// # Errors
+///
+/// It is no time.
+pub fn optional<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
     from.deserialize_option(MaybeGiven)
 }
 

@@ -1,0 +1,86 @@
+//! One request and its answer.
+
+use super::{Client, ClientError, ErrorAnswer, LONGEST_ANSWER};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use ureq::http::Response;
+use ureq::{Body, SendBody};
+
+#[derive(serde::Deserialize)]
+struct Envelope {
+    error: ErrorAnswer,
+}
+
+impl Client {
+    pub(super) fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, ClientError> {
+        let response = self.call("GET", path, None)?;
+        self.read(response)
+    }
+
+    pub(super) fn send<B: Serialize, T: DeserializeOwned>(
+        &self,
+        method: &str,
+        path: &str,
+        body: &B,
+    ) -> Result<T, ClientError> {
+        let body = serde_json::to_vec(body).map_err(|error| self.strange(error.to_string()))?;
+        let response = self.call(method, path, Some(("application/json", body)))?;
+        self.read(response)
+    }
+
+    pub(super) fn call(
+        &self,
+        method: &str,
+        path: &str,
+        body: Option<(&str, Vec<u8>)>,
+    ) -> Result<Response<Body>, ClientError> {
+        let mut request =
+            ureq::http::Request::builder().method(method).uri(format!("{}{path}", self.server));
+        if let Some(token) = &self.token {
+            request = request.header("authorization", token);
+        }
+        let (kind, body) = match body {
+            Some((kind, body)) => {
+                (Some(kind), SendBody::from_owned_reader(std::io::Cursor::new(body)))
+            }
+            None => (None, SendBody::none()),
+        };
+        if let Some(kind) = kind {
+            request = request.header("content-type", kind);
+        }
+        let request = request.body(body).map_err(|error| self.strange(error.to_string()))?;
+        let unreachable = |source| ClientError::Unreachable {
+            server: self.server.clone(),
+            source: Box::new(source),
+        };
+        self.agent.run(request).map_err(unreachable)
+    }
+
+    pub(super) fn good(&self, mut response: Response<Body>) -> Result<Response<Body>, ClientError> {
+        if response.status().is_success() {
+            return Ok(response);
+        }
+        let status = response.status().as_u16();
+        let text = response.body_mut().read_to_string().unwrap_or_default();
+        match serde_json::from_str::<Envelope>(&text) {
+            Ok(Envelope { error: ErrorAnswer { code, message } }) => {
+                Err(ClientError::Refused { server: self.server.clone(), code, status, message })
+            }
+            Err(_) => Err(self.strange(format!("status {status}"))),
+        }
+    }
+
+    pub(super) fn read<T: DeserializeOwned>(
+        &self,
+        response: Response<Body>,
+    ) -> Result<T, ClientError> {
+        let mut response = self.good(response)?;
+        let read = response.body_mut().with_config().limit(LONGEST_ANSWER).read_to_vec();
+        let bytes = read.map_err(|error| self.strange(error.to_string()))?;
+        serde_json::from_slice(&bytes).map_err(|error| self.strange(error.to_string()))
+    }
+
+    pub(super) fn strange(&self, what: String) -> ClientError {
+        ClientError::Strange { server: self.server.clone(), what }
+    }
+}

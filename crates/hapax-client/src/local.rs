@@ -1,0 +1,90 @@
+//! A repository of this machine, answering in the words of the service.
+//!
+//! Each function is what the service does for one request, without HTTP: for programs that open
+//! the folder themselves.
+
+use crate::wire::{GroupStatuses, PageDetail, Rows, Verdict};
+use hapax_store::{Action, Effect, Market, Observation, Reader, Repository, StoreError};
+
+/// What an [`Action`] led to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Done {
+    /// The page stands like this.
+    Verdict(Box<Verdict>),
+    /// Whether the page was known.
+    Known(bool),
+}
+
+/// Things that happened to pages, in this order: all happen or none.
+///
+/// # Errors
+///
+/// The repository cannot be read or written.
+pub fn apply(store: &Repository, actions: Vec<Action>) -> Result<Vec<Done>, StoreError> {
+    let urls: Vec<String> = actions.iter().map(|action| action.url().to_owned()).collect();
+    let effects = store.apply(actions)?;
+    let done = |(url, effect)| {
+        Ok(match effect {
+            Effect::Decided(decision) => {
+                Done::Verdict(Box::new(Verdict::of(store, url, &decision, true)?))
+            }
+            Effect::Known(known) => Done::Known(known),
+        })
+    };
+    urls.into_iter().zip(effects).map(done).collect()
+}
+
+/// One page that was seen: also compared with what is beyond the bound.
+///
+/// # Errors
+///
+/// The repository cannot be read or written.
+pub fn observe(store: &Repository, page: Observation) -> Result<Verdict, StoreError> {
+    let decision = store.observe(page.clone())?;
+    let mut verdict = Verdict::of(store, page.url.clone(), &decision, true)?;
+    verdict.find_nearest(store, &page)?;
+    Ok(verdict)
+}
+
+/// What would be said of a page. Nothing changes.
+///
+/// # Errors
+///
+/// The repository cannot be read.
+pub fn check(store: &Repository, page: &Observation) -> Result<Verdict, StoreError> {
+    let decision = store.check(page)?;
+    let mut verdict = Verdict::of(store, page.url.clone(), &decision, false)?;
+    verdict.find_nearest(store, page)?;
+    Ok(verdict)
+}
+
+/// What is known of a page and how it stands, in a market if one is given; `None` for an unknown
+/// address.
+///
+/// # Errors
+///
+/// The repository cannot be read.
+pub fn page(
+    reader: &Reader,
+    url: &str,
+    market: Option<&Market>,
+) -> Result<Option<PageDetail>, StoreError> {
+    let Some(page) = reader.page(url)? else { return Ok(None) };
+    Ok(reader.status(url, market)?.map(|decision| PageDetail::new(page, &decision)))
+}
+
+/// The group of a page and how all its pages stand; `None` for an unknown address.
+///
+/// # Errors
+///
+/// The repository cannot be read.
+pub fn group(
+    reader: &Reader,
+    url: &str,
+    market: Option<&Market>,
+) -> Result<Option<GroupStatuses>, StoreError> {
+    let Some(group) = reader.group(url, market)? else { return Ok(None) };
+    let pages = reader.members(&group, market)?.into_iter();
+    let rows = pages.map(|(page, decision)| Verdict::known(page.url, &decision)).collect();
+    Ok(Some(GroupStatuses { group: group.into(), pages: Rows { rows, next: None } }))
+}

@@ -1,0 +1,97 @@
+//! What a client sends of a page.
+
+use crate::moment;
+use hapax::fingerprint::RecipeId;
+use hapax_store::Observation;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A page: its address and exactly one of `html`, `text`, `signature` and `redirect`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PageInput {
+    pub url: String,
+    /// Its HTML, decoded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub html: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// Its fingerprint, made elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signature: Option<ReadySignature>,
+    /// The address it redirects to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub redirect: Option<String>,
+    /// PageRank, clicks, anything of which more is better.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub score: Option<f64>,
+    /// When it was fetched; now, unless given. Also read as RFC 3339.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "moment::optional"
+    )]
+    pub fetched: Option<u64>,
+    /// The address it calls its own, absolute, if the HTML does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub canonical: Option<String>,
+    /// Its language, for repositories with that scope, if the HTML does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub language: Option<String>,
+    /// The value of the scope's field, for repositories with that scope.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub field: Option<String>,
+    /// Its HTTP headers: `Link: rel=canonical` and `Content-Language` are looked at.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, String>,
+}
+
+/// What `hapax fingerprint --json` prints of a page; other fields of it are passed over.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ReadySignature {
+    /// `name:digest`.
+    pub recipe: String,
+    /// Sixteen hexadecimal digits; none for a page without words.
+    pub fingerprint: Option<String>,
+    /// 256 hexadecimal digits; none for a page without words.
+    pub sketch: Option<String>,
+    /// Thirty-two hexadecimal digits, equal exactly for equal texts.
+    pub content: String,
+    #[serde(default)]
+    pub words: u32,
+    /// Too few features for likeness to mean much.
+    #[serde(default)]
+    pub too_short: bool,
+}
+
+impl ReadySignature {
+    /// Of a page that was fingerprinted under this recipe.
+    pub fn new(seen: &Observation, recipe: &RecipeId) -> Self {
+        let contents = seen.contents.as_ref();
+        Self {
+            recipe: recipe.to_string(),
+            fingerprint: contents.map(|contents| contents.fingerprint.to_string()),
+            sketch: contents.map(|contents| contents.sketch.to_string()),
+            content: seen.content.to_string(),
+            words: seen.words,
+            too_short: contents.is_some_and(|contents| contents.too_short),
+        }
+    }
+}
+
+impl PageInput {
+    /// A page that was fingerprinted under this recipe.
+    pub fn ready(seen: &Observation, recipe: &RecipeId) -> Self {
+        let some = |text: &String| (!text.is_empty()).then(|| text.clone());
+        Self {
+            url: seen.url.clone(),
+            signature: Some(ReadySignature::new(seen, recipe)),
+            score: seen.score,
+            fetched: seen.fetched,
+            canonical: seen.canonical.clone(),
+            language: some(&seen.language),
+            field: some(&seen.field),
+            ..Self::default()
+        }
+    }
+}

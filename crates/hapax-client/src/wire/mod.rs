@@ -1,0 +1,54 @@
+//! The shapes of requests and answers: the one schema of every front end.
+//!
+//! The service, its client, `hapax --json` and the Python package answer with these types; engine
+//! types are turned into them here and may change without the schema changing. In every answer a
+//! time is RFC 3339 in UTC, `similarity` the estimated Jaccard similarity of two texts (0 to 1),
+//! `distance` the differing bits of two fingerprints; fingerprints and hashes are hexadecimal.
+//!
+//! The components of `openapi.json` publish the schema.
+
+mod group;
+mod input;
+mod page;
+mod settings;
+mod verdict;
+
+use serde::{Deserialize, Serialize};
+
+pub use group::{Event, Group, GroupDetail, GroupMember, GroupStatuses};
+pub use input::{PageInput, ReadySignature};
+pub use page::{Page, PageDetail, state_name};
+pub use settings::{RecipeNamed, RepositorySettings, RulesShown, SettingsShown, StatsShown};
+pub use verdict::{
+    Alike, Because, MATCHES, Match, Nearest, VERDICTS, Verdict, tier_name, verdict_name,
+};
+
+/// Some rows, and where to go on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Rows<T> {
+    pub rows: Vec<T>,
+    /// Give this as `after` for the next ones; none when there are no more.
+    pub next: Option<String>,
+}
+
+/// Rules to set.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RulesInput {
+    /// Separated by commas, most important first.
+    pub rules: String,
+}
+
+/// How many were changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Changed {
+    pub pages: u64,
+}
+
+/// Which pages were forgotten.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Forgotten {
+    pub pages: u64,
+    /// Those that were not known.
+    pub unknown: Vec<String>,
+}

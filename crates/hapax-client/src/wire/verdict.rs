@@ -1,0 +1,240 @@
+//! What is said of a page: what it duplicates, how alike they are, and why.
+//!
+//! A decision of the store is put into words here and nowhere else. Here is the one list of names
+//! of verdicts and tiers, which metrics and tables use, too. What a decision rests on is not known.
+
+use hapax::group::live::{Kind, Likeness, Matching, PageId, Tier};
+use hapax_store::{Decision, Observation, Repository, Seen, StoreError};
+use serde::{Deserialize, Serialize};
+
+/// How alike two pages are.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Alike {
+    /// Bits in which the fingerprints differ.
+    pub distance: u8,
+    /// Estimated Jaccard similarity of the texts, 0 to 1.
+    pub similarity: f32,
+    /// Is the text the same?
+    pub exact: bool,
+    /// Is it a confirmed duplicate?
+    pub matches: bool,
+}
+
+impl From<&Likeness> for Alike {
+    fn from(likeness: &Likeness) -> Self {
+        Self {
+            distance: likeness.distance,
+            similarity: likeness.similarity,
+            exact: likeness.matching == Matching::Exact,
+            matches: likeness.matches(),
+        }
+    }
+}
+
+/// The rule that decided, and what it saw.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Because {
+    pub rule: String,
+    pub text: String,
+}
+
+impl From<&hapax::group::Reason> for Because {
+    fn from(reason: &hapax::group::Reason) -> Self {
+        Self { rule: reason.rule.to_owned(), text: reason.text.clone() }
+    }
+}
+
+/// A page found by the index.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Match {
+    pub url: String,
+    #[serde(flatten)]
+    pub alike: Alike,
+}
+
+/// What is said of a page.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    pub url: String,
+    /// `exact`, `near`, `related`, `redirect`, `cycle`, `empty` or `awaited`. A page that is like
+    /// no other is `new`, `unchanged` or `changed` as `seen` says, and `unique` when looked up.
+    pub verdict: String,
+    /// Was its address known? `first`, `unchanged` or `changed`; none for a page looked up.
+    pub seen: Option<String>,
+    /// Is it the copy that stays?
+    pub is_winner: bool,
+    /// May the page be dropped, because the winner stands for it?
+    pub removable: bool,
+    /// Its group; none for a page that is not recorded and would found one.
+    pub group: Option<u32>,
+    /// The address of the copy that stays; the page's own when it is the one.
+    pub winner: String,
+    /// How alike it is to the winner or, if it is the winner, to the member nearest to it.
+    pub alike: Option<Alike>,
+    /// The known page most like it, itself aside, whether it matches or not; none when nothing near
+    /// is known. Batches and pages looked up are not searched for: there it is a match, or none.
+    pub nearest: Option<Nearest>,
+    /// Why the winner stays.
+    pub reason: Option<Because>,
+    /// `none`, `winner` (tier 1: still like its group's winner) or `index` (tier 2: searched).
+    pub tier: String,
+    /// The nearest pages found by the index, at most [`MATCHES`].
+    pub matches: Vec<Match>,
+    /// How many were found.
+    pub found: usize,
+    /// Was it recorded?
+    pub recorded: bool,
+}
+
+/// The known page most like another.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Nearest {
+    pub url: String,
+    /// Bits in which the fingerprints differ.
+    pub distance: u8,
+    /// Estimated Jaccard similarity of the texts, 0 to 1.
+    pub similarity: f32,
+}
+
+impl From<hapax_store::Nearest> for Nearest {
+    fn from(nearest: hapax_store::Nearest) -> Self {
+        let Likeness { distance, similarity, .. } = nearest.likeness;
+        Self { url: nearest.url, distance, similarity }
+    }
+}
+
+/// The match most alike.
+fn nearest_of(matches: &[Match]) -> Option<Nearest> {
+    let best = matches.iter().max_by(|a, b| {
+        let order = a.alike.similarity.total_cmp(&b.alike.similarity);
+        order.then(b.alike.distance.cmp(&a.alike.distance)).then_with(|| b.url.cmp(&a.url))
+    })?;
+    let Alike { distance, similarity, .. } = best.alike;
+    Some(Nearest { url: best.url.clone(), distance, similarity })
+}
+
+/// The most matches that a verdict lists.
+pub const MATCHES: usize = 20;
+
+/// The verdicts of pages that are recorded or asked about, in the order in which they are listed.
+pub const VERDICTS: [&str; 10] = [
+    "new",
+    "unchanged",
+    "changed",
+    "exact",
+    "near",
+    "related",
+    "redirect",
+    "cycle",
+    "empty",
+    "awaited",
+];
+
+/// A verdict in a word.
+pub const fn verdict_name(kind: Kind, seen: Option<Seen>) -> &'static str {
+    match kind {
+        Kind::Unique => match seen {
+            Some(Seen::First) => "new",
+            Some(Seen::Unchanged) => "unchanged",
+            Some(Seen::Changed) => "changed",
+            None => "unique",
+        },
+        Kind::Exact => "exact",
+        Kind::Near => "near",
+        Kind::Related => "related",
+        Kind::Redirect => "redirect",
+        Kind::Cycle => "cycle",
+        Kind::Empty => "empty",
+        Kind::Awaited => "awaited",
+    }
+}
+
+/// A tier in a word.
+pub const fn tier_name(tier: Tier) -> &'static str {
+    match tier {
+        Tier::None => "none",
+        Tier::Winner => "winner",
+        Tier::Index => "index",
+    }
+}
+
+impl Verdict {
+    /// Of a page that is looked up.
+    pub fn known(url: String, decision: &Decision) -> Self {
+        Self::new(url, decision, Vec::new(), true)
+    }
+
+    /// Of a decision of this repository.
+    ///
+    /// # Errors
+    ///
+    /// The repository cannot be read.
+    pub fn of(
+        store: &Repository,
+        url: String,
+        decision: &Decision,
+        recorded: bool,
+    ) -> Result<Self, StoreError> {
+        let shown = decision.verdict.matches.iter().take(MATCHES);
+        let shown: Vec<PageId> = shown.map(|near| near.page).collect();
+        let names = match (&shown[..], decision.verdict.winner) {
+            ([], _) => Vec::new(),
+            // Mostly the winner is all that is found, and its address is there already.
+            ([only], Some(winner)) if *only == winner && decision.winner_url.is_some() => {
+                vec![decision.winner_url.clone()]
+            }
+            _ => store.addresses(&shown)?,
+        };
+        Ok(Self::new(url, decision, names, recorded))
+    }
+
+    /// Adds the known page most like this one, unless it is there. Compares with all pages.
+    ///
+    /// # Errors
+    ///
+    /// The repository cannot be read.
+    pub fn find_nearest(
+        &mut self,
+        store: &Repository,
+        page: &Observation,
+    ) -> Result<(), StoreError> {
+        if self.nearest.is_none() {
+            self.nearest = store.nearest(page)?.map(Into::into);
+        }
+        Ok(())
+    }
+
+    /// Of a decision; `names` are the addresses of its first matches.
+    pub fn new(
+        url: String,
+        decision: &Decision,
+        names: Vec<Option<String>>,
+        recorded: bool,
+    ) -> Self {
+        let verdict = &decision.verdict;
+        let shown = verdict.matches.iter().zip(names);
+        let matches: Vec<Match> = shown
+            .filter_map(|(near, url)| Some(Match { url: url?, alike: (&near.likeness).into() }))
+            .collect();
+        let duplicate = verdict.likeness.filter(Likeness::matches);
+        Self {
+            verdict: verdict_name(verdict.kind, decision.seen).into(),
+            seen: decision.seen.map(|seen| seen.name().into()),
+            nearest: nearest_of(&matches).or_else(|| {
+                let (url, alike) = (decision.winner_url.clone()?, duplicate?);
+                Some(hapax_store::Nearest { url, likeness: alike }.into())
+            }),
+            is_winner: verdict.is_winner,
+            removable: verdict.removable(),
+            group: verdict.group.map(|group| group.0),
+            winner: decision.winner_url.clone().unwrap_or_else(|| url.clone()),
+            alike: verdict.likeness.as_ref().map(Alike::from),
+            reason: verdict.reason.as_ref().map(Because::from),
+            tier: tier_name(verdict.tier).into(),
+            matches,
+            found: verdict.matches.len(),
+            recorded,
+            url,
+        }
+    }
+}
