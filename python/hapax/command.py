@@ -1,20 +1,35 @@
-"""The ``hapax`` program: ``pip install`` alone gives it."""
+"""The ``hapax`` program: ``python -m hapax.command`` runs the one that came with this package."""
 
 from __future__ import annotations
 
-import signal
+import os
+import pathlib
+import subprocess
 import sys
+import sysconfig
 
-from ._hapax import run_command
+__all__ = ["main", "program"]
 
-__all__ = ["main"]
+
+def program() -> pathlib.Path:
+    """Where the program is: with the scripts of this environment, of the user, or of ``pip install --target``."""
+    name = "hapax.exe" if os.name == "nt" else "hapax"
+    user = sysconfig.get_preferred_scheme("user") if sys.version_info >= (3, 10) else f"{os.name}_user"
+    target = str(pathlib.Path(__file__).resolve().parent.parent / "bin")
+    places = [sysconfig.get_path("scripts"), sysconfig.get_path("scripts", user), target]
+    for place in places:
+        path = pathlib.Path(place, name)
+        if path.is_file():
+            return path
+    raise FileNotFoundError(f"the hapax program is in none of {', '.join(places)}; install the package again")
 
 
 def main() -> int:
-    """Runs the program with the words of the command line; gives its exit code."""
-    # Python's own handler waits for Python code to run, and none will.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    return run_command(["hapax", *sys.argv[1:]])
+    """Runs the program with the words of the command line, in place of this process where that can be."""
+    command = [str(program()), *sys.argv[1:]]
+    if os.name == "nt":
+        return subprocess.run(command).returncode
+    os.execv(command[0], command)
 
 
 if __name__ == "__main__":

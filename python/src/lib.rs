@@ -9,8 +9,9 @@
 //! `errors` turns every error of the engine into a Python exception. `recipes` makes a recipe
 //! ready, `texts` is a column of documents wherever it lies, `workers` spreads it over threads
 //! without the interpreter's lock; `fingerprinter`, `signature` and `comparison` are the
-//! values. `index` searches, `stages` and `dedup` clean a corpus, `steps` does it in steps for Spark and `cells` joins new pages with stored ones there, `repository` and
-//! `client` keep pages, here or behind HTTP; `command` is the program.
+//! values. `index` searches, `stages` and `dedup` clean a corpus, `steps` does it in steps for Spark
+//! and `cells` joins new pages with stored ones there, `repository` and `client` keep pages, here or
+//! behind HTTP.
 //!
 //! # What it promises
 //!
@@ -24,7 +25,6 @@
 mod cell_rows;
 mod cells;
 mod client;
-mod command;
 mod comparison;
 mod dedup;
 mod errors;
@@ -48,8 +48,6 @@ mod _hapax {
     use super::cells::{CellsCore, learn_cells};
     #[pymodule_export]
     use super::client::ClientCore;
-    #[pymodule_export]
-    use super::command::run_command;
     #[pymodule_export]
     use super::comparison::Comparison;
     #[pymodule_export]

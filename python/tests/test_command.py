@@ -30,6 +30,13 @@ def test_the_script_is_the_program(tmp_path: pathlib.Path) -> None:
     assert run("fingerprint", EXAMPLES, "--quiet").stdout.count("\n") > 100
 
 
+def test_the_program_stands_by_itself_and_the_module_has_no_server_in_it() -> None:
+    program, module = SCRIPT.read_bytes(), pathlib.Path(hapax._hapax.__file__).read_bytes()
+    assert not program.startswith(b"#!")
+    # Messages of panics name their sources.
+    assert b"/axum-" in program and b"/axum-" not in module and b"/tokio-" not in module
+
+
 def test_a_closed_pipe_is_no_failure() -> None:
     done = subprocess.run(f"'{SCRIPT}' fingerprint '{EXAMPLES}' --quiet | head -1; exit ${{PIPESTATUS[0]}}", shell=True,
                           capture_output=True, text=True, executable="/bin/bash")

@@ -84,8 +84,12 @@ fn source(workspace: &Workspace) -> Result<()> {
     let maturin = manifest.split('"').find(|word| word.starts_with("maturin=="));
     run(program("python3").args(install).args(maturin))?;
     let archives = place.join("archive");
-    let arguments = ["sdist", "--manifest-path", "python/Cargo.toml", "--out"];
-    run(program("maturin").args(arguments).arg(&archives))?;
+    fs::create_dir(&archives).context("cannot make a folder for the archive")?;
+    let build = ["-c", "import backend, sys; backend.build_sdist(sys.argv[1])"];
+    let path = workspace.search_path(&[environment.join("bin")]);
+    let mut command = program("python3");
+    command.args(build).arg(&archives).current_dir(workspace.root().join("python"));
+    run(command.env("PATH", path))?;
     let archive = only_file(&archives)?;
     // In a folder of its own, so that nothing of the repository or of others can be found from there.
     let elsewhere = tempfile::tempdir().context("cannot make a temporary folder")?;

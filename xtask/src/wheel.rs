@@ -1,9 +1,10 @@
 //! The Python package: its wheel in a fresh virtual environment, and everything that tests it.
 //!
 //! The environment lies beside the build output and is made again every time, from the pinned
-//! `python/requirements-test.txt`; it touches no system. maturin builds with the workspace's
-//! profile into the workspace's target folder, so that the engine is not compiled a second time. The
-//! job on Spark has an environment of its own, `python/requirements-spark.txt`, and needs Java.
+//! `python/requirements-test.txt`; it touches no system. `python/backend.py` builds with the
+//! workspace's profile into the workspace's target folder, so that the engine is not compiled a second
+//! time. The job on Spark has an environment of its own, `python/requirements-spark.txt`, and needs
+//! Java.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -76,9 +77,11 @@ impl<'w> Environment<'w> {
     fn build(&self) -> Result<PathBuf> {
         let out = self.folder.join("wheels");
         let target = self.workspace.binaries().parent().context("no target folder")?;
-        let mut command = self.program("maturin");
-        command.args(["build", "--release", "--locked", "--manifest-path", "python/Cargo.toml"]);
-        run(command.arg("--out").arg(&out).env("CARGO_TARGET_DIR", target))?;
+        let mut command = self.program("python3");
+        command.args(["-m", "pip", "wheel", "--disable-pip-version-check", "--no-deps"]);
+        command.args(["--no-build-isolation", "./python", "--wheel-dir"]).arg(&out);
+        command.env("CARGO_TARGET_DIR", target).env("MATURIN_PEP517_ARGS", "--locked");
+        run(command.env("PATH", self.workspace.search_path(&[self.folder.join("bin")])))?;
         only_wheel(&out)
     }
 
