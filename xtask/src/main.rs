@@ -11,7 +11,7 @@
 //! provides what a part wants from outside Rust. [`tidy`] holds the rules, [`console`] the
 //! examples, [`fuzz`] what is tried against hostile data and faults, [`service`] what is tested in
 //! a browser and over HTTP, [`wheel`] the Python package,
-//! [`package`] what is published, [`release`] what is tried before that,
+//! [`package`] what is published, [`dist`] makes it, [`release`] what is tried before that,
 //! [`licences`] what other people's libraries ask for. [`papers`] starts the experiments,
 //! [`compare`] the measurement beside the peers; [`pictures`] makes those of the documentation.
 //! [`workspace`] knows where the repository is and how to start a command in it.
@@ -22,6 +22,7 @@
 
 mod compare;
 mod console;
+mod dist;
 mod fuzz;
 mod licences;
 mod markdown;
@@ -67,6 +68,8 @@ enum Task {
     Tidy,
     /// Measure beside the peers that install from PyPI and crates.io, and write a record
     Compare(compare::Arguments),
+    /// Make everything a release consists of, with checksums: archive, wheel, crates
+    Dist(dist::Arguments),
     /// Check the licences of all dependencies, and the file that lists them
     Licences {
         /// Write the list anew
@@ -157,6 +160,7 @@ fn run(task: &Task) -> anyhow::Result<bool> {
         Task::Hostile { word } => fuzz::hostile(&workspace, word.as_deref()),
         Task::Tidy => tidy::check(&workspace),
         Task::Compare(arguments) => compare::compare(&workspace, arguments),
+        Task::Dist(arguments) => dist::dist(&workspace, arguments).map(|()| true),
         Task::Licences { update } => {
             let wrong = licences::check(&workspace, *update)?;
             wrong.iter().for_each(|what| println!("{}: {what}", licences::FILE));

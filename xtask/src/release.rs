@@ -13,6 +13,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 
 use crate::package::published;
+use crate::wheel;
 use crate::workspace::{Workspace, run};
 
 /// One step.
@@ -80,9 +81,7 @@ fn source(workspace: &Workspace) -> Result<()> {
     run(workspace.command("python3").args(["-m", "venv"]).arg(&environment))?;
     let program = |name: &str| workspace.command(environment.join("bin").join(name));
     let install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
-    let manifest = workspace.read("python/pyproject.toml")?;
-    let maturin = manifest.split('"').find(|word| word.starts_with("maturin=="));
-    run(program("python3").args(install).args(maturin))?;
+    run(program("python3").args(install).arg(wheel::maturin(workspace)?))?;
     let archives = place.join("archive");
     fs::create_dir(&archives).context("cannot make a folder for the archive")?;
     let build = ["-c", "import backend, sys; backend.build_sdist(sys.argv[1])"];

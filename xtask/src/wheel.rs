@@ -38,6 +38,36 @@ pub(crate) fn spark(workspace: &Workspace) -> Result<Tally> {
     ])
 }
 
+/// Builds the wheel with a profile and puts it into a folder.
+pub(crate) fn build(workspace: &Workspace, profile: &str, out: &Path) -> Result<PathBuf> {
+    let environment = Environment::fresh(workspace, "xtask-build")?;
+    run(&mut environment.pip([&*maturin(workspace)?]))?;
+    environment.build(profile, out)
+}
+
+/// What builds the package, with its version.
+pub(crate) fn maturin(workspace: &Workspace) -> Result<String> {
+    let manifest = workspace.read("python/pyproject.toml")?;
+    let named = manifest.split('"').find(|word| word.starts_with("maturin=="));
+    Ok(named.context("python/pyproject.toml names no maturin")?.to_owned())
+}
+
+/// Installs the wheel into a fresh environment with no compiler on the search path, and cleans the
+/// bundled sample with the program and with the package.
+pub(crate) fn try_out(workspace: &Workspace, wheel: &Path) -> Result<()> {
+    let environment = Environment::fresh(workspace, "xtask-tried")?;
+    let place = tempfile::tempdir().context("cannot make a temporary folder")?;
+    let bare = environment.folder.join("bin");
+    run(environment.pip(["--no-deps"]).arg(wheel).env("PATH", &bare))?;
+    let mut program = environment.program("hapax");
+    program.args(["dedup", "examples/docs", "--quiet", "--out"]).arg(place.path().join("out"));
+    run(program.env("PATH", &bare))?;
+    let script = "import hapax; assert hapax.Fingerprinter().text('a page of words').hex";
+    run(environment.program("python3").args(["-c", script]).env("PATH", &bare))?;
+    println!("{}: installs and runs without a compiler", wheel.display());
+    Ok(())
+}
+
 const TEST_REQUIREMENTS: &str = "python/requirements-test.txt";
 const SPARK_REQUIREMENTS: &str = "python/requirements-spark.txt";
 
@@ -50,14 +80,19 @@ impl<'w> Environment<'w> {
     /// A fresh environment with what is required and the wheel; the program is built beside it,
     /// because tests compare the package with it.
     fn with_wheel(workspace: &'w Workspace, name: &str, requirements: &str) -> Result<Self> {
-        let folder = workspace.binaries().join(name);
-        run(workspace.command("python3").args(["-m", "venv", "--clear"]).arg(&folder))?;
-        let made = Self { workspace, folder };
+        let made = Self::fresh(workspace, name)?;
         run(made.pip(["--requirement", requirements]).arg("--no-input"))?;
         run(&mut workspace.cargo(["build", "--release", "--bin", "hapax"]))?;
-        let wheel = made.build()?;
+        let wheel = made.build("release", &made.folder.join("wheels"))?;
         run(made.pip(["--no-deps", "--force-reinstall"]).arg(&wheel))?;
         Ok(made)
+    }
+
+    /// An environment with nothing in it.
+    fn fresh(workspace: &'w Workspace, name: &str) -> Result<Self> {
+        let folder = workspace.binaries().join(name);
+        run(workspace.command("python3").args(["-m", "venv", "--clear"]).arg(&folder))?;
+        Ok(Self { workspace, folder })
     }
 
     fn program(&self, name: &str) -> Command {
@@ -74,15 +109,18 @@ impl<'w> Environment<'w> {
     }
 
     /// Builds the wheel and gives its path.
-    fn build(&self) -> Result<PathBuf> {
-        let out = self.folder.join("wheels");
+    fn build(&self, profile: &str, out: &Path) -> Result<PathBuf> {
         let target = self.workspace.binaries().parent().context("no target folder")?;
         let mut command = self.program("python3");
         command.args(["-m", "pip", "wheel", "--disable-pip-version-check", "--no-deps"]);
-        command.args(["--no-build-isolation", "./python", "--wheel-dir"]).arg(&out);
-        command.env("CARGO_TARGET_DIR", target).env("MATURIN_PEP517_ARGS", "--locked");
+        command.args(["--no-build-isolation", "./python", "--wheel-dir"]).arg(out);
+        command.env("CARGO_TARGET_DIR", target);
+        command.env(
+            "MATURIN_PEP517_ARGS",
+            format!("--locked --profile {profile} --compatibility pypi"),
+        );
         run(command.env("PATH", self.workspace.search_path(&[self.folder.join("bin")])))?;
-        only_wheel(&out)
+        only_wheel(out)
     }
 
     fn test(&self, tests: &[&str]) -> Result<Tally> {
