@@ -204,7 +204,8 @@ fn site(workspace: &Workspace) -> Result<Tally> {
     command.arg("--site-dir").arg(target.join("site"));
     // Neither an advertisement nor compiled files beside the sources.
     run(command.env("NO_MKDOCS_2_WARNING", "1").env("PYTHONDONTWRITEBYTECODE", "1"))?;
-    println!("the site is {}", target.join("site/index.html").display());
+    // A browser searches no file; it does over HTTP.
+    println!("to read and search it: python3 -m http.server -d {}", target.join("site").display());
     Ok(Tally::default())
 }
 
