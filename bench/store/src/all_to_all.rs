@@ -27,6 +27,7 @@ fn facts(page: &Observation) -> PageFacts<'_> {
         score: page.score,
         first_seen: page.fetched,
         recorded: None,
+        domain_place: None,
         words: page.words,
         canonical: page.canonical.as_deref().map(Cow::Borrowed),
         named_canonical: page.named_canonical,

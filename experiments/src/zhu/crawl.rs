@@ -117,6 +117,7 @@ impl World for Crawl<'_> {
             score: None,
             first_seen: None,
             recorded: None,
+            domain_place: None,
             words: self.features(page.0).map_or(0, |it| it.words.len() as u32),
             canonical: None,
             named_canonical: false,

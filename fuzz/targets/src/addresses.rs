@@ -38,7 +38,7 @@ pub const ADDRESS: Target = Target {
     rounds: 40_000,
 };
 
-const RULES: [&str; 3] = [
+const RULES: [&str; 4] = [
     "score, first-domain, https, canonical, static, shortest-url",
     "score, first-recorded, https, canonical, static, shortest-url, earliest",
     "prefer-host:a.org|b.org, avoid-tld:com, longest, latest",
