@@ -6,7 +6,7 @@ use crate::commands::{
 };
 use clap::{Parser, Subcommand};
 
-/// Finds pages that are almost the same
+/// Find and remove near-duplicate web pages
 ///
 /// Results go to standard output or to --out, everything else to standard error. The exit
 /// code is 0 when the work is done, 1 for bad input or a failed run, 2 for bad arguments.

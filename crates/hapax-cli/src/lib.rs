@@ -6,7 +6,7 @@
 //!
 //! # Reading order
 //!
-//! `arguments` is what a user can type and `commands` what it does. `recipes` and
+//! `arguments` is what a user can type, `overview` how help lists it, `commands` what it does. `recipes` and
 //! `inputs` turn arguments into a ready fingerprinter and a stream of pages, `pipeline`
 //! spreads the pages over threads and keeps their order, `output` writes results so that
 //! nothing half-done is left behind, and `overwriting` that nothing read is replaced. `repositories` is what commands ask of a repository.
@@ -23,6 +23,7 @@ mod failure;
 mod inputs;
 mod leftovers;
 mod output;
+mod overview;
 mod overwriting;
 mod pipeline;
 mod progress;
@@ -65,7 +66,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
 /// Everything that can be typed, for manuals, completions and tests.
 #[must_use]
 pub fn command() -> clap::Command {
-    readable_help(arguments::Arguments::command())
+    overview::by_task(readable_help(arguments::Arguments::command()))
 }
 
 /// What holds for every command: a number below zero is the value of the flag before it, and so told
@@ -74,7 +75,9 @@ pub fn command() -> clap::Command {
 fn readable_help(command: clap::Command) -> clap::Command {
     let notes = command.get_after_help().map(|notes| unwrapped(&notes.to_string()));
     let command = command.mut_args(|argument| match argument.get_action().takes_values() {
-        true if !argument.is_positional() => argument.allow_negative_numbers(true),
+        true if !argument.is_positional() => {
+            overview::with_short(argument.allow_negative_numbers(true))
+        }
         _ => argument,
     });
     let command = match notes {
