@@ -4,17 +4,25 @@
 //! threads of its own, where a panic does. So the claims that it believes are checked first, and what
 //! a writer will open is opened here, where a panic is an error.
 
+use std::path::Path;
+
 use tantivy::columnar::StrColumn;
 use tantivy::error::DataCorruption;
 use tantivy::index::SegmentComponent;
 use tantivy::{Index, ReloadPolicy, SegmentReader};
 
+use super::error::Error;
 use super::schema::Fields;
-use super::stored;
+use super::{columns, stored};
+
+/// Refuses files of segments that claim what they cannot hold. Nothing else may be read before.
+pub(super) fn check_files(folder: &Path, index: &Index) -> Result<(), Error> {
+    columns::check(folder, index)?;
+    stored::check(folder, index)
+}
 
 /// Opens what a writer will open in threads of its own, where a panic would end the process.
 pub(super) fn check_segments(index: &Index, fields: Fields) -> tantivy::Result<()> {
-    stored::check(index)?;
     let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
     for segment in reader.searcher().segment_readers() {
         let documents = documents(segment, fields)?;

@@ -204,6 +204,33 @@ fn columns_cannot_claim_more_texts_than_there_are_documents() {
     assert!(told > 4, "{told}");
 }
 
+#[test]
+fn the_list_of_columns_is_checked_before_memory_is_taken() {
+    let forger = Forger::of("fast");
+    let sound = &forger.body;
+    let end = sound.len() - 20;
+    let list = end - u64::from_le_bytes(*sound[end..].first_chunk().unwrap()) as usize;
+    let with = |at: usize, bytes: &[u8]| {
+        let mut body = sound.clone();
+        body[at..at + bytes.len()].copy_from_slice(bytes);
+        body
+    };
+    for body in [
+        // How many there are: behind the length of the block and how it is packed.
+        with(list + 5, &[&[0xff; 8][..], &[0x7f]].concat()),
+        with(list + 5, &[0xff, 0x7f]),
+        with(list, &u32::MAX.to_le_bytes()),
+        // A version whose index is read with as much trust.
+        with(end - 4, &2u32.to_le_bytes()),
+        with(end, &u64::MAX.to_le_bytes()),
+        with(end + 8, &u32::MAX.to_le_bytes()),
+    ] {
+        for told in forger.refusals(&body) {
+            assert!(told.contains("its list of columns is made up"), "{told}");
+        }
+    }
+}
+
 /// Names are looked up, and segments merged, in threads of Tantivy's own.
 #[test]
 fn changing_a_forged_index_is_done_or_refused_and_never_the_end() {

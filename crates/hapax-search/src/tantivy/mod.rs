@@ -23,14 +23,16 @@
 //!
 //! `schema` is what is kept of a page, `manifest` what an index says of itself. [`Writer`] puts
 //! pages in, `status` is who is removed or marked. `view` is one state of the index opened for
-//! reading, `retrieve` searches it. `files` is what an index may say about files, `claims`, `stored` and
-//! `delete` keep damaged ones from ending the process.
+//! reading, `retrieve` searches it. `files` is what an index may say about files, `claims`,
+//! `columns`, `stored` and `delete` keep damaged ones from ending the process.
 //!
 //! # What this module does not know
 //!
 //! What is done with results.
 
 mod claims;
+mod columns;
+mod cursor;
 mod delete;
 mod error;
 mod files;

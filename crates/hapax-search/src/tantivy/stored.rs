@@ -7,10 +7,14 @@
 //!
 //! Does not look into packed blocks; what they hold is found out, or not, when it is shown.
 
+use std::path::Path;
+
 use tantivy::Directory;
-use tantivy::error::DataCorruption;
 use tantivy::index::SegmentComponent;
 use tantivy::schema::Field;
+
+use super::cursor::Bytes;
+use super::error::Error;
 
 /// At the end: version, where the index of blocks begins, how blocks are packed, and room.
 const FOOTER: usize = 28;
@@ -24,12 +28,14 @@ const MOST_UNPACKED: usize = 255;
 const TEXT: u8 = 0;
 
 /// Refuses an index with a file of this kind that contradicts itself.
-pub(super) fn check(index: &tantivy::Index) -> tantivy::Result<()> {
-    for segment in index.searchable_segment_metas()? {
+pub(super) fn check(folder: &Path, index: &tantivy::Index) -> Result<(), Error> {
+    let failed = |source| Error::tantivy(folder, source);
+    for segment in index.searchable_segment_metas().map_err(failed)? {
         let path = segment.relative_path(SegmentComponent::Store);
-        let bytes = index.directory().open_read(&path)?.read_bytes()?;
+        let file = index.directory().open_read(&path).map_err(|error| failed(error.into()))?;
+        let bytes = file.read_bytes().map_err(|error| Error::unreadable(&path, error))?;
         if let Err(what) = check_file(&bytes, segment.max_doc()) {
-            return Err(DataCorruption::new(path, what.to_owned()).into());
+            return Err(Error::Damaged { path: folder.join(path), what: what.to_owned() });
         }
     }
     Ok(())
@@ -115,51 +121,4 @@ pub(super) fn texts(document: &[u8], field: Field) -> Option<Vec<&str>> {
         }
     }
     bytes.0.is_empty().then_some(texts)
-}
-
-/// Bytes that are read from the front.
-struct Bytes<'a>(&'a [u8]);
-
-impl<'a> Bytes<'a> {
-    fn take(&mut self, length: usize) -> Option<&'a [u8]> {
-        let (taken, rest) = self.0.split_at_checked(length)?;
-        self.0 = rest;
-        Some(taken)
-    }
-
-    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
-        let (taken, rest) = self.0.split_first_chunk()?;
-        self.0 = rest;
-        Some(*taken)
-    }
-
-    fn u8(&mut self) -> Option<u8> {
-        self.array().map(|[byte]| byte)
-    }
-
-    fn u32(&mut self) -> Option<u32> {
-        self.array().map(u32::from_le_bytes)
-    }
-
-    fn u64(&mut self) -> Option<u64> {
-        self.array().map(u64::from_le_bytes)
-    }
-
-    /// Seven bits a byte, the lowest first; the last byte has the eighth.
-    fn number(&mut self) -> Option<u64> {
-        let mut number = 0;
-        for place in 0..10 {
-            let byte = self.u8()?;
-            let part = u64::from(byte & 0x7f);
-            let shifted = part << (7 * place);
-            if shifted >> (7 * place) != part {
-                return None;
-            }
-            number |= shifted;
-            if byte & 0x80 != 0 {
-                return Some(number);
-            }
-        }
-        None
-    }
 }

@@ -14,7 +14,7 @@ use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::store::StoreReader;
 use tantivy::{DocSet, Index, ReloadPolicy, Searcher, SegmentReader, TERMINATED, Term};
 
-use super::claims::{documents, texts};
+use super::claims::{check_files, documents, texts};
 use super::error::Error;
 use super::schema::Fields;
 use super::status::Status;
@@ -92,7 +92,7 @@ impl View {
             tried += 1;
             let before = index.load_metas().map_err(failed)?;
             let status = Status::read(path, before.payload.as_deref());
-            stored::check(index).map_err(failed)?;
+            check_files(path, index)?;
             let reader = index
                 .reader_builder()
                 .reload_policy(ReloadPolicy::Manual)

@@ -19,7 +19,7 @@ use hapax::fingerprint::RecipeId;
 use tantivy::merge_policy::{LogMergePolicy, NoMergePolicy};
 use tantivy::{IndexWriter, TantivyDocument, Term};
 
-use super::claims::check_segments;
+use super::claims::{check_files, check_segments};
 use super::delete::Named;
 use super::error::Error;
 use super::manifest::Manifest;
@@ -117,6 +117,7 @@ impl Writer {
         Manifest::read(&folder)?;
         Error::guarded(&folder, || {
             let (index, fields) = schema::open(&folder)?;
+            check_files(&folder, &index)?;
             check_segments(&index, fields).map_err(|source| Error::tantivy(&folder, source))?;
             let writer = writer(&folder, &index, options)?;
             let metas = index.load_metas().map_err(|source| Error::tantivy(&folder, source))?;
