@@ -97,7 +97,9 @@ pub(crate) fn of_store(error: StoreError) -> PyErr {
         StoreError::OtherSetting { folder, .. } => {
             raised("SettingsMismatchError", text, Some(folder))
         }
-        StoreError::Damaged { file, .. } => raised("DamagedError", text, Some(file)),
+        StoreError::Damaged { file, .. } | StoreError::Bookkeeping { file } => {
+            raised("DamagedError", text, Some(file))
+        }
         StoreError::Disk { file, source } => match source.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => system(file, source),
             _ => raised("DiskError", text, Some(file)),

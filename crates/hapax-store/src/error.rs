@@ -97,6 +97,13 @@ pub enum StoreError {
         .file.display()
     )]
     Damaged { file: PathBuf, what: String },
+    /// What the file says about itself is damaged, and what was put into it perhaps not.
+    #[error(
+        "{} is damaged: what it says about its own pages fails its checksums; mend that with \
+         `hapax inspect --repair`, or restore a snapshot",
+        .file.display()
+    )]
+    Bookkeeping { file: PathBuf },
     /// The disk refused. What was acknowledged before is there; this operation is not.
     #[error("{}: {source}; {}", .file.display(), way_out(.source))]
     Disk {

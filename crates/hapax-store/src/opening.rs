@@ -122,12 +122,11 @@ pub(crate) fn open_file(
     cache_bytes: usize,
 ) -> Result<OpenFile, StoreError> {
     let backend = open_backend(file, disk, syncs)?;
+    let right = backend.is_right(Tables::Own);
+    if !right.map_err(|source| StoreError::Disk { file: file.to_owned(), source })? {
+        return Err(StoreError::Bookkeeping { file: file.to_owned() });
+    }
     let opened = guarded(|| {
-        if !backend.is_right(Tables::Own).map_err(redb::Error::Io)? {
-            let what = "its bookkeeping fails its checksums, which `hapax inspect --repair` mends \
-                        where the pages are sound";
-            return Err(Fault::Damaged(what.to_owned()));
-        }
         Ok(Database::builder().set_cache_size(cache_bytes).create_with_backend(backend))
     });
     let opened = opened.map_err(|fault| fault.at(file))?;

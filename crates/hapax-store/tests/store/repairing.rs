@@ -2,7 +2,7 @@
 //! repair if it follows from something else, refused if not.
 
 use crate::line::{assert_clean, create, empty, open, page};
-use hapax_store::{Repair, Repository, Unreadable, check_folder, repair_folder};
+use hapax_store::{Repair, Repository, StoreError, Unreadable, check_folder, repair_folder};
 use redb::{Database, ReadableTable, TableDefinition, WriteTransaction};
 use std::path::Path;
 
@@ -311,9 +311,10 @@ fn damaged_bookkeeping_is_refused_before_it_is_believed_and_mended() {
         bytes[at] ^= 0x10;
         std::fs::write(folder.path().join("pages.redb"), bytes).unwrap();
         let Err(error) = Repository::open(folder.path(), None) else { continue };
-        if !error.to_string().contains("bookkeeping") {
+        if !matches!(error, StoreError::Bookkeeping { .. }) {
             continue;
         }
+        assert!(error.to_string().contains("`hapax inspect --repair`"), "{error}");
         refused += 1;
         assert!(check_folder(folder.path()).is_err(), "{at}");
         let repair = repair_folder(folder.path(), Unreadable::Refuse).unwrap();
@@ -336,10 +337,10 @@ fn bookkeeping_is_not_mended_where_the_pages_are_damaged_too() {
         let mut bytes = sound.clone();
         places.iter().for_each(|&at| bytes[at] ^= 0x10);
         std::fs::write(&file, bytes).unwrap();
-        Repository::open(folder.path(), None).map(drop).map_err(|error| error.to_string())
+        Repository::open(folder.path(), None).map(drop)
     };
     let used: Vec<usize> = (512..sound.len()).step_by(97).filter(|&at| sound[at] != 0).collect();
-    let own = |at: &usize| opens_with(&[*at]).is_err_and(|it| it.contains("bookkeeping"));
+    let own = |at: &usize| matches!(opens_with(&[*at]), Err(StoreError::Bookkeeping { .. }));
     let (own, others): (Vec<usize>, Vec<usize>) = used.into_iter().partition(own);
     let both: Vec<usize> = own.into_iter().take(1).chain(others).collect();
     assert!(both.len() > 3);
