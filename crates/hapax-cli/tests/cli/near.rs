@@ -79,6 +79,41 @@ fn building_and_finding_equals_a_loop_over_everything_loaded_and_streamed() {
 }
 
 #[test]
+fn what_is_predicted_to_be_done_first_is_done_and_explained() {
+    let folder = Folder::new();
+    for (stored, asked, mode) in [(100, 20_000, "load"), (200_000, 50, "stream")] {
+        folder.write("stored.txt", hexadecimal(&neighbours(stored, 1)));
+        folder.write("asked.txt", hexadecimal(&neighbours(asked, 2)));
+        folder.output(&["near", "build", "stored.txt", "--out", "a.hpx", "--force"]);
+        let find = ["near", "find", "asked.txt", "--index", "a.hpx", "-v"];
+        let assert = folder.hapax(&find).assert().code(0);
+        let lines = crate::folder::stdout(&assert);
+        let summary = stderr(&assert);
+        assert!(
+            summary.contains(&format!("mode {mode}: streaming is predicted to take ")),
+            "{summary}"
+        );
+        assert!(
+            summary.contains(if mode == "load" { "; loaded" } else { "; streamed" }),
+            "{summary}"
+        );
+
+        let json = folder.hapax(&[&find[..], &["--json"]].concat()).assert().code(0);
+        let explained = stderr(&json);
+        let explained = explained.lines().find(|line| line.starts_with('{')).unwrap();
+        let explained: Value = serde_json::from_str(explained).unwrap();
+        assert_eq!(explained["mode"], mode);
+        let seconds = ["load_seconds", "stream_seconds"].map(|f| explained[f].as_f64().unwrap());
+        assert_eq!(seconds[0] > seconds[1], mode == "stream");
+
+        let other = if mode == "load" { "stream" } else { "load" };
+        let forced = folder.hapax(&[&find[..], &["--mode", other]].concat()).assert().code(0);
+        assert_eq!(crate::folder::stdout(&forced), lines);
+        assert!(stderr(&forced).contains(&format!("mode {other}: --mode says so; ")));
+    }
+}
+
+#[test]
 fn all_copies_of_a_popular_page_are_found_in_both_modes() {
     let folder = Folder::new();
     let copies: String = (0..100).map(|at| format!("00000000000000ff  copy{at}\n")).collect();
@@ -334,9 +369,9 @@ fn with_a_recall_weak_bits_find_the_share_asked_for_and_say_so() {
     folder.write("stored.txt", hexadecimal(&all)).write("bare.txt", hexadecimal(&queries));
     folder.write("asked.jsonl", pages.iter().map(line).collect::<String>());
     folder.output(&["near", "build", "stored.txt", "--out", "a.hpx"]);
-    // Tables do not fit, and a sorted array takes longer within so many bits.
+    // What an exact index takes does not fit.
     let find = ["near", "find", "asked.jsonl", "--index", "a.hpx", "--within", "6"];
-    let find = [&find[..], &["--memory", "700kB", "--recall", "0.9"]].concat();
+    let find = [&find[..], &["--mode", "load", "--memory", "700kB", "--recall", "0.9"]].concat();
     let assert = folder.hapax(&find).assert().code(0);
     let told = stderr(&assert);
     assert!(told.contains("weak bits for recall 0.9, calibrated on "), "{told}");

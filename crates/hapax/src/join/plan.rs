@@ -143,17 +143,27 @@ impl Plan {
 
     /// The predicted time for one thread.
     pub fn nanoseconds(&self, rows: usize, kernel: Kernel) -> f64 {
-        let rows = rows as f64;
+        // A pair is compared once.
+        rows as f64 * self.each_nanoseconds(rows as f64 / 2.0, kernel)
+    }
+
+    /// The predicted time for one fingerprint that is streamed past so many queries, on one thread.
+    pub fn streamed_nanoseconds(&self, queries: usize, kernel: Kernel) -> f64 {
+        self.each_nanoseconds(queries as f64, kernel)
+    }
+
+    /// For a record that is compared with what of `others` shares its buckets.
+    fn each_nanoseconds(&self, others: f64, kernel: Kernel) -> f64 {
         let words = if self.half_words() { 1.0 } else { 2.0 };
         let each = word_nanoseconds(kernel) * words;
         let stage = |stage: &Stage| {
             let key = |inner: &u64| {
                 let bits = (stage.outer | inner).count_ones();
-                PLACE + (LEAST_WORDS + rows / 2.0 / (1u64 << bits) as f64) * each
+                PLACE + (LEAST_WORDS + others / (1u64 << bits) as f64) * each
             };
             MOVE + stage.inner.iter().map(key).sum::<f64>()
         };
-        rows * self.stages.iter().map(stage).sum::<f64>()
+        self.stages.iter().map(stage).sum()
     }
 }
 

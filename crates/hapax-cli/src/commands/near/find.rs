@@ -1,8 +1,8 @@
 //! `hapax near find`: queries in, matches out.
 //!
-//! A search loads the collection into an engine (`load`) or streams the file past the queries (`stream`);
-//! unless told otherwise it loads what fits into memory. Exact searches give the same lines either way,
-//! whatever the number of threads.
+//! A search loads the collection into an engine (`load`) or streams the file past the queries (`stream`),
+//! whichever the planner predicts to be done first. Exact searches give the same lines either way, whatever
+//! the number of threads.
 
 use super::results::Results;
 use super::{build, failed, load, stream};
@@ -19,18 +19,15 @@ use crate::readable;
 use clap::{Args, ValueEnum};
 use hapax::fingerprint::MaxDistance;
 use hapax::index::Recall;
-use hapax::index::plan::PlanError;
-use hapax::join::PairOptions;
+use hapax::index::plan::{Machine, Request, Ways};
 use hapax::similarity::DEFAULT_WITHIN;
 use hapax_corpus::hpx::{Hpx, HpxError};
 use hapax_dedup::Threads;
 use hapax_dedup::stages::fingerprints::Form;
+use serde::Serialize;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Instant;
-
-/// Bytes that a stored fingerprint takes while an index is made of it.
-const LOADING: u64 = 32;
 
 /// Find what is near: query, match and distance, one line each
 #[derive(Args, Debug)]
@@ -40,14 +37,14 @@ and the distance, with tabs between them; a backslash, tab or line break in a na
 \\\\ \\t \\n \\r. Lines come in the order of the queries, nearest match first. With --json each line is a
 query with its fingerprint and its matches, and queries without a match are there too.
 
-A collection that fits into memory is loaded into an index, the one that is done first with so many
-queries. A larger one is read once past all queries, in memory that does not depend on its size. --mode
-forces one of the two.
+A collection is loaded into an index, or read once past all queries in memory that does not depend on its
+size, whichever is predicted to be done first within --memory. --mode forces one of the two, and
+--verbose prints the predictions.
 
-With --recall below 1 a search may leave matches out. It is quicker, or takes less memory, for
-queries with the sums their bits were cut from: `hapax fingerprint --json --sums` writes them. What
-answered, and the share it found among matches looked up both ways, is printed at the end. Queries
-without sums are answered exactly; among others that have some, with more work than those.")]
+With --recall below 1 a search may leave matches out. An index then takes about 10 bytes of memory a
+stored page, for queries with the sums their bits were cut from: `hapax fingerprint --json --sums` writes
+them. What answered, and the share it found among matches looked up both ways, is printed at the end.
+Queries without sums are answered exactly; among others that have some, with more work than those.")]
 pub(super) struct Arguments {
     /// Fingerprints: see `hapax near --help`; `-` for standard input
     #[arg(value_name = "QUERIES")]
@@ -73,7 +70,8 @@ pub(super) struct Arguments {
     #[arg(long, value_enum, default_value_t = Mode::Auto)]
     mode: Mode,
 
-    /// About how much memory an index or a pass may take: 2GB, 512MiB
+    /// About how much memory an index or a pass may take: 2GB, 512MiB [default for an index: half of
+    /// this machine's, 12 bytes a page with --recall]
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     memory: Option<u64>,
 
@@ -100,8 +98,12 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "N", value_parser = threads)]
     threads: Option<NonZeroUsize>,
 
-    /// No summary and no warnings; errors are still printed
+    /// Print what loading and streaming were predicted to take; with --json as an object
     #[arg(long, short)]
+    verbose: bool,
+
+    /// No summary and no warnings; errors are still printed
+    #[arg(long, short, conflicts_with = "verbose")]
     quiet: bool,
 }
 
@@ -114,7 +116,7 @@ const WITHIN: MaxDistance = match MaxDistance::new(DEFAULT_WITHIN) {
 /// How a collection is searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Mode {
-    /// Load what fits into --memory, or into half of this machine's
+    /// What is predicted to be done first
     Auto,
     /// An index in memory
     Load,
@@ -216,13 +218,17 @@ fn search(
     let all = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let threads = arguments.threads.unwrap_or_else(all);
     let mut results = Results::new(queries, stored, output, arguments.json);
+    let ways = ways(&asked, stored.len(), queries);
     let streams = match arguments.mode {
-        Mode::Auto => must_stream(&asked, stored.len(), queries),
+        Mode::Auto => ways.streams(),
         Mode::Load => false,
         Mode::Stream => true,
     };
+    if arguments.verbose {
+        explain(arguments, &ways, streams)?;
+    }
     if !streams {
-        return load::search(&asked, queries, stored, threads, results);
+        return load::search(&asked, queries, stored, &ways, threads, results);
     }
     let stated = (recall < Recall::ALL).then_some(1.0);
     results = results.recall(stated);
@@ -235,19 +241,50 @@ fn search(
     Ok((described, results.finish()?))
 }
 
-/// Is there no index that fits into memory? One that does is quicker than reading the file past the
-/// queries, which buckets all of it for every key.
-fn must_stream(asked: &Asked, stored: u64, queries: &Queries) -> bool {
-    // Joins are exact up to a bound only.
-    if PairOptions::within(asked.within).is_err() {
-        return false;
+/// What loading and streaming are predicted to take. What is loaded exactly keeps to half of this machine's
+/// memory unless another limit is given.
+fn ways(asked: &Asked, stored: u64, queries: &Queries) -> Ways {
+    let mut request = Request::new(stored, asked.within).queries(queries.len() as u64);
+    if asked.first {
+        request = request.first();
     }
-    match load::planned(asked, stored, queries) {
-        Ok(plan) => {
-            let needed = plan.choice().total_bytes.saturating_add(stored.saturating_mul(LOADING));
-            let there = memory::of_this_machine().unwrap_or(u64::MAX) / 2;
-            asked.memory.is_none() && needed > there
-        }
-        Err(refused) => matches!(refused, PlanError::Memory { .. }),
+    if queries.any_sums() {
+        request = request.recall(asked.recall);
     }
+    request.memory = asked.memory;
+    if request.recall == Recall::ALL {
+        request.memory = asked.memory.or_else(|| Some(memory::of_this_machine()? / 2));
+    }
+    Ways::new(&request, &Machine::typical(), stream::passes(asked, queries.len()))
+}
+
+/// Says which way was taken and why.
+fn explain(arguments: &Arguments, ways: &Ways, streams: bool) -> Result<(), Failure> {
+    #[derive(Serialize)]
+    struct Explained<'a> {
+        mode: &'static str,
+        reason: &'a str,
+        load_seconds: Option<f64>,
+        load_bytes: Option<u64>,
+        stream_seconds: Option<f64>,
+    }
+    let mode = if streams { "stream" } else { "load" };
+    let mut reason = ways.reason();
+    if arguments.mode != Mode::Auto {
+        reason.insert_str(0, "--mode says so; ");
+    }
+    if arguments.json {
+        let load = ways.load.as_ref().ok();
+        let explained = Explained {
+            mode,
+            reason: &reason,
+            load_seconds: load.map(|load| load.seconds),
+            load_bytes: load.map(|load| load.bytes),
+            stream_seconds: ways.stream.as_ref().ok().copied(),
+        };
+        say(&serde_json::to_string(&explained).map_err(anyhow::Error::new)?);
+    } else {
+        say(&format!("mode {mode}: {reason}"));
+    }
+    Ok(())
 }

@@ -12,11 +12,12 @@ use super::stream::Source;
 use crate::failure::Failure;
 use crate::pipeline::{Work, in_order};
 use crate::readable;
-use hapax::fingerprint::Fingerprint;
-use hapax::index::plan::{Engine, Machine, Plan, PlanError, Request, plan};
+use hapax::fingerprint::{Fingerprint, MaxDistance};
+use hapax::index::plan::{Engine, Machine, Request, Ways, plan};
 use hapax::index::segment::{Segment, SegmentEngine};
 use hapax::index::{
-    Collection, Entry, HammingIndex, Measured, Query, Recall, Scan, TableOptions, Tables, WeakBits,
+    Collection, Entry, HammingIndex, Measured, Query, Recall, Scan, TableOptions, Tables,
+    Unmeasured, WeakBits,
 };
 use hapax_corpus::hpx::{Hpx, Lookup};
 use hapax_dedup::Threads;
@@ -51,25 +52,6 @@ pub(super) struct Chosen {
     most_in_batch: usize,
 }
 
-/// What the planner is asked.
-pub(super) fn request(asked: &Asked, stored: u64, queries: &Queries) -> Request {
-    let mut request = Request::new(stored, asked.within).queries(queries.len() as u64);
-    request.memory = asked.memory;
-    if asked.first {
-        request = request.first();
-    }
-    if queries.any_sums() { request.recall(asked.recall) } else { request }
-}
-
-/// The plan for these queries.
-///
-/// # Errors
-///
-/// Nothing is stored, or nothing fits into memory.
-pub(super) fn planned(asked: &Asked, stored: u64, queries: &Queries) -> Result<Plan, PlanError> {
-    plan(&request(asked, stored, queries), &Machine::typical())
-}
-
 /// Loads the collection, searches and writes the matches; says how, in words.
 ///
 /// # Errors
@@ -79,10 +61,11 @@ pub(super) fn search(
     asked: &Asked,
     queries: &Queries,
     stored: &Hpx,
+    ways: &Ways,
     threads: NonZeroUsize,
     results: Results<'_>,
 ) -> Result<(String, (u64, u64)), Failure> {
-    let chosen = choose(asked, stored, queries, threads)?;
+    let chosen = choose(asked, stored, queries, ways, threads)?;
     let threads = threads.get();
     let even = queries.len().div_ceil(threads * BATCHES);
     let batch = even.clamp(*BATCH.start(), chosen.most_in_batch);
@@ -100,31 +83,36 @@ pub(super) fn search(
     Ok((chosen.described, results.finish()?))
 }
 
-/// Chooses an engine for these queries and builds it.
+/// Builds the engine that was planned, or an exact one where weak bits cannot state a recall.
 fn choose(
     asked: &Asked,
     stored: &Hpx,
     queries: &Queries,
+    ways: &Ways,
     threads: NonZeroUsize,
 ) -> Result<Chosen, Failure> {
-    let request = request(asked, stored.len(), queries);
-    let mut why = String::new();
-    if let Ok(plan) = plan(&request, &Machine::typical())
-        && let Engine::WeakBits { .. } = plan.choice().engine
-    {
+    // What does not fit into memory and is loaded all the same is scanned; so is an empty collection.
+    let mut engine = ways.load.as_ref().map_or(Engine::Scan, |load| load.candidate.engine.clone());
+    let mut why = "";
+    let reason;
+    if let Engine::WeakBits { .. } = engine {
         match weak_bits(asked, stored, queries, threads)? {
             Ok(chosen) => return Ok(chosen),
-            Err(reason) => why = reason,
+            Err(unmeasured) => reason = format!("; {unmeasured}"),
         }
-    } else if asked.recall < Recall::ALL && !queries.any_sums() && queries.len() > 0 {
-        why = NEED_SUMS.to_owned();
+        why = &reason;
+        let request = Request::new(stored.len(), asked.within).queries(queries.len() as u64);
+        let exact = plan(&request, &Machine::typical());
+        engine = exact.map_or(Engine::Scan, |plan| plan.choice().engine.clone());
+    } else if !queries.any_sums() && queries.len() > 0 {
+        why = NEED_SUMS;
     }
     let entry = |(id, bits)| Entry { fingerprint: Fingerprint::from_bits(bits), id };
     let entries: Vec<Entry> = stored.entries().map_err(failed)?.into_iter().map(entry).collect();
-    let mut chosen = exact_engine(&request.recall(Recall::ALL), entries)?;
+    let mut chosen = exact_engine(engine, asked.within, entries)?;
     if asked.recall < Recall::ALL {
         chosen.described.push_str(", which finds every match");
-        chosen.described.push_str(&why);
+        chosen.described.push_str(why);
     }
     Ok(chosen)
 }
@@ -135,56 +123,53 @@ fn weak_bits(
     stored: &Hpx,
     queries: &Queries,
     threads: NonZeroUsize,
-) -> Result<Result<Chosen, String>, Failure> {
+) -> Result<Result<Chosen, Unmeasured>, Failure> {
     let threads = Threads::new(threads).map_err(anyhow::Error::new)?;
     let all: Vec<Query<'_>> = (0..queries.len()).map(|at| queries.query(at)).collect();
     let open = || Source::open(stored, PIECE);
     let built = WeakBits::build_measured(&all, asked.within, asked.recall, open, &threads);
-    Ok(match built.map_err(anyhow::Error::new)? {
-        Ok(Measured { index, recall, pairs, matches }) => {
-            let described = format!(
-                "loaded into weak bits for recall {}, calibrated on {} and measured {recall:.3} on {} others",
-                asked.recall,
-                readable::counted(pairs as u64, "pair"),
-                readable::count(matches),
-            );
-            let (index, most_in_batch) = (Box::new(index), WEAK_BATCH);
-            Ok(Chosen { index, recall, described, by_position: true, most_in_batch })
-        }
-        Err(reason) => Err(format!("; {reason}")),
-    })
+    let measured = built.map_err(anyhow::Error::new)?;
+    Ok(measured.map(|Measured { index, recall, pairs, matches }| {
+        let described = format!(
+            "loaded into weak bits for recall {}, calibrated on {} and measured {recall:.3} on {} others",
+            asked.recall,
+            readable::counted(pairs as u64, "pair"),
+            readable::count(matches),
+        );
+        let (index, most_in_batch) = (Box::new(index), WEAK_BATCH);
+        Chosen { index, recall, described, by_position: true, most_in_batch }
+    }))
 }
 
-/// The best engine that finds everything.
-fn exact_engine(request: &Request, entries: Vec<Entry>) -> Result<Chosen, Failure> {
-    let machine = Machine::typical();
-    Ok(match plan(request, &machine).map(|plan| plan.choice().engine.clone()) {
-        Ok(Engine::Tables(design)) => {
+/// An engine that finds everything.
+fn exact_engine(
+    engine: Engine,
+    within: MaxDistance,
+    entries: Vec<Entry>,
+) -> Result<Chosen, Failure> {
+    Ok(match engine {
+        Engine::Tables(design) => {
             let pages = Collection::new(entries).map_err(anyhow::Error::new)?;
-            let costs = machine.costs(pages.fingerprints().len());
+            let costs = Machine::typical().costs(pages.fingerprints().len());
             let tables = readable::counted(design.keys().len() as u64, "table");
-            let options = TableOptions::within(request.bound).design(design).costs(costs);
+            let options = TableOptions::within(within).design(design).costs(costs);
             let index = Tables::build(pages, options).map_err(anyhow::Error::new)?;
             exact(index, format!("loaded into {tables}"))
         }
-        Ok(Engine::Sorted(encoding)) => {
-            let engine = SegmentEngine::Sorted(encoding);
-            let sorted = Segment::build(entries, engine, request.bound);
+        Engine::Sorted(encoding) => {
+            let sorted = Segment::build(entries, SegmentEngine::Sorted(encoding), within);
             exact(sorted.map_err(anyhow::Error::new)?, "loaded into a sorted array".to_owned())
         }
-        // An empty collection has no plan and no matches.
-        _ => scan(entries)?,
+        _ => {
+            let pages = Collection::new(entries).map_err(anyhow::Error::new)?;
+            exact(Scan::new(pages), "loaded and scanned".to_owned())
+        }
     })
 }
 
 fn exact(index: impl HammingIndex + Sync + 'static, described: String) -> Chosen {
     let (index, most_in_batch) = (Box::new(index), *BATCH.end());
     Chosen { index, recall: 1.0, described, by_position: false, most_in_batch }
-}
-
-fn scan(entries: Vec<Entry>) -> Result<Chosen, Failure> {
-    let pages = Collection::new(entries).map_err(anyhow::Error::new)?;
-    Ok(exact(Scan::new(pages), "loaded and scanned".to_owned()))
 }
 
 /// One thread.

@@ -24,6 +24,36 @@ const PIECE_BYTES: u64 = 3 * 8 + 2 * 12;
 /// Matches whose ids and names are looked up together.
 const TOGETHER: u64 = 1 << 18;
 
+/// How much is in memory at a time.
+struct Shape {
+    /// Fingerprints of a piece.
+    piece: usize,
+    /// Queries of a pass.
+    at_once: usize,
+}
+
+impl Shape {
+    fn of(asked: &Asked, options: &PairOptions, queries: usize) -> Self {
+        let mut piece = queries.clamp(LEAST_PIECE, *PIECE.end());
+        if let Some(memory) = asked.memory {
+            let fits = usize::try_from(memory / 3 / PIECE_BYTES).unwrap_or(usize::MAX);
+            piece = piece.min(fits).max(*PIECE.start());
+        }
+        let each = 24.0 + 12.0 * options.plan(queries).keys() as f64;
+        let room = asked.memory.map_or(f64::INFINITY, |memory| {
+            memory.saturating_sub(piece as u64 * PIECE_BYTES) as f64
+        });
+        Self { piece, at_once: (room / each).clamp(65_536.0, u32::MAX.into()) as usize }
+    }
+}
+
+/// How often the file would be read for so many queries.
+pub(super) fn passes(asked: &Asked, queries: usize) -> u64 {
+    let shape =
+        PairOptions::within(asked.within).map(|options| Shape::of(asked, &options, queries));
+    shape.map_or(1, |shape| queries.div_ceil(shape.at_once) as u64)
+}
+
 /// Searches and writes the matches; says how, in words.
 ///
 /// # Errors
@@ -37,16 +67,7 @@ pub(super) fn search(
     results: &mut Results<'_>,
 ) -> Result<String, Failure> {
     let options = PairOptions::within(asked.within).map_err(anyhow::Error::new)?;
-    let mut piece = queries.len().clamp(LEAST_PIECE, *PIECE.end());
-    if let Some(memory) = asked.memory {
-        let fits = usize::try_from(memory / 3 / PIECE_BYTES).unwrap_or(usize::MAX);
-        piece = piece.min(fits).max(*PIECE.start());
-    }
-    let each = 24.0 + 12.0 * options.plan(queries.len()).keys() as f64;
-    let room = asked
-        .memory
-        .map_or(f64::INFINITY, |memory| memory.saturating_sub(piece as u64 * PIECE_BYTES) as f64);
-    let at_once = (room / each).clamp(65_536.0, u32::MAX.into()) as usize;
+    let Shape { piece, at_once } = Shape::of(asked, &options, queries.len());
     let started = Instant::now();
     let (mut bytes, mut passes) = (0, 0u64);
     for (number, cut) in queries.fingerprints().chunks(at_once).enumerate() {

@@ -18,7 +18,7 @@ use crate::index::collection::Collection;
 use crate::index::segment::Encoding;
 use crate::index::tables::Design;
 use crate::index::tables::cost::{TableForecast, cheapest, forecast};
-use crate::index::weak::{Calibration, Recall};
+use crate::index::weak::Recall;
 
 /// Limits to the number of tables that are tried.
 const TABLE_LIMITS: [usize; 13] = [1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32];
@@ -33,19 +33,6 @@ const SAMPLED: u64 = 512;
 ///
 /// [`PlanError::NoPages`].
 pub fn candidates(request: &Request, machine: &Machine) -> Result<Vec<Candidate>, PlanError> {
-    candidates_with(request, machine, &Calibration::default())
-}
-
-/// As [`candidates`], for queries whose bits flip as those of this calibration.
-///
-/// # Errors
-///
-/// [`PlanError::NoPages`].
-pub fn candidates_with(
-    request: &Request,
-    machine: &Machine,
-    calibration: &Calibration,
-) -> Result<Vec<Candidate>, PlanError> {
     if request.pages == 0 {
         return Err(PlanError::NoPages);
     }
@@ -57,7 +44,7 @@ pub fn candidates_with(
         found.extend(undominated(spread.tables()));
     }
     if request.recall < Recall::ALL && request.bound.bits() <= WEAK_BITS_WIDEST {
-        found.extend(undominated(spread.weak_bits(calibration)));
+        found.extend(undominated(spread.weak_bits()));
     }
     found.sort_by_key(|candidate| candidate.total_bytes);
     found.extend(reference::sorted_tables(request, machine));
@@ -163,8 +150,8 @@ impl Spread<'_> {
 
     /// A batch looks into all buckets before it learns of an answer, so that the first match takes
     /// as long as all of them.
-    fn weak_bits(&self, calibration: &Calibration) -> Vec<Candidate> {
-        let all = forecasts(self.rows, self.request, self.machine, calibration);
+    fn weak_bits(&self) -> Vec<Candidate> {
+        let all = forecasts(self.rows, self.request, self.machine);
         let candidate = |weak: WeakForecast| {
             let cost = Cost {
                 bytes: weak.bytes,

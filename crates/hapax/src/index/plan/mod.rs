@@ -21,7 +21,7 @@
 //!
 //! `engines` predicts each engine, `sorted` and `weak_bits` one of them each; `reference` is the
 //! method the others are compared with. `machine` holds the constants of a machine and measures
-//! them. `choice` takes the best and says why.
+//! them. `choice` takes the best and says why; `batch` compares loading with streaming.
 //!
 //! # What this module promises
 //!
@@ -30,8 +30,7 @@
 //! spread evenly; pages that dense cluster together are compared more often. Times are for one thread
 //! and batches of queries. For [`Mode::First`] they are those of a query that has a match; one
 //! that has none takes as long as with [`Mode::All`]. Weak bits are predicted for queries that come
-//! with their sums, and for bits that flip as those of a [`Calibration`]; that of the engine's
-//! default model unless [`plan_with`] is given one.
+//! with their sums, and for bits that flip as in the engine's default model.
 //!
 //! # What this module does not know
 //!
@@ -42,6 +41,7 @@
 //! and 6.21 that of weak bits, 6.17 its memory in narrower columns. 6.6, 6.10 and 6.12 stand
 //! as they are in `reference`.
 
+mod batch;
 mod choice;
 mod engines;
 mod machine;
@@ -49,13 +49,14 @@ mod reference;
 mod sorted;
 mod weak_bits;
 
-pub use engines::{candidates, candidates_with};
+pub use batch::{Load, Ways};
+pub use engines::candidates;
 pub use machine::Machine;
 pub use weak_bits::WEAK_BITS_WIDEST;
 
 use super::segment::Encoding;
 use super::tables::Design;
-use super::weak::{Calibration, Recall};
+use super::weak::Recall;
 use crate::fingerprint::MaxDistance;
 
 #[cfg(test)]
@@ -258,18 +259,5 @@ pub enum PlanError {
 ///
 /// [`PlanError::NoPages`]; [`PlanError::Memory`] when nothing fits, with the bytes needed.
 pub fn plan(request: &Request, machine: &Machine) -> Result<Plan, PlanError> {
-    plan_with(request, machine, &Calibration::default())
-}
-
-/// As [`plan`], for queries whose bits flip as those of this calibration.
-///
-/// # Errors
-///
-/// As [`plan`].
-pub fn plan_with(
-    request: &Request,
-    machine: &Machine,
-    calibration: &Calibration,
-) -> Result<Plan, PlanError> {
-    choice::choose(request, candidates_with(request, machine, calibration)?)
+    choice::choose(request, candidates(request, machine)?)
 }

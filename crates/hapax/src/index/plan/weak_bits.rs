@@ -11,8 +11,7 @@
 //! down to a probability, without the heap whose steps 6.16 counts.
 //!
 //! Every `p` is tried up to where the probes alone take longer than the best so far. What this
-//! module does not know: the calibration of pages it has not seen. Without one, that of the engine's
-//! default model stands in.
+//! module does not know: the calibration of pages it has not seen. The engine's default model stands in.
 
 use super::{Machine, Request};
 use crate::index::weak::{Calibration, WeakBits, WeakOptions, forecast};
@@ -31,12 +30,8 @@ pub(super) struct WeakForecast {
 }
 
 /// One for each length that may be worth it, for an index of so many rows.
-pub(super) fn forecasts(
-    rows: u64,
-    request: &Request,
-    machine: &Machine,
-    calibration: &Calibration,
-) -> Vec<WeakForecast> {
+pub(super) fn forecasts(rows: u64, request: &Request, machine: &Machine) -> Vec<WeakForecast> {
+    let calibration = &Calibration::default();
     let combination = machine.combination(rows);
     let most_bits = rows.ilog2().min(WeakOptions::MOST_PREFIX_BITS);
     let mut all = Vec::new();
@@ -72,7 +67,7 @@ mod tests {
     fn best(rows: u64, bound: u8, recall: f64) -> WeakForecast {
         let request = Request::new(rows, MaxDistance::new(bound).unwrap())
             .recall(Recall::new(recall).unwrap());
-        let all = forecasts(rows, &request, &Machine::typical(), &Calibration::default());
+        let all = forecasts(rows, &request, &Machine::typical());
         *all.iter().min_by(|a, b| a.nanoseconds.total_cmp(&b.nanoseconds)).unwrap()
     }
 
@@ -96,6 +91,6 @@ mod tests {
     #[test]
     fn one_page_has_no_prefix_to_choose() {
         let request = Request::new(1, MaxDistance::new(3).unwrap());
-        assert!(forecasts(1, &request, &Machine::typical(), &Calibration::default()).is_empty());
+        assert!(forecasts(1, &request, &Machine::typical()).is_empty());
     }
 }

@@ -16,7 +16,7 @@ use crate::join::{Batch, Chunks, Executor, Hit, PairOptions, Wanted};
 use std::ops::ControlFlow;
 
 /// Queries of the first sample; a sample with too few matches grows by this factor.
-const SAMPLE: usize = 2000;
+pub(in crate::index) const SAMPLE: usize = 2000;
 const GROWTH: usize = 4;
 
 /// Fewer matches that differ from their query say too little about a recall.

@@ -70,6 +70,7 @@ use crate::fingerprint::MaxDistance;
 use crate::hamming::Kernel;
 
 pub use self::calibration::{Calibration, Shape};
+pub(in crate::index) use self::measured::SAMPLE;
 pub use self::measured::{Measured, Unmeasured};
 pub use self::streamed::StreamedError;
 
