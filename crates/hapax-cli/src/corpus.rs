@@ -1,11 +1,23 @@
-//! How files that hold many documents are read: formats and field names, for every command that takes them.
+//! How commands read many documents: one set of flags, one way to open inputs and go through them.
+//!
+//! Everything is read by `hapax_corpus`, whatever it is: pages, folders of pages, archives, tables, lists
+//! of files, standard input. Damage stops a run, or is named, counted and passed over with --skip-bad.
+//! What is made of the documents is the commands' to know.
 
+use crate::failure::Failure;
+use crate::overwriting;
+use crate::progress::Progress;
+use crate::reading;
 use clap::{Args, ValueEnum};
-use hapax_corpus::{Fields, Format, ReadOptions};
+use hapax::fingerprint::Fingerprinter;
+use hapax_corpus::{Document, Fields, Format, ReadOptions, Source, check_fields};
+use hapax_dedup::stages::signing::{AtHand, each, each_document};
+use std::num::NonZeroUsize;
+use std::path::Path;
 
-/// What a user can say about a corpus.
+/// What a user can say about reading.
 #[derive(Args, Debug)]
-pub(crate) struct CorpusArguments {
+pub(crate) struct ReadArguments {
     /// Read inputs as this format [default: by their first bytes, then by name]
     #[arg(long, value_name = "FORMAT", value_enum)]
     input_format: Option<InputFormat>,
@@ -14,29 +26,45 @@ pub(crate) struct CorpusArguments {
     #[arg(long)]
     error_pages: bool,
 
+    /// In folders, read every file, whatever it is called (hidden ones excepted)
+    ///
+    /// Without it, files count by their names (.html, .htm, .shtml, .xhtml, .xht, .txt, .text, .md, .markdown,
+    /// .jsonl, .parquet, .warc, ...) or by first bytes that cannot be mistaken. Links to folders are
+    /// never followed.
+    #[arg(long)]
+    all_files: bool,
+
+    /// Name, count and leave out what cannot be read, instead of stopping
+    #[arg(long)]
+    skip_bad: bool,
+
+    /// Number of threads [default: all cores]
+    #[arg(long, value_name = "N", value_parser = threads)]
+    pub(crate) threads: Option<NonZeroUsize>,
+
+    /// No progress and no summary; errors are still printed
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+
     #[command(flatten)]
     fields: FieldArguments,
 }
 
-impl CorpusArguments {
-    /// Is something said that only a corpus can be meant by?
-    pub(crate) fn any(&self) -> bool {
-        let FieldArguments {
-            id_field,
-            url_field,
-            html_field,
-            text_field,
-            score_field,
-            fetched_field,
-            language_field,
-        } = &self.fields;
-        let fields = [id_field, url_field, html_field, text_field, score_field, fetched_field];
-        self.input_format.is_some()
-            || self.error_pages
-            || language_field.is_some()
-            || fields.iter().any(|field| field.is_some())
+/// A number of threads as a user writes it.
+pub(crate) fn threads(text: &str) -> Result<NonZeroUsize, String> {
+    match text.parse::<NonZeroUsize>() {
+        Ok(n) if n.get() <= 1024 => Ok(n),
+        _ => Err("a number of threads is 1 to 1024".to_owned()),
     }
+}
 
+/// So many threads, or one for each core.
+pub(crate) fn or_all_cores(threads: Option<NonZeroUsize>) -> NonZeroUsize {
+    let all = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    threads.unwrap_or_else(all)
+}
+
+impl ReadArguments {
     /// The fields of documents that are named, with the words that name them. Without the page or
     /// text there is no document, which the reader says.
     fn named_fields(&self) -> Vec<(String, String)> {
@@ -55,7 +83,7 @@ impl CorpusArguments {
     }
 
     /// All of it for the reader.
-    pub(crate) fn read_options(&self, skip_bad: bool) -> ReadOptions {
+    pub(crate) fn options(&self) -> ReadOptions {
         let fields = &self.fields;
         ReadOptions {
             fields: Fields {
@@ -69,9 +97,97 @@ impl CorpusArguments {
             },
             format: self.input_format.map(Format::from),
             keep_error_pages: self.error_pages,
-            skip_bad,
+            all_files: self.all_files,
+            skip_bad: self.skip_bad,
             named: self.named_fields(),
             ..ReadOptions::default()
+        }
+    }
+
+    /// How many threads to use.
+    pub(crate) fn threads(&self) -> NonZeroUsize {
+        or_all_cores(self.threads)
+    }
+
+    /// Refuses an `option` whose file is one of those that are read.
+    ///
+    /// # Errors
+    ///
+    /// It is; both are named.
+    pub(crate) fn spare(
+        &self,
+        option: &str,
+        out: Option<&Path>,
+        inputs: &[impl AsRef<Path>],
+    ) -> Result<(), Failure> {
+        overwriting::refuse_corpus(option, out, inputs, self.options())
+    }
+
+    /// Finds the files of a corpus.
+    ///
+    /// # Errors
+    ///
+    /// `-` is given twice, something is not there, or a named field is nowhere.
+    pub(crate) fn open(&self, inputs: &[impl AsRef<Path>]) -> Result<Source, Failure> {
+        let standard = |input: &&_| AsRef::<Path>::as_ref(*input).as_os_str() == "-";
+        if inputs.iter().filter(standard).count() > 1 {
+            let text = "INPUT `-` is given more than once: standard input can be read once";
+            return Err(Failure::Arguments(text.to_owned()));
+        }
+        let options = self.options();
+        check_fields(inputs, &options, self.threads())?;
+        Ok(Source::open(inputs, options)?)
+    }
+
+    /// Fingerprints every document: `work` on any thread, what it makes of them to `take` in order.
+    ///
+    /// # Errors
+    ///
+    /// Something is bad and not skipped; or what `take` says.
+    pub(crate) fn signatures<T: Send>(
+        &self,
+        source: &Source,
+        fingerprinter: &Fingerprinter,
+        progress: &mut Progress,
+        work: impl Fn(AtHand<'_>) -> Result<T, hapax_corpus::Error> + Sync,
+        mut take: impl FnMut(T, &mut Progress) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let take = |result| self.taken(result, progress, &mut take);
+        each(source, fingerprinter, self.threads(), work, take)
+    }
+
+    /// As [`signatures`](Self::signatures), with workers that the command makes and gets back.
+    ///
+    /// # Errors
+    ///
+    /// As for it.
+    pub(crate) fn documents<W: Send, T: Send>(
+        &self,
+        source: &Source,
+        threads: NonZeroUsize,
+        new: impl Fn() -> W + Sync,
+        progress: &mut Progress,
+        work: impl Fn(&mut W, &Document<'_>) -> Result<T, hapax_corpus::Error> + Sync,
+        mut take: impl FnMut(T, &mut Progress) -> Result<(), Failure>,
+    ) -> Result<Vec<W>, Failure> {
+        let take = |result| self.taken(result, progress, &mut take);
+        each_document(source, threads, new, work, take)
+    }
+
+    /// Hands over what became of a document, or passes over what is bad.
+    fn taken<T>(
+        &self,
+        result: Result<Result<T, hapax_corpus::Error>, hapax_corpus::Error>,
+        progress: &mut Progress,
+        take: &mut impl FnMut(T, &mut Progress) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        match result.and_then(|made| made) {
+            Ok(made) => take(made, progress),
+            Err(why) if self.skip_bad => {
+                progress.skip(&reading::skipped(&why));
+                Ok(())
+            }
+            Err(why) => Err(why.into()),
         }
     }
 }

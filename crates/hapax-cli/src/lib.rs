@@ -1,16 +1,16 @@
 //! The `hapax` program: finds pages that are almost the same.
 //!
-//! A library so that the program can also be started from elsewhere, such as the Python package;
-//! [`run`] is all of it. This file parses, dispatches and turns the outcome into an exit code;
-//! everything a command does is in its file under `commands`.
+//! A library, so that its tests can look at the arguments; [`run`] is all of it. This file parses,
+//! dispatches and turns the outcome into an exit code; everything a command does is in its file under
+//! `commands`.
 //!
 //! # Reading order
 //!
-//! `arguments` is what a user can type, `overview` how help lists it, `commands` what it does. `recipes` and
-//! `inputs` turn arguments into a ready fingerprinter and a stream of pages, `pipeline`
-//! spreads the pages over threads and keeps their order, `output` writes results so that
-//! nothing half-done is left behind, and `overwriting` that nothing read is replaced. `repositories` is what commands ask of a repository.
-//! `failure` says which exit code an error is.
+//! `arguments` is what a user can type, `overview` how help lists it, `commands` what it does.
+//! `recipes` and `corpus` turn arguments into a ready fingerprinter and documents in order, `one_page`
+//! reads a single page, `output` writes results so that nothing half-done is left behind, and
+//! `overwriting` sees to it that nothing read is replaced. `repositories` is what commands ask of a
+//! repository. `failure` says which exit code an error is.
 //!
 //! # What this program does not know
 //!
@@ -20,12 +20,11 @@ mod arguments;
 mod commands;
 mod corpus;
 mod failure;
-mod inputs;
 mod leftovers;
+mod one_page;
 mod output;
 mod overview;
 mod overwriting;
-mod pipeline;
 mod progress;
 mod readable;
 mod reading;

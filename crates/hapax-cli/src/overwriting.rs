@@ -71,14 +71,15 @@ pub(crate) fn refuse<P: AsRef<Path>>(
 pub(crate) fn refuse_corpus(
     option: &str,
     out: Option<&Path>,
-    inputs: &[String],
+    inputs: &[impl AsRef<Path>],
+    options: ReadOptions,
 ) -> Result<(), Failure> {
     refuse(option, out, inputs)?;
     if !out.is_some_and(Path::is_file) {
         return Ok(());
     }
     // What cannot be opened is told by whoever reads it.
-    match Source::open(inputs, ReadOptions::default()) {
+    match Source::open(inputs, ReadOptions { skip_bad: true, ..options }) {
         Ok(source) => refuse(option, out, source.paths().map(Path::to_owned)),
         Err(_) => Ok(()),
     }

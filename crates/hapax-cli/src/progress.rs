@@ -5,7 +5,6 @@
 //! Does not know what is being done, only how much of it.
 
 use crate::readable;
-use crate::reading;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
@@ -94,9 +93,9 @@ impl Progress {
     }
 
     /// Names and counts an input that is left out.
-    pub(crate) fn skip(&mut self, why: &anyhow::Error) {
+    pub(crate) fn skip(&mut self, why: &str) {
         self.read.skipped += 1;
-        self.note(&format!("skipped: {why:#}"));
+        self.note(&format!("skipped: {why}"));
     }
 
     /// Tells something that is not an error.
@@ -114,15 +113,6 @@ impl Progress {
         self.bar.finish_and_clear();
         if !self.quiet {
             say(&summary(&self.read, self.started.elapsed(), ignored_files));
-        }
-    }
-
-    /// As [`finish`](Self::finish), where no flag would read what was ignored.
-    pub(crate) fn finish_corpus(self, ignored_files: u64) {
-        let quiet = self.quiet;
-        self.finish(0);
-        if let Some(line) = reading::ignored_line(ignored_files).filter(|_| !quiet) {
-            say(&line);
         }
     }
 }

@@ -1,12 +1,12 @@
-//! What a user is told about a corpus that is read: errors, what was left out, fields that are
-//! nowhere, and that nothing is there.
+//! What a user is told about a corpus that is read: errors, what was left out, and that nothing is
+//! there.
 //!
 //! The libraries speak of options, a user has flags; what comes from outside is made harmless.
 
 use crate::failure::Failure;
 use crate::readable::{self, counted};
 use hapax_corpus::{ReadOptions, Source};
-use std::num::NonZeroUsize;
+use std::path::Path;
 
 /// What the library says where passing over damage would help.
 const WAY_OUT: &str = "; `skip_bad` counts and passes it";
@@ -34,34 +34,26 @@ pub(crate) fn skipped(why: &hapax_corpus::Error) -> String {
 fn in_flags(text: &str) -> String {
     text.replace("`skip_bad`", "--skip-bad")
         .replace("`format`", "--input-format")
+        .replace("`all_files`", "--all-files")
         .replace("`restart`", "--restart")
 }
 
 /// A corpus without a single record.
-pub(crate) fn no_document(inputs: &[String]) -> Failure {
+pub(crate) fn no_document(inputs: &[impl AsRef<Path>]) -> Failure {
+    let inputs: Vec<String> = inputs.iter().map(|it| readable::path(it.as_ref())).collect();
     Failure::Run(anyhow::anyhow!("there is no document in {}", inputs.join(", ")))
 }
 
-/// Refuses named fields that no document of a corpus has, before any work. What cannot be read, or
-/// only once, is left to the reader.
-///
-/// # Errors
-///
-/// There is one; the error lists the fields that documents have.
-pub(crate) fn check_fields(
-    inputs: &[String],
-    options: &ReadOptions,
-    threads: Option<NonZeroUsize>,
-) -> Result<(), Failure> {
-    let all = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    hapax_corpus::check_fields(inputs, options, threads.unwrap_or_else(all)).map_err(failure)
+impl From<hapax_corpus::Error> for Failure {
+    fn from(error: hapax_corpus::Error) -> Self {
+        failure(error)
+    }
 }
 
 /// How many files in the folders of a corpus are left out, for jobs that open it themselves.
 pub(crate) fn ignored(inputs: &[String]) -> u64 {
-    let may_be_folder = |input: &String| {
-        std::path::Path::new(input).is_dir() || input.contains(['@', '*', '?', '['])
-    };
+    let may_be_folder =
+        |input: &String| Path::new(input).is_dir() || input.contains(['@', '*', '?', '[']);
     if !inputs.iter().any(may_be_folder) {
         return 0;
     }

@@ -10,6 +10,7 @@ use std::io;
 use std::path::Path;
 
 use crate::options::Format;
+use crate::sniff::PAGE_ENDINGS;
 
 /// Where inside a file something happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,13 +61,20 @@ pub enum Error {
         /// What the system answered.
         source: io::Error,
     },
-    /// A glob or a folder stands for no file at all.
+    /// A glob stands for no file at all.
     #[error("{pattern} {what}")]
     NoInput {
         /// As the caller wrote it.
         pattern: String,
-        /// "matches no file", "holds no file that can be read", ...
+        /// "matches no file", ...
         what: &'static str,
+    },
+    /// A folder has no file that counts.
+    #[error("folder {folder} holds no pages ({}){}", page_endings(), would_read(*others))]
+    NoPages {
+        folder: String,
+        /// Files in it that do not count.
+        others: u64,
     },
     /// The caller named a format and the file has another.
     #[error(
@@ -184,6 +192,18 @@ fn listed(there: &[String]) -> String {
     if there.is_empty() { String::new() } else { format!("; there are: {}", there.join(", ")) }
 }
 
+fn page_endings() -> String {
+    PAGE_ENDINGS.map(|(ending, _)| format!(".{ending}")).join(" ")
+}
+
+fn would_read(others: u64) -> String {
+    match others {
+        0 => String::new(),
+        1 => "; `all_files` would read its 1 other file".to_owned(),
+        _ => format!("; `all_files` would read its {others} other files"),
+    }
+}
+
 impl Error {
     /// The file that is wrong, where it is one.
     pub fn path(&self) -> Option<&str> {
@@ -198,7 +218,7 @@ impl Error {
             | Self::Missing { path, .. }
             | Self::WrongType { path, .. }
             | Self::Output { path, .. } => Some(path),
-            Self::NoInput { .. } | Self::NoSuchField { .. } => None,
+            Self::NoInput { .. } | Self::NoPages { .. } | Self::NoSuchField { .. } => None,
         }
     }
 

@@ -9,55 +9,65 @@
 //! | anything else | that file |
 //!
 //! In a folder a file counts by its name (`.html`, `.txt`, `.jsonl`, ...); one whose name says
-//! nothing counts when its first bytes are a format that cannot be mistaken. Links to folders are
-//! not followed, so there is no going round in circles.
+//! nothing counts when its first bytes are a format that cannot be mistaken, or when all files are
+//! asked for. Links to folders are not followed, so there is no going round in circles.
 
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
-use crate::options::Format;
+use crate::options::{Format, ReadOptions};
 use crate::sniff;
 use crate::unpack::Packing;
 
 /// A file to be read.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) enum Input {
     /// Named by the caller: whatever it is, it is read.
     File(PathBuf),
     /// Found in a folder, with the format its name promises.
     Found(PathBuf, Option<Format>),
     Stdin,
+    /// What was named or found, and cannot be looked into.
+    Bad(PathBuf, Error),
 }
 
 /// The longest list of names that is read.
 const LONGEST_LIST: u64 = 1 << 30;
 
 /// What inputs stand for.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Expanded {
     /// All files in order.
     pub(crate) files: Vec<Input>,
     /// How many others there are in folders, hidden ones not counted.
     pub(crate) ignored: u64,
+    all_files: bool,
+    /// Whatever cannot be looked into has its place among the files, instead of ending it all.
+    skip_bad: bool,
 }
 
 /// All files in order.
-pub(crate) fn expand<S: AsRef<str>>(inputs: &[S]) -> Result<Expanded, Error> {
-    let mut all = Expanded::default();
+pub(crate) fn expand<S: AsRef<Path>>(
+    inputs: &[S],
+    options: &ReadOptions,
+) -> Result<Expanded, Error> {
+    let ReadOptions { all_files, skip_bad, .. } = *options;
+    let mut all = Expanded { files: Vec::new(), ignored: 0, all_files, skip_bad };
     for input in inputs {
         let input = input.as_ref();
-        match input.strip_prefix('@') {
+        match input.to_str().and_then(|text| text.strip_prefix('@')) {
             // A file may really be called so.
-            Some(list) if !Path::new(input).exists() => {
-                for line in read_list(list)?.lines().map(str::trim) {
-                    if !line.is_empty() {
-                        expand_one(line, &mut all)?;
+            Some(list) if !input.exists() => match read_list(list) {
+                Ok(list) => {
+                    for line in list.lines().map(str::trim).filter(|line| !line.is_empty()) {
+                        all.add(Path::new(line))?;
                     }
                 }
-            }
-            _ => expand_one(input, &mut all)?,
+                Err(error) => all.bad(input, error)?,
+            },
+            _ => all.add(input)?,
         }
     }
     Ok(all)
@@ -72,28 +82,106 @@ fn read_list(path: &str) -> Result<String, Error> {
     Ok(text)
 }
 
-fn expand_one(input: &str, all: &mut Expanded) -> Result<(), Error> {
-    if input == "-" {
-        all.files.push(Input::Stdin);
-        return Ok(());
-    }
-    let path = Path::new(input);
-    if path.is_dir() {
-        let before = all.files.len();
-        walk(path, all)?;
-        if all.files.len() == before {
-            let what = "holds no file that can be read as documents";
-            return Err(Error::NoInput { pattern: input.to_owned(), what });
+impl Expanded {
+    /// Something that cannot be read, in its place.
+    fn bad(&mut self, path: &Path, error: Error) -> Result<(), Error> {
+        if !self.skip_bad {
+            return Err(error);
         }
-        return Ok(());
+        self.files.push(Input::Bad(path.to_owned(), error));
+        Ok(())
     }
-    let is_glob = input.contains(['*', '?', '[']);
-    if path.exists() || !is_glob {
-        all.files.push(Input::File(path.to_owned()));
-        return Ok(());
+
+    /// One input as the caller named it.
+    fn add(&mut self, path: &Path) -> Result<(), Error> {
+        if path.as_os_str() == "-" {
+            self.files.push(Input::Stdin);
+            return Ok(());
+        }
+        if path.is_dir() {
+            let (before, ignored) = (self.files.len(), self.ignored);
+            self.walk(path)?;
+            if self.files.len() == before {
+                let (folder, others) = (path.display().to_string(), self.ignored - ignored);
+                return self.bad(path, Error::NoPages { folder, others });
+            }
+            return Ok(());
+        }
+        let pattern = path.to_str().filter(|text| text.contains(['*', '?', '[']));
+        let Some(pattern) = pattern.filter(|_| !path.exists()) else {
+            // A misspelt name should not be found out after an hour.
+            return match path.metadata() {
+                Err(cause) if !self.skip_bad => Err(Error::io("read", path, cause)),
+                _ => {
+                    self.files.push(Input::File(path.to_owned()));
+                    Ok(())
+                }
+            };
+        };
+        match matching(pattern) {
+            Ok(found) => found.into_iter().try_for_each(|path| match path.is_dir() {
+                true => self.walk(&path),
+                false => {
+                    self.files.push(Input::File(path));
+                    Ok(())
+                }
+            }),
+            Err(error) => self.bad(path, error),
+        }
     }
-    let no_match = |what| Error::NoInput { pattern: input.to_owned(), what };
-    let paths = glob::glob(input).map_err(|_| no_match("is not a valid pattern"))?;
+
+    fn walk(&mut self, folder: &Path) -> Result<(), Error> {
+        // A list of folders still to be seen, not recursion: nesting cannot exhaust the stack.
+        let mut pending = vec![(folder.to_owned(), Kind::Folder)];
+        while let Some((path, kind)) = pending.pop() {
+            match kind {
+                Kind::Folder => match listing(&path) {
+                    Ok(entries) => pending.extend(entries.into_iter().rev()),
+                    Err(cause) => self.bad(&path, Error::io("list", &path, cause))?,
+                },
+                _ => self.found(path, kind)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// What is in a folder and is none.
+    fn found(&mut self, path: PathBuf, kind: Kind) -> Result<(), Error> {
+        let promised = sniff::by_name(&path);
+        let wanted = promised.is_some() || self.all_files;
+        let counts = match kind {
+            Kind::File if wanted => Ok(true),
+            Kind::File => is_unmistakable(&path),
+            Kind::Nothing if wanted => {
+                let (path, what) = (path.display().to_string(), "link to nothing".to_owned());
+                Err(Error::Unsupported { path, what })
+            }
+            Kind::Folder | Kind::Nothing | Kind::Other => Ok(false),
+        };
+        match counts {
+            Ok(true) => self.files.push(Input::Found(path, promised)),
+            Ok(false) => self.ignored += 1,
+            Err(error) => self.bad(&path, error)?,
+        }
+        Ok(())
+    }
+}
+
+/// What is found in a folder.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Folder,
+    File,
+    /// A link that leads nowhere.
+    Nothing,
+    /// A socket or a pipe, which might never end.
+    Other,
+}
+
+/// The files and folders that a glob stands for, in order.
+fn matching(pattern: &str) -> Result<Vec<PathBuf>, Error> {
+    let no_match = |what| Error::NoInput { pattern: pattern.to_owned(), what };
+    let paths = glob::glob(pattern).map_err(|_| no_match("is not a valid pattern"))?;
     let mut found = Vec::new();
     for path in paths {
         let path = path.map_err(|error| {
@@ -106,45 +194,32 @@ fn expand_one(input: &str, all: &mut Expanded) -> Result<(), Error> {
         return Err(no_match("matches no file"));
     }
     found.sort();
-    for path in found {
-        if path.is_dir() {
-            walk(&path, all)?;
-        } else {
-            all.files.push(Input::File(path));
-        }
-    }
-    Ok(())
+    Ok(found)
 }
 
-fn walk(folder: &Path, found: &mut Expanded) -> Result<(), Error> {
-    // A list of folders still to be seen, not recursion: nesting cannot exhaust the stack.
-    let mut pending = vec![(folder.to_owned(), true)];
-    while let Some((path, is_folder)) = pending.pop() {
-        if !is_folder {
-            let promised = sniff::by_name(&path);
-            match promised.is_some() || is_unmistakable(&path)? {
-                true => found.files.push(Input::Found(path, promised)),
-                false => found.ignored += 1,
-            }
+/// What is in a folder and not hidden, in order. Links to folders are left out.
+fn listing(folder: &Path) -> io::Result<Vec<(PathBuf, Kind)>> {
+    let mut entries = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_name().as_encoded_bytes().starts_with(b".") {
             continue;
         }
-        let listing = fs::read_dir(&path).map_err(|cause| Error::io("list", &path, cause))?;
-        let mut entries = Vec::new();
-        for entry in listing {
-            let entry = entry.map_err(|cause| Error::io("list", &path, cause))?;
-            if entry.file_name().as_encoded_bytes().starts_with(b".") {
-                continue;
-            }
-            let kind = entry.file_type().map_err(|cause| Error::io("list", &path, cause))?;
-            let path = entry.path();
-            if kind.is_dir() || path.is_file() {
-                entries.push((path, kind.is_dir()));
-            }
-        }
-        entries.sort();
-        pending.extend(entries.into_iter().rev());
+        let (kind, path) = (entry.file_type()?, entry.path());
+        let kind = match kind {
+            _ if kind.is_dir() => Kind::Folder,
+            _ if kind.is_file() => Kind::File,
+            _ => match path.metadata() {
+                Ok(linked) if linked.is_dir() => continue,
+                Ok(linked) if linked.is_file() => Kind::File,
+                Ok(_) => Kind::Other,
+                Err(_) => Kind::Nothing,
+            },
+        };
+        entries.push((path, kind));
     }
-    Ok(())
+    entries.sort();
+    Ok(entries)
 }
 
 /// HTML, WARC, ARC or Parquet under a name that does not say so.

@@ -41,7 +41,6 @@
 //! What documents are used for. The versions of arrow and parquet stay inside.
 
 mod batch;
-mod collection;
 mod document;
 mod error;
 mod fetch;
@@ -61,7 +60,6 @@ mod window;
 pub mod write;
 
 pub use batch::Batch;
-pub use collection::is_collection;
 pub use document::{Body, Content, Document, Entry, Fact, FileId, Kind, Place, Reason};
 pub use error::{At, Error};
 pub use occurrence::{Absent, check_fields};
@@ -70,7 +68,7 @@ pub use original::{Archived, Original};
 pub use part::Part;
 pub use pipeline::AHEAD;
 pub use read::parquet::{Row, rows_at_a_time};
-pub use sniff::PAGE_ENDINGS;
+pub use sniff::page_type;
 pub use source::Source;
 pub use timestamp::Timestamp;
 pub use unpack::{Packing, Unpacked};

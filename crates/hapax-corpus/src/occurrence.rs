@@ -10,6 +10,7 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZero;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -75,12 +76,12 @@ impl Source {
 /// # Errors
 ///
 /// [`Error::NoSuchField`], with the fields that documents have.
-pub fn check_fields<S: AsRef<str>>(
+pub fn check_fields<S: AsRef<Path>>(
     inputs: &[S],
     options: &ReadOptions,
     threads: NonZero<usize>,
 ) -> Result<(), Error> {
-    if options.named.is_empty() || inputs.iter().any(|input| input.as_ref() == "-") {
+    if options.named.is_empty() || inputs.iter().any(|input| input.as_ref().as_os_str() == "-") {
         return Ok(());
     }
     let unnamed = ReadOptions { named: Vec::new(), ..options.clone() };

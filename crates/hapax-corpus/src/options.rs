@@ -60,6 +60,9 @@ pub struct ReadOptions {
     pub warc_id: WarcId,
     /// HTTP responses with a status of 400 or more are documents too. By default only 2xx are.
     pub keep_error_pages: bool,
+    /// In folders, files count whose names promise no documents and whose first bytes do not show
+    /// them.
+    pub all_files: bool,
     /// Read only the columns of a Parquet file that make documents. Faster, but then the originals
     /// cannot be written again and no other field can be asked for.
     pub only_known_columns: bool,

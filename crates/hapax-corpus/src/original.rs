@@ -14,7 +14,9 @@ use crate::read::parquet::Row;
 /// The record as it was.
 #[derive(Clone, Debug)]
 pub enum Original<'a> {
-    /// A file or a line of text: the body is all there is.
+    /// A file that is one document: the body is all there is.
+    File,
+    /// A line of text, likewise.
     Nothing,
     /// A line of JSONL, without its end.
     Json(Cow<'a, str>),
@@ -41,6 +43,7 @@ pub struct Archived<'a> {
 impl Original<'_> {
     pub(crate) fn into_owned(self) -> Original<'static> {
         match self {
+            Self::File => Original::File,
             Self::Nothing => Original::Nothing,
             Self::Json(line) => Original::Json(Cow::Owned(line.into_owned())),
             Self::Row(row) => Original::Row(row),
@@ -51,7 +54,7 @@ impl Original<'_> {
 
     pub(crate) fn field(&self, name: &str) -> Option<String> {
         match self {
-            Self::Nothing | Self::Arc(_) => None,
+            Self::File | Self::Nothing | Self::Arc(_) => None,
             Self::Json(line) => {
                 let object: serde_json::Map<String, Value> = serde_json::from_str(line).ok()?;
                 match object.get(name)? {

@@ -214,7 +214,8 @@ impl Part {
             }
             State::Whole(window, format) => {
                 let (context, format) = (&self.context, *format);
-                let page = pages::whole(context, &context.name, context.file, window, format);
+                let id = self.files.document_id(context.file);
+                let page = pages::whole(context, id, context.file, window, format);
                 let offset = window.offset();
                 self.state = State::Done;
                 match page {

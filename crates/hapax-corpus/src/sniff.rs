@@ -7,7 +7,8 @@
 //!
 //! | bytes | name | read as |
 //! |---|---|---|
-//! | `PAR1`, `WARC/`, `filedesc:`, `{` | any | Parquet, WARC, ARC, JSONL |
+//! | `PAR1`, `WARC/`, `filedesc:` | any | Parquet, WARC, ARC |
+//! | `{` | no page or text | JSONL |
 //! | none | a page or text | an empty document |
 //! | none | any other | no document |
 //! | an HTML tag | no promise, or a page or text | HTML |
@@ -23,7 +24,7 @@ use crate::options::Format;
 use crate::unpack::Packing;
 
 /// Endings of files that are a page or a text each, with the content type they stand for.
-pub const PAGE_ENDINGS: [(&str, &str); 9] = [
+pub(crate) const PAGE_ENDINGS: [(&str, &str); 9] = [
     ("html", HTML),
     ("htm", HTML),
     ("shtml", HTML),
@@ -69,8 +70,12 @@ pub(crate) fn look(first_bytes: &[u8], name: &Path) -> Look {
             _ => Look::Nothing,
         };
     }
-    if let Some(format) = unmistakable(first_bytes) {
-        return Look::Format(format);
+    let page = matches!(promise, Promise::Of(Format::Html | Format::Text));
+    match unmistakable(first_bytes) {
+        // A page or a text may begin with a brace.
+        Some(Format::Jsonl) if page => {}
+        Some(format) => return Look::Format(format),
+        None => {}
     }
     if let Promise::Of(format @ (Format::Html | Format::Text)) = promise {
         let html = by_first_bytes(first_bytes) == Kind::Html;
@@ -178,11 +183,6 @@ fn promise(name: &Path) -> Promise {
     }
 }
 
-/// Does the name promise something that holds many documents?
-pub(crate) fn promises_records(name: &Path) -> bool {
-    !matches!(promise(name), Promise::Nothing | Promise::Of(Format::Html | Format::Text))
-}
-
 /// What a file's name promises, behind the ending of a packer. A `.json` is left to those who name
 /// it: in a folder it is as likely to be somebody's settings.
 pub(crate) fn by_name(name: &Path) -> Option<Format> {
@@ -199,10 +199,16 @@ pub(crate) fn by_name(name: &Path) -> Option<Format> {
     }
 }
 
-/// Does the name end like that of a packed file?
-pub(crate) fn is_packed(name: &Path) -> bool {
-    let end = name.extension();
-    end.is_some_and(|end| PACKER_ENDINGS.iter().any(|packer| end.eq_ignore_ascii_case(packer)))
+/// The content type of a file that is a page or a text by its name.
+pub fn page_type(name: &Path) -> Option<&'static str> {
+    let ending = name.extension()?.to_str()?;
+    let known = |(known, _): &&(&str, &str)| ending.eq_ignore_ascii_case(known);
+    PAGE_ENDINGS.iter().find(known).map(|(_, content_type)| *content_type)
+}
+
+/// Does the name promise a page or a text?
+pub(crate) fn is_page(name: &Path) -> bool {
+    matches!(by_name(name), Some(Format::Html | Format::Text))
 }
 
 /// The ending in small letters; the rest of the name may be any bytes.

@@ -24,6 +24,7 @@ use crate::error::Error;
 use crate::inputs;
 use crate::options::{FieldTable, Format, Limits, ReadOptions};
 use crate::part::Part;
+use crate::sniff;
 use crate::unpack::{Input, Packing, Unpack};
 use crate::window::Window;
 
@@ -54,8 +55,14 @@ type Stream = Box<dyn Read + Send>;
 
 enum Location {
     Path(PathBuf),
-    /// Can be read once.
-    Stream(String, Mutex<Option<Stream>>),
+    /// Can be read once; with what it is called, and what its document is called if it is one.
+    Stream {
+        name: String,
+        id: String,
+        reader: Mutex<Option<Stream>>,
+    },
+    /// Cannot be read at all; why, once.
+    Bad(PathBuf, Mutex<Option<Error>>),
 }
 
 /// An open file at its first byte, with what it is packed with.
@@ -74,14 +81,18 @@ impl Source {
     /// Finds the files: `-` is standard input, `@names.txt` a list of inputs, a folder all readable
     /// files below it in order of their names, `crawl/*.warc.gz` a glob, anything else a file.
     /// Nothing is read yet except folders and lists.
-    pub fn open<S: AsRef<str>>(inputs: &[S], options: ReadOptions) -> Result<Self, Error> {
+    ///
+    /// # Errors
+    ///
+    /// Something named is not there, or a folder has no documents, unless what is bad is skipped.
+    pub fn open<S: AsRef<Path>>(inputs: &[S], options: ReadOptions) -> Result<Self, Error> {
         // A folder's pages are found by their names, so that a million need not be opened twice.
         let whole = |promised: Option<Format>| match options.format {
             None => promised.filter(|it| matches!(it, Format::Html | Format::Text)),
             Some(format @ (Format::Html | Format::Text)) => Some(format),
             Some(_) => None,
         };
-        let expanded = inputs::expand(inputs)?;
+        let expanded = inputs::expand(inputs, &options)?;
         let files = expanded
             .files
             .into_iter()
@@ -90,7 +101,10 @@ impl Source {
                 inputs::Input::Found(path, promised) => {
                     Entry { at: Location::Path(path), page: whole(promised) }
                 }
-                inputs::Input::Stdin => stream("standard input", Box::new(io::stdin())),
+                inputs::Input::Stdin => stream("standard input", "-", Box::new(io::stdin())),
+                inputs::Input::Bad(path, error) => {
+                    Entry { at: Location::Bad(path, Mutex::new(Some(error))), page: None }
+                }
             })
             .collect();
         Ok(Self { ignored: expanded.ignored, ..Self::new(files, options) })
@@ -102,7 +116,7 @@ impl Source {
         reader: impl Read + Send + 'static,
         options: ReadOptions,
     ) -> Self {
-        Self::new(vec![stream(name, Box::new(reader))], options)
+        Self::new(vec![stream(name, name, Box::new(reader))], options)
     }
 
     fn new(files: Vec<Entry>, options: ReadOptions) -> Self {
@@ -135,7 +149,7 @@ impl Source {
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
         self.files.files.iter().filter_map(|file| match &file.at {
             Location::Path(path) => Some(path.as_path()),
-            Location::Stream(..) => None,
+            Location::Stream { .. } | Location::Bad(..) => None,
         })
     }
 
@@ -179,8 +193,18 @@ impl Source {
     pub fn input_bytes(&self) -> Option<u64> {
         self.files.files.iter().try_fold(0, |sum, file| match &file.at {
             Location::Path(path) => Some(sum + fs::metadata(path).map_or(0, |it| it.len())),
-            Location::Stream(..) => None,
+            Location::Bad(..) => Some(sum),
+            Location::Stream { .. } => None,
         })
+    }
+
+    /// How many documents there are, where every file is known to be one by its name.
+    pub fn single_documents(&self) -> Option<u64> {
+        let is_page = |file: &Entry| match &file.at {
+            Location::Path(path) => file.page.is_some() || sniff::is_page(path),
+            Location::Stream { .. } | Location::Bad(..) => false,
+        };
+        self.files.files.iter().all(is_page).then_some(self.files.files.len() as u64)
     }
 
     pub(crate) fn context(&self, file: FileId) -> Context {
@@ -196,15 +220,23 @@ impl Source {
 impl Files {
     pub(crate) fn name(&self, id: FileId) -> String {
         match &self.files[id.0 as usize].at {
-            Location::Path(path) => path.display().to_string(),
-            Location::Stream(name, _) => name.clone(),
+            Location::Path(path) | Location::Bad(path, _) => path.display().to_string(),
+            Location::Stream { name, .. } => name.clone(),
+        }
+    }
+
+    /// What a file that is one document is called.
+    pub(crate) fn document_id(&self, id: FileId) -> String {
+        match &self.files[id.0 as usize].at {
+            Location::Path(_) | Location::Bad(..) => self.name(id),
+            Location::Stream { id, .. } => id.clone(),
         }
     }
 
     pub(crate) fn path(&self, id: FileId) -> Option<&Path> {
         match &self.files.get(id.0 as usize)?.at {
             Location::Path(path) => Some(path),
-            Location::Stream(..) => None,
+            Location::Stream { .. } | Location::Bad(..) => None,
         }
     }
 
@@ -215,14 +247,19 @@ impl Files {
     pub(crate) fn open(&self, id: FileId) -> Result<Opened, Error> {
         let mut input = match &self.files[id.0 as usize].at {
             Location::Path(path) => {
-                let cannot = |cause| Error::io("open", path, cause);
+                let cannot = |cause| Error::io("read", path, cause);
                 let file = File::open(path).map_err(cannot)?;
                 if file.metadata().map_err(cannot)?.is_dir() {
                     return Err(cannot(io::Error::from(io::ErrorKind::IsADirectory)));
                 }
                 Input::file(file)
             }
-            Location::Stream(name, reader) => {
+            Location::Bad(path, why) => {
+                let why = why.lock().unwrap_or_else(PoisonError::into_inner).take();
+                let gone = || Error::io("read", path, io::Error::from(io::ErrorKind::NotFound));
+                return Err(why.unwrap_or_else(gone));
+            }
+            Location::Stream { name, reader, .. } => {
                 let mut reader = reader.lock().unwrap_or_else(PoisonError::into_inner);
                 Input::stream(reader.take().ok_or_else(|| Error::Unsupported {
                     path: name.clone(),
@@ -236,6 +273,7 @@ impl Files {
     }
 }
 
-fn stream(name: &str, reader: Stream) -> Entry {
-    Entry { at: Location::Stream(name.to_owned(), Mutex::new(Some(reader))), page: None }
+fn stream(name: &str, id: &str, reader: Stream) -> Entry {
+    let (name, id, reader) = (name.to_owned(), id.to_owned(), Mutex::new(Some(reader)));
+    Entry { at: Location::Stream { name, id, reader }, page: None }
 }

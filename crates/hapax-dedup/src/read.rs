@@ -202,7 +202,7 @@ impl Decoded {
                     match &document.original {
                         Original::Warc(_) | Original::Arc(_) => batch.counts.archived += 1,
                         Original::Row(_) => batch.counts.rows += 1,
-                        Original::Nothing | Original::Json(_) => {}
+                        Original::File | Original::Nothing | Original::Json(_) => {}
                     }
                     let mut page = signer.page(&document);
                     if let Cow::Owned(id) = names.clean(&page.id) {

@@ -11,7 +11,7 @@ use anyhow::{Result, ensure};
 use hapax::features::frequency::{DEFAULT_WIDTH, Frequencies};
 use hapax::fingerprint::simhash::{Tally, Tie, cut};
 use hapax::fingerprint::{BitSums, FeatureReader, Fingerprinter, Recipe};
-use hapax::page::{Hints, PageError};
+use hapax::page::{Body, Document, Hints, PageError};
 use hapax_synth::{Web, Weighting};
 
 use crate::real::RealSet;
@@ -43,9 +43,13 @@ impl Vectors {
         let mut pages = Vec::new();
         for page in &set.pages {
             // A page that is data under another name is left out.
-            let mut features = match reader.page(page.html.as_bytes(), &utf8()) {
+            let known = Document {
+                content_type: utf8().content_type,
+                ..Document::new(Body::Bytes(page.html.as_bytes()))
+            };
+            let mut features = match reader.document(&known) {
                 Err(PageError::Unsupported { .. }) => continue,
-                features => features?.clone(),
+                read => read?.1.clone(),
             };
             pages.push(page);
             features.sort_unstable();

@@ -7,6 +7,7 @@ use hapax::fingerprint::{Fingerprinter, Recipe};
 use hapax::page::{ExtractOptions, Extractor, Hints};
 use hapax_corpus::{ReadOptions, Source};
 use hapax_dedup::stages::featuring::Featuring;
+use hapax_dedup::stages::signing::{AtHand, each};
 use hapax_partition::{Dictionary, FeatureMaker, LengthVector, PageFeatures};
 use hapax_synth::{
     EditKind, Language, LanguageMix, Length, Scratch, Visit, Web, WebOptions, Weighting,
@@ -90,8 +91,9 @@ pub(super) fn real(bench: &Bench<'_>) -> Result<Option<(Vec<PageFeatures>, Strin
         let Some(path) = bench.set(name) else { continue };
         bench.say(format!("  reading {name}"));
         let source = Source::open(&[path.display().to_string()], ReadOptions::default())?;
-        featuring.each(&source, threads, |page| {
-            let page = page?.features;
+        let features = |at_hand: AtHand<'_>| featuring.of(at_hand).features;
+        each(&source, &by, threads, features, |page| {
+            let page = page?;
             if !page.words.is_empty() {
                 pages.push(page);
             }

@@ -1,28 +1,24 @@
 //! `hapax train`: in how many pages does each feature occur?
 //!
 //! Every thread counts into its own table; tables add up to the same whole however the pages
-//! were shared out, so the file is the same for any number of threads. As soon as an input holds
-//! many documents, all inputs are read as `hapax fingerprint` reads them.
+//! were shared out, so the file is the same for any number of threads.
 
-use crate::corpus::CorpusArguments;
+use crate::corpus::ReadArguments;
 use crate::failure::Failure;
-use crate::inputs::{Extent, InputArguments, Source};
 use crate::output::Output;
 use crate::overwriting;
-use crate::pipeline::{Work, in_order};
 use crate::progress::{Progress, say};
 use crate::readable;
-use crate::reading;
 use crate::recipes;
 use clap::Args;
 use hapax::features::Frequencies;
 use hapax::features::frequency::{DEFAULT_WIDTH, ROWS};
 use hapax::fingerprint::{FeatureReader, Recipe, Weighting};
-use hapax::page::Hints;
-use hapax_corpus::{Content, Entry, Kind};
+use hapax_corpus::Document;
+use hapax_dedup::known;
+use hapax_dedup::stages::signing::not_a_page;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
 
 /// Memory for all threads' tables together, unless a number of threads is asked for.
 const TABLES_BYTES: usize = 2 << 30;
@@ -35,9 +31,6 @@ const SAMPLED_FEATURES: usize = 4096;
 ///
 /// The table is made for one recipe's features and is refused by others. It is part of the
 /// identity of the fingerprints made with it: keep it with them.
-///
-/// WARC, WET, ARC, JSONL and Parquet files, packed files, globs and @lists of files are read as `hapax
-/// dedup` reads them.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Pages without features are not counted as documents. A table of 2^BITS counters a row needs
@@ -50,8 +43,9 @@ Examples:
   hapax fingerprint crawl/ --recipe sood-tfidf --frequencies words.hdf
   hapax train crawl/ --recipe mine.toml --width 22 --out mine.hdf")]
 pub(crate) struct Arguments {
-    #[command(flatten)]
-    inputs: InputArguments,
+    /// Pages, folders, corpora, globs, @lists of files, or `-`: whatever `hapax dedup` reads
+    #[arg(required = true, value_name = "INPUT")]
+    inputs: Vec<PathBuf>,
 
     /// Whose features are counted: a built-in recipe or a .toml file, weighing by TF-IDF
     #[arg(long, value_name = "NAME|FILE.toml", default_value = "sood-tfidf")]
@@ -70,7 +64,7 @@ pub(crate) struct Arguments {
     width: u8,
 
     #[command(flatten)]
-    corpus: CorpusArguments,
+    reading: ReadArguments,
 }
 
 /// Runs the command.
@@ -79,28 +73,31 @@ pub(crate) struct Arguments {
 ///
 /// An input is bad and bad input is not skipped, or the table cannot be written.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let inputs = &arguments.inputs;
+    let Arguments { inputs, reading, .. } = arguments;
     let out = Some(arguments.out.as_path());
     let files = recipes::files(std::slice::from_ref(&arguments.recipe), None);
     overwriting::refuse("--out", out, files)?;
     let recipe = recipe(&arguments.recipe)?;
-    let collections = inputs.collections(arguments.corpus.any())?;
-    match &collections {
-        Some(named) => overwriting::refuse_corpus("--out", out, named)?,
-        None => inputs.spare("--out", out)?,
-    }
+    reading.spare("--out", out, inputs)?;
     arguments.replacing.check("--out", out)?;
+    let source = reading.open(inputs)?;
     let mut output = Output::open(out)?;
-    let workers = workers(arguments, &recipe)?;
-    let total = inputs.known_total().filter(|_| collections.is_none());
-    let mut progress = Progress::start(total, inputs.quiet, false);
+    let first = Counter::new(arguments, &recipe)?;
+    let mut progress = Progress::start(source.single_documents(), reading.quiet, false);
     let mut features = Features { least: recipe.min_features.into(), ..Features::default() };
-    let (workers, ignored) = match &collections {
-        Some(named) => corpus(arguments, named, workers, &mut progress, &mut features)?,
-        None => pages(arguments, workers, &mut progress, &mut features)?,
-    };
+    let counters = reading.documents(
+        &source,
+        threads(arguments),
+        || first.clone(),
+        &mut progress,
+        Counter::count,
+        |counted, progress| {
+            features.add(counted, progress);
+            Ok(())
+        },
+    )?;
 
-    let table = sum(workers)?;
+    let table = sum(first, counters)?;
     if table.documents() == 0 {
         return Err(Failure::Run(anyhow::anyhow!(
             "no page has features to count; {} was not written",
@@ -110,82 +107,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let bytes = table.to_bytes();
     output.write(&bytes)?;
     output.finish()?;
-    match collections {
-        Some(_) => progress.finish_corpus(ignored),
-        None => progress.finish(ignored),
-    }
-    if !inputs.quiet {
+    progress.finish(source.ignored());
+    if !reading.quiet {
         say(&facts(&table, &features, arguments, bytes.len()));
     }
     Ok(())
-}
-
-/// Pages one by one; gives the workers back, and how many files in folders are none.
-fn pages(
-    arguments: &Arguments,
-    workers: Vec<PageWork>,
-    progress: &mut Progress,
-    features: &mut Features,
-) -> Result<(Vec<PageWork>, u64), Failure> {
-    let mut pages = arguments.inputs.pages()?;
-    let workers = in_order(&mut pages.by_ref().enumerate(), workers, |result| match result {
-        Ok(counted) => {
-            features.add(counted, progress);
-            Ok(())
-        }
-        Err(why) if arguments.inputs.skip_bad => {
-            progress.skip(&why);
-            Ok(())
-        }
-        Err(why) => Err(Failure::Run(why)),
-    })?;
-    Ok((workers, pages.ignored()))
-}
-
-/// Documents of a corpus, likewise.
-fn corpus(
-    arguments: &Arguments,
-    named: &[String],
-    workers: Vec<PageWork>,
-    progress: &mut Progress,
-    features: &mut Features,
-) -> Result<(Vec<PageWork>, u64), Failure> {
-    let options = arguments.corpus.read_options(arguments.inputs.skip_bad);
-    reading::check_fields(named, &options, arguments.inputs.threads)?;
-    let source = hapax_corpus::Source::open(named, options).map_err(reading::failure)?;
-    let threads = NonZeroUsize::new(workers.len()).unwrap_or(NonZeroUsize::MIN);
-    let idle = Mutex::new(workers);
-    let lock = || idle.lock().unwrap_or_else(PoisonError::into_inner);
-    source.in_order(
-        threads,
-        |mut batch| {
-            // There are as many workers as threads.
-            let worker = lock().pop();
-            let Some(mut worker) = worker else { return Vec::new() };
-            let counted = batch.entries().filter_map(|entry| worker.entry(entry)).collect();
-            lock().push(worker);
-            counted
-        },
-        |counted: Vec<Result<Counted, Bad>>| {
-            for result in counted {
-                match result {
-                    Ok(counted) => features.add(counted, progress),
-                    Err(Bad::Skipped(why)) => {
-                        progress.skip(&anyhow::anyhow!("{}", reading::skipped(&why)));
-                    }
-                    Err(Bad::Stops(why)) => return Err(reading::failure(why)),
-                }
-            }
-            Ok(())
-        },
-    )?;
-    Ok((idle.into_inner().unwrap_or_else(PoisonError::into_inner), source.ignored()))
-}
-
-/// A record that is damaged.
-enum Bad {
-    Skipped(hapax_corpus::Error),
-    Stops(hapax_corpus::Error),
 }
 
 fn recipe(given: &str) -> Result<Recipe, Failure> {
@@ -200,31 +126,24 @@ fn recipe(given: &str) -> Result<Recipe, Failure> {
     }
 }
 
-fn workers(arguments: &Arguments, recipe: &Recipe) -> Result<Vec<PageWork>, Failure> {
+fn threads(arguments: &Arguments) -> NonZeroUsize {
     let table_bytes = (ROWS * size_of::<u32>()) << arguments.width;
-    let threads = match arguments.inputs.threads {
-        Some(asked) => asked.get(),
-        None => arguments.inputs.thread_count().get().min((TABLES_BYTES / table_bytes).max(1)),
-    };
-    let ready = || {
-        let reader = FeatureReader::new(recipe.clone()).map_err(anyhow::Error::new)?;
-        let table = Frequencies::new(recipe.features_key(), arguments.width);
-        let table = table.map_err(|e| Failure::Arguments(format!("--width: {e}")))?;
-        Ok(PageWork { reader, table, bytes: Vec::new() })
-    };
-    (0..threads).map(|_| ready()).collect()
+    let most = NonZeroUsize::new(TABLES_BYTES / table_bytes).unwrap_or(NonZeroUsize::MIN);
+    let threads = arguments.reading.threads();
+    if arguments.reading.threads.is_some() { threads } else { threads.min(most) }
 }
 
-/// One thread: reads pages and counts their features.
-struct PageWork {
+/// One thread: counts the features of documents.
+#[derive(Clone)]
+struct Counter {
     reader: FeatureReader,
     table: Frequencies,
-    bytes: Vec<u8>,
 }
 
 struct Counted {
     bytes: u64,
-    extent: Extent,
+    /// Of its text, only the beginning counts.
+    cut: bool,
     /// Features of the page, repeats included.
     all: u64,
     distinct: u64,
@@ -232,74 +151,37 @@ struct Counted {
     sample: Vec<u64>,
 }
 
-impl Work for PageWork {
-    type Item = (usize, Result<Source, anyhow::Error>);
-    type Out = Result<Counted, anyhow::Error>;
-
-    fn work(&mut self, (number, item): Self::Item) -> Self::Out {
-        let source = item?;
-        let extent = source.read(&mut self.bytes)?;
-        let hints = Hints { content_type: source.content_type(), url: None };
-        let features = self
-            .reader
-            .page(&self.bytes, &hints)
-            .map_err(|e| anyhow::Error::new(e).context(readable::path(source.path())))?;
-        let sampled = if number < SAMPLED_PAGES { SAMPLED_FEATURES } else { 0 };
-        let counted = Counted::of(features, &mut self.table, sampled);
-        Ok(Counted { bytes: self.bytes.len() as u64, extent, ..counted })
+impl Counter {
+    fn new(arguments: &Arguments, recipe: &Recipe) -> Result<Self, Failure> {
+        let reader = FeatureReader::new(recipe.clone()).map_err(anyhow::Error::new)?;
+        let table = Frequencies::new(recipe.features_key(), arguments.width);
+        let table = table.map_err(|e| Failure::Arguments(format!("--width: {e}")))?;
+        Ok(Self { reader, table })
     }
-}
 
-impl PageWork {
-    /// Counts what a corpus has; nothing for what is no document.
-    fn entry(
-        &mut self,
-        entry: Result<Entry<'_>, hapax_corpus::Error>,
-    ) -> Option<Result<Counted, Bad>> {
-        let document = match entry {
-            Ok(Entry::Document(document)) => document,
-            Ok(Entry::Bad(why)) => return Some(Err(Bad::Skipped(why))),
-            Ok(Entry::Fact(_) | Entry::Passed { .. }) => return None,
-            Err(why) => return Some(Err(Bad::Stops(why))),
-        };
-        let stated = match (&document.body.content, document.body.kind) {
-            (_, Kind::Other) => None,
-            (Content::Str(_), Kind::Html) => Some("text/html; charset=utf-8"),
-            (Content::Str(_), Kind::Text) => Some("text/plain; charset=utf-8"),
-            (Content::Bytes(_), kind) => Some(match &document.content_type {
-                Some(stated) => stated,
-                None if kind == Kind::Html => "text/html",
-                None => "text/plain",
-            }),
-        };
-        let bytes = document.body.content.as_bytes();
-        let hints = Hints { content_type: stated, url: document.url.as_deref() };
-        // Neither HTML nor text: a document without words.
-        let features = stated.and_then(|_| self.reader.page(bytes, &hints).ok());
+    /// Adds a document to the table. Of a corpus, what is neither HTML nor text is a document without
+    /// words.
+    fn count(&mut self, document: &Document<'_>) -> Result<Counted, hapax_corpus::Error> {
         let mut none = Vec::new();
-        // The first of each file; of these, the first of all are kept.
-        let early = document.place.number <= SAMPLED_PAGES as u64;
-        let sampled = if early { SAMPLED_FEATURES } else { 0 };
-        let counted = Counted::of(features.unwrap_or(&mut none), &mut self.table, sampled);
-        Some(Ok(Counted { bytes: bytes.len() as u64, ..counted }))
-    }
-}
-
-impl Counted {
-    /// Adds a document to the table.
-    fn of(features: &mut Vec<u64>, table: &mut Frequencies, sampled: usize) -> Self {
+        let (cut, features) = match known(document).and_then(|it| self.reader.document(&it)) {
+            Ok((page, features)) => (page.truncated, features),
+            Err(error) => not_a_page(document, error).map_or(Ok((false, &mut none)), Err)?,
+        };
         let all = features.len() as u64;
         if all > 0 {
             // Makes them distinct, too.
-            table.add_document(features);
+            self.table.add_document(features);
         }
-        Self {
-            bytes: 0,
-            extent: Extent::Whole,
+        // The first of each file; of these, the first of all are kept.
+        let early = document.place.number <= SAMPLED_PAGES as u64;
+        let sampled = if early { SAMPLED_FEATURES } else { 0 };
+        Ok(Counted {
+            bytes: document.body.content.as_bytes().len() as u64,
+            cut,
             all,
             distinct: features.len() as u64,
             sample: features.iter().copied().take(sampled).collect(),
-        }
+        })
     }
 }
 
@@ -321,7 +203,7 @@ impl Features {
         let read = progress.read();
         read.without_features += u64::from(counted.distinct == 0);
         read.too_short += u64::from(counted.distinct > 0 && counted.all < self.least);
-        read.cut += u64::from(counted.extent == Extent::Beginning);
+        read.cut += u64::from(counted.cut);
         self.occurrences += counted.distinct;
         if self.pages < SAMPLED_PAGES {
             self.pages += 1;
@@ -330,11 +212,10 @@ impl Features {
     }
 }
 
-fn sum(workers: Vec<PageWork>) -> Result<Frequencies, Failure> {
-    let mut tables = workers.into_iter().map(|worker| worker.table);
-    let mut whole = tables.next().ok_or_else(|| anyhow::anyhow!("no thread was started"))?;
-    for table in tables {
-        whole.merge(&table).map_err(anyhow::Error::new)?;
+fn sum(first: Counter, counters: Vec<Counter>) -> Result<Frequencies, Failure> {
+    let mut whole = first.table;
+    for counter in counters {
+        whole.merge(&counter.table).map_err(anyhow::Error::new)?;
     }
     Ok(whole)
 }

@@ -27,19 +27,19 @@ pub(crate) fn entries<'a>(
             .window(&context.options.limits)
             .map_err(|cause| Error::io("read", &name, cause))?;
         let format = format.or_else(|| files.page_format(id)).unwrap_or(Format::Html);
-        whole(context, &name, id, &mut window, format)
+        whole(context, name, id, &mut window, format)
     })
 }
 
-/// All of a file as one document.
+/// All of a file as one document of this name.
 pub(crate) fn whole<'a>(
     context: &Context,
-    name: &str,
+    name: String,
     file: FileId,
     window: &mut Window,
     format: Format,
 ) -> Result<Entry<'a>, Error> {
-    let bytes = read_all(window, name, &context.options.limits)?;
+    let bytes = read_all(window, &name, &context.options.limits)?;
     let length = bytes.len() as u32;
     let place = Place { file, number: 1, member: 0, within: 0, length };
     let kind = if format == Format::Text { Kind::Text } else { Kind::Html };
@@ -49,7 +49,7 @@ pub(crate) fn whole<'a>(
         (_, Err(error)) => Content::Bytes(Cow::Owned(error.into_bytes())),
     };
     Ok(Entry::Document(Document {
-        id: Cow::Owned(name.to_owned()),
+        id: Cow::Owned(name),
         url: None,
         body: Body { kind, content },
         content_type: None,
@@ -59,7 +59,7 @@ pub(crate) fn whole<'a>(
         http_language: None,
         http_link: None,
         place,
-        original: Original::Nothing,
+        original: Original::File,
     }))
 }
 

@@ -42,7 +42,11 @@ pub(super) fn record(removed: &Document<'_>, kept: &Kept<'_>) -> Vec<u8> {
 fn digest(document: &Document<'_>) -> String {
     let stored = match &document.original {
         Original::Warc(record) => record.field("WARC-Payload-Digest"),
-        Original::Nothing | Original::Json(_) | Original::Row(_) | Original::Arc(_) => None,
+        Original::File
+        | Original::Nothing
+        | Original::Json(_)
+        | Original::Row(_)
+        | Original::Arc(_) => None,
     };
     stored.map_or_else(
         || format!("blake3:{}", blake3::hash(document.body.content.as_bytes()).to_hex()),
@@ -53,6 +57,6 @@ fn digest(document: &Document<'_>) -> String {
 fn http_header<'d>(document: &'d Document<'_>) -> &'d [u8] {
     match &document.original {
         Original::Warc(record) | Original::Arc(record) => &record.block()[..record.http],
-        Original::Nothing | Original::Json(_) | Original::Row(_) => &[],
+        Original::File | Original::Nothing | Original::Json(_) | Original::Row(_) => &[],
     }
 }

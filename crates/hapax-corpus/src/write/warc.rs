@@ -86,7 +86,7 @@ impl Writer for WarcWriter {
                 let kind = "application/http; msgtype=response";
                 self.put(&new_record("response", document, kind, record.block()))?;
             }
-            Original::Nothing | Original::Json(_) | Original::Row(_) => {
+            Original::File | Original::Nothing | Original::Json(_) | Original::Row(_) => {
                 let kind = content_type(document);
                 let body = document.body.content.as_bytes();
                 self.put(&new_record("resource", document, &kind, body))?;

@@ -1,6 +1,6 @@
 //! Folders, globs and lists.
 
-use hapax_corpus::{Kind, ReadOptions, Source};
+use hapax_corpus::{Entry, Kind, ReadOptions, Source};
 
 use crate::make::{Folder, gzip, read_all, read_well, response};
 
@@ -61,8 +61,8 @@ fn what_stands_for_nothing_is_an_error() {
         source.and_then(|source| read_all(&source).map(drop)).unwrap_err().to_string()
     };
     assert!(error("*.warc").contains("matches no file"));
-    assert!(error("empty").contains("no file that can be read"));
-    assert!(error("missing.warc").contains("cannot open"));
+    assert!(error("empty").contains("empty holds no pages (.html "));
+    assert!(error("missing.warc").contains("cannot read"));
 }
 
 #[test]
@@ -73,4 +73,33 @@ fn a_missing_file_is_counted_with_skip_bad() {
     let options = ReadOptions { skip_bad: true, ..ReadOptions::default() };
     let all = read_all(&Source::open(&[gone, here], options).unwrap()).unwrap();
     assert_eq!((all.bodies(), all.bad.len()), (vec!["a".to_owned()], 1));
+}
+
+#[cfg(unix)]
+#[test]
+fn what_cannot_be_looked_into_has_its_place_with_skip_bad() {
+    let folder = Folder::new();
+    folder.file("empty/style.css", "p {}");
+    folder.file("site/a.txt", "a");
+    std::os::unix::fs::symlink("nowhere", folder.path("site/b.html")).unwrap();
+    folder.file("site/c.txt", "c");
+    let inputs = ["empty", "*.warc", "site"].map(|name| folder.path(name));
+    let options = ReadOptions { skip_bad: true, ..ReadOptions::default() };
+    let source = Source::open(&inputs, options.clone()).unwrap();
+    let mut told = Vec::new();
+    for mut batch in source.batches() {
+        told.extend(batch.entries().map(|entry| match entry.unwrap() {
+            Entry::Document(document) => document.id.to_string(),
+            Entry::Bad(error) => error.to_string(),
+            Entry::Fact(_) | Entry::Passed { .. } => String::new(),
+        }));
+    }
+    let ends = ["its 1 other file", "matches no file", "a.txt", "link to nothing", "c.txt"];
+    assert!(
+        told.len() == ends.len() && told.iter().zip(ends).all(|(it, end)| it.ends_with(end)),
+        "{told:?}"
+    );
+    assert!(Source::open(&inputs[2..], ReadOptions::default()).is_err());
+    let all = ReadOptions { all_files: true, ..options };
+    assert_eq!(read_all(&Source::open(&inputs[..1], all).unwrap()).unwrap().bodies(), ["p {}"]);
 }

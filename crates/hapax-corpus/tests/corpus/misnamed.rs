@@ -2,7 +2,7 @@
 
 use std::num::NonZero;
 
-use hapax_corpus::{Format, ReadOptions, Source, is_collection};
+use hapax_corpus::{Format, ReadOptions, Source};
 
 use crate::make::{Folder, failure, gzip, read, read_well, response, skipping};
 use crate::tables::table;
@@ -40,7 +40,6 @@ fn a_promise_that_the_bytes_break_is_an_error_and_not_one_long_text() {
         let path = folder.file(name, bytes);
         let error = failure(&path, ReadOptions::default());
         assert!(error.starts_with(&path) && error.contains(told), "{error}");
-        assert!(is_collection(&path), "{name}");
         let skipped = read(&path, skipping()).unwrap();
         assert_eq!((skipped.documents.len(), skipped.bad.len()), (0, 1), "{name}");
     }

@@ -256,7 +256,7 @@ impl PartSignatures {
                         match &document.original {
                             Original::Warc(_) | Original::Arc(_) => counts.archived += 1,
                             Original::Row(_) => counts.rows += 1,
-                            Original::Nothing | Original::Json(_) => {}
+                            Original::File | Original::Nothing | Original::Json(_) => {}
                         }
                         let mut page = self.signer.page(&document);
                         if let Cow::Owned(id) = self.name(&page.id) {

@@ -7,30 +7,18 @@ use std::num::NonZero;
 use std::sync::{Mutex, PoisonError};
 
 use hapax::fingerprint::{Fingerprinter, Signature};
-use hapax::page::Page;
-use hapax_corpus::{Batch, Document, Entry, Source};
+use hapax::page::{Page, PageError};
+use hapax_corpus::{Batch, Document, Entry, Original, Source};
 
 use crate::signature::{hash_of_bytes, sign};
-
-/// One document and what the recipe makes of it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Signed {
-    pub id: String,
-    /// Its address, if it has one.
-    pub url: Option<String>,
-    /// How many bytes its body has.
-    pub bytes: u64,
-    /// What the recipe makes of it.
-    pub signature: Signature,
-}
 
 /// A document while it is at hand: what was read, what a reader sees, what the recipe makes of it.
 #[derive(Debug)]
 pub struct AtHand<'a> {
     /// As the corpus has it.
     pub document: &'a Document<'a>,
-    /// `None` for what is neither HTML nor text.
-    pub page: Option<&'a Page>,
+    /// An error for what is neither HTML nor text.
+    pub page: Result<&'a Page, PageError>,
     /// What the recipe makes of it.
     pub signature: Signature,
 }
@@ -42,52 +30,63 @@ pub struct AtHand<'a> {
 ///
 /// The first bad record in the order of the corpus, unless bad records are skipped; or what `take`
 /// says.
-pub fn signature<T: Send, E: From<hapax_corpus::Error>>(
-    source: &Source,
-    fingerprinter: &Fingerprinter,
-    threads: NonZero<usize>,
-    work: impl Fn(Signed) -> T + Sync,
-    take: impl FnMut(Result<T, hapax_corpus::Error>) -> Result<(), E>,
-) -> Result<(), E> {
-    let work = |AtHand { document, signature, .. }: AtHand<'_>| {
-        work(Signed {
-            id: document.id.to_string(),
-            url: document.url.as_deref().map(str::to_owned),
-            bytes: document.body.content.as_bytes().len() as u64,
-            signature,
-        })
-    };
-    each(source, fingerprinter, threads, work, take)
-}
-
-/// As [`signature`], for those who need the text as well.
-///
-/// # Errors
-///
-/// As for [`signature`].
 pub fn each<T: Send, E: From<hapax_corpus::Error>>(
     source: &Source,
     fingerprinter: &Fingerprinter,
     threads: NonZero<usize>,
     work: impl Fn(AtHand<'_>) -> T + Sync,
-    mut take: impl FnMut(Result<T, hapax_corpus::Error>) -> Result<(), E>,
+    take: impl FnMut(Result<T, hapax_corpus::Error>) -> Result<(), E>,
 ) -> Result<(), E> {
-    let idle: Mutex<Vec<Fingerprinter>> = Mutex::new(Vec::new());
+    let new = || fingerprinter.clone();
+    let sign = |fingerprinter: &mut Fingerprinter, document: &Document<'_>| {
+        let (page, signature) = match sign(fingerprinter, document) {
+            Ok(signed) => (Ok(signed.page), signed.signature),
+            Err(error) => (Err(error), without_text(document.body.content.as_bytes())),
+        };
+        work(AtHand { document, page, signature })
+    };
+    each_document(source, threads, new, sign, take).map(drop)
+}
+
+/// Hands all documents of a source to `work` on any thread, with one of the workers that `new` makes,
+/// at most one for each thread; what becomes of a document, or a damaged record that was passed, goes
+/// to `take` on this thread and in order. Gives the workers back.
+///
+/// # Errors
+///
+/// As for [`each`].
+pub fn each_document<W: Send, T: Send, E: From<hapax_corpus::Error>>(
+    source: &Source,
+    threads: NonZero<usize>,
+    new: impl Fn() -> W + Sync,
+    work: impl Fn(&mut W, &Document<'_>) -> T + Sync,
+    mut take: impl FnMut(Result<T, hapax_corpus::Error>) -> Result<(), E>,
+) -> Result<Vec<W>, E> {
+    let idle: Mutex<Vec<W>> = Mutex::new(Vec::new());
     let lock = || idle.lock().unwrap_or_else(PoisonError::into_inner);
     source.in_order(
         threads,
         |batch| {
             let ready = lock().pop();
-            let mut ready = ready.unwrap_or_else(|| fingerprinter.clone());
-            let done = batch_of(batch, &mut ready, &work);
+            let mut ready = ready.unwrap_or_else(&new);
+            let done = batch_of(batch, |document| work(&mut ready, document));
             lock().push(ready);
             done
         },
-        |done| {
+        |done| -> Result<(), E> {
             done.taken.into_iter().try_for_each(&mut take)?;
             done.stopped.map_or(Ok(()), |error| Err(error.into()))
         },
-    )
+    )?;
+    Ok(idle.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// The error for a file that is neither HTML nor text. A record of an archive or a table is none for
+/// that: archives have images, too.
+pub fn not_a_page(document: &Document<'_>, error: PageError) -> Option<hapax_corpus::Error> {
+    let (path, what) = (document.id.to_string(), error.to_string());
+    matches!(document.original, Original::File)
+        .then_some(hapax_corpus::Error::Unsupported { path, what })
 }
 
 struct Done<T> {
@@ -95,21 +94,11 @@ struct Done<T> {
     stopped: Option<hapax_corpus::Error>,
 }
 
-fn batch_of<T>(
-    mut batch: Batch,
-    fingerprinter: &mut Fingerprinter,
-    work: &impl Fn(AtHand<'_>) -> T,
-) -> Done<T> {
+fn batch_of<T>(mut batch: Batch, mut work: impl FnMut(&Document<'_>) -> T) -> Done<T> {
     let mut done = Done { taken: Vec::new(), stopped: None };
     for entry in batch.entries() {
         match entry {
-            Ok(Entry::Document(document)) => {
-                let (page, signature) = match sign(fingerprinter, &document) {
-                    Ok(signed) => (Some(signed.page), signed.signature),
-                    Err(_) => (None, without_text(document.body.content.as_bytes())),
-                };
-                done.taken.push(Ok(work(AtHand { document: &document, page, signature })));
-            }
+            Ok(Entry::Document(document)) => done.taken.push(Ok(work(&document))),
             Ok(Entry::Bad(error)) => done.taken.push(Err(error)),
             Ok(Entry::Fact(_) | Entry::Passed { .. }) => {}
             Err(error) => done.stopped = Some(error),

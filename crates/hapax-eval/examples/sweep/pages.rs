@@ -10,7 +10,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use hapax::features::{Frequencies, FrequencyWeights};
 use hapax::fingerprint::{FeatureReader, Fingerprinter, Recipe, Sketch, Tally, Tie, simhash};
-use hapax::page::Hints;
+use hapax::page::{Body, Document, Hints};
 use hapax::similarity::{DEFAULT_MIN_SIMILARITY, DEFAULT_WITHIN};
 use hapax_corpus::{ReadOptions, Source};
 use hapax_eval::Truth;
@@ -121,7 +121,7 @@ impl Set {
                     let host = url.split('/').nth(2).unwrap_or_default().to_owned();
                     pages.push(Page {
                         host,
-                        features: features.page(bytes, &Hints::default())?.clone(),
+                        features: features.document(&Document::new(Body::Bytes(bytes)))?.1.clone(),
                         fingerprint: mark.fingerprint.to_bits(),
                         words: signature.words,
                         sketch: mark.sketch,

@@ -211,6 +211,13 @@ pub struct FeatureReader {
     features: Vec<u64>,
 }
 
+impl Clone for FeatureReader {
+    /// Same recipe, own buffers.
+    fn clone(&self) -> Self {
+        Self::assemble(self.recipe.clone(), self.words.clone())
+    }
+}
+
 impl FeatureReader {
     /// Makes the features part of a recipe ready.
     ///
@@ -220,23 +227,30 @@ impl FeatureReader {
     pub fn new(recipe: Recipe) -> Result<Self, RecipeError> {
         recipe.validate()?;
         let words = word_hasher(&recipe)?;
-        let extractor =
-            Extractor::new(ExtractOptions { extent: recipe.extent, ..Default::default() });
-        Ok(Self { extractor, words, recipe, hashes: Vec::new(), features: Vec::new() })
+        Ok(Self::assemble(recipe, words))
     }
 
-    /// The features of a page, repeats included; the caller may reorder them.
+    fn assemble(recipe: Recipe, words: WordHasher) -> Self {
+        let extractor =
+            Extractor::new(ExtractOptions { extent: recipe.extent, ..Default::default() });
+        Self { extractor, words, recipe, hashes: Vec::new(), features: Vec::new() }
+    }
+
+    /// A document's text and its features, repeats included; the caller may reorder them.
     ///
     /// # Errors
     ///
-    /// The bytes are neither HTML nor text.
-    pub fn page(&mut self, bytes: &[u8], hints: &Hints<'_>) -> Result<&mut Vec<u64>, PageError> {
-        let page = self.extractor.extract(bytes, hints)?;
+    /// The body is neither HTML nor text.
+    pub fn document(
+        &mut self,
+        document: &Document<'_>,
+    ) -> Result<(&Page, &mut Vec<u64>), PageError> {
+        let page = self.extractor.document(document)?;
         self.hashes.clear();
         self.features.clear();
         self.words.hash_into(&page.text, &mut self.hashes);
         shingles(&self.hashes, self.recipe.shingle, &mut self.features);
-        Ok(&mut self.features)
+        Ok((page, &mut self.features))
     }
 }
 

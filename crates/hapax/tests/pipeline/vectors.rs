@@ -9,7 +9,7 @@ use hapax::features::Frequencies;
 use hapax::fingerprint::{
     FeatureReader, Fingerprint, Fingerprinter, Recipe, Signature, Tally, Tie, Weighting, simhash,
 };
-use hapax::page::Hints;
+use hapax::page::{Body, Document, Hints};
 use hapax::text::{Joined, Segmenter, Unspaced};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -151,8 +151,8 @@ fn the_frequency_table_is_what_training_on_the_vectors_gives() {
     let mut reader = FeatureReader::new(recipe).unwrap();
     let texts = cases.iter().filter(|c| c["recipe"] == "sood-tfidf" && c["kind"] == "text");
     for case in texts {
-        let hints = Hints { content_type: Some("text/plain; charset=utf-8"), url: None };
-        table.add_document(reader.page(text_of(case, "input").as_bytes(), &hints).unwrap());
+        let text = text_of(case, "input");
+        table.add_document(reader.document(&Document::new(Body::Text(text))).unwrap().1);
     }
     let path = file("frequencies.df");
     if std::env::var_os("HAPAX_WRITE_VECTORS").is_some() && !path.exists() {

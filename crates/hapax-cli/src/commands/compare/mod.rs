@@ -12,7 +12,7 @@ mod terminal;
 mod verdict;
 
 use crate::failure::Failure;
-use crate::inputs::{Extent, Source};
+use crate::one_page::Source;
 use crate::output::{self, Output};
 use crate::overwriting;
 use crate::progress::say;
@@ -21,7 +21,7 @@ use crate::recipes::RecipeArguments;
 use clap::{Args, ValueEnum};
 use hapax::fingerprint::side_by_side::{self, Row};
 use hapax::fingerprint::{Comparison, Recipe, compare};
-use hapax::page::{ExtractOptions, Extractor, Hints};
+use hapax::page::{ExtractOptions, Extractor};
 use std::path::PathBuf;
 
 /// Compare two pages: how alike they are, what they share and where they differ
@@ -144,16 +144,15 @@ fn read(extractor: &mut Extractor, source: Source) -> Result<Shown, Failure> {
     if source != Source::Standard && source.path().is_dir() {
         return Err(Failure::Run(anyhow::anyhow!("{name} is a folder; compare takes two pages")));
     }
-    let mut bytes = Vec::new();
-    if source.read(&mut bytes)? == Extent::Beginning {
+    let (bytes, more) = source.read()?;
+    if more {
         say(&format!(
             "note: only the first {} of {name} are read",
             readable::bytes(bytes.len() as u64)
         ));
     }
-    let hints = Hints { content_type: source.content_type(), url: None };
     let page = extractor
-        .extract(&bytes, &hints)
+        .document(&source.document(&bytes))
         .map_err(|e| anyhow::Error::new(e).context(name.clone()))?;
     Ok(Shown { source, name, title: page.title.clone(), text: page.text.clone() })
 }

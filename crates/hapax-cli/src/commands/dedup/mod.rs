@@ -6,7 +6,7 @@
 mod summary;
 
 use super::page::add::Corpus;
-use crate::corpus::CorpusArguments;
+use crate::corpus::ReadArguments;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::progress::{Progress, say};
@@ -20,7 +20,6 @@ use hapax::group::{Rules, Scope};
 use hapax::similarity::MinSimilarity;
 use hapax_dedup::{Confirm, Finished, KeptFormat, Made, Options, Stage, Watch};
 use hapax_store::{Settings, Wanted};
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -129,15 +128,7 @@ pub(crate) struct Arguments {
     revisits: bool,
 
     #[command(flatten)]
-    corpus: CorpusArguments,
-
-    /// Count and leave out damaged records, instead of stopping at the first
-    #[arg(long)]
-    skip_bad: bool,
-
-    /// Number of threads [default: all cores]
-    #[arg(long, value_name = "N", value_parser = crate::inputs::threads)]
-    threads: Option<NonZeroUsize>,
+    reading: ReadArguments,
 
     /// Memory to use, about, such as 4GB; joins that need more use temporary files [default: as
     /// much as it takes]
@@ -147,10 +138,6 @@ pub(crate) struct Arguments {
     /// Write the summary to standard output, as JSON
     #[arg(long)]
     json: bool,
-
-    /// No progress and no summary; errors are still told
-    #[arg(long, short)]
-    quiet: bool,
 }
 
 /// Now, and the command as it was typed.
@@ -188,7 +175,7 @@ impl Arguments {
     fn options(&self) -> Result<Options, Failure> {
         let fingerprinter = self.recipe.fingerprinter_of(self.main_content)?;
         let mut options = Options::new(fingerprinter);
-        options.read = self.corpus.read_options(self.skip_bad);
+        options.read = self.reading.options();
         let within = self.within.and_then(|it| u8::try_from(it).ok());
         if let Some(within) = within.and_then(MaxDistance::new) {
             options.policy.within = within;
@@ -208,7 +195,7 @@ impl Arguments {
         options.memory = self.memory;
         options.restart = self.restart;
         options.made = Some(made());
-        if let Some(threads) = self.threads {
+        if let Some(threads) = self.reading.threads {
             options.threads = threads;
         }
         Ok(options)
@@ -235,7 +222,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if let Scope::Field(name) = &options.scope {
         options.read.named.push((format!("--scope field:{name}"), name.clone()));
     }
-    reading::check_fields(&arguments.inputs, &options.read, arguments.threads)?;
+    hapax_corpus::check_fields(&arguments.inputs, &options.read, arguments.reading.threads())?;
     if let Some(store) = &arguments.into {
         super::page::add::must_be(&arguments.wanted(&options), store)?;
     }
@@ -260,15 +247,15 @@ fn record(arguments: &Arguments, options: &Options, store: &Path) -> Result<(), 
     let corpus = Corpus {
         inputs: &arguments.inputs,
         options: options.read.clone(),
-        threads: arguments.threads,
+        threads: arguments.reading.threads,
         json: false,
-        quiet: arguments.quiet,
+        quiet: arguments.reading.quiet,
     };
     super::page::add::record(corpus, store, &options.fingerprinter, settings)
 }
 
 fn clean(arguments: &Arguments, options: &Options) -> Result<(), Failure> {
-    let mut shown = Shown { progress: Progress::start(None, arguments.quiet, false) };
+    let mut shown = Shown { progress: Progress::start(None, arguments.reading.quiet, false) };
     let finished = match &arguments.out {
         Some(out) if !arguments.dry_run => {
             hapax_dedup::dedup(&arguments.inputs, out, options, &mut shown)
@@ -293,7 +280,7 @@ fn tell(arguments: &Arguments, finished: &Finished) -> Result<(), Failure> {
         output.write(b"\n")?;
         output.finish()?;
     }
-    if arguments.quiet {
+    if arguments.reading.quiet {
         return Ok(());
     }
     let mut text = summary::text(finished);

@@ -6,7 +6,7 @@
 mod table;
 
 use crate::commands::dedup::similarity;
-use crate::corpus::CorpusArguments;
+use crate::corpus::ReadArguments;
 use crate::failure::Failure;
 use crate::output::{Output, write_file};
 use crate::overwriting;
@@ -22,7 +22,6 @@ use hapax_eval::truth::known::Meaning;
 use hapax_eval::truth::{core2020, news_copy};
 use hapax_eval::{Evaluation, Report, Truth, TruthKind, page};
 use serde_json::json;
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 /// Measure how right the answers are, against labels or exact similarities
@@ -113,19 +112,11 @@ pub(crate) struct Arguments {
     no_text: bool,
 
     #[command(flatten)]
-    corpus: CorpusArguments,
-
-    /// Number of threads [default: all cores]
-    #[arg(long, value_name = "N", value_parser = crate::inputs::threads)]
-    threads: Option<NonZeroUsize>,
+    reading: ReadArguments,
 
     /// Write the report to standard output, as JSON
     #[arg(long)]
     json: bool,
-
-    /// No progress
-    #[arg(long, short)]
-    quiet: bool,
 }
 
 fn other(text: &str) -> Result<(String, PathBuf), String> {
@@ -146,7 +137,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     overwriting::refuse("--html", html, arguments.truth.iter().chain(others))?;
     let files = recipes::files(&arguments.recipe, arguments.frequencies.as_deref());
     overwriting::refuse("--html", html, files)?;
-    overwriting::refuse_corpus("--html", html, &arguments.inputs)?;
+    arguments.reading.spare("--html", html, &arguments.inputs)?;
     arguments.replacing.check("--html", html)?;
     let recipes = recipes::fingerprinters(
         &arguments.recipe,
@@ -158,8 +149,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     let scratch = tempfile::tempdir().map_err(anyhow::Error::new)?;
     let inputs = documents(arguments, scratch.path())?;
-    let read = arguments.corpus.read_options(false);
-    reading::check_fields(&inputs, &read, arguments.threads)?;
+    let read = arguments.reading.options();
+    hapax_corpus::check_fields(&inputs, &read, arguments.reading.threads())?;
     let mut evaluation = Evaluation::new(inputs.clone(), first.clone());
     evaluation.recipes = recipes;
     evaluation.truth = match &arguments.truth {
@@ -188,10 +179,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     evaluation.others = arguments.other.clone();
     evaluation.exact = !arguments.no_exact;
     evaluation.options.read = read.clone();
-    if let Some(threads) = arguments.threads {
+    if let Some(threads) = arguments.reading.threads {
         evaluation.options.threads = threads;
     }
-    let mut shown = Shown(Progress::start(None, arguments.quiet, false));
+    let mut shown = Shown(Progress::start(None, arguments.reading.quiet, false));
     let report = evaluation.run(&mut shown);
     shown.0.clear();
     let report = report.map_err(failure)?;
@@ -204,7 +195,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     tell(arguments, &report)?;
     warn(&report);
-    if !arguments.quiet
+    if !arguments.reading.quiet
         && let Some(line) = reading::ignored_line(reading::ignored(&arguments.inputs))
     {
         say(&line);

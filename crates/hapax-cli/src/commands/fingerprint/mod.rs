@@ -1,25 +1,20 @@
 //! `hapax fingerprint`: pages in, one line or row each out.
 //!
-//! Pages and folders of pages are read one by one by [`crate::inputs`]. As soon as an input holds many
-//! documents, all inputs are read as `hapax dedup` reads them. Results come in input order whatever the
-//! number of threads, and memory does not grow with their number.
+//! Results come in input order whatever the number of threads, and memory does not grow with their
+//! number. A file that is neither HTML nor text is bad input; a record of an archive that is neither
+//! has no fingerprint.
 
 mod record;
 mod sink;
 
-use crate::corpus::CorpusArguments;
+use crate::corpus::ReadArguments;
 use crate::failure::Failure;
-use crate::inputs::{Extent, InputArguments, Source};
 use crate::overwriting;
-use crate::pipeline::{Work, in_order};
 use crate::progress::Progress;
-use crate::readable;
 use crate::reading;
 use crate::recipes::RecipeArguments;
 use clap::Args;
-use hapax::fingerprint::{Fingerprinter, Signature};
-use hapax::page::Hints;
-use hapax_dedup::stages::signing::{Signed, signature};
+use hapax_dedup::stages::signing::{AtHand, not_a_page};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -30,9 +25,6 @@ use sink::{Format, Rendered, Sink};
 ///
 /// A page without a single word has no fingerprint: its line has 16 dashes. A summary on
 /// standard error counts such pages, and pages too short to judge.
-///
-/// WARC, WET, ARC, JSONL and Parquet files, packed files, globs and @lists of files are read as `hapax
-/// dedup` reads them; their documents are called by id, URL, or file and line.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 A name with a backslash or a line break is written escaped (\\\\ \\n \\r) and its line begins with a
@@ -50,8 +42,13 @@ Examples:
   curl -s https://example.org/ | hapax fingerprint -
   hapax fingerprint crawl/ --recipe sood-tfidf --frequencies words.hdf")]
 pub(crate) struct Arguments {
-    #[command(flatten)]
-    inputs: InputArguments,
+    /// Pages, folders, corpora, globs, @lists of files, or `-` for standard input
+    ///
+    /// HTML, text, WARC, WET, ARC, JSONL and Parquet, packed or not, as `hapax dedup` reads them; a file
+    /// that is named is read whatever it is called. A page goes by its path, a document of a corpus by
+    /// id, URL, or file and line.
+    #[arg(required = true, value_name = "INPUT")]
+    inputs: Vec<PathBuf>,
 
     #[command(flatten)]
     recipe: RecipeArguments,
@@ -80,7 +77,7 @@ pub(crate) struct Arguments {
     replacing: overwriting::Replacing,
 
     #[command(flatten)]
-    corpus: CorpusArguments,
+    reading: ReadArguments,
 }
 
 impl Arguments {
@@ -110,175 +107,60 @@ fn is_new_or_file(path: &Path) -> bool {
     path.metadata().map_or(true, |there| there.is_file())
 }
 
+/// What became of a document.
+struct Done {
+    rendered: Result<Rendered, anyhow::Error>,
+    bytes: u64,
+    no_features: bool,
+    too_short: bool,
+    /// Of its text, only the beginning counts.
+    cut: bool,
+}
+
 /// Runs the command.
 ///
 /// # Errors
 ///
 /// An input is bad and bad input is not skipped, or results cannot be written.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let inputs = &arguments.inputs;
+    let Arguments { inputs, reading, .. } = arguments;
     let out = arguments.out.as_deref();
     overwriting::refuse("--out", out, arguments.recipe.files())?;
     let fingerprinter = arguments.recipe.fingerprinter_of(arguments.main_content)?;
-    match inputs.collections(arguments.corpus.any())? {
-        Some(named) => {
-            overwriting::refuse_corpus("--out", out, &named)?;
-            arguments.replacing.check("--out", out)?;
-            corpus(arguments, &named, &fingerprinter)
-        }
-        None => {
-            inputs.spare("--out", out)?;
-            arguments.replacing.check("--out", out)?;
-            pages(arguments, &fingerprinter)
-        }
-    }
-}
-
-/// Documents of a corpus.
-fn corpus(
-    arguments: &Arguments,
-    named: &[String],
-    fingerprinter: &Fingerprinter,
-) -> Result<(), Failure> {
-    let inputs = &arguments.inputs;
-    let options = arguments.corpus.read_options(inputs.skip_bad);
-    reading::check_fields(named, &options, inputs.threads)?;
-    let source = hapax_corpus::Source::open(named, options).map_err(reading::failure)?;
+    reading.spare("--out", out, inputs)?;
+    arguments.replacing.check("--out", out)?;
+    let source = reading.open(inputs)?;
     let format = arguments.format()?;
     let recipe = fingerprinter.recipe_id().to_string();
-    let mut sink = Sink::open(format, arguments.out.as_deref(), &recipe)?;
-    let mut progress = Progress::start(None, inputs.quiet, sink.on_screen());
-    let work = |it: Signed| {
-        let (bytes, done) = (it.bytes, Counted::of(&it.signature));
-        (bytes, done, Rendered::of(format, it.id.as_bytes(), it.url, &recipe, it.signature))
+    let mut sink = Sink::open(format, out, &recipe)?;
+    let mut progress = Progress::start(source.single_documents(), reading.quiet, sink.on_screen());
+    let work = |AtHand { document, page, signature }: AtHand<'_>| {
+        let cut = match page {
+            Ok(page) => page.truncated,
+            Err(error) => not_a_page(document, error).map_or(Ok(false), Err)?,
+        };
+        let url = document.url.as_deref().map(str::to_owned);
+        Ok(Done {
+            bytes: document.body.content.as_bytes().len() as u64,
+            no_features: signature.mark.is_none(),
+            too_short: signature.too_short,
+            cut,
+            rendered: Rendered::of(format, document.id.as_bytes(), url, &recipe, signature),
+        })
     };
-    signature(&source, fingerprinter, inputs.thread_count(), work, |result| {
-        match result {
-            Ok((bytes, done, rendered)) => {
-                progress.page(bytes);
-                done.count(&mut progress);
-                sink.add(rendered?, &recipe).map_err(Stopped::Failed)?;
-            }
-            Err(why) => {
-                progress.skip(&anyhow::anyhow!("{}", reading::skipped(&why)));
-            }
-        }
-        Ok(())
-    })
-    .map_err(|stopped| match stopped {
-        Stopped::Failed(failure) => failure,
-        Stopped::Bad(error) => reading::failure(error),
+    reading.signatures(&source, &fingerprinter, &mut progress, work, |done, progress| {
+        progress.page(done.bytes);
+        let read = progress.read();
+        read.without_features += u64::from(done.no_features);
+        read.too_short += u64::from(done.too_short && !done.no_features);
+        read.cut += u64::from(done.cut);
+        sink.add(done.rendered?, &recipe)
     })?;
     let read = *progress.read();
     if read.pages + read.skipped == 0 {
-        return Err(reading::no_document(named));
+        return Err(reading::no_document(inputs));
     }
     sink.finish()?;
-    progress.finish_corpus(source.ignored());
+    progress.finish(source.ignored());
     Ok(())
-}
-
-/// Why a corpus was not read to its end.
-enum Stopped {
-    Bad(hapax_corpus::Error),
-    Failed(Failure),
-}
-
-impl From<hapax_corpus::Error> for Stopped {
-    fn from(error: hapax_corpus::Error) -> Self {
-        Self::Bad(error)
-    }
-}
-
-impl From<anyhow::Error> for Stopped {
-    fn from(error: anyhow::Error) -> Self {
-        Self::Failed(error.into())
-    }
-}
-
-/// Pages one by one.
-fn pages(arguments: &Arguments, fingerprinter: &Fingerprinter) -> Result<(), Failure> {
-    let inputs = &arguments.inputs;
-    let mut pages = inputs.pages()?;
-    let format = arguments.format()?;
-    let recipe = fingerprinter.recipe_id().to_string();
-    let mut sink = Sink::open(format, arguments.out.as_deref(), &recipe)?;
-    let workers = (0..inputs.thread_count().get())
-        .map(|_| PageWork {
-            fingerprinter: fingerprinter.clone(),
-            recipe: recipe.clone(),
-            bytes: Vec::new(),
-            format,
-        })
-        .collect();
-
-    let mut progress = Progress::start(inputs.known_total(), inputs.quiet, sink.on_screen());
-    in_order(&mut pages, workers, |result| match result {
-        Ok(done) => {
-            progress.page(done.bytes);
-            done.counted.count(&mut progress);
-            progress.read().cut += u64::from(done.extent == Extent::Beginning);
-            sink.add(done.rendered, &recipe)
-        }
-        Err(why) if inputs.skip_bad => {
-            progress.skip(&why);
-            Ok(())
-        }
-        Err(why) => Err(Failure::Run(why)),
-    })?;
-    sink.finish()?;
-    progress.finish(pages.ignored());
-    Ok(())
-}
-
-/// One thread: reads a page, fingerprints it, and writes its line into memory.
-struct PageWork {
-    fingerprinter: Fingerprinter,
-    recipe: String,
-    bytes: Vec<u8>,
-    format: Format,
-}
-
-struct Done {
-    rendered: Rendered,
-    bytes: u64,
-    extent: Extent,
-    counted: Counted,
-}
-
-/// What the summary counts.
-struct Counted {
-    no_features: bool,
-    too_short: bool,
-}
-
-impl Counted {
-    fn of(signature: &Signature) -> Self {
-        Self { no_features: signature.mark.is_none(), too_short: signature.too_short }
-    }
-
-    fn count(&self, progress: &mut Progress) {
-        let read = progress.read();
-        read.without_features += u64::from(self.no_features);
-        read.too_short += u64::from(self.too_short && !self.no_features);
-    }
-}
-
-impl Work for PageWork {
-    type Item = Result<Source, anyhow::Error>;
-    type Out = Result<Done, anyhow::Error>;
-
-    fn work(&mut self, item: Self::Item) -> Self::Out {
-        let source = item?;
-        let extent = source.read(&mut self.bytes)?;
-        let hints = Hints { content_type: source.content_type(), url: None };
-        let signature = self
-            .fingerprinter
-            .page(&self.bytes, &hints)
-            .map_err(|e| anyhow::Error::new(e).context(readable::path(source.path())))?;
-        let counted = Counted::of(&signature);
-        let name = source.path().as_os_str().as_encoded_bytes();
-        let rendered = Rendered::of(self.format, name, None, &self.recipe, signature)?;
-        Ok(Done { rendered, bytes: self.bytes.len() as u64, extent, counted })
-    }
 }

@@ -10,8 +10,8 @@ use crate::commands::fingerprint_files::{called, warn_unlabelled};
 use crate::commands::near::queries::Queries;
 use crate::commands::plan::quantity::bytes;
 use crate::commands::plan::{bound, memory, recall};
+use crate::corpus::{or_all_cores, threads};
 use crate::failure::Failure;
-use crate::inputs::threads;
 use crate::output::Output;
 use crate::overwriting;
 use crate::progress::say;
@@ -215,8 +215,7 @@ fn search(
 ) -> Result<(String, (u64, u64)), Failure> {
     let Arguments { within, recall, first, memory, .. } = *arguments;
     let asked = Asked { within, recall, first, memory };
-    let all = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    let threads = arguments.threads.unwrap_or_else(all);
+    let threads = or_all_cores(arguments.threads);
     let mut results = Results::new(queries, stored, output, arguments.json);
     let ways = ways(&asked, stored.len(), queries);
     let streams = match arguments.mode {

@@ -10,7 +10,6 @@ use super::queries::Queries;
 use super::results::{Results, Row, documents};
 use super::stream::Source;
 use crate::failure::Failure;
-use crate::pipeline::{Work, in_order};
 use crate::readable;
 use hapax::fingerprint::{Fingerprint, MaxDistance};
 use hapax::index::plan::{Engine, Machine, Request, Ways, plan};
@@ -19,6 +18,7 @@ use hapax::index::{
     Collection, Entry, HammingIndex, Measured, Query, Recall, Scan, TableOptions, Tables,
     Unmeasured, WeakBits,
 };
+use hapax::join::Executor;
 use hapax_corpus::hpx::{Hpx, Lookup};
 use hapax_dedup::Threads;
 use std::num::NonZeroUsize;
@@ -65,21 +65,26 @@ pub(super) fn search(
     threads: NonZeroUsize,
     results: Results<'_>,
 ) -> Result<(String, (u64, u64)), Failure> {
-    let chosen = choose(asked, stored, queries, ways, threads)?;
-    let threads = threads.get();
-    let even = queries.len().div_ceil(threads * BATCHES);
+    let threads = Threads::new(threads).map_err(anyhow::Error::new)?;
+    let chosen = choose(asked, stored, queries, ways, &threads)?;
+    let round = threads.width() * BATCHES;
+    let even = queries.len().div_ceil(round);
     let batch = even.clamp(*BATCH.start(), chosen.most_in_batch);
-    let mut ranges =
+    let ranges =
         (0..queries.len()).step_by(batch).map(|start| start..(start + batch).min(queries.len()));
-    let lookup = || chosen.by_position.then(|| stored.lookup());
-    let search = |_| Batches { index: &*chosen.index, queries, asked, lookup: lookup() };
+    let ranges: Vec<Range<usize>> = ranges.collect();
     let stated = (asked.recall < Recall::ALL).then_some(chosen.recall);
     let mut results = results.recall(stated);
-    in_order(
-        &mut ranges,
-        (0..threads).map(search).collect(),
-        |(range, rows): (_, Result<Vec<Row>, _>)| results.write(range, &rows?),
-    )?;
+    // What is found waits to be written in order, so not for all queries at once.
+    for ranges in ranges.chunks(round) {
+        let found = threads.map(ranges.to_vec(), |range| {
+            let lookup = chosen.by_position.then(|| stored.lookup());
+            rows(&*chosen.index, queries, asked, range, lookup)
+        });
+        for (range, rows) in ranges.iter().zip(found) {
+            results.write(range.clone(), &rows?)?;
+        }
+    }
     Ok((chosen.described, results.finish()?))
 }
 
@@ -89,7 +94,7 @@ fn choose(
     stored: &Hpx,
     queries: &Queries,
     ways: &Ways,
-    threads: NonZeroUsize,
+    threads: &Threads,
 ) -> Result<Chosen, Failure> {
     // What does not fit into memory and is loaded all the same is scanned; so is an empty collection.
     let mut engine = ways.load.as_ref().map_or(Engine::Scan, |load| load.candidate.engine.clone());
@@ -122,12 +127,11 @@ fn weak_bits(
     asked: &Asked,
     stored: &Hpx,
     queries: &Queries,
-    threads: NonZeroUsize,
+    threads: &Threads,
 ) -> Result<Result<Chosen, Unmeasured>, Failure> {
-    let threads = Threads::new(threads).map_err(anyhow::Error::new)?;
     let all: Vec<Query<'_>> = (0..queries.len()).map(|at| queries.query(at)).collect();
     let open = || Source::open(stored, PIECE);
-    let built = WeakBits::build_measured(&all, asked.within, asked.recall, open, &threads);
+    let built = WeakBits::build_measured(&all, asked.within, asked.recall, open, threads);
     let measured = built.map_err(anyhow::Error::new)?;
     Ok(measured.map(|Measured { index, recall, pairs, matches }| {
         let described = format!(
@@ -172,48 +176,33 @@ fn exact(index: impl HammingIndex + Sync + 'static, described: String) -> Chosen
     Chosen { index, recall: 1.0, described, by_position: false, most_in_batch }
 }
 
-/// One thread.
-struct Batches<'a> {
-    index: &'a (dyn HammingIndex + Sync),
-    queries: &'a Queries,
-    asked: &'a Asked,
-    /// Where matches are called by their place in the file.
+/// The matches of some queries; `lookup` where they are called by their place in the file.
+fn rows(
+    index: &(dyn HammingIndex + Sync),
+    queries: &Queries,
+    asked: &Asked,
+    range: Range<usize>,
     lookup: Option<Lookup>,
-}
-
-impl Work for Batches<'_> {
-    type Item = Range<usize>;
-    type Out = (Range<usize>, Result<Vec<Row>, Failure>);
-
-    fn work(&mut self, range: Self::Item) -> Self::Out {
-        let rows = self.rows(range.clone());
-        (range, rows)
+) -> Result<Vec<Row>, Failure> {
+    let queries: Vec<Query<'_>> = range.clone().map(|at| queries.query(at)).collect();
+    let within = asked.within;
+    let mut rows = Vec::new();
+    let mut push = |query: usize, found: &[hapax::index::Match]| {
+        rows.extend(found.iter().map(|m| Row {
+            query: query as u32,
+            distance: m.distance as u8,
+            document: m.id,
+        }));
+    };
+    if asked.first {
+        let first = index.find_first_batch(&queries, within).map_err(anyhow::Error::new)?;
+        range.zip(&first).for_each(|(query, found)| push(query, found.as_slice()));
+    } else {
+        let all = index.find_all_batch(&queries, within).map_err(anyhow::Error::new)?;
+        range.zip(all.iter()).for_each(|(query, found)| push(query, found));
     }
-}
-
-impl Batches<'_> {
-    fn rows(&mut self, range: Range<usize>) -> Result<Vec<Row>, Failure> {
-        let queries: Vec<Query<'_>> = range.clone().map(|at| self.queries.query(at)).collect();
-        let within = self.asked.within;
-        let mut rows = Vec::new();
-        let mut push = |query: usize, found: &[hapax::index::Match]| {
-            rows.extend(found.iter().map(|m| Row {
-                query: query as u32,
-                distance: m.distance as u8,
-                document: m.id,
-            }));
-        };
-        if self.asked.first {
-            let first =
-                self.index.find_first_batch(&queries, within).map_err(anyhow::Error::new)?;
-            range.zip(&first).for_each(|(query, found)| push(query, found.as_slice()));
-        } else {
-            let all = self.index.find_all_batch(&queries, within).map_err(anyhow::Error::new)?;
-            range.zip(all.iter()).for_each(|(query, found)| push(query, found));
-        }
-        if let Some(lookup) = &mut self.lookup {
-            documents(&mut rows, lookup)?;
-        }
-        Ok(rows)
+    if let Some(mut lookup) = lookup {
+        documents(&mut rows, &mut lookup)?;
     }
+    Ok(rows)
 }

@@ -5,8 +5,9 @@
 
 use super::observing::{Observer, RecipeChoice};
 use super::{score, tell};
+use crate::corpus::or_all_cores;
 use crate::failure::Failure;
-use crate::inputs::Source as File;
+use crate::one_page::Source as File;
 use crate::output::Output;
 use crate::progress::{Progress, say};
 use crate::readable::{count, counted};
@@ -62,7 +63,7 @@ pub(crate) struct Arguments {
     skip_bad: bool,
 
     /// With --from, number of threads [default: all cores]
-    #[arg(long, value_name = "N", requires = "from", value_parser = crate::inputs::threads)]
+    #[arg(long, value_name = "N", requires = "from", value_parser = crate::corpus::threads)]
     threads: Option<NonZeroUsize>,
 
     /// Make the repository if it is not there
@@ -240,7 +241,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if let Some(Scope::Field(name)) = &arguments.making.scope {
         options.named.push((format!("--scope field:{name}"), name.clone()));
     }
-    reading::check_fields(&arguments.from, &options, arguments.threads)?;
+    hapax_corpus::check_fields(&arguments.from, &options, or_all_cores(arguments.threads))?;
     let new = arguments.create && !folder.join("pages.redb").exists();
     // A page that is refused leaves no repository behind.
     let observe = |fingerprinter: &Fingerprinter, scope: &Scope| match arguments.from.is_empty() {
@@ -324,8 +325,7 @@ fn many(
     new: &(dyn Fn() -> Observer + Sync),
 ) -> Result<(), Failure> {
     let source = Source::open(corpus.inputs, corpus.options).map_err(corpus_failure)?;
-    let all = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    let threads = corpus.threads.unwrap_or_else(all);
+    let threads = or_all_cores(corpus.threads);
     let idle: Mutex<Vec<Observer>> = Mutex::new(Vec::new());
     let lock = || idle.lock().unwrap_or_else(PoisonError::into_inner);
     let mut recorder = Recorder {

@@ -5,12 +5,12 @@
 //! repository compares words.
 
 use crate::failure::Failure;
-use crate::inputs::Source;
+use crate::one_page::Source;
 use crate::recipes::RecipeArguments;
 use clap::Args;
 use hapax::fingerprint::{Fingerprinter, RecipeId};
 use hapax::group::Scope;
-use hapax::page::{Body, Document as Known};
+use hapax::page::Document as Known;
 use hapax_corpus::Document;
 use hapax_store::Observation;
 use std::path::PathBuf;
@@ -69,8 +69,7 @@ impl Observer {
     /// It cannot be read, or is neither HTML nor text; or there is nothing on standard input, where
     /// a program that failed looks like a page that became empty.
     pub(super) fn file(&mut self, url: &str, source: &Source) -> Result<Observation, Failure> {
-        let mut bytes = Vec::new();
-        source.read(&mut bytes)?;
+        let (bytes, _) = source.read()?;
         if bytes.is_empty() && *source == Source::Standard {
             return Err(Failure::Run(anyhow::anyhow!(
                 "nothing was read from standard input, so {} stays as it was; a page that is \
@@ -78,11 +77,7 @@ impl Observer {
                 crate::readable::harmless(url)
             )));
         }
-        let known = Known {
-            content_type: source.content_type(),
-            url: Some(url),
-            ..Known::new(Body::Bytes(&bytes))
-        };
+        let known = Known { url: Some(url), ..source.document(&bytes) };
         let signed = self.fingerprinter.document(&known).map_err(|error| {
             anyhow::Error::new(error).context(crate::readable::path(source.path()))
         })?;

@@ -1,6 +1,7 @@
 //! `hapax pairs`: fingerprints in, near pairs out.
 
 use crate::commands::fingerprint_files;
+use crate::corpus::or_all_cores;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::overwriting;
@@ -55,7 +56,7 @@ pub(crate) struct Arguments {
     replacing: overwriting::Replacing,
 
     /// Number of threads [default: all cores]
-    #[arg(long, value_name = "N", value_parser = crate::inputs::threads)]
+    #[arg(long, value_name = "N", value_parser = crate::corpus::threads)]
     threads: Option<NonZeroUsize>,
 
     /// No summary; errors are still told
@@ -76,9 +77,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let least = MinSimilarity::new(arguments.min_similarity);
     let (Some(within), Some(min_similarity)) = (within, least) else { return Ok(()) };
     let policy = Policy { within, min_similarity };
-    let all = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    let threads =
-        Threads::new(arguments.threads.unwrap_or_else(all)).map_err(anyhow::Error::new)?;
+    let threads = Threads::new(or_all_cores(arguments.threads)).map_err(anyhow::Error::new)?;
     let pairs = pairing::find(&list, policy, &threads).map_err(anyhow::Error::new)?;
 
     let mut output = Output::open(arguments.out.as_deref())?;

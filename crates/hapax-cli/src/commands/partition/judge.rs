@@ -98,7 +98,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     arguments.pages.spare("--html", arguments.html.as_deref())?;
     arguments.replacing.check("--html", arguments.html.as_deref())?;
     let fingerprinter = arguments.pages.fingerprinter()?;
-    let quiet = arguments.pages.quiet;
+    let quiet = arguments.pages.reading.quiet;
     let mut progress = Progress::start(None, quiet, false);
     let mut sample = EvenSample::new(arguments.sample);
     arguments.pages.each(&fingerprinter, &mut progress, |page| {

@@ -78,7 +78,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     arguments.replacing.check("--out", Some(&arguments.out))?;
     let fingerprinter = arguments.pages.fingerprinter()?;
     let mut output = Output::open(Some(&arguments.out))?;
-    let quiet = arguments.pages.quiet;
+    let quiet = arguments.pages.reading.quiet;
     let mut progress = Progress::start(None, quiet, false);
     let mut sample = EvenSample::new(arguments.sample);
     arguments.pages.each(&fingerprinter, &mut progress, |page| {

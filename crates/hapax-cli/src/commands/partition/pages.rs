@@ -1,6 +1,6 @@
 //! Documents as `hapax dedup` reads them, for the commands of `hapax partition`.
 
-use crate::corpus::CorpusArguments;
+use crate::corpus::ReadArguments;
 use crate::failure::Failure;
 use crate::overwriting;
 use crate::progress::Progress;
@@ -8,9 +8,7 @@ use crate::reading;
 use crate::recipes::RecipeArguments;
 use clap::Args;
 use hapax::fingerprint::Fingerprinter;
-use hapax_corpus::Source;
 use hapax_dedup::stages::featuring::{Featured, Featuring};
-use std::num::NonZeroUsize;
 use std::path::Path;
 
 /// Which documents, and by whose words.
@@ -24,19 +22,7 @@ pub(crate) struct PageArguments {
     recipe: RecipeArguments,
 
     #[command(flatten)]
-    corpus: CorpusArguments,
-
-    /// Name, count and leave out what cannot be read, instead of stopping
-    #[arg(long)]
-    skip_bad: bool,
-
-    /// Number of threads [default: all cores]
-    #[arg(long, value_name = "N", value_parser = crate::inputs::threads)]
-    threads: Option<NonZeroUsize>,
-
-    /// No progress and no summary; errors are still told
-    #[arg(long, short)]
-    pub(crate) quiet: bool,
+    pub(crate) reading: ReadArguments,
 }
 
 impl PageArguments {
@@ -56,7 +42,7 @@ impl PageArguments {
     /// It would be; both are named.
     pub(crate) fn spare(&self, option: &str, out: Option<&Path>) -> Result<(), Failure> {
         overwriting::refuse(option, out, self.recipe.files())?;
-        overwriting::refuse_corpus(option, out, &self.inputs)
+        self.reading.spare(option, out, &self.inputs)
     }
 
     /// Hands all documents to `take`, in order.
@@ -70,44 +56,24 @@ impl PageArguments {
         progress: &mut Progress,
         mut take: impl FnMut(Featured) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let options = self.corpus.read_options(self.skip_bad);
-        reading::check_fields(&self.inputs, &options, self.threads)?;
-        let source = Source::open(&self.inputs, options).map_err(reading::failure)?;
+        let source = self.reading.open(&self.inputs)?;
         let featuring = Featuring::new(fingerprinter).map_err(anyhow::Error::new)?;
-        let all = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        let threads = self.threads.unwrap_or_else(all);
-        let outcome = featuring.each(&source, threads, |result| {
-            match result {
-                Ok(page) => {
-                    progress.page(page.bytes);
-                    progress.read().without_features += u64::from(page.features.words.is_empty());
-                    take(page).map_err(Stopped::Failed)?;
-                }
-                Err(why) => {
-                    progress.skip(&anyhow::anyhow!("{}", reading::skipped(&why)));
-                }
-            }
-            Ok(())
-        });
-        outcome.map_err(|stopped| match stopped {
-            Stopped::Failed(failure) => failure,
-            Stopped::Bad(error) => reading::failure(error),
-        })?;
-        if let Some(line) = reading::ignored_line(source.ignored()).filter(|_| !self.quiet) {
+        let count = |page: Featured, progress: &mut Progress| {
+            progress.page(page.bytes);
+            progress.read().without_features += u64::from(page.features.words.is_empty());
+            take(page)
+        };
+        self.reading.signatures(
+            &source,
+            fingerprinter,
+            progress,
+            |at_hand| Ok(featuring.of(at_hand)),
+            count,
+        )?;
+        if let Some(line) = reading::ignored_line(source.ignored()).filter(|_| !self.reading.quiet)
+        {
             progress.note(&line);
         }
         Ok(())
-    }
-}
-
-/// Why a corpus was not read to its end.
-enum Stopped {
-    Bad(hapax_corpus::Error),
-    Failed(Failure),
-}
-
-impl From<hapax_corpus::Error> for Stopped {
-    fn from(error: hapax_corpus::Error) -> Self {
-        Self::Bad(error)
     }
 }

@@ -65,7 +65,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         )));
     }
     let mut output = Output::open(arguments.out.as_deref())?;
-    let mut progress = Progress::start(None, arguments.pages.quiet, output.on_screen());
+    let mut progress = Progress::start(None, arguments.pages.reading.quiet, output.on_screen());
     arguments.pages.each(&fingerprinter, &mut progress, |page| {
         let placed = mapping.place(&page.features);
         let (cell, cells) = (mapping.cell(&placed), mapping.cells_near(&placed));

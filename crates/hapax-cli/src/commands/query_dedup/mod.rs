@@ -9,6 +9,7 @@ mod log;
 mod place;
 mod text;
 
+use crate::corpus::or_all_cores;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::progress::say;
@@ -138,7 +139,7 @@ struct RunArguments {
     recipe: Option<String>,
 
     /// Number of threads [default: all cores]
-    #[arg(long, value_name = "N", value_parser = crate::inputs::threads)]
+    #[arg(long, value_name = "N", value_parser = crate::corpus::threads)]
     threads: Option<NonZeroUsize>,
 
     /// Write the summary to standard output, as JSON
@@ -183,8 +184,7 @@ fn run_job(arguments: &RunArguments) -> Result<(), Failure> {
     let settings = arguments.settings(place.name()?)?;
     let (log, counts) = arguments.log.read()?;
     let engine = place.open(arguments.recipe.as_deref())?;
-    let all = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    let threads = arguments.threads.unwrap_or_else(all).get();
+    let threads = or_all_cores(arguments.threads).get();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     let pool = pool.map_err(anyhow::Error::new)?;
     let bar = bar(arguments.quiet);

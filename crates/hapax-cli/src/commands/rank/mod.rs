@@ -5,7 +5,7 @@
 //!
 //! The scores are `hapax_search::rank`'s; here files are opened and what happened is told.
 
-use crate::corpus::CorpusArguments;
+use crate::corpus::ReadArguments;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::overwriting;
@@ -13,7 +13,7 @@ use crate::progress::{Progress, say};
 use crate::readable::{self, counted};
 use crate::reading;
 use clap::{Args, ValueEnum};
-use hapax_corpus::{Source, Unpacked};
+use hapax_corpus::Unpacked;
 use hapax_search::rank::names::{LinksError, NamedLinks, read_tsv};
 use hapax_search::rank::scores::{ranking, write_parquet, write_tsv};
 use hapax_search::rank::table::{MAGIC, read_parquet};
@@ -88,23 +88,11 @@ pub(crate) struct Arguments {
     drop_nofollow: bool,
 
     #[command(flatten)]
-    corpus: CorpusArguments,
-
-    /// Count and leave out damaged records, instead of stopping at the first
-    #[arg(long)]
-    skip_bad: bool,
-
-    /// Number of threads [default: all cores]
-    #[arg(long, value_name = "N", value_parser = crate::inputs::threads)]
-    threads: Option<NonZeroUsize>,
+    reading: ReadArguments,
 
     /// Write what was read and found to standard output, as JSON; scores go to --out
     #[arg(long, requires = "out")]
     json: bool,
-
-    /// No progress and no summary; errors are still told
-    #[arg(long, short)]
-    quiet: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -141,11 +129,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     settings.check().map_err(|error| Failure::Arguments(error.to_string()))?;
     overwriting::refuse("--out", arguments.out.as_deref(), &arguments.links)?;
-    overwriting::refuse_corpus("--out", arguments.out.as_deref(), &arguments.inputs)?;
+    arguments.reading.spare("--out", arguments.out.as_deref(), &arguments.inputs)?;
     arguments.replacing.check("--out", arguments.out.as_deref())?;
     let mut output = Output::open(arguments.out.as_deref())?;
-    let all = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    let threads = arguments.threads.unwrap_or_else(all);
+    let threads = arguments.reading.threads();
 
     let started = Instant::now();
     let web = if arguments.inputs.is_empty() {
@@ -188,7 +175,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         output.write(format!("{text}\n").as_bytes())?;
         output.finish()?;
     }
-    if !arguments.quiet {
+    if !arguments.reading.quiet {
         say(&summary_text(&summary));
     }
     if !ranks.converged {
@@ -217,11 +204,9 @@ fn web_of_links(files: &[PathBuf]) -> Result<Web, Failure> {
 
 fn web_of_pages(arguments: &Arguments, threads: NonZeroUsize) -> Result<Web, Failure> {
     let options = WebOptions { outside: arguments.outside, drop_nofollow: arguments.drop_nofollow };
-    let read = arguments.corpus.read_options(arguments.skip_bad);
-    reading::check_fields(&arguments.inputs, &read, arguments.threads)?;
-    let source = Source::open(&arguments.inputs, read).map_err(reading::failure)?;
+    let source = arguments.reading.open(&arguments.inputs)?;
     let mut builder = WebBuilder::new(options);
-    let mut progress = Progress::start(None, arguments.quiet, false);
+    let mut progress = Progress::start(None, arguments.reading.quiet, false);
     let found = builder.corpus(&source, threads, |documents, bad| {
         progress.pages(documents);
         for why in bad {
@@ -230,7 +215,8 @@ fn web_of_pages(arguments: &Arguments, threads: NonZeroUsize) -> Result<Web, Fai
     });
     progress.clear();
     found.map_err(reading::failure)?;
-    if let Some(line) = reading::ignored_line(source.ignored()).filter(|_| !arguments.quiet) {
+    if let Some(line) = reading::ignored_line(source.ignored()).filter(|_| !arguments.reading.quiet)
+    {
         say(&line);
     }
     for file in &arguments.links {

@@ -6,19 +6,18 @@
 //! bounded number of documents on their way.
 
 use std::collections::BTreeMap;
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Args;
 use hapax::fingerprint::Fingerprinter;
 use hapax_corpus::Source;
-use hapax_dedup::stages::signing::{AtHand, each};
+use hapax_dedup::stages::signing::AtHand;
 use hapax_search::SearchPage;
 use hapax_search::tantivy::WriterOptions;
 
 use super::place::{Filling, NewPlace, Place};
 use super::scores;
-use crate::corpus::CorpusArguments;
+use crate::corpus::ReadArguments;
 use crate::failure::Failure;
 use crate::leftovers::Making;
 use crate::progress::{Progress, say};
@@ -69,20 +68,8 @@ struct CorpusToIndex {
     #[arg(long, value_name = "SIZE", default_value = "512MB", value_parser = sorting_memory)]
     memory: usize,
 
-    /// Name, count and leave out what cannot be read, instead of stopping
-    #[arg(long)]
-    skip_bad: bool,
-
-    /// Number of threads [default: all cores]
-    #[arg(long, value_name = "N", value_parser = crate::inputs::threads)]
-    threads: Option<NonZeroUsize>,
-
-    /// No progress and no summary; errors are still told
-    #[arg(long, short)]
-    quiet: bool,
-
     #[command(flatten)]
-    reading: CorpusArguments,
+    reading: ReadArguments,
 }
 
 /// Makes an index.
@@ -92,11 +79,11 @@ struct CorpusToIndex {
 /// An input is bad and bad input is not skipped, or the index cannot be written.
 pub(super) fn build(arguments: &BuildArguments) -> Result<(), Failure> {
     let what = &arguments.what;
-    what.check_fields()?;
+    let source = what.reading.open(&what.corpus)?;
     let fingerprinter = what.recipe.fingerprinter()?;
     let create = || arguments.place.create(fingerprinter.recipe_id(), what.options());
     let (index, _making) = Making::of(create, |index| index.temporary().into_iter().collect())?;
-    what.fill(index, &fingerprinter)
+    what.fill(&source, index, &fingerprinter)
 }
 
 /// Adds to an index.
@@ -106,64 +93,50 @@ pub(super) fn build(arguments: &BuildArguments) -> Result<(), Failure> {
 /// As for [`build`]; the index is as it was then.
 pub(super) fn add(arguments: &AddArguments) -> Result<(), Failure> {
     let what = &arguments.what;
-    what.check_fields()?;
+    let source = what.reading.open(&what.corpus)?;
     let fingerprinter = what.recipe.fingerprinter()?;
     let index = arguments.place.fill(fingerprinter.recipe_id(), what.options())?;
-    what.fill(index, &fingerprinter)
+    what.fill(&source, index, &fingerprinter)
 }
 
 impl CorpusToIndex {
-    fn threads(&self) -> NonZeroUsize {
-        let all = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        self.threads.unwrap_or_else(all)
-    }
-
-    fn check_fields(&self) -> Result<(), Failure> {
-        let options = self.reading.read_options(self.skip_bad);
-        reading::check_fields(&self.corpus, &options, self.threads)
-    }
-
     fn options(&self) -> WriterOptions {
-        WriterOptions { threads: self.threads().get(), memory: self.memory }
+        WriterOptions { threads: self.reading.threads().get(), memory: self.memory }
     }
 
-    fn fill(&self, mut index: Filling, fingerprinter: &Fingerprinter) -> Result<(), Failure> {
+    fn fill(
+        &self,
+        source: &Source,
+        mut index: Filling,
+        fingerprinter: &Fingerprinter,
+    ) -> Result<(), Failure> {
         let scores = self.scores.as_deref().map(scores::read).transpose()?;
-        let source = Source::open(&self.corpus, self.reading.read_options(self.skip_bad));
-        let source = source.map_err(reading::failure)?;
-        let mut progress = Progress::start(None, self.quiet, false);
+        let quiet = self.reading.quiet;
+        let mut progress = Progress::start(source.single_documents(), quiet, false);
         let mut not_text = 0u64;
         let work = |at_hand: AtHand<'_>| {
             let bytes = at_hand.document.body.content.as_bytes().len() as u64;
-            (bytes, page_of(at_hand, scores.as_ref()))
+            Ok((bytes, page_of(at_hand, scores.as_ref())))
         };
-        let stopped = each(&source, fingerprinter, self.threads(), work, |result| {
-            match result {
-                Ok((bytes, Some(page))) => {
-                    progress.page(bytes);
-                    let read = progress.read();
-                    read.without_features += u64::from(page.words == 0);
-                    read.too_short += u64::from(page.words > 0 && page.fingerprint.is_none());
-                    index.put(&page).map_err(Stopped::Failed)?;
-                }
-                Ok((_, None)) => not_text += 1,
-                Err(why) => {
-                    progress.skip(&anyhow::anyhow!("{}", reading::skipped(&why)));
-                }
-            }
-            Ok(())
-        });
-        stopped.map_err(|stopped| match stopped {
-            Stopped::Failed(failure) => failure,
-            Stopped::Bad(error) => reading::failure(error),
-        })?;
+        let take = |(bytes, page): (u64, Option<SearchPage>), progress: &mut Progress| {
+            let Some(page) = page else {
+                not_text += 1;
+                return Ok(());
+            };
+            progress.page(bytes);
+            let read = progress.read();
+            read.without_features += u64::from(page.words == 0);
+            read.too_short += u64::from(page.words > 0 && page.fingerprint.is_none());
+            index.put(&page)
+        };
+        self.reading.signatures(source, fingerprinter, &mut progress, work, take)?;
         let read = *progress.read();
         if read.pages + read.skipped + not_text == 0 {
             return Err(reading::no_document(&self.corpus));
         }
         index.finish()?;
-        progress.finish_corpus(source.ignored());
-        if not_text > 0 && !self.quiet {
+        progress.finish(source.ignored());
+        if not_text > 0 && !quiet {
             say(&format!("{} neither HTML nor text", readable::counted(not_text, "document")));
         }
         Ok(())
@@ -173,7 +146,7 @@ impl CorpusToIndex {
 /// What the index gets of a document; `None` when there is nothing to search.
 fn page_of(at_hand: AtHand<'_>, scores: Option<&BTreeMap<String, f64>>) -> Option<SearchPage> {
     let AtHand { document, page, signature } = at_hand;
-    let page = page?;
+    let page = page.ok()?;
     let mut new = SearchPage::new(document.id.as_ref(), page.text.as_str(), &signature);
     new.url = document.url.as_deref().unwrap_or_default().to_owned();
     new.title = page.title.clone().unwrap_or_default();
@@ -192,17 +165,5 @@ fn sorting_memory(text: &str) -> Result<usize, String> {
     match (15_000_000..=64_000_000_000).contains(&bytes) {
         true => usize::try_from(bytes).map_err(|error| error.to_string()),
         false => Err("it takes 15MB to 64GB".to_owned()),
-    }
-}
-
-/// Why a corpus was not read to its end.
-enum Stopped {
-    Bad(hapax_corpus::Error),
-    Failed(Failure),
-}
-
-impl From<hapax_corpus::Error> for Stopped {
-    fn from(error: hapax_corpus::Error) -> Self {
-        Self::Bad(error)
     }
 }

@@ -1,0 +1,65 @@
+//! A single page that a user names: a file, or `-` for standard input.
+//!
+//! At most as much is read as the engine looks at, and one byte more, which shows that there was more.
+
+use crate::failure::io_error;
+use hapax::page::{Document, Limits};
+use hapax_corpus::page_type;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// Where a page is read from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// Standard input.
+    Standard,
+    /// A file.
+    File(PathBuf),
+}
+
+impl Source {
+    /// `-` or a path, as a user writes them.
+    pub(crate) fn new(given: PathBuf) -> Self {
+        if given.as_os_str() == "-" { Self::Standard } else { Self::File(given) }
+    }
+
+    /// How the page is called in results.
+    pub(crate) fn path(&self) -> &Path {
+        match self {
+            Self::Standard => Path::new("-"),
+            Self::File(path) => path,
+        }
+    }
+
+    /// Bytes of this page with what its name says about them.
+    pub(crate) fn document<'a>(&self, bytes: &'a [u8]) -> Document<'a> {
+        let content_type = match self {
+            Self::Standard => None,
+            Self::File(path) => page_type(path),
+        };
+        Document { content_type, ..Document::new(hapax::page::Body::Bytes(bytes)) }
+    }
+
+    /// The bytes, and whether there are more.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be read.
+    pub(crate) fn read(&self) -> Result<(Vec<u8>, bool), anyhow::Error> {
+        let limit = Limits::default().max_input_bytes;
+        let most = limit as u64 + 1;
+        let mut bytes = Vec::new();
+        let read = match self {
+            Self::Standard => std::io::stdin().lock().take(most).read_to_end(&mut bytes),
+            Self::File(path) => {
+                File::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes))
+            }
+        };
+        let length = read.map_err(|error| match self {
+            Self::Standard => anyhow::Error::new(error).context("cannot read standard input"),
+            Self::File(path) => io_error("read", path, error),
+        })?;
+        Ok((bytes, length > limit))
+    }
+}
