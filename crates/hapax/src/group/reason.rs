@@ -78,10 +78,13 @@ fn sentence(rule: &Rule, winner: &PageFacts<'_>, loser: &PageFacts<'_>) -> Strin
         Rule::PreferTld(names) => preferred("top-level domain", names, winner, loser),
         Rule::AvoidHost(names) => avoided("host", names, loser),
         Rule::AvoidTld(names) => avoided("top-level domain", names, loser),
+        // A repository knows the order of recording and no sets of copies.
+        Rule::FirstDomain if winner.domain_place.is_none() && winner.recorded.is_some() => {
+            "it was recorded first".into()
+        }
         Rule::FirstDomain => match (winner.first_seen, loser.first_seen) {
             (Some(a), Some(b)) if a < b => format!("its domain had it first ({a} < {b})"),
             _ if winner.domain_place.is_some() => "its domain had it first".into(),
-            _ if winner.recorded.is_some() => "it was recorded first".into(),
             (a, _) => format!("known time of first sight ({})", a.unwrap_or_default()),
         },
         Rule::Https => "https over http".into(),
