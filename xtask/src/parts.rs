@@ -374,7 +374,7 @@ mod tests {
         for manifest in manifests {
             let text = workspace.read(manifest).unwrap();
             let named = |name: &&str| text.contains(&format!("\nname = \"{name}\"\n"));
-            if !UNTESTED.iter().any(|name| named(name)) {
+            if !UNTESTED.iter().any(named) {
                 continue;
             }
             found += 1;
