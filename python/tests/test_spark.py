@@ -143,7 +143,7 @@ def test_ten_thousand_documents_with_a_dense_cluster_are_cleaned_as_on_one_machi
         write_lines(tmp_path / f"in/{part}.jsonl", rows[part * 2000 : (part + 1) * 2000])
     on_one_machine([str(tmp_path / "in")], tmp_path / "machine")
     done = hapax.spark.dedup(str(tmp_path / "in"), tmp_path / "spark", spark=spark)
-    assert done.summary["dense"] > 300 and done.summary["near"] > 500 and done.summary["exact"] > 100
+    assert done.summary["dense"] > 300 and done.summary["near"] > 400 and done.summary["exact"] > 100
     check_same(tmp_path / "spark", tmp_path / "machine")
     again = hapax.spark.dedup(str(tmp_path / "in"), tmp_path / "spark", spark=spark)
     assert again.summary == done.summary
