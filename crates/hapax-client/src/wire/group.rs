@@ -47,7 +47,7 @@ impl From<GroupInfo> for Group {
 pub struct GroupMember {
     pub id: u32,
     pub url: String,
-    /// As in [`Page`].
+    /// As in `Page`.
     pub state: String,
     /// How alike it is to the winner; none for the winner.
     pub alike: Option<Alike>,

@@ -17,7 +17,7 @@
 //!
 //! All pieces of all stages together give every pair within the bound once, as
 //! [`pairs`](super::pairs()) does, in no matter which order the records of a piece come. Buckets of
-//! more records than [`PairOptions::dense`] are keyed again, which loses nothing, and counted. Twins,
+//! more records than the bound of [`PairOptions`] are keyed again, which loses nothing, and counted. Twins,
 //! which have one fingerprint, are not reported.
 //!
 //! # What this module does not know
