@@ -1,4 +1,4 @@
-//! What a user is told about a corpus that is read: errors, what was left out, and that nothing is
+//! What is printed about a corpus that is read: errors, what was left out, and that nothing is
 //! there.
 //!
 //! The libraries speak of options, a user has flags; what comes from outside is made harmless.

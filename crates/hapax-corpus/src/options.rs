@@ -1,7 +1,7 @@
 //! How a corpus is read: which format, which fields, and how much of it may be in memory.
 //!
 //! Everything has a default that suits most corpora. The limits are there because archives come
-//! from strangers: a line without end, a record that claims to be a terabyte and a gzip member
+//! from untrusted sources: a line without end, a record that claims to be a terabyte and a gzip member
 //! that unpacks to one must be an error after a bounded amount of work.
 
 use std::fmt;

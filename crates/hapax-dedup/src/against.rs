@@ -181,7 +181,7 @@ fn exact(pages: &Pages, earlier: &Pages) -> BTreeMap<u32, Known> {
 }
 
 /// Sorted fingerprints, all at once.
-struct Stored<'f>(Option<&'f [u64]>);
+pub(crate) struct Stored<'f>(pub(crate) Option<&'f [u64]>);
 
 impl Chunks for Stored<'_> {
     fn next_chunk(&mut self, fingerprints: &mut Vec<u64>) -> Result<bool, JoinError> {

@@ -25,7 +25,7 @@
 //! [`config`] is what can be set, [`error`] what can go wrong; `hapax_client` has what is sent.
 //! [`state`] holds what requests share and is the border between asynchronous and blocking code;
 //! [`writer`] makes commits of what waits. [`routes`] are the paths, [`gate`] is what every request passes, [`server`] the
-//! connections. [`fetch`] gets pages of strangers, [`texts`] keeps texts for showing.
+//! connections. [`fetch`] gets pages of other sites, [`texts`] keeps texts for showing.
 //! [`metrics`] and [`history`] count, [`logging`] writes.
 //!
 //! # What this crate does not know

@@ -25,15 +25,25 @@ enum Value {
 
 /// All stated values in one Markdown file that are not the constant's.
 pub(super) fn check(path: &str, text: &str, tree: &Tree) -> Vec<Finding> {
+    marked(path, text, OPEN, |line, start| check_marker(line, start, tree))
+}
+
+/// Asks `check` about every comment in prose that begins with `open`, given its line and its place there.
+pub(super) fn marked(
+    path: &str,
+    text: &str,
+    open: &str,
+    check: impl Fn(&str, usize) -> Result<(), String>,
+) -> Vec<Finding> {
     let mut found = Vec::new();
     for line in lines(text).into_iter().filter(|line| line.place == Place::Prose) {
         let spans = code_spans(line.text);
-        for (start, _) in line.text.match_indices(OPEN) {
-            // A marker in a code span is being talked about.
+        for (start, _) in line.text.match_indices(open) {
+            // A comment in a code span is being talked about.
             if spans.iter().any(|span| span.contains(&start)) {
                 continue;
             }
-            if let Err(what) = check_marker(line.text, start, tree) {
+            if let Err(what) = check(line.text, start) {
                 found.push(Finding::new(path, line.number, what));
             }
         }

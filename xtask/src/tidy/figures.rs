@@ -12,28 +12,15 @@
 //!
 //! It does not know whether the record is the latest, or whether it measured what prose says.
 
+use super::constants::marked;
 use super::{Finding, Tree};
-use crate::markdown::{Place, code_spans, lines};
 
 const OPEN: &str = "<!-- record:";
 const CLOSE: &str = "-->";
 
 /// All figures in one Markdown file that are not their record's.
 pub(super) fn check(path: &str, text: &str, tree: &Tree) -> Vec<Finding> {
-    let mut found = Vec::new();
-    for line in lines(text).into_iter().filter(|line| line.place == Place::Prose) {
-        let spans = code_spans(line.text);
-        for (start, _) in line.text.match_indices(OPEN) {
-            // A mark in a code span is being talked about.
-            if spans.iter().any(|span| span.contains(&start)) {
-                continue;
-            }
-            if let Err(what) = check_mark(line.text, start, tree) {
-                found.push(Finding::new(path, line.number, what));
-            }
-        }
-    }
-    found
+    marked(path, text, OPEN, |line, start| check_mark(line, start, tree))
 }
 
 fn check_mark(line: &str, start: usize, tree: &Tree) -> Result<(), String> {

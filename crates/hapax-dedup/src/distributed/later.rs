@@ -4,24 +4,13 @@
 //! ([`hapax::join::matching`]), so nothing stored is moved or sorted again over the network.
 
 use arrow_array::RecordBatch;
-use hapax::join::matching::{Batch, Chunks, Wanted};
-use hapax::join::{JoinError, OneThread, PairOptions};
+use hapax::join::matching::{Batch, Wanted};
+use hapax::join::{OneThread, PairOptions};
 
 use super::Steps;
 use super::rows::{Rows, batch, numbers};
+use crate::against::Stored;
 use crate::error::Error;
-
-/// Sorted fingerprints, all at once.
-struct Stored<'f>(Option<&'f [u64]>);
-
-impl Chunks for Stored<'_> {
-    fn next_chunk(&mut self, fingerprints: &mut Vec<u64>) -> Result<bool, JoinError> {
-        fingerprints.clear();
-        let Some(all) = self.0.take() else { return Ok(false) };
-        fingerprints.extend_from_slice(all);
-        Ok(true)
-    }
-}
 
 impl Steps {
     /// Candidate pairs of a stored representative and a new one, of different fingerprints and one scope: `a`, `b`,

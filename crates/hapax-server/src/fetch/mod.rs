@@ -1,4 +1,4 @@
-//! Fetching pages of strangers, safely and politely.
+//! Fetching pages that are not trusted, safely and politely.
 //!
 //! Safe: only http and https, and no port of another service; every address is checked after its name was resolved and the
 //! connection goes to the checked numbers; redirects are followed here, one by one, so each

@@ -1,7 +1,7 @@
 //! A comparison for a terminal: the numbers, the differing bits, both texts side by side.
 //!
 //! Fits the width of the terminal; marks differences by signs between the columns, and by
-//! colour where that is wanted. Texts come from strangers, so nothing in them reaches the
+//! colour where that is wanted. Texts are not trusted, so nothing in them reaches the
 //! terminal that could steer it.
 
 use super::abbreviate::{columns_of, middle};

@@ -39,7 +39,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = u64::MAX, hide_default_value = true)]
     limit: u64,
 
-    /// Go on when all are told, and tell new ones
+    /// Follow: keep printing new events
     #[arg(long)]
     follow: bool,
 

@@ -53,7 +53,7 @@ impl Server {
         }
     }
 
-    /// Where the server keeps what it is told.
+    /// The folder of the server's data.
     pub(super) fn data(&self) -> PathBuf {
         self.folder.path().join("data")
     }
