@@ -230,7 +230,7 @@ class Job:
 
     def edges(self, pairs: Any, roles: Any) -> Any:
         """Whatever connects two documents."""
-        return pairs.where("alike").select("a", "b").union(roles.where("role in (1, 2)").selectExpr("target as a", "position as b"))
+        return pairs.where("alike").select("a", "b").union(roles.where("role in (1, 2, 3)").selectExpr("target as a", "position as b"))
 
     def resolve(self, pages: Any, named: Any, pairs: Any, roles: Any, linked: Any, name: str = "verdicts") -> Any:
         """Verdicts on everybody in linked."""
@@ -242,8 +242,8 @@ class Job:
         alike = pairs.where("alike").join(ends, "a").selectExpr(
             "component", "1L as kind", "a as position", "b as other", "distance", "similarity", *no_page
         )
-        members = roles.where("role = 2").join(linked.selectExpr("node as position", "component"), "position").selectExpr(
-            "component", "2L as kind", "position", "target as other", "distance", "similarity", *no_page
+        members = roles.where("role in (2, 3)").join(linked.selectExpr("node as position", "component"), "position").selectExpr(
+            "component", "role as kind", "position", "target as other", "distance", "similarity", *no_page
         )
         rows = documents.union(alike).union(members).repartition(self.partitions, "component")
         return self.snapshot.stage(name, lambda: self.step(rows, "resolve", steps.VERDICTS))

@@ -207,7 +207,7 @@ class Next:
 
     def differing(self, turned: Any, old_turned: Any) -> Any:
         """Members that were led by another before, or by none, or are led no more."""
-        both = [rows.where("role = 2").select(*SLIM) for rows in (turned, old_turned) if rows is not None]
+        both = [rows.where("role in (2, 3)").select(*SLIM) for rows in (turned, old_turned) if rows is not None]
         if len(both) == 1:
             return both[0]
         return both[0].exceptAll(both[1]).union(both[1].exceptAll(both[0]))

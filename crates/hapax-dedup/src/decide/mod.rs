@@ -2,21 +2,19 @@
 //!
 //! ```text
 //!   pages --exact--> representatives --near--> pairs, members
-//!   pairs --group--> winners --members asked about the winner--> more pairs --group--> decision
+//!   pairs, members --group--> kept pages --kept members compared again--> more pairs --group--> decision
 //! ```
 //!
-//! Grouping is done twice when there are members (see `near`): a member was compared with
-//! its representative only, and if the representative does not stay, the member must match the page that
-//! does. One that does not looks for another winner near its representative, and if there is none, the
-//! likes of it choose among themselves.
+//! Where there are members (see `near`), grouping is repeated: a member was compared with its representative
+//! only, and if that is removed, the member is compared with the pages that are kept ([`rematch`]).
 //!
 //! # What it promises
 //!
 //! What [`hapax::group::batch`] promises: no document goes for being like one that is like the one
 //! that stays. The decision depends on the pages and their order alone.
 
-mod attach;
 mod linked;
+mod rematch;
 #[cfg(test)]
 mod tests;
 
@@ -27,8 +25,8 @@ use hapax::group::{DecidedBy, Grouping, NearPair, Outcome, Placement, Reason, Ru
 use hapax::join::Executor;
 use hapax_corpus::Fact;
 
-use attach::attach;
 use linked::Linked;
+use rematch::rematch;
 
 use crate::addresses::{Address, resolve};
 use crate::against::{self, Earlier, Known};
@@ -163,6 +161,7 @@ pub(crate) fn resolve_groups<'p>(
     let mut linked = copies;
     linked.extend(near.pairs.iter().flat_map(|pair| [pair.a, pair.b]));
     linked.extend(near.members.iter().flat_map(|member| [member.page, member.representative]));
+    linked.extend(near.links.iter().flat_map(|&(one, other)| [one, other]));
     if pages.len() + addresses.len() > Pages::MOST {
         return Err(Error::TooMany { most: Pages::MOST });
     }
@@ -179,12 +178,10 @@ pub(crate) fn resolve_groups<'p>(
         linked.note_domains(near.pairs.iter().map(|pair| (pair.a, pair.b)).chain(members));
     }
     let mut pairs = near.pairs;
-    let mut grouping = linked.group(rules, &pairs)?;
-    if !near.members.is_empty() {
-        let more = attach(&near.members, &pairs, &linked, &grouping, judge, table);
-        pairs.extend(more);
-        grouping = linked.group(rules, &pairs)?;
-    }
+    let grouping = match near.members.is_empty() {
+        true => linked.group(rules, &pairs)?,
+        false => rematch((&near.members, &near.links), &mut pairs, &linked, rules, (pages, judge))?,
+    };
     let effort = Effort {
         candidates: near.candidates,
         compared: judge.compared(),
@@ -335,7 +332,7 @@ impl<'p> Decision<'p> {
             .retain(|pair| similarity(pair.a, pair.b).or(similarity(pair.b, pair.a)).is_none());
         let (judge, table) = (Judge::new(pages, options.policy), FactTable::new(pages, self.rules));
         for alike in left.into_values() {
-            let members = lead(alike, 2, attach::ROUNDS, &judge, &table).members;
+            let members = lead(alike, 2, rematch::ROUNDS, &judge, &table).members;
             self.pairs.extend(members.iter().map(Member::pair));
         }
         self.regroup()

@@ -174,6 +174,10 @@ proptest! {
             prop_assert!(options.keep.better(winner, loser));
             prop_assert!(decision.reason(page).is_some());
         }
+        for pair in pairs.iter().filter(|it| pages.scope(it.a) == pages.scope(it.b)) {
+            let both = [pair.a, pair.b].map(|it| decision.verdict(it).outcome);
+            prop_assert_ne!(both, [Outcome::Kept; 2], "{:?}", pair);
+        }
         let in_groups: usize = decision.groups().map(|group| group.documents().count() - 1).sum();
         prop_assert_eq!(in_groups + kept, pages.len());
     }
@@ -217,7 +221,7 @@ fn slowly(pages: &Pages, options: &Options) -> Grouping {
 }
 
 #[test]
-fn crowds_in_which_all_are_alike_get_the_groups_of_comparing_all_pairs() {
+fn dense_clusters_in_which_all_are_alike_get_the_groups_of_comparing_all_pairs() {
     // Sketches at most 30 + 30 of 1,024 bits apart: similar to 0.88 at least; 3 + 3 bits.
     let list = families(&[900, 300, 70, 65, 40, 2, 1, 1], 3, 30);
     let (pages, options) = (gather(&list), options());
@@ -231,7 +235,7 @@ fn crowds_in_which_all_are_alike_get_the_groups_of_comparing_all_pairs() {
 }
 
 #[test]
-fn crowds_in_which_many_do_not_match_lose_few_duplicates() {
+fn dense_clusters_in_which_many_do_not_match_lose_few_duplicates() {
     // Up to 10 bits and 160 of 1,024 bits of the sketch from each other: many pairs do not match.
     let list = families(&[900, 300, 150, 70], 5, 80);
     let (pages, mut options) = (gather(&list), options());
@@ -254,6 +258,41 @@ fn crowds_in_which_many_do_not_match_lose_few_duplicates() {
                 && options.policy.min_similarity.admits(&estimate)
         );
         assert_eq!(decision.verdict(verdict.winner).outcome, Outcome::Kept);
+    }
+}
+
+/// Revisions of one page: each differs from the one before in `step` bits of the sketch, and from time to time in a bit of
+/// the fingerprint. Which one is best says `rank`.
+fn history(revisions: usize, step: usize, rank: impl Fn(usize) -> usize) -> Vec<NewPage> {
+    let make = |revision: usize| {
+        let sketch: Vec<u16> = (0..revision * step).map(|it| (it * 389 % 1024) as u16).collect();
+        let fingerprint: Vec<u8> = (0..revision / 20).map(|bit| bit as u8).collect();
+        page(rank(revision), revision, &fingerprint, &sketch, 0)
+    };
+    let mut list: Vec<NewPage> = (0..revisions).map(make).collect();
+    list.sort_by(|one, other| one.id.cmp(&other.id));
+    list
+}
+
+#[test]
+fn no_two_kept_revisions_of_a_page_match_whichever_is_preferred() {
+    for (revisions, step) in [(40, 10), (148, 6), (500, 2)] {
+        let mut counts = Vec::new();
+        for rank in [|it| it, |it| 999 - it, |it| it * 7919 % 997] {
+            let list = history(revisions, step, rank);
+            let (pages, mut options) = (gather(&list), options());
+            options.keep = "".parse().unwrap();
+            let decision =
+                decide(&pages, &[], &NOTHING, &options, &OneThread, Path::new("")).unwrap();
+            let kept = |page: u32| decision.verdict(page).outcome == Outcome::Kept;
+            for pair in slow_pairs(&pages, &options) {
+                assert!(!(kept(pair.a) && kept(pair.b)), "{revisions} by {step}: {pair:?}");
+            }
+            counts.push((0..pages.len() as u32).filter(|&page| kept(page)).count());
+        }
+        let (few, many) = (counts.iter().min().unwrap(), counts.iter().max().unwrap());
+        assert!(many <= &(2 * few), "{revisions} by {step}: {counts:?}");
+        assert!(*few > 1 && many * 2 < revisions, "{revisions} by {step}: {counts:?}");
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! | column | holds |
 //! |---|---|
-//! | `role` | 0 a representative, which goes on; 1 an exact copy of `target`; 2 a member led by `target`; 9 effort |
+//! | `role` | 0 a representative, which goes on; 1 an exact copy of `target`; 2 a member led by `target`; 3 a representative of the same cluster as `target`; 9 effort |
 //! | `position` | of the document; how many sketches were compared, of effort |
 //! | `target` | as above; how many collisions there are, of effort |
 //! | `distance`, `similarity` | of members |
@@ -34,6 +34,7 @@ const KIND: &str = "role";
 const REPRESENTATIVE: i64 = 0;
 const COPY: i64 = 1;
 const MEMBER: i64 = 2;
+const LINK: i64 = 3;
 const EFFORT: i64 = 9;
 
 #[derive(Default)]
@@ -97,9 +98,10 @@ impl Steps {
             let found = twins(scope, pages, &judge, &table);
             led.representatives.extend(found.representatives);
             led.members.extend(found.members);
+            led.links.extend(found.links);
             led.collisions += found.collisions;
         }
-        roles.members(&loaded, &led.members);
+        roles.led(&loaded, &led);
         roles.effort(judge.compared(), led.collisions);
         let without = roles.rows();
         let mut compared = Compared::default();
@@ -195,10 +197,11 @@ impl Steps {
             turn(&mut one, number, bits, pages, &judge, &table);
             led.representatives.extend(one.representatives);
             led.members.extend(one.members);
+            led.links.extend(one.links);
         }
         let mut roles = Roles::default();
         roles.pass(&rows, role)?;
-        roles.members(&loaded, &led.members);
+        roles.led(&loaded, &led);
         roles.effort(judge.compared(), 0);
         let mut turning = Turning::default();
         for row in 0..roles.rows() {
@@ -260,10 +263,13 @@ impl Roles {
         self.similarity.append_option(near.map(|it| it.1));
     }
 
-    fn members(&mut self, loaded: &Loaded<'_>, members: &[Member]) {
+    fn led(&mut self, loaded: &Loaded<'_>, led: &Led) {
         let at = |page: u32| loaded.positions[page as usize];
-        for &Member { page, representative, distance, similarity } in members {
+        for &Member { page, representative, distance, similarity } in &led.members {
             self.row(MEMBER, at(page), Some(at(representative)), Some((distance, similarity)));
+        }
+        for &(first, other) in &led.links {
+            self.row(LINK, at(other), Some(at(first)), None);
         }
     }
 

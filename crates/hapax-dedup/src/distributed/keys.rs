@@ -123,7 +123,12 @@ impl Steps {
             candidates.records += records.len() as i64;
             let found = pieces.pairs(stage, &records, &OneThread);
             candidates.rekeyed += found.rekeyed as i64;
-            let later = later_twins(records);
+            let later = twins(records, |a, b| {
+                // Every stage has them in one piece.
+                if stage == 0 {
+                    candidates.push(a, b, 0);
+                }
+            });
             for pair in found.pairs {
                 let is_first = |id| later.binary_search(&id).is_err();
                 candidates.proposed += i64::from(is_first(pair.a) && is_first(pair.b));
@@ -177,11 +182,16 @@ impl Steps {
     }
 }
 
-/// All that have a fingerprint which another has before them, ascending.
-fn later_twins(mut records: Vec<Record<u64>>) -> Vec<u64> {
+/// Hands out all pairs that share a fingerprint; gives all that have one which another has before them, ascending.
+fn twins(mut records: Vec<Record<u64>>, mut take: impl FnMut(u64, u64)) -> Vec<u64> {
     records.sort_unstable();
-    let same = records.chunk_by(|one, other| { one.fingerprint } == { other.fingerprint });
-    let mut later: Vec<u64> = same.flat_map(|twins| &twins[1..]).map(|it| it.id).collect();
+    let mut later = Vec::new();
+    for same in records.chunk_by(|one, other| { one.fingerprint } == { other.fingerprint }) {
+        for (at, other) in same.iter().enumerate().skip(1) {
+            same[..at].iter().for_each(|one| take(one.id, other.id));
+            later.push(other.id);
+        }
+    }
     later.sort_unstable();
     later
 }

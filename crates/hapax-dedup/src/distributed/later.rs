@@ -13,7 +13,7 @@ use crate::against::Stored;
 use crate::error::Error;
 
 impl Steps {
-    /// Candidate pairs of a stored representative and a new one, of different fingerprints and one scope: `a`, `b`,
+    /// Candidate pairs of a stored representative and a new one of one scope: `a`, `b`,
     /// `distance`, with `a < b`.
     ///
     /// # Errors
@@ -36,9 +36,6 @@ impl Steps {
             let batch = Batch::new(&queries, options, &OneThread)?;
             let twins = batch.twins().to_vec();
             batch.stream(Wanted::All, &mut Stored(Some(&sorted)), &OneThread, |hit| {
-                if hit.distance == 0 {
-                    return Ok(());
-                }
                 let from = twins.partition_point(|twin| twin.a < hit.query);
                 let others = twins[from..].iter().take_while(|twin| twin.a == hit.query);
                 let first = hit.position as usize;

@@ -1,12 +1,13 @@
 //! What becomes of the documents of whole components, and the rows of the tables.
 //!
-//! Into [`Steps::resolve`] go rows of three kinds, told apart by `kind`:
+//! Into [`Steps::resolve`] go rows of four kinds, told apart by `kind`:
 //!
 //! | `kind` | `position` | `other`, `distance`, `similarity` | `named`, `page` |
 //! |---|---|---|---|
 //! | 0 a document | its position | | both |
 //! | 1 a confirmed pair | one | the other | |
 //! | 2 a member | its position | its representative | |
+//! | 3 a link | one representative | another one of its cluster, nothing else | |
 //!
 //! Whole components must come together, several in a batch or one.
 
@@ -168,6 +169,10 @@ fn near(rows: &Rows<'_>, kinds: &[i64], loaded: &Loaded<'_>) -> Result<Near, Err
     let mut near = Near::default();
     for row in (0..rows.len()).filter(|&row| kinds[row] != 0) {
         let (one, two) = (place(positions[row])?, place(other.value(row))?);
+        if kinds[row] == 3 {
+            near.links.push((two, one));
+            continue;
+        }
         let (distance, similarity) = (distance.value(row) as u8, similarity.value(row));
         match kinds[row] {
             1 => near.pairs.push(NearPair { a: one, b: two, distance, similarity }),

@@ -306,7 +306,7 @@ fn resolved(
         |rows: &RecordBatch, name: &str, row: usize| column::<Int64Array>(rows, name).value(row);
     let role = |row: usize| number(roles, "role", row);
     let linked: Vec<usize> =
-        (0..roles.num_rows()).filter(|&row| matches!(role(row), 1 | 2)).collect();
+        (0..roles.num_rows()).filter(|&row| matches!(role(row), 1..=3)).collect();
     let mut edges: Vec<(i64, i64)> = (0..pairs.num_rows())
         .map(|row| (number(&pairs, "a", row), number(&pairs, "b", row)))
         .collect();
@@ -343,11 +343,11 @@ fn resolved(
         let [a, b, distance] = ["a", "b", "distance"].map(|name| number(&pairs, name, row));
         push(1, a, b, distance, Some(alike), None);
     }
-    for &row in linked.iter().filter(|&&row| role(row) == 2) {
+    for &row in linked.iter().filter(|&&row| role(row) > 1) {
         let alike = column::<Float32Array>(roles, "similarity").value(row);
         let [page, representative, distance] =
             ["position", "target", "distance"].map(|name| number(roles, name, row));
-        push(2, page, representative, distance, Some(alike), None);
+        push(role(row), page, representative, distance, Some(alike), None);
     }
     let [components, kind, position, other, distance] = kinds;
     let rows = page.len();

@@ -62,7 +62,7 @@ pub(crate) fn part(sketch: &Sketch, band: usize) -> u64 {
 }
 
 /// Hands out pairs of pages that agree in a band.
-pub(super) fn candidates(set: &[u32], pages: &Pages, band: usize, mut take: impl FnMut(u32, u32)) {
+pub(crate) fn candidates(set: &[u32], pages: &Pages, band: usize, mut take: impl FnMut(u32, u32)) {
     let key = |page: u32| part(pages.sketch(page), band) << 32 | u64::from(page);
     let mut keyed: Vec<u64> = set.iter().map(|&page| key(page)).collect();
     keyed.sort_unstable();

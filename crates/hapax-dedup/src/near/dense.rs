@@ -1,6 +1,6 @@
 //! Dense clusters: many pages that are nearly one, led by their best.
 //!
-//! Pages meet by a key: first by the whole fingerprint, then, where 64 or more come together, by
+//! Pages meet by a key: first by the whole fingerprint, where [`TWINS`] or more come together, then, where 64 do, by
 //! 16 bits of the sketch, eight times with other bits. Two pages of similarity J agree in such
 //! a key with probability ((1 + J) / 2)^16, which is 0.19 at J = 0.8 and 0.85 at 0.98, so of a dense cluster
 //! hardly anything is left after eight turns. Among millions of collisions 64 would meet by chance:
@@ -28,6 +28,8 @@ pub(crate) const DENSE: usize = 64;
 pub(crate) const TURNS: usize = 8;
 /// How often those who meet by a part of the sketch choose a representative.
 const ROUNDS: usize = 4;
+/// As many pages of one fingerprint are a dense cluster; fewer are all compared, with each other and with those near them.
+pub(crate) const TWINS: usize = 64;
 /// How often those who share a fingerprint choose a representative.
 const TWIN_ROUNDS: usize = 4;
 /// As many pages of a fingerprint that match no representative go on choosing until none is left.
@@ -62,6 +64,8 @@ impl Member {
 pub(crate) struct Led {
     pub(crate) representatives: Vec<u32>,
     pub(crate) members: Vec<Member>,
+    /// Representatives of one cluster, each with the first: their members may match each other.
+    pub(crate) links: Vec<(u32, u32)>,
     /// Pages that share a fingerprint with representatives and match none of them.
     pub(crate) collisions: u64,
 }
@@ -82,19 +86,21 @@ pub(super) fn thin_out(
     led
 }
 
-/// The first step: who shares a fingerprint. Pages of other fingerprints make no difference.
+/// The first step: [`TWINS`] pages and more that share a fingerprint. Pages of other fingerprints make no difference.
 pub(crate) fn twins(set: &[u32], pages: &Pages, judge: &Judge<'_>, table: &FactTable<'_>) -> Led {
     let mut led = Led::default();
-    let twins = meet(set.to_vec(), |page| pages.fingerprint(page).to_bits(), 2);
+    let twins = meet(set.to_vec(), |page| pages.fingerprint(page).to_bits(), TWINS);
     led.representatives = twins.others;
     for cluster in twins.clusters {
-        let found = lead(cluster, 2, TWIN_ROUNDS, judge, table);
-        led.representatives.extend(found.representatives);
-        led.members.extend(found.members);
-        if found.rest.len() <= FEW_COLLISIONS {
-            let last = lead(found.rest, 2, FEW_COLLISIONS, judge, table);
-            led.representatives.extend(last.representatives);
-            led.members.extend(last.members);
+        let mut found = lead(cluster, 2, TWIN_ROUNDS, judge, table);
+        let few = found.rest.len() <= FEW_COLLISIONS;
+        if few {
+            let last = lead(std::mem::take(&mut found.rest), 2, FEW_COLLISIONS, judge, table);
+            found.representatives.extend(last.representatives);
+            found.members.extend(last.members);
+        }
+        led.add(found.representatives, found.members);
+        if few {
             continue;
         }
         let (left, members) = pair_up(found.rest, pages, judge, table);
@@ -128,10 +134,25 @@ pub(crate) fn turn(
     let met = meet(set, |page| sketch_part(pages.sketch(page), number, bits), DENSE);
     led.representatives = met.others;
     for cluster in met.clusters {
-        let found = lead(cluster, DENSE, ROUNDS, judge, table);
-        led.representatives.extend(found.representatives);
-        led.representatives.extend(found.rest);
-        led.members.extend(found.members);
+        let mut found = lead(cluster, DENSE, ROUNDS, judge, table);
+        if found.members.is_empty() {
+            led.representatives.append(&mut found.representatives);
+            led.representatives.extend(found.rest);
+            continue;
+        }
+        found.representatives.extend(found.rest);
+        led.add(found.representatives, found.members);
+    }
+}
+
+impl Led {
+    /// What a cluster has chosen.
+    fn add(&mut self, representatives: Vec<u32>, members: Vec<Member>) {
+        if let [first, others @ ..] = &representatives[..] {
+            self.links.extend(others.iter().map(|&other| (*first, other)));
+        }
+        self.representatives.extend(representatives);
+        self.members.extend(members);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use hapax::fingerprint::MaxDistance;
 use hapax::group::NearPair;
 use hapax::similarity::Policy;
 
@@ -48,6 +49,11 @@ impl<'p> Judge<'p> {
         };
         let pair = NearPair { a, b, distance: likeness.distance, similarity: likeness.similarity };
         if likeness.matches() { Opinion::Alike(pair) } else { Opinion::NotAlike(pair) }
+    }
+
+    /// The largest distance of a pair.
+    pub(crate) fn within(&self) -> MaxDistance {
+        self.policy.within
     }
 
     /// The least similarity of a pair.

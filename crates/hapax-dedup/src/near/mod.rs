@@ -48,6 +48,8 @@ pub(crate) struct Near {
     pub(crate) pairs: Vec<NearPair>,
     /// Pages that only their representative was asked about.
     pub(crate) members: Vec<Member>,
+    /// Representatives whose members may match each other.
+    pub(crate) links: Vec<(u32, u32)>,
     /// The most similar of the proposed pairs that were not confirmed, most similar first.
     pub(crate) refused: Vec<NearPair>,
     /// Pairs that the fingerprints proposed.
@@ -77,9 +79,10 @@ pub(crate) fn find(
 ) -> Result<Near, Error> {
     let mut near = Near::default();
     for scope in representatives.chunk_by(|&a, &b| pages.scope(a) == pages.scope(b)) {
-        let Led { representatives, members, collisions } =
+        let Led { representatives, members, links, collisions } =
             dense::thin_out(scope, pages, judge, table, many);
         near.members.extend(members);
+        near.links.extend(links);
         near.collisions += collisions;
         near.propose(&representatives, pages, judge, within, joiner)?;
         keep_most_similar(&mut near.refused);
@@ -116,7 +119,9 @@ impl Near {
             }
         };
         let Some(found) = saturation::saturation(&fingerprints, within, joiner.executor) else {
-            return joiner.pairs(records(&|_| true), &wide, confirm);
+            joiner.pairs(records(&|_| true), &wide, confirm)?;
+            self.compare_twins(&twins, judge);
+            return Ok(());
         };
         if bands::suffice(judge.least()) {
             self.saturated += representatives.len() as u64;
@@ -127,11 +132,25 @@ impl Near {
         let narrow = PairOptions::within(found.narrow)?;
         joiner.pairs(records(&|at| !found.saturated[at]), &wide, &mut confirm)?;
         joiner.pairs(records(&|_| true), &narrow, confirm)?;
+        self.compare_twins(&twins, judge);
         self.pairs.sort_unstable_by_key(|pair| (pair.a, pair.b));
         self.pairs.dedup_by_key(|pair| (pair.a, pair.b));
         self.saturated += found.saturated.iter().filter(|saturated| **saturated).count() as u64;
         self.seen_within = Some(self.seen_within.map_or(found.narrow, |it| it.min(found.narrow)));
         Ok(())
+    }
+
+    /// Pairs of representatives that share a fingerprint, which a join does not name.
+    fn compare_twins(&mut self, twins: &Twins, judge: &Judge<'_>) {
+        let mut opinions = Opinions::default();
+        for class in twins.0.chunk_by(|one, other| one.0 == other.0) {
+            for (at, &(first, twin)) in class.iter().enumerate() {
+                opinions.ask(judge, first, twin);
+                class[..at].iter().for_each(|&(_, other)| opinions.ask(judge, other, twin));
+            }
+        }
+        self.pairs.extend(opinions.confirmed);
+        self.refused.extend(opinions.refused);
     }
 
     /// The same by bands of sketches.

@@ -1,8 +1,8 @@
 //! All near pairs among fingerprints.
 //!
 //! Where contents are known, exact copies are paired with the first of them, which stands for all.
-//! Other documents that share a fingerprint are paired with each other while they are few; of more than
-//! [`FEW`] each is paired with the first, so that a page copied a million times is a million pairs and
+//! Other documents that share a fingerprint are paired with each other while they are few; of [`FEW`] or more
+//! each is paired with the first, so that a page copied a million times is a million pairs and
 //! not half a million million. The same goes for documents near them.
 //!
 //! Apart from that these are all pairs, which are quadratic where thousands of documents are near each
@@ -14,9 +14,10 @@ use hapax::similarity::Policy;
 
 use super::fingerprints::Fingerprints;
 use crate::error::Error;
+use crate::near::dense::TWINS;
 
-/// So many documents of one fingerprint are paired with each other.
-pub const FEW: usize = 32;
+/// Fewer documents of one fingerprint are all paired with each other, as the whole job compares them.
+pub const FEW: usize = TWINS;
 
 /// Two documents, by their places in the list.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -63,7 +64,7 @@ pub fn find(
         std::iter::once(first).chain(same.map(|twin| twin.b).take(FEW - 1))
     };
     for (first, same) in joined.classes() {
-        if same.len() < FEW {
+        if same.len() + 1 < FEW {
             let members: Vec<u32> = class(first).collect();
             for (i, &a) in members.iter().enumerate() {
                 found.extend(members[i + 1..].iter().filter_map(|&b| confirm(a, b)));
