@@ -13,7 +13,6 @@
 //! # What it promises
 //!
 //! Every stored page that is admitted by the bounds and at least as similar as asked, and no other.
-//! With sketches instead of sets the similarity is an estimate, and so is the answer.
 //!
 //! Source: Zhu et al. 2012, 4 ("a many-to-all comparison service") and 4.2; the bound by size after
 //! Arasu et al. 2006 and Theobald et al. 2008.
@@ -21,47 +20,6 @@
 use super::PartitionError;
 use super::bounds::Bounds;
 use super::dictionary::LengthVector;
-use hapax::fingerprint::Sketch;
-
-/// What pages are compared by.
-pub trait Compared {
-    /// How many members the set has, to which the bound by size applies.
-    fn size(&self) -> u32;
-
-    /// The similarity, if it is at least this much.
-    fn similarity(&self, other: &Self, least: f64) -> Option<f64>;
-}
-
-/// Distinct features, ascending: compared exactly.
-impl Compared for Vec<u64> {
-    fn size(&self) -> u32 {
-        u32::try_from(self.len()).unwrap_or(u32::MAX)
-    }
-
-    fn similarity(&self, other: &Self, least: f64) -> Option<f64> {
-        jaccard_from(self, other, least)
-    }
-}
-
-/// A sketch and the number of features it was made from: compared by estimate, in a fixed time.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SketchedPage {
-    /// Of the features.
-    pub sketch: Sketch,
-    /// How many distinct ones there are.
-    pub features: u32,
-}
-
-impl Compared for SketchedPage {
-    fn size(&self) -> u32 {
-        self.features
-    }
-
-    fn similarity(&self, other: &Self, least: f64) -> Option<f64> {
-        let estimate = self.sketch.estimate(&other.sketch).jaccard;
-        (estimate >= least).then_some(estimate)
-    }
-}
 
 /// The Jaccard similarity of two ascending lists, if it is at least `least`. Two empty sets are
 /// not alike: there is nothing to say about them.
@@ -92,75 +50,53 @@ pub struct Alike {
     pub similarity: f64,
 }
 
-/// How much was done for an answer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Effort {
-    /// Stored pages that were there.
-    pub stored: u64,
-    /// Of these, compared after all bounds.
-    pub compared: u64,
-}
-
 /// Stored pages, ready to be compared with new ones.
 #[derive(Clone, Debug)]
-pub struct Shelf<T> {
+pub struct Shelf {
     least: f64,
-    /// In the order of their sizes.
-    pages: Vec<(LengthVector, u32, T)>,
+    /// By the number of features; the features of a page are distinct and ascending.
+    pages: Vec<(LengthVector, u32, Vec<u64>)>,
     sizes: Vec<u32>,
 }
 
-impl<T: Compared> Shelf<T> {
-    /// Pages with their lengths and ids, to be found from this similarity up.
+impl Shelf {
+    /// Pages with their lengths, ids and features, to be found from this similarity up.
     ///
     /// # Errors
     ///
     /// The similarity is not above 0 and at most 1.
     pub fn new(
-        pages: impl IntoIterator<Item = (LengthVector, u32, T)>,
+        pages: impl IntoIterator<Item = (LengthVector, u32, Vec<u64>)>,
         least: f64,
     ) -> Result<Self, PartitionError> {
         Bounds::new(least, 1.0)?;
         let mut pages: Vec<_> = pages.into_iter().collect();
-        pages.sort_by_key(|(_, id, page)| (page.size(), *id));
-        let sizes = pages.iter().map(|(.., page)| page.size()).collect();
+        pages.sort_by_key(|(_, id, page)| (page.len(), *id));
+        let sizes = pages.iter().map(|(.., page)| page.len() as u32).collect();
         Ok(Self { least, pages, sizes })
-    }
-
-    /// How many pages there are.
-    pub fn len(&self) -> usize {
-        self.pages.len()
-    }
-
-    /// Is there none?
-    pub fn is_empty(&self) -> bool {
-        self.pages.is_empty()
     }
 
     /// Adds the stored pages that are like a new one to `found`, in the order of their sizes.
     pub fn compare(
         &self,
         lengths: &LengthVector,
-        page: &T,
+        page: &[u64],
         bounds: Option<&Bounds>,
         found: &mut Vec<Alike>,
-    ) -> Effort {
-        let size = f64::from(page.size());
+    ) {
+        let size = page.len() as f64;
         // Rounding must not shut out a page exactly at the bound.
         let from = self.sizes.partition_point(|&it| f64::from(it) < size * self.least - 1e-6);
         let to = self.sizes.partition_point(|&it| f64::from(it) * self.least <= size + 1e-6);
         let ranges = bounds.map(|bounds| Box4::of(lengths, bounds));
-        let mut compared = 0;
         for (stored, id, other) in &self.pages[from..to.max(from)] {
             if ranges.as_ref().is_some_and(|ranges| !ranges.admits(stored)) {
                 continue;
             }
-            compared += 1;
-            if let Some(similarity) = page.similarity(other, self.least) {
+            if let Some(similarity) = jaccard_from(page, other, self.least) {
                 found.push(Alike { id: *id, similarity });
             }
         }
-        Effort { stored: self.pages.len() as u64, compared }
     }
 }
 
@@ -188,7 +124,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use hapax::fingerprint::sketch::Sketcher;
 
     /// By the definition.
     fn jaccard(a: &[u64], b: &[u64]) -> f64 {
@@ -224,8 +159,7 @@ mod tests {
             let shelf = Shelf::new(pages, least).unwrap();
             for page in &new {
                 let mut found = Vec::new();
-                let effort = shelf.compare(&lengths(page), page, bounds.as_ref(), &mut found);
-                prop_assert!(effort.compared <= effort.stored);
+                shelf.compare(&lengths(page), page, bounds.as_ref(), &mut found);
                 let mut ids: Vec<u32> = found.iter().map(|it| it.id).collect();
                 ids.sort_unstable();
                 let expected: Vec<u32> = (0..stored.len())
@@ -247,25 +181,8 @@ mod tests {
     }
 
     #[test]
-    fn sketches_find_a_copy_and_not_a_stranger() {
-        let set = |from: u64| -> Vec<u64> {
-            (from..from + 300).map(|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect()
-        };
-        let page = |set: &[u64]| SketchedPage {
-            sketch: Sketcher::default().sketch(set).unwrap(),
-            features: set.len() as u32,
-        };
-        let stored = [set(0), set(10_000)];
-        let pages = stored.iter().enumerate().map(|(id, set)| (lengths(set), id as u32, page(set)));
-        let shelf = Shelf::new(pages, 0.8).unwrap();
-        let mut found = Vec::new();
-        shelf.compare(&lengths(&set(0)), &page(&set(0)), None, &mut found);
-        assert_eq!(found, [Alike { id: 0, similarity: 1.0 }]);
-    }
-
-    #[test]
     fn a_similarity_that_is_none_is_refused() {
-        assert!(Shelf::<Vec<u64>>::new([], 0.0).is_err());
-        assert!(Shelf::<Vec<u64>>::new([], 1.0).unwrap().is_empty());
+        assert!(Shelf::new([], 0.0).is_err());
+        assert!(Shelf::new([], 1.0).is_ok());
     }
 }

@@ -9,7 +9,7 @@
 //! Source: Zhu et al. 2012, 6.1.
 
 use super::PartitionError;
-use super::compare::{Effort, Shelf};
+use super::compare::Shelf;
 use super::dictionary::LengthVector;
 use super::features::PageFeatures;
 use super::judge::{Judgement, coefficient_of_variation, imbalance, judge};
@@ -152,7 +152,7 @@ pub fn alike(
     let mut found = Vec::new();
     for (number, page) in new.iter().enumerate() {
         found.clear();
-        let Effort { .. } = shelf.compare(&nowhere, &page.shingles, None, &mut found);
+        shelf.compare(&nowhere, &page.shingles, None, &mut found);
         pairs.extend(found.iter().map(|it| (number as u32, it.id)));
         if number % 64 == 63 {
             watch(number as f64 / new.len() as f64);

@@ -285,11 +285,6 @@ impl Policy {
         of_rank.unwrap_or(self.base.results).max(of_results.unwrap_or(0))
     }
 
-    /// Does the look at results grow with their number?
-    pub fn is_by_share(&self) -> bool {
-        self.share > 0.0
-    }
-
     /// May a document at this host and with this score be removed at all?
     pub fn may_go(&self, host: &str, score: Option<f64>) -> bool {
         let host = host.to_ascii_lowercase();
@@ -397,7 +392,6 @@ mod tests {
         let policy = Policy::from_toml("results = 100\nshare = 0.5").unwrap();
         assert_eq!(policy.for_query(1, 90).results, 100);
         assert_eq!(policy.for_query(1, 1000).results, 500);
-        assert!(policy.is_by_share());
     }
 
     #[test]

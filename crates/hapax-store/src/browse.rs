@@ -201,28 +201,6 @@ impl Repository {
         })
     }
 
-    /// The first `limit` groups after a number, in order of their numbers.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
-    pub fn groups_after(
-        &self,
-        after: Option<GroupId>,
-        limit: usize,
-    ) -> Result<Vec<GroupSummary>, StoreError> {
-        self.ask(|view| {
-            let groups = &view.tables.groups;
-            let start = after.map_or(Bound::Unbounded, |group| Bound::Excluded(group.0));
-            let rows = groups.range((start, Bound::Unbounded))?.take(limit);
-            rows.map(|row| {
-                let (id, bytes) = row?;
-                summary(view, GroupId(id.value()), record(id.value(), bytes.value())?)
-            })
-            .collect()
-        })
-    }
-
     /// The largest groups and the sizes of all. Reads a row of every group.
     ///
     /// # Errors

@@ -174,7 +174,7 @@ fn many_machines(
     let mut found = Vec::new();
     for (homes, sent) in on.iter().zip(&sent) {
         // A machine keeps languages apart.
-        let shelves: Result<Vec<Shelf<Vec<u64>>>, _> = (0..mapping.parts().len())
+        let shelves: Result<Vec<Shelf>, _> = (0..mapping.parts().len())
             .map(|part| {
                 let here = homes.iter().filter(|(placed, _)| usize::from(placed.part) == part);
                 let pages = here.map(|(placed, id)| {

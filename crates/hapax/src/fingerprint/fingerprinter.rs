@@ -145,23 +145,6 @@ impl Fingerprinter {
         self.text(text)?.mark.map(|mark| mark.fingerprint).ok_or(crate::Error::NoWords)
     }
 
-    /// The signature of a plain text that comes in parts, cut anywhere between characters.
-    ///
-    /// # Errors
-    ///
-    /// As for [`text`](Self::text).
-    pub fn text_parts<'a>(
-        &mut self,
-        parts: impl IntoIterator<Item = &'a str>,
-    ) -> Result<Signature, PageError> {
-        let mut whole = std::mem::take(&mut self.maker.joined);
-        whole.clear();
-        whole.extend(parts);
-        let signature = self.text(&whole);
-        self.maker.joined = whole;
-        signature
-    }
-
     /// The signature of a page that is extracted already, under this recipe's extent.
     pub fn extracted(&mut self, page: &Page) -> Signature {
         self.maker.signature(&page.text, &self.recipe, self.weights.as_deref())
@@ -271,14 +254,13 @@ pub fn word_hasher(recipe: &Recipe) -> Result<WordHasher, RecipeError> {
     Ok(WordHasher::new(recipe.unspaced, filter, recipe.seed).taking_joined(recipe.joined))
 }
 
-/// The buffers between a extracted text and its signature.
+/// The buffers between an extracted text and its signature.
 #[derive(Debug)]
 pub(super) struct Maker {
     pub(super) words: WordHasher,
     hashes: Vec<u64>,
     features: Vec<u64>,
     sketcher: Sketcher,
-    joined: String,
 }
 
 impl Maker {
@@ -288,7 +270,6 @@ impl Maker {
             hashes: Vec::new(),
             features: Vec::new(),
             sketcher: Sketcher::default(),
-            joined: String::new(),
         }
     }
 

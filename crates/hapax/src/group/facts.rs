@@ -32,7 +32,7 @@ pub struct PageFacts<'a> {
     pub words: u32,
     /// The address in the page's own `rel=canonical`, absolute.
     pub canonical: Option<Cow<'a, str>>,
-    /// Does some other page name this one as canonical? See [`note_canonicals`].
+    /// Does some other page name this one as canonical?
     pub named_canonical: bool,
 }
 
@@ -95,25 +95,6 @@ impl PageFacts<'_> {
     /// The score, unless it is unknown.
     pub(super) fn known_score(&self) -> Option<f64> {
         self.score.filter(|score| !score.is_nan())
-    }
-}
-
-/// Sets [`named_canonical`](PageFacts::named_canonical) of every page that another page of the
-/// slice names as its canonical address, and clears it for all others.
-pub fn note_canonicals(pages: &mut [PageFacts<'_>]) {
-    let mut named: Vec<&str> = pages
-        .iter()
-        .filter(|page| page.canonical_status() == CanonicalStatus::Elsewhere)
-        .filter_map(|page| page.canonical.as_deref().map(without_fragment))
-        .collect();
-    named.sort_unstable();
-    named.dedup();
-    let flags: Vec<bool> = pages
-        .iter()
-        .map(|page| named.binary_search(&without_fragment(&page.url)).is_ok())
-        .collect();
-    for (page, flag) in pages.iter_mut().zip(flags) {
-        page.named_canonical = flag;
     }
 }
 
@@ -217,13 +198,12 @@ mod tests {
 
     #[test]
     fn canonical_links_give_pages_a_status() {
-        let mut pages = [
+        let pages = [
             PageFacts { canonical: Some("http://a/2".into()), ..PageFacts::at("http://a/1") },
-            PageFacts::at("http://a/2"),
+            PageFacts { named_canonical: true, ..PageFacts::at("http://a/2") },
             PageFacts { canonical: Some("http://a/3#top".into()), ..PageFacts::at("http://a/3") },
             PageFacts::at("http://a/4"),
         ];
-        note_canonicals(&mut pages);
         let status: Vec<_> = pages.iter().map(PageFacts::canonical_status).collect();
         use CanonicalStatus::*;
         assert_eq!(status, [Elsewhere, Named, Silent, Silent]);

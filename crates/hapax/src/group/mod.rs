@@ -32,7 +32,7 @@ pub mod scope;
 mod tests;
 
 pub use batch::{BatchError, BatchInput, Family, Grouping, NearPair, Outcome, Placement, Star};
-pub use facts::{PageFacts, note_canonicals, note_domains};
+pub use facts::{PageFacts, note_domains};
 pub use live::{LiveError, LiveGroups, LiveOptions};
 pub use reason::{DecidedBy, Reason};
 pub use rules::{ParseRulesError, Rule, Rules};

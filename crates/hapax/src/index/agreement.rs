@@ -49,7 +49,6 @@ fn designs(bound: MaxDistance, blocks: u32) -> Vec<TableOptions> {
     let given = [
         Design::blocks(blocks, bound),
         Design::multi_index(blocks, bound),
-        Design::two_level(bound),
     ];
     let chosen = [1, 4, 10, 20].map(|most| TableOptions::within(bound).most_tables(most));
     let options = TableOptions::within(bound);

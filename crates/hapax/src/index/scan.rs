@@ -33,7 +33,7 @@ impl Scan {
     }
 
     /// With an instruction set chosen by the caller.
-    pub fn with_kernel(pages: Collection, kernel: Kernel) -> Self {
+    pub(super) fn with_kernel(pages: Collection, kernel: Kernel) -> Self {
         Self { pages, kernel }
     }
 

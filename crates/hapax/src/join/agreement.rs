@@ -210,26 +210,6 @@ proptest! {
         let classes: usize = joined.classes().map(|(_, twins)| twins.len()).sum();
         prop_assert_eq!(classes, joined.twins().len());
     }
-
-    #[test]
-    fn a_judge_is_asked_in_order_and_obeyed(fingerprints in clustered(200), k in 1u8..=6) {
-        let options = PairOptions::within(MaxDistance::new(k).unwrap()).unwrap();
-        let before = pairs(numbered(&fingerprints), &options, &OneThread);
-        let keep = |pair: &Pair<u32>| !(pair.a + pair.b).is_multiple_of(3);
-        let expected: Vec<_> = before.pairs().iter().copied().filter(keep).collect();
-        let mut asked = Vec::new();
-        let mut one = before.clone();
-        one.confirm(|pair| {
-            asked.push(*pair);
-            keep(pair)
-        });
-        prop_assert_eq!(asked, before.pairs());
-        let mut many = before.clone();
-        many.confirm_on(&Unruly(3), keep);
-        prop_assert_eq!(one.pairs(), &expected[..]);
-        prop_assert_eq!(many.pairs(), &expected[..]);
-        prop_assert_eq!(one.twins(), before.twins());
-    }
 }
 
 #[test]

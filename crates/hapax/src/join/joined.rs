@@ -58,22 +58,6 @@ impl<I: Id> Joined<I> {
             if twin_first { twins.next().copied() } else { pairs.next().copied() }
         })
     }
-
-    /// Keeps the pairs that `keep` confirms. It is asked about each once, in order; twins are
-    /// not asked about.
-    pub fn confirm(&mut self, mut keep: impl FnMut(&Pair<I>) -> bool) {
-        self.pairs.retain(|pair| keep(pair));
-    }
-
-    /// As [`confirm`](Self::confirm) for a judge that many threads may ask at once.
-    pub fn confirm_on(&mut self, executor: &impl Executor, keep: impl Fn(&Pair<I>) -> bool + Sync) {
-        let each = self.pairs.len().div_ceil(64 * executor.width().max(1)).max(1);
-        let verdicts = executor.map(self.pairs.chunks(each).collect(), |pairs: &[Pair<I>]| {
-            pairs.iter().map(&keep).collect::<Vec<bool>>()
-        });
-        let mut verdicts = verdicts.into_iter().flatten();
-        self.pairs.retain(|_| verdicts.next().unwrap_or(false));
-    }
 }
 
 /// Everything in one sorted list: dealt out by the smaller id, then sorted piece by piece.

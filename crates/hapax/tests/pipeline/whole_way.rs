@@ -52,20 +52,6 @@ proptest! {
     }
 
     #[test]
-    fn a_text_in_parts_has_the_fingerprint_of_the_whole(
-        text in texts(),
-        cuts in proptest::collection::vec(any::<prop::sample::Index>(), 0..6),
-    ) {
-        let places: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
-        let mut cuts: Vec<usize> = cuts.iter().map(|i| *i.get(&places)).collect();
-        cuts.extend([0, text.len()]);
-        cuts.sort_unstable();
-        let parts: Vec<&str> = cuts.windows(2).map(|w| &text[w[0]..w[1]]).collect();
-        let mut by = by("web-1");
-        prop_assert_eq!(by.text_parts(parts).unwrap(), by.text(&text).unwrap());
-    }
-
-    #[test]
     fn white_space_and_markup_do_not_matter(words in proptest::collection::vec("[a-z]{1,8}", 0..30)) {
         let plain = fingerprint_of(&words.join(" "));
         prop_assert_eq!(&fingerprint_of(&words.join(" \n\t ")), &plain);

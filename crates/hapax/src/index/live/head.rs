@@ -49,18 +49,12 @@ impl Chunk {
 pub(super) struct Head {
     full: Arc<Vec<Arc<Chunk>>>,
     last: Option<Arc<Chunk>>,
-    gone: usize,
 }
 
 impl Head {
     /// How many entries it has taken, gone ones included.
     pub(super) fn taken(&self) -> usize {
         self.full.len() * CHUNK + self.last.as_ref().map_or(0, |chunk| chunk.len)
-    }
-
-    /// How many are still there.
-    pub(super) fn live(&self) -> usize {
-        self.taken() - self.gone
     }
 
     pub(super) fn push(&mut self, entry: Entry) {
@@ -87,7 +81,6 @@ impl Head {
             return false;
         }
         Arc::make_mut(chunk).gone[at / 64] |= 1 << (at % 64);
-        self.gone += 1;
         true
     }
 

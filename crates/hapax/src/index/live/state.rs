@@ -156,11 +156,6 @@ impl Snapshot {
         }
         best.into_sorted_vec()
     }
-
-    /// How many entries are in the mutable part, in no segment.
-    pub fn in_head(&self) -> usize {
-        self.state.head.live()
-    }
 }
 
 impl HammingIndex for Snapshot {

@@ -199,7 +199,7 @@ impl Segment {
     }
 
     /// How it is searched.
-    pub fn engine_name(&self) -> &'static str {
+    fn engine_name(&self) -> &'static str {
         match &self.body {
             Body::Scan(..) => "scan",
             Body::Tables(..) => "tables",

@@ -87,23 +87,6 @@ impl Design {
         Ok(Self::groups(bound, &[Group { tolerance: k, blocks, taken: blocks - k }]))
     }
 
-    /// Manku's two-level design: `k + 1` blocks, one of them free of flips; the rest cut into
-    /// `k + 1` again. `(k + 1)^2` tables, 16 with keys of 28 bits for `k = 3`.
-    ///
-    /// # Errors
-    ///
-    /// [`BuildError::BoundOutOfRange`] beyond [`WIDEST`](Self::WIDEST).
-    pub fn two_level(bound: MaxDistance) -> Result<Self, BuildError> {
-        let parts = check_bound(bound)? + 1;
-        let mut keys = Vec::new();
-        for first in split(u64::MAX, parts) {
-            for second in split(!first, parts) {
-                keys.push(Key { mask: first | second, radius: 0 });
-            }
-        }
-        Ok(Self { bound, keys })
-    }
-
     /// Multi-index hashing: each block is a key of its own, with the radius `k` leaves it.
     ///
     /// # Errors
@@ -270,8 +253,6 @@ mod tests {
         assert_eq!(of(4), [16; 4]);
         assert_eq!(of(5), [26, 26, 26, 26, 26, 26, 25, 25, 25, 25]);
         assert_eq!(of(6).len(), 20);
-        let two_level: Vec<u32> = sizes(Design::two_level(bound(3)).unwrap());
-        assert_eq!(two_level, [28; 16]);
     }
 
     #[test]
@@ -294,7 +275,7 @@ mod tests {
         assert!(Design::blocks(32, bound(16)).is_err());
         assert!(Design::multi_index(0, bound(3)).is_err());
         assert!(Design::multi_index(5, bound(3)).is_err());
-        let refused = Design::two_level(bound(17));
+        let refused = Design::multi_index(1, bound(17));
         assert_eq!(refused, Err(BuildError::BoundOutOfRange { asked: 17, most: 16 }));
     }
 
@@ -309,7 +290,6 @@ mod tests {
             for design in [
                 Design::blocks(blocks, bound(k)),
                 Design::multi_index(blocks, bound(k)),
-                Design::two_level(bound(k)),
             ].into_iter().flatten() {
                 prop_assert!(covers(&design, flips), "{design:?}");
             }
