@@ -165,8 +165,6 @@ class Candidate:
 
     engine: str
     tables: int
-    #: Listed for comparison only, never chosen.
-    reference: bool
     recall: float
     bytes_per_page: float
     total_bytes: int

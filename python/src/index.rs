@@ -310,7 +310,6 @@ fn candidate(candidate: &Candidate) -> Value {
     json!({
         "engine": candidate.engine.name(),
         "tables": candidate.engine.tables(),
-        "reference": candidate.engine.is_reference(),
         "recall": candidate.recall,
         "bytes_per_page": candidate.bytes_per_page,
         "total_bytes": candidate.total_bytes,

@@ -117,6 +117,23 @@ mod tests {
     use hapax::fingerprint::MaxDistance;
 
     #[test]
+    fn as_many_are_compared_as_the_thesis_predicts() {
+        // 6.6: L tables of 2^d fingerprints, of which 2^(d - x f / z) share a key of x of z blocks.
+        let bits = |i: u64| hapax_synth::mix(i.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let stored: Vec<u64> = (0..1 << 18).map(bits).collect();
+        let three = MaxDistance::new(3).unwrap();
+        for (blocks, tables, key_bits) in [(4, 4, 16.0), (5, 10, 25.6)] {
+            let online = SortedTables::new(&stored, &Design::blocks(blocks, three).unwrap());
+            assert_eq!(online.tables.len(), tables);
+            let queries = 1u64 << 12;
+            let asked = (0..queries).map(|i| online.find_all(bits(i + (1 << 40))).1);
+            let mean = asked.sum::<u64>() as f64 / queries as f64;
+            let predicted = tables as f64 * (18.0 - key_bits as f64).exp2();
+            assert!((mean / predicted - 1.0).abs() < 0.2, "{mean} compared, {predicted} predicted");
+        }
+    }
+
+    #[test]
     fn both_baselines_find_what_comparing_all_finds() {
         let stored = hapax_synth::planted(3, 400, 0.5, 3).fingerprints;
         let queries: Vec<u64> = stored.iter().step_by(7).map(|bits| bits ^ 0x11).collect();

@@ -34,15 +34,12 @@ struct MachineRecord {
     ranked_ns: f64,
     near_combination_ns: f64,
     filtered_ns: f64,
-    permuted_ns: f64,
     placed_ns: f64,
 }
 
 #[derive(Serialize)]
 struct CandidateRecord {
     engine: &'static str,
-    /// Listed for comparison, never chosen.
-    reference: bool,
     tables: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     keys: Option<Vec<KeyRecord>>,
@@ -98,7 +95,6 @@ pub(super) fn document(
             ranked_ns: machine.ranked,
             near_combination_ns: machine.near_combination,
             filtered_ns: machine.filtered,
-            permuted_ns: machine.permuted,
             placed_ns: machine.placed,
         },
         candidates: candidates.iter().map(candidate).collect(),
@@ -128,7 +124,6 @@ fn candidate(candidate: &Candidate) -> CandidateRecord {
     };
     CandidateRecord {
         engine: candidate.engine.name(),
-        reference: candidate.engine.is_reference(),
         tables: candidate.engine.tables(),
         keys,
         prefix_bits,

@@ -26,10 +26,9 @@ use std::time::Instant;
 #[command(after_help = "\
 `probes` are buckets looked up and `compared` fingerprints compared for one query, on average;
 times are for one thread and batches of queries. Engines are listed that are worth their memory: nothing
-smaller finds as much in about the same time. With --all the others are there too, and, marked with *, for
-comparison only, the sorted tables that Sood's thesis measured against, without ids. More than 4,294,967,295 pages are
-spread over several indexes; the numbers are for all of them. With --first the numbers are those
-of a query that has a match.
+smaller finds as much in about the same time. With --all the others are there too. More than 4,294,967,295
+pages are spread over several indexes; the numbers are for all of them. With --first the numbers are
+those of a query that has a match.
 
 Examples:
   hapax plan --pages 10M --within 3
@@ -129,12 +128,11 @@ const AS_FAST: f64 = 1.1;
 /// Is there no smaller engine that finds as much in about the same time?
 fn is_worth_it(candidate: &Candidate, listed: &[Candidate]) -> bool {
     let beats = |other: &Candidate| {
-        !other.engine.is_reference()
-            && other.recall >= candidate.recall
+        other.recall >= candidate.recall
             && other.total_bytes < candidate.total_bytes
             && other.nanoseconds_per_query <= candidate.nanoseconds_per_query * AS_FAST
     };
-    !candidate.engine.is_reference() && !listed.iter().any(beats)
+    !listed.iter().any(beats)
 }
 
 fn calibrated() -> Machine {
@@ -161,13 +159,8 @@ fn table(listed: &[Candidate], chosen: Option<usize>, all: bool) -> String {
         if !(all || chosen == Some(number) || is_worth_it(candidate, listed)) {
             continue;
         }
-        let mark = match chosen {
-            Some(chosen) if chosen == number => ">",
-            _ if candidate.engine.is_reference() => "*",
-            _ => "",
-        };
         table.add_row([
-            mark.to_owned(),
+            if chosen == Some(number) { ">" } else { "" }.to_owned(),
             engine(&candidate.engine),
             candidate.engine.tables().to_string(),
             format!("{:.1}", candidate.bytes_per_page),
@@ -189,7 +182,6 @@ fn table(listed: &[Candidate], chosen: Option<usize>, all: bool) -> String {
 fn engine(engine: &Engine) -> String {
     match engine {
         Engine::WeakBits { prefix_bits } => format!("weak bits, p = {prefix_bits}"),
-        Engine::SortedTables { blocks, taken } => format!("sorted tables, {taken} of {blocks}"),
         other => other.name().to_owned(),
     }
 }

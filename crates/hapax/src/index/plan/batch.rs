@@ -111,7 +111,7 @@ fn loaded(request: &Request, machine: &Machine) -> Result<Load, PlanError> {
         let each = match candidate.engine {
             Engine::WeakBits { .. } => WEAK_READINGS * READ,
             Engine::Sorted(_) => LOADED + ARRANGED,
-            Engine::Scan | Engine::Tables(_) | Engine::SortedTables { .. } => LOADED,
+            Engine::Scan | Engine::Tables(_) => LOADED,
         };
         let sample = Request { queries: Some(SAMPLE as u64), ..*request };
         let sampled = if weak { streamed(&sample, 1).unwrap_or(0.0) } else { 0.0 };
@@ -121,8 +121,7 @@ fn loaded(request: &Request, machine: &Machine) -> Result<Load, PlanError> {
         let made = pages * each + candidate.build_nanoseconds + bytes as f64 * FRESH;
         Load { seconds: sampled + (made + asked) * 1e-9, bytes, candidate }
     };
-    let all = candidates(request, machine)?.into_iter();
-    let mut ways: Vec<Load> = all.filter(|c| !c.engine.is_reference()).map(way).collect();
+    let mut ways: Vec<Load> = candidates(request, machine)?.into_iter().map(way).collect();
     ways.sort_by(|a, b| a.seconds.total_cmp(&b.seconds).then(a.bytes.cmp(&b.bytes)));
     let smallest =
         ways.iter().min_by_key(|way| way.bytes).map(|way| (way.bytes, way.candidate.engine.name()));

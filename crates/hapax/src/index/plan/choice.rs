@@ -9,13 +9,13 @@ use super::{Candidate, Engine, Plan, PlanError, Request};
 use crate::index::segment::Encoding;
 
 pub(super) fn choose(request: &Request, candidates: Vec<Candidate>) -> Result<Plan, PlanError> {
-    let ours = || candidates.iter().enumerate().filter(|(_, c)| !c.engine.is_reference());
+    let all = || candidates.iter().enumerate();
     let by_cost = |a: &(usize, &Candidate), b: &(usize, &Candidate)| {
         let by_time = cost(request, a.1).total_cmp(&cost(request, b.1));
         by_time.then(a.1.total_bytes.cmp(&b.1.total_bytes))
     };
-    let Some((chosen, choice)) = ours().filter(|(_, c)| c.fits).min_by(by_cost) else {
-        let smallest = ours().map(|(_, c)| c).min_by_key(|c| c.total_bytes);
+    let Some((chosen, choice)) = all().filter(|(_, c)| c.fits).min_by(by_cost) else {
+        let smallest = all().map(|(_, c)| c).min_by_key(|c| c.total_bytes);
         return Err(PlanError::Memory {
             pages: request.pages,
             given: request.memory.unwrap_or(u64::MAX),
@@ -23,7 +23,7 @@ pub(super) fn choose(request: &Request, candidates: Vec<Candidate>) -> Result<Pl
             engine: smallest.map_or("scan", |c| c.engine.name()),
         });
     };
-    let fastest = ours().min_by(by_cost).map_or(choice, |(_, c)| c);
+    let fastest = all().min_by(by_cost).map_or(choice, |(_, c)| c);
     let reason = reason(request, choice, fastest);
     Ok(Plan { candidates, chosen, reason })
 }
@@ -81,7 +81,6 @@ fn describe(engine: &Engine) -> String {
             tables => format!("{tables} tables"),
         },
         Engine::WeakBits { prefix_bits } => format!("weak bits with {prefix_bits} leading bits"),
-        Engine::SortedTables { .. } => format!("{} sorted tables", engine.tables()),
     }
 }
 

@@ -13,7 +13,7 @@
 //! What this module does not know: how candidates are compared.
 
 use super::weak_bits::{WEAK_BITS_WIDEST, WeakForecast, forecasts};
-use super::{Candidate, Engine, Machine, Mode, PlanError, Request, reference, sorted};
+use super::{Candidate, Engine, Machine, Mode, PlanError, Request, sorted};
 use crate::index::collection::Collection;
 use crate::index::segment::Encoding;
 use crate::index::tables::Design;
@@ -26,8 +26,8 @@ const TABLE_LIMITS: [usize; 13] = [1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32];
 /// Flip patterns that stand for all when the mean over them is taken.
 const SAMPLED: u64 = 512;
 
-/// The engines that could answer, and those listed for comparison; both by bytes. Tables that
-/// are slower and larger than others are left out.
+/// The engines that could answer, by bytes. Tables that are slower and larger than others are
+/// left out.
 ///
 /// # Errors
 ///
@@ -47,7 +47,6 @@ pub fn candidates(request: &Request, machine: &Machine) -> Result<Vec<Candidate>
         found.extend(undominated(spread.weak_bits()));
     }
     found.sort_by_key(|candidate| candidate.total_bytes);
-    found.extend(reference::sorted_tables(request, machine));
     Ok(found)
 }
 

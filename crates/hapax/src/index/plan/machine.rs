@@ -47,8 +47,6 @@ pub struct Machine {
     pub near_combination: f64,
     /// A fingerprint in a bucket of weak bits: `c2` of 6.16.
     pub filtered: f64,
-    /// Permuting a fingerprint: `f c1` of 6.10.
-    pub permuted: f64,
     /// Sorting a fingerprint into a table.
     pub placed: f64,
 }
@@ -79,7 +77,6 @@ impl Machine {
             ranked: 200.0,
             near_combination: 30.0,
             filtered: 0.1,
-            permuted: 15.0,
             placed: 25.0,
         }
     }
@@ -95,18 +92,6 @@ impl Machine {
     pub(super) fn combination(&self, rows: u64) -> f64 {
         let doublings = (rows as f64 / DEALT_ROWS).max(1.0).log2().min(DOUBLINGS);
         self.near_combination + (self.far_probe - self.near_probe) / DOUBLINGS * doublings
-    }
-
-    /// One step of a binary search in a sorted table: `c2` of 6.10. Nothing overlaps it. On ten
-    /// million fingerprints a search of 23 steps takes 1 to 2 us, 40 to 80 ns a step.
-    pub(super) fn bisected(&self, rows: u64) -> f64 {
-        self.costs(usize::try_from(rows).unwrap_or(usize::MAX)).probe * 2.0
-    }
-
-    /// A fingerprint in a run that is compared one by one, `c3` of 6.10: a nanosecond where many
-    /// at a time take half of one.
-    pub(super) fn one_by_one(&self) -> f64 {
-        self.entry * 2.0
     }
 
     /// Measures this machine. `clock` gives nanoseconds since some moment; a second or two of
@@ -133,8 +118,6 @@ impl Machine {
         let ranked = believed(few_took - few * sparse, typical.ranked);
         let full = (dense_took - ranked) / dense.max(1.0);
         let filtered = believed((full - sparse) / 1008.0, typical.filtered);
-        // What is not measured is as much slower or faster as a probe in the cache.
-        let pace = near_probe / typical.near_probe;
         Self {
             near_probe,
             far_probe: far_probe.max(near_probe),
@@ -143,7 +126,6 @@ impl Machine {
             ranked,
             near_combination: believed(sparse - 16.0 * filtered, typical.near_combination),
             filtered,
-            permuted: typical.permuted * pace,
             placed: believed(placed, typical.placed),
         }
     }

@@ -19,9 +19,8 @@
 //!
 //! # Reading order
 //!
-//! `engines` predicts each engine, `sorted` and `weak_bits` one of them each; `reference` is the
-//! method the others are compared with. `machine` holds the constants of a machine and measures
-//! them. `choice` takes the best and says why; `batch` compares loading with streaming.
+//! `engines` predicts each engine, `sorted` and `weak_bits` one of them each. `machine` holds the
+//! constants of a machine and measures them. `choice` takes the best and says why; `batch` compares loading with streaming.
 //!
 //! # What this module promises
 //!
@@ -38,14 +37,12 @@
 //!
 //! Source: Sood, "Probabilistic simhash matching", 2011, chapter VI. Equation 6.10 became the
 //! cost of [`tables`](super::tables::cost) with a directory in place of the binary search, 6.16
-//! and 6.21 that of weak bits, 6.17 its memory in narrower columns. 6.6, 6.10 and 6.12 stand
-//! as they are in `reference`.
+//! and 6.21 that of weak bits, 6.17 its memory in narrower columns.
 
 mod batch;
 mod choice;
 mod engines;
 mod machine;
-mod reference;
 mod sorted;
 mod weak_bits;
 
@@ -140,14 +137,6 @@ pub enum Engine {
         /// ([`WeakOptions::prefix_bits`](super::WeakOptions::prefix_bits)).
         prefix_bits: u32,
     },
-    /// For comparison only: sorted tables of permuted fingerprints with binary search, which
-    /// Sood measured against.
-    SortedTables {
-        /// Into how many blocks a fingerprint is cut.
-        blocks: u32,
-        /// How many of them make a key.
-        taken: u32,
-    },
 }
 
 impl Engine {
@@ -159,7 +148,6 @@ impl Engine {
             Self::Sorted(Encoding::Compressed) => "sorted, compressed",
             Self::Tables(_) => "tables",
             Self::WeakBits { .. } => "weak bits",
-            Self::SortedTables { .. } => "sorted tables",
         }
     }
 
@@ -169,15 +157,6 @@ impl Engine {
             Self::Scan | Self::Sorted(_) => 0,
             Self::Tables(design) => design.keys().len() as u64,
             Self::WeakBits { .. } => 1,
-            Self::SortedTables { blocks, taken } => super::tables::design::choose(*blocks, *taken),
-        }
-    }
-
-    /// Is it listed for comparison only, and never chosen?
-    pub fn is_reference(&self) -> bool {
-        match self {
-            Self::SortedTables { .. } => true,
-            Self::Scan | Self::Sorted(_) | Self::Tables(_) | Self::WeakBits { .. } => false,
         }
     }
 }
@@ -212,7 +191,7 @@ pub struct Candidate {
 /// What could be done, and what is best.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// Engines that could answer, then those listed for comparison; by bytes.
+    /// Engines that could answer, by bytes.
     pub candidates: Vec<Candidate>,
     /// The position of the best one.
     pub chosen: usize,

@@ -73,7 +73,6 @@ fn build(candidate: &Candidate, pages: Collection, request: &Request) -> Box<dyn
                 WeakOptions::within(request.bound, request.recall).prefix_bits(*prefix_bits);
             Box::new(WeakBits::build(pages, options).unwrap())
         }
-        Engine::SortedTables { .. } => panic!("only the benchmarks build it"),
     }
 }
 
@@ -118,9 +117,6 @@ fn predicted_probes_comparisons_and_bytes_are_what_built_indexes_take() {
         let all = Request::new(rows, within(bound));
         for (request, factor) in [(all, FACTOR), (all.first(), FACTOR_FIRST)] {
             for candidate in candidates(&request, &Machine::typical()).unwrap() {
-                if candidate.engine.is_reference() {
-                    continue;
-                }
                 let index = build(&candidate, collection(&stored), &request);
                 let effort = measured(&*index, &queries, &request);
                 let mean = |total: u64| total as f64 / queries.len() as f64;
@@ -264,7 +260,6 @@ fn an_exact_request_is_answered_by_exact_engines_only() {
     let request = Request::new(1 << 26, within(6));
     let listed = candidates(&request, &Machine::typical()).unwrap();
     assert!(listed.iter().all(|candidate| candidate.recall == 1.0));
-    assert!(listed.iter().any(|candidate| candidate.engine.is_reference()));
 }
 
 #[test]
@@ -311,7 +306,7 @@ proptest! {
         request.mode = if first { Mode::First } else { Mode::All };
         match plan(&request, &Machine::typical()) {
             Ok(plan) => {
-                prop_assert!(plan.choice().fits && !plan.choice().engine.is_reference());
+                prop_assert!(plan.choice().fits);
                 prop_assert!(plan.choice().recall >= recall);
                 prop_assert!(!plan.reason.is_empty());
             }
