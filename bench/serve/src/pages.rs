@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, ensure};
 use hapax::fingerprint::{ContentHash, Fingerprint, Fingerprinter, Recipe, Sketch};
 use hapax_client::wire::{PageInput, ReadySignature};
-use hapax_store::{Contents, Observation, Repository, Settings};
+use hapax_store::{StoredComparable, Observation, Repository, Settings};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -32,7 +32,7 @@ pub(crate) fn url(n: u64) -> String {
     format!("https://www.host{}.example/section/{}/article-{n}.html", scramble(n) % 5000, n % 97)
 }
 
-fn contents(n: u64) -> Contents {
+fn comparable(n: u64) -> StoredComparable {
     let original = if is_copy(n) { n - 2 } else { n };
     let mut bits = scramble(original);
     let mut sketch = [0u8; 128];
@@ -44,7 +44,7 @@ fn contents(n: u64) -> Contents {
         sketch[(n % 128) as usize] ^= 0b101;
     }
     let sketch = Sketch::from_bytes(&sketch);
-    Contents { fingerprint: Fingerprint::from_bits(bits), sketch, too_short: false }
+    StoredComparable { fingerprint: Fingerprint::from_bits(bits), sketch, too_short: false }
 }
 
 fn hash(n: u64) -> ContentHash {
@@ -55,7 +55,7 @@ fn hash(n: u64) -> ContentHash {
 
 /// Page `n` as the library takes it.
 pub(crate) fn observation(n: u64) -> Observation {
-    let mut seen = Observation::of_parts(url(n), hash(n), Some(contents(n)));
+    let mut seen = Observation::of_parts(url(n), hash(n), Some(comparable(n)));
     seen.words = WORDS;
     seen
 }
@@ -71,11 +71,11 @@ pub(crate) fn version(n: u64, content: u64, words: u32, recipe: &str) -> Result<
 }
 
 fn json(url: String, n: u64, words: u32, recipe: &str) -> Result<String> {
-    let contents = contents(n);
+    let comparable = comparable(n);
     let signature = ReadySignature {
         recipe: recipe.to_owned(),
-        fingerprint: Some(contents.fingerprint.to_string()),
-        sketch: Some(contents.sketch.to_string()),
+        fingerprint: Some(comparable.fingerprint.to_string()),
+        sketch: Some(comparable.sketch.to_string()),
         content: hash(n).to_string(),
         words,
         too_short: false,

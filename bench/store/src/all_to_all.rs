@@ -4,7 +4,7 @@
 use hapax::fingerprint::ContentHash;
 use hapax::group::{BatchInput, Grouping, NearPair, PageFacts, Rules};
 use hapax::join::{OneThread, PairOptions, Record, pairs};
-use hapax_store::{Contents, Observation, Settings};
+use hapax_store::{StoredComparable, Observation, Settings};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -36,14 +36,14 @@ fn facts(page: &Observation) -> PageFacts<'_> {
 
 /// All confirmed pairs of different contents, one page status for each content.
 fn near_pairs(pages: &[&Observation], settings: &Settings) -> anyhow::Result<Vec<NearPair>> {
-    let mut first: Vec<(ContentHash, u32, &Contents)> = (0u32..)
+    let mut first: Vec<(ContentHash, u32, &StoredComparable)> = (0u32..)
         .zip(pages)
         .filter_map(|(n, page)| page.contents.as_ref().map(|its| (page.content, n, its)))
         .filter(|(_, _, contents)| !contents.too_short)
         .collect();
     first.sort_unstable_by_key(|&(content, n, _)| (content.to_bytes(), n));
     first.dedup_by_key(|entry| entry.0);
-    let record = |&(_, id, its): &(ContentHash, u32, &Contents)| Record {
+    let record = |&(_, id, its): &(ContentHash, u32, &StoredComparable)| Record {
         fingerprint: its.fingerprint.to_bits(),
         id,
     };

@@ -3,7 +3,7 @@
 //! A page is a function of its number, so that a collection can be made again in any pieces.
 
 use hapax::fingerprint::{ContentHash, Fingerprint, Recipe, Sketch};
-use hapax_store::{Contents, Observation, Settings};
+use hapax_store::{StoredComparable, Observation, Settings};
 
 pub(crate) fn scramble(n: u64) -> u64 {
     let mut z = n.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -27,7 +27,7 @@ pub(crate) fn page(n: u64) -> Observation {
     }
     let host = scramble(n) % 5000;
     let url = format!("https://www.host{host}.example/section/{}/article-{n}.html", n % 97);
-    let contents = Contents {
+    let contents = StoredComparable {
         fingerprint: Fingerprint::from_bits(bits),
         sketch: Sketch::from_bytes(&sketch),
         too_short: false,

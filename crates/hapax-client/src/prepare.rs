@@ -9,7 +9,7 @@ use hapax::fingerprint::{
 };
 use hapax::page::{Body, Document, PageError};
 use hapax_store::page::LONGEST_URL;
-use hapax_store::{Action, Contents, Observation};
+use hapax_store::{Action, StoredComparable, Observation};
 
 /// Why a page as a client sent it is not taken.
 #[derive(Debug, thiserror::Error)]
@@ -131,20 +131,20 @@ pub fn ready(
     ours.must_be(&theirs).map_err(InputError::OtherRecipe)?;
     let content: ContentHash =
         signature.content.parse().map_err(|e| invalid(format!("signature.content: {e}")))?;
-    let contents = match (&signature.fingerprint, &signature.sketch) {
+    let comparable = match (&signature.fingerprint, &signature.sketch) {
         (Some(fingerprint), Some(sketch)) => {
             let wrong = |e| invalid(format!("signature.fingerprint: {e}"));
             let fingerprint: Fingerprint = fingerprint.parse().map_err(wrong)?;
             let wrong = |e| invalid(format!("signature.sketch: {e}"));
             let sketch: Sketch = sketch.parse().map_err(wrong)?;
-            Some(Contents { fingerprint, sketch, too_short: signature.too_short })
+            Some(StoredComparable { fingerprint, sketch, too_short: signature.too_short })
         }
         (None, None) => None,
         (Some(_), None) | (None, Some(_)) => {
             return Err(invalid("a signature has both fingerprint and sketch, or neither"));
         }
     };
-    let mut seen = Observation::of_parts(url, content, contents);
+    let mut seen = Observation::of_parts(url, content, comparable);
     seen.words = signature.words;
     Ok(seen)
 }

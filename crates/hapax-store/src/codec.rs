@@ -4,7 +4,7 @@
 //! the file's. Bytes that are no record are [`Fault::Damaged`], never a panic.
 
 use crate::error::{Fault, Outcome};
-use crate::page::{Contents, PageData};
+use crate::page::{StoredComparable, PageData};
 use hapax::fingerprint::sketch::BYTES as SKETCH;
 use hapax::fingerprint::{ContentHash, Fingerprint, Sketch};
 use hapax::group::ScopeKey;
@@ -56,10 +56,10 @@ fn checksum(id: PageId, body: &[u8]) -> u32 {
 pub(crate) fn write_page(id: PageId, page: &PageData, out: &mut Vec<u8>) {
     out.clear();
     let flag = |set: bool, bit: u8| if set { bit } else { 0 };
-    let too_short = page.contents.as_ref().is_some_and(|contents| contents.too_short);
+    let too_short = page.comparable.as_ref().is_some_and(|comparable| comparable.too_short);
     out.extend([
         PAGE_FORMAT,
-        flag(page.contents.is_some(), HAS_CONTENT)
+        flag(page.comparable.is_some(), HAS_CONTENT)
             | flag(page.score.is_some(), HAS_SCORE)
             | flag(page.fetched.is_some(), HAS_FETCHED)
             | flag(page.changed.is_some(), HAS_CHANGED)
@@ -81,9 +81,9 @@ pub(crate) fn write_page(id: PageId, page: &PageData, out: &mut Vec<u8>) {
     out.extend(page.first_seen.unwrap_or(0).to_le_bytes());
     // Places are counted from 1.
     out.extend(page.recorded.unwrap_or(0).to_le_bytes());
-    if let Some(contents) = &page.contents {
-        out.extend(contents.fingerprint.to_bits().to_le_bytes());
-        out.extend(contents.sketch.to_bytes());
+    if let Some(comparable) = &page.comparable {
+        out.extend(comparable.fingerprint.to_bits().to_le_bytes());
+        out.extend(comparable.sketch.to_bytes());
     }
     out.extend(page.canonical.as_deref().unwrap_or("").as_bytes());
     let sum = checksum(id, &out[6..]);
@@ -115,10 +115,10 @@ fn parse_page(id: PageId, bytes: &[u8]) -> Option<PageData> {
             (has(HAS_FIRST_SEEN).then_some(first_seen), (recorded > 0).then_some(recorded))
         }
     };
-    let contents = if has(HAS_CONTENT) {
+    let comparable = if has(HAS_CONTENT) {
         let fingerprint = Fingerprint::from_bits(fields.u64()?);
         let sketch = Sketch::from_bytes(fields.take::<SKETCH>()?);
-        Some(Contents { fingerprint, sketch, too_short: has(TOO_SHORT) })
+        Some(StoredComparable { fingerprint, sketch, too_short: has(TOO_SHORT) })
     } else {
         None
     };
@@ -129,7 +129,7 @@ fn parse_page(id: PageId, bytes: &[u8]) -> Option<PageData> {
     };
     Some(PageData {
         content,
-        contents,
+        comparable,
         words,
         score: has(HAS_SCORE).then_some(score),
         fetched: has(HAS_FETCHED).then_some(fetched),

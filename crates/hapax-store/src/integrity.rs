@@ -176,7 +176,7 @@ fn check_pages(view: &View, found: &mut Integrity) -> Outcome<()> {
         let place = state.page(page)?;
         let content = matches!(place, Some(PageRecord::Content { .. }));
         found.note(place.is_some(), || format!("page {page} has no place"));
-        found.note(content == data.contents.is_some(), || {
+        found.note(content == data.comparable.is_some(), || {
             format!("record and place of page {page} differ on whether it has content")
         });
         match place {
@@ -196,7 +196,7 @@ fn check_pages(view: &View, found: &mut Integrity) -> Outcome<()> {
             }
             None => {}
         }
-        indexed.extend(data.contents.map(|contents| (contents.fingerprint, u64::from(page.0))));
+        indexed.extend(data.comparable.map(|comparable| (comparable.fingerprint, u64::from(page.0))));
     }
     for (what, rows, expected) in [
         ("addresses", urls.len()?, found.pages),
@@ -317,7 +317,7 @@ fn compared(
     winner: &Option<PageData>,
 ) -> Outcome<Option<(Likeness, bool)>> {
     let (Some(a), Some(b)) = (world.readable(page)?, winner) else { return Ok(None) };
-    let (Some(its), Some(winners)) = (&a.contents, &b.contents) else { return Ok(None) };
+    let (Some(its), Some(winners)) = (&a.comparable, &b.comparable) else { return Ok(None) };
     let likeness = world.policy.compare(&evidence(&a.content, its), &evidence(&b.content, winners));
     Ok(Some((likeness, a.scope == b.scope)))
 }

@@ -60,7 +60,7 @@ pub use browse::{FoundPages, GroupHistory, GroupSizes, Member};
 pub use error::StoreError;
 pub use integrity::{Integrity, check_folder};
 pub use opening::CACHE_BYTES;
-pub use page::{Contents, Nearest, Observation, PageInfo, Seen};
+pub use page::{StoredComparable, Nearest, Observation, PageInfo, Seen};
 pub use reader::{GroupSummary, Market, Reader, read_events};
 pub use repair::{Repair, Unreadable, repair_folder};
 pub use repository::{IndexOrigin, Repository};

@@ -192,8 +192,8 @@ pub(crate) fn rebuild(db: &Database, settings: &Settings) -> Outcome<LiveIndex> 
     for row in reading.open_table(tables::PAGES)?.iter()? {
         let (id, bytes) = row?;
         let page = PageId(id.value());
-        if let Some(contents) = codec::read_page(page, bytes.value())?.contents {
-            entries.push(Entry { fingerprint: contents.fingerprint, id: u64::from(page.0) });
+        if let Some(comparable) = codec::read_page(page, bytes.value())?.comparable {
+            entries.push(Entry { fingerprint: comparable.fingerprint, id: u64::from(page.0) });
         }
     }
     let count = entries.len();

@@ -11,9 +11,9 @@ use hapax::group::live::{Bare, Likeness, PageRecord};
 /// The longest address, in bytes.
 pub const LONGEST_URL: usize = 16 * 1024;
 
-/// The comparable part of a page.
+/// What of a page is compared with others.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Contents {
+pub struct StoredComparable {
     /// The 64 bits.
     pub fingerprint: Fingerprint,
     /// Confirms what the fingerprint proposes.
@@ -26,10 +26,11 @@ pub struct Contents {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observation {
     pub url: String,
-    /// Equal exactly for equal texts.
+    /// The hash of its text: equal exactly for equal texts.
     pub content: ContentHash,
-    /// `None` for a page without words.
-    pub contents: Option<Contents>,
+    /// Fingerprint and sketch of its text, which near-duplicates share in part; `None` for a page
+    /// without words.
+    pub comparable: Option<StoredComparable>,
     pub words: u32,
     /// PageRank, clicks, anything of which more is better. `None` keeps what is known.
     pub score: Option<f64>,
@@ -48,12 +49,12 @@ pub struct Observation {
 impl Observation {
     /// A page of which address and text are known.
     pub fn new(url: impl Into<String>, signature: &Signature) -> Self {
-        let contents = signature.mark.as_ref().map(|mark| Contents {
+        let comparable = signature.mark.as_ref().map(|mark| StoredComparable {
             fingerprint: mark.fingerprint,
             sketch: mark.sketch,
             too_short: signature.too_short,
         });
-        Self { words: signature.words, ..Self::of_parts(url, signature.content, contents) }
+        Self { words: signature.words, ..Self::of_parts(url, signature.content, comparable) }
     }
 
     /// A page with all that its source and its markup state.
@@ -70,12 +71,12 @@ impl Observation {
     pub fn of_parts(
         url: impl Into<String>,
         content: ContentHash,
-        contents: Option<Contents>,
+        comparable: Option<StoredComparable>,
     ) -> Self {
         Self {
             url: url.into(),
             content,
-            contents,
+            comparable,
             words: 0,
             score: None,
             fetched: None,
@@ -91,7 +92,7 @@ impl Observation {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PageData {
     pub(crate) content: ContentHash,
-    pub(crate) contents: Option<Contents>,
+    pub(crate) comparable: Option<StoredComparable>,
     pub(crate) words: u32,
     pub(crate) score: Option<f64>,
     pub(crate) fetched: Option<u64>,
@@ -110,7 +111,7 @@ impl PageData {
     pub(crate) fn blank() -> Self {
         Self {
             content: ContentHash::from_bytes([0; 16]),
-            contents: None,
+            comparable: None,
             words: 0,
             score: None,
             fetched: None,
@@ -131,7 +132,7 @@ impl PageData {
 
     pub(crate) fn same_content(&self, other: &Self) -> bool {
         self.content == other.content
-            && self.contents == other.contents
+            && self.comparable == other.comparable
             && self.scope == other.scope
     }
 }
@@ -146,7 +147,7 @@ pub struct PageInfo {
     /// Equal exactly for equal texts; zero for a page without content.
     pub content: ContentHash,
     /// `None` for a page that redirects, is awaited or has no words.
-    pub contents: Option<Contents>,
+    pub comparable: Option<StoredComparable>,
     pub words: u32,
     /// Its score, if known.
     pub score: Option<f64>,

@@ -249,7 +249,7 @@ impl<'t, 'r> Session<'t, 'r> {
         let fetched = Some(seen.fetched.unwrap_or(self.groups.state().at));
         let mut new = PageData {
             content: seen.content,
-            contents: seen.contents.clone(),
+            comparable: seen.comparable.clone(),
             words: seen.words,
             score: seen.score.or(old.score),
             fetched,
@@ -267,10 +267,10 @@ impl<'t, 'r> Session<'t, 'r> {
         if known_as == Seen::First || !continues(&self.policy, &old, &new) {
             new.first_seen = fetched;
             let next = &mut self.groups.state_mut().counters.next_recorded;
-            new.recorded = new.contents.is_some().then_some(*next);
-            *next += u64::from(new.contents.is_some());
+            new.recorded = new.comparable.is_some().then_some(*next);
+            *next += u64::from(new.comparable.is_some());
         }
-        let content = match (&new.contents, same) {
+        let content = match (&new.comparable, same) {
             (None, _) => Content::Empty,
             (Some(_), true) => Content::Same,
             (Some(_), false) => Content::Changed,
@@ -282,7 +282,7 @@ impl<'t, 'r> Session<'t, 'r> {
 
     fn redirect(&mut self, from: &str, to: &str, fetched: Option<u64>) -> Outcome<Decision> {
         let (page, known) = self.page_at(from)?;
-        let had_content = known.as_ref().is_some_and(|old| old.contents.is_some());
+        let had_content = known.as_ref().is_some_and(|old| old.comparable.is_some());
         let mut new = known.clone().unwrap_or_else(PageData::blank).without_content();
         new.fetched = Some(fetched.unwrap_or(self.groups.state().at));
         if had_content {
@@ -405,7 +405,7 @@ impl<'t, 'r> Session<'t, 'r> {
             self.pages.insert(page.0, self.record.as_slice())?;
         }
         self.recent = Some((page, new.clone()));
-        let bits = |data: &PageData| data.contents.as_ref().map(|contents| contents.fingerprint);
+        let bits = |data: &PageData| data.comparable.as_ref().map(|comparable| comparable.fingerprint);
         let (was, is) = (old.and_then(bits), bits(new));
         if was == is {
             return Ok(());

@@ -162,7 +162,7 @@ impl View {
         let known_as = Seen::of(place, &old.content, &seen.content);
         let decision =
             |verdict, winner_url| Decision { page: id, seen: Some(known_as), verdict, winner_url };
-        let Some(contents) = &seen.contents else {
+        let Some(comparable) = &seen.comparable else {
             let verdict = Verdict {
                 kind: Kind::Empty,
                 group: None,
@@ -180,10 +180,10 @@ impl View {
         let scope = ScopeFacts { url: &seen.url, language: &seen.language, field: &seen.field };
         let scope = self.settings.scope.key(&scope);
         let limit = self.settings.groups.max_matches;
-        let found = world.near_content(&seen.content, contents, scope, id, limit)?;
+        let found = world.near_content(&seen.content, comparable, scope, id, limit)?;
         let new = PageData {
             content: seen.content,
-            contents: seen.contents.clone(),
+            comparable: seen.comparable.clone(),
             scope,
             ..PageData::blank()
         };
@@ -223,11 +223,11 @@ impl View {
 
     /// The known page most like this one, itself aside.
     pub(crate) fn nearest(&self, seen: &Observation) -> Outcome<Option<Nearest>> {
-        let Some(contents) = &seen.contents else { return Ok(None) };
+        let Some(comparable) = &seen.comparable else { return Ok(None) };
         let scope = ScopeFacts { url: &seen.url, language: &seen.language, field: &seen.field };
         let scope = self.settings.scope.key(&scope);
         let (world, but) = (self.world(), self.id(&seen.url)?);
-        let found = world.most_like(&seen.content, contents, scope, but)?;
+        let found = world.most_like(&seen.content, comparable, scope, but)?;
         let nearest =
             |near: Near| Ok(Nearest { url: world.name(near.page)?, likeness: near.likeness });
         found.map(nearest).transpose()
@@ -241,7 +241,7 @@ impl View {
             url: url.to_owned(),
             id,
             content: data.content,
-            contents: data.contents,
+            comparable: data.comparable,
             words: data.words,
             score: data.score,
             fetched: data.fetched,

@@ -5,7 +5,7 @@
 
 use crate::codec;
 use crate::error::{Fault, Outcome, of_search};
-use crate::page::{Contents, PageData};
+use crate::page::{StoredComparable, PageData};
 use hapax::fingerprint::{ContentHash, MaxDistance};
 use hapax::group::live::{Kind, Near, PageId, Verdict, World};
 use hapax::group::{PageFacts, ScopeKey};
@@ -20,19 +20,19 @@ use std::cell::RefCell;
 const CANDIDATES_PER_MATCH: usize = 4;
 
 /// What a page's content is compared by.
-pub(crate) fn evidence<'a>(content: &'a ContentHash, contents: &'a Contents) -> Evidence<'a> {
+pub(crate) fn evidence<'a>(content: &'a ContentHash, comparable: &'a StoredComparable) -> Evidence<'a> {
     Evidence {
-        fingerprint: contents.fingerprint,
-        sketch: Some(&contents.sketch),
+        fingerprint: comparable.fingerprint,
+        sketch: Some(&comparable.sketch),
         content: Some(content),
-        too_short: contents.too_short,
+        too_short: comparable.too_short,
     }
 }
 
 /// Is the new content of a page nearly the old one? Then the page keeps its place among its
 /// copies: a date or a counter in the text must not make it the newest of them.
 pub(crate) fn continues(policy: &Policy, old: &PageData, new: &PageData) -> bool {
-    let same = match (&old.contents, &new.contents) {
+    let same = match (&old.comparable, &new.comparable) {
         (Some(was), Some(is)) => {
             policy.compare(&evidence(&old.content, was), &evidence(&new.content, is)).matches()
         }
@@ -137,10 +137,10 @@ where
         Ok(row.and_then(|row| codec::read_page(page, row.value()).ok()))
     }
 
-    fn comparable(&self, page: PageId) -> Outcome<(ContentHash, Contents)> {
+    fn comparable(&self, page: PageId) -> Outcome<(ContentHash, StoredComparable)> {
         let data = self.data(page)?;
-        match &data.contents {
-            Some(contents) => Ok((data.content, contents.clone())),
+        match &data.comparable {
+            Some(comparable) => Ok((data.content, comparable.clone())),
             None => Err(Fault::Damaged(format!("page {page} has no content to compare"))),
         }
     }
@@ -149,12 +149,12 @@ where
     pub(crate) fn near_content(
         &self,
         content: &ContentHash,
-        contents: &Contents,
+        comparable: &StoredComparable,
         scope: ScopeKey,
         but: Option<PageId>,
         limit: usize,
     ) -> Outcome<Vec<Near>> {
-        let query = Query::from(contents.fingerprint);
+        let query = Query::from(comparable.fingerprint);
         let found = self.index.find_all(&query, self.policy.within).map_err(of_search)?;
         let mut near = Vec::new();
         let most = limit.saturating_mul(CANDIDATES_PER_MATCH).max(limit);
@@ -166,9 +166,9 @@ where
             // The index may be ahead of a snapshot of the tables.
             let Some(row) = self.pages.get(page.0)? else { continue };
             let data = codec::read_page(page, row.value())?;
-            let Some(its) = &data.contents else { continue };
+            let Some(its) = &data.comparable else { continue };
             let likeness =
-                self.policy.compare(&evidence(content, contents), &evidence(&data.content, its));
+                self.policy.compare(&evidence(content, comparable), &evidence(&data.content, its));
             if likeness.matches() && data.scope == scope {
                 near.push(Near { page, likeness });
                 if let Some(memory) = self.memory {
@@ -201,7 +201,7 @@ where
     pub(crate) fn most_like(
         &self,
         content: &ContentHash,
-        contents: &Contents,
+        comparable: &StoredComparable,
         scope: ScopeKey,
         but: Option<PageId>,
     ) -> Outcome<Option<Near>> {
@@ -210,12 +210,12 @@ where
             false => self.policy.within,
         };
         let mut best: Option<Near> = None;
-        for found in self.index.nearest(contents.fingerprint, bound, NEAREST_COMPARED) {
+        for found in self.index.nearest(comparable.fingerprint, bound, NEAREST_COMPARED) {
             let page = PageId(found.id as u32);
             let Some(data) = self.readable(page)?.filter(|_| Some(page) != but) else { continue };
-            let Some(its) = data.contents.filter(|_| data.scope == scope) else { continue };
+            let Some(its) = data.comparable.filter(|_| data.scope == scope) else { continue };
             let likeness =
-                self.policy.compare(&evidence(content, contents), &evidence(&data.content, &its));
+                self.policy.compare(&evidence(content, comparable), &evidence(&data.content, &its));
             let better = best.is_none_or(|best| likeness.similarity > best.likeness.similarity);
             if likeness.similarity >= NEAREST_SIMILARITY && better {
                 best = Some(Near { page, likeness });
@@ -255,9 +255,9 @@ where
 
     fn near(&self, page: PageId, limit: usize) -> Outcome<Vec<Near>> {
         let data = self.data(page)?;
-        match &data.contents {
-            Some(contents) => {
-                self.near_content(&data.content, contents, data.scope, Some(page), limit)
+        match &data.comparable {
+            Some(comparable) => {
+                self.near_content(&data.content, comparable, data.scope, Some(page), limit)
             }
             None => Ok(Vec::new()),
         }

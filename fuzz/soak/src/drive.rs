@@ -5,7 +5,7 @@
 //! operations were acknowledged, with their answers; the others may have happened or not.
 
 use crate::child::{FAILED, Illness};
-use crate::line::{contents, hash, recipe, url};
+use crate::line::{comparable, hash, recipe, url};
 use crate::operation::{Operation, Random};
 use anyhow::{Context, Result, bail};
 use hapax_client::client::{Client, ClientError, LineOutcome};
@@ -137,7 +137,7 @@ pub(crate) fn lines(operations: Vec<Operation>) -> Vec<Vec<Operation>> {
 }
 
 fn page(number: u32, place: Option<u32>, fetched: u64) -> Result<PageInput> {
-    let content = place.map(|place| contents(number, place));
+    let content = place.map(|place| comparable(number, place));
     let signature = ReadySignature {
         recipe: recipe()?.to_string(),
         fingerprint: content.as_ref().map(|content| content.fingerprint.to_string()),

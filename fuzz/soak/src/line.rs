@@ -5,7 +5,7 @@
 //! have one such line; here are several, so that groups and redirects between them are many.
 
 use hapax::fingerprint::{ContentHash, Fingerprint, Recipe, RecipeId, Sketch};
-use hapax_store::{Contents, Observation, Settings};
+use hapax_store::{StoredComparable, Observation, Settings};
 
 /// Families.
 pub(crate) const FAMILIES: u32 = 4;
@@ -20,7 +20,7 @@ pub(crate) fn url(page: u32) -> String {
 }
 
 /// The content of a page at a place of its family's line.
-pub(crate) fn contents(page: u32, place: u32) -> Contents {
+pub(crate) fn comparable(page: u32, place: u32) -> StoredComparable {
     let family = page / MEMBERS;
     let mut sketch = [0; 128];
     (0..60 * place as usize).for_each(|bit| sketch[bit / 8] |= 1 << (bit % 8));
@@ -28,7 +28,7 @@ pub(crate) fn contents(page: u32, place: u32) -> Contents {
     let far = [0u64, 0xff, 0xff00, 0xffff][family as usize % 4];
     let bits = ((1u64 << (3 * place)) - 1) ^ (far << 45);
     let fingerprint = Fingerprint::from_bits(bits);
-    Contents { fingerprint, sketch: Sketch::from_bytes(&sketch), too_short: false }
+    StoredComparable { fingerprint, sketch: Sketch::from_bytes(&sketch), too_short: false }
 }
 
 /// What tells contents apart that are not the same.
@@ -39,8 +39,8 @@ pub(crate) fn hash(page: u32, place: u32) -> ContentHash {
 /// A page as a crawler saw it; without a place it has no words.
 pub(crate) fn observation(page: u32, place: Option<u32>, fetched: u64) -> Observation {
     let content = place.map_or_else(|| ContentHash::of(""), |place| hash(page, place));
-    let contents = place.map(|place| contents(page, place));
-    Observation { fetched: Some(fetched), ..Observation::of_parts(url(page), content, contents) }
+    let comparable = place.map(|place| comparable(page, place));
+    Observation { fetched: Some(fetched), ..Observation::of_parts(url(page), content, comparable) }
 }
 
 pub(crate) fn recipe() -> anyhow::Result<RecipeId> {

@@ -4,7 +4,7 @@
 //! pages are known, by which number, with which facts. Numbers are given out in the same order, and
 //! a page that lost its place gets a new one when it comes back.
 
-use crate::line::{FAMILIES, MEMBERS, contents, settings, url};
+use crate::line::{FAMILIES, MEMBERS, comparable, settings, url};
 use crate::operation::Operation;
 use anyhow::Result;
 use hapax::group::PageFacts;
@@ -48,7 +48,7 @@ impl World for Pages {
             (known.page / MEMBERS, known.place.unwrap_or(0), known.page)
         };
         let ((family_a, a, page_a), (family_b, b, page_b)) = (of(a), of(b));
-        let (left, right) = (contents(page_a, a), contents(page_b, b));
+        let (left, right) = (comparable(page_a, a), comparable(page_b, b));
         let matching = match (family_a == family_b, a.abs_diff(b)) {
             (true, 0) => Matching::Exact,
             (true, 1) => Matching::Near,

@@ -67,14 +67,14 @@ pub struct ReadySignature {
 impl ReadySignature {
     /// Of a page that was fingerprinted under this recipe.
     pub fn new(seen: &Observation, recipe: &RecipeId) -> Self {
-        let contents = seen.contents.as_ref();
+        let comparable = seen.comparable.as_ref();
         Self {
             recipe: recipe.to_string(),
-            fingerprint: contents.map(|contents| contents.fingerprint.to_string()),
-            sketch: contents.map(|contents| contents.sketch.to_string()),
+            fingerprint: comparable.map(|comparable| comparable.fingerprint.to_string()),
+            sketch: comparable.map(|comparable| comparable.sketch.to_string()),
             content: seen.content.to_string(),
             words: seen.words,
-            too_short: contents.is_some_and(|contents| contents.too_short),
+            too_short: comparable.is_some_and(|comparable| comparable.too_short),
         }
     }
 }

@@ -51,15 +51,15 @@ pub const fn state_name(place: &PageRecord) -> &'static str {
 impl Page {
     /// Of what the repository knows.
     pub fn new(info: PageInfo, group: Option<u32>) -> Self {
-        let contents = info.contents.as_ref();
+        let comparable = info.comparable.as_ref();
         let blank = info.content.to_bytes() == [0; 16];
         Self {
             id: info.id.0,
             state: state_name(&info.place).into(),
             group,
-            fingerprint: contents.map(|contents| contents.fingerprint.to_string()),
+            fingerprint: comparable.map(|comparable| comparable.fingerprint.to_string()),
             content: (!blank).then(|| info.content.to_string()),
-            too_short: contents.is_some_and(|contents| contents.too_short),
+            too_short: comparable.is_some_and(|comparable| comparable.too_short),
             words: info.words,
             score: info.score,
             fetched: info.fetched,

@@ -13,7 +13,7 @@ use hapax::fingerprint::side_by_side::{self, Mark, Piece, Row};
 use hapax::fingerprint::{Comparison, ContentHash, compare as compare_texts};
 use hapax::page::{Body, Document, PageError};
 use hapax_client::prepare::good_address;
-use hapax_store::Contents;
+use hapax_store::StoredComparable;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -119,7 +119,7 @@ struct ShownPiece {
 
 enum Known {
     Text { title: Option<String>, text: String },
-    Contents { contents: Option<Contents>, words: u32 },
+    Comparable { comparable: Option<StoredComparable>, words: u32 },
 }
 
 /// The route.
@@ -137,8 +137,8 @@ fn compared(service: &Service, input: CompareInput) -> Result<Compared, ApiError
     let side = |url, known: &Known| {
         let (title, words, fingerprint, text_kept) = match known {
             Known::Text { title, .. } => (title.clone(), None, None, true),
-            Known::Contents { contents, words } => {
-                let bits = contents.as_ref().map(|contents| contents.fingerprint.to_string());
+            Known::Comparable { comparable, words } => {
+                let bits = comparable.as_ref().map(|comparable| comparable.fingerprint.to_string());
                 (None, Some(*words), bits, false)
             }
         };
@@ -157,7 +157,7 @@ fn compared(service: &Service, input: CompareInput) -> Result<Compared, ApiError
         let rows = rows.into_iter().map(|row| shown(row, l, r)).collect();
         return Ok(of_texts(service, &comparison, left_side, right_side, rows));
     }
-    let (l, r) = (contents(service, left)?, contents(service, right)?);
+    let (l, r) = (comparable(service, left)?, comparable(service, right)?);
     let pair = l.as_ref().zip(r.as_ref());
     let estimate = pair.map(|(l, r)| l.sketch.estimate(&r.sketch));
     Ok(Compared {
@@ -228,7 +228,7 @@ fn read(service: &Service, name: &str, side: SideInput) -> Result<Known, ApiErro
             if let Some(text) = kept.filter(|text| ContentHash::of(text) == page.content) {
                 return Ok(Known::Text { title: None, text });
             }
-            Ok(Known::Contents { contents: page.contents, words: page.words })
+            Ok(Known::Comparable { comparable: page.comparable, words: page.words })
         }
         (None, html, text) if html.is_some() != text.is_some() => {
             let body = match (&html, &text) {
@@ -246,12 +246,12 @@ fn read(service: &Service, name: &str, side: SideInput) -> Result<Known, ApiErro
     }
 }
 
-fn contents(service: &Service, known: Known) -> Result<Option<Contents>, ApiError> {
+fn comparable(service: &Service, known: Known) -> Result<Option<StoredComparable>, ApiError> {
     match known {
-        Known::Contents { contents, .. } => Ok(contents),
+        Known::Comparable { comparable, .. } => Ok(comparable),
         Known::Text { text, .. } => {
             let signature = service.fingerprinting(|by| by.text(&text))?;
-            Ok(signature.mark.map(|mark| Contents {
+            Ok(signature.mark.map(|mark| StoredComparable {
                 fingerprint: mark.fingerprint,
                 sketch: mark.sketch,
                 too_short: signature.too_short,

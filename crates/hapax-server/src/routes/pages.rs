@@ -71,7 +71,7 @@ pub(super) async fn with_nearest(
     page: Observation,
     mut verdict: Verdict,
 ) -> Result<Verdict, ApiError> {
-    if verdict.nearest.is_some() || page.contents.is_none() {
+    if verdict.nearest.is_some() || page.comparable.is_none() {
         return Ok(verdict);
     }
     let work = move |service: &Service| {

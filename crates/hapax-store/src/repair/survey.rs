@@ -157,7 +157,7 @@ impl Survey {
             self.counters.next_recorded = self.counters.next_recorded.max(recorded + 1);
             let record = match read {
                 Err(_) => Record::Unreadable,
-                Ok(data) if data.contents.is_some() => Record::Content,
+                Ok(data) if data.comparable.is_some() => Record::Content,
                 Ok(data) if data.content != nothing => Record::Wordless,
                 Ok(_) => Record::Blank,
             };

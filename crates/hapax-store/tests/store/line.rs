@@ -3,7 +3,7 @@
 //! Fingerprints are 3 bits a step apart, sketches 60 of 1024: one step is 0.88 alike, two 0.77.
 
 use hapax::fingerprint::{ContentHash, Fingerprint, Recipe, RecipeId, Sketch};
-use hapax_store::{Contents, Observation, Repository, Settings};
+use hapax_store::{StoredComparable, Observation, Repository, Settings};
 use std::path::Path;
 
 pub(crate) const FARTHEST: u32 = 14;
@@ -12,12 +12,12 @@ pub(crate) fn fingerprint(content: u32) -> Fingerprint {
     Fingerprint::from_bits((1 << (3 * content)) - 1)
 }
 
-pub(crate) fn contents(content: u32) -> Contents {
+pub(crate) fn contents(content: u32) -> StoredComparable {
     let mut sketch = [0; 128];
     for bit in 0..60 * content as usize {
         sketch[bit / 8] |= 1 << (bit % 8);
     }
-    Contents {
+    StoredComparable {
         fingerprint: fingerprint(content),
         sketch: Sketch::from_bytes(&sketch),
         too_short: false,

@@ -51,7 +51,7 @@ fn described(store: &Repository) -> String {
     let reader = store.reader();
     let market = reader.market("other").unwrap();
     for (page, decision) in reader.pages(None, 1000, None).unwrap() {
-        let bits = page.contents.as_ref().map(|contents| contents.fingerprint);
+        let bits = page.comparable.as_ref().map(|it| it.fingerprint);
         let there = reader.status(&page.url, Some(&market)).unwrap().unwrap();
         writeln!(
             text,

@@ -54,7 +54,7 @@ fn redirects_await_their_target_and_follow_it() {
     store.observe(page("http://a", 5)).unwrap();
     let moved = store.redirect("http://a", "http://z", Some(7)).unwrap();
     assert_eq!(moved.verdict.kind, Kind::Redirect);
-    assert_eq!(store.page("http://a").unwrap().unwrap().contents, None);
+    assert_eq!(store.page("http://a").unwrap().unwrap().comparable, None);
     store.observe(page("http://z", 5)).unwrap();
     let group = store.group("http://a").unwrap().unwrap();
     assert_eq!(group.winner_url, "http://z");

@@ -43,7 +43,7 @@ fn everything(store: &Repository) -> Vec<String> {
             urls.sort();
             (group.winner_url, group.record.members, group.record.failing, urls)
         });
-        let contents = store.page(&url).unwrap().map(|page| page.contents.is_some());
+        let contents = store.page(&url).unwrap().map(|page| page.comparable.is_some());
         said.push(format!("{url} {contents:?} {pages:?}"));
     }
     said
