@@ -187,7 +187,7 @@ impl FingerprinterCore {
         skip: bool,
     ) -> PyResult<Vec<Option<u64>>> {
         let options = Options::new(kind, threads, skip)?;
-        let bits = |signature: Engine| signature.mark.map(|mark| mark.fingerprint.to_bits());
+        let bits = |signature: Engine| signature.comparable.map(|it| it.fingerprint.to_bits());
         let all = self.all(py, &Texts::of_list(list)?, &options, bits)?;
         Ok(all.into_iter().map(Option::flatten).collect())
     }
@@ -215,7 +215,7 @@ impl FingerprinterCore {
     ) -> PyResult<Bound<'py, PyAny>> {
         let options = Options::new(kind, threads, skip)?;
         let texts = Texts::of_batches(&batches(stream.0)?, DOCUMENT)?;
-        let bits = |signature: Engine| signature.mark.map(|mark| mark.fingerprint.to_bits());
+        let bits = |signature: Engine| signature.comparable.map(|it| it.fingerprint.to_bits());
         let all = self.all(py, &texts, &options, bits)?;
         let array: UInt64Array = all.into_iter().map(Option::flatten).collect();
         array.into_data().to_pyarrow(py)
@@ -239,7 +239,8 @@ impl FingerprinterCore {
         let table = py.detach(|| {
             let mut rows = SignatureRows::default();
             let content = ContentHash::of("");
-            let nothing = Engine { content, words: 0, features: 0, too_short: true, mark: None };
+            let nothing =
+                Engine { content, words: 0, features: 0, too_short: true, comparable: None };
             for (row, signature) in all.iter().enumerate() {
                 let signature = signature.as_ref().unwrap_or(&nothing);
                 let number = row.to_string();
@@ -284,12 +285,12 @@ impl FingerprinterCore {
         let took = py.detach(|| {
             self.with(|by| {
                 let started = Instant::now();
-                let mut marks = Vec::with_capacity(list.len());
+                let mut comparables = Vec::with_capacity(list.len());
                 for text in &list {
-                    let mark = Content::Text(text).signature(by, kind)?.mark;
-                    marks.push(mark.map(|mark| mark.fingerprint.to_bits()));
+                    let comparable = Content::Text(text).signature(by, kind)?.comparable;
+                    comparables.push(comparable.map(|it| it.fingerprint.to_bits()));
                 }
-                std::hint::black_box(&marks);
+                std::hint::black_box(&comparables);
                 Ok(started.elapsed().as_secs_f64())
             })
         });

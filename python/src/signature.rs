@@ -6,7 +6,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use hapax::fingerprint::{
-    BitSums, ContentHash, Fingerprint, Mark, RecipeId, Signature as Engine, Sketch,
+    BitSums, Comparable, ContentHash, Fingerprint, RecipeId, Signature as Engine, Sketch,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
@@ -25,15 +25,18 @@ pub(crate) struct Signature {
 type Parts = (String, Vec<u8>, u32, u32, bool, Option<(u64, Vec<i64>, Vec<u8>)>);
 
 impl Signature {
-    fn mark(&self) -> Option<&Mark> {
-        self.signature.mark.as_ref()
+    fn comparable(&self) -> Option<&Comparable> {
+        self.signature.comparable.as_ref()
     }
 
-    /// Both marks, if the pages have words and one recipe made them.
-    fn marks<'a>(&'a self, other: &'a Self) -> PyResult<Option<(&'a Mark, &'a Mark)>> {
+    /// Both comparable parts, if the pages have words and one recipe made them.
+    fn comparables<'a>(
+        &'a self,
+        other: &'a Self,
+    ) -> PyResult<Option<(&'a Comparable, &'a Comparable)>> {
         let same = self.recipe.must_be(&other.recipe);
         same.map_err(|error| raised("RecipeMismatchError", error.to_string(), None))?;
-        Ok(self.mark().zip(other.mark()))
+        Ok(self.comparable().zip(other.comparable()))
     }
 }
 
@@ -42,31 +45,33 @@ impl Signature {
     /// The 64 bits as an int; None for a page without words.
     #[getter]
     fn fingerprint(&self) -> Option<u64> {
-        self.mark().map(|mark| mark.fingerprint.to_bits())
+        self.comparable().map(|it| it.fingerprint.to_bits())
     }
 
     /// The fingerprint as sixteen hexadecimal digits.
     #[getter]
     fn hex(&self) -> Option<String> {
-        self.mark().map(|mark| mark.fingerprint.to_string())
+        self.comparable().map(|it| it.fingerprint.to_string())
     }
 
     /// The positions of all bits, the weakest first.
     #[getter]
     fn weak_bits<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
-        self.mark().map(|mark| PyTuple::new(py, mark.sums.weakest_first())).transpose()
+        self.comparable()
+            .map(|comparable| PyTuple::new(py, comparable.sums.weakest_first()))
+            .transpose()
     }
 
     /// The weighted sum each bit was cut from, bit 0 first.
     #[getter]
     fn sums<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
-        self.mark().map(|mark| PyTuple::new(py, mark.sums.as_array())).transpose()
+        self.comparable().map(|comparable| PyTuple::new(py, comparable.sums.as_array())).transpose()
     }
 
     /// The similarity sketch, 128 bytes.
     #[getter]
     fn sketch<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
-        self.mark().map(|mark| PyBytes::new(py, &mark.sketch.to_bytes()))
+        self.comparable().map(|comparable| PyBytes::new(py, &comparable.sketch.to_bytes()))
     }
 
     /// Thirty-two hexadecimal digits, equal exactly for equal texts.
@@ -101,12 +106,12 @@ impl Signature {
 
     /// How many bits differ from another signature's; None when one of them has no words.
     fn distance(&self, other: &Self) -> PyResult<Option<u32>> {
-        Ok(self.marks(other)?.map(|(a, b)| a.fingerprint.distance(b.fingerprint)))
+        Ok(self.comparables(other)?.map(|(a, b)| a.fingerprint.distance(b.fingerprint)))
     }
 
     /// The estimated share of common passages, 0 to 1; None when one of them has no words.
     fn similarity(&self, other: &Self) -> PyResult<Option<f64>> {
-        Ok(self.marks(other)?.map(|(a, b)| a.sketch.estimate(&b.sketch).jaccard))
+        Ok(self.comparables(other)?.map(|(a, b)| a.sketch.estimate(&b.sketch).jaccard))
     }
 
     fn __eq__(&self, other: &Self) -> bool {
@@ -121,17 +126,17 @@ impl Signature {
 
     fn __repr__(&self) -> String {
         let words = self.signature.words;
-        match self.mark() {
-            Some(mark) => format!("Signature({}, {words} words)", mark.fingerprint),
+        match self.comparable() {
+            Some(comparable) => format!("Signature({}, {words} words)", comparable.fingerprint),
             None => "Signature(no words)".to_owned(),
         }
     }
 
     fn __reduce__(slf: &Bound<'_, Self>) -> PyResult<(Py<PyAny>, (Parts,))> {
         let Self { signature, recipe } = slf.get();
-        let mark = signature.mark.as_ref().map(|mark| {
-            let sums = mark.sums.as_array().to_vec();
-            (mark.fingerprint.to_bits(), sums, mark.sketch.to_bytes().to_vec())
+        let comparable = signature.comparable.as_ref().map(|comparable| {
+            let sums = comparable.sums.as_array().to_vec();
+            (comparable.fingerprint.to_bits(), sums, comparable.sketch.to_bytes().to_vec())
         });
         let parts = (
             recipe.to_string(),
@@ -139,7 +144,7 @@ impl Signature {
             signature.words,
             signature.features,
             signature.too_short,
-            mark,
+            comparable,
         );
         Ok((slf.get_type().getattr("_of_parts")?.unbind(), (parts,)))
     }
@@ -147,18 +152,18 @@ impl Signature {
     /// What pickle kept.
     #[staticmethod]
     fn _of_parts(parts: Parts) -> PyResult<Self> {
-        let (recipe, content, words, features, too_short, mark) = parts;
+        let (recipe, content, words, features, too_short, comparable) = parts;
         let wrong = || raised("ArgumentError", "these are not the parts of a signature", None);
-        let mark = match mark {
+        let comparable = match comparable {
             None => None,
-            Some((bits, sums, sketch)) => Some(Mark {
+            Some((bits, sums, sketch)) => Some(Comparable {
                 fingerprint: Fingerprint::from_bits(bits),
                 sums: BitSums::new(sums.try_into().map_err(|_| wrong())?),
                 sketch: Sketch::from_bytes(&sketch.try_into().map_err(|_| wrong())?),
             }),
         };
         let content = ContentHash::from_bytes(content.try_into().map_err(|_| wrong())?);
-        let signature = Engine { content, words, features, too_short, mark };
+        let signature = Engine { content, words, features, too_short, comparable };
         Ok(Self { signature, recipe: recipe.parse().map_err(|_| wrong())? })
     }
 }

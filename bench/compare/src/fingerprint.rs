@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use gaoya::minhash::{MinHasher, MinHasher32, compute_minhash_similarity};
 use gaoya::simhash::{SimHash, SimSipHasher64};
-use hapax::fingerprint::{Fingerprinter, Mark, Recipe, sketch};
+use hapax::fingerprint::{Comparable, Fingerprinter, Recipe, sketch};
 use serde::Deserialize;
 
 use crate::measure::{Report, repeated};
@@ -65,18 +65,19 @@ fn hapax(documents: &[Document], pairs: &[(usize, usize)], by_sketch: bool) -> R
         documents.iter().map(|document| by.text(&document.text)).collect::<Result<Vec<_>, _>>()
     });
     let signatures = signatures?;
-    let likeness = |a: &Mark, b: &Mark| {
+    let likeness = |a: &Comparable, b: &Comparable| {
         if by_sketch {
             a.sketch.estimate(&b.sketch).jaccard
         } else {
             -f64::from(a.fingerprint.distance(b.fingerprint))
         }
     };
-    let likenesses = pairs.iter().map(|&(a, b)| match (&signatures[a].mark, &signatures[b].mark) {
-        (Some(a), Some(b)) => likeness(a, b),
-        // A page without words is like no other.
-        (None, _) | (_, None) => -64.0,
-    });
+    let likenesses =
+        pairs.iter().map(|&(a, b)| match (&signatures[a].comparable, &signatures[b].comparable) {
+            (Some(a), Some(b)) => likeness(a, b),
+            // A page without words is like no other.
+            (None, _) | (_, None) => -64.0,
+        });
     let (what, each) = if by_sketch {
         ("web-1, judged by the sketch", sketch::BYTES)
     } else {

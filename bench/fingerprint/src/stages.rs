@@ -149,7 +149,7 @@ pub(crate) fn two_threads(bench: &Bench<'_>) -> Result<()> {
         let mut by = by.clone();
         pages.iter().fold(0, |sum, page| {
             let signature = by.page(page.as_bytes(), &HINTS).ok();
-            let bits = signature.and_then(|i| i.mark).map_or(0, |m| m.fingerprint.to_bits());
+            let bits = signature.and_then(|i| i.comparable).map_or(0, |m| m.fingerprint.to_bits());
             sum.rotate_left(1) ^ bits
         })
     };

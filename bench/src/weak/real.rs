@@ -11,7 +11,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use anyhow::{Context, ensure};
-use hapax::fingerprint::{Fingerprinter, Mark, MaxDistance, Recipe};
+use hapax::fingerprint::{Comparable, Fingerprinter, MaxDistance, Recipe};
 use hapax::index::{
     Answers, Calibration, Collection, Entry, HammingIndex, Match, Query, Recall, Shape,
     TableOptions, Tables, WeakBits, WeakOptions,
@@ -30,12 +30,13 @@ pub(super) fn run(
     recalls: &[f64],
     prefixes: &[u32],
 ) -> anyhow::Result<()> {
-    let marks = read(path)?;
-    let entries = marks.iter().zip(0..).map(|(m, id)| Entry { fingerprint: m.fingerprint, id });
+    let comparables = read(path)?;
+    let entries =
+        comparables.iter().zip(0..).map(|(m, id)| Entry { fingerprint: m.fingerprint, id });
     let pages = Collection::new(entries)?;
-    println!("{} pages, {} different fingerprints", marks.len(), pages.fingerprints().len());
-    let sample: Vec<Query> = marks.iter().step_by(2).map(query).collect();
-    let asked: Vec<Query> = marks.iter().skip(1).step_by(2).map(query).collect();
+    println!("{} pages, {} different fingerprints", comparables.len(), pages.fingerprints().len());
+    let sample: Vec<Query> = comparables.iter().step_by(2).map(query).collect();
+    let asked: Vec<Query> = comparables.iter().skip(1).step_by(2).map(query).collect();
     println!("| k | p | shape | asked | found | probes | pairs that differ |");
     println!("|---|---|---|---|---|---|---|");
     for &within in within {
@@ -45,7 +46,7 @@ pub(super) fn run(
         let near = exact.find_all_batch(&sample, bound)?;
         let pairs = sample.iter().zip(near.iter()).flat_map(|(query, near)| {
             near.iter().filter_map(|m| {
-                let other = marks[m.id as usize].fingerprint.to_bits();
+                let other = comparables[m.id as usize].fingerprint.to_bits();
                 query.sums.map(|sums| (sums, query.fingerprint.to_bits() ^ other))
             })
         });
@@ -78,8 +79,8 @@ pub(super) fn run(
     Ok(())
 }
 
-fn query(mark: &Mark) -> Query<'_> {
-    Query { fingerprint: mark.fingerprint, sums: Some(&mark.sums) }
+fn query(comparable: &Comparable) -> Query<'_> {
+    Query { fingerprint: comparable.fingerprint, sums: Some(&comparable.sums) }
 }
 
 fn unequal(answers: &Answers) -> usize {
@@ -87,12 +88,12 @@ fn unequal(answers: &Answers) -> usize {
     answers.iter().map(different).sum()
 }
 
-/// The marks of all pages that have one.
-fn read(path: &Path) -> anyhow::Result<Vec<Mark>> {
+/// The comparable parts of all pages that have words.
+fn read(path: &Path) -> anyhow::Result<Vec<Comparable>> {
     let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
     let recipe = Recipe::built_in(Recipe::BUILT_IN[0])?;
     let mut fingerprinter = Fingerprinter::new(recipe, None)?;
-    let mut marks = Vec::new();
+    let mut comparables = Vec::new();
     for line in BufReader::new(file).lines() {
         let line: Line = serde_json::from_str(&line?)?;
         let signature = match (&line.html, &line.text) {
@@ -100,7 +101,7 @@ fn read(path: &Path) -> anyhow::Result<Vec<Mark>> {
             (None, Some(text)) => fingerprinter.text(text)?,
             (None, None) => continue,
         };
-        marks.extend(signature.mark);
+        comparables.extend(signature.comparable);
     }
-    Ok(marks)
+    Ok(comparables)
 }

@@ -4,7 +4,7 @@
 use hapax::fingerprint::ContentHash;
 use hapax::group::{BatchInput, Grouping, NearPair, PageFacts, Rules};
 use hapax::join::{OneThread, PairOptions, Record, pairs};
-use hapax_store::{StoredComparable, Observation, Settings};
+use hapax_store::{Observation, Settings, StoredComparable};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ pub(crate) fn group(pages: &[&Observation], settings: &Settings) -> anyhow::Resu
     let near = near_pairs(pages, settings)?;
     let facts: Vec<PageFacts<'_>> = pages.iter().map(|page| facts(page)).collect();
     let contents: Vec<Option<ContentHash>> =
-        pages.iter().map(|page| page.contents.as_ref().map(|_| page.content)).collect();
+        pages.iter().map(|page| page.comparable.as_ref().map(|_| page.content)).collect();
     let input =
         BatchInput { pages: &facts, contents: &contents, pairs: &near, ..BatchInput::default() };
     let rules: &Rules = &settings.rules;
@@ -38,7 +38,7 @@ fn facts(page: &Observation) -> PageFacts<'_> {
 fn near_pairs(pages: &[&Observation], settings: &Settings) -> anyhow::Result<Vec<NearPair>> {
     let mut first: Vec<(ContentHash, u32, &StoredComparable)> = (0u32..)
         .zip(pages)
-        .filter_map(|(n, page)| page.contents.as_ref().map(|its| (page.content, n, its)))
+        .filter_map(|(n, page)| page.comparable.as_ref().map(|its| (page.content, n, its)))
         .filter(|(_, _, contents)| !contents.too_short)
         .collect();
     first.sort_unstable_by_key(|&(content, n, _)| (content.to_bytes(), n));
@@ -56,7 +56,7 @@ fn near_pairs(pages: &[&Observation], settings: &Settings) -> anyhow::Result<Vec
     for twin in joined.twins() {
         class.entry(twin.a).or_insert_with(|| vec![twin.a]).push(twin.b);
     }
-    let contents = |n: u32| pages[n as usize].contents.as_ref();
+    let contents = |n: u32| pages[n as usize].comparable.as_ref();
     let mut near = Vec::new();
     let mut judge = |a: u32, b: u32, distance: u8| {
         let (Some(one), Some(other)) = (contents(a), contents(b)) else { return };

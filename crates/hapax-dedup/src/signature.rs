@@ -114,15 +114,15 @@ pub fn sign<'f>(
 fn fill(page: &mut NewPage, signature: &Signature, empty: bool) {
     page.content = signature.content;
     page.words = signature.words;
-    page.status = match &signature.mark {
+    page.status = match &signature.comparable {
         _ if empty => Status::Empty,
         None => Status::NoWords,
         Some(_) if signature.too_short => Status::TooShort,
         Some(_) => Status::Judged,
     };
-    if let Some(mark) = &signature.mark {
-        page.fingerprint = mark.fingerprint;
-        page.sketch = mark.sketch;
+    if let Some(comparable) = &signature.comparable {
+        page.fingerprint = comparable.fingerprint;
+        page.sketch = comparable.sketch;
     }
 }
 

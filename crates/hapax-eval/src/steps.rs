@@ -58,7 +58,7 @@ pub fn measure(texts: &[String], by: &mut Fingerprinter, count: usize) -> Steps 
 }
 
 fn estimated(by: &mut Fingerprinter, a: &str, b: &str) -> Option<f64> {
-    let (a, b) = (by.text(a).ok()?.mark?, by.text(b).ok()?.mark?);
+    let (a, b) = (by.text(a).ok()?.comparable?, by.text(b).ok()?.comparable?);
     Some(a.sketch.estimate(&b.sketch).jaccard)
 }
 

@@ -191,7 +191,7 @@ mod tests {
         DocumentFacts {
             name: url.to_owned(),
             url: url.to_owned(),
-            sketch: signature.mark.map(|mark| mark.sketch),
+            sketch: signature.comparable.map(|it| it.sketch),
             score: Some(score),
             words: 10,
             fetched: None,

@@ -38,15 +38,15 @@ impl SearchPage {
     /// A page with this name and text, and what remains of that text under some recipe. A page too
     /// short to be judged gets no fingerprint.
     pub fn new(name: impl Into<String>, body: impl Into<String>, signature: &Signature) -> Self {
-        let mark = signature.mark.as_ref().filter(|_| !signature.too_short);
+        let comparable = signature.comparable.as_ref().filter(|_| !signature.too_short);
         Self {
             name: name.into(),
             url: String::new(),
             title: String::new(),
             body: body.into(),
             language: String::new(),
-            fingerprint: mark.map(|mark| mark.fingerprint),
-            sketch: mark.map(|mark| mark.sketch),
+            fingerprint: comparable.map(|it| it.fingerprint),
+            sketch: comparable.map(|it| it.sketch),
             content: signature.content,
             words: signature.words,
             score: None,

@@ -49,9 +49,9 @@ pub struct Observation {
 impl Observation {
     /// A page of which address and text are known.
     pub fn new(url: impl Into<String>, signature: &Signature) -> Self {
-        let comparable = signature.mark.as_ref().map(|mark| StoredComparable {
-            fingerprint: mark.fingerprint,
-            sketch: mark.sketch,
+        let comparable = signature.comparable.as_ref().map(|comparable| StoredComparable {
+            fingerprint: comparable.fingerprint,
+            sketch: comparable.sketch,
             too_short: signature.too_short,
         });
         Self { words: signature.words, ..Self::of_parts(url, signature.content, comparable) }

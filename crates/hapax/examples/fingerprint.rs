@@ -10,8 +10,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut fingerprinter = Fingerprinter::default();
     for path in std::env::args().skip(1) {
         let signature = fingerprinter.page(&std::fs::read(&path)?, &Hints::default())?;
-        match signature.mark {
-            Some(mark) => println!("{}  {path}", mark.fingerprint),
+        match signature.comparable {
+            Some(comparable) => println!("{}  {path}", comparable.fingerprint),
             None => println!("no words          {path}"),
         }
     }

@@ -205,8 +205,8 @@ mod tests {
     fn signature(text: &str) -> (Fingerprint, Sketch, ContentHash) {
         let recipe = Recipe::built_in("web-1").unwrap();
         let signature = Fingerprinter::new(recipe, None).unwrap().text(text).unwrap();
-        let mark = signature.mark.unwrap();
-        (mark.fingerprint, mark.sketch, ContentHash::of(text))
+        let comparable = signature.comparable.unwrap();
+        (comparable.fingerprint, comparable.sketch, ContentHash::of(text))
     }
 
     fn matching(a: &str, b: &str, policy: &Policy) -> Matching {

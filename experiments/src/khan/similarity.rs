@@ -10,7 +10,7 @@
 //! Jaccard similarity J stands for, 2J / (1 + J) for pages of equal length.
 
 use anyhow::{Context, Result, ensure};
-use hapax::fingerprint::{Fingerprinter, Mark, Recipe};
+use hapax::fingerprint::{Comparable, Fingerprinter, Recipe};
 use hapax::page::{ExtractOptions, Extractor, Hints};
 use hapax_report::chart::{Axis, Chart, Series};
 use hapax_synth::{Scratch, Web, WebOptions};
@@ -46,7 +46,7 @@ struct Seen {
 }
 
 impl Seen {
-    fn of(one: &Mark, other: &Mark) -> Self {
+    fn of(one: &Comparable, other: &Comparable) -> Self {
         let distance = f64::from(one.fingerprint.distance(other.fingerprint));
         let jaccard = one.sketch.estimate(&other.sketch).jaccard;
         Self {
@@ -84,11 +84,11 @@ fn curve(name: &str, texts: &[String], most: usize) -> Result<Option<Curve>> {
                 // Half a set away: not the next version of the same page.
                 let other = &words[chosen[(at + chosen.len() / 2) % chosen.len()]];
                 let one = &words[chosen[at]];
-                let whole = by.text(&one.join(" "))?.mark.context("a page without words")?;
+                let whole = by.text(&one.join(" "))?.comparable.context("a page without words")?;
                 (0..=STEPS)
                     .map(|step| -> Result<Seen> {
                         let kept = one.len() * (STEPS - step) / STEPS;
-                        let copy = by.text(&mixed(one, other, kept))?.mark;
+                        let copy = by.text(&mixed(one, other, kept))?.comparable;
                         Ok(Seen::of(&whole, &copy.context("a copy without words")?))
                     })
                     .collect()

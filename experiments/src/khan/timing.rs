@@ -54,7 +54,7 @@ impl Timed {
             let (signature, fingerprint) = best_cpu(3, || by.extracted(&purified));
             let whole = by.html(&page.html)?;
             ensure!(whole == signature, "two ways to the same signature differ for {}", page.url);
-            seen.extend(signature.mark.map(|mark| mark.fingerprint));
+            seen.extend(signature.comparable.map(|it| it.fingerprint));
             spent.push(Spent { bytes: page.html.len(), purify, fingerprint });
         }
         ensure!(seen.len() > 1, "too few pages with words in {name}");

@@ -66,8 +66,8 @@ impl Vectors {
         // The engine's own way from the page to the bits must end at the same place.
         let mut by = Fingerprinter::new(recipe, Some(weights))?;
         for (page, &bits) in pages.iter().zip(&made.bits).take(20) {
-            let mark = by.page(page.html.as_bytes(), &utf8())?.mark;
-            let same = mark.is_none_or(|mark| mark.fingerprint.to_bits() == bits);
+            let comparable = by.page(page.html.as_bytes(), &utf8())?.comparable;
+            let same = comparable.is_none_or(|it| it.fingerprint.to_bits() == bits);
             ensure!(same, "the vector of {} is not what its fingerprint was made of", page.url);
         }
         Ok(made)

@@ -48,7 +48,7 @@ fn collection(fingerprints: &[u64]) -> Result<Collection> {
 fn fingerprints(set: &RealSet) -> Result<Vec<u64>> {
     let fingerprinter = Fingerprinter::new(Recipe::built_in("stream-words")?, None)?;
     let of = |by: &mut Fingerprinter, html: &str| -> Result<Option<u64>> {
-        Ok(by.html(html)?.mark.map(|mark| mark.fingerprint.to_bits()))
+        Ok(by.html(html)?.comparable.map(|it| it.fingerprint.to_bits()))
     };
     let all: Result<Vec<Option<u64>>> = set
         .pages

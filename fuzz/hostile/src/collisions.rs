@@ -153,14 +153,14 @@ fn redirects(server: &Server) -> Result<String> {
 fn forge(by: &mut Fingerprinter, text: &str, victim: u64) -> Result<(String, u32)> {
     let mut forged = text.to_owned();
     let mut far = |text: &str| -> Result<(u32, i64)> {
-        let mark = by.text(text)?.mark.context("no fingerprint")?;
-        let sums = *mark.sums.as_array();
+        let comparable = by.text(text)?.comparable.context("no fingerprint")?;
+        let sums = *comparable.sums.as_array();
         // How far the wrong bits are from being right.
         let wrong = (0..64).map(|bit| {
             let wanted = victim >> bit & 1 == 1;
             if (sums[bit] > 0) == wanted { 0 } else { sums[bit].abs() + 1 }
         });
-        Ok(((mark.fingerprint.to_bits() ^ victim).count_ones(), wrong.sum()))
+        Ok(((comparable.fingerprint.to_bits() ^ victim).count_ones(), wrong.sum()))
     };
     let (mut distance, mut cost) = far(&forged)?;
     let mut number = 0;
@@ -181,7 +181,7 @@ fn forged(server: &Server) -> Result<String> {
         (0..60).map(|n| format!("{:x} ", mixed(seed * 1000 + n) % 5000)).collect()
     };
     let (honest, other) = (words(1), words(2));
-    let victim = by.text(&honest)?.mark.context("no fingerprint")?.fingerprint.to_bits();
+    let victim = by.text(&honest)?.comparable.context("no fingerprint")?.fingerprint.to_bits();
     let (forged, distance) = forge(&mut by, &other, victim)?;
     let page = |url: &str, text: &str| format!("{{\"url\":\"{url}\",\"text\":\"{text}\"}}");
     let ask = |body: String| server.post("/v1/pages", "application/json", body.as_bytes());

@@ -1,7 +1,7 @@
 //! From documents to signatures, in the order of the corpus.
 //!
 //! Documents are read and extracted exactly as the whole job does it. What is neither HTML nor text has an
-//! signature without a mark, whose content is the hash of its bytes.
+//! signature without fingerprint and sketch, whose content is the hash of its bytes.
 
 use std::num::NonZero;
 use std::sync::{Mutex, PoisonError};
@@ -110,5 +110,5 @@ fn batch_of<T>(mut batch: Batch, mut work: impl FnMut(&Document<'_>) -> T) -> Do
 /// What is remembered of bytes that are neither HTML nor text.
 fn without_text(bytes: &[u8]) -> Signature {
     let content = hash_of_bytes(bytes);
-    Signature { content, words: 0, features: 0, too_short: true, mark: None }
+    Signature { content, words: 0, features: 0, too_short: true, comparable: None }
 }

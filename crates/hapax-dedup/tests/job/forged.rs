@@ -22,8 +22,8 @@ fn victim(number: usize) -> String {
 }
 
 fn forged(victim: &str, seed: u64) -> String {
-    let mark = signature(victim).mark.unwrap();
-    forge(mark.fingerprint.to_bits(), &mark.sketch.to_bytes(), victim, None, seed).text
+    let comparable = signature(victim).comparable.unwrap();
+    forge(comparable.fingerprint.to_bits(), &comparable.sketch.to_bytes(), victim, None, seed).text
 }
 
 /// Every victim, its forgery on a domain that had it first, and a copy of the victim with a word more.
@@ -52,7 +52,8 @@ fn clean(folder: &Folder, input: &str, out: &str, change: impl Fn(&mut Options))
 fn a_forgery_has_the_victim_s_public_signature_and_none_of_its_words() {
     let text = victim(0);
     let forgery = forged(&text, 7);
-    let (victim, forger) = (signature(&text).mark.unwrap(), signature(&forgery).mark.unwrap());
+    let (victim, forger) =
+        (signature(&text).comparable.unwrap(), signature(&forgery).comparable.unwrap());
     assert_eq!(victim.fingerprint, forger.fingerprint);
     assert!(victim.sketch.estimate(&forger.sketch).jaccard > 0.99);
     let words = |text: &str| -> BTreeSet<String> { text.split(' ').map(str::to_owned).collect() };
@@ -64,13 +65,13 @@ fn a_forgery_has_the_victim_s_public_signature_and_none_of_its_words() {
 fn a_forgery_can_be_as_long_as_its_victim() {
     for i in 0..VICTIMS {
         let text = victim(i);
-        let mark = signature(&text).mark.unwrap();
-        let (bits, sketch) = (mark.fingerprint.to_bits(), mark.sketch.to_bytes());
+        let comparable = signature(&text).comparable.unwrap();
+        let (bits, sketch) = (comparable.fingerprint.to_bits(), comparable.sketch.to_bytes());
         let forged = signature(&forge(bits, &sketch, &text, Some(257), 1).text);
         assert_eq!(forged.words, 257);
-        let forged = forged.mark.unwrap();
-        assert!(forged.fingerprint.distance(mark.fingerprint) <= 2);
-        let estimate = forged.sketch.estimate(&mark.sketch).jaccard;
+        let forged = forged.comparable.unwrap();
+        assert!(forged.fingerprint.distance(comparable.fingerprint) <= 2);
+        let estimate = forged.sketch.estimate(&comparable.sketch).jaccard;
         println!("victim {i}: estimate {estimate:.3}");
         assert!(estimate > DEFAULT_MIN_SIMILARITY + 0.05, "{estimate}");
     }

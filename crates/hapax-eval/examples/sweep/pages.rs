@@ -114,7 +114,7 @@ impl Set {
                 let bytes = document.body.content.as_bytes();
                 // What is no page is no page for the job either.
                 let Ok(signature) = by.page(bytes, &Hints::default()) else { continue };
-                let Some(mark) = signature.mark else { continue };
+                let Some(comparable) = signature.comparable else { continue };
                 let first = *texts.entry(signature.content).or_insert(pages.len() as u32);
                 if first as usize == pages.len() {
                     let url = document.url.as_deref().unwrap_or_default();
@@ -122,9 +122,9 @@ impl Set {
                     pages.push(Page {
                         host,
                         features: features.document(&Document::new(Body::Bytes(bytes)))?.1.clone(),
-                        fingerprint: mark.fingerprint.to_bits(),
+                        fingerprint: comparable.fingerprint.to_bits(),
                         words: signature.words,
-                        sketch: mark.sketch,
+                        sketch: comparable.sketch,
                     });
                     ids.insert(document.id.to_string(), first);
                 }

@@ -138,7 +138,7 @@ fn compared(service: &Service, input: CompareInput) -> Result<Compared, ApiError
         let (title, words, fingerprint, text_kept) = match known {
             Known::Text { title, .. } => (title.clone(), None, None, true),
             Known::Comparable { comparable, words } => {
-                let bits = comparable.as_ref().map(|comparable| comparable.fingerprint.to_string());
+                let bits = comparable.as_ref().map(|it| it.fingerprint.to_string());
                 (None, Some(*words), bits, false)
             }
         };
@@ -151,7 +151,7 @@ fn compared(service: &Service, input: CompareInput) -> Result<Compared, ApiError
             [(&mut left_side, &comparison.left), (&mut right_side, &comparison.right)]
         {
             side.words = Some(signature.words);
-            side.fingerprint = signature.mark.as_ref().map(|mark| mark.fingerprint.to_string());
+            side.fingerprint = signature.comparable.as_ref().map(|it| it.fingerprint.to_string());
         }
         let rows = side_by_side::lay_out(&comparison, l, r);
         let rows = rows.into_iter().map(|row| shown(row, l, r)).collect();
@@ -203,9 +203,8 @@ fn of_texts(
             shingle: service.recipe.sketch_shingle.words(),
         }),
         differing_bits: differing.iter().map(bit).collect(),
-        sums: c.left.mark.as_ref().zip(c.right.mark.as_ref()).map(|(left, right)| Sums {
-            left: left.sums.as_array().to_vec(),
-            right: right.sums.as_array().to_vec(),
+        sums: c.left.comparable.as_ref().zip(c.right.comparable.as_ref()).map(|(left, right)| {
+            Sums { left: left.sums.as_array().to_vec(), right: right.sums.as_array().to_vec() }
         }),
         left,
         right,
@@ -251,9 +250,9 @@ fn comparable(service: &Service, known: Known) -> Result<Option<StoredComparable
         Known::Comparable { comparable, .. } => Ok(comparable),
         Known::Text { text, .. } => {
             let signature = service.fingerprinting(|by| by.text(&text))?;
-            Ok(signature.mark.map(|mark| StoredComparable {
-                fingerprint: mark.fingerprint,
-                sketch: mark.sketch,
+            Ok(signature.comparable.map(|it| StoredComparable {
+                fingerprint: it.fingerprint,
+                sketch: it.sketch,
                 too_short: signature.too_short,
             }))
         }

@@ -66,11 +66,12 @@ fn a_ready_fingerprint_is_judged_like_its_text() {
     let server = Running::start();
     let words = text(3, 120);
     let signature = fingerprinter().text(&words).unwrap();
-    let mark = signature.mark.unwrap();
-    let hex: String = mark.sketch.to_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+    let comparable = signature.comparable.unwrap();
+    let hex: String =
+        comparable.sketch.to_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
     let recipe = fingerprinter().recipe_id().to_string();
     let ready = json!({
-        "recipe": recipe, "fingerprint": mark.fingerprint.to_string(), "sketch": hex,
+        "recipe": recipe, "fingerprint": comparable.fingerprint.to_string(), "sketch": hex,
         "content": signature.content.to_string(), "words": 120, "features": 118,
     });
     server.post("/v1/pages", json!({"url": "http://a", "signature": ready})).good();

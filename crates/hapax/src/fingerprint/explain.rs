@@ -129,7 +129,7 @@ pub fn compare(by: &mut Fingerprinter, left: &str, right: &str) -> Comparison {
 }
 
 fn compare_bits(left: &Signature, right: &Signature) -> Option<BitComparison> {
-    let (l, r) = (left.mark.as_ref()?, right.mark.as_ref()?);
+    let (l, r) = (left.comparable.as_ref()?, right.comparable.as_ref()?);
     let ranks = |order: [u8; 64]| {
         let mut ranks = [0u8; 64];
         for (rank, bit) in (1..).zip(order) {

@@ -32,12 +32,12 @@ pub struct Signature {
     /// Fewer features than the recipe asks for: similarity says little about such a page.
     pub too_short: bool,
     /// `None` when the page has no features.
-    pub mark: Option<Mark>,
+    pub comparable: Option<Comparable>,
 }
 
 /// The comparable part of a signature.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Mark {
+pub struct Comparable {
     /// The 64 bits.
     pub fingerprint: Fingerprint,
     /// What the bits were cut from; says which are weak.
@@ -142,7 +142,7 @@ impl Fingerprinter {
     ///
     /// [`Error::NoWords`](crate::Error::NoWords) when there is nothing to compare.
     pub fn fingerprint(&mut self, text: &str) -> Result<Fingerprint, crate::Error> {
-        self.text(text)?.mark.map(|mark| mark.fingerprint).ok_or(crate::Error::NoWords)
+        self.text(text)?.comparable.map(|it| it.fingerprint).ok_or(crate::Error::NoWords)
     }
 
     /// The signature of a page that is extracted already, under this recipe's extent.
@@ -265,12 +265,7 @@ pub(super) struct Maker {
 
 impl Maker {
     fn new(words: WordHasher) -> Self {
-        Self {
-            words,
-            hashes: Vec::new(),
-            features: Vec::new(),
-            sketcher: Sketcher::default(),
-        }
+        Self { words, hashes: Vec::new(), features: Vec::new(), sketcher: Sketcher::default() }
     }
 
     pub(super) fn signature(
@@ -292,16 +287,16 @@ impl Maker {
         }
         let count = u32::try_from(self.features.len()).unwrap_or(u32::MAX);
         let tally = tally(&mut self.features, recipe.weighting, weights);
-        let mark = sketch.map(|sketch| {
+        let comparable = sketch.map(|sketch| {
             let sums = tally.sums();
-            Mark { fingerprint: simhash::cut(&sums, recipe.tie), sums, sketch }
+            Comparable { fingerprint: simhash::cut(&sums, recipe.tie), sums, sketch }
         });
         Signature {
             content: ContentHash::of(text),
             words: u32::try_from(self.hashes.len()).unwrap_or(u32::MAX),
             features: count,
             too_short: count < recipe.min_features,
-            mark,
+            comparable,
         }
     }
 }

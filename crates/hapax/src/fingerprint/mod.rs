@@ -40,7 +40,7 @@ pub use document::SignedPage;
 #[cfg(feature = "text")]
 pub use explain::{Comparison, compare};
 #[cfg(feature = "text")]
-pub use fingerprinter::{FeatureReader, Fingerprinter, Mark, Signature};
+pub use fingerprinter::{Comparable, FeatureReader, Fingerprinter, Signature};
 #[cfg(feature = "text")]
 pub use keyed::{Key, KeyedReader};
 #[cfg(feature = "text")]

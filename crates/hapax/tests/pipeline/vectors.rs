@@ -61,10 +61,10 @@ fn signature_output(signature: &Signature) -> Value {
         "words": signature.words,
         "features": signature.features,
         "too_short": signature.too_short,
-        "fingerprint": signature.mark.as_ref().map(|m| m.fingerprint.to_string()),
-        "sums": signature.mark.as_ref().map(|m| m.sums.as_array().to_vec()),
-        "weak_bits": signature.mark.as_ref().map(|m| m.sums.weakest_first().to_vec()),
-        "sketch": signature.mark.as_ref().map(|m| hex(&m.sketch.to_bytes())),
+        "fingerprint": signature.comparable.as_ref().map(|m| m.fingerprint.to_string()),
+        "sums": signature.comparable.as_ref().map(|m| m.sums.as_array().to_vec()),
+        "weak_bits": signature.comparable.as_ref().map(|m| m.sums.weakest_first().to_vec()),
+        "sketch": signature.comparable.as_ref().map(|m| hex(&m.sketch.to_bytes())),
     })
 }
 

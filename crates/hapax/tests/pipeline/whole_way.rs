@@ -48,7 +48,7 @@ proptest! {
     ) {
         let html = pieces.concat();
         let signature = by("web-1").html(&html).unwrap();
-        prop_assert_eq!(signature.mark.is_some(), signature.features > 0);
+        prop_assert_eq!(signature.comparable.is_some(), signature.features > 0);
     }
 
     #[test]
@@ -65,7 +65,7 @@ proptest! {
     ) {
         let backwards: Vec<&str> = words.iter().rev().map(String::as_str).collect();
         let (a, b) = (fingerprint_of(&words.join(" ")), fingerprint_of(&backwards.join(" ")));
-        prop_assert_eq!(a.mark.unwrap().sums, b.mark.unwrap().sums);
+        prop_assert_eq!(a.comparable.unwrap().sums, b.comparable.unwrap().sums);
     }
 
     #[test]
@@ -76,8 +76,8 @@ proptest! {
         let thrice = format!("{once} {once} {once}");
         let twice = format!("{once} {once}");
         prop_assert_eq!(
-            by.text(&thrice).unwrap().mark.unwrap().sums,
-            by.text(&twice).unwrap().mark.unwrap().sums
+            by.text(&thrice).unwrap().comparable.unwrap().sums,
+            by.text(&twice).unwrap().comparable.unwrap().sums
         );
     }
 
@@ -86,7 +86,7 @@ proptest! {
         let a = fingerprint_of(&text);
         let b = fingerprint_of(&text.to_lowercase());
         // Lowering may differ from folding (final sigma, dotless i); the texts have neither.
-        prop_assert_eq!(a.mark.map(|m| m.fingerprint), b.mark.map(|m| m.fingerprint));
+        prop_assert_eq!(a.comparable.map(|m| m.fingerprint), b.comparable.map(|m| m.fingerprint));
     }
 }
 
@@ -94,7 +94,7 @@ proptest! {
 fn pages_without_words_have_no_fingerprint() {
     for page in ["", " \n ", "<p></p>", "<script>x</script>", "— … !"] {
         let signature = by("web-1").html(page).unwrap();
-        assert_eq!(signature.mark, None, "{page:?}");
+        assert_eq!(signature.comparable, None, "{page:?}");
         assert!(signature.too_short);
         assert_eq!((signature.words, signature.features), (0, 0));
     }

@@ -10,7 +10,7 @@
 //! Bit 63 is on the left, as the fingerprint is written. Differing bits have a band behind
 //! both. Colours are classes: the page's style sheet knows light and dark.
 
-use hapax::fingerprint::{BitSums, Mark};
+use hapax::fingerprint::{BitSums, Comparable};
 use std::fmt::Write;
 
 const COLUMN: usize = 14;
@@ -23,7 +23,7 @@ const AXIS_B: f64 = 226.0;
 const HEIGHT: usize = 282;
 
 /// The picture as an SVG element.
-pub(super) fn picture(left: &Mark, right: &Mark) -> String {
+pub(super) fn picture(left: &Comparable, right: &Comparable) -> String {
     let mut svg = format!(
         "<svg class=\"bits\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" \
          aria-label=\"The 64 bits of both fingerprints and their strength\">"
@@ -67,12 +67,12 @@ pub(super) fn picture(left: &Mark, right: &Mark) -> String {
     svg
 }
 
-fn bars(svg: &mut String, class: &str, mark: &Mark, axis: f64) {
-    let largest = mark.sums.largest() as f64;
+fn bars(svg: &mut String, class: &str, comparable: &Comparable, axis: f64) {
+    let largest = comparable.sums.largest() as f64;
     for bit in 0..64 {
         // Even a sum of zero can be seen.
-        let length = (BAR * sum(&mark.sums, bit).unsigned_abs() as f64 / largest).max(1.5);
-        let is_one = mark.fingerprint.to_bits() >> bit & 1 == 1;
+        let length = (BAR * sum(&comparable.sums, bit).unsigned_abs() as f64 / largest).max(1.5);
+        let is_one = comparable.fingerprint.to_bits() >> bit & 1 == 1;
         let y = if is_one { axis - length } else { axis };
         let (x, width) = (x_of(bit) + 2, COLUMN - 4);
         push(
@@ -84,8 +84,8 @@ fn bars(svg: &mut String, class: &str, mark: &Mark, axis: f64) {
     }
 }
 
-fn digits(svg: &mut String, class: &str, mark: &Mark, differing: u64, y: usize) {
-    for (i, digit) in mark.fingerprint.to_string().chars().enumerate() {
+fn digits(svg: &mut String, class: &str, comparable: &Comparable, differing: u64, y: usize) {
+    for (i, digit) in comparable.fingerprint.to_string().chars().enumerate() {
         let x = i * 4 * COLUMN + 2 * COLUMN;
         let nibble = differing >> (4 * (15 - i)) & 15;
         let changed = if nibble == 0 { "" } else { " changed" };

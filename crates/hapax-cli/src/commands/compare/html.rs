@@ -39,7 +39,9 @@ fn body(pair: &Pair) -> String {
     page_card(&mut out, "B", &pair.right, &c.right);
     out.push_str("</div>\n</header>\n");
     numbers(&mut out, pair);
-    if let (Some(bits), Some(left), Some(right)) = (&c.bits, &c.left.mark, &c.right.mark) {
+    if let (Some(bits), Some(left), Some(right)) =
+        (&c.bits, &c.left.comparable, &c.right.comparable)
+    {
         fingerprints(&mut out, bits, &bits_svg::picture(left, right), &pair.recipe_id);
     }
     texts(&mut out, pair);
@@ -54,8 +56,8 @@ fn page_card(out: &mut String, letter: &str, shown: &Shown, signature: &Signatur
         }
         _ => String::new(),
     };
-    let fingerprint = match &signature.mark {
-        Some(mark) => format!("fingerprint <code>{}</code>", mark.fingerprint),
+    let fingerprint = match &signature.comparable {
+        Some(comparable) => format!("fingerprint <code>{}</code>", comparable.fingerprint),
         None => "no fingerprint: the page has no words".to_owned(),
     };
     let short = if signature.too_short { " · too short to judge" } else { "" };

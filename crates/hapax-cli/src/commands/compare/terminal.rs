@@ -86,8 +86,8 @@ pub(super) fn text(pair: &Pair, screen: &Screen) -> String {
 }
 
 fn page_line(letter: &str, shown: &Shown, signature: &Signature) -> String {
-    let fingerprint = match &signature.mark {
-        Some(mark) => mark.fingerprint.to_string(),
+    let fingerprint = match &signature.comparable {
+        Some(comparable) => comparable.fingerprint.to_string(),
         None => "no fingerprint".to_owned(),
     };
     let title = match &shown.title {

@@ -19,7 +19,7 @@ pub(super) fn sentence(pair: &Pair) -> String {
     let c = &pair.comparison;
     let empty: Vec<&str> = [(&c.left, "A"), (&c.right, "B")]
         .into_iter()
-        .filter(|(signature, _)| signature.mark.is_none())
+        .filter(|(signature, _)| signature.comparable.is_none())
         .map(|(_, name)| name)
         .collect();
     match empty[..] {

@@ -142,7 +142,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         let url = document.url.as_deref().map(str::to_owned);
         Ok(Done {
             bytes: document.body.content.as_bytes().len() as u64,
-            no_features: signature.mark.is_none(),
+            no_features: signature.comparable.is_none(),
             too_short: signature.too_short,
             cut,
             rendered: Rendered::of(format, document.id.as_bytes(), url, &recipe, signature),

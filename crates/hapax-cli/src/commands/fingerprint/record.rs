@@ -14,8 +14,8 @@ pub(super) fn line(name: &[u8], signature: &Signature) -> Vec<u8> {
     if escaped {
         line.push(b'\\');
     }
-    match &signature.mark {
-        Some(mark) => line.extend_from_slice(mark.fingerprint.to_string().as_bytes()),
+    match &signature.comparable {
+        Some(comparable) => line.extend_from_slice(comparable.fingerprint.to_string().as_bytes()),
         None => line.extend_from_slice(NO_FINGERPRINT),
     }
     line.extend_from_slice(b"  ");
@@ -63,26 +63,26 @@ impl<'a> PageRecord<'a> {
         recipe: &'a str,
         signature: &Signature,
     ) -> Self {
-        let mark = signature.mark.as_ref();
+        let comparable = signature.comparable.as_ref();
         Self {
             id,
             url,
             recipe,
-            fingerprint: mark.map(|m| m.fingerprint.to_string()),
+            fingerprint: comparable.map(|m| m.fingerprint.to_string()),
             content: signature.content.to_string(),
             words: signature.words,
             features: signature.features,
             too_short: signature.too_short,
-            no_features: mark.is_none(),
-            weak_bits: mark.map(|m| m.sums.weakest_first().to_vec()),
-            sketch: mark.map(|m| m.sketch.to_string()),
+            no_features: comparable.is_none(),
+            weak_bits: comparable.map(|m| m.sums.weakest_first().to_vec()),
+            sketch: comparable.map(|m| m.sketch.to_string()),
             sums: None,
         }
     }
 
     /// With the sums the bits were cut from.
     pub(super) fn with_sums(mut self, signature: &Signature) -> Self {
-        self.sums = signature.mark.as_ref().map(|mark| mark.sums.as_array().to_vec());
+        self.sums = signature.comparable.as_ref().map(|it| it.sums.as_array().to_vec());
         self
     }
 }

@@ -74,8 +74,10 @@ impl Rendered {
                 Self::Bytes(csv::record(&id(), url.as_deref(), recipe, &signature).into_bytes())
             }
             Format::Parquet => Self::Row { id: id(), url, signature: Box::new(signature) },
-            Format::Hpx => match signature.mark {
-                Some(mark) => Self::Entry { bits: mark.fingerprint.to_bits(), name: name.to_vec() },
+            Format::Hpx => match signature.comparable {
+                Some(comparable) => {
+                    Self::Entry { bits: comparable.fingerprint.to_bits(), name: name.to_vec() }
+                }
                 None => Self::Nothing,
             },
         })

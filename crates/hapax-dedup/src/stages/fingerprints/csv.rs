@@ -16,17 +16,17 @@ pub const HEADER: &str = "id,url,recipe,fingerprint,content,words,features,too_s
 
 /// One document as a record.
 pub fn record(id: &str, url: Option<&str>, recipe: &str, signature: &Signature) -> String {
-    let mark = signature.mark.as_ref();
+    let comparable = signature.comparable.as_ref();
     let cells = [
         quoted(id),
         quoted(url.unwrap_or_default()),
         quoted(recipe),
-        mark.map(|mark| mark.fingerprint.to_string()).unwrap_or_default(),
+        comparable.map(|it| it.fingerprint.to_string()).unwrap_or_default(),
         signature.content.to_string(),
         signature.words.to_string(),
         signature.features.to_string(),
         signature.too_short.to_string(),
-        mark.map(|mark| mark.sketch.to_string()).unwrap_or_default(),
+        comparable.map(|it| it.sketch.to_string()).unwrap_or_default(),
     ];
     cells.join(",") + "\r\n"
 }

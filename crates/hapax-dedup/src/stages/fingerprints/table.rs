@@ -170,12 +170,12 @@ impl SignatureRows {
         self.words.append_value(signature.words);
         self.features.append_value(signature.features);
         self.too_short.append_value(signature.too_short);
-        let mark = signature.mark.as_ref();
-        self.fingerprint.append_option(mark.map(|mark| mark.fingerprint.to_bits()));
-        match mark {
-            Some(mark) => {
-                self.weak_bits.append_value(mark.sums.weakest_first())?;
-                self.sketch.append_value(mark.sketch.to_bytes())?;
+        let comparable = signature.comparable.as_ref();
+        self.fingerprint.append_option(comparable.map(|it| it.fingerprint.to_bits()));
+        match comparable {
+            Some(comparable) => {
+                self.weak_bits.append_value(comparable.sums.weakest_first())?;
+                self.sketch.append_value(comparable.sketch.to_bytes())?;
             }
             None => {
                 self.weak_bits.append_null();
