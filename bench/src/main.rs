@@ -21,11 +21,11 @@ use clap::{Parser, Subcommand};
 #[command(about = "Benchmarks with asserted answers")]
 struct Arguments {
     #[command(subcommand)]
-    what: What,
+    benchmark: Benchmark,
 }
 
 #[derive(Subcommand)]
-enum What {
+enum Benchmark {
     /// Who is near: exact engines on fingerprints with planted near-duplicates
     Near(near::Arguments),
     /// How time and memory grow with the number of pages, as a table and a plot
@@ -37,10 +37,10 @@ enum What {
 }
 
 fn main() -> anyhow::Result<()> {
-    match Arguments::parse().what {
-        What::Near(arguments) => near::run(&arguments),
-        What::Growth(arguments) => growth::run(&arguments),
-        What::Weak(arguments) => weak::run(&arguments),
-        What::Recall(arguments) => recall::run(&arguments),
+    match Arguments::parse().benchmark {
+        Benchmark::Near(arguments) => near::run(&arguments),
+        Benchmark::Growth(arguments) => growth::run(&arguments),
+        Benchmark::Weak(arguments) => weak::run(&arguments),
+        Benchmark::Recall(arguments) => recall::run(&arguments),
     }
 }

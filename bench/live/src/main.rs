@@ -20,7 +20,7 @@ use hapax::index::Entry;
 #[derive(Parser)]
 struct Arguments {
     #[command(subcommand)]
-    what: What,
+    benchmark: Benchmark,
     /// Entries in the index, or in the segment
     #[arg(long, global = true, default_value_t = 1_000_000)]
     entries: u64,
@@ -30,7 +30,7 @@ struct Arguments {
 }
 
 #[derive(Subcommand)]
-enum What {
+enum Benchmark {
     /// Search while inserting
     Load(load::Options),
     /// Engines and encodings of one segment
@@ -40,9 +40,9 @@ enum What {
 fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
     let bound = MaxDistance::new(arguments.within).context("--within is at most 64")?;
-    match arguments.what {
-        What::Load(options) => load::run(arguments.entries, bound, &options),
-        What::Files => files::run(arguments.entries, bound),
+    match arguments.benchmark {
+        Benchmark::Load(options) => load::run(arguments.entries, bound, &options),
+        Benchmark::Files => files::run(arguments.entries, bound),
     }
 }
 

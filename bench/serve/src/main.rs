@@ -23,11 +23,11 @@ use std::path::PathBuf;
 #[derive(Parser)]
 struct Arguments {
     #[command(subcommand)]
-    what: What,
+    benchmark: Benchmark,
 }
 
 #[derive(Subcommand)]
-enum What {
+enum Benchmark {
     /// Against the library alone, in one run
     Load(load::Options),
     /// Mixed load with kills and restarts
@@ -41,9 +41,9 @@ enum What {
 }
 
 fn main() -> anyhow::Result<()> {
-    match Arguments::parse().what {
-        What::Load(options) => load::run(&options),
-        What::Soak(options) => soak::run(&options),
-        What::Server { store } => process::serve(&store),
+    match Arguments::parse().benchmark {
+        Benchmark::Load(options) => load::run(&options),
+        Benchmark::Soak(options) => soak::run(&options),
+        Benchmark::Server { store } => process::serve(&store),
     }
 }

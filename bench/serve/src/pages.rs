@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, ensure};
 use hapax::fingerprint::{ContentHash, Fingerprint, Fingerprinter, Recipe, Sketch};
 use hapax_client::wire::{PageInput, ReadySignature};
-use hapax_store::{StoredComparable, Observation, Repository, Settings};
+use hapax_store::{Observation, Repository, Settings, StoredComparable};
 use std::fs;
 use std::path::{Path, PathBuf};
 

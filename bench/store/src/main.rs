@@ -30,11 +30,11 @@ use clap::{Parser, Subcommand};
 #[derive(Parser)]
 struct Arguments {
     #[command(subcommand)]
-    what: What,
+    benchmark: Benchmark,
 }
 
 #[derive(Subcommand)]
-enum What {
+enum Benchmark {
     /// Ready fingerprints in bulk and one by one, against the raw store
     Bulk(bulk::Options),
     /// Incremental against recomputing everything
@@ -53,13 +53,13 @@ enum What {
 }
 
 fn main() -> anyhow::Result<()> {
-    match Arguments::parse().what {
-        What::Bulk(options) => bulk::run(&options),
-        What::Growth(options) => growth::run(&options),
-        What::Recrawl(options) => recrawl::run(&options),
-        What::Accuracy(options) => accuracy::run(&options),
-        What::Open(options) => opening::run(&options),
-        What::Kill(options) => kill::run(&options),
-        What::Victim(options) => kill::victim(&options),
+    match Arguments::parse().benchmark {
+        Benchmark::Bulk(options) => bulk::run(&options),
+        Benchmark::Growth(options) => growth::run(&options),
+        Benchmark::Recrawl(options) => recrawl::run(&options),
+        Benchmark::Accuracy(options) => accuracy::run(&options),
+        Benchmark::Open(options) => opening::run(&options),
+        Benchmark::Kill(options) => kill::run(&options),
+        Benchmark::Victim(options) => kill::victim(&options),
     }
 }

@@ -3,7 +3,7 @@
 //! A page is a function of its number, so that a collection can be made again in any pieces.
 
 use hapax::fingerprint::{ContentHash, Fingerprint, Recipe, Sketch};
-use hapax_store::{StoredComparable, Observation, Settings};
+use hapax_store::{Observation, Settings, StoredComparable};
 
 pub(crate) fn scramble(n: u64) -> u64 {
     let mut z = n.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);

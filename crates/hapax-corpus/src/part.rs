@@ -27,14 +27,14 @@ pub struct Part {
     index: usize,
     files: Arc<Files>,
     context: Context,
-    state: State,
+    state: PartReader,
     /// How far into the file the last batch went.
     offset: u64,
     /// For the fields that the caller named, where this part is the whole corpus.
     search: Option<Search>,
 }
 
-enum State {
+enum PartReader {
     Unopened,
     Pages(Range<u32>),
     Json(LineReader),
@@ -49,7 +49,7 @@ enum State {
 impl Part {
     pub(crate) fn new(source: &Source, part: usize, ids: Range<u32>, pages: bool) -> Self {
         let context = source.context(FileId(ids.start));
-        let state = if pages { State::Pages(ids) } else { State::Unopened };
+        let state = if pages { PartReader::Pages(ids) } else { PartReader::Unopened };
         let named = &source.options.named;
         let whole = source.files().len() == 1 && !named.is_empty();
         let search = whole.then(|| Search::of(named.iter().map(|(_, name)| name.as_str())));
@@ -57,7 +57,7 @@ impl Part {
     }
 
     /// The file at its first record, and the damage that had to be passed to get there.
-    fn open(&self) -> Result<(State, Option<Error>), Error> {
+    fn open(&self) -> Result<(PartReader, Option<Error>), Error> {
         let context = &self.context;
         let options = &context.options;
         let opened = self.files.open(context.file)?;
@@ -84,7 +84,7 @@ impl Part {
             }
             None => match sniff::look(first, name).format(&context.name, first, packing)? {
                 Some(format) => format,
-                None => return Ok((State::Done, damage)),
+                None => return Ok((PartReader::Done, damage)),
             },
         };
         let lines =
@@ -93,16 +93,16 @@ impl Part {
             RecordReader::new(window, style, context.path(), &options.limits, options.skip_bad)
         };
         let state = match format {
-            Format::Jsonl => State::Json(lines(window)),
-            Format::Lines => State::Text(lines(window)),
-            Format::Warc => State::Records(records(window, Style::Warc)),
-            Format::Arc => State::Records(records(window, Style::Arc)),
+            Format::Jsonl => PartReader::Json(lines(window)),
+            Format::Lines => PartReader::Text(lines(window)),
+            Format::Warc => PartReader::Records(records(window, Style::Warc)),
+            Format::Arc => PartReader::Records(records(window, Style::Arc)),
             Format::Html | Format::Text => match damage {
                 // Half a document is none.
                 Some(error) => return Err(error),
-                None => State::Whole(window, format),
+                None => PartReader::Whole(window, format),
             },
-            Format::Parquet => State::Rows(Box::new(self.table(packing)?.groups())),
+            Format::Parquet => PartReader::Rows(Box::new(self.table(packing)?.groups())),
         };
         Ok((state, damage))
     }
@@ -131,7 +131,7 @@ impl Part {
         let input_bytes = offset.saturating_sub(self.offset);
         self.offset = self.offset.max(offset);
         if bad.is_some() && !self.context.options.skip_bad {
-            self.state = State::Done;
+            self.state = PartReader::Done;
             self.search = None;
         }
         let (context, part) = (self.context.clone(), self.part);
@@ -162,7 +162,7 @@ impl Iterator for Part {
             None => (None, search.absent()),
         };
         let Some(absent) = absent else { return batch };
-        self.state = State::Done;
+        self.state = PartReader::Done;
         self.search = None;
         let error = absent.error(&self.context.options, batch.is_some());
         Some(self.batch(Payload::Nothing, Some(error), self.offset))
@@ -171,7 +171,7 @@ impl Iterator for Part {
 
 impl Part {
     fn read(&mut self) -> Option<Batch> {
-        if matches!(self.state, State::Unopened) {
+        if matches!(self.state, PartReader::Unopened) {
             match self.open() {
                 Ok((state, damage)) => {
                     self.state = state;
@@ -180,44 +180,44 @@ impl Part {
                     }
                 }
                 Err(error) => {
-                    self.state = State::Done;
+                    self.state = PartReader::Done;
                     return Some(self.batch(Payload::Nothing, Some(error), 0));
                 }
             }
         }
         let (payload, bad, offset) = match &mut self.state {
-            State::Unopened | State::Done => return None,
-            State::Json(reader) => {
+            PartReader::Unopened | PartReader::Done => return None,
+            PartReader::Json(reader) => {
                 let mut lines = reader.next_batch()?;
                 let bad = lines.bad.take();
                 (Payload::Json(lines), bad, reader.offset())
             }
-            State::Text(reader) => {
+            PartReader::Text(reader) => {
                 let mut lines = reader.next_batch()?;
                 let bad = lines.bad.take();
                 (Payload::Text(lines), bad, reader.offset())
             }
-            State::Records(reader) => {
+            PartReader::Records(reader) => {
                 let mut records = reader.next_batch()?;
                 let bad = records.bad.take();
                 (Payload::Records(records), bad, reader.offset())
             }
-            State::Rows(groups) => {
+            PartReader::Rows(groups) => {
                 let group = groups.next()?;
                 let offset = self.offset + group.packed_bytes();
                 (Payload::Rows(group, None), None, offset)
             }
-            State::Pages(ids) => {
+            PartReader::Pages(ids) => {
                 let ids = ids.clone();
-                self.state = State::Done;
+                self.state = PartReader::Done;
                 (Payload::Pages(Arc::clone(&self.files), ids, None), None, 0)
             }
-            State::Whole(window, format) => {
+            PartReader::Whole(window, format) => {
                 let (context, format) = (&self.context, *format);
                 let id = self.files.document_id(context.file);
                 let page = pages::whole(context, id, context.file, window, format);
                 let offset = window.offset();
-                self.state = State::Done;
+                self.state = PartReader::Done;
                 match page {
                     Ok(page) => (Payload::Page(Some(Box::new(page))), None, offset),
                     Err(error) => (Payload::Nothing, Some(error), offset),

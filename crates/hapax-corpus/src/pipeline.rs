@@ -39,7 +39,7 @@ impl Source {
     ) -> Result<(), E> {
         let desk = Desk {
             source: self,
-            state: Mutex::new(State {
+            state: Mutex::new(Schedule {
                 lanes: VecDeque::new(),
                 next_part: 0,
                 current: (0, 0),
@@ -65,12 +65,12 @@ impl Source {
 
 struct Desk<'s, R> {
     source: &'s Source,
-    state: Mutex<State<R>>,
+    state: Mutex<Schedule<R>>,
     changed: Condvar,
     threads: usize,
 }
 
-struct State<R> {
+struct Schedule<R> {
     /// The parts that are open, in order; the first is the one results are wanted from.
     lanes: VecDeque<Lane>,
     next_part: usize,
@@ -98,11 +98,11 @@ impl<R> Drop for StopOnDrop<'_, '_, R> {
 }
 
 impl<R> Desk<'_, R> {
-    fn lock(&self) -> MutexGuard<'_, State<R>> {
+    fn lock(&self) -> MutexGuard<'_, Schedule<R>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wait<'g>(&self, state: MutexGuard<'g, State<R>>) -> MutexGuard<'g, State<R>> {
+    fn wait<'g>(&self, state: MutexGuard<'g, Schedule<R>>) -> MutexGuard<'g, Schedule<R>> {
         self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
     }
 

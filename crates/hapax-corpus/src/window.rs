@@ -30,14 +30,14 @@ pub(crate) struct Window {
     /// Position in the stream of `data[0]`.
     base: u64,
     marks: Vec<Mark>,
-    state: State,
+    state: StreamState,
     packing: Packing,
     unpacked_limit: u64,
     batch: usize,
     spare: Spare,
 }
 
-enum State {
+enum StreamState {
     Open,
     Damaged(Damage),
     Ended,
@@ -83,7 +83,7 @@ impl Window {
             data: Vec::new(),
             base,
             marks: Vec::new(),
-            state: State::Open,
+            state: StreamState::Open,
             packing,
             unpacked_limit: limits.unpacked,
             batch: limits.batch.max(1),
@@ -106,18 +106,18 @@ impl Window {
         let result = self.unpack.read(&mut self.data, room);
         self.marks.extend(self.unpack.take_marks());
         match result {
-            Ok(0) => self.state = State::Ended,
+            Ok(0) => self.state = StreamState::Ended,
             Ok(_) if self.unpack.stream() > self.unpacked_limit => {
                 let what =
                     format!("unpacks to more than limits.unpacked = {} bytes", self.unpacked_limit);
-                self.state = State::Damaged(Damage {
+                self.state = StreamState::Damaged(Damage {
                     member: self.member_at(self.data.len()),
                     cause: io::Error::other(what),
                     fatal: true,
                 });
             }
             Ok(_) => return true,
-            Err(damage) => self.state = State::Damaged(damage),
+            Err(damage) => self.state = StreamState::Damaged(damage),
         }
         false
     }
@@ -129,7 +129,7 @@ impl Window {
             return all;
         }
         let member = self.marks.last().map_or(0, |mark| mark.stream);
-        let cut_off = matches!(&self.state, State::Damaged(damage)
+        let cut_off = matches!(&self.state, StreamState::Damaged(damage)
             if damage.cause.kind() == io::ErrorKind::UnexpectedEof);
         let end = self.base + all as u64;
         if cut_off && end.saturating_sub(member) > HOLD as u64 {
@@ -143,19 +143,19 @@ impl Window {
 
     /// More may be had.
     pub(crate) fn is_open(&self) -> bool {
-        matches!(self.state, State::Open)
+        matches!(self.state, StreamState::Open)
     }
 
     /// The stream is over, and not because of damage.
     pub(crate) fn ended(&self) -> bool {
-        matches!(self.state, State::Ended)
+        matches!(self.state, StreamState::Ended)
     }
 
     /// What stopped [`more`](Self::more), and whether the file can be followed further: then the
     /// window is empty and stands at the start of the next sound member.
     pub(crate) fn recover(&mut self, path: &str) -> Option<Error> {
-        let damage = match std::mem::replace(&mut self.state, State::Ended) {
-            State::Damaged(damage) => damage,
+        let damage = match std::mem::replace(&mut self.state, StreamState::Ended) {
+            StreamState::Damaged(damage) => damage,
             other => {
                 self.state = other;
                 return None;
@@ -173,7 +173,7 @@ impl Window {
         self.data.clear();
         self.base = self.unpack.stream();
         if !damage.fatal && self.next_sound_member() {
-            self.state = State::Open;
+            self.state = StreamState::Open;
         }
         Some(error)
     }

@@ -26,11 +26,11 @@ use std::time::{Duration, Instant};
 #[derive(Parser)]
 struct Arguments {
     #[command(subcommand)]
-    what: What,
+    command: Command,
 }
 
 #[derive(Subcommand)]
-enum What {
+enum Command {
     /// All attacks, or those whose name has a word in it
     Run {
         /// The word
@@ -52,9 +52,9 @@ struct Attack {
 }
 
 fn main() -> Result<()> {
-    match Arguments::parse().what {
-        What::Serve { folder } => server::serve(&folder),
-        What::Run { word } => {
+    match Arguments::parse().command {
+        Command::Serve { folder } => server::serve(&folder),
+        Command::Run { word } => {
             let all = [connections::ATTACKS, pages::ATTACKS, collisions::ATTACKS].concat();
             println!("| attack | answer | seconds | peak MB | an honest client waits at most |");
             println!("|---|---|---:|---:|---:|");

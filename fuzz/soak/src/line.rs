@@ -5,7 +5,7 @@
 //! have one such line; here are several, so that groups and redirects between them are many.
 
 use hapax::fingerprint::{ContentHash, Fingerprint, Recipe, RecipeId, Sketch};
-use hapax_store::{StoredComparable, Observation, Settings};
+use hapax_store::{Observation, Settings, StoredComparable};
 
 /// Families.
 pub(crate) const FAMILIES: u32 = 4;

@@ -42,11 +42,11 @@ use std::time::{Duration, Instant};
 #[derive(Parser)]
 struct Arguments {
     #[command(subcommand)]
-    what: What,
+    command: Command,
 }
 
 #[derive(Subcommand)]
-enum What {
+enum Command {
     /// Lives one after the other, until the time is over or so many are lived
     Run(RunOptions),
     /// The library behind a pipe
@@ -77,10 +77,10 @@ struct RunOptions {
 }
 
 fn main() -> Result<()> {
-    match Arguments::parse().what {
-        What::Run(options) => run(&options),
-        What::Library { folder, illness, at } => child::library(&folder, illness, at),
-        What::Service { folder } => child::service(&folder),
+    match Arguments::parse().command {
+        Command::Run(options) => run(&options),
+        Command::Library { folder, illness, at } => child::library(&folder, illness, at),
+        Command::Service { folder } => child::service(&folder),
     }
 }
 

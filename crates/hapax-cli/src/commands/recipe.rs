@@ -23,11 +23,11 @@ Examples:
   hapax fingerprint crawl/ --recipe mine.toml")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
-    what: What,
+    command: RecipeCommand,
 }
 
 #[derive(Subcommand, Debug)]
-enum What {
+enum RecipeCommand {
     /// The built-in recipes, the default first
     List,
     /// The settings of a recipe, as a recipe file
@@ -44,9 +44,9 @@ enum What {
 ///
 /// There is no such recipe.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let text = match &arguments.what {
-        What::List => list()?,
-        What::Show { recipe } => settings(&recipes::named("recipe show", recipe)?),
+    let text = match &arguments.command {
+        RecipeCommand::List => list()?,
+        RecipeCommand::Show { recipe } => settings(&recipes::named("recipe show", recipe)?),
     };
     let mut output = Output::open(None)?;
     output.write(text.as_bytes())?;

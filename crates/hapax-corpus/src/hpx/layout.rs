@@ -236,12 +236,12 @@ pub(super) fn empty_head(recipe: &str) -> Vec<u8> {
 #[derive(Debug)]
 pub(super) struct Head {
     pub(super) recipe: String,
-    pub(super) state: State,
+    pub(super) state: SlotState,
 }
 
 /// Which state of the file holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum SlotState {
     /// The one this slot names.
     Known(Slot),
     /// One slot is unreadable. The state of the other holds if the file ends with it, the next one if
@@ -267,13 +267,13 @@ pub(super) fn head(bytes: &[u8; DATA as usize]) -> Result<Head, (u64, &'static s
     let raw = SLOTS.map(|at| &bytes[at..at + SLOT]);
     let [odd, even] = [0, 1].map(|i| Slot::decode(raw[i], SLOTS[i]));
     let state = match (odd, even) {
-        (Some(a), Some(b)) => State::Known(if a.sequence > b.sequence { a } else { b }),
+        (Some(a), Some(b)) => SlotState::Known(if a.sequence > b.sequence { a } else { b }),
         // The first state has no slot beside it.
         (Some(slot), None) if slot.sequence == 1 && raw[1].iter().all(|&byte| byte == 0) => {
-            State::Known(slot)
+            SlotState::Known(slot)
         }
-        (Some(other), None) => State::After { other, unreadable_at: SLOTS[1] as u64 },
-        (None, Some(other)) => State::After { other, unreadable_at: SLOTS[0] as u64 },
+        (Some(other), None) => SlotState::After { other, unreadable_at: SLOTS[1] as u64 },
+        (None, Some(other)) => SlotState::After { other, unreadable_at: SLOTS[0] as u64 },
         (None, None) => return Err((SLOTS[0] as u64, "both slots fail their checksums")),
     };
     Ok(Head { recipe: recipe.to_owned(), state })

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use super::HpxError;
 use super::block::{CHECKSUM, ENTRIES, MOST_PAYLOAD, PREFIX, prefix, unpack_fingerprints, unseal};
 use super::layout::{
-    DATA, Directory, Head, MAGIC, MOST_DIRECTORY, Run, Slot, State, TRAILER, VERSION, head,
+    DATA, Directory, Head, MAGIC, MOST_DIRECTORY, Run, Slot, SlotState, TRAILER, VERSION, head,
 };
 use super::lookup::Lookup;
 
@@ -63,13 +63,13 @@ impl Hpx {
         let Head { recipe, state } =
             head(bytes).map_err(|(offset, what)| HpxError::damaged(path, offset, what))?;
         let unreadable = match state {
-            State::Known(_) => None,
-            State::After { unreadable_at, .. } => Some(unreadable_at),
+            SlotState::Known(_) => None,
+            SlotState::After { unreadable_at, .. } => Some(unreadable_at),
         };
         let slot = match state {
-            State::Known(slot) => slot,
-            State::After { other, .. } if other.end() == length => other,
-            State::After { other, unreadable_at } => last_of(file, path, length)?
+            SlotState::Known(slot) => slot,
+            SlotState::After { other, .. } if other.end() == length => other,
+            SlotState::After { other, unreadable_at } => last_of(file, path, length)?
                 .filter(|last| last.sequence == other.sequence + 1 && last.at >= other.end())
                 .ok_or_else(|| {
                     HpxError::damaged(path, unreadable_at, "a slot fails its checksum")

@@ -37,12 +37,12 @@ const ROW_GROUP: usize = 64 << 20;
 
 /// Writes Parquet.
 pub struct ParquetWriter {
-    state: State,
+    state: Writing,
     written: Written,
     name: String,
 }
 
-enum State {
+enum Writing {
     /// The first document decides on the schema.
     Empty(PendingFile),
     Copying(ArrowWriter<PendingFile>, Rows),
@@ -76,14 +76,14 @@ impl ParquetWriter {
     pub fn create(path: &Path) -> Result<Self, Error> {
         let file = PendingFile::create(path)?;
         let name = file.name();
-        Ok(Self { state: State::Empty(file), written: Written::default(), name })
+        Ok(Self { state: Writing::Empty(file), written: Written::default(), name })
     }
 
     fn start(&mut self, document: Option<&Document<'_>>) -> Result<(), Error> {
-        if !matches!(self.state, State::Empty(_)) {
+        if !matches!(self.state, Writing::Empty(_)) {
             return Ok(());
         }
-        let State::Empty(file) = std::mem::replace(&mut self.state, State::Broken) else {
+        let Writing::Empty(file) = std::mem::replace(&mut self.state, Writing::Broken) else {
             return Ok(());
         };
         self.state = match document.map(|it| &it.original) {
@@ -91,12 +91,12 @@ impl ParquetWriter {
                 let schema = row.rows.schema();
                 let writer = open(file, &schema, Some(row.metadata.to_vec()))
                     .map_err(|error| self.error(&error))?;
-                State::Copying(writer, Rows { schema, batches: Vec::new(), chosen: Vec::new() })
+                Writing::Copying(writer, Rows { schema, batches: Vec::new(), chosen: Vec::new() })
             }
             _ => {
                 let writer = open(file, &Columns::schema(), None);
                 let writer = writer.map_err(|error| self.error(&error))?;
-                State::Building(writer, Box::new(Columns::new()))
+                Writing::Building(writer, Box::new(Columns::new()))
             }
         };
         Ok(())
@@ -111,11 +111,11 @@ impl Writer for ParquetWriter {
     fn write(&mut self, document: &Document<'_>) -> Result<(), Error> {
         self.start(Some(document))?;
         let result = match (&mut self.state, &document.original) {
-            (State::Copying(writer, rows), Original::Row(row)) if rows.fits(row) => {
+            (Writing::Copying(writer, rows), Original::Row(row)) if rows.fits(row) => {
                 rows.push(row);
                 if rows.chosen.len() >= MOST_ROWS { rows.flush(writer) } else { Ok(()) }
             }
-            (State::Building(writer, columns), original)
+            (Writing::Building(writer, columns), original)
                 if !matches!(original, Original::Row(_)) =>
             {
                 columns.push(document);
@@ -136,15 +136,15 @@ impl Writer for ParquetWriter {
 
     fn finish(mut self: Box<Self>) -> Result<Written, Error> {
         self.start(None)?;
-        let file = match std::mem::replace(&mut self.state, State::Broken) {
-            State::Copying(mut writer, mut rows) => {
+        let file = match std::mem::replace(&mut self.state, Writing::Broken) {
+            Writing::Copying(mut writer, mut rows) => {
                 rows.flush(&mut writer).and_then(|()| Ok(writer.into_inner()?))
             }
-            State::Building(mut writer, mut columns) => {
+            Writing::Building(mut writer, mut columns) => {
                 columns.flush(&mut writer).and_then(|()| Ok(writer.into_inner()?))
             }
-            State::Empty(file) => Ok(file),
-            State::Broken => {
+            Writing::Empty(file) => Ok(file),
+            Writing::Broken => {
                 return Err(self.error(&"an earlier document could not be written"));
             }
         };

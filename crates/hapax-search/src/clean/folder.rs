@@ -38,7 +38,7 @@ const VERSION: u32 = 1;
 
 /// What a folder says of its last run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct State {
+pub struct LastRun {
     pub version: u32,
     /// The index, as its owner names it.
     pub index: String,
@@ -52,7 +52,7 @@ pub struct State {
     pub duplicates: u64,
 }
 
-impl State {
+impl LastRun {
     /// A state of this version.
     pub fn new(
         index: String,
@@ -204,8 +204,8 @@ impl OutFolder {
     /// # Errors
     ///
     /// It cannot be read, or another version wrote it.
-    pub fn state(&self) -> Result<Option<State>, FolderError> {
-        let state: Option<State> = self.read(STATE)?;
+    pub fn state(&self) -> Result<Option<LastRun>, FolderError> {
+        let state: Option<LastRun> = self.read(STATE)?;
         match state {
             Some(state) if state.version != VERSION => {
                 let why = format!("its version is {}, not {VERSION}", state.version);
@@ -422,7 +422,7 @@ mod tests {
         let status = Status { removed: BTreeSet::from(["a".to_owned()]), ..Status::default() };
         folder.pend(&status).unwrap();
         assert_eq!(folder.status().unwrap(), status);
-        let state = State::new("index".into(), "web-1".into(), 1, Some(Effect::Removed), 1);
+        let state = LastRun::new("index".into(), "web-1".into(), 1, Some(Effect::Removed), 1);
         folder.make(STATE, &serde_json::to_vec(&state).unwrap()).unwrap();
         folder.publish(&[STATE]).unwrap();
         assert_eq!(folder.status().unwrap(), Status::default());

@@ -31,6 +31,6 @@ mod run;
 pub mod summary;
 
 pub use effect::{Effect, Revealing};
-pub use folder::{FolderError, OutFolder, State};
+pub use folder::{FolderError, LastRun, OutFolder};
 pub use run::{Choice, Finished, Mode, RunError, Settings, Stage, Undone, run, undo};
 pub use summary::{Run, Summary};

@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use super::effect::{Effect, Revealing, bring};
 use super::figures::{Coverage, TableOne, Times, bounds};
-use super::folder::{FolderError, LEDGER, OutFolder, RECORD, STATE, State, Status};
+use super::folder::{FolderError, LEDGER, LastRun, OutFolder, RECORD, STATE, Status};
 use super::summary::{LogCounts, Run, Summary};
 use super::{record, report};
 use crate::authority::WithScores;
@@ -228,7 +228,7 @@ pub fn run<E: Revealing>(
         folder.make("run.json", &json(&run)?)?;
         let duplicates = wanted.len() as u64;
         let index = settings.index_name.clone();
-        let state = State::new(index, recipe, before.run + 1, settings.effect, duplicates);
+        let state = LastRun::new(index, recipe, before.run + 1, settings.effect, duplicates);
         folder.make(STATE, &json(&state)?)?;
         folder.publish(&[
             RECORD,
@@ -418,7 +418,7 @@ pub fn undo<E: Revealing>(engine: &mut E, out: &Path) -> Result<Undone, RunError
     };
     match state {
         Some(state) => {
-            folder.make(STATE, &json(&State { effect: None, ..state })?)?;
+            folder.make(STATE, &json(&LastRun { effect: None, ..state })?)?;
             folder.publish(&[STATE])?;
         }
         None => folder.publish(&[])?,

@@ -28,11 +28,11 @@ Examples:
   hapax group show seen https://example.org/tea --market uk")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
-    what: What,
+    command: GroupCommand,
 }
 
 #[derive(Subcommand, Debug)]
-enum What {
+enum GroupCommand {
     Show(Show),
     List(List),
     Rules(RulesArguments),
@@ -113,10 +113,10 @@ struct RulesArguments {
 ///
 /// See [`Failure`].
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    match &arguments.what {
-        What::Show(arguments) => show(arguments),
-        What::List(arguments) => list(arguments),
-        What::Rules(arguments) => rules(arguments),
+    match &arguments.command {
+        GroupCommand::Show(arguments) => show(arguments),
+        GroupCommand::List(arguments) => list(arguments),
+        GroupCommand::Rules(arguments) => rules(arguments),
     }
 }
 

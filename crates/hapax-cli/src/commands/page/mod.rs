@@ -32,11 +32,11 @@ Examples:
   hapax page forget seen https://example.org/tea")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
-    what: What,
+    command: PageCommand,
 }
 
 #[derive(Subcommand, Debug)]
-enum What {
+enum PageCommand {
     Add(Box<add::Arguments>),
     Check(add::CheckArguments),
     Fetch(fetch::Arguments),
@@ -53,15 +53,15 @@ enum What {
 ///
 /// See [`Failure`].
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    match &arguments.what {
-        What::Add(arguments) => add::run(arguments),
-        What::Check(arguments) => add::check(arguments),
-        What::Fetch(arguments) => fetch::run(arguments),
-        What::Show(arguments) => rest::show(arguments),
-        What::Forget(arguments) => rest::forget(arguments),
-        What::Redirect(arguments) => rest::redirect(arguments),
-        What::Score(arguments) => rest::score(arguments),
-        What::Expire(arguments) => rest::expire(arguments),
+    match &arguments.command {
+        PageCommand::Add(arguments) => add::run(arguments),
+        PageCommand::Check(arguments) => add::check(arguments),
+        PageCommand::Fetch(arguments) => fetch::run(arguments),
+        PageCommand::Show(arguments) => rest::show(arguments),
+        PageCommand::Forget(arguments) => rest::forget(arguments),
+        PageCommand::Redirect(arguments) => rest::redirect(arguments),
+        PageCommand::Score(arguments) => rest::score(arguments),
+        PageCommand::Expire(arguments) => rest::expire(arguments),
     }
 }
 

@@ -27,11 +27,11 @@ Examples:
   hapax partition judge crawl/*.warc.gz --html partition.html")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
-    what: What,
+    command: PartitionCommand,
 }
 
 #[derive(Subcommand, Debug)]
-enum What {
+enum PartitionCommand {
     Learn(learn::Arguments),
     Route(route::Arguments),
     Judge(judge::Arguments),
@@ -43,10 +43,10 @@ enum What {
 ///
 /// See [`Failure`].
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    match &arguments.what {
-        What::Learn(arguments) => learn::run(arguments),
-        What::Route(arguments) => route::run(arguments),
-        What::Judge(arguments) => judge::run(arguments),
+    match &arguments.command {
+        PartitionCommand::Learn(arguments) => learn::run(arguments),
+        PartitionCommand::Route(arguments) => route::run(arguments),
+        PartitionCommand::Judge(arguments) => judge::run(arguments),
     }
 }
 

@@ -56,14 +56,14 @@ Examples:
 )]
 pub(crate) struct Arguments {
     #[command(subcommand)]
-    what: Option<What>,
+    command: Option<QueryDedupCommand>,
 
     #[command(flatten)]
     run: RunArguments,
 }
 
 #[derive(Subcommand, Debug)]
-enum What {
+enum QueryDedupCommand {
     Undo(UndoArguments),
 }
 
@@ -173,8 +173,8 @@ enum ModeArgument {
 ///
 /// The log, the policy or the index cannot be used, or results cannot be written.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    match &arguments.what {
-        Some(What::Undo(arguments)) => undo_run(arguments),
+    match &arguments.command {
+        Some(QueryDedupCommand::Undo(arguments)) => undo_run(arguments),
         None => run_job(&arguments.run),
     }
 }

@@ -35,11 +35,11 @@ Examples:
   hapax search build crawl.parquet --postgres \"host=/run/postgresql dbname=web\"")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
-    what: What,
+    command: SearchCommand,
 }
 
 #[derive(Subcommand, Debug)]
-enum What {
+enum SearchCommand {
     Build(Box<build::BuildArguments>),
     Add(Box<build::AddArguments>),
     Query(query::Arguments),
@@ -55,14 +55,14 @@ enum What {
 ///
 /// See [`Failure`].
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    match &arguments.what {
-        What::Build(arguments) => build::build(arguments),
-        What::Add(arguments) => build::add(arguments),
-        What::Query(arguments) => query::run(arguments),
-        What::Remove(arguments) => change::remove(arguments),
-        What::Restore(arguments) => change::restore(arguments),
-        What::Compact(arguments) => change::compact(arguments),
-        What::Info(arguments) => info::run(arguments),
+    match &arguments.command {
+        SearchCommand::Build(arguments) => build::build(arguments),
+        SearchCommand::Add(arguments) => build::add(arguments),
+        SearchCommand::Query(arguments) => query::run(arguments),
+        SearchCommand::Remove(arguments) => change::remove(arguments),
+        SearchCommand::Restore(arguments) => change::restore(arguments),
+        SearchCommand::Compact(arguments) => change::compact(arguments),
+        SearchCommand::Info(arguments) => info::run(arguments),
     }
 }
 
