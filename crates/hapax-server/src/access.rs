@@ -21,7 +21,7 @@ pub enum Scope {
     /// Nothing: health, the web page, the description of the API.
     Open,
     Read,
-    /// Leave to write.
+    /// Permission to write.
     Write,
 }
 

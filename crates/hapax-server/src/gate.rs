@@ -1,7 +1,7 @@
 //! What every request passes on its way to a route, and every answer on its way back.
 //!
 //! Outside the routes ([`around`]): a number for the request, the client's rate, the headers that
-//! keep browsers from doing more than they should. Around each route ([`gate`]): leave, room,
+//! keep browsers from doing more than they should. Around each route ([`gate`]): permission, concurrency limit,
 //! time, counting, and a net under panics.
 
 use crate::access::Scope;
@@ -35,9 +35,9 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 #[derive(Clone, Copy, Debug)]
 pub struct Peer(pub IpAddr);
 
-/// How a route uses time and room.
+/// How long a route may take and whether it counts towards the concurrency limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pace {
+pub enum RequestClass {
     /// Answered at once, also under overload: health and numbers.
     Probe,
     /// Answered within the time a request may take.
@@ -51,7 +51,7 @@ pub enum Pace {
 pub struct Guard {
     pub service: Arc<Service>,
     pub scope: Scope,
-    pub pace: Pace,
+    pub class: RequestClass,
     pub metrics: RouteMetrics,
 }
 
@@ -74,27 +74,29 @@ async fn enter(guard: &Guard, request: Request, next: Next) -> Result<Response, 
         discard(request.into_body()).await;
         return Err(refused);
     }
-    let permit = match guard.pace {
-        Pace::Probe => None,
-        Pace::Stream if service.in_flight.available_permits() <= kept_from_streams(service) => {
+    let permit = match guard.class {
+        RequestClass::Probe => None,
+        RequestClass::Stream
+            if service.in_flight.available_permits() <= kept_from_streams(service) =>
+        {
             return Err(ApiError::overloaded());
         }
-        Pace::Plain | Pace::Stream => {
+        RequestClass::Plain | RequestClass::Stream => {
             let free = service.in_flight.clone().try_acquire_owned();
             Some(free.map_err(|_| ApiError::overloaded())?)
         }
     };
     service.metrics.in_flight.inc();
     let caught = AssertUnwindSafe(next.run(request)).catch_unwind();
-    let done = match guard.pace {
-        Pace::Stream => Ok(caught.await),
-        Pace::Probe | Pace::Plain => {
+    let done = match guard.class {
+        RequestClass::Stream => Ok(caught.await),
+        RequestClass::Probe | RequestClass::Plain => {
             tokio::time::timeout(service.config.limits.request_time(), caught).await
         }
     };
     service.metrics.in_flight.dec();
     match done {
-        Ok(Ok(response)) if guard.pace == Pace::Stream => Ok(response.map(|body| {
+        Ok(Ok(response)) if guard.class == RequestClass::Stream => Ok(response.map(|body| {
             // The room is taken until the last byte has gone.
             Body::new(body.map_frame(move |frame| {
                 let _held = &permit;

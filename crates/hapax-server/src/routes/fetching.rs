@@ -38,7 +38,7 @@ const fn yes() -> bool {
 
 /// The verdict, and the way to the page.
 #[derive(Debug, Serialize)]
-pub struct Judged {
+pub struct FetchedVerdict {
     #[serde(flatten)]
     verdict: Verdict,
     redirects: Vec<Hop>,
@@ -57,7 +57,7 @@ struct Hop {
 pub async fn fetch(
     State(service): State<Arc<Service>>,
     Sent(FetchInput { url, record, text: wanted }): Sent<FetchInput>,
-) -> Result<Json<Judged>, ApiError> {
+) -> Result<Json<FetchedVerdict>, ApiError> {
     good_address("url", &url)?;
     service.fetcher()?;
     let closed = |_| ApiError::internal("no more pages are fetched");
@@ -105,5 +105,5 @@ pub async fn fetch(
         };
         service.work(work).await?
     };
-    Ok(Json(Judged { verdict, redirects, bytes, text: shown }))
+    Ok(Json(FetchedVerdict { verdict, redirects, bytes, text: shown }))
 }

@@ -1,6 +1,6 @@
 //! The paths of the service, in one list, and how requests are read.
 //!
-//! A route is a method, a path, the leave it needs and its pace. `openapi.json` describes each;
+//! A route is a method, a path, the permission it needs and its class. `openapi.json` describes each;
 //! a test compares the two lists.
 //!
 //! # Reading order
@@ -24,7 +24,7 @@ pub mod web;
 
 use crate::access::Scope;
 use crate::error::{ApiError, Code};
-use crate::gate::{Guard, Pace, gate};
+use crate::gate::{Guard, RequestClass, gate};
 use crate::state::Service;
 use axum::Router;
 use axum::body::{Body, Bytes, to_bytes};
@@ -43,9 +43,9 @@ type Handler = MethodRouter<Arc<Service>>;
 /// The description of the API.
 pub const OPENAPI: &str = include_str!("../openapi.json");
 
-/// Method, path, leave, pace, handler.
-fn routes() -> Vec<(&'static str, &'static str, Scope, Pace, Handler)> {
-    use Pace::{Plain, Probe, Stream};
+/// Method, path, permission, class, handler.
+fn routes() -> Vec<(&'static str, &'static str, Scope, RequestClass, Handler)> {
+    use RequestClass::{Plain, Probe, Stream};
     use Scope::{Open, Read, Write};
     vec![
         ("POST", "/v1/pages", Write, Plain, post(pages::observe)),
@@ -90,9 +90,9 @@ pub fn list() -> Vec<(&'static str, &'static str)> {
 /// All routes, each behind its gate.
 pub fn router(service: &Arc<Service>) -> Router {
     let mut router = Router::new();
-    for (method, path, scope, pace, handler) in routes() {
+    for (method, path, scope, class, handler) in routes() {
         let metrics = service.metrics.route(method, path);
-        let guard = Arc::new(Guard { service: service.clone(), scope, pace, metrics });
+        let guard = Arc::new(Guard { service: service.clone(), scope, class, metrics });
         let gated = handler.route_layer(axum::middleware::from_fn_with_state(guard, gate));
         router = router.route(path, gated);
     }

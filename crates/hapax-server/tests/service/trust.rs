@@ -76,7 +76,7 @@ fn a_request_whose_end_is_in_doubt_is_refused() {
 }
 
 #[test]
-fn every_route_asks_for_the_leave_it_needs() {
+fn every_route_asks_for_the_permission_it_needs() {
     const OPEN: [&str; 5] = ["/healthz", "/readyz", "/openapi.json", "/", "/assets/{file}"];
     /// They are sent much and change nothing.
     const READING: [&str; 2] = ["/v1/check", "/v1/compare"];
