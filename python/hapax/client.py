@@ -38,9 +38,6 @@ class Client(Pages):
     def forget(self, url: str) -> bool:
         return self._core.forget(url)
 
-    def score(self, url: str, score: Optional[float]) -> bool:
-        return self._core.score(url, score)
-
     def expire(self, before: Time) -> int:
         return self._core.expire(seconds(before) or 0)
 
@@ -66,6 +63,9 @@ class Client(Pages):
 
     def _group(self, url: str) -> Optional[str]:
         return self._core.group(url)
+
+    def _score(self, url: str, score: Optional[float]) -> Optional[str]:
+        return self._core.score(url, score)
 
     def _groups(self, limit: int) -> str:
         return self._core.groups(limit)
@@ -165,7 +165,7 @@ class AsyncClient:
         """As :meth:`Client.forget`."""
         return await asyncio.to_thread(self.client.forget, url)
 
-    async def score(self, url: str, score: Optional[float]) -> bool:
+    async def score(self, url: str, score: Optional[float]) -> Optional[Verdict]:
         """As :meth:`Client.score`."""
         return await asyncio.to_thread(self.client.score, url, score)
 

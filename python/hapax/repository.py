@@ -151,9 +151,10 @@ class Pages(ABC):
     def forget(self, url: str) -> bool:
         """A page exists no more. Whether it was known."""
 
-    @abstractmethod
-    def score(self, url: str, score: Optional[float]) -> bool:
-        """A page's score is this from now on, None for unknown. Whether the page is known."""
+    def score(self, url: str, score: Optional[float]) -> Optional[Verdict]:
+        """A page's score is this from now on, None for unknown. How the page stands then; None for an unknown address."""
+        found = self._score(url, score)
+        return None if found is None else Verdict.from_json(json.loads(found))
 
     @abstractmethod
     def expire(self, before: Time) -> int:
@@ -177,6 +178,8 @@ class Pages(ABC):
     def _page(self, url: str) -> Optional[str]: ...
     @abstractmethod
     def _group(self, url: str) -> Optional[str]: ...
+    @abstractmethod
+    def _score(self, url: str, score: Optional[float]) -> Optional[str]: ...
     @abstractmethod
     def _groups(self, limit: int) -> str: ...
 
@@ -248,9 +251,6 @@ class Repository(Pages):
     def forget(self, url: str) -> bool:
         return self._core.forget(url)
 
-    def score(self, url: str, score: Optional[float]) -> bool:
-        return self._core.score(url, score)
-
     def expire(self, before: Time) -> int:
         return self._core.expire(seconds(before) or 0)
 
@@ -279,6 +279,9 @@ class Repository(Pages):
 
     def _group(self, url: str) -> Optional[str]:
         return self._core.group(url)
+
+    def _score(self, url: str, score: Optional[float]) -> Optional[str]:
+        return self._core.score(url, score)
 
     def _groups(self, limit: int) -> str:
         return self._core.groups(limit)

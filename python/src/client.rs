@@ -100,9 +100,10 @@ impl ClientCore {
         py.detach(|| client.forget(url)).map_err(|error| of_client(&error))
     }
 
-    fn score(&self, py: Python<'_>, url: &str, score: Option<f64>) -> PyResult<bool> {
+    fn score(&self, py: Python<'_>, url: &str, score: Option<f64>) -> PyResult<Option<String>> {
         let client = self.client();
-        py.detach(|| client.score(url, score)).map_err(|error| of_client(&error))
+        let page = py.detach(|| client.score(url, score)).map_err(|error| of_client(&error))?;
+        page.as_ref().map(to_json).transpose()
     }
 
     fn expire(&self, py: Python<'_>, before: u64) -> PyResult<u64> {

@@ -207,12 +207,13 @@ impl RepositoryCore {
         py.detach(|| store.forget(url)).map_err(of_store)
     }
 
-    fn score(&self, py: Python<'_>, url: &str, score: Option<f64>) -> PyResult<bool> {
+    fn score(&self, py: Python<'_>, url: &str, score: Option<f64>) -> PyResult<Option<String>> {
         let store = self.store()?;
         if score.is_some_and(|score| !score.is_finite()) {
             return Err(raised("ArgumentError", "a score is a finite number", None));
         }
-        py.detach(|| store.score(url, score)).map_err(of_store)
+        let page = py.detach(|| local::score(&store, url, score)).map_err(of_store)?;
+        page.as_ref().map(to_json).transpose()
     }
 
     fn expire(&self, py: Python<'_>, before: u64) -> PyResult<u64> {

@@ -47,6 +47,12 @@ CHECKED = [
     ("https://new.example/like", html(TEA[:1200] + " " + story(5, 150))),
     ("https://new.example/other", html(story(6, 100))),
 ]
+#: The second score makes another page the winner.
+SCORED: list[tuple[str, Optional[float]]] = [
+    ("https://example.org/crane", None),
+    ("https://example.org/tea?print", 9.0),
+    ("https://example.org/tea?print", None),
+]
 ADDRESSES = sorted({url for url, *_ in CORPUS} | {"https://example.org/never-seen"})
 
 
@@ -56,6 +62,7 @@ class FrontEnd:
     def add(self, url: str, content: str, score: Optional[float], fetched: str) -> Any: ...
     def redirect(self, url: str, to: str, fetched: str) -> Any: ...
     def check(self, url: str, content: str) -> Any: ...
+    def score(self, url: str, score: Optional[float]) -> Any: ...
     def page(self, url: str) -> Any: ...
     def group(self, url: str) -> Any: ...
     def groups(self) -> Any: ...
@@ -89,6 +96,9 @@ class Program(FrontEnd):
     def check(self, url: str, content: str) -> Any:
         return self.ask("page", "check", more=self.given(url, content))[0]
 
+    def score(self, url: str, score: Optional[float]) -> Any:
+        return self.ask("page", "score", more=(url, *(() if score is None else (str(score),))))[0]
+
     def page(self, url: str) -> Any:
         return self.ask("page", "show", more=(url,))[0]
 
@@ -109,10 +119,11 @@ class Http(FrontEnd):
     def __init__(self, service: str) -> None:
         self.service = service
 
-    def ask(self, path: str, body: Any = None) -> Any:
+    def ask(self, path: str, body: Any = None, method: Optional[str] = None) -> Any:
         data = None if body is None else json.dumps(body).encode()
         headers = {"Content-Type": "application/json"}
-        with urllib.request.urlopen(urllib.request.Request(self.service + path, data, headers)) as answer:
+        request = urllib.request.Request(self.service + path, data, headers, method=method)
+        with urllib.request.urlopen(request) as answer:
             return json.load(answer)
 
     def add(self, url: str, content: str, score: Optional[float], fetched: str) -> Any:
@@ -123,6 +134,9 @@ class Http(FrontEnd):
 
     def check(self, url: str, content: str) -> Any:
         return self.ask("/v1/check", {"url": url, "html": content})
+
+    def score(self, url: str, score: Optional[float]) -> Any:
+        return self.ask(f"/v1/pages/{urllib.parse.quote(url, safe='')}/score", {"score": score}, "PUT")
 
     def page(self, url: str) -> Any:
         return self.ask("/v1/pages/" + urllib.parse.quote(url, safe=""))
@@ -157,6 +171,9 @@ class Package(FrontEnd):
 
     def check(self, url: str, content: str) -> Any:
         return as_json(self.pages.check(url, content))
+
+    def score(self, url: str, score: Optional[float]) -> Any:
+        return as_json(self.pages.score(url, score))
 
     def page(self, url: str) -> Any:
         return as_json(self.pages.page(url))
@@ -207,6 +224,8 @@ def answers(front_end: FrontEnd) -> dict[str, Any]:
             found[f"{number}: add {url}"] = front_end.add(url, content or "", score, fetched)
     for url, content in CHECKED:
         found[f"check {url}"] = front_end.check(url, content)
+    for url, score in SCORED:
+        found[f"score {url} {score}"] = front_end.score(url, score)
     for url in ADDRESSES:
         found[f"page {url}"] = front_end.page(url)
         found[f"group {url}"] = front_end.group(url)
@@ -253,6 +272,8 @@ def test_every_front_end_gives_the_answer_of_http(served: dict[str, Any]) -> Non
     checked = [expected[f"check {url}"]["verdict"] for url, _ in CHECKED]
     assert checked == ["exact", "near", "new", "new"]
     assert expected["check https://new.example/like"]["nearest"]["url"] == "https://example.org/tea"
+    winners = [expected[f"score {url} {score}"]["is_winner"] for url, score in SCORED]
+    assert winners == [True, True, False], winners
     tea = expected["page https://example.org/tea?print"]
     assert (tea["fetched"], tea["status"]["alike"]["similarity"]) == (FETCHED, 1.0)
     assert expected["page http://example.org/old"]["redirects_to"] == "https://example.org/tea"
@@ -276,3 +297,32 @@ def test_the_classes_of_the_package_have_the_fields_of_the_schema() -> None:
     ]:
         # The package reads all rows; it has no cursor.
         assert {field.name for field in dataclasses.fields(kind)} == fields_of(schema, name) - {"next"}, name
+
+
+def test_the_pages_of_a_group_are_those_that_are_asked_one_by_one(tmp_path: pathlib.Path) -> None:
+    service = Service(tmp_path / "http")
+    try:
+        http = Http(service.url)
+        expected = answers(http)
+        for group in expected["groups"]:
+            listed = http.ask(f"/v1/groups/{group['id']}")
+            assert listed["rows"] == [expected[f"page {page['url']}"] for page in listed["rows"]]
+            statuses = [page["status"] for page in listed["rows"]]
+            assert {**listed, "rows": statuses} == {**http.group(group["winner"]), "next": listed["next"]}
+        assert all(sample["time"].endswith("Z") for sample in http.ask("/v1/stats")["history"])
+    finally:
+        service.stop()
+
+
+def test_a_check_and_a_repair_print_the_schema(tmp_path: pathlib.Path) -> None:
+    schema = json.loads((ROOT / "crates/hapax-server/src/openapi.json").read_text())
+    folder = str(tmp_path / "seen")
+    with hapax.Repository(folder) as seen:
+        seen.observe("https://example.org/", html(TEA))
+    asked = Program(tmp_path, folder)
+    (checked,) = asked.ask("inspect", more=("--check",))
+    assert set(checked) == fields_of(schema, "Checked")
+    assert (checked["clean"], checked["pages"]) == (True, 1)
+    (repaired,) = asked.ask("inspect", more=("--repair",))
+    assert set(repaired) == fields_of(schema, "Repaired")
+    assert (repaired["refused"], repaired["mended"], repaired["check"]) == (False, 0, checked)

@@ -58,6 +58,24 @@ pub fn check(store: &Repository, page: &Observation) -> Result<Verdict, StoreErr
     Ok(verdict)
 }
 
+/// A page's score changes, or is unknown from now on. How the page stands then; `None` for an
+/// unknown address.
+///
+/// # Errors
+///
+/// The repository cannot be read or written.
+pub fn score(
+    store: &Repository,
+    url: &str,
+    score: Option<f64>,
+) -> Result<Option<Verdict>, StoreError> {
+    if !store.score(url, score)? {
+        return Ok(None);
+    }
+    let decision = store.reader().status(url, None)?;
+    Ok(decision.map(|decision| Verdict::known(url.to_owned(), &decision)))
+}
+
 /// What is known of a page and how it stands, in a market if one is given; `None` for an unknown
 /// address.
 ///

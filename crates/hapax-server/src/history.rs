@@ -4,6 +4,7 @@
 
 use crate::metrics::Latencies;
 use crate::state::Service;
+use hapax_client::moment;
 use serde::Serialize;
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
@@ -18,8 +19,11 @@ const SAMPLES: usize = 1800;
 /// One moment.
 #[derive(Clone, Debug, Serialize)]
 pub struct Sample {
-    /// Seconds since 1970.
-    pub time: f64,
+    /// RFC 3339 in UTC.
+    pub time: String,
+    /// The same as seconds since 1970.
+    #[serde(skip)]
+    seconds: u64,
     /// Pages with content.
     pub pages: u64,
     pub groups: u64,
@@ -27,8 +31,8 @@ pub struct Sample {
     pub duplicates: f64,
     /// Requests answered a second.
     pub requests: f64,
-    /// Pages judged a second.
-    pub judged: f64,
+    /// Pages checked or recorded a second.
+    pub checked: f64,
     /// Share of them that tier 1 answered; none when none was recorded.
     pub tier_1: Option<f64>,
     /// Half of the requests took at most this, in milliseconds.
@@ -40,7 +44,7 @@ pub struct Sample {
 struct Before {
     at: Instant,
     answered: u64,
-    judged: u64,
+    checked: u64,
     by_winner: u64,
     latencies: [u64; 128],
 }
@@ -59,42 +63,44 @@ impl std::fmt::Debug for History {
 }
 
 impl History {
-    /// The samples after a time, oldest first.
-    pub fn since(&self, time: f64) -> Vec<Sample> {
+    /// The samples after a time in seconds since 1970, oldest first.
+    pub fn since(&self, seconds: u64) -> Vec<Sample> {
         let samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
-        samples.iter().filter(|sample| sample.time > time).cloned().collect()
+        samples.iter().filter(|sample| sample.seconds > seconds).cloned().collect()
     }
 
     /// Takes a sample.
     pub fn sample(&self, service: &Service) {
         let Ok(stats) = service.repository.stats() else { return };
-        let judged = service.metrics.judged_so_far();
-        let tier = |name: &str| judged.tiers.get(name).copied().unwrap_or(0);
+        let checked = service.metrics.checked_so_far();
+        let tier = |name: &str| checked.tiers.get(name).copied().unwrap_or(0);
         let now = Before {
             at: Instant::now(),
             answered: service.metrics.answered.load(Ordering::Relaxed),
-            judged: judged.kinds.values().sum(),
+            checked: checked.verdicts.values().sum(),
             by_winner: tier("winner"),
             latencies: service.metrics.latencies.counts(),
         };
         let mut before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(last) = before.replace(now) else { return };
         let Some(now) = &*before else { return };
-        let seconds = (now.at - last.at).as_secs_f64().max(1e-3);
-        let judged = now.judged.saturating_sub(last.judged);
+        let took = (now.at - last.at).as_secs_f64().max(1e-3);
+        let checked = now.checked.saturating_sub(last.checked);
         let pages = stats.with_content;
+        let seconds = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         let sample = Sample {
-            time: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64(),
+            time: moment::shown(seconds),
+            seconds,
             pages,
             groups: stats.groups,
             duplicates: match pages {
                 0 => 0.0,
                 _ => pages.saturating_sub(stats.groups) as f64 / pages as f64,
             },
-            requests: now.answered.saturating_sub(last.answered) as f64 / seconds,
-            judged: judged as f64 / seconds,
-            tier_1: (judged > 0)
-                .then(|| now.by_winner.saturating_sub(last.by_winner) as f64 / judged as f64),
+            requests: now.answered.saturating_sub(last.answered) as f64 / took,
+            checked: checked as f64 / took,
+            tier_1: (checked > 0)
+                .then(|| now.by_winner.saturating_sub(last.by_winner) as f64 / checked as f64),
             p50: Latencies::quantile(&last.latencies, &now.latencies, 0.5),
             p99: Latencies::quantile(&last.latencies, &now.latencies, 0.99),
         };

@@ -171,8 +171,8 @@ impl Metrics {
         self.latencies.record(took);
     }
 
-    /// A page was judged.
-    pub fn judged(&self, decision: &Decision) {
+    /// A page was checked or recorded.
+    pub fn checked(&self, decision: &Decision) {
         let verdict = &decision.verdict;
         self.pages.inc();
         let add = |counters: &[AtomicU64], place: Option<usize>| {
@@ -187,13 +187,13 @@ impl Metrics {
         add(&self.distances, distance.map(|distance| distance.min(DISTANCES - 1)));
     }
 
-    /// Pages judged by kind, tier and distance, in words and numbers.
-    pub fn judged_so_far(&self) -> Judged {
+    /// Pages checked or recorded, by verdict, tier and distance, in words and numbers.
+    pub fn checked_so_far(&self) -> Checked {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let kinds = VERDICTS.iter().zip(&self.kinds).map(|(name, c)| (*name, read(c)));
         let tiers = TIERS.iter().zip(&self.tiers).map(|(t, c)| (tier_name(*t), read(c)));
-        Judged {
-            kinds: kinds.collect(),
+        Checked {
+            verdicts: kinds.collect(),
             tiers: tiers.collect(),
             distances: self.distances.iter().map(read).collect(),
         }
@@ -219,10 +219,10 @@ impl Metrics {
             let label = vec![("members", (1u64 << power).to_string())];
             self.sizes.get_or_create(&label).set(i64::try_from(*groups).unwrap_or(i64::MAX));
         }
-        let judged = self.judged_so_far();
+        let checked = self.checked_so_far();
         let shown = [
-            ("verdict", &self.verdicts, &judged.kinds),
-            ("tier", &self.tiers_shown, &judged.tiers),
+            ("verdict", &self.verdicts, &checked.verdicts),
+            ("tier", &self.tiers_shown, &checked.tiers),
         ];
         for (label, family, counts) in shown {
             for (name, count) in counts {
@@ -243,8 +243,8 @@ fn labels(method: &str, path: &str, status: u16) -> Labels {
 
 /// Verdicts since the service started.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct Judged {
-    pub kinds: std::collections::BTreeMap<&'static str, u64>,
+pub struct Checked {
+    pub verdicts: std::collections::BTreeMap<&'static str, u64>,
     pub tiers: std::collections::BTreeMap<&'static str, u64>,
     /// By distance to the winner, from 0; the last place has all that are farther.
     pub distances: Vec<u64>,

@@ -197,7 +197,7 @@ impl Service {
     /// The repository cannot be read.
     pub fn check(&self, page: &Observation) -> Result<Verdict, ApiError> {
         let (decision, names) = self.repository.check_named(page, MATCHES)?;
-        self.metrics.judged(&decision);
+        self.metrics.checked(&decision);
         let names = names.into_iter().map(Some).collect();
         Ok(Verdict::new(page.url.clone(), &decision, names, false))
     }
@@ -223,7 +223,7 @@ impl Service {
         decision: &Decision,
         recorded: bool,
     ) -> Result<Verdict, ApiError> {
-        self.metrics.judged(decision);
+        self.metrics.checked(decision);
         Ok(Verdict::of(&self.repository, url, decision, recorded)?)
     }
 

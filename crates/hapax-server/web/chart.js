@@ -29,7 +29,8 @@ export function lines(title, samples, series, show, from = 0) {
   const { top, step } = scale(Math.max(from, ...values));
   const last = series.map(([, value]) => samples.map(value).filter((v) => v !== null).at(-1));
   const summary = last.map((value, i) => `${series.length > 1 ? `${series[i][0]} ` : ""}${value === undefined ? "none yet" : show(value)}`).join(", ");
-  const [first, end] = [samples[0]?.time ?? 0, samples.at(-1)?.time ?? 1];
+  const seconds = (sample) => Date.parse(sample.time) / 1000;
+  const [first, end] = samples.length ? [seconds(samples[0]), seconds(samples.at(-1))] : [0, 1];
   const x = (time) => LEFT + (WIDTH - LEFT - RIGHT) * (end > first ? (time - first) / (end - first) : 1);
   const svg = frame(top, step, show, `${title}: ${summary}; from ${minutes(end - first)} ago until now`);
   series.forEach(([, value], i) => {
@@ -38,7 +39,7 @@ export function lines(title, samples, series, show, from = 0) {
     for (const sample of samples) {
       const v = value(sample);
       if (v === null) { open = false; continue; }
-      path += `${open ? "L" : "M"}${x(sample.time).toFixed(1)} ${y(v, top).toFixed(1)}`;
+      path += `${open ? "L" : "M"}${x(seconds(sample)).toFixed(1)} ${y(v, top).toFixed(1)}`;
       if (!open && samples.length < 3) path += "h1";
       open = true;
     }

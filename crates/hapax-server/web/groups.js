@@ -95,12 +95,13 @@ export async function group(place, [id]) {
 
 function memberRow(member, winner) {
   const wins = member.url === winner;
-  const alike = member.alike;
+  const { reason, verdict } = member.status;
+  const alike = wins ? null : member.status.alike;
   const state = wins ? h("span", { class: "badge kind-new" }, "kept") : member.state !== "content" ? h("span", { class: "badge" }, member.state)
-    : alike && !alike.matches ? h("span", { class: "badge kind-near" }, "related") : null;
+    : verdict === "related" ? h("span", { class: "badge kind-near" }, "related") : null;
   const compare = withParameters("#/compare", { left: winner, right: member.url });
   return h("tr", {}, h("td", { class: "url" }, address(member.url), " ", state, member.redirects_to && h("div", { class: "hint" }, `→ ${member.redirects_to}`)),
     h("td", { class: "number" }, alike ? percent(alike.similarity, alike.exact) : ""), h("td", { class: "number" }, alike ? count(alike.distance) : ""),
     h("td", { class: "number" }, count(member.words)), h("td", { class: "time" }, time(member.fetched)),
-    h("td", { class: "why" }, member.reason?.text ?? ""), h("td", {}, alike && h("a", { href: compare }, "Side by side")));
+    h("td", { class: "why" }, wins ? "" : reason?.text ?? ""), h("td", {}, alike && h("a", { href: compare }, "Side by side")));
 }

@@ -60,7 +60,7 @@ export async function historyOf(id) {
 
 export async function history(place, _, parameters) {
   const size = 50;
-  const { events: last } = await get("/v1/stats?since=9e15");
+  const { events: last } = await get("/v1/stats?since=9999-12-31");
   const after = Math.max(0, Math.min(Number(parameters.get("after") ?? Math.max(0, last - size)) || 0, last));
   const { rows } = await get(`/v1/events?after=${after}&limit=${size}`);
   const go = (to) => { location.hash = `#/history?after=${Math.max(0, to)}`; };

@@ -17,7 +17,7 @@ export async function overview(place) {
   let left = false;
   const update = async () => {
     try {
-      const stats = await get(`/v1/stats?since=${samples.at(-1)?.time ?? 0}`);
+      const stats = await get(`/v1/stats?since=${encodeURIComponent(samples.at(-1)?.time ?? 0)}`);
       if (left) return;
       samples = samples.concat(stats.history).slice(-1800);
       trouble.replaceChildren();
@@ -66,10 +66,10 @@ const VERDICTS = {
 };
 
 function drawn(stats, samples) {
-  if (!stats.pages && !Object.values(stats.judged.kinds).some(Boolean)) {
+  if (!stats.pages && !Object.values(stats.checked.verdicts).some(Boolean)) {
     return [h("p", { class: "notice" }, "Nothing is recorded yet. ", h("a", { href: "#/check" }, "Check and record a page"), ", or send pages to ", h("code", {}, "POST /v1/pages"), "; charts appear here.")];
   }
-  const { kinds, distances } = stats.judged;
+  const { verdicts: kinds, distances } = stats.checked;
   const has = (value) => samples.some((sample) => value(sample) > 0);
   const series = (title, list, show, from) => list.some(([, value]) => has(value)) && lines(title, samples, list, show, from);
   const known = new Set([...Object.keys(VERDICTS), ...Object.keys(kinds)]);
@@ -80,7 +80,7 @@ function drawn(stats, samples) {
   const list = [
     series("Pages with text", [["pages", (x) => x.pages]], compact),
     series("Duplicate rate", [["share of pages", (x) => x.duplicates]], share),
-    series("Throughput per second", [["pages checked", (x) => x.judged], ["requests", (x) => x.requests]], compact),
+    series("Throughput per second", [["pages checked", (x) => x.checked], ["requests", (x) => x.requests]], compact),
     series("Request latency", [["median", (x) => x.p50], ["99th percentile", (x) => x.p99]], milliseconds),
     series("Recorded without an index search", [["share of pages", (x) => x.tier_1]], share, 1),
     verdicts.length > 0 && bars("Verdicts since the start", verdicts, compact, plural(sum(verdicts.map(([, n]) => n)), "page")),

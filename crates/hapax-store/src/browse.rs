@@ -5,36 +5,17 @@
 
 use crate::codec;
 use crate::error::{Fault, Outcome, StoreError, of_groups};
-use crate::reader::GroupSummary;
+use crate::page::PageInfo;
+use crate::reader::{GroupSummary, both};
 use crate::repository::Repository;
-use crate::view::{EventInfo, OpenTables, View, event_info};
-use crate::world::{name, page_data};
-use hapax::group::Reason;
-use hapax::group::live::{GroupId, GroupRecord, GroupState, Likeness, PageId, PageRecord, World};
+use crate::session::Decision;
+use crate::view::{EventInfo, View, event_info};
+use crate::world::name;
+use hapax::group::live::{GroupId, GroupRecord, GroupState, PageId};
 use redb::ReadableTable;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::ops::Bound;
-
-/// A page of a group, and how it stands to the winner.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Member {
-    pub id: PageId,
-    pub url: String,
-    /// Its place in the groups.
-    pub place: PageRecord,
-    /// How alike it is to the winner; `None` for the winner, and without content.
-    pub likeness: Option<Likeness>,
-    /// Why the winner stays rather than this page.
-    pub reason: Option<Reason>,
-    /// The address it redirects to.
-    pub redirects_to: Option<String>,
-    pub words: u32,
-    /// Its score, if known.
-    pub score: Option<f64>,
-    /// When it was fetched last.
-    pub fetched: Option<u64>,
-}
 
 /// How many groups have how many members.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -232,8 +213,8 @@ impl Repository {
         })
     }
 
-    /// The first `limit` pages of a group after a page, in order of their numbers, those that
-    /// redirect into it included. `None` for a number that is no group's.
+    /// The first `limit` pages of a group after a page and how they stand, in order of their numbers,
+    /// those that redirect into it included. `None` for a number that is no group's.
     ///
     /// # Errors
     ///
@@ -243,14 +224,19 @@ impl Repository {
         group: GroupId,
         after: Option<PageId>,
         limit: usize,
-    ) -> Result<Option<Vec<Member>>, StoreError> {
+    ) -> Result<Option<Vec<(PageInfo, Decision)>>, StoreError> {
         self.ask(|view| {
             let groups = view.groups();
-            let Some(record) = groups.state().group(group)? else { return Ok(None) };
-            let pages = groups.pages(group).map_err(of_groups)?;
-            let shown = pages.into_iter().filter(|page| after.is_none_or(|after| *page > after));
-            let shown = shown.take(limit).map(|page| member(view, &record, page));
-            shown.collect::<Outcome<_>>().map(Some)
+            if groups.state().group(group)?.is_none() {
+                return Ok(None);
+            }
+            let pages = groups.pages(group).map_err(of_groups)?.into_iter();
+            let shown = pages.filter(|page| after.is_none_or(|after| *page > after)).take(limit);
+            let mut found = Vec::new();
+            for page in shown {
+                found.extend(both(view, &name(&view.tables.names, page)?, page, None)?);
+            }
+            Ok(Some(found))
         })
     }
 }
@@ -263,29 +249,4 @@ fn record(id: u32, bytes: &codec::GroupBytes) -> Outcome<GroupRecord> {
 fn summary(view: &View, id: GroupId, record: GroupRecord) -> Outcome<GroupSummary> {
     let winner_url = name(&view.tables.names, record.winner)?;
     Ok(GroupSummary { id, record, winner_url })
-}
-
-fn member(view: &View, group: &GroupRecord, id: PageId) -> Outcome<Member> {
-    let OpenTables { pages, names, .. } = &view.tables;
-    let world = view.world();
-    let no_place = || Fault::Damaged(format!("page {id} has no place"));
-    let place = view.groups().state().page(id)?.ok_or_else(no_place)?;
-    let data = page_data(pages, id)?;
-    let (mut likeness, mut reason) = (None, None);
-    if matches!(place, PageRecord::Content { .. }) && id != group.winner {
-        likeness = Some(world.compare(id, group.winner)?);
-        let (winner, own) = (world.facts(group.winner)?, world.facts(id)?);
-        reason = Some(view.settings.rules.reason(&winner, &own));
-    }
-    Ok(Member {
-        id,
-        url: name(names, id)?,
-        place,
-        likeness,
-        reason,
-        redirects_to: view.redirects_to(&place)?,
-        words: data.words,
-        score: data.score,
-        fetched: data.fetched,
-    })
 }

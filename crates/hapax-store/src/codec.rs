@@ -4,7 +4,7 @@
 //! the file's. Bytes that are no record are [`Fault::Damaged`], never a panic.
 
 use crate::error::{Fault, Outcome};
-use crate::page::{StoredComparable, PageData};
+use crate::page::{PageData, StoredComparable};
 use hapax::fingerprint::sketch::BYTES as SKETCH;
 use hapax::fingerprint::{ContentHash, Fingerprint, Sketch};
 use hapax::group::ScopeKey;

@@ -196,7 +196,8 @@ fn check_pages(view: &View, found: &mut Integrity) -> Outcome<()> {
             }
             None => {}
         }
-        indexed.extend(data.comparable.map(|comparable| (comparable.fingerprint, u64::from(page.0))));
+        indexed
+            .extend(data.comparable.map(|comparable| (comparable.fingerprint, u64::from(page.0))));
     }
     for (what, rows, expected) in [
         ("addresses", urls.len()?, found.pages),

@@ -56,11 +56,11 @@ mod tables;
 pub mod view;
 mod world;
 
-pub use browse::{FoundPages, GroupHistory, GroupSizes, Member};
+pub use browse::{FoundPages, GroupHistory, GroupSizes};
 pub use error::StoreError;
 pub use integrity::{Integrity, check_folder};
 pub use opening::CACHE_BYTES;
-pub use page::{StoredComparable, Nearest, Observation, PageInfo, Seen};
+pub use page::{Nearest, Observation, PageInfo, Seen, StoredComparable};
 pub use reader::{GroupSummary, Market, Reader, read_events};
 pub use repair::{Repair, Unreadable, repair_folder};
 pub use repository::{IndexOrigin, Repository};

@@ -246,7 +246,8 @@ pub fn read_events(folder: &Path, after: u64, limit: usize) -> Result<Vec<EventI
     read.map_err(|fault| fault.at(&file))
 }
 
-fn both(
+/// A page and how it stands.
+pub(crate) fn both(
     view: &View,
     url: &str,
     page: PageId,

@@ -405,7 +405,8 @@ impl<'t, 'r> Session<'t, 'r> {
             self.pages.insert(page.0, self.record.as_slice())?;
         }
         self.recent = Some((page, new.clone()));
-        let bits = |data: &PageData| data.comparable.as_ref().map(|comparable| comparable.fingerprint);
+        let bits =
+            |data: &PageData| data.comparable.as_ref().map(|comparable| comparable.fingerprint);
         let (was, is) = (old.and_then(bits), bits(new));
         if was == is {
             return Ok(());

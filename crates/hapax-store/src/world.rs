@@ -5,7 +5,7 @@
 
 use crate::codec;
 use crate::error::{Fault, Outcome, of_search};
-use crate::page::{StoredComparable, PageData};
+use crate::page::{PageData, StoredComparable};
 use hapax::fingerprint::{ContentHash, MaxDistance};
 use hapax::group::live::{Kind, Near, PageId, Verdict, World};
 use hapax::group::{PageFacts, ScopeKey};
@@ -20,7 +20,10 @@ use std::cell::RefCell;
 const CANDIDATES_PER_MATCH: usize = 4;
 
 /// What a page's content is compared by.
-pub(crate) fn evidence<'a>(content: &'a ContentHash, comparable: &'a StoredComparable) -> Evidence<'a> {
+pub(crate) fn evidence<'a>(
+    content: &'a ContentHash,
+    comparable: &'a StoredComparable,
+) -> Evidence<'a> {
     Evidence {
         fingerprint: comparable.fingerprint,
         sketch: Some(&comparable.sketch),

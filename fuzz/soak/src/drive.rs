@@ -185,7 +185,7 @@ fn ask(client: &Client, asked: &[Operation], answers: &mut Vec<String>) -> Resul
             }
             Operation::Forget { page } => client.forget(&url(page))?.to_string(),
             Operation::Score { page, score } => {
-                client.score(&url(page), score.map(f64::from))?.to_string()
+                client.score(&url(page), score.map(f64::from))?.is_some().to_string()
             }
             Operation::Expire { before } => client.expire(before)?.to_string(),
             Operation::Seen { .. } | Operation::Batch { .. } => match encoded(operation) {

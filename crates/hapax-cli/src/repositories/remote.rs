@@ -162,7 +162,8 @@ impl Pages for Remote {
                 }
                 Action::Score { url, score } => {
                     self.recorded(&mut lines, &mut done)?;
-                    done.push(Done::Known(self.client.score(&url, score).map_err(failure)?));
+                    let page = self.client.score(&url, score).map_err(failure)?;
+                    done.push(Done::Known(page.is_some()));
                 }
             }
         }

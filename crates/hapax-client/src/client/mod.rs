@@ -186,7 +186,7 @@ impl Client {
     ///
     /// See [`ClientError`].
     pub fn stats(&self) -> Result<StatsShown, ClientError> {
-        self.get("/v1/stats?since=1e300")
+        self.get("/v1/stats?since=9999-12-31")
     }
 
     /// The rules, and those of markets.
@@ -262,14 +262,14 @@ impl Client {
         Ok(self.send::<_, Forgotten>("POST", "/v1/forget", &body)?.unknown)
     }
 
-    /// Sets or clears a page's score. Whether the page is known.
+    /// Sets or clears a page's score. How the page stands then; `None` for an unknown address.
     ///
     /// # Errors
     ///
     /// See [`ClientError`].
-    pub fn score(&self, url: &str, score: Option<f64>) -> Result<bool, ClientError> {
+    pub fn score(&self, url: &str, score: Option<f64>) -> Result<Option<Verdict>, ClientError> {
         let body = serde_json::json!({ "score": score });
-        Ok(known(self.send::<_, Changed>("PUT", &page_path(url, "/score"), &body))?.is_some())
+        known(self.send("PUT", &page_path(url, "/score"), &body))
     }
 
     /// A page was found to redirect.

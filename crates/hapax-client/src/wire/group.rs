@@ -1,10 +1,10 @@
 //! Groups, their members, and the changes of both.
 
 use super::Rows;
-use super::page::state_name;
-use super::verdict::{Alike, Because, Verdict};
+use super::page::PageDetail;
+use super::verdict::Verdict;
 use crate::moment;
-use hapax_store::{EventInfo, GroupInfo, GroupSummary, Member};
+use hapax_store::{EventInfo, GroupInfo, GroupSummary};
 use serde::{Deserialize, Serialize};
 
 /// A group without its members.
@@ -42,50 +42,14 @@ impl From<GroupInfo> for Group {
     }
 }
 
-/// A page of a group.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct GroupMember {
-    pub id: u32,
-    pub url: String,
-    /// As in `Page`.
-    pub state: String,
-    /// How alike it is to the winner; none for the winner.
-    pub alike: Option<Alike>,
-    /// Why the winner stays.
-    pub reason: Option<Because>,
-    /// The address it redirects to.
-    pub redirects_to: Option<String>,
-    pub words: u32,
-    pub score: Option<f64>,
-    /// When it was fetched last.
-    #[serde(serialize_with = "moment::shown_if_known", deserialize_with = "moment::optional")]
-    pub fetched: Option<u64>,
-}
-
-impl From<Member> for GroupMember {
-    fn from(member: Member) -> Self {
-        Self {
-            id: member.id.0,
-            state: state_name(&member.place).into(),
-            alike: member.likeness.as_ref().map(Alike::from),
-            reason: member.reason.as_ref().map(Because::from),
-            redirects_to: member.redirects_to,
-            words: member.words,
-            score: member.score,
-            fetched: member.fetched,
-            url: member.url,
-        }
-    }
-}
-
-/// A group and some of its members.
+/// A group and some of its pages.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GroupDetail {
     #[serde(flatten)]
     pub group: Group,
-    /// Members, in the order of their numbers.
+    /// In the order of their numbers.
     #[serde(flatten)]
-    pub members_shown: Rows<GroupMember>,
+    pub pages: Rows<PageDetail>,
 }
 
 /// The group of a page: what it is, and some of its pages.

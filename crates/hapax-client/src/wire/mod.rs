@@ -9,14 +9,16 @@
 
 mod group;
 mod input;
+mod integrity;
 mod page;
 mod settings;
 mod verdict;
 
 use serde::{Deserialize, Serialize};
 
-pub use group::{Event, Group, GroupDetail, GroupMember, GroupStatuses};
+pub use group::{Event, Group, GroupDetail, GroupStatuses};
 pub use input::{PageInput, ReadySignature};
+pub use integrity::{Checked, Repaired};
 pub use page::{Page, PageDetail, state_name};
 pub use settings::{RecipeNamed, RepositorySettings, RulesShown, SettingsShown, StatsShown};
 pub use verdict::{

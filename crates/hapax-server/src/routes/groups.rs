@@ -9,7 +9,7 @@ use crate::state::{LARGEST, Service};
 use axum::Json;
 use axum::extract::State;
 use hapax::group::live::{GroupId, PageId};
-use hapax_client::wire::{Group, GroupDetail, GroupMember, Rows};
+use hapax_client::wire::{Group, GroupDetail, PageDetail, Rows};
 use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -167,9 +167,10 @@ pub async fn group(
         let members =
             store.members(GroupId(id), asked.after.map(PageId), limit)?.ok_or_else(unknown)?;
         let next =
-            (members.len() == limit).then(|| members.last().map(|member| member.id.to_string()));
-        let rows = members.into_iter().map(GroupMember::from).collect();
-        Ok(GroupDetail { group: group.into(), members_shown: Rows { rows, next: next.flatten() } })
+            (members.len() == limit).then(|| members.last().map(|(page, _)| page.id.to_string()));
+        let pages = members.into_iter();
+        let rows = pages.map(|(page, decision)| PageDetail::new(page, &decision)).collect();
+        Ok(GroupDetail { group: group.into(), pages: Rows { rows, next: next.flatten() } })
     };
     service.work(work).await.map(Json)
 }

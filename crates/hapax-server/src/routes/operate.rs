@@ -6,7 +6,7 @@
 use super::{Asked, OPENAPI};
 use crate::error::{ApiError, Code};
 use crate::history::Sample;
-use crate::metrics::Judged;
+use crate::metrics::Checked;
 use crate::state::Service;
 use axum::Json;
 use axum::extract::State;
@@ -14,6 +14,7 @@ use axum::http::header;
 use axum::response::IntoResponse;
 use hapax::fingerprint::Weighting;
 use hapax::page::Extent;
+use hapax_client::moment;
 use hapax_client::wire::StatsShown;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -62,7 +63,8 @@ pub async fn openapi() -> impl IntoResponse {
 /// From when on samples are wanted.
 #[derive(Debug, Deserialize)]
 pub struct StatsParameters {
-    since: Option<f64>,
+    #[serde(default, deserialize_with = "moment::optional")]
+    since: Option<u64>,
 }
 
 /// How much there is, and what happened.
@@ -74,7 +76,7 @@ pub struct Statistics {
     index_segments: u64,
     uptime_seconds: u64,
     groups_by_doubling: Vec<u64>,
-    judged: Judged,
+    checked: Checked,
     history: Vec<Sample>,
 }
 
@@ -91,8 +93,8 @@ pub async fn stats(
             stored: stats.into(),
             uptime_seconds: service.started.elapsed().as_secs(),
             groups_by_doubling: sizes.by_doubling.clone(),
-            judged: service.metrics.judged_so_far(),
-            history: service.history.since(asked.since.unwrap_or(0.0)),
+            checked: service.metrics.checked_so_far(),
+            history: service.history.since(asked.since.unwrap_or(0)),
         })
     };
     service.work(work).await.map(Json)

@@ -8,9 +8,9 @@ use crate::error::{ApiError, Code};
 use crate::state::Service;
 use axum::Json;
 use axum::extract::State;
-use hapax_client::moment;
 use hapax_client::prepare::{self, Prepared, good_address, good_redirect};
 use hapax_client::wire::{Changed, Forgotten, Page, PageInput, Rows, Verdict};
+use hapax_client::{local, moment};
 use hapax_store::{Action, Effect, Observation};
 use serde::Deserialize;
 use std::sync::Arc;
@@ -216,10 +216,9 @@ pub async fn score(
     State(service): Shared,
     Named(url): Named<String>,
     Sent(ScoreInput { score }): Sent<ScoreInput>,
-) -> Result<Json<Changed>, ApiError> {
-    let work = move |service: &Service| match service.repository.score(&url, score)? {
-        true => Ok(Changed { pages: 1 }),
-        false => Err(unknown()),
+) -> Result<Json<Verdict>, ApiError> {
+    let work = move |service: &Service| {
+        Ok(local::score(&service.repository, &url, score)?.ok_or_else(unknown)?)
     };
     changing(&service, work).await.map(Json)
 }

@@ -26,7 +26,7 @@ fn a_near_copy_is_recognised_and_its_group_can_be_browsed() {
     let group = second["group"].as_u64().unwrap();
     let group = server.get(&format!("/v1/groups/{group}")).good();
     assert_eq!((group["rows"].as_array().unwrap().len(), &group["members"]), (2, &json!(2)));
-    assert_eq!(group["rows"][1]["reason"]["rule"], second["reason"]["rule"]);
+    assert_eq!(group["rows"][1]["status"]["reason"]["rule"], second["reason"]["rule"]);
     for found in [
         "/v1/groups",
         "/v1/groups?search=b/much",
@@ -47,10 +47,8 @@ fn a_page_is_looked_up_scored_redirected_and_forgotten() {
     server.post("/v1/pages", page("http://b/", &text(2, 100))).good();
     let known = server.get(&path).good();
     assert_eq!((&known["url"], &known["state"]), (&json!(url), &json!("content")));
-    assert_eq!(
-        server.ask("PUT", &format!("{path}/score"), json!({"score": 2.5})).good()["pages"],
-        1
-    );
+    let scored = server.ask("PUT", &format!("{path}/score"), json!({"score": 2.5})).good();
+    assert_eq!((&scored["url"], &scored["is_winner"]), (&json!(url), &json!(true)));
     assert_eq!(server.get(&path).good()["score"], 2.5);
     let moved = server.ask("PUT", &format!("{path}/redirect"), json!({"to": "http://b/"})).good();
     assert_eq!((&moved["verdict"], &moved["winner"]), (&json!("redirect"), &json!("http://b/")));
@@ -214,7 +212,9 @@ fn the_client_speaks_for_the_repository() {
     assert_eq!(client.observe(&input("http://a", 8)).unwrap().verdict, "new");
     assert_eq!(client.check(&input("http://b", 8)).unwrap().verdict, "exact");
     assert_eq!(client.page("http://b", None).unwrap(), None);
-    assert!(client.score("http://a", Some(1.0)).unwrap());
+    let scored = client.score("http://a", Some(1.0)).unwrap().unwrap();
+    assert_eq!((&*scored.verdict, scored.is_winner), ("unique", true));
+    assert_eq!(client.score("http://b", Some(1.0)).unwrap(), None);
     assert_eq!(client.page("http://a", None).unwrap().unwrap().page.score, Some(1.0));
     assert_eq!(client.redirect("http://old", "http://a", None).unwrap().verdict, "redirect");
     assert_eq!(client.groups(None, 10).unwrap().rows.len(), 1);

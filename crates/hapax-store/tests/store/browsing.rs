@@ -38,16 +38,20 @@ fn the_largest_groups_are_listed_first() {
     let group = store.group_of(store.page("http://old").unwrap().unwrap().id).unwrap().unwrap();
     assert_eq!(store.group_numbered(group).unwrap().unwrap(), sizes.largest[0]);
     let members = store.members(group, None, 10).unwrap().unwrap();
-    let told: Vec<(&str, Option<u8>, Option<&str>)> = members
+    let listed: Vec<(&str, Option<u8>, Option<&str>)> = members
         .iter()
-        .map(|m| (&*m.url, m.likeness.map(|l| l.distance), m.redirects_to.as_deref()))
+        .map(|(page, decision)| {
+            let distance = decision.verdict.likeness.map(|likeness| likeness.distance);
+            (&*page.url, distance, page.redirects_to.as_deref())
+        })
         .collect();
-    assert_eq!(told[0], ("http://b", None, None));
-    assert_eq!(told[1], ("http://b2", Some(0), None));
-    assert_eq!((told[2].0, told[2].2), ("http://b3", None));
-    assert_eq!(told[3], ("http://old", None, Some("http://b2")));
-    assert!(members[0].reason.is_none() && members[1].reason.is_some());
-    assert_eq!(store.members(group, Some(members[2].id), 9).unwrap().unwrap(), members[3..]);
+    assert_eq!((listed[0].0, listed[0].2), ("http://b", None));
+    assert_eq!(listed[1], ("http://b2", Some(0), None));
+    assert_eq!((listed[2].0, listed[2].2), ("http://b3", None));
+    assert_eq!((listed[3].0, listed[3].2), ("http://old", Some("http://b2")));
+    let reason = |place: usize| members[place].1.verdict.reason.as_ref();
+    assert!(reason(1).is_some());
+    assert_eq!(store.members(group, Some(members[2].0.id), 9).unwrap().unwrap(), members[3..]);
     assert_eq!(store.members(GroupId(77), None, 1).unwrap(), None);
     assert_eq!(store.group_numbered(GroupId(77)).unwrap(), None);
 }

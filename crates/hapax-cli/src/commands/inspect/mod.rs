@@ -10,6 +10,7 @@ use crate::repositories::StoreArguments;
 use crate::repositories::answers::Description;
 use crate::repositories::local::failure;
 use clap::Args;
+use hapax_client::wire::{Checked, Repaired};
 use hapax_store::{Integrity, Repair, StoreError, Unreadable, check_folder, repair_folder};
 use serde::Serialize;
 
@@ -64,13 +65,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             false => Unreadable::Refuse,
         };
         let repair = repair_folder(folder, unreadable).map_err(unreadable_store)?;
-        tell(arguments, &RepairAnswer::new(&repair), &repair_text(&repair))?;
+        tell(arguments, &Repaired::from(&repair), &repair_text(&repair))?;
         return repair_outcome(arguments, &repair);
     }
     if arguments.check {
         let folder = arguments.store.folder("--check")?;
         let found = check_folder(folder).map_err(unreadable_store)?;
-        tell(arguments, &CheckAnswer::new(&found), &check_text(&found))?;
+        tell(arguments, &Checked::from(&found), &check_text(&found))?;
         return sound(arguments, &found);
     }
     let answer = arguments.store.open()?.describe()?;
@@ -123,23 +124,6 @@ fn repair_outcome(arguments: &Arguments, repair: &Repair) -> Result<(), Failure>
     }
 }
 
-#[derive(Serialize)]
-struct CheckAnswer<'a> {
-    clean: bool,
-    pages: u64,
-    groups: u64,
-    events: u64,
-    problems: u64,
-    details: &'a [String],
-}
-
-impl<'a> CheckAnswer<'a> {
-    fn new(found: &'a Integrity) -> Self {
-        let Integrity { pages, groups, events, problems, ref details, .. } = *found;
-        Self { clean: found.is_clean(), pages, groups, events, problems, details }
-    }
-}
-
 fn listed(text: &mut String, details: &[String], all: u64) {
     for what in details {
         text.push_str(&format!("\n  {}", harmless(what)));
@@ -163,29 +147,6 @@ fn check_text(found: &Integrity) -> String {
         listed(&mut text, &found.details, found.problems);
     }
     text
-}
-
-#[derive(Serialize)]
-struct RepairAnswer<'a> {
-    refused: bool,
-    mended: u64,
-    mended_details: &'a [String],
-    lost: u64,
-    lost_details: &'a [String],
-    check: Option<CheckAnswer<'a>>,
-}
-
-impl<'a> RepairAnswer<'a> {
-    fn new(repair: &'a Repair) -> Self {
-        Self {
-            refused: repair.is_refused(),
-            mended: repair.mended.count,
-            mended_details: &repair.mended.details,
-            lost: repair.lost.count,
-            lost_details: &repair.lost.details,
-            check: repair.check.as_ref().map(CheckAnswer::new),
-        }
-    }
 }
 
 fn repair_text(repair: &Repair) -> String {
