@@ -9,7 +9,7 @@ use anyhow::ensure;
 use hapax_corpus::Unpacked;
 use hapax_search::DocumentId;
 use hapax_search::choose::Sample;
-use hapax_search::clean::figures::{TableOne, bounds};
+use hapax_search::clean::figures::{DuplicatesByRank, bounds};
 use hapax_search::job::difference::Difference;
 use hapax_search::job::{JobOptions, Outcome, Ranked, all_at_once, one_by_one, ranked};
 use hapax_search::log::read::{ReadLog, read};
@@ -103,7 +103,7 @@ fn tables(engine: &TantivyIndex, queries: &[Ranked], policy: &Policy) -> anyhow:
     let options = JobOptions { sweep: bounds.clone(), ..JobOptions::new(policy) };
     let parallel = all_at_once(engine, queries, &options, |_| ())?;
     println!("\nall at once: {}", split(&parallel));
-    show(&TableOne::of(&bounds, queries, &parallel), None)?;
+    show(&DuplicatesByRank::of(&bounds, queries, &parallel), None)?;
     let mut sequential = Outcome::default();
     let mut times = Vec::new();
     let mut last = None;
@@ -115,7 +115,7 @@ fn tables(engine: &TantivyIndex, queries: &[Ranked], policy: &Policy) -> anyhow:
         last = Some(one);
     }
     println!("\none by one:");
-    let table = TableOne::of(&bounds, queries, &sequential);
+    let table = DuplicatesByRank::of(&bounds, queries, &sequential);
     let seconds = |from: u64, to: u64, at: usize| -> f64 {
         let members = times[at].iter().filter(|it| (from..=to).contains(&it.rank));
         members.map(|it| (it.retrieval + it.dedup).as_secs_f64()).sum()
@@ -129,7 +129,10 @@ fn tables(engine: &TantivyIndex, queries: &[Ranked], policy: &Policy) -> anyhow:
 }
 
 /// Prints a table after checking its shape.
-fn show(table: &TableOne, seconds: Option<&dyn Fn(u64, u64, usize) -> f64>) -> anyhow::Result<()> {
+fn show(
+    table: &DuplicatesByRank,
+    seconds: Option<&dyn Fn(u64, u64, usize) -> f64>,
+) -> anyhow::Result<()> {
     println!(
         "| queries | k = 0 | k = 1 | k = 2 | k = 3 | k = 3 a query |{}",
         match seconds {

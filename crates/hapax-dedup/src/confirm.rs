@@ -30,7 +30,7 @@ use crate::watch::Watch;
 /// How often pages that lost a match may find another one.
 const ROUNDS: usize = 4;
 
-const SETS: &str = "sets of shingles";
+const SETS: &str = "shingles";
 
 /// Two contents, as a removal names them: of the page that goes, of the one that stays.
 pub(crate) type Contents = (ContentHash, ContentHash);

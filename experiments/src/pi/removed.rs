@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 use hapax_report::chart::{Axis, Chart, Series};
 use hapax_report::grouped;
 use hapax_search::choose::Sample;
-use hapax_search::clean::figures::{TableOne, bounds};
+use hapax_search::clean::figures::{DuplicatesByRank, bounds};
 use hapax_search::fold::propose;
 use hapax_search::job::{Outcome, one_by_one};
 use hapax_search::policy::Policy;
@@ -97,7 +97,7 @@ pub(super) fn run(bench: &Bench<'_>, library: &Library) -> Result<Sequential> {
     judge(library, outcomes.last().context("four bounds")?)?;
     let marks = outcomes.iter().map(|it| it.removed.iter().map(|one| one.mark).collect());
     let all = Outcome { sweep: marks.collect(), ..Outcome::default() };
-    let table = TableOne::of(&bounds(), &library.queries, &all);
+    let table = DuplicatesByRank::of(&bounds(), &library.queries, &all);
     let found = table.totals();
     ensure!(found.is_sorted(), "more bits must not find less: {found:?}");
 
@@ -198,7 +198,7 @@ pub(super) fn run(bench: &Bench<'_>, library: &Library) -> Result<Sequential> {
         let (partly, _) = ask(&library.in_part)?;
         let marks = partly.removed.iter().map(|one| one.mark).collect();
         let partly = Outcome { sweep: vec![marks], ..Outcome::default() };
-        let partly = TableOne::of(&bounds()[3..], &library.queries, &partly);
+        let partly = DuplicatesByRank::of(&bounds()[3..], &library.queries, &partly);
         let in_part: Vec<f64> = partly
             .groups
             .iter()

@@ -27,7 +27,7 @@ pub fn bounds() -> Vec<MaxDistance> {
 
 /// Table I.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct TableOne {
+pub struct DuplicatesByRank {
     /// The bounds, one for each entry of the lists below.
     pub bounds: Vec<u8>,
     pub groups: Vec<Group>,
@@ -52,7 +52,7 @@ pub struct Times {
     pub seconds: Vec<Vec<f64>>,
 }
 
-impl TableOne {
+impl DuplicatesByRank {
     /// Of a job with other bounds.
     pub fn of(bounds: &[MaxDistance], queries: &[Ranked], outcome: &Outcome) -> Self {
         let last = queries.iter().map(|query| query.rank).max().unwrap_or(0);
@@ -86,7 +86,7 @@ impl TableOne {
 
 impl Times {
     /// Of the same job.
-    pub fn of(table: &TableOne, found: &[QueryOutcome]) -> Self {
+    pub fn of(table: &DuplicatesByRank, found: &[QueryOutcome]) -> Self {
         let seconds = |group: &Group, bound: usize| -> f64 {
             let members = found.iter().filter(|it| (group.from..=group.to).contains(&it.rank));
             let of = |it: &QueryOutcome| {
@@ -188,8 +188,8 @@ mod tests {
 
     #[test]
     fn groups_are_those_of_the_paper_as_far_as_there_are_queries() {
-        let of = |count| TableOne::of(&bounds(), &queries(count), &Outcome::default());
-        let ranges = |table: TableOne| -> Vec<(u64, u64)> {
+        let of = |count| DuplicatesByRank::of(&bounds(), &queries(count), &Outcome::default());
+        let ranges = |table: DuplicatesByRank| -> Vec<(u64, u64)> {
             table.groups.iter().map(|group| (group.from, group.to)).collect()
         };
         assert_eq!(ranges(of(150)), [(1, 100), (101, 150)]);

@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::effect::{Effect, Revealing, bring};
-use super::figures::{Coverage, TableOne, Times, bounds};
+use super::figures::{Coverage, DuplicatesByRank, Times, bounds};
 use super::folder::{FolderError, LEDGER, LastRun, OutFolder, RECORD, STATE, Status};
 use super::summary::{LogCounts, Run, Summary};
 use super::{record, report};
@@ -191,7 +191,9 @@ pub fn run<E: Revealing>(
         removed: 0,
         distances: Default::default(),
         decided_by: Default::default(),
-        table_one: settings.figures.then(|| TableOne::of(&bounds(), &queries, &outcome)),
+        duplicates_by_rank: settings
+            .figures
+            .then(|| DuplicatesByRank::of(&bounds(), &queries, &outcome)),
         coverage: Vec::new(),
         difference: None,
     };
@@ -208,7 +210,10 @@ pub fn run<E: Revealing>(
         known: outcome.queries.iter().filter(|it| it.known).count() as u64,
         retrieval_seconds: times(|it| it.retrieval),
         dedup_seconds: times(|it| it.dedup),
-        table_one_times: summary.table_one.as_ref().map(|it| Times::of(it, &outcome.queries)),
+        duplicates_by_rank_seconds: summary
+            .duplicates_by_rank
+            .as_ref()
+            .map(|it| Times::of(it, &outcome.queries)),
         ..Run::default()
     };
     if let Some(mut folder) = folder {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::effect::Effect;
-use super::figures::{Coverage, Covered, TableOne, Times};
+use super::figures::{Coverage, Covered, DuplicatesByRank, Times};
 use super::run::{Choice, Mode};
 use crate::job::difference::Difference;
 use crate::job::{Outcome, Ranked};
@@ -40,9 +40,9 @@ pub struct Summary {
     pub distances: BTreeMap<u8, u64>,
     /// Duplicates by the rule that decided.
     pub decided_by: BTreeMap<&'static str, u64>,
-    /// The paper's Table I.
+    /// By rank of the query and by bound: the paper's Table I.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub table_one: Option<TableOne>,
+    pub duplicates_by_rank: Option<DuplicatesByRank>,
     /// Documents that so many queries bring.
     pub coverage: Vec<Covered>,
     /// One by one against all at once.
@@ -92,7 +92,7 @@ pub struct Run {
     pub dedup_seconds: f64,
     /// For Figure 6.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub table_one_times: Option<Times>,
+    pub duplicates_by_rank_seconds: Option<Times>,
     /// Documents whose state in the index changed.
     pub changed: u64,
 }

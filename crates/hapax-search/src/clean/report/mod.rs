@@ -12,7 +12,7 @@ mod charts;
 use hapax_report::{BASE_STYLE, counted, escape, grouped, plural};
 
 use super::effect::Effect;
-use super::figures::{TableOne, Times};
+use super::figures::{DuplicatesByRank, Times};
 use super::run::{Choice, Mode};
 use super::summary::{Run, Summary};
 use crate::job::{Outcome, Ranked};
@@ -36,8 +36,10 @@ pub(super) fn page(summary: &Summary, run: &Run, queries: &[Ranked], outcome: &O
     );
     tiles(&mut out, summary, run);
     out.push_str("</header>\n");
-    if let (Some(table), Some(times)) = (&summary.table_one, &run.table_one_times) {
-        table_one(&mut out, table, times, summary);
+    if let (Some(table), Some(times)) =
+        (&summary.duplicates_by_rank, &run.duplicates_by_rank_seconds)
+    {
+        duplicates_by_rank(&mut out, table, times, summary);
         figures(&mut out, table, times);
     }
     coverage(&mut out, summary);
@@ -106,7 +108,12 @@ fn tiles(out: &mut String, summary: &Summary, run: &Run) {
     }
 }
 
-fn table_one(out: &mut String, table: &TableOne, times: &Times, summary: &Summary) {
+fn duplicates_by_rank(
+    out: &mut String,
+    table: &DuplicatesByRank,
+    times: &Times,
+    summary: &Summary,
+) {
     let way = match summary.mode {
         Mode::Parallel => {
             "All queries at once. A duplicate counts for the most frequent query that found it; \
@@ -142,7 +149,7 @@ fn table_one(out: &mut String, table: &TableOne, times: &Times, summary: &Summar
     out.push_str("</tr>\n</table></div>\n</section>\n");
 }
 
-fn figures(out: &mut String, table: &TableOne, times: &Times) {
+fn figures(out: &mut String, table: &DuplicatesByRank, times: &Times) {
     let mut figure = |title: String, chart: String, caption: &str| {
         out.push_str(&format!(
             "<figure><h3>{title}</h3>{chart}<figcaption>{caption}</figcaption></figure>\n"
