@@ -110,10 +110,6 @@ impl ReadArguments {
     }
 
     /// Refuses an `option` whose file is one of those that are read.
-    ///
-    /// # Errors
-    ///
-    /// It is; both are named.
     pub(crate) fn spare(
         &self,
         option: &str,
@@ -124,10 +120,6 @@ impl ReadArguments {
     }
 
     /// Finds the files of a corpus.
-    ///
-    /// # Errors
-    ///
-    /// `-` is given twice, something is not there, or a named field is nowhere.
     pub(crate) fn open(&self, inputs: &[impl AsRef<Path>]) -> Result<Source, Failure> {
         let standard = |input: &&_| AsRef::<Path>::as_ref(*input).as_os_str() == "-";
         if inputs.iter().filter(standard).count() > 1 {
@@ -140,10 +132,6 @@ impl ReadArguments {
     }
 
     /// Fingerprints every document: `work` on any thread, what it makes of them to `take` in order.
-    ///
-    /// # Errors
-    ///
-    /// Something is bad and not skipped; or what `take` says.
     pub(crate) fn signatures<T: Send>(
         &self,
         source: &Source,
@@ -157,10 +145,6 @@ impl ReadArguments {
     }
 
     /// As [`signatures`](Self::signatures), with workers that the command makes and gets back.
-    ///
-    /// # Errors
-    ///
-    /// As for it.
     pub(crate) fn documents<W: Send, T: Send>(
         &self,
         source: &Source,
@@ -192,7 +176,6 @@ impl ReadArguments {
     }
 }
 
-/// A format of inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum InputFormat {
     /// WARC and WET

@@ -33,7 +33,6 @@ impl Failure {
     }
 }
 
-/// An I/O error with what was tried and the path.
 pub(crate) fn io_error(tried: &str, path: &Path, source: std::io::Error) -> anyhow::Error {
     anyhow::Error::new(source).context(format!("cannot {tried} {}", crate::readable::path(path)))
 }

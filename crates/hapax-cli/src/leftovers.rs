@@ -29,10 +29,6 @@ pub(crate) struct Making(Vec<PathBuf>);
 
 impl Making {
     /// Makes something temporary and registers its paths; an interruption sees both or neither.
-    ///
-    /// # Errors
-    ///
-    /// Those of `make`.
     pub(crate) fn of<T, E>(
         make: impl FnOnce() -> Result<T, E>,
         paths: impl FnOnce(&T) -> Vec<PathBuf>,

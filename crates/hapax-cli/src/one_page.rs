@@ -42,10 +42,6 @@ impl Source {
     }
 
     /// The bytes, and whether there are more.
-    ///
-    /// # Errors
-    ///
-    /// It cannot be read.
     pub(crate) fn read(&self) -> Result<(Vec<u8>, bool), anyhow::Error> {
         let limit = Limits::default().max_input_bytes;
         let most = limit as u64 + 1;

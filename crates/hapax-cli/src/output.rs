@@ -27,10 +27,6 @@ pub(crate) enum Output {
 
 impl Output {
     /// Opens `path`, or standard output.
-    ///
-    /// # Errors
-    ///
-    /// Nothing can be written there.
     pub(crate) fn open(path: Option<&Path>) -> Result<Self, Failure> {
         let Some(path) = path else {
             let to = io::stdout();
@@ -67,10 +63,6 @@ impl Output {
     }
 
     /// Writes all of `bytes`, made harmless where a person watches.
-    ///
-    /// # Errors
-    ///
-    /// The disk is full, or nobody reads standard output any more.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         if !self.on_screen() {
             return self.write_styled(bytes);
@@ -80,10 +72,6 @@ impl Output {
     }
 
     /// Writes all of `bytes` as they are: colours are the program's own.
-    ///
-    /// # Errors
-    ///
-    /// As for [`write`](Self::write).
     pub(crate) fn write_styled(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         match self {
             Self::Standard { to, watched } => {
@@ -100,10 +88,6 @@ impl Output {
     }
 
     /// Hands on what waits, for a reader who is there now.
-    ///
-    /// # Errors
-    ///
-    /// As for [`write`](Self::write).
     pub(crate) fn flush(&mut self) -> Result<(), Failure> {
         match self {
             Self::Standard { to, .. } => to.flush().map_err(standard_output),
@@ -113,10 +97,6 @@ impl Output {
     }
 
     /// Brings everything to its place.
-    ///
-    /// # Errors
-    ///
-    /// As for [`write`](Self::write), or the file cannot be renamed.
     pub(crate) fn finish(self) -> Result<(), Failure> {
         match self {
             Self::Standard { mut to, .. } => to.flush().map_err(standard_output),
@@ -136,10 +116,6 @@ impl Output {
 }
 
 /// Writes a file in one go, by rename.
-///
-/// # Errors
-///
-/// It cannot be written.
 pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let mut output = Output::open(Some(path))?;
     output.write(bytes)?;

@@ -22,10 +22,6 @@ pub(crate) struct Replacing {
 
 impl Replacing {
     /// Refuses an `option` whose file is there, unless it may be replaced. Pipes and devices are written to.
-    ///
-    /// # Errors
-    ///
-    /// It is there.
     pub(crate) fn check(self, option: &str, out: Option<&Path>) -> Result<(), Failure> {
         match out {
             Some(out) if !self.force && out.is_file() => Err(Failure::Arguments(format!(
@@ -38,10 +34,6 @@ impl Replacing {
 }
 
 /// Refuses an `option` whose file is one of those that are `read`; `-` is standard input.
-///
-/// # Errors
-///
-/// It is, and both are named.
 pub(crate) fn refuse<P: AsRef<Path>>(
     option: &str,
     out: Option<&Path>,
@@ -64,10 +56,6 @@ pub(crate) fn refuse<P: AsRef<Path>>(
 }
 
 /// The same for what a corpus stands for: folders, globs and lists are looked into.
-///
-/// # Errors
-///
-/// As for [`refuse`].
 pub(crate) fn refuse_corpus(
     option: &str,
     out: Option<&Path>,

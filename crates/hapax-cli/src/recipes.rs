@@ -34,10 +34,6 @@ pub(crate) struct RecipeArguments {
 }
 
 /// Recipes by name or file, all with one table where they need it.
-///
-/// # Errors
-///
-/// As for [`RecipeArguments::fingerprinter`].
 pub(crate) fn fingerprinters(
     recipes: &[String],
     frequencies: Option<&Path>,
@@ -67,19 +63,11 @@ impl RecipeArguments {
     }
 
     /// Reads what is named and makes it ready.
-    ///
-    /// # Errors
-    ///
-    /// There is no such recipe, a file cannot be used, or table and recipe do not fit.
     pub(crate) fn fingerprinter(&self) -> Result<Fingerprinter, Failure> {
         self.fingerprinter_of(false)
     }
 
     /// The same, or its variant that looks at the main content only.
-    ///
-    /// # Errors
-    ///
-    /// As above.
     pub(crate) fn fingerprinter_of(&self, main_content: bool) -> Result<Fingerprinter, Failure> {
         let mut recipe = named("--recipe", &self.recipe)?;
         if main_content && recipe.extent != Extent::MainContent {
@@ -117,10 +105,6 @@ fn is_file(given: &str) -> bool {
 }
 
 /// The recipe that `argument` names: built in, or a file.
-///
-/// # Errors
-///
-/// There is none of that name, or the file cannot be used.
 pub(crate) fn named(argument: &str, given: &str) -> Result<Recipe, Failure> {
     if !is_file(given) {
         return Recipe::built_in(given)

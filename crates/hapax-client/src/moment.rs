@@ -102,10 +102,6 @@ pub fn optional<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Er
 }
 
 /// For a field of an answer that may be null.
-///
-/// # Errors
-///
-/// Those of the serializer.
 pub fn shown_if_known<S: Serializer>(seconds: &Option<u64>, to: S) -> Result<S::Ok, S::Error> {
     match seconds {
         Some(seconds) => to.serialize_some(&shown(*seconds)),

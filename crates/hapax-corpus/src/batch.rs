@@ -46,7 +46,6 @@ pub(crate) enum Payload {
     Json(Lines),
     Text(Lines),
     Records(Records),
-    /// All rows, or one of them.
     Rows(RowGroup, Option<u64>),
     /// Files still to be opened, all of this format or each of what its name says.
     Pages(Arc<Files>, Range<u32>, Option<Format>),

@@ -100,10 +100,6 @@ pub(crate) fn look(first_bytes: &[u8], name: &Path) -> Look {
 
 impl Look {
     /// The format, `None` when there is no document at all.
-    ///
-    /// # Errors
-    ///
-    /// They cannot be read.
     pub(crate) fn format(
         self,
         path: &str,

@@ -99,11 +99,9 @@ pub enum Error {
         "{given} bytes of memory are not enough: {documents} documents need {needed} bytes, and more with every document; give more"
     )]
     Memory {
-        /// What was given.
         given: u64,
         /// How many documents there are so far.
         documents: usize,
-        /// What they need.
         needed: u64,
     },
     /// A kernel was given rows that it cannot work on.

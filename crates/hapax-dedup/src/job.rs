@@ -60,10 +60,6 @@ pub struct Run {
 ///
 /// A job that was killed or stopped goes on where it was when it is called again with the same inputs
 /// and options; see [`Options::restart`].
-///
-/// # Errors
-///
-/// See [`Error`]. Nothing appears in the folder then.
 pub fn dedup(
     inputs: &[String],
     out: &Path,

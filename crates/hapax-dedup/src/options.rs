@@ -81,10 +81,6 @@ impl Options {
     }
 
     /// How much memory a join may take beside the pages.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Memory`] when the caller's limit leaves too little.
     pub(crate) fn memory_beside(&self, pages: &Pages) -> Result<usize, Error> {
         let Some(memory) = self.memory else { return Ok(ENOUGH_FOR_JOIN.max(2 * pages.bytes())) };
         let pages_take = (pages.bytes() + BESIDE * self.threads.get()) as u64;
@@ -210,7 +206,6 @@ impl FromStr for KeptFormat {
     KeptFormat::ALL.map(KeptFormat::ending).join(", ")
 )]
 pub struct ParseFormatError {
-    /// What was given.
     pub given: String,
 }
 

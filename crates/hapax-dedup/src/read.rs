@@ -68,10 +68,6 @@ impl Corpus {
 
 /// Reads all of a source. What a checkpoint has is not worked on again, and what is new is added
 /// to it.
-///
-/// # Errors
-///
-/// The first bad record in the order of the corpus, unless bad records are skipped.
 pub(crate) fn read(
     source: &Source,
     names: &StreamName,

@@ -14,7 +14,6 @@ use crate::metrics::Score;
 use crate::metrics::counts::PairScores;
 use crate::metrics::groups::GroupScores;
 
-/// All of it.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Report {
     pub inputs: Vec<String>,

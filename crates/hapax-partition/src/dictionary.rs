@@ -123,7 +123,6 @@ impl Dictionary {
         usize::from(self.dimensions)
     }
 
-    /// The dimension of a word.
     pub fn dimension(&self, word: u64) -> u8 {
         match self.placed.binary_search_by_key(&word, |&(placed, _)| placed) {
             Ok(at) => self.placed[at].1,

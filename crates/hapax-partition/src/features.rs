@@ -46,7 +46,6 @@ impl FeatureMaker {
         })
     }
 
-    /// The features of a text.
     pub fn features(&mut self, text: &str) -> PageFeatures {
         let mut page = PageFeatures::default();
         self.words.hash_into(text, &mut page.words);

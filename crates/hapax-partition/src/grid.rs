@@ -174,7 +174,6 @@ impl Runs {
         self.starts.len() as u32 + 1
     }
 
-    /// The machine of a cell.
     pub fn machine(&self, cell: usize) -> u32 {
         self.starts.partition_point(|&start| start <= cell) as u32
     }
@@ -211,10 +210,6 @@ fn runs_of(pages: &[u64], most: u64) -> Vec<usize> {
 }
 
 /// Cells for each of several kinds of pages, and runs over all of them one after the other.
-///
-/// # Errors
-///
-/// All samples are empty or pages have different dimensions, or a setting is out of range.
 pub(super) fn learn(
     samples: &[&[LengthVector]],
     dimensions: usize,

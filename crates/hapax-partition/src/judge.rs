@@ -22,7 +22,6 @@ pub trait Layout {
     fn cells(&self) -> usize;
     /// How many machines there are.
     fn machines(&self) -> u32;
-    /// The machine of a cell.
     fn machine(&self, cell: usize) -> u32;
     /// The cell a page lives in.
     fn home(&self, page: &Self::Page) -> usize;

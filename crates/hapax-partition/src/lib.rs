@@ -85,7 +85,6 @@ pub enum PartitionError {
         given: u32,
         most: u32,
     },
-    /// Not a similarity.
     #[error("a similarity of {given} is out of range: it must be above 0 and at most 1")]
     Similarity {
         /// What was asked for.

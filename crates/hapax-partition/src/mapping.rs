@@ -231,7 +231,6 @@ impl Mapping {
         self.parts.iter().map(|part| part.cells.count()).sum()
     }
 
-    /// The cell of a page.
     pub fn cell(&self, page: &Placed) -> usize {
         let part = usize::from(page.part);
         self.firsts[part] + self.parts[part].cells.of(&page.lengths)
@@ -245,7 +244,6 @@ impl Mapping {
         cells
     }
 
-    /// The machine of a cell.
     pub fn machine(&self, cell: usize) -> u32 {
         self.runs.machine(cell)
     }

@@ -79,7 +79,6 @@ pub fn cuts(loads: &[u64], most: usize) -> Vec<usize> {
     starts
 }
 
-/// The interval that a length is in.
 pub fn interval(ends: &[u32], length: u32) -> usize {
     ends.partition_point(|&end| end <= length).saturating_sub(1)
 }

@@ -50,7 +50,6 @@ pub enum Scale {
 /// Points that belong together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Series {
-    /// What they are of.
     pub name: String,
     /// From left to right.
     pub points: Vec<(f64, f64)>,

@@ -44,10 +44,6 @@ pub trait Engine: Sync {
 
     /// The best `most` results of a query as people type it, without those that `hidden` says;
     /// ties are broken the same way each time. A query without words finds nothing.
-    ///
-    /// # Errors
-    ///
-    /// The engine failed. What it cannot parse is no error: it is searched for as plain words.
     fn top(
         &self,
         query: &str,
@@ -57,17 +53,9 @@ pub trait Engine: Sync {
 
     /// The fingerprints of documents, each of which may be asked for more than once; `None` for one
     /// that cannot be judged.
-    ///
-    /// # Errors
-    ///
-    /// The engine failed, or there is no such document.
     fn fingerprints(&self, ids: &[DocumentId]) -> Result<Vec<Option<Fingerprint>>, Self::Error>;
 
     /// Everything else about documents, each of which may be asked for more than once.
-    ///
-    /// # Errors
-    ///
-    /// The engine failed, or there is no such document.
     fn facts(&self, ids: &[DocumentId]) -> Result<Vec<DocumentFacts>, Self::Error>;
 
     /// Is the document marked as a duplicate? A marked one is found as any other; to leave it out,
@@ -94,7 +82,6 @@ pub struct Totals {
 /// A result with the engine's own score, which only compares results of the same query.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scored {
-    /// Which document.
     pub id: DocumentId,
     /// Higher is better.
     pub relevance: f32,
@@ -114,10 +101,6 @@ pub struct Excerpt {
 /// An engine whose results can be shown to people.
 pub trait Showing: Engine {
     /// As [`top`](Engine::top), with the scores that made the order.
-    ///
-    /// # Errors
-    ///
-    /// As for [`top`](Engine::top).
     fn scored(
         &self,
         query: &str,
@@ -126,10 +109,6 @@ pub trait Showing: Engine {
     ) -> Result<(Vec<Scored>, u64), Self::Error>;
 
     /// What is shown of documents.
-    ///
-    /// # Errors
-    ///
-    /// The engine failed, or there is no such document.
     fn excerpts(&self, ids: &[DocumentId]) -> Result<Vec<Excerpt>, Self::Error>;
 }
 
@@ -153,10 +132,6 @@ pub trait Removing: Engine {
     ///
     /// `operation` is the caller's name for it, which [`operation`](Self::operation) says from then
     /// on, whether or not any document changed.
-    ///
-    /// # Errors
-    ///
-    /// The engine failed; nothing was changed.
     fn change(
         &mut self,
         change: Change,
@@ -169,19 +144,11 @@ pub trait Removing: Engine {
     fn operation(&self) -> Option<&str>;
 
     /// Takes documents out of all results.
-    ///
-    /// # Errors
-    ///
-    /// See [`change`](Self::change).
     fn remove(&mut self, names: &[String], operation: &str) -> Result<u64, Self::Error> {
         self.change(Change::Remove, names, operation)
     }
 
     /// Puts documents back that were taken out.
-    ///
-    /// # Errors
-    ///
-    /// See [`change`](Self::change).
     fn restore(&mut self, names: &[String], operation: &str) -> Result<u64, Self::Error> {
         self.change(Change::Restore, names, operation)
     }

@@ -42,7 +42,6 @@ impl App {
         Self { service, router }
     }
 
-    /// Answers a request.
     pub async fn answer(&self, peer: IpAddr, request: Request) -> Response {
         let router = self.router.clone();
         gate::around(&self.service, peer, request, async |request| {

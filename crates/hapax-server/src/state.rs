@@ -97,19 +97,11 @@ pub enum StartError {
     Ranges(#[from] crate::fetch::RangeError),
     /// The system refuses.
     #[error("{what}: {source}")]
-    System {
-        /// What was tried.
-        what: String,
-        source: std::io::Error,
-    },
+    System { what: String, source: std::io::Error },
 }
 
 impl Service {
     /// Over a repository, with the fingerprinter of its recipe.
-    ///
-    /// # Errors
-    ///
-    /// See [`StartError`].
     pub fn new(
         repository: Repository,
         fingerprinter: Fingerprinter,

@@ -48,10 +48,6 @@ impl Repository {
     /// The last `limit` changes before a number that name a group, merges and splits included,
     /// newest first. At most `look` changes are looked at, of whatever group: there may be more
     /// although few or none were found.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub fn group_history(
         &self,
         group: GroupId,
@@ -80,10 +76,6 @@ impl Repository {
     }
 
     /// The addresses of pages, `None` for a number that is no page's.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub fn addresses(&self, pages: &[PageId]) -> Result<Vec<Option<String>>, StoreError> {
         self.ask(|view| {
             let names = &view.tables.names;
@@ -93,10 +85,6 @@ impl Repository {
     }
 
     /// The first `limit` pages in order of address: those that begin with `prefix`, after `after`.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub fn pages_from(
         &self,
         prefix: &str,
@@ -124,10 +112,6 @@ impl Repository {
     /// Up to `limit` pages whose address contains `part`, whatever the case of ASCII letters, in
     /// order of address after `after`. At most `look` addresses are compared: there may be more
     /// although few or none were found.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub fn pages_containing(
         &self,
         part: &str,
@@ -162,19 +146,10 @@ impl Repository {
     }
 
     /// The group a page is in, also through redirects.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub fn group_of(&self, page: PageId) -> Result<Option<GroupId>, StoreError> {
         self.ask(|view| Ok(view.groups().place(page).map_err(of_groups)?.map(|(group, _)| group)))
     }
 
-    /// A group by its number.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub fn group_numbered(&self, group: GroupId) -> Result<Option<GroupSummary>, StoreError> {
         self.ask(|view| {
             let Some(record) = view.groups().state().group(group)? else { return Ok(None) };
@@ -183,10 +158,6 @@ impl Repository {
     }
 
     /// The largest groups and the sizes of all. Reads a row of every group.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub fn group_sizes(&self, limit: usize) -> Result<GroupSizes, StoreError> {
         self.ask(|view| {
             let mut by_doubling = Vec::new();
@@ -215,10 +186,6 @@ impl Repository {
 
     /// The first `limit` pages of a group after a page and how they stand, in order of their numbers,
     /// those that redirect into it included. `None` for a number that is no group's.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub fn members(
         &self,
         group: GroupId,

@@ -42,10 +42,6 @@ pub(crate) enum Tables {
 pub(crate) type Read<'r> = &'r dyn Fn(u64, &mut [u8]) -> io::Result<()>;
 
 /// Are these tables as they were written? Also if nothing can be said.
-///
-/// # Errors
-///
-/// The file cannot be read.
 pub(crate) fn are_right(read: Read<'_>, len: u64, tables: Tables) -> io::Result<bool> {
     let Some(file) = File::open(read, len)? else { return Ok(true) };
     let right = file.tables(tables)?;

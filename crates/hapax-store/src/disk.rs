@@ -67,7 +67,6 @@ fn allowed(disk: &dyn Disk, file: &Path, access: Access) -> io::Result<()> {
     }
 }
 
-/// All of a file.
 pub(crate) fn read(disk: &dyn Disk, file: &Path) -> io::Result<Vec<u8>> {
     allowed(disk, file, Access::Read)?;
     fs::read(file)

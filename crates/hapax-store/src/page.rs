@@ -142,7 +142,6 @@ impl PageData {
 pub struct PageInfo {
     pub url: String,
     pub id: hapax::group::live::PageId,
-    /// Its place in the groups.
     pub place: hapax::group::live::PageRecord,
     /// Equal exactly for equal texts; zero for a page without content.
     pub content: ContentHash,

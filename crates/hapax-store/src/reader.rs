@@ -74,19 +74,11 @@ impl Reader {
     }
 
     /// What is known of a page.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub fn page(&self, url: &str) -> Result<Option<PageInfo>, StoreError> {
         self.ask(|view| view.page(url))
     }
 
     /// The first `limit` events after a sequence number, oldest first.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub fn events(&self, after: u64, limit: usize) -> Result<Vec<EventInfo>, StoreError> {
         self.ask(|view| view.events(after, limit))
     }
@@ -113,10 +105,6 @@ impl Reader {
 
     /// How a page stands to the winner of its group, in a market if one is given. `None` if it
     /// is not known.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub fn status(
         &self,
         url: &str,
@@ -129,10 +117,6 @@ impl Reader {
     }
 
     /// The next `limit` pages behind an address, and how they stand.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub fn pages(
         &self,
         after: Option<&str>,
@@ -152,10 +136,6 @@ impl Reader {
     }
 
     /// The group of a page: with a market, its winner there.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub fn group(
         &self,
         url: &str,
@@ -172,10 +152,6 @@ impl Reader {
     }
 
     /// The pages of a group, and how they stand.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub fn members(
         &self,
         group: &GroupInfo,
@@ -191,10 +167,6 @@ impl Reader {
     }
 
     /// The next `limit` groups behind a number that have at least `least` members.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub fn groups(
         &self,
         after: Option<GroupId>,
@@ -233,10 +205,6 @@ impl Reader {
 
 /// Events of a repository that nobody has open, without its index: for followers that come and
 /// go.
-///
-/// # Errors
-///
-/// As for opening a repository.
 pub fn read_events(folder: &Path, after: u64, limit: usize) -> Result<Vec<EventInfo>, StoreError> {
     let file = folder.join(tables::FILE);
     let disk: Arc<dyn Disk> = Arc::new(RealDisk);

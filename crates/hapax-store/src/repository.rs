@@ -91,10 +91,6 @@ impl Repository {
     }
 
     /// [`create`](Self::create) on a disk of the caller's.
-    ///
-    /// # Errors
-    ///
-    /// As [`create`](Self::create).
     pub fn create_on(
         folder: &Path,
         settings: Settings,
@@ -124,10 +120,6 @@ impl Repository {
 
     /// [`open`](Self::open), with so many bytes of the file kept in memory at most instead of
     /// [`CACHE_BYTES`](crate::CACHE_BYTES). The index is in memory besides.
-    ///
-    /// # Errors
-    ///
-    /// As [`open`](Self::open).
     pub fn open_cached(
         folder: &Path,
         recipe: Option<&RecipeId>,
@@ -137,10 +129,6 @@ impl Repository {
     }
 
     /// [`open`](Self::open) on a disk of the caller's.
-    ///
-    /// # Errors
-    ///
-    /// As [`open`](Self::open).
     pub fn open_on(
         folder: &Path,
         recipe: Option<&RecipeId>,
@@ -222,19 +210,11 @@ impl Repository {
     }
 
     /// What would be said of a page, as of the last commit. Nothing changes.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub fn check(&self, page: &Observation) -> Result<Decision, StoreError> {
         Ok(self.check_named(page, 0)?.0)
     }
 
     /// [`check`](Self::check), and the addresses of the nearest `named` of the matches.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub fn check_named(
         &self,
         page: &Observation,
@@ -246,37 +226,21 @@ impl Repository {
 
     /// The known page most like this one, itself aside, whether it matches or not; `None` when
     /// nothing near is known. Searches farther than the bound: compares with every fingerprint.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub fn nearest(&self, page: &Observation) -> Result<Option<Nearest>, StoreError> {
         self.ask(|view| view.nearest(page))
     }
 
     /// What is known of a page.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub fn page(&self, url: &str) -> Result<Option<PageInfo>, StoreError> {
         self.ask(|view| view.page(url))
     }
 
     /// The group of a page.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub fn group(&self, url: &str) -> Result<Option<GroupInfo>, StoreError> {
         self.ask(|view| view.group(url))
     }
 
     /// The first `limit` events after a sequence number, oldest first.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub fn events(&self, after: u64, limit: usize) -> Result<Vec<EventInfo>, StoreError> {
         self.ask(|view| view.events(after, limit))
     }
@@ -301,10 +265,6 @@ impl Repository {
     }
 
     /// How much there is.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub fn stats(&self) -> Result<Stats, StoreError> {
         let stats = self.ask(View::stats)?;
         let disk = |source| StoreError::Disk { file: self.file.clone(), source };

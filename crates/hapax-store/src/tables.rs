@@ -51,7 +51,6 @@ pub(crate) const fn pairs_of(above: u32) -> std::ops::RangeInclusive<u64> {
     pair(above, 0)..=pair(above, u32::MAX)
 }
 
-/// What is counted on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Counters {
     /// The next page's number.

@@ -22,10 +22,6 @@ pub(crate) struct Arguments {
 }
 
 /// Runs the command.
-///
-/// # Errors
-///
-/// Nobody reads standard output any more.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut crate::command(), "hapax", &mut script);

@@ -11,10 +11,6 @@ use std::io::{BufRead, BufReader, stdin};
 use std::path::Path;
 
 /// Opens lines.
-///
-/// # Errors
-///
-/// It cannot be opened.
 pub(crate) fn open(input: &Path) -> Result<Box<dyn BufRead>, Failure> {
     if input.as_os_str() == "-" {
         return Ok(Box::new(stdin().lock()));
@@ -38,19 +34,11 @@ pub(crate) fn failed(input: &Path, error: LinesError) -> Failure {
 }
 
 /// Reads all fingerprints of a file of any format.
-///
-/// # Errors
-///
-/// It cannot be read, or is something else.
 pub(crate) fn list(input: &Path) -> Result<Fingerprints, Failure> {
     Fingerprints::open(input).map_err(|error| failed(input, error))
 }
 
 /// Calls `take` with the recipe and each document of a file of any format.
-///
-/// # Errors
-///
-/// It cannot be read or is something else, or what `take` fails with.
 pub(crate) fn each(input: &Path, form: Form, take: Take<'_, Failure>) -> Result<(), Failure> {
     /// Why reading stopped.
     enum Stop {

@@ -23,10 +23,6 @@ pub(crate) struct Arguments {
 }
 
 /// Runs the command.
-///
-/// # Errors
-///
-/// The folder cannot be written.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut program = crate::command().disable_help_subcommand(true);
     program.build();

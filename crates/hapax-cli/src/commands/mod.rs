@@ -31,10 +31,6 @@ use crate::arguments::Command;
 use crate::failure::Failure;
 
 /// Does what was asked.
-///
-/// # Errors
-///
-/// See [`Failure`].
 pub(crate) fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::Dedup(arguments) => dedup::run(&arguments),

@@ -39,10 +39,6 @@ enum RecipeCommand {
 }
 
 /// Runs the command.
-///
-/// # Errors
-///
-/// There is no such recipe.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let text = match &arguments.command {
         RecipeCommand::List => list()?,

@@ -68,10 +68,6 @@ pub(crate) struct Arguments {
 }
 
 /// Runs the command.
-///
-/// # Errors
-///
-/// An input is bad and bad input is not skipped, or the table cannot be written.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let Arguments { inputs, reading, .. } = arguments;
     let out = Some(arguments.out.as_path());

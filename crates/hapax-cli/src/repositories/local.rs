@@ -46,10 +46,6 @@ pub(crate) fn failure(error: StoreError) -> Failure {
 
 impl Local {
     /// Opens what is there, and says so when its index had to be built again.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub(crate) fn open(folder: &Path) -> Result<Self, Failure> {
         let store = Repository::open(folder, None).map_err(failure)?;
         if let IndexOrigin::Rebuilt { why } = store.index_origin() {

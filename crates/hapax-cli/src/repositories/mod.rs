@@ -67,11 +67,6 @@ pub(crate) fn server_first(typed: impl IntoIterator<Item = OsString>) -> Vec<OsS
 }
 
 impl StoreArguments {
-    /// Opens it.
-    ///
-    /// # Errors
-    ///
-    /// There is none, or it is in use, damaged or of another version.
     pub(crate) fn open(&self) -> Result<Box<dyn Pages>, Failure> {
         match self.address() {
             Some(server) => Ok(Box::new(remote::Remote::open(server, self.token.as_deref())?)),
@@ -80,10 +75,6 @@ impl StoreArguments {
     }
 
     /// Where its changes can be read.
-    ///
-    /// # Errors
-    ///
-    /// The service cannot be asked.
     pub(crate) fn events(&self) -> Result<Box<dyn Events>, Failure> {
         match self.address() {
             Some(server) => Ok(Box::new(remote::Remote::open(server, self.token.as_deref())?)),
@@ -92,10 +83,6 @@ impl StoreArguments {
     }
 
     /// The folder, for what a service cannot do.
-    ///
-    /// # Errors
-    ///
-    /// It is a service.
     pub(crate) fn folder(&self, what: &str) -> Result<&Path, Failure> {
         only_folder(&self.store, what)
     }
@@ -119,10 +106,6 @@ fn service_address(text: &str) -> Result<String, String> {
 }
 
 /// The folder, for what a service cannot do.
-///
-/// # Errors
-///
-/// It is a service.
 pub(crate) fn only_folder<'a>(store: &'a Path, what: &str) -> Result<&'a Path, Failure> {
     match store.to_str().filter(|text| is_address(text)) {
         None => Ok(store),

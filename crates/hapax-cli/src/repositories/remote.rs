@@ -57,10 +57,6 @@ pub(crate) fn client(server: &str, token: Option<&str>) -> Client {
 
 impl Remote {
     /// Asks the service what it is.
-    ///
-    /// # Errors
-    ///
-    /// It does not answer, refuses, or is something else.
     pub(crate) fn open(server: &str, token: Option<&str>) -> Result<Self, Failure> {
         let client = client(server, token);
         let settings = client.settings().map_err(failure)?;

@@ -90,19 +90,11 @@ impl Client {
     }
 
     /// Records a page.
-    ///
-    /// # Errors
-    ///
-    /// See [`ClientError`].
     pub fn observe(&self, page: &PageInput) -> Result<Verdict, ClientError> {
         self.send("POST", "/v1/pages", page)
     }
 
     /// What would be said of a page.
-    ///
-    /// # Errors
-    ///
-    /// See [`ClientError`].
     pub fn check(&self, page: &PageInput) -> Result<Verdict, ClientError> {
         self.send("POST", "/v1/check", page)
     }
@@ -116,10 +108,6 @@ impl Client {
 
     /// What is known of a page and how it stands, in a market if one is named; `None` for an
     /// unknown address.
-    ///
-    /// # Errors
-    ///
-    /// See [`ClientError`].
     pub fn page(&self, url: &str, market: Option<&str>) -> Result<Option<PageDetail>, ClientError> {
         let path = page_path(url, &in_market('?', market));
         self.known_in(market, self.get(&path))
@@ -127,10 +115,6 @@ impl Client {
 
     /// The group of a page and how all its pages stand, read so many at once; `None` for an
     /// unknown address.
-    ///
-    /// # Errors
-    ///
-    /// See [`ClientError`].
     pub fn page_group(
         &self,
         url: &str,
@@ -155,10 +139,6 @@ impl Client {
     }
 
     /// Groups by number with at least `least` members, from where an answer left off.
-    ///
-    /// # Errors
-    ///
-    /// See [`ClientError`].
     pub fn groups_by_number(
         &self,
         after: Option<&str>,
@@ -172,46 +152,26 @@ impl Client {
     }
 
     /// What the service and its repository were set up with.
-    ///
-    /// # Errors
-    ///
-    /// See [`ClientError`].
     pub fn settings(&self) -> Result<SettingsShown, ClientError> {
         self.get("/v1/settings")
     }
 
     /// How much there is.
-    ///
-    /// # Errors
-    ///
-    /// See [`ClientError`].
     pub fn stats(&self) -> Result<StatsShown, ClientError> {
         self.get("/v1/stats?since=9999-12-31")
     }
 
     /// The rules, and those of markets.
-    ///
-    /// # Errors
-    ///
-    /// See [`ClientError`].
     pub fn rules(&self) -> Result<RulesShown, ClientError> {
         self.get("/v1/rules")
     }
 
     /// Other rules: every group chooses its winner again.
-    ///
-    /// # Errors
-    ///
-    /// See [`ClientError`].
     pub fn set_rules(&self, rules: &str) -> Result<RulesShown, ClientError> {
         self.send("PUT", "/v1/rules", &RulesInput { rules: rules.to_owned() })
     }
 
     /// Names a list of rules, or with `None` forgets the name, whether it is known or not.
-    ///
-    /// # Errors
-    ///
-    /// See [`ClientError`].
     pub fn set_market(&self, name: &str, rules: Option<&str>) -> Result<(), ClientError> {
         let path = format!("/v1/markets/{}", encoded(name));
         match rules {
@@ -243,40 +203,24 @@ impl Client {
     }
 
     /// Forgets a page. Whether it was there.
-    ///
-    /// # Errors
-    ///
-    /// See [`ClientError`].
     pub fn forget(&self, url: &str) -> Result<bool, ClientError> {
         let response = self.call("DELETE", &page_path(url, ""), None)?;
         Ok(known(self.read::<Changed>(response))?.is_some())
     }
 
     /// Forgets pages, all in one commit or none. Which of them were not known.
-    ///
-    /// # Errors
-    ///
-    /// See [`ClientError`].
     pub fn forget_many(&self, urls: &[String]) -> Result<Vec<String>, ClientError> {
         let body = serde_json::json!({ "urls": urls });
         Ok(self.send::<_, Forgotten>("POST", "/v1/forget", &body)?.unknown)
     }
 
     /// Sets or clears a page's score. How the page stands then; `None` for an unknown address.
-    ///
-    /// # Errors
-    ///
-    /// See [`ClientError`].
     pub fn score(&self, url: &str, score: Option<f64>) -> Result<Option<Verdict>, ClientError> {
         let body = serde_json::json!({ "score": score });
         known(self.send("PUT", &page_path(url, "/score"), &body))
     }
 
     /// A page was found to redirect.
-    ///
-    /// # Errors
-    ///
-    /// See [`ClientError`].
     pub fn redirect(
         &self,
         url: &str,
@@ -288,30 +232,18 @@ impl Client {
     }
 
     /// Forgets pages last fetched before a time. How many.
-    ///
-    /// # Errors
-    ///
-    /// See [`ClientError`].
     pub fn expire(&self, before: u64) -> Result<u64, ClientError> {
         let body = serde_json::json!({ "before": before });
         Ok(self.send::<_, Changed>("POST", "/v1/expire", &body)?.pages)
     }
 
     /// The largest groups, from where an answer left off.
-    ///
-    /// # Errors
-    ///
-    /// See [`ClientError`].
     pub fn groups(&self, after: Option<&str>, limit: usize) -> Result<Rows<Group>, ClientError> {
         let after = after.map(|after| format!("&after={}", encoded(after))).unwrap_or_default();
         self.get(&format!("/v1/groups?limit={limit}{after}"))
     }
 
     /// Events after a number, waiting up to so many seconds for the next.
-    ///
-    /// # Errors
-    ///
-    /// See [`ClientError`].
     pub fn events(&self, after: u64, limit: usize, wait: u64) -> Result<Rows<Event>, ClientError> {
         self.get(&format!("/v1/events?after={after}&limit={limit}&wait={wait}"))
     }

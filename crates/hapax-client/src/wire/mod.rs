@@ -51,6 +51,5 @@ pub struct Changed {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Forgotten {
     pub pages: u64,
-    /// Those that were not known.
     pub unknown: Vec<String>,
 }

@@ -49,14 +49,12 @@ impl From<Settings> for RepositorySettings {
 pub struct SettingsShown {
     /// Of the service.
     pub version: String,
-    /// Of its repository.
     #[serde(flatten)]
     pub repository: RepositorySettings,
     /// The most rows of one answer.
     pub rows: usize,
 }
 
-/// A recipe's name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecipeNamed {
     /// `name:digest`.

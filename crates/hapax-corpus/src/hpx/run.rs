@@ -51,7 +51,6 @@ impl Cursor {
     }
 }
 
-/// Writes one run.
 pub(super) struct RunWriter {
     run: Run,
     ids: Cursor,

@@ -35,7 +35,6 @@ const MOST_BYTES: usize = 16 << 20;
 /// A row group is closed when it holds this much, packed.
 const ROW_GROUP: usize = 64 << 20;
 
-/// Writes Parquet.
 pub struct ParquetWriter {
     state: Writing,
     written: Written,

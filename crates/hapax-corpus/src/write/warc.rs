@@ -22,7 +22,6 @@ use crate::original::{Archived, Original};
 use crate::source::{Files, Source};
 use crate::unpack::Packing;
 
-/// Writes WARC.
 pub struct WarcWriter {
     file: PendingFile,
     packing: Packing,

@@ -90,7 +90,6 @@ impl<'p> Linked<'p> {
         self.pages.binary_search(&page).ok().map(|place| place as u32)
     }
 
-    /// Groups them by these pairs.
     pub(super) fn group(&self, rules: &Rules, pairs: &[NearPair]) -> Result<Grouping, Error> {
         let numbered: Vec<NearPair> = pairs
             .iter()

@@ -66,7 +66,6 @@ impl Steps {
         Ok(common_of(plain.map(|row| text(id, row))).map(str::to_owned))
     }
 
-    /// The folder that is common to all of these.
     pub fn common_of(&self, folders: &[String]) -> String {
         common_of(folders.iter().map(String::as_str)).unwrap_or("").to_owned()
     }

@@ -22,7 +22,6 @@ pub struct Summary {
     pub records: u64,
     /// Documents that were read: those that stay and those that go.
     pub documents: u64,
-    /// Bytes of their bodies.
     pub body_bytes: u64,
     /// Documents that stay.
     pub kept: u64,
@@ -69,7 +68,6 @@ pub struct Summary {
     pub candidate_pairs: u64,
     /// Pairs whose sketches were compared.
     pub compared_pairs: u64,
-    /// Pairs that were confirmed.
     pub confirmed_pairs: u64,
     /// Documents in dense clusters of nearly equal ones.
     pub dense: u64,

@@ -9,7 +9,6 @@ use hapax_report::{escape, grouped};
 /// How many are listed; `groups.parquet` has all.
 pub(crate) const MOST: usize = 20;
 
-/// One of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Passed {
     /// Its id or address, or file and number.

@@ -35,10 +35,6 @@ pub(crate) struct Done(BTreeMap<(u64, u64), Range<u64>>);
 impl Checkpoint {
     /// Takes over what an interrupted job left at `path` and hands it to `take`; starts anew where
     /// nothing, or not even a header, was left.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::CannotResume`] when the file was not made by this job.
     pub(crate) fn open(
         path: &Path,
         header: &Header,
@@ -91,10 +87,6 @@ impl Done {
     }
 
     /// Is this batch among those taken over?
-    ///
-    /// # Errors
-    ///
-    /// A batch of this number is, but it was another piece of the file.
     pub(crate) fn has(&self, batch: &Batch) -> Result<bool, Error> {
         let Some(then) = self.0.get(&(batch.part as u64, batch.index as u64)) else {
             return Ok(false);

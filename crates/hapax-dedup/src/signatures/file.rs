@@ -94,10 +94,6 @@ pub(crate) struct SignatureReader {
 impl SignatureReader {
     /// Opens a file whose writer may have been killed; `None` when it had not come to the end of
     /// the header.
-    ///
-    /// # Errors
-    ///
-    /// It is another file, or its header is damaged.
     pub(crate) fn open_begun(path: &Path) -> Result<Option<Self>, Error> {
         let cannot = |cause| Error::io("read", path, cause);
         let begun = match File::open(path) {

@@ -36,7 +36,6 @@ impl Featuring {
         Ok(Self { first: FeatureMaker::new(fingerprinter.recipe())?, idle: Mutex::default() })
     }
 
-    /// The features of a document.
     pub fn of(&self, AtHand { document, page, .. }: AtHand<'_>) -> Featured {
         let lock = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let ready = lock().pop();

@@ -51,10 +51,6 @@ pub fn each<T: Send, E: From<hapax_corpus::Error>>(
 /// Hands all documents of a source to `work` on any thread, with one of the workers that `new` makes,
 /// at most one for each thread; what becomes of a document, or a damaged record that was passed, goes
 /// to `take` on this thread and in order. Gives the workers back.
-///
-/// # Errors
-///
-/// As for [`each`].
 pub fn each_document<W: Send, T: Send, E: From<hapax_corpus::Error>>(
     source: &Source,
     threads: NonZero<usize>,

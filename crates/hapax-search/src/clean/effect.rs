@@ -36,19 +36,11 @@ impl Effect {
 pub trait Revealing: Removing {
     /// Shows removed documents again, to this process alone and until the next change. Unknown
     /// names do no harm.
-    ///
-    /// # Errors
-    ///
-    /// The engine failed.
     fn reveal(&mut self, names: &BTreeSet<String>) -> Result<(), Self::Error>;
 }
 
 /// Makes `wanted` the documents with this effect, of those that are in either set. What is taken
 /// back comes first, so that at no time more is out than before or after.
-///
-/// # Errors
-///
-/// The engine failed. What was done so far is whole.
 pub(super) fn bring<E: Removing>(
     engine: &mut E,
     before: Option<(Effect, &BTreeSet<String>)>,

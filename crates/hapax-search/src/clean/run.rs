@@ -151,10 +151,6 @@ pub enum RunError<E: std::error::Error + 'static> {
 
 /// Runs the job. With a folder, results are written there; with an effect, the index is changed.
 /// `watch` hears of stages with the number of queries in them, and of each query.
-///
-/// # Errors
-///
-/// See [`RunError`].
 pub fn run<E: Revealing>(
     engine: &mut E,
     log: &Log,
@@ -403,10 +399,6 @@ fn change<E: Revealing>(
 }
 
 /// Takes back what runs with this folder did to the index. The record stays.
-///
-/// # Errors
-///
-/// See [`RunError`].
 pub fn undo<E: Revealing>(engine: &mut E, out: &Path) -> Result<Undone, RunError<E::Error>> {
     let mut folder = OutFolder::open_earlier(out)?;
     let status = folder.status()?;

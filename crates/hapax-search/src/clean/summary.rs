@@ -27,7 +27,6 @@ pub struct Summary {
     pub log: LogCounts,
     /// Queries processed.
     pub queries: u64,
-    /// Of these, those without results.
     pub without_results: u64,
     /// Results looked at, over all queries.
     pub examined: u64,
@@ -98,7 +97,6 @@ pub struct Run {
 }
 
 impl Summary {
-    /// Counts an outcome.
     pub(super) fn count(&mut self, queries: &[Ranked], outcome: &Outcome, coverage: &Coverage) {
         let found = &outcome.queries;
         self.queries = queries.len() as u64;

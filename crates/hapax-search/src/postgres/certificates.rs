@@ -51,9 +51,6 @@ pub(super) struct Identity {
     pub(super) key: PathBuf,
 }
 
-/// # Errors
-///
-/// A file cannot be read, or holds no certificate or key.
 pub(super) fn client(check: &Check, identity: Option<&Identity>) -> Result<ClientConfig, Error> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let believed = match check {

@@ -65,7 +65,6 @@ pub enum Error {
     Recipe {
         /// What the index was built with.
         stored: RecipeId,
-        /// What was asked for.
         asked: RecipeId,
     },
     /// What the database says contradicts itself.

@@ -84,10 +84,6 @@ impl PostgresIndex {
     }
 
     /// As [`open`](Self::open), and makes sure that fingerprints are of this recipe.
-    ///
-    /// # Errors
-    ///
-    /// As for [`open`](Self::open), or they are of another.
     pub fn open_for(connection: &str, recipe: &RecipeId) -> Result<Self, Error> {
         let index = Self::open(connection)?;
         let stored = index.with(table::check)?;

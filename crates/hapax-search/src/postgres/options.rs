@@ -32,9 +32,6 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    /// # Errors
-    ///
-    /// An option that is not supported.
     pub(super) fn of(connection: &str) -> Result<Self, Error> {
         let stated = if is_address(connection) { of_address } else { of_pairs }(connection);
         let mut rest = connection.to_owned();

@@ -59,7 +59,6 @@ fn check_file(file: &[u8], documents: u32) -> Option<()> {
     Some(())
 }
 
-/// The blocks of a dictionary.
 fn blocks(dictionary: &[u8]) -> Option<&[u8]> {
     let (rest, footer) = dictionary.split_last_chunk::<DICTIONARY_FOOTER>()?;
     let mut footer = Bytes(footer);

@@ -44,7 +44,6 @@ pub enum Error {
         path: PathBuf,
         /// What the index was built with.
         stored: RecipeId,
-        /// What was asked for.
         asked: RecipeId,
     },
     /// Somebody else is changing it.

@@ -98,10 +98,6 @@ impl TantivyIndex {
     }
 
     /// Opens the index in a folder, and makes sure that its fingerprints are of this recipe.
-    ///
-    /// # Errors
-    ///
-    /// As for [`open`](Self::open), or they are of another recipe.
     pub fn open_for(path: impl AsRef<Path>, recipe: &RecipeId) -> Result<Self, Error> {
         let index = Self::open(path)?;
         index.manifest.must_be_of(&index.path, recipe)?;
@@ -109,10 +105,6 @@ impl TantivyIndex {
     }
 
     /// Shows what others have committed since.
-    ///
-    /// # Errors
-    ///
-    /// As for [`open`](Self::open).
     pub fn reload(&mut self) -> Result<(), Error> {
         self.view = self.guarded(|| View::open(&self.path, &self.index, self.fields))?;
         Ok(())

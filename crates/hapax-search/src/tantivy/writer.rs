@@ -138,10 +138,6 @@ impl Writer {
     }
 
     /// Opens an index for pages with fingerprints of this recipe.
-    ///
-    /// # Errors
-    ///
-    /// As for [`open`](Self::open), or the index is of another recipe.
     pub fn open_for(
         path: impl AsRef<Path>,
         recipe: &RecipeId,

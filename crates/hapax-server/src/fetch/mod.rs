@@ -210,10 +210,6 @@ impl Fetcher {
     }
 
     /// Fetches a page, following redirects.
-    ///
-    /// # Errors
-    ///
-    /// See [`FetchError`].
     pub fn fetch(&self, first: &str) -> Result<Fetched, FetchError> {
         let deadline = Instant::now() + Duration::from_secs(self.settings.seconds);
         let mut url = parse(first)?;

@@ -30,7 +30,6 @@ const AT_ONCE: usize = 200;
 /// Changes of whatever group that are looked at for one piece of a group's history.
 const LOOKED_AT: usize = 200_000;
 
-/// Which events.
 #[derive(Debug, Deserialize)]
 pub struct EventParameters {
     #[serde(default)]

@@ -146,7 +146,6 @@ fn search(
     Ok(Rows { rows, next })
 }
 
-/// Which members.
 #[derive(Debug, Deserialize)]
 pub struct MemberParameters {
     after: Option<u32>,

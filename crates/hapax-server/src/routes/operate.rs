@@ -22,7 +22,6 @@ use std::sync::Arc;
 
 type Shared = State<Arc<Service>>;
 
-/// It lives.
 #[derive(Debug, Serialize)]
 pub struct Alive {
     status: &'static str,

@@ -39,10 +39,6 @@ pub async fn observe(
 }
 
 /// Records one page and says what it is.
-///
-/// # Errors
-///
-/// The repository refuses, or there is no room.
 pub(super) async fn record(
     service: &Arc<Service>,
     url: String,

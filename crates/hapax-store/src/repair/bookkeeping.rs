@@ -14,10 +14,6 @@ use crate::error::StoreError;
 use crate::opening;
 
 /// Drops the bookkeeping of a file if it is damaged. Says whether it was.
-///
-/// # Errors
-///
-/// What was put into it is damaged, too, or it cannot be read or written.
 pub(super) fn drop_damaged(file: &Path, disk: &Arc<dyn Disk>) -> Result<bool, StoreError> {
     let backend = opening::open_backend(file, disk, Arc::default())?;
     let refused = |source| StoreError::Disk { file: file.to_owned(), source };

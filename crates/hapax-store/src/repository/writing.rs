@@ -7,20 +7,12 @@ use super::*;
 
 impl Repository {
     /// A page was seen. The answer comes when everything about it is on the disk.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`]; then nothing has happened.
     pub fn observe(&self, page: Observation) -> Result<Decision, StoreError> {
         good_url(&page.url)?;
         self.decide(Op::Page(Action::Observe(Box::new(page))))
     }
 
     /// Pages were seen, in this order, as one commit.
-    ///
-    /// # Errors
-    ///
-    /// As [`observe`](Self::observe), for all of them.
     pub fn observe_many(&self, pages: Vec<Observation>) -> Result<Vec<Decision>, StoreError> {
         pages.iter().try_for_each(|page| good_url(&page.url))?;
         let observe = |page| Op::Page(Action::Observe(Box::new(page)));
@@ -33,10 +25,6 @@ impl Repository {
     }
 
     /// Whatever happened to pages, in this order, as one commit.
-    ///
-    /// # Errors
-    ///
-    /// As [`observe`](Self::observe), for all of them.
     pub fn apply(&self, actions: Vec<Action>) -> Result<Vec<Effect>, StoreError> {
         actions.iter().try_for_each(good_action)?;
         let answers = self.submit(actions.into_iter().map(Op::Page).collect())?;
@@ -62,10 +50,6 @@ impl Repository {
     }
 
     /// A page was found to redirect.
-    ///
-    /// # Errors
-    ///
-    /// As [`observe`](Self::observe).
     pub fn redirect(
         &self,
         from: &str,
@@ -77,46 +61,26 @@ impl Repository {
     }
 
     /// A page exists no more. Whether it was there.
-    ///
-    /// # Errors
-    ///
-    /// As [`observe`](Self::observe).
     pub fn forget(&self, url: &str) -> Result<bool, StoreError> {
         Ok(self.forget_many(vec![url.into()])? > 0)
     }
 
     /// Pages exist no more, as one commit. How many were there.
-    ///
-    /// # Errors
-    ///
-    /// As [`observe`](Self::observe).
     pub fn forget_many(&self, urls: Vec<String>) -> Result<u64, StoreError> {
         self.count(Op::Forget(urls))
     }
 
     /// A page's score is this from now on. Whether the page is known.
-    ///
-    /// # Errors
-    ///
-    /// As [`observe`](Self::observe).
     pub fn score(&self, url: &str, score: Option<f64>) -> Result<bool, StoreError> {
         Ok(self.count(Op::Page(Action::Score { url: url.into(), score }))? > 0)
     }
 
     /// Forgets every page last fetched before this time; pages without a time stay. How many.
-    ///
-    /// # Errors
-    ///
-    /// As [`observe`](Self::observe).
     pub fn expire(&self, before: u64) -> Result<u64, StoreError> {
         self.count(Op::Expire { before })
     }
 
     /// Other rules: every group chooses its winner again.
-    ///
-    /// # Errors
-    ///
-    /// As [`observe`](Self::observe).
     pub fn set_rules(&self, rules: Rules) -> Result<(), StoreError> {
         self.count(Op::SetRules(rules)).map(drop)
     }
@@ -133,10 +97,6 @@ impl Repository {
     }
 
     /// Drops the events up to and including this number. How many.
-    ///
-    /// # Errors
-    ///
-    /// As [`observe`](Self::observe).
     pub fn drop_events(&self, up_to: u64) -> Result<u64, StoreError> {
         self.count(Op::DropEvents { up_to })
     }

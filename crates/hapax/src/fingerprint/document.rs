@@ -41,10 +41,6 @@ impl Fingerprinter {
     }
 
     /// The text of a document, as the signature would be made of it.
-    ///
-    /// # Errors
-    ///
-    /// As for [`document`](Self::document).
     pub fn extract(&mut self, document: &Document<'_>) -> Result<&Page, PageError> {
         self.extractor.document(document)
     }

@@ -90,10 +90,6 @@ impl KeyedReader {
     }
 
     /// The sketch of a document under the key; `None` without words.
-    ///
-    /// # Errors
-    ///
-    /// As for [`shingles`](Self::shingles).
     pub fn sketch(&mut self, document: &Document<'_>) -> Result<Option<Sketch>, PageError> {
         self.read(document)?;
         Ok(self.sketcher.sketch(&self.shingles))

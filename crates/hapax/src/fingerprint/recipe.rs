@@ -230,13 +230,7 @@ pub enum RecipeError {
     },
     /// A number outside its range.
     #[error("recipe file: {field} = {given} is out of range: {range}")]
-    Range {
-        field: &'static str,
-        /// What was given.
-        given: u64,
-        range: &'static str,
-    },
-    /// A language that is not known.
+    Range { field: &'static str, given: u64, range: &'static str },
     #[error(transparent)]
     Language(#[from] UnknownLanguage),
     /// TF-IDF weights need a trained table.

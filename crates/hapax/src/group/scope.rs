@@ -99,7 +99,6 @@ pub fn same_domain(a: &str, b: &str) -> bool {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no scope is called `{given}`; the scopes are none, host, domain, language, field:NAME")]
 pub struct ParseScopeError {
-    /// What was given.
     pub given: String,
 }
 

@@ -57,7 +57,6 @@ pub(super) struct Runs<'a, I> {
 }
 
 impl<I: Id> Runs<'_, I> {
-    /// The records of one part.
     pub(super) fn part(&self, part: usize) -> &[Record<I>] {
         &self.records[self.ends[part] as usize..self.ends[part + 1] as usize]
     }

@@ -12,24 +12,12 @@ use super::JoinError;
 /// more will be appended, and no longer after [`forget`](Self::forget).
 pub trait Spill {
     /// Adds `bytes` at the end of `partition`.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the storage says, for example that it is full.
     fn append(&mut self, partition: u32, bytes: &[u8]) -> std::io::Result<()>;
 
     /// Fills `bytes` with what stands at `offset` of `partition`.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the storage says; also when there are fewer bytes.
     fn read(&mut self, partition: u32, offset: u64, bytes: &mut [u8]) -> std::io::Result<()>;
 
     /// Gives up the space of `partition`.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the storage says.
     fn forget(&mut self, partition: u32) -> std::io::Result<()>;
 }
 

@@ -14,7 +14,6 @@ use hapax_report::{BASE_STYLE, PAIR_SCRIPT, PAIR_STYLE, escape, row};
 const STYLE: &str = include_str!("page.css");
 const START: &str = "sideBySide(document.querySelector(\".texts\"));";
 
-/// The page.
 pub(super) fn page(pair: &Pair) -> String {
     let title = format!("{} and {}", escape(&pair.left.name), escape(&pair.right.name));
     let body = body(pair);

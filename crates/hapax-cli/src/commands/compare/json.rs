@@ -62,10 +62,6 @@ struct Stretch {
 }
 
 /// The object, on one line.
-///
-/// # Errors
-///
-/// None that can happen: every field can be written.
 pub(super) fn object(pair: &Pair) -> serde_json::Result<String> {
     let c = &pair.comparison;
     let bits = c.bits.as_ref();

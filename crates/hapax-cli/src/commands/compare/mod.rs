@@ -100,10 +100,6 @@ struct Pair {
 }
 
 /// Runs the command.
-///
-/// # Errors
-///
-/// A page cannot be read, or the result cannot be written.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let [left, right] = [&arguments.left, &arguments.right].map(|p| Source::new(p.clone()));
     if left == Source::Standard && right == Source::Standard {

@@ -213,10 +213,6 @@ impl Arguments {
 }
 
 /// Runs the command.
-///
-/// # Errors
-///
-/// An input is bad and bad input is not skipped, or results cannot be written.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut options = arguments.options()?;
     if let Scope::Field(name) = &options.scope {

@@ -127,10 +127,6 @@ fn other(text: &str) -> Result<(String, PathBuf), String> {
 }
 
 /// Runs the command.
-///
-/// # Errors
-///
-/// Documents or truth cannot be read.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let html = arguments.html.as_deref();
     let others = arguments.other.iter().map(|(_, file)| file);

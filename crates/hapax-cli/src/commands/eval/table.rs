@@ -10,7 +10,6 @@ use hapax_eval::{Report, Run, Score};
 /// The longest line.
 const WIDTH: usize = 100;
 
-/// All of it.
 pub(super) fn table(report: &Report) -> String {
     let truth = &report.truth;
     let mut out = format!(

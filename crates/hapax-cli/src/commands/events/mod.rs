@@ -60,10 +60,6 @@ fn seconds(text: &str) -> Result<f64, String> {
 }
 
 /// Runs the command.
-///
-/// # Errors
-///
-/// The repository cannot be read, or is in use and not to be waited for.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut events = arguments.store.events()?;
     let mut output = Output::open(None)?;

@@ -75,10 +75,6 @@ enum Kind {
 }
 
 /// Runs the command.
-///
-/// # Errors
-///
-/// The repository cannot be read, or results cannot be written.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let store = Local::open(only_folder(&arguments.store, "an export")?)?.store;
     if let Some(folder) = &arguments.snapshot {

@@ -58,10 +58,6 @@ pub(super) struct Counts {
 }
 
 /// Everything a reader sees.
-///
-/// # Errors
-///
-/// The repository cannot be read, or the sink refuses.
 pub(super) fn pour(
     reader: &Reader,
     market: Option<&Market>,

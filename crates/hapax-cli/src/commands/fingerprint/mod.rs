@@ -118,10 +118,6 @@ struct Done {
 }
 
 /// Runs the command.
-///
-/// # Errors
-///
-/// An input is bad and bad input is not skipped, or results cannot be written.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let Arguments { inputs, reading, .. } = arguments;
     let out = arguments.out.as_deref();

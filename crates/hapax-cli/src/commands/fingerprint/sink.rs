@@ -47,10 +47,6 @@ pub(super) enum Rendered {
 
 impl Rendered {
     /// What the format needs of a document.
-    ///
-    /// # Errors
-    ///
-    /// It has no JSON form, which cannot happen.
     pub(super) fn of(
         format: Format,
         name: &[u8],
@@ -93,10 +89,6 @@ pub(super) struct Sink {
 
 impl Sink {
     /// Opens a file, or standard output.
-    ///
-    /// # Errors
-    ///
-    /// Nothing can be written there.
     pub(super) fn open(format: Format, path: Option<&Path>, recipe: &str) -> Result<Self, Failure> {
         let refused = |what: &str| Failure::Arguments(format!("{what}: add --out FILE"));
         if let Format::Hpx = format {
@@ -125,10 +117,6 @@ impl Sink {
     }
 
     /// Writes a document behind the others.
-    ///
-    /// # Errors
-    ///
-    /// It cannot be written.
     pub(super) fn add(&mut self, rendered: Rendered, recipe: &str) -> Result<(), Failure> {
         match rendered {
             Rendered::Nothing => Ok(()),
@@ -149,10 +137,6 @@ impl Sink {
     }
 
     /// Brings everything to its place.
-    ///
-    /// # Errors
-    ///
-    /// As for [`add`](Self::add).
     pub(super) fn finish(mut self) -> Result<(), Failure> {
         if let Some(table) = self.table.take() {
             let last = table.finish().map_err(anyhow::Error::new)?;

@@ -108,10 +108,6 @@ struct RulesArguments {
 }
 
 /// Runs the command.
-///
-/// # Errors
-///
-/// See [`Failure`].
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.command {
         GroupCommand::Show(arguments) => show(arguments),

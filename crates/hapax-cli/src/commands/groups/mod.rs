@@ -62,10 +62,6 @@ struct Line<'a> {
 }
 
 /// Runs the command.
-///
-/// # Errors
-///
-/// The input is bad, or results cannot be written.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     overwriting::refuse("--out", arguments.out.as_deref(), [&arguments.input])?;
     arguments.replacing.check("--out", arguments.out.as_deref())?;

@@ -53,10 +53,6 @@ pub(crate) struct Arguments {
 }
 
 /// Runs the command.
-///
-/// # Errors
-///
-/// The repository cannot be opened, or something is wrong with it.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.repair {
         let folder = arguments.store.folder("--repair")?;

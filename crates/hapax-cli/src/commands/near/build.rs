@@ -59,10 +59,6 @@ struct Input {
 }
 
 /// Runs `near build`.
-///
-/// # Errors
-///
-/// The input is bad, or the collection cannot be written.
 pub(super) fn build(arguments: &Build) -> Result<(), Failure> {
     overwriting::refuse("--out", Some(&arguments.out), [&arguments.input.path])?;
     arguments.replacing.check("--out", Some(&arguments.out))?;
@@ -71,10 +67,6 @@ pub(super) fn build(arguments: &Build) -> Result<(), Failure> {
 }
 
 /// Runs `near add`.
-///
-/// # Errors
-///
-/// The input is bad or of another recipe, or the collection is bad or cannot be written.
 pub(super) fn add(arguments: &Add) -> Result<(), Failure> {
     overwriting::refuse("--index", Some(&arguments.index), [&arguments.input.path])?;
     let open = |recipe: &str| Appender::open(&arguments.index, recipe).map_err(failed);
@@ -126,10 +118,6 @@ fn write(
 }
 
 /// Adds queries to a collection, which is made if there is none.
-///
-/// # Errors
-///
-/// It is bad or of another recipe, or cannot be written.
 pub(super) fn add_queries(path: &Path, queries: &Queries) -> Result<Appended, Failure> {
     let recipe = queries.recipe().unwrap_or_default();
     let open = || Appender::open(path, recipe).map_err(failed);

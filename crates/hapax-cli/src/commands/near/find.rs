@@ -133,11 +133,6 @@ pub(super) struct Asked {
 }
 
 /// Runs the command.
-///
-/// # Errors
-///
-/// The collection or the queries are bad, were made by different recipes, or results cannot be
-/// written.
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let started = Instant::now();
     let read_here = [&arguments.queries, &arguments.index];

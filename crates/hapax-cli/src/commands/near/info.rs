@@ -35,10 +35,6 @@ struct Info<'a> {
 }
 
 /// Runs the command.
-///
-/// # Errors
-///
-/// The file is no collection, or damaged.
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let hpx = Hpx::open(&arguments.file).map_err(failed)?;
     let mut ids = hpx.lookup();

@@ -53,10 +53,6 @@ pub(super) struct Chosen {
 }
 
 /// Loads the collection, searches and writes the matches; says how, in words.
-///
-/// # Errors
-///
-/// The file is damaged, or results cannot be written.
 pub(super) fn search(
     asked: &Asked,
     queries: &Queries,

@@ -53,10 +53,6 @@ enum Command {
 }
 
 /// Runs the command.
-///
-/// # Errors
-///
-/// See [`Failure`].
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.command {
         Command::Build(arguments) => build::build(arguments),

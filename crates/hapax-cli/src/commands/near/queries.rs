@@ -24,10 +24,6 @@ pub(super) struct Queries {
 
 impl Queries {
     /// Reads a file, or standard input for `-`. Sums take half a kilobyte each.
-    ///
-    /// # Errors
-    ///
-    /// It cannot be read or is something else.
     pub(super) fn read(path: &Path, form: Form, keep_sums: bool) -> Result<Self, Failure> {
         let mut queries = Self::default();
         each(path, form, &mut |recipe, Listed { number, name, fingerprint, sums, .. }| {

@@ -22,10 +22,6 @@ pub(super) struct Row {
 }
 
 /// Turns places in the file into places in the collection, and sorts. Each block of ids is read once.
-///
-/// # Errors
-///
-/// A block cannot be read or is damaged.
 pub(super) fn documents(rows: &mut [Row], lookup: &mut Lookup) -> Result<(), Failure> {
     rows.sort_unstable_by_key(|row| row.document);
     for row in &mut *rows {
@@ -61,10 +57,6 @@ impl<'a> Results<'a> {
     }
 
     /// Writes the matches of some queries that follow each other; `rows` are sorted.
-    ///
-    /// # Errors
-    ///
-    /// Names cannot be read, or lines not written.
     pub(super) fn write(&mut self, queries: Range<usize>, rows: &[Row]) -> Result<(), Failure> {
         let mut names: BTreeMap<u64, Option<Vec<u8>>> =
             rows.iter().map(|row| (row.document, None)).collect();
@@ -111,10 +103,6 @@ impl<'a> Results<'a> {
     }
 
     /// Brings the output to its place; queries with a match, and matches.
-    ///
-    /// # Errors
-    ///
-    /// It cannot be written.
     pub(super) fn finish(self) -> Result<(u64, u64), Failure> {
         self.output.finish()?;
         Ok((self.matched, self.matches))

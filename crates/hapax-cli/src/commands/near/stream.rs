@@ -55,10 +55,6 @@ pub(super) fn passes(asked: &Asked, queries: usize) -> u64 {
 }
 
 /// Searches and writes the matches; says how, in words.
-///
-/// # Errors
-///
-/// The bound is too wide for a join, the file is damaged, or results cannot be written.
 pub(super) fn search(
     asked: &Asked,
     queries: &Queries,

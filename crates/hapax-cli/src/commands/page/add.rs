@@ -148,10 +148,6 @@ impl Making {
 }
 
 /// Refuses settings other than those that a repository which is there was made with.
-///
-/// # Errors
-///
-/// They differ, or it cannot be opened.
 pub(crate) fn must_be(wanted: &Wanted, folder: &Path) -> Result<(), Failure> {
     if *wanted == Wanted::default() || !folder.join("pages.redb").exists() {
         return Ok(());
@@ -208,10 +204,6 @@ impl PageArguments {
 }
 
 /// Runs `hapax page check`.
-///
-/// # Errors
-///
-/// The page or the repository cannot be read.
 pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
     if arguments.from.is_some() {
         return Err(Failure::Arguments(
@@ -228,10 +220,6 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
 }
 
 /// Runs `hapax page add`.
-///
-/// # Errors
-///
-/// A page is bad, or the repository cannot be written.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let folder = &arguments.store.store;
     if arguments.create {
@@ -300,10 +288,6 @@ pub(crate) struct Corpus<'a> {
 }
 
 /// Records a corpus in a repository, which is made with these settings if it is not there.
-///
-/// # Errors
-///
-/// The repository is of another recipe, a page is bad, or something cannot be read or written.
 pub(crate) fn record(
     corpus: Corpus<'_>,
     folder: &Path,

@@ -90,10 +90,6 @@ pub(crate) struct Arguments {
 }
 
 /// Runs the command.
-///
-/// # Errors
-///
-/// The settings, the list or the repository cannot be used, or some address failed.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut config = serve::settings(arguments.config.as_deref(), None)?;
     config.fetch.robots &= !arguments.ignore_robots;

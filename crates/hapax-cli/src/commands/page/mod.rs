@@ -48,10 +48,6 @@ enum PageCommand {
 }
 
 /// Runs the command.
-///
-/// # Errors
-///
-/// See [`Failure`].
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.command {
         PageCommand::Add(arguments) => add::run(arguments),

@@ -29,10 +29,6 @@ pub(super) struct RecipeChoice {
 
 impl RecipeChoice {
     /// Ready to run; for a repository that is there, under its recipe.
-    ///
-    /// # Errors
-    ///
-    /// There is no such recipe, or it is not the repository's.
     pub(super) fn fingerprinter(&self, of: Option<&RecipeId>) -> Result<Fingerprinter, Failure> {
         let name = match (&self.recipe, of) {
             (Some(given), _) => given.clone(),
@@ -63,11 +59,6 @@ impl Observer {
     }
 
     /// The page in a file, as found at an address.
-    ///
-    /// # Errors
-    ///
-    /// It cannot be read, or is neither HTML nor text; or there is nothing on standard input, where
-    /// a program that failed looks like a page that became empty.
     pub(super) fn file(&mut self, url: &str, source: &Source) -> Result<Observation, Failure> {
         let (bytes, _) = source.read()?;
         if bytes.is_empty() && *source == Source::Standard {

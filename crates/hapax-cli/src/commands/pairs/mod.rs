@@ -65,10 +65,6 @@ pub(crate) struct Arguments {
 }
 
 /// Runs the command.
-///
-/// # Errors
-///
-/// The input is bad, or results cannot be written.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     overwriting::refuse("--out", arguments.out.as_deref(), [&arguments.input])?;
     arguments.replacing.check("--out", arguments.out.as_deref())?;

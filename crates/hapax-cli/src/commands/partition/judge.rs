@@ -83,10 +83,6 @@ pub(super) struct Arguments {
 }
 
 /// Runs the command.
-///
-/// # Errors
-///
-/// A setting is out of range, an input is bad and not skipped, or results cannot be written.
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     for &machines in &arguments.machines {
         for &dimensions in &arguments.dimensions {

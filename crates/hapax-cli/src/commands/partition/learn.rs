@@ -61,10 +61,6 @@ pub(super) struct Arguments {
 }
 
 /// Runs the command.
-///
-/// # Errors
-///
-/// A setting is out of range, an input is bad and not skipped, or the file cannot be written.
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let settings = MappingSettings {
         dimensions: arguments.dimensions,

@@ -38,10 +38,6 @@ enum PartitionCommand {
 }
 
 /// Runs the command.
-///
-/// # Errors
-///
-/// See [`Failure`].
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.command {
         PartitionCommand::Learn(arguments) => learn::run(arguments),

@@ -27,29 +27,17 @@ pub(crate) struct PageArguments {
 
 impl PageArguments {
     /// What makes words out of texts.
-    ///
-    /// # Errors
-    ///
-    /// As for the recipe.
     pub(crate) fn fingerprinter(&self) -> Result<Fingerprinter, Failure> {
         self.recipe.fingerprinter()
     }
 
     /// Refuses to write a result over what is read.
-    ///
-    /// # Errors
-    ///
-    /// It would be; both are named.
     pub(crate) fn spare(&self, option: &str, out: Option<&Path>) -> Result<(), Failure> {
         overwriting::refuse(option, out, self.recipe.files())?;
         self.reading.spare(option, out, &self.inputs)
     }
 
     /// Hands all documents to `take`, in order.
-    ///
-    /// # Errors
-    ///
-    /// An input is bad and bad input is not skipped; or what `take` says.
     pub(crate) fn each(
         &self,
         fingerprinter: &Fingerprinter,

@@ -39,7 +39,6 @@ pub(super) fn tried_on(study: &Study) -> String {
     )
 }
 
-/// The page.
 pub(super) fn page(study: &Study, settings: &StudySettings) -> String {
     let mut out = format!(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\

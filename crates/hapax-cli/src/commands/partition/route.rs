@@ -46,10 +46,6 @@ pub(super) struct Arguments {
 }
 
 /// Runs the command.
-///
-/// # Errors
-///
-/// The mapping cannot be used, an input is bad and not skipped, or results cannot be written.
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     arguments.pages.spare("--out", arguments.out.as_deref())?;
     overwriting::refuse("--out", arguments.out.as_deref(), [&arguments.mapping])?;
@@ -98,11 +94,6 @@ fn joined<T: ToString>(numbers: &[T]) -> String {
     numbers.iter().map(T::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// Reads a mapping.
-///
-/// # Errors
-///
-/// There is none, or it is damaged.
 fn read(path: &Path) -> Result<Mapping, Failure> {
     let mut bytes = Vec::new();
     let read = File::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes));

@@ -64,10 +64,6 @@ struct KeyRecord {
 }
 
 /// The whole answer, one line.
-///
-/// # Errors
-///
-/// None in practice: every value has a JSON form.
 pub(super) fn document(
     request: &Request,
     machine: &Machine,

@@ -83,10 +83,6 @@ pub(crate) fn recall(text: &str) -> Result<Recall, String> {
 }
 
 /// Runs the command.
-///
-/// # Errors
-///
-/// There are no pages, or nothing fits into memory; the candidates are shown all the same.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut request = Request::new(arguments.pages, arguments.within).recall(arguments.recall);
     request.memory = arguments.memory.or_else(memory::of_this_machine);

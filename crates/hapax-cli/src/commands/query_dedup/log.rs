@@ -69,10 +69,6 @@ enum LogFormat {
 
 impl LogArguments {
     /// Reads, counts and ranks.
-    ///
-    /// # Errors
-    ///
-    /// A log cannot be read or understood, or is empty.
     pub(super) fn read(&self) -> Result<(Log, LogCounts), Failure> {
         let how = ReadLog {
             layout: match self.log_format {

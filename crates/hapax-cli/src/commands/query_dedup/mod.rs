@@ -168,10 +168,6 @@ enum ModeArgument {
 }
 
 /// Runs the command.
-///
-/// # Errors
-///
-/// The log, the policy or the index cannot be used, or results cannot be written.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.command {
         Some(QueryDedupCommand::Undo(arguments)) => undo_run(arguments),

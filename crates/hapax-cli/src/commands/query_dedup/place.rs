@@ -79,10 +79,6 @@ fn missing() -> Failure {
 
 impl Place {
     /// How runs remember it; the password of a connection is left out.
-    ///
-    /// # Errors
-    ///
-    /// There is no such folder, or it is not a connection.
     pub(super) fn name(&self) -> Result<String, Failure> {
         match self {
             Self::Folder(folder) => {
@@ -95,10 +91,6 @@ impl Place {
     }
 
     /// Opens it, and makes sure of its recipe where one is named.
-    ///
-    /// # Errors
-    ///
-    /// It is not there, cannot be read, or is of another recipe.
     pub(super) fn open(&self, recipe: Option<&str>) -> Result<Opened, Failure> {
         let recipe = recipe.map(id).transpose()?;
         Ok(match self {

@@ -117,10 +117,6 @@ struct Summary {
 }
 
 /// Runs the command.
-///
-/// # Errors
-///
-/// An input is bad, or scores cannot be written.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let settings = RankSettings {
         damping: arguments.damping,

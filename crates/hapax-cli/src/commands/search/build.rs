@@ -73,10 +73,6 @@ struct CorpusToIndex {
 }
 
 /// Makes an index.
-///
-/// # Errors
-///
-/// An input is bad and bad input is not skipped, or the index cannot be written.
 pub(super) fn build(arguments: &BuildArguments) -> Result<(), Failure> {
     let what = &arguments.what;
     let source = what.reading.open(&what.corpus)?;
@@ -87,10 +83,6 @@ pub(super) fn build(arguments: &BuildArguments) -> Result<(), Failure> {
 }
 
 /// Adds to an index.
-///
-/// # Errors
-///
-/// As for [`build`]; the index is as it was then.
 pub(super) fn add(arguments: &AddArguments) -> Result<(), Failure> {
     let what = &arguments.what;
     let source = what.reading.open(&what.corpus)?;

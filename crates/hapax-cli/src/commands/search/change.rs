@@ -70,10 +70,6 @@ struct Names {
 }
 
 /// Removes or marks.
-///
-/// # Errors
-///
-/// The index cannot be changed; it is as it was.
 pub(super) fn remove(arguments: &Arguments) -> Result<(), Failure> {
     let names = arguments.names.read()?;
     let (change, done) = match arguments.mark {
@@ -84,10 +80,6 @@ pub(super) fn remove(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 /// Restores or unmarks.
-///
-/// # Errors
-///
-/// The index cannot be changed; it is as it was.
 pub(super) fn restore(arguments: &RestoreArguments) -> Result<(), Failure> {
     let (change, done) = match arguments.mark {
         true => (Change::Unmark, "no longer marked"),
@@ -107,11 +99,6 @@ pub(super) fn restore(arguments: &RestoreArguments) -> Result<(), Failure> {
     apply(index, change, &names, done)
 }
 
-/// Compacts.
-///
-/// # Errors
-///
-/// The index cannot be changed.
 pub(super) fn compact(arguments: &CompactArguments) -> Result<(), Failure> {
     let options = WriterOptions { threads: 1, memory: 64_000_000 };
     let writer = Writer::open(&arguments.index, options).map_err(failed)?;

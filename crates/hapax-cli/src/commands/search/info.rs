@@ -35,10 +35,6 @@ struct Described {
 }
 
 /// Runs the command.
-///
-/// # Errors
-///
-/// There is no index, or it is damaged.
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let described = Described::of(&arguments.place.open()?)?;
     let text = if arguments.json {

@@ -50,10 +50,6 @@ enum SearchCommand {
 }
 
 /// Runs the command.
-///
-/// # Errors
-///
-/// See [`Failure`].
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.command {
         SearchCommand::Build(arguments) => build::build(arguments),

@@ -54,11 +54,6 @@ pub(crate) enum Filling {
 }
 
 impl Place {
-    /// Opens it.
-    ///
-    /// # Errors
-    ///
-    /// It is not there, or cannot be read.
     pub(crate) fn open(&self) -> Result<Opened, Failure> {
         match (&self.index, &self.postgres) {
             (_, Some(connection)) => {
@@ -74,10 +69,6 @@ impl Place {
     }
 
     /// Opens it for pages of this recipe.
-    ///
-    /// # Errors
-    ///
-    /// It is not there, is of another recipe, or cannot be changed.
     pub(crate) fn fill(
         &self,
         recipe: &RecipeId,
@@ -99,10 +90,6 @@ impl Place {
 
 impl NewPlace {
     /// Begins an index of this recipe.
-    ///
-    /// # Errors
-    ///
-    /// There is one already, or nothing can be written there.
     pub(crate) fn create(
         &self,
         recipe: &RecipeId,
@@ -131,11 +118,6 @@ impl Filling {
         }
     }
 
-    /// Puts a page in.
-    ///
-    /// # Errors
-    ///
-    /// It cannot be written.
     pub(crate) fn put(&mut self, page: &SearchPage) -> Result<(), Failure> {
         match self {
             Self::Folder(writer) => writer.put(page).map_err(failed),
@@ -144,10 +126,6 @@ impl Filling {
     }
 
     /// Lets everything take effect.
-    ///
-    /// # Errors
-    ///
-    /// Nothing took effect.
     pub(crate) fn finish(self) -> Result<(), Failure> {
         match self {
             Self::Folder(writer) => writer.finish().map_err(failed),

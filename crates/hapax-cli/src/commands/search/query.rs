@@ -73,10 +73,6 @@ pub(crate) struct Arguments {
 }
 
 /// Runs the command.
-///
-/// # Errors
-///
-/// A file is bad, or the index cannot be read.
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let policy = arguments.policy()?;
     let scores = arguments.scores.as_deref().map(scores::read).transpose()?;

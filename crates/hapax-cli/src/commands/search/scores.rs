@@ -14,10 +14,6 @@ use crate::readable;
 const LONGEST_LINE: u64 = 1 << 16;
 
 /// Reads a whole file.
-///
-/// # Errors
-///
-/// It cannot be read, or a line is not an address, a tab and a finite number.
 pub(crate) fn read(path: &Path) -> Result<BTreeMap<String, f64>, Failure> {
     let cannot = |error| Failure::io("read", path, error);
     let mut lines = BufReader::new(File::open(path).map_err(cannot)?);

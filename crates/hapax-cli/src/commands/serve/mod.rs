@@ -56,10 +56,6 @@ pub(crate) struct Arguments {
 }
 
 /// Runs the command.
-///
-/// # Errors
-///
-/// The settings or the repository cannot be used, or nobody can be listened to.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.show_config {
         let mut output = crate::output::Output::open(None)?;
@@ -91,10 +87,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 /// Opens a repository, or makes one if there is none.
-///
-/// # Errors
-///
-/// It cannot be used.
 pub(crate) fn open(
     folder: &Path,
     by: &Fingerprinter,
@@ -115,10 +107,6 @@ pub(crate) fn open(
 }
 
 /// Default, file, environment, flag.
-///
-/// # Errors
-///
-/// The file cannot be read, or a setting makes no sense.
 pub(crate) fn settings(file: Option<&Path>, listen: Option<SocketAddr>) -> Result<Config, Failure> {
     let mut layers = Layers::new().map_err(wrong)?;
     if let Some(path) = file {

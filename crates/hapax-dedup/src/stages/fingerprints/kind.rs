@@ -39,7 +39,6 @@ pub(super) fn foreign(first: &[u8]) -> Option<LinesError> {
     what.map(LinesError::foreign)
 }
 
-/// The error for a folder.
 pub(super) fn folder() -> LinesError {
     LinesError::foreign("it is a folder: hapax fingerprint makes fingerprints of the pages in it")
 }

@@ -210,10 +210,6 @@ impl SignatureRows {
 }
 
 /// Calls `take` with each row of a table that [`TableWriter`] wrote, or of one with the same columns.
-///
-/// # Errors
-///
-/// A column is missing or of another type, the file is damaged, or its rows are of two recipes.
 pub(super) fn each<E: From<LinesError>>(file: File, take: Take<'_, E>) -> Result<(), E> {
     // The library panics on some damaged files; what that leaves half done is dropped.
     hapax_guard::guarded(|| each_row(file, take)).unwrap_or_else(|_| {

@@ -176,7 +176,6 @@ pub struct Family {
     pub head: u32,
     /// How many groups it fell into.
     pub stars: u32,
-    /// Pages in all of them.
     pub pages: u32,
     /// Pages that do not match the head's winner.
     pub failing: u32,

@@ -37,10 +37,6 @@ pub struct MarketRow {
 impl<S: GroupState> LiveGroups<S> {
     /// The pages of a group under a list of rules: the winner first, then the others in
     /// increasing order. Pages that redirect, are awaited or run in a cycle are left out.
-    ///
-    /// # Errors
-    ///
-    /// See [`LiveError`](super::LiveError).
     pub fn market<W>(
         &self,
         world: &W,

@@ -156,10 +156,6 @@ impl<S: GroupState> LiveGroups<S> {
     }
 
     /// A page was seen: cases 1 and 2 of the paper.
-    ///
-    /// # Errors
-    ///
-    /// See [`LiveError`]; a state that can undo should.
     pub fn seen<W>(&mut self, world: &W, page: PageId, content: Content) -> LiveResult<Verdict, S>
     where
         W: World<Error = S::Error>,
@@ -183,10 +179,6 @@ impl<S: GroupState> LiveGroups<S> {
 
     /// A page was found to redirect: case 3 of the paper. Every page that redirects to it goes
     /// with it. The target may be unknown: it is then awaited.
-    ///
-    /// # Errors
-    ///
-    /// See [`LiveError`].
     pub fn redirects<W>(&mut self, world: &W, page: PageId, to: PageId) -> LiveResult<Verdict, S>
     where
         W: World<Error = S::Error>,
@@ -198,10 +190,6 @@ impl<S: GroupState> LiveGroups<S> {
 
     /// Pages that exist no more leave their groups. Unknown pages are passed over. Winners are
     /// chosen once a group, however many of its pages go.
-    ///
-    /// # Errors
-    ///
-    /// See [`LiveError`].
     pub fn gone<W>(&mut self, world: &W, pages: &[PageId]) -> LiveResult<(), S>
     where
         W: World<Error = S::Error>,
@@ -210,10 +198,6 @@ impl<S: GroupState> LiveGroups<S> {
     }
 
     /// Scores or other facts of these pages changed, their contents did not.
-    ///
-    /// # Errors
-    ///
-    /// See [`LiveError`].
     pub fn facts_changed<W>(&mut self, world: &W, pages: &[PageId]) -> LiveResult<(), S>
     where
         W: World<Error = S::Error>,
@@ -222,10 +206,6 @@ impl<S: GroupState> LiveGroups<S> {
     }
 
     /// Other rules: every group chooses its winner again.
-    ///
-    /// # Errors
-    ///
-    /// See [`LiveError`].
     pub fn set_rules<W>(&mut self, world: &W, rules: Rules) -> LiveResult<(), S>
     where
         W: World<Error = S::Error>,
@@ -236,10 +216,6 @@ impl<S: GroupState> LiveGroups<S> {
 
     /// How a known page stands; `None` if it is unknown. Compares the page with its winner if
     /// that has not been done, which may end in a repair.
-    ///
-    /// # Errors
-    ///
-    /// See [`LiveError`].
     pub fn verdict<W>(&mut self, world: &W, page: PageId) -> LiveResult<Option<Verdict>, S>
     where
         W: World<Error = S::Error>,
@@ -255,10 +231,6 @@ impl<S: GroupState> LiveGroups<S> {
     /// How a known page stands to the winner of its group, or to the member that wins under the
     /// rules of a market; `None` if it is unknown. `found` are the pages that the index finds like
     /// it, if it was asked. Nothing changes: no check is recorded, no group is repaired.
-    ///
-    /// # Errors
-    ///
-    /// See [`LiveError`].
     pub fn status<W>(
         &mut self,
         world: &W,
@@ -277,10 +249,6 @@ impl<S: GroupState> LiveGroups<S> {
     }
 
     /// A page finds its group again by the content it has: for a repair of the records.
-    ///
-    /// # Errors
-    ///
-    /// See [`LiveError`].
     pub fn regroup<W>(&mut self, world: &W, page: PageId) -> LiveResult<(), S>
     where
         W: World<Error = S::Error>,
@@ -290,10 +258,6 @@ impl<S: GroupState> LiveGroups<S> {
 
     /// Compares every member of a group with its winner, tightens its diameter, and repairs it
     /// if too many fail.
-    ///
-    /// # Errors
-    ///
-    /// See [`LiveError`].
     pub fn verify<W>(&mut self, world: &W, group: GroupId) -> LiveResult<(), S>
     where
         W: World<Error = S::Error>,
@@ -308,10 +272,6 @@ impl<S: GroupState> LiveGroups<S> {
 
     /// What would be said of a page that is not recorded, or that is `known` with another content:
     /// its facts, and the pages that the index finds like it. Nothing changes.
-    ///
-    /// # Errors
-    ///
-    /// See [`LiveError`].
     pub fn check<W>(
         &mut self,
         world: &W,
@@ -327,19 +287,11 @@ impl<S: GroupState> LiveGroups<S> {
 
     /// The group of a page, and the page where its redirects end, itself if it has none.
     /// `None` if the page is unknown.
-    ///
-    /// # Errors
-    ///
-    /// See [`LiveError`].
     pub fn place(&self, page: PageId) -> LiveResult<Option<(GroupId, PageId)>, S> {
         redirects::place(&self.state, page)
     }
 
     /// All pages of a group, those that redirect to its members included, in increasing order.
-    ///
-    /// # Errors
-    ///
-    /// See [`LiveError`].
     pub fn pages(&self, group: GroupId) -> LiveResult<Vec<PageId>, S> {
         redirects::pages(&self.state, group)
     }

@@ -18,67 +18,31 @@ pub trait GroupState {
     type Error;
 
     /// The page's record, if it is known.
-    ///
-    /// # Errors
-    ///
-    /// The state cannot be read.
     fn page(&self, page: PageId) -> Result<Option<PageRecord>, Self::Error>;
 
     /// Writes a page's record, or removes it.
-    ///
-    /// # Errors
-    ///
-    /// The state cannot be written.
     fn put_page(&mut self, page: PageId, record: Option<PageRecord>) -> Result<(), Self::Error>;
 
     /// The group's record, if there is such a group.
-    ///
-    /// # Errors
-    ///
-    /// The state cannot be read.
     fn group(&self, group: GroupId) -> Result<Option<GroupRecord>, Self::Error>;
 
     /// Writes a group's record, or ends the group, whose members have left before.
-    ///
-    /// # Errors
-    ///
-    /// The state cannot be written.
     fn put_group(&mut self, group: GroupId, record: Option<GroupRecord>)
     -> Result<(), Self::Error>;
 
     /// A number that no group has.
-    ///
-    /// # Errors
-    ///
-    /// The state cannot be written.
     fn new_group(&mut self) -> Result<GroupId, Self::Error>;
 
     /// Calls `visit` with every member until it breaks.
-    ///
-    /// # Errors
-    ///
-    /// The state cannot be read.
     fn members(&self, group: GroupId, visit: Visit<'_, PageId>) -> Result<(), Self::Error>;
 
     /// Calls `visit` with every page that redirects to this one directly, until it breaks.
-    ///
-    /// # Errors
-    ///
-    /// The state cannot be read.
     fn sources(&self, page: PageId, visit: Visit<'_, PageId>) -> Result<(), Self::Error>;
 
     /// Calls `visit` with every group until it breaks.
-    ///
-    /// # Errors
-    ///
-    /// The state cannot be read.
     fn groups(&self, visit: Visit<'_, GroupId>) -> Result<(), Self::Error>;
 
     /// Adds a change to the log and gives it the next sequence number.
-    ///
-    /// # Errors
-    ///
-    /// The state cannot be written.
     fn append(&mut self, change: Change) -> Result<(), Self::Error>;
 }
 

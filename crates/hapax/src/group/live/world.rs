@@ -25,34 +25,18 @@ pub trait World {
     type Error;
 
     /// What the winner rules look at.
-    ///
-    /// # Errors
-    ///
-    /// The page cannot be read.
     fn facts(&self, page: PageId) -> Result<PageFacts<'_>, Self::Error>;
 
     /// How alike the present contents of two pages are. Symmetric, and the distance obeys the
     /// triangle inequality.
-    ///
-    /// # Errors
-    ///
-    /// A page cannot be read.
     fn compare(&self, a: PageId, b: PageId) -> Result<Likeness, Self::Error>;
 
     /// Tier 2: the pages whose present content matches this one's, confirmed, all of them or
     /// the nearest `limit`. The page itself may be among them. What an index of limited recall
     /// misses is not a match here.
-    ///
-    /// # Errors
-    ///
-    /// The index cannot be searched.
     fn near(&self, page: PageId, limit: usize) -> Result<Vec<Near>, Self::Error>;
 
     /// The part of the collection that the page is compared with.
-    ///
-    /// # Errors
-    ///
-    /// The page cannot be read.
     fn scope(&self, page: PageId) -> Result<ScopeKey, Self::Error> {
         let _ = page;
         Ok(ScopeKey::ALL)

@@ -174,10 +174,6 @@ impl LiveIndex {
     }
 
     /// Puts an entry in. An entry with the same id is replaced.
-    ///
-    /// # Errors
-    ///
-    /// As [`insert_batch`](Self::insert_batch).
     pub fn insert(&self, entry: Entry) -> Result<(), SegmentBuildError> {
         self.insert_batch(&[entry])
     }
@@ -256,10 +252,6 @@ impl LiveIndex {
     }
 
     /// Makes the mutable part a segment, full or not, so that all entries are in segments.
-    ///
-    /// # Errors
-    ///
-    /// As [`insert_batch`](Self::insert_batch).
     pub fn freeze(&self) -> Result<(), SegmentBuildError> {
         let mut writer = self.write();
         let mut state = State::clone(&self.current());

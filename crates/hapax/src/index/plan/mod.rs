@@ -227,7 +227,6 @@ pub enum PlanError {
         given: u64,
         /// Bytes the smallest candidate needs.
         needed: u64,
-        /// Which one that is.
         engine: &'static str,
     },
 }

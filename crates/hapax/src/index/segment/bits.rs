@@ -20,7 +20,6 @@ pub(super) fn width_of(largest: u64) -> u32 {
     u64::BITS - largest.leading_zeros()
 }
 
-/// The word at a byte offset.
 #[inline(always)]
 pub(super) fn word_at(bytes: &[u8], offset: usize) -> u64 {
     let mut word = [0; 8];

@@ -139,10 +139,6 @@ impl Segment {
     }
 
     /// Searches bytes where they lie. They must not change while the segment lives.
-    ///
-    /// # Errors
-    ///
-    /// As [`SegmentView::open`].
     pub fn map(bytes: SharedBytes) -> Result<Self, SegmentError> {
         let layout = Layout::read((*bytes).as_ref())?;
         let kernel = Kernel::best();
@@ -157,10 +153,6 @@ impl Segment {
     }
 
     /// Reads bytes into another engine.
-    ///
-    /// # Errors
-    ///
-    /// As [`build`](Self::build).
     pub fn load(
         view: &SegmentView<'_>,
         engine: SegmentEngine,
@@ -210,7 +202,6 @@ impl Segment {
         }
     }
 
-    /// The rank of an id.
     pub(crate) fn rank_of(&self, id: u64) -> Option<usize> {
         if self.entries == 0 || id < self.smallest_id || id > self.largest_id {
             return None;

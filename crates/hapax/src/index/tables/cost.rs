@@ -72,7 +72,6 @@ pub(in crate::index) struct TableForecast {
     pub(in crate::index) probes: f64,
     /// Fingerprints in them, when they are spread evenly.
     pub(in crate::index) compared: f64,
-    /// For all of that.
     pub(in crate::index) nanoseconds: f64,
     /// Heap bytes of the table; a few hundred for a list of runs and of other tables are left
     /// out.

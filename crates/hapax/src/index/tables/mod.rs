@@ -96,10 +96,6 @@ impl Tables {
     }
 
     /// With an instruction set chosen by the caller.
-    ///
-    /// # Errors
-    ///
-    /// As [`build`](Self::build).
     pub fn build_with_kernel(
         pages: Collection,
         options: TableOptions,

@@ -196,10 +196,6 @@ impl WeakBits {
     }
 
     /// With an instruction set chosen by the caller.
-    ///
-    /// # Errors
-    ///
-    /// As [`build`](Self::build).
     pub fn build_with_kernel(
         pages: Collection,
         options: WeakOptions,

@@ -63,10 +63,6 @@ impl<C: Chunks, F: FnMut() -> C> Rows for Stream<F> {
 impl WeakBits {
     /// Makes an index of a stream, which `open` opens anew for each of three readings. The id of a
     /// match is its position in the stream.
-    ///
-    /// # Errors
-    ///
-    /// As [`build`](Self::build), and what the stream fails with.
     pub fn build_streamed<C: Chunks>(
         open: impl FnMut() -> C,
         options: WeakOptions,

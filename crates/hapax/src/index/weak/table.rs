@@ -139,7 +139,6 @@ impl Table {
         self.prefix.bits()
     }
 
-    /// Cuts a fingerprint.
     #[inline(always)]
     pub(super) fn cut<L: Lanes>(&self, lanes: L, fingerprint: u64) -> Pieces {
         let prefix = lanes.gather(&self.prefix, fingerprint) as u32;
@@ -178,7 +177,6 @@ impl Table {
         self.filters[start..start + whole].as_chunks().0
     }
 
-    /// The filter of a row.
     #[inline(always)]
     pub(super) fn filter(&self, row: usize) -> u32 {
         self.filters[row]

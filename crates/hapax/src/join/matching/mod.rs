@@ -26,10 +26,6 @@ use super::JoinError;
 pub trait Chunks {
     /// Replaces what is in `fingerprints` by the next chunk, ascending; `false` when there is
     /// none. Positions count on through all chunks.
-    ///
-    /// # Errors
-    ///
-    /// [`JoinError::Source`] when it cannot be read.
     fn next_chunk(&mut self, fingerprints: &mut Vec<u64>) -> Result<bool, JoinError>;
 }
 
