@@ -10,6 +10,7 @@
 use crate::failure::Failure;
 use crate::leftovers::Making;
 use crate::readable::harmless_lines;
+use serde::Serialize;
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -113,6 +114,37 @@ impl Output {
             }
         }
     }
+}
+
+/// Writes a text to standard output in one go.
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    let mut output = Output::open(None)?;
+    output.write(text.as_bytes())?;
+    output.finish()
+}
+
+/// A value as JSON on one line, without its end.
+pub(crate) fn json(value: &impl Serialize) -> Result<String, Failure> {
+    Ok(serde_json::to_string(value).map_err(anyhow::Error::new)?)
+}
+
+/// Prints an answer: as JSON on one line, or as lines for people, whose last has no end.
+pub(crate) fn answer(as_json: bool, value: &impl Serialize, text: &str) -> Result<(), Failure> {
+    let text = if as_json { json(value)? } else { text.to_owned() };
+    print(&(text + "\n"))
+}
+
+/// Prints a summary as JSON over several lines.
+pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
+    print(&(serde_json::to_string_pretty(value).map_err(anyhow::Error::new)? + "\n"))
+}
+
+/// Names and values in two columns.
+pub(crate) fn columns(rows: &[(&str, String)]) -> String {
+    let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    let rows: Vec<String> =
+        rows.iter().map(|(name, value)| format!("{name:<width$}  {value}")).collect();
+    rows.join("\n")
 }
 
 /// Writes a file in one go, by rename.

@@ -3,7 +3,7 @@
 //! Made from the arguments themselves, so they are never behind them.
 
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output;
 use clap::Args;
 use clap_mangen::Man;
 use std::path::{Path, PathBuf};
@@ -51,7 +51,8 @@ fn write(command: clap::Command, path: Option<&Path>) -> Result<(), Failure> {
     Man::new(command).source(version).render(&mut page).map_err(anyhow::Error::new)?;
     // The library's name for what stands under the options.
     let page = String::from_utf8_lossy(&page).replace(".SH EXTRA", ".SH NOTES");
-    let mut output = Output::open(path)?;
-    output.write(page.as_bytes())?;
-    output.finish()
+    match path {
+        Some(path) => output::write_file(path, page.as_bytes()),
+        None => output::print(&page),
+    }
 }

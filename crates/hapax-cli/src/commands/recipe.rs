@@ -4,7 +4,7 @@
 //! not know what a setting does to a fingerprint; `docs/reference/fingerprint.md` does.
 
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output;
 use crate::recipes;
 use clap::{Args, Subcommand};
 use hapax::fingerprint::{Recipe, Tie, Weighting};
@@ -44,9 +44,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         RecipeCommand::List => list()?,
         RecipeCommand::Show { recipe } => settings(&recipes::named("recipe show", recipe)?),
     };
-    let mut output = Output::open(None)?;
-    output.write(text.as_bytes())?;
-    output.finish()
+    output::print(&text)
 }
 
 fn list() -> Result<String, Failure> {

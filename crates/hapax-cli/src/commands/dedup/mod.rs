@@ -8,7 +8,7 @@ mod summary;
 use super::page::add::Corpus;
 use crate::corpus::ReadArguments;
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output;
 use crate::progress::{Progress, say};
 use crate::readable;
 use crate::reading;
@@ -270,11 +270,7 @@ pub(crate) fn failure(error: hapax_dedup::Error) -> Failure {
 
 fn tell(arguments: &Arguments, finished: &Finished) -> Result<(), Failure> {
     if arguments.json {
-        let mut output = Output::open(None)?;
-        let text = serde_json::to_string_pretty(&finished.summary).map_err(anyhow::Error::new)?;
-        output.write(text.as_bytes())?;
-        output.write(b"\n")?;
-        output.finish()?;
+        output::print_json(&finished.summary)?;
     }
     if arguments.reading.quiet {
         return Ok(());
@@ -285,9 +281,7 @@ fn tell(arguments: &Arguments, finished: &Finished) -> Result<(), Failure> {
         text.push('\n');
     }
     if arguments.dry_run && !arguments.json {
-        let mut output = Output::open(None)?;
-        output.write(text.as_bytes())?;
-        return output.finish();
+        return output::print(&text);
     }
     say(text.trim_end());
     Ok(())

@@ -8,7 +8,7 @@ mod table;
 use crate::commands::dedup::similarity;
 use crate::corpus::ReadArguments;
 use crate::failure::Failure;
-use crate::output::{Output, write_file};
+use crate::output::{self, write_file};
 use crate::overwriting;
 use crate::progress::{Progress, say};
 use crate::reading;
@@ -219,17 +219,10 @@ fn failure(error: hapax_eval::Error) -> Failure {
 }
 
 fn tell(arguments: &Arguments, report: &Report) -> Result<(), Failure> {
-    let mut output = Output::open(None)?;
-    let text = if arguments.json {
-        let all = json!({ "report": report });
-        let mut text = serde_json::to_string_pretty(&all).map_err(anyhow::Error::new)?;
-        text.push('\n');
-        text
-    } else {
-        table::table(report)
-    };
-    output.write(text.as_bytes())?;
-    output.finish()
+    match arguments.json {
+        true => output::print_json(&json!({ "report": report })),
+        false => output::print(&table::table(report)),
+    }
 }
 
 /// Labels that were given a meaning and that no pair has change nothing: most likely a slip.

@@ -1,7 +1,7 @@
 //! `hapax events`: what changed in a repository, in one order.
 
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{self, Output};
 use crate::repositories::StoreArguments;
 use crate::repositories::answers::change;
 use clap::Args;
@@ -75,7 +75,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             after = event.sequence;
             left -= 1;
             let mut line = match arguments.json {
-                true => serde_json::to_string(event).map_err(anyhow::Error::new)?,
+                true => output::json(event)?,
                 false => change(event),
             };
             line.push('\n');

@@ -4,14 +4,13 @@
 //! order of their addresses. Which page wins is the repository's to say; here it is only shown.
 
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{self, Output};
 use crate::readable::{count, harmless};
 use crate::repositories::StoreArguments;
 use crate::repositories::answers::{failing_percent, sentence};
 use clap::{Args, Subcommand};
 use hapax::group::Rules;
 use hapax_client::wire::Group;
-use serde::Serialize;
 
 /// Show duplicate groups, and the rules that choose which copy stays
 #[derive(Args, Debug)]
@@ -121,10 +120,6 @@ fn line(output: &mut Output, text: &str) -> Result<(), Failure> {
     output.write(b"\n")
 }
 
-fn json(value: &impl Serialize) -> Result<String, Failure> {
-    Ok(serde_json::to_string(value).map_err(anyhow::Error::new)?)
-}
-
 fn show(arguments: &Show) -> Result<(), Failure> {
     let store = arguments.store.open()?;
     let Some(mut found) = store.group(&arguments.url, arguments.market.as_deref())? else {
@@ -134,29 +129,24 @@ fn show(arguments: &Show) -> Result<(), Failure> {
             harmless(&arguments.url)
         )));
     };
-    let mut output = Output::open(None)?;
     if arguments.json {
-        line(&mut output, &json(&found)?)?;
-        return output.finish();
+        return output::answer(true, &found, "");
     }
     let group = &found.group;
-    line(
-        &mut output,
-        &format!(
-            "group {}: {} pages, diameter {} bits, {:.0} % do not match the winner{}",
-            group.id,
-            count(found.pages.rows.len() as u64),
-            group.diameter,
-            failing_percent(group),
-            if group.verified { "" } else { " as far as is known" }
-        ),
-    )?;
+    let mut text = format!(
+        "group {}: {} pages, diameter {} bits, {:.0} % do not match the winner{}\n",
+        group.id,
+        count(found.pages.rows.len() as u64),
+        group.diameter,
+        failing_percent(group),
+        if group.verified { "" } else { " as far as is known" }
+    );
     let pages = &mut found.pages.rows;
     pages.sort_by(|a, b| (!a.is_winner, &a.url).cmp(&(!b.is_winner, &b.url)));
     for page in pages {
-        line(&mut output, &format!("  {}", sentence(page)))?;
+        text.push_str(&format!("  {}\n", sentence(page)));
     }
-    output.finish()
+    output::print(&text)
 }
 
 fn list(arguments: &List) -> Result<(), Failure> {
@@ -167,7 +157,7 @@ fn list(arguments: &List) -> Result<(), Failure> {
         Some("  group    pages  diameter  failing  winner").filter(|_| !arguments.json);
     let mut tell = |group: &Group| {
         let text = match arguments.json {
-            true => json(group)?,
+            true => output::json(group)?,
             false => format!(
                 "{:>7} {:>8} {:>9} {:>6.0} %  {}",
                 group.id,
@@ -209,18 +199,13 @@ fn rules(arguments: &RulesArguments) -> Result<(), Failure> {
         (Some(_) | None, None) => {}
     }
     let shown = store.rules()?;
-    let mut output = Output::open(None)?;
-    if arguments.json {
-        line(&mut output, &json(&shown)?)?;
-        return output.finish();
-    }
     let only = arguments.market.as_deref();
+    let mut lines = Vec::new();
     if only.is_none() {
-        line(&mut output, &format!("rules         {}", shown.rules))?;
+        lines.push(format!("rules         {}", shown.rules));
     }
     let named = |name: &str| only.is_none_or(|only| only == name);
-    for (name, rules) in shown.markets.iter().filter(|(name, _)| named(name)) {
-        line(&mut output, &format!("market {name:<6} {rules}"))?;
-    }
-    output.finish()
+    let markets = shown.markets.iter().filter(|(name, _)| named(name));
+    lines.extend(markets.map(|(name, rules)| format!("market {name:<6} {rules}")));
+    output::answer(arguments.json, &shown, &lines.join("\n"))
 }

@@ -2,7 +2,7 @@
 
 use crate::commands::fingerprint_files::{failed, open};
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{self, Output};
 use crate::overwriting;
 use crate::progress::say;
 use crate::readable::counted;
@@ -86,7 +86,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
                 reason: reason.map(|it| it.to_string()),
             };
             let mut text = match arguments.json {
-                true => serde_json::to_string(&line).map_err(anyhow::Error::new)?,
+                true => output::json(&line)?,
                 false => format!(
                     "{}\t{}\t{}\t{:.4}\t{}",
                     line.group,

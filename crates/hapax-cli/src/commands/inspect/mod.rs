@@ -4,7 +4,7 @@
 //! could not be mended. What is checked and mended is the store's to know.
 
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output;
 use crate::readable::{self, count, counted, harmless};
 use crate::repositories::StoreArguments;
 use crate::repositories::answers::Description;
@@ -12,7 +12,6 @@ use crate::repositories::local::failure;
 use clap::Args;
 use hapax_client::wire::{Checked, Repaired};
 use hapax_store::{Integrity, Repair, StoreError, Unreadable, check_folder, repair_folder};
-use serde::Serialize;
 
 /// Describe a repository, check it, mend it
 ///
@@ -61,17 +60,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             false => Unreadable::Refuse,
         };
         let repair = repair_folder(folder, unreadable).map_err(unreadable_store)?;
-        tell(arguments, &Repaired::from(&repair), &repair_text(&repair))?;
+        output::answer(arguments.json, &Repaired::from(&repair), &repair_text(&repair))?;
         return repair_outcome(arguments, &repair);
     }
     if arguments.check {
         let folder = arguments.store.folder("--check")?;
         let found = check_folder(folder).map_err(unreadable_store)?;
-        tell(arguments, &Checked::from(&found), &check_text(&found))?;
+        output::answer(arguments.json, &Checked::from(&found), &check_text(&found))?;
         return sound(arguments, &found);
     }
     let answer = arguments.store.open()?.describe()?;
-    tell(arguments, &answer, &description_text(&answer))
+    output::answer(arguments.json, &answer, &description_text(&answer))
 }
 
 /// Other commands advise to run this one; here that leads nowhere.
@@ -85,17 +84,6 @@ fn unreadable_store(error: StoreError) -> Failure {
         )),
         other => failure(other),
     }
-}
-
-fn tell(arguments: &Arguments, answer: &impl Serialize, text: &str) -> Result<(), Failure> {
-    let mut output = Output::open(None)?;
-    let mut text = match arguments.json {
-        true => serde_json::to_string(answer).map_err(anyhow::Error::new)?,
-        false => text.to_owned(),
-    };
-    text.push('\n');
-    output.write(text.as_bytes())?;
-    output.finish()
 }
 
 fn sound(arguments: &Arguments, found: &Integrity) -> Result<(), Failure> {
@@ -188,7 +176,5 @@ fn description_text(of: &Description) -> String {
         ("file", readable::bytes(stats.file_bytes)),
         ("index", format!("{} in memory, {index_origin}", readable::bytes(stats.index_bytes))),
     ]);
-    let rows: Vec<String> =
-        rows.into_iter().map(|(name, value)| format!("{name:<11} {value}")).collect();
-    rows.join("\n")
+    output::columns(&rows)
 }

@@ -12,7 +12,7 @@ use crate::commands::plan::quantity::bytes;
 use crate::commands::plan::{bound, memory, recall};
 use crate::corpus::{or_all_cores, threads};
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{self, Output};
 use crate::overwriting;
 use crate::progress::say;
 use crate::readable;
@@ -276,7 +276,7 @@ fn explain(arguments: &Arguments, ways: &Ways, streams: bool) -> Result<(), Fail
             load_bytes: load.map(|load| load.bytes),
             stream_seconds: ways.stream.as_ref().ok().copied(),
         };
-        say(&serde_json::to_string(&explained).map_err(anyhow::Error::new)?);
+        say(&output::json(&explained)?);
     } else {
         say(&format!("mode {mode}: {reason}"));
     }

@@ -2,7 +2,7 @@
 
 use super::failed;
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output;
 use crate::readable;
 use clap::Args;
 use hapax_corpus::hpx::Hpx;
@@ -60,14 +60,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         recipe: Some(hpx.recipe()).filter(|recipe| !recipe.is_empty()),
         names,
     };
-    let text = if arguments.json {
-        serde_json::to_string(&info).map_err(anyhow::Error::new)? + "\n"
-    } else {
-        lines(&info)
-    };
-    let mut output = Output::open(None)?;
-    output.write(text.as_bytes())?;
-    output.finish()
+    output::answer(arguments.json, &info, lines(&info).trim_end())
 }
 
 fn lines(info: &Info<'_>) -> String {

@@ -4,11 +4,11 @@
 //! pages. What was acknowledged stays, even if the rest of the corpus turns out to be bad.
 
 use super::observing::{Observer, RecipeChoice};
-use super::{score, tell};
+use super::score;
 use crate::corpus::or_all_cores;
 use crate::failure::Failure;
 use crate::one_page::Source as File;
-use crate::output::Output;
+use crate::output::{self, Output};
 use crate::progress::{Progress, say};
 use crate::readable::{count, counted};
 use crate::reading;
@@ -216,7 +216,7 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
     let fingerprinter = arguments.recipe.fingerprinter(Some(&store.recipe()?))?;
     let mut observer = Observer::new(&fingerprinter, &store.scope()?);
     let answer = store.check(&arguments.page.observe(&mut observer)?)?;
-    tell(arguments.json, &answer, &searched(&answer))
+    output::answer(arguments.json, &answer, &searched(&answer))
 }
 
 /// Runs `hapax page add`.
@@ -264,7 +264,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         return many(corpus, &mut *store, &|| Observer::new(&fingerprinter, &scope));
     };
     match store.apply(vec![Action::Observe(Box::new(seen))])?.pop() {
-        Some(Done::Verdict(answer)) => tell(arguments.json, &*answer, &searched(&answer)),
+        Some(Done::Verdict(answer)) => output::answer(arguments.json, &*answer, &searched(&answer)),
         Some(Done::Known(_)) | None => Ok(()),
     }
 }
@@ -419,7 +419,7 @@ impl Recorder<'_> {
             let Done::Verdict(answer) = done else { continue };
             *self.counts.entry(answer.verdict.clone()).or_default() += 1;
             if self.json {
-                let mut line = serde_json::to_string(&answer).map_err(anyhow::Error::new)?;
+                let mut line = output::json(&answer)?;
                 line.push('\n');
                 self.output.write(line.as_bytes())?;
             }

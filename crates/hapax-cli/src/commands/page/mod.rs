@@ -61,18 +61,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-/// Writes one answer: as JSON, or as lines for people.
-fn tell(json: bool, answer: &impl serde::Serialize, text: &str) -> Result<(), Failure> {
-    let mut output = crate::output::Output::open(None)?;
-    let mut line = match json {
-        true => serde_json::to_string(answer).map_err(anyhow::Error::new)?,
-        false => text.to_owned(),
-    };
-    line.push('\n');
-    output.write(line.as_bytes())?;
-    output.finish()
-}
-
 /// A score as a user writes it.
 fn score(text: &str) -> Result<f64, String> {
     let finite = text.trim().parse().ok().filter(|score: &f64| score.is_finite());

@@ -3,8 +3,8 @@
 //! One question or one commit each. A page that is not known is an error that says so; of several
 //! pages to forget, it is one only if none is known.
 
-use super::tell;
 use crate::failure::Failure;
+use crate::output;
 use crate::readable::{counted, harmless};
 use crate::repositories::answers::{rows, sentence};
 use crate::repositories::{Done, StoreArguments};
@@ -117,9 +117,7 @@ pub(super) fn show(arguments: &Show) -> Result<(), Failure> {
     let store = arguments.store.open()?;
     let page = store.page(&arguments.url, arguments.market.as_deref())?;
     let page = page.ok_or_else(|| unknown(&arguments.store, &arguments.url))?;
-    let lines: Vec<String> =
-        rows(&page).into_iter().map(|(name, value)| format!("{name:<12} {value}")).collect();
-    tell(arguments.json, &page, &lines.join("\n"))
+    output::answer(arguments.json, &page, &output::columns(&rows(&page)))
 }
 
 pub(super) fn forget(arguments: &Forget) -> Result<(), Failure> {
@@ -144,7 +142,7 @@ pub(super) fn forget(arguments: &Forget) -> Result<(), Failure> {
     for url in &answer.unknown {
         text.push_str(&format!("\n{} was not known", harmless(url)));
     }
-    tell(arguments.json, &answer, &text)
+    output::answer(arguments.json, &answer, &text)
 }
 
 pub(super) fn redirect(arguments: &Redirect) -> Result<(), Failure> {
@@ -152,7 +150,7 @@ pub(super) fn redirect(arguments: &Redirect) -> Result<(), Failure> {
     let Redirect { from, to, fetched, .. } = arguments;
     let action = Action::Redirect { from: from.clone(), to: to.clone(), fetched: *fetched };
     match store.apply(vec![action])?.pop() {
-        Some(Done::Verdict(answer)) => tell(arguments.json, &*answer, &sentence(&answer)),
+        Some(Done::Verdict(answer)) => output::answer(arguments.json, &*answer, &sentence(&answer)),
         Some(Done::Known(_)) | None => Ok(()),
     }
 }
@@ -166,11 +164,11 @@ pub(super) fn score(arguments: &Score) -> Result<(), Failure> {
     }
     let page = store.page(&arguments.url, None)?;
     let page = page.ok_or_else(|| unknown(&arguments.store, &arguments.url))?;
-    tell(arguments.json, &page.status, &sentence(&page.status))
+    output::answer(arguments.json, &page.status, &sentence(&page.status))
 }
 
 pub(super) fn expire(arguments: &Expire) -> Result<(), Failure> {
     let pages = arguments.store.open()?.expire(arguments.before)?;
     let text = format!("{} forgotten", counted(pages, "page"));
-    tell(arguments.json, &Changed { pages }, &text)
+    output::answer(arguments.json, &Changed { pages }, &text)
 }

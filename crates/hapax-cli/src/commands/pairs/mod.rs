@@ -3,7 +3,7 @@
 use crate::commands::fingerprint_files;
 use crate::corpus::or_all_cores;
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{self, Output};
 use crate::overwriting;
 use crate::progress::say;
 use crate::readable::{count, counted};
@@ -86,7 +86,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             exact: pair.exact,
         };
         let mut line = match arguments.json {
-            true => serde_json::to_string(&named).map_err(anyhow::Error::new)?,
+            true => output::json(&named)?,
             false => named.line(),
         };
         line.push('\n');

@@ -7,7 +7,7 @@ use super::pages::PageArguments;
 use super::{refused, report};
 use crate::commands::dedup::similarity;
 use crate::failure::Failure;
-use crate::output::{Output, write_file};
+use crate::output::{self, write_file};
 use crate::overwriting;
 use crate::progress::{Progress, say};
 use clap::Args;
@@ -125,10 +125,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if let Some(path) = &arguments.html {
         write_file(path, report::page(&study, &settings).as_bytes())?;
     }
-    let mut output = Output::open(None)?;
-    let text = if arguments.json { as_json(&study, &settings) } else { table(&study) };
-    output.write(text.as_bytes())?;
-    output.finish()?;
+    output::print(&if arguments.json { as_json(&study, &settings) } else { table(&study) })?;
     if !quiet {
         say(&report::tried_on(&study));
     }

@@ -11,7 +11,7 @@ mod text;
 
 use crate::corpus::or_all_cores;
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output;
 use crate::progress::say;
 use crate::readable;
 use clap::{Args, Subcommand, ValueEnum};
@@ -209,10 +209,7 @@ fn run_job(arguments: &RunArguments) -> Result<(), Failure> {
     bar.finish_and_clear();
     let finished = finished?;
     if arguments.json {
-        let mut output = Output::open(None)?;
-        let text = serde_json::to_string_pretty(&finished.summary).map_err(anyhow::Error::new)?;
-        output.write(format!("{text}\n").as_bytes())?;
-        output.finish()?;
+        output::print_json(&finished.summary)?;
     }
     if !arguments.quiet {
         say(text::text(&finished, out).trim_end());

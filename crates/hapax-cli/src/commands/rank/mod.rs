@@ -7,7 +7,7 @@
 
 use crate::corpus::ReadArguments;
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{self, Output};
 use crate::overwriting;
 use crate::progress::{Progress, say};
 use crate::readable::{self, counted};
@@ -166,10 +166,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         ranking_seconds,
     };
     if arguments.json {
-        let mut output = Output::open(None)?;
-        let text = serde_json::to_string_pretty(&summary).map_err(anyhow::Error::new)?;
-        output.write(format!("{text}\n").as_bytes())?;
-        output.finish()?;
+        output::print_json(&summary)?;
     }
     if !arguments.reading.quiet {
         say(&summary_text(&summary));

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::failed;
 use super::place::{Opened, Place};
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output;
 use crate::readable;
 
 /// Describe an index
@@ -37,14 +37,7 @@ struct Described {
 /// Runs the command.
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let described = Described::of(&arguments.place.open()?)?;
-    let text = if arguments.json {
-        serde_json::to_string(&described).map_err(anyhow::Error::new)? + "\n"
-    } else {
-        described.to_text()
-    };
-    let mut output = Output::open(None)?;
-    output.write(text.as_bytes())?;
-    output.finish()
+    output::answer(arguments.json, &described, described.to_text().trim_end())
 }
 
 impl Described {

@@ -58,9 +58,7 @@ pub(crate) struct Arguments {
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.show_config {
-        let mut output = crate::output::Output::open(None)?;
-        output.write(hapax_server::config::DEFAULT.as_bytes())?;
-        return output.finish();
+        return crate::output::print(hapax_server::config::DEFAULT);
     }
     let mut config = settings(arguments.config.as_deref(), arguments.listen)?;
     if let Some(index) = &arguments.search_index {
