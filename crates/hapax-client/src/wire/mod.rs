@@ -7,6 +7,7 @@
 //!
 //! The components of `openapi.json` publish the schema.
 
+mod compared;
 mod group;
 mod input;
 mod integrity;
@@ -16,6 +17,7 @@ mod verdict;
 
 use serde::{Deserialize, Serialize};
 
+pub use compared::{Bit, Compared, Exact};
 pub use group::{Event, Group, GroupDetail, GroupStatuses};
 pub use input::{PageInput, ReadySignature};
 pub use integrity::{Checked, Repaired};

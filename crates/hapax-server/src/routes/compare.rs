@@ -10,9 +10,10 @@ use crate::state::Service;
 use axum::Json;
 use axum::extract::State;
 use hapax::fingerprint::side_by_side::{self, Mark, Piece, Row};
-use hapax::fingerprint::{Comparison, ContentHash, compare as compare_texts};
+use hapax::fingerprint::{ContentHash, compare as compare_texts};
 use hapax::page::{Body, Document, PageError};
 use hapax_client::prepare::good_address;
+use hapax_client::wire::Compared;
 use hapax_store::StoredComparable;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -37,43 +38,17 @@ pub struct CompareInput {
     right: SideInput,
 }
 
-/// What is said of two pages.
+/// What is said of two pages, side by side.
 #[derive(Debug, Serialize)]
-pub struct Compared {
-    same_text: bool,
-    /// None when a page has no words.
-    distance: Option<u32>,
-    /// The sketches' estimate of the Jaccard similarity of the texts, 0 to 1.
-    similarity: Option<f64>,
-    /// Standard error of that estimate.
-    standard_error: Option<f64>,
-    /// The exact shares, of the texts; none when a text is not kept.
-    exact: Option<Exact>,
-    differing_bits: Vec<Bit>,
+pub struct SideBySide {
+    #[serde(flatten)]
+    compared: Compared,
     /// None when a text is not kept, or has no words.
     sums: Option<Sums>,
     left: Side,
     right: Side,
     /// None when a text is not kept.
     rows: Option<Vec<Shown>>,
-}
-
-#[derive(Debug, Serialize)]
-struct Exact {
-    jaccard: f64,
-    containment: f64,
-    cosine: f64,
-    shared: usize,
-    only_left: usize,
-    only_right: usize,
-    shingle: usize,
-}
-
-#[derive(Debug, Serialize)]
-struct Bit {
-    bit: u8,
-    left_rank: u8,
-    right_rank: u8,
 }
 
 /// The weighted sum behind each bit of both fingerprints, bit 0 first; positive for a 1.
@@ -126,11 +101,11 @@ enum Known {
 pub async fn compare(
     State(service): State<Arc<Service>>,
     Sent(input): Sent<CompareInput>,
-) -> Result<Json<Compared>, ApiError> {
+) -> Result<Json<SideBySide>, ApiError> {
     service.work(move |service| compared(service, input)).await.map(Json)
 }
 
-fn compared(service: &Service, input: CompareInput) -> Result<Compared, ApiError> {
+fn compared(service: &Service, input: CompareInput) -> Result<SideBySide, ApiError> {
     let (left_url, right_url) = (input.left.url.clone(), input.right.url.clone());
     let left = read(service, "left", input.left)?;
     let right = read(service, "right", input.right)?;
@@ -155,61 +130,30 @@ fn compared(service: &Service, input: CompareInput) -> Result<Compared, ApiError
         }
         let rows = side_by_side::lay_out(&comparison, l, r);
         let rows = rows.into_iter().map(|row| shown(row, l, r)).collect();
-        return Ok(of_texts(service, &comparison, left_side, right_side, rows));
+        let both = comparison.left.comparable.as_ref().zip(comparison.right.comparable.as_ref());
+        return Ok(SideBySide {
+            compared: Compared::new(&comparison, service.recipe.sketch_shingle.words()),
+            sums: both.map(|(left, right)| Sums {
+                left: left.sums.as_array().to_vec(),
+                right: right.sums.as_array().to_vec(),
+            }),
+            left: left_side,
+            right: right_side,
+            rows: Some(rows),
+        });
     }
     let (l, r) = (comparable(service, left)?, comparable(service, right)?);
     let pair = l.as_ref().zip(r.as_ref());
     let estimate = pair.map(|(l, r)| l.sketch.estimate(&r.sketch));
-    Ok(Compared {
+    let compared = Compared {
         same_text: false,
         distance: pair.map(|(l, r)| l.fingerprint.distance(r.fingerprint)),
         similarity: estimate.as_ref().map(|estimate| estimate.jaccard),
         standard_error: estimate.as_ref().map(|estimate| estimate.standard_error),
         exact: None,
         differing_bits: Vec::new(),
-        sums: None,
-        left: left_side,
-        right: right_side,
-        rows: None,
-    })
-}
-
-fn of_texts(
-    service: &Service,
-    c: &Comparison,
-    left: Side,
-    right: Side,
-    rows: Vec<Shown>,
-) -> Compared {
-    let bits = c.bits.as_ref();
-    let differing = bits.map(|bits| bits.differing.as_slice()).unwrap_or_default();
-    let bit = |d: &hapax::fingerprint::explain::DifferingBit| Bit {
-        bit: d.bit,
-        left_rank: d.left_rank,
-        right_rank: d.right_rank,
     };
-    Compared {
-        same_text: c.same_text,
-        distance: bits.map(|bits| bits.distance),
-        similarity: bits.map(|bits| bits.estimate.jaccard),
-        standard_error: bits.map(|bits| bits.estimate.standard_error),
-        exact: Some(Exact {
-            jaccard: c.jaccard,
-            containment: c.containment,
-            cosine: c.cosine,
-            shared: c.shared,
-            only_left: c.only_left,
-            only_right: c.only_right,
-            shingle: service.recipe.sketch_shingle.words(),
-        }),
-        differing_bits: differing.iter().map(bit).collect(),
-        sums: c.left.comparable.as_ref().zip(c.right.comparable.as_ref()).map(|(left, right)| {
-            Sums { left: left.sums.as_array().to_vec(), right: right.sums.as_array().to_vec() }
-        }),
-        left,
-        right,
-        rows: Some(rows),
-    }
+    Ok(SideBySide { compared, sums: None, left: left_side, right: right_side, rows: None })
 }
 
 fn read(service: &Service, name: &str, side: SideInput) -> Result<Known, ApiError> {
