@@ -28,13 +28,13 @@
 //! [`dictionary`] makes lengths, [`bounds`] says how far the lengths of near-duplicates lie apart,
 //! [`slicing`] cuts a dimension into intervals, [`grid`] puts dimensions together and gives cells to
 //! machines. [`mapping`] is all of it, language by language, with its file. [`compare`] does the work of a machine.
-//! [`judge`](mod@judge) says how good a mapping is, [`study`](mod@study) which of many, [`sample`] keeps pages to learn from.
+//! [`quality`] says how good a mapping is, [`study`](mod@study) which of many, [`sample`] keeps pages to learn from.
 //!
 //! # What it promises
 //!
 //! A page has one home. A pair whose Jaccard similarity of shingles is above the threshold is
 //! brought together as far as the two pages keep to the sampled deviations of [`Bounds`]; what that
-//! misses is measured by [`judge`](judge()). **This holds for Jaccard similarity, not for the
+//! misses is measured by [`measure`](quality::measure). **This holds for Jaccard similarity, not for the
 //! distance of SimHash fingerprints**: pages with near fingerprints may have quite different
 //! lengths.
 //!
@@ -50,10 +50,10 @@ pub mod dictionary;
 pub mod exact;
 pub mod features;
 pub mod grid;
-pub mod judge;
 pub mod language;
 pub mod mapping;
 mod mapping_file;
+pub mod quality;
 pub mod sample;
 pub mod slicing;
 pub mod study;
@@ -64,8 +64,8 @@ pub use dictionary::{Dictionary, LengthVector};
 pub use exact::ExactBounds;
 pub use features::{FeatureMaker, PageFeatures};
 pub use grid::{Grid, GridSettings};
-pub use judge::{Judgement, coefficient_of_variation, judge};
 pub use mapping::{Mapping, MappingSettings, Placed};
+pub use quality::{Quality, coefficient_of_variation, measure};
 pub use sample::EvenSample;
 pub use study::{Study, StudySettings, study};
 

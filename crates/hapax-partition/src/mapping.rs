@@ -8,7 +8,7 @@
 //! # What it promises
 //!
 //! A page has one home. A pair whose Jaccard similarity is above tau is brought together as far as
-//! the two pages keep to the bounds and are guessed to be in one language; [`judge`](mod@super::judge)
+//! the two pages keep to the bounds and are guessed to be in one language; [`quality`](super::quality)
 //! measures what that misses. It holds for Jaccard, not for the distance of fingerprints.
 //!
 //! # What this module does not know

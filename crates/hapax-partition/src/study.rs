@@ -12,8 +12,8 @@ use super::PartitionError;
 use super::compare::Shelf;
 use super::dictionary::LengthVector;
 use super::features::PageFeatures;
-use super::judge::{Judgement, coefficient_of_variation, imbalance, judge};
 use super::mapping::{Mapping, MappingSettings, Placed};
+use super::quality::{Quality, coefficient_of_variation, imbalance, measure};
 
 /// What to try.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,7 +45,7 @@ pub struct Trial {
     /// Cells of the mapping.
     pub cells: usize,
     /// How good it is.
-    pub judgement: Judgement,
+    pub quality: Quality,
     /// The coefficient of variation of the imbalance over parts of the collection.
     pub variation: f64,
 }
@@ -119,7 +119,7 @@ pub fn study(
                 machines,
                 rho: mapping.bounds().rho(),
                 cells: mapping.cells(),
-                judgement: judge(&mapping, &placed, &asking, &pairs),
+                quality: measure(&mapping, &placed, &asking, &pairs),
                 variation: coefficient_of_variation(&imbalances),
             });
             if study.languages.is_empty() {
@@ -191,7 +191,7 @@ mod tests {
         assert_eq!(study.trials.len(), 4);
         assert!(study.pairs > 0);
         for trial in &study.trials {
-            let Judgement { imbalance, avoided, found, .. } = trial.judgement;
+            let Quality { imbalance, avoided, found, .. } = trial.quality;
             assert!(imbalance >= 1.0 && (0.0..=1.0).contains(&avoided));
             // Copies are in the same place.
             assert!((found - 1.0).abs() < 1e-12, "{trial:?}");

@@ -1,10 +1,10 @@
 //! Figures 4 and 5 and the adaptation: how even, how silent and how steady mappings are.
 
 use anyhow::Result;
-use hapax_partition::judge::imbalance;
+use hapax_partition::quality::imbalance;
 use hapax_partition::{
-    Bounds, Grid, GridSettings, Judgement, LengthVector, StudySettings, coefficient_of_variation,
-    judge, study,
+    Bounds, Grid, GridSettings, LengthVector, Quality, StudySettings, coefficient_of_variation,
+    measure, study,
 };
 use hapax_report::chart::{Axis, Chart, Series};
 use hapax_synth::Length;
@@ -21,7 +21,7 @@ const LATER: u64 = 10;
 pub(super) struct Row {
     pub(super) dimensions: usize,
     pub(super) machines: u32,
-    pub(super) judgement: Judgement,
+    pub(super) quality: Quality,
 }
 
 pub(super) fn run(bench: &Bench<'_>) -> Result<()> {
@@ -44,8 +44,8 @@ pub(super) fn run(bench: &Bench<'_>) -> Result<()> {
             let grid = Grid::learn(&sample, &GridSettings { machines, tau: TAU })?;
             let new: Vec<LengthVector> =
                 lengths.iter().copied().skip(5).step_by((lengths.len() / 2_000).max(1)).collect();
-            let judgement = judge(&(&grid, &bounds), lengths, &new, &[]);
-            rows.push(Row { dimensions: at + 1, machines, judgement });
+            let quality = measure(&(&grid, &bounds), lengths, &new, &[]);
+            rows.push(Row { dimensions: at + 1, machines, quality });
             if machines == 64 {
                 grids.push(grid);
             }
@@ -73,11 +73,7 @@ pub(super) fn run(bench: &Bench<'_>) -> Result<()> {
         let rows = judged
             .trials
             .iter()
-            .map(|it| Row {
-                dimensions: it.dimensions,
-                machines: it.machines,
-                judgement: it.judgement,
-            })
+            .map(|it| Row { dimensions: it.dimensions, machines: it.machines, quality: it.quality })
             .collect();
         let count = hapax_report::grouped(features.len() as u64);
         collections.push((format!("{count} real pages ({names})"), rows));
@@ -95,12 +91,12 @@ fn ran_on(collections: &[(String, Vec<Row>)]) -> String {
     )
 }
 
-fn value(rows: &[Row], dimensions: usize, machines: u32, of: fn(&Judgement) -> f64) -> f64 {
+fn value(rows: &[Row], dimensions: usize, machines: u32, of: fn(&Quality) -> f64) -> f64 {
     let row = rows.iter().find(|it| it.dimensions == dimensions && it.machines == machines);
-    row.map_or(f64::NAN, |row| of(&row.judgement))
+    row.map_or(f64::NAN, |row| of(&row.quality))
 }
 
-fn table(rows: &[Row], of: fn(&Judgement) -> f64, shown: fn(f64) -> String) -> Table {
+fn table(rows: &[Row], of: fn(&Quality) -> f64, shown: fn(f64) -> String) -> Table {
     let mut table = Table::new(["machines", "1D", "2D", "3D"]);
     for machines in MACHINES {
         let cells = (1..=3).map(|dimensions| shown(value(rows, dimensions, machines, of)));
@@ -113,7 +109,7 @@ fn charts(
     collections: &[(String, Vec<Row>)],
     unit: &str,
     least: f64,
-    of: fn(&Judgement) -> f64,
+    of: fn(&Quality) -> f64,
 ) -> Vec<Chart> {
     collections
         .iter()
@@ -136,7 +132,7 @@ fn charts(
 
 fn data(collections: &[(String, Vec<Row>)]) -> serde_json::Value {
     let of = |row: &Row| {
-        let it = &row.judgement;
+        let it = &row.quality;
         json!([
             row.dimensions,
             row.machines,
@@ -158,7 +154,7 @@ fn data(collections: &[(String, Vec<Row>)]) -> serde_json::Value {
 }
 
 fn figure4(bench: &Bench<'_>, collections: &[(String, Vec<Row>)]) -> Result<()> {
-    let of = |it: &Judgement| it.imbalance;
+    let of = |it: &Quality| it.imbalance;
     let rows = &collections[0].1;
     let [one, two, three] = [1, 2, 3].map(|dimensions| value(rows, dimensions, 64, of));
     let agrees = one > two && two > three;
@@ -185,7 +181,7 @@ fn figure4(bench: &Bench<'_>, collections: &[(String, Vec<Row>)]) -> Result<()> 
 }
 
 fn figure5(bench: &Bench<'_>, collections: &[(String, Vec<Row>)]) -> Result<()> {
-    let of = |it: &Judgement| 100.0 * it.avoided;
+    let of = |it: &Quality| 100.0 * it.avoided;
     let rows = &collections[0].1;
     if !bench.wants("zhu-figure-5") {
         return Ok(());

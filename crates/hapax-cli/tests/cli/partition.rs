@@ -96,10 +96,12 @@ fn copies_visit_the_machine_their_original_lives_on() {
 }
 
 #[test]
-fn mappings_are_judged_in_a_table_as_json_and_on_a_page() {
+fn mappings_are_evaluated_in_a_table_as_json_and_on_a_page() {
     let folder = collection(600);
-    let judge = ["partition", "judge", "pages.jsonl", "--machines", "2,8", "--dimensions", "1,3"];
-    let assert = folder.hapax(&[&judge[..], &["--html", "report.html"]].concat()).assert().code(0);
+    let evaluate =
+        ["partition", "evaluate", "pages.jsonl", "--machines", "2,8", "--dimensions", "1,3"];
+    let assert =
+        folder.hapax(&[&evaluate[..], &["--html", "report.html"]].concat()).assert().code(0);
     let table = stdout(&assert);
     let rows: Vec<Vec<&str>> =
         table.lines().map(|line| line.split_whitespace().collect()).collect();
@@ -112,7 +114,7 @@ fn mappings_are_judged_in_a_table_as_json_and_on_a_page() {
     assert!(page.contains(">3D<") && !page.contains("http://") && !page.contains("<script"));
 
     let json: Value =
-        serde_json::from_str(&folder.output(&[&judge[..], &["--json"]].concat())).unwrap();
+        serde_json::from_str(&folder.output(&[&evaluate[..], &["--json"]].concat())).unwrap();
     let trials = json["trials"].as_array().unwrap();
     assert_eq!(trials.len(), 4);
     assert!(json["pairs"].as_u64().unwrap() > 0);
@@ -137,7 +139,7 @@ fn what_cannot_be_meant_is_refused_before_pages_are_read() {
         let error = folder.refusal(2, &[&base[..], machines, &more[..]].concat());
         assert!(error.contains(said), "{error}");
     }
-    let error = folder.refusal(2, &["partition", "judge", "pages.jsonl", "--machines", "0"]);
+    let error = folder.refusal(2, &["partition", "evaluate", "pages.jsonl", "--machines", "0"]);
     assert!(error.contains("0 machines"), "{error}");
     assert_eq!(folder.names(), ["pages.jsonl"]);
 }

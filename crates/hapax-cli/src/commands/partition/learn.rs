@@ -10,7 +10,7 @@ use crate::progress::{Progress, say};
 use crate::readable;
 use clap::Args;
 use hapax_partition::grid::DEFAULT_TAU;
-use hapax_partition::judge::imbalance;
+use hapax_partition::quality::imbalance;
 use hapax_partition::{EvenSample, Mapping, MappingSettings};
 use std::path::PathBuf;
 

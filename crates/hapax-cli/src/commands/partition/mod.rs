@@ -1,11 +1,11 @@
 //! `hapax partition`: pages mapped to machines by their lengths.
 //!
-//! The engine learns, places and judges; here documents are read for it and results are written.
+//! The engine learns, places and evaluates; here documents are read for it and results are written.
 //!
 //! - `pages` reads documents as `hapax dedup` does.
-//! - `learn`, `route` and `judge` are the commands; `report` is the page that `judge` writes.
+//! - `learn`, `route` and `evaluate` are the commands; `report` is the page that `evaluate` writes.
 
-mod judge;
+mod evaluate;
 mod learn;
 mod pages;
 mod report;
@@ -14,7 +14,7 @@ mod route;
 use crate::failure::Failure;
 use clap::{Args, Subcommand};
 
-/// Learn, use and judge a mapping of pages to machines by the lengths of their parts
+/// Learn, use and evaluate a mapping of pages to machines by the lengths of their parts
 ///
 /// A page is stored on one machine, and a new page is sent only to machines that can have
 /// near-duplicates of it (Zhu et al. 2012). This holds for the Jaccard similarity of shingles,
@@ -24,7 +24,7 @@ use clap::{Args, Subcommand};
 Examples:
   hapax partition learn crawl/*.warc.gz --machines 16 --out mapping.toml
   hapax partition route new.jsonl --mapping mapping.toml
-  hapax partition judge crawl/*.warc.gz --html partition.html")]
+  hapax partition evaluate crawl/*.warc.gz --html partition.html")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     command: PartitionCommand,
@@ -34,7 +34,7 @@ pub(crate) struct Arguments {
 enum PartitionCommand {
     Learn(learn::Arguments),
     Route(route::Arguments),
-    Judge(judge::Arguments),
+    Evaluate(evaluate::Arguments),
 }
 
 /// Runs the command.
@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.command {
         PartitionCommand::Learn(arguments) => learn::run(arguments),
         PartitionCommand::Route(arguments) => route::run(arguments),
-        PartitionCommand::Judge(arguments) => judge::run(arguments),
+        PartitionCommand::Evaluate(arguments) => evaluate::run(arguments),
     }
 }
 

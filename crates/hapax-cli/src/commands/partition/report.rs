@@ -1,4 +1,4 @@
-//! What `hapax partition judge` found, as one page that fetches nothing.
+//! What `hapax partition evaluate` found, as one page that fetches nothing.
 
 use crate::readable;
 use hapax_partition::study::Trial;
@@ -55,28 +55,28 @@ pub(super) fn page(study: &Study, settings: &StudySettings) -> String {
             "Load",
             "fullest machine over average",
             1.0,
-            |it| it.judgement.imbalance,
+            |it| it.quality.imbalance,
             "Pages stored; 1 is best.",
         ),
         (
             "Messages",
             "avoided, %",
             100.0,
-            |it| 100.0 * it.judgement.avoided,
+            |it| 100.0 * it.quality.avoided,
             "Of those that telling every machine about every new page would take.",
         ),
         (
             "Speed-up",
             "times one machine",
             0.0,
-            |it| it.judgement.speed_up(),
+            |it| it.quality.speed_up(),
             "Comparisons of one machine with everything over those of the busiest machine; above the number of machines because pages of other lengths are not compared at all.",
         ),
         (
             "Pairs lost",
             "%",
             0.0,
-            |it| 100.0 * (1.0 - it.judgement.found),
+            |it| 100.0 * (1.0 - it.quality.found),
             "Of the pairs that exact comparison without partitioning finds.",
         ),
         (
@@ -122,7 +122,7 @@ pub(super) fn page(study: &Study, settings: &StudySettings) -> String {
     }
     out.push_str("</tr>\n");
     for trial in &study.trials {
-        let it = &trial.judgement;
+        let it = &trial.quality;
         out.push_str(&format!(
             "<tr><td>{}</td><td>{}</td><td>{:.2}</td><td>{:.1} %</td><td>{:.2} %</td><td>{:.1}</td><td>{:.2} %</td><td>{:.2}</td><td>{}</td></tr>\n",
             trial.dimensions, trial.machines, it.imbalance, 100.0 * it.avoided,

@@ -1,4 +1,4 @@
-//! `hapax partition judge`: how good would mappings of this collection be?
+//! `hapax partition evaluate`: how good would mappings of this collection be?
 //!
 //! The engine's study tries them on an even sample; here its answer becomes a table, JSON or a page.
 //! All settings are checked before the first document is read.
@@ -31,8 +31,8 @@ Columns:
   variation   coefficient of variation of the imbalance over parts of the collection
 
 Examples:
-  hapax partition judge crawl/*.warc.gz --html partition.html
-  hapax partition judge pages.jsonl --machines 8,16 --dimensions 3 --rho 1.1 --json")]
+  hapax partition evaluate crawl/*.warc.gz --html partition.html
+  hapax partition evaluate pages.jsonl --machines 8,16 --dimensions 3 --rho 1.1 --json")]
 pub(super) struct Arguments {
     #[command(flatten)]
     pages: PageArguments,
@@ -136,7 +136,7 @@ fn table(study: &Study) -> String {
     let mut out =
         "  N  machines  imbalance  avoided    lost  speed-up  variation    rho  cells\n".to_owned();
     for trial in &study.trials {
-        let it = &trial.judgement;
+        let it = &trial.quality;
         out.push_str(&format!(
             "{:>3}  {:>8}  {:>9.2}  {:>5.1} %  {:>4.2} %  {:>8.1}  {:>7.2} %  {:>5.2}  {:>5}\n",
             trial.dimensions,
@@ -158,7 +158,7 @@ fn as_json(study: &Study, settings: &StudySettings) -> String {
         .trials
         .iter()
         .map(|trial| {
-            let it = &trial.judgement;
+            let it = &trial.quality;
             json!({
                 "dimensions": trial.dimensions, "machines": trial.machines, "rho": trial.rho,
                 "cells": trial.cells, "imbalance": it.imbalance, "avoided": it.avoided,

@@ -79,7 +79,7 @@ impl Layout for Mapping {
 
 /// What was found out about a mapping.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Judgement {
+pub struct Quality {
     /// Pages of the fullest machine over the average; 1 is best.
     pub imbalance: f64,
     /// The share of messages to other machines that need not be sent; 1 with one machine.
@@ -94,7 +94,7 @@ pub struct Judgement {
     pub slowest: u64,
 }
 
-impl Judgement {
+impl Quality {
     /// How many times faster than one machine that compares with everything.
     pub fn speed_up(&self) -> f64 {
         if self.slowest == 0 { 1.0 } else { self.all as f64 / self.slowest as f64 }
@@ -111,14 +111,14 @@ pub fn imbalance<L: Layout>(layout: &L, stored: &[L::Page]) -> f64 {
     if stored.is_empty() { 1.0 } else { fullest as f64 * on.len() as f64 / stored.len() as f64 }
 }
 
-/// Judges a layout by stored pages, new pages, and pairs of them (positions of new and stored page)
+/// Measures a layout by stored pages, new pages, and pairs of them (positions of new and stored page)
 /// that are known to be near-duplicates.
-pub fn judge<L: Layout>(
+pub fn measure<L: Layout>(
     layout: &L,
     stored: &[L::Page],
     new: &[L::Page],
     pairs: &[(u32, u32)],
-) -> Judgement {
+) -> Quality {
     let mut in_cell = vec![0u64; layout.cells()];
     let homes: Vec<usize> = stored.iter().map(|page| layout.home(page)).collect();
     for &cell in &homes {
@@ -144,7 +144,7 @@ pub fn judge<L: Layout>(
     };
     let possible = new.len() as u64 * (machines as u64 - 1);
     let ratio = |part: f64, whole: f64, empty: f64| if whole > 0.0 { part / whole } else { empty };
-    Judgement {
+    Quality {
         imbalance: imbalance(layout, stored),
         avoided: ratio((possible - sent) as f64, possible as f64, 1.0),
         found: ratio(pairs.iter().filter(meets).count() as f64, pairs.len() as f64, 1.0),
@@ -178,12 +178,12 @@ mod tests {
         let grid = Grid::learn(&stored, &GridSettings::for_machines(2).unwrap()).unwrap();
         let bounds = Bounds::new(0.8, 1.0).unwrap();
         let new = [page(10), page(1300)];
-        let judgement = judge(&(&grid, &bounds), &stored, &new, &[(0, 0), (1, 4), (0, 5)]);
-        assert!((judgement.imbalance - 4.0 / 3.0).abs() < 1e-12);
-        assert!((judgement.avoided - 1.0).abs() < 1e-12);
-        assert!((judgement.found - 2.0 / 3.0).abs() < 1e-12);
-        assert_eq!((judgement.all, judgement.work, judgement.slowest), (12, 6, 4));
-        assert!((judgement.speed_up() - 3.0).abs() < 1e-12);
+        let quality = measure(&(&grid, &bounds), &stored, &new, &[(0, 0), (1, 4), (0, 5)]);
+        assert!((quality.imbalance - 4.0 / 3.0).abs() < 1e-12);
+        assert!((quality.avoided - 1.0).abs() < 1e-12);
+        assert!((quality.found - 2.0 / 3.0).abs() < 1e-12);
+        assert_eq!((quality.all, quality.work, quality.slowest), (12, 6, 4));
+        assert!((quality.speed_up() - 3.0).abs() < 1e-12);
     }
 
     #[test]
@@ -191,8 +191,8 @@ mod tests {
         let stored = [page(3), page(900)];
         let grid = Grid::learn(&stored, &GridSettings::for_machines(1).unwrap()).unwrap();
         let bounds = Bounds::new(0.9, 1.0).unwrap();
-        let judgement = judge(&(&grid, &bounds), &stored, &stored, &[]);
-        assert_eq!((judgement.imbalance, judgement.avoided, judgement.found), (1.0, 1.0, 1.0));
+        let quality = measure(&(&grid, &bounds), &stored, &stored, &[]);
+        assert_eq!((quality.imbalance, quality.avoided, quality.found), (1.0, 1.0, 1.0));
     }
 
     #[test]
