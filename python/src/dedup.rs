@@ -126,7 +126,7 @@ pub(crate) fn run_dedup(
     told: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let options = asked.options(by)?;
-    let mut watch = Told::new(told);
+    let mut watch = Callback::new(told);
     let finished = py.detach(|| match &out {
         Some(out) => dedup(&inputs, out, &options, &mut watch),
         None => dry_run(&inputs, &options, &mut watch),
@@ -142,8 +142,8 @@ pub(crate) fn run_dedup(
     }
 }
 
-/// Tells a Python function: the stage, documents and input bytes so far.
-struct Told {
+/// Calls a Python function with the stage, documents and input bytes so far.
+struct Callback {
     function: Option<Py<PyAny>>,
     stage: &'static str,
     documents: u64,
@@ -152,7 +152,7 @@ struct Told {
     raised: Option<PyErr>,
 }
 
-impl Told {
+impl Callback {
     fn new(function: Option<Py<PyAny>>) -> Self {
         let last = Instant::now();
         Self { function, stage: "reading", documents: 0, bytes: 0, last, raised: None }
@@ -175,7 +175,7 @@ impl Told {
     }
 }
 
-impl Watch for Told {
+impl Watch for Callback {
     fn stage(&mut self, stage: Stage) {
         // The end of the stage before.
         self.tell();

@@ -127,16 +127,15 @@ pub fn collapse<E: Showing>(
     let mut under: BTreeMap<usize, Vec<(usize, Folded)>> = BTreeMap::new();
     let mut judged = 0;
     if let Some(policy) = request.policy {
-        let judging = policy.for_query(rank, results);
-        let most = judging.results as usize;
+        let limits = policy.for_query(rank, results);
+        let most = limits.results as usize;
         if found.len() < most && (found.len() as u64) < results {
             found = engine.scored(request.query, wanted.max(most), &hidden).map_err(failed)?.0;
         }
         judged = found.len().min(most);
-        if judging.remove {
+        if limits.remove {
             let ids: Vec<DocumentId> = found[..judged].iter().map(|result| result.id).collect();
-            for (place, winner, one) in
-                copies(engine, &ids, judging.within, policy, request.scores)?
+            for (place, winner, one) in copies(engine, &ids, limits.within, policy, request.scores)?
             {
                 under.entry(winner).or_default().push((place, one));
             }

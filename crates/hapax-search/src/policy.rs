@@ -13,8 +13,8 @@
 //!     to = 9
 //!     remove = false
 //! "#)?;
-//! let judging = policy.for_query(1, 5_000);
-//! assert_eq!((judging.within.bits(), judging.remove), (6, true));
+//! let limits = policy.for_query(1, 5_000);
+//! assert_eq!((limits.within.bits(), limits.remove), (6, true));
 //! assert!(!policy.for_query(500, 7).remove);
 //! # Ok::<(), hapax_search::policy::PolicyError>(())
 //! ```
@@ -50,7 +50,7 @@ pub const MOST_WITHIN: u32 = 16;
 /// A checked policy.
 #[derive(Clone, Debug)]
 pub struct Policy {
-    base: Judging,
+    base: QueryLimits,
     share: f64,
     min_similarity: MinSimilarity,
     /// Sketches must confirm what fingerprints propose.
@@ -68,7 +68,7 @@ pub struct Policy {
 
 /// How the results of one query are judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Judging {
+pub struct QueryLimits {
     /// Bits in which two results may differ.
     pub within: MaxDistance,
     /// How many results are looked at.
@@ -205,7 +205,7 @@ impl Policy {
             return Err(PolicyError::Value { key: "score-below", given, wanted });
         }
         Ok(Self {
-            base: Judging {
+            base: QueryLimits {
                 within: bits(file.within)?,
                 results: at_least_one(file.results)?,
                 remove: true,
@@ -223,9 +223,9 @@ impl Policy {
     }
 
     /// How the query of this rank, from 1, with so many results in all, is judged.
-    pub fn for_query(&self, rank: u64, results: u64) -> Judging {
-        let mut judging = self.base;
-        judging.results = judging.results.max((self.share * results as f64) as u64);
+    pub fn for_query(&self, rank: u64, results: u64) -> QueryLimits {
+        let mut limits = self.base;
+        limits.results = limits.results.max((self.share * results as f64) as u64);
         let by_rank = find(&self.by_rank, rank);
         let by_results = find(&self.by_results, results);
         let stricter = |a: Option<u64>, b: Option<u64>| match (a, b) {
@@ -236,15 +236,15 @@ impl Policy {
             stricter(by_rank.and_then(get), by_results.and_then(get))
         };
         if let Some(results) = of(|range| range.results) {
-            judging.results = results;
+            limits.results = results;
         }
         let within = of(|range| range.within.map(|within| u64::from(within.bits())));
         if let Some(within) = within.and_then(|bits| MaxDistance::new(bits as u8)) {
-            judging.within = within;
+            limits.within = within;
         }
         let refuses = |range: &&Range| range.remove == Some(false);
-        judging.remove = by_rank.iter().chain(&by_results).find(|range| refuses(range)).is_none();
-        judging
+        limits.remove = by_rank.iter().chain(&by_results).find(|range| refuses(range)).is_none();
+        limits
     }
 
     /// The same policy with this bound for all queries.
@@ -362,11 +362,11 @@ mod tests {
     #[test]
     fn an_empty_policy_is_the_default_one() {
         let policy = Policy::from_toml("").unwrap();
-        let judging = policy.for_query(1, 50);
-        assert_eq!(judging.within.bits(), u32::from(DEFAULT_WITHIN));
-        assert_eq!((judging.results, judging.remove), (DEFAULT_RESULTS, true));
+        let limits = policy.for_query(1, 50);
+        assert_eq!(limits.within.bits(), u32::from(DEFAULT_WITHIN));
+        assert_eq!((limits.results, limits.remove), (DEFAULT_RESULTS, true));
         assert!(policy.confirm);
-        assert_eq!(policy.similarity(judging.within), hapax::similarity::Policy::default());
+        assert_eq!(policy.similarity(limits.within), hapax::similarity::Policy::default());
         assert!(policy.may_go("example.org", Some(1e9)));
     }
 
@@ -378,8 +378,8 @@ mod tests {
         )
         .unwrap();
         let of = |rank, results| {
-            let judging = policy.for_query(rank, results);
-            (judging.within.bits(), judging.results, judging.remove)
+            let limits = policy.for_query(rank, results);
+            (limits.within.bits(), limits.results, limits.remove)
         };
         assert_eq!(of(1, 100), (6, 500, true));
         assert_eq!(of(1, 20), (1, 500, true));

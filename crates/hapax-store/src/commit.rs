@@ -51,22 +51,22 @@ impl<J, R> Queue<J, R> {
         let (tickets, jobs): (Vec<u64>, Vec<J>) =
             std::mem::take(&mut line.waiting).into_iter().unzip();
         drop(line);
-        let mut turn = Turn { queue: self, tickets, results: Vec::new(), lost };
-        turn.results = run(jobs);
-        drop(turn);
+        let mut round = Round { queue: self, tickets, results: Vec::new(), lost };
+        round.results = run(jobs);
+        drop(round);
         self.line().done.remove(&ticket).unwrap_or_else(lost)
     }
 }
 
 /// Gives everybody a result when it ends, however it ends.
-struct Turn<'a, J, R> {
+struct Round<'a, J, R> {
     queue: &'a Queue<J, R>,
     tickets: Vec<u64>,
     results: Vec<R>,
     lost: fn() -> R,
 }
 
-impl<J, R> Drop for Turn<'_, J, R> {
+impl<J, R> Drop for Round<'_, J, R> {
     fn drop(&mut self) {
         let results = std::mem::take(&mut self.results);
         let lost = self.lost;

@@ -10,7 +10,7 @@ use super::ledger::{Known, digest};
 use super::{JobError, JobOptions, Mark, QueryOutcome, Ranked};
 use crate::engine::{DocumentId, Engine};
 use crate::fold::{Linked, Loser, Proposal, propose};
-use crate::policy::Judging;
+use crate::policy::QueryLimits;
 use hapax::fingerprint::MaxDistance;
 
 /// What asking any query needs.
@@ -24,7 +24,7 @@ pub(super) struct Retrieved<'q> {
     asked: &'q Ranked,
     top: Vec<DocumentId>,
     results: u64,
-    judging: Judging,
+    limits: QueryLimits,
     pairs: Vec<Proposal>,
     /// Places of results in some pair, ascending.
     places: Vec<u32>,
@@ -63,25 +63,25 @@ impl<'a, E: Engine> Asking<'a, E> {
         let started = Instant::now();
         let most = policy.most_results(rank) as usize;
         let mut found = self.engine.top(&query.text, most, hidden).map_err(failed)?;
-        let judging = policy.for_query(rank, found.all);
-        if found.top.len() < judging.results as usize && (found.top.len() as u64) < found.all {
-            let most = judging.results as usize;
+        let limits = policy.for_query(rank, found.all);
+        if found.top.len() < limits.results as usize && (found.top.len() as u64) < found.all {
+            let most = limits.results as usize;
             found = self.engine.top(&query.text, most, hidden).map_err(failed)?;
         }
-        found.top.truncate(judging.results as usize);
+        found.top.truncate(limits.results as usize);
         let fingerprints = self.engine.fingerprints(&found.top).map_err(failed)?;
         let retrieval = started.elapsed();
 
         let started = Instant::now();
         let sweep = self.options.sweep.iter().copied();
-        let widest = sweep.fold(judging.within, MaxDistance::max);
-        let pairs = if judging.remove { propose(&fingerprints, widest) } else { Vec::new() };
+        let widest = sweep.fold(limits.within, MaxDistance::max);
+        let pairs = if limits.remove { propose(&fingerprints, widest) } else { Vec::new() };
         let mut places: Vec<u32> = pairs.iter().flat_map(|&(a, b, _)| [a, b]).collect();
         places.sort_unstable();
         places.dedup();
         let dedup = started.elapsed();
         let (top, results) = (found.top, found.all);
-        Ok(Retrieved { asked, top, results, judging, pairs, places, retrieval, dedup })
+        Ok(Retrieved { asked, top, results, limits, pairs, places, retrieval, dedup })
     }
 
     /// Finds the duplicates; what is wanted of documents must be loaded.
@@ -90,7 +90,7 @@ impl<'a, E: Engine> Asking<'a, E> {
         retrieved: Retrieved<'_>,
         documents: &Documents,
     ) -> Result<QueryOutcome, JobError<E::Error>> {
-        let Retrieved { asked, top, results, judging, pairs, places, retrieval, dedup } = retrieved;
+        let Retrieved { asked, top, results, limits, pairs, places, retrieval, dedup } = retrieved;
         let (JobOptions { policy, sweep, sample, .. }, rank) = (self.options, asked.rank);
         let mut outcome = QueryOutcome {
             rank,
@@ -104,7 +104,7 @@ impl<'a, E: Engine> Asking<'a, E> {
             let known = top.iter().map(|&id| documents.digest(id));
             let recipe = self.engine.recipe();
             let text = &asked.query.text;
-            let digest = digest(recipe, text, &judging, policy, sweep, results, known);
+            let digest = digest(recipe, text, &limits, policy, sweep, results, known);
             outcome.digest = Some(digest);
             if let Some((known, others)) =
                 self.options.earlier.and_then(|earlier| earlier.marks(text, &digest))
@@ -114,7 +114,7 @@ impl<'a, E: Engine> Asking<'a, E> {
                     known.iter().map(|known| known.mark(&top, rank, within)).collect()
                 };
                 outcome.known = true;
-                outcome.marks = marks(known, judging.within);
+                outcome.marks = marks(known, limits.within);
                 outcome.sweep =
                     others.iter().zip(sweep).map(|(known, &within)| marks(known, within)).collect();
                 return Ok(outcome);
@@ -145,8 +145,8 @@ impl<'a, E: Engine> Asking<'a, E> {
             losers.into_iter().map(mark).collect()
         };
         let group = |source| JobError::Group { rank, source };
-        let losers = linked.fold(Some(judging.within)).map_err(group)?;
-        outcome.marks = marks(losers, judging.within);
+        let losers = linked.fold(Some(limits.within)).map_err(group)?;
+        outcome.marks = marks(losers, limits.within);
         outcome.dedup = dedup + started.elapsed();
         for &within in sweep {
             let started = Instant::now();

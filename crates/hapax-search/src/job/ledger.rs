@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 use hapax::fingerprint::MaxDistance;
 
 use crate::engine::DocumentId;
-use crate::policy::{Judging, Policy};
+use crate::policy::{Policy, QueryLimits};
 
 use super::{Mark, Outcome, Ranked};
 
@@ -184,7 +184,7 @@ impl<'a> Rest<'a> {
 pub(super) fn digest(
     recipe: &str,
     query: &str,
-    judging: &Judging,
+    limits: &QueryLimits,
     policy: &Policy,
     sweep: &[MaxDistance],
     results: u64,
@@ -195,7 +195,7 @@ pub(super) fn digest(
         hasher.update(&(text.len() as u64).to_le_bytes());
         hasher.update(text.as_bytes());
     }
-    let Judging { within, results: most, remove } = judging;
+    let QueryLimits { within, results: most, remove } = limits;
     for number in [u64::from(within.bits()), *most, u64::from(*remove), results] {
         hasher.update(&number.to_le_bytes());
     }

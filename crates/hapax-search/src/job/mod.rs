@@ -211,7 +211,7 @@ pub fn one_by_one<E: Engine>(
         outcome.queries.push(one);
     }
     let marks: Vec<Mark> = removed.into_values().collect();
-    outcome.removed = told(engine, &marks, policy)?;
+    outcome.removed = removals(engine, &marks, policy)?;
     Ok(outcome)
 }
 
@@ -253,7 +253,7 @@ pub fn all_at_once<E: Engine>(
     let resolving = resolve::Resolving::new(engine, &queries).map_err(JobError::Facts)?;
     let marks = queries.iter().flat_map(|query| &query.marks);
     let stand = resolving.resolve(marks, options.policy).map_err(JobError::Resolve)?;
-    let removed = told(engine, &stand, options.policy)?;
+    let removed = removals(engine, &stand, options.policy)?;
     let bounds: Vec<usize> = (0..options.sweep.len()).collect();
     let sweep = bounds
         .par_iter()
@@ -268,7 +268,7 @@ pub fn all_at_once<E: Engine>(
 }
 
 /// Marks with names and reasons, by name of the document.
-fn told<E: Engine>(
+fn removals<E: Engine>(
     engine: &E,
     marks: &[Mark],
     policy: &Policy,

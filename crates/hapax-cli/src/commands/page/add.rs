@@ -345,7 +345,7 @@ fn many(
         },
     );
     let recorded_all = read_all.and_then(|()| recorder.commit());
-    recorded_all.map_err(|failure| recorder.told(failure))?;
+    recorded_all.map_err(|failure| recorder.with_recorded(failure))?;
     progress.clear();
     recorder.output.finish()?;
     if progress.read().pages + passed + skipped == 0 {
@@ -428,7 +428,7 @@ impl Recorder<'_> {
     }
 
     /// A failure, with what is recorded all the same.
-    fn told(&self, failure: Failure) -> Failure {
+    fn with_recorded(&self, failure: Failure) -> Failure {
         match failure {
             Failure::Run(error) if self.committed > 0 => Failure::Run(anyhow::anyhow!(
                 "{}; the {} before were recorded",

@@ -2,7 +2,7 @@
 //!
 //! Safe and polite as the service is: `hapax_server::fetch` does it. An address that is done is
 //! noted in the progress file after its page is on the disk; a run that was stopped goes on
-//! from there. An address that cannot be fetched or judged is done; a repository that does not
+//! from there. An address that cannot be fetched or answered is done; a repository that does not
 //! take pages ends the run, and what it did not take is not done. One line for each address, as it
 //! comes.
 
@@ -129,11 +129,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (mut good, mut failed) = (0u64, 0u64);
     let finished = done.finished.clone();
     list::fetch_all(&fetcher, urls, &finished, arguments.hosts, |url, fetched| {
-        let judged = match fetched {
-            Ok(fetched) => judge(&store, &mut fingerprinter, &fetched, arguments.check)?,
+        let answered = match fetched {
+            Ok(fetched) => record(&store, &mut fingerprinter, &fetched, arguments.check)?,
             Err(error) => Err(FetchError::to_string(&error)),
         };
-        let line = match &judged {
+        let line = match &answered {
             Ok(verdict) if arguments.json => {
                 json!({ "asked": url, "verdict": verdict }).to_string()
             }
@@ -141,7 +141,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             Err(why) if arguments.json => json!({ "asked": url, "error": why }).to_string(),
             Err(why) => fields(["failed", url, why]),
         };
-        (good, failed) = match judged {
+        (good, failed) = match answered {
             Ok(_) => (good + 1, failed),
             Err(_) => (good, failed + 1),
         };
@@ -191,7 +191,7 @@ impl Folder {
 }
 
 impl Target {
-    fn redirect(&self, from: &str, to: &str, fetched: u64) -> Result<Judged<()>, Failure> {
+    fn redirect(&self, from: &str, to: &str, fetched: u64) -> Result<Answered<()>, Failure> {
         match self {
             Self::Folder(folder) => {
                 of_folder(folder.store()?.redirect(from, to, Some(fetched)).map(drop))
@@ -202,7 +202,7 @@ impl Target {
         }
     }
 
-    fn judge(&self, seen: Observation, only_check: bool) -> Result<Judged<Verdict>, Failure> {
+    fn record(&self, seen: Observation, only_check: bool) -> Result<Answered<Verdict>, Failure> {
         match self {
             Self::Folder(folder) => {
                 let store = folder.store()?;
@@ -219,11 +219,11 @@ impl Target {
     }
 }
 
-/// What came of one address, or why it cannot be judged.
-type Judged<T> = Result<T, String>;
+/// What came of one address, or why it cannot be answered.
+type Answered<T> = Result<T, String>;
 
 /// An address that no repository takes is that address's trouble; all else is the run's.
-fn of_folder<T>(said: Result<T, StoreError>) -> Result<Judged<T>, Failure> {
+fn of_folder<T>(said: Result<T, StoreError>) -> Result<Answered<T>, Failure> {
     match said {
         Err(error @ (StoreError::BadUrl { .. } | StoreError::SelfRedirect { .. })) => {
             Ok(Err(error.to_string()))
@@ -233,7 +233,7 @@ fn of_folder<T>(said: Result<T, StoreError>) -> Result<Judged<T>, Failure> {
     }
 }
 
-fn of_service<T>(said: Result<T, ClientError>) -> Result<Judged<T>, Failure> {
+fn of_service<T>(said: Result<T, ClientError>) -> Result<Answered<T>, Failure> {
     match said {
         Err(ref error @ ClientError::Refused { status: 400 | 413 | 422, .. }) => {
             Ok(Err(error.to_string()))
@@ -243,12 +243,12 @@ fn of_service<T>(said: Result<T, ClientError>) -> Result<Judged<T>, Failure> {
     }
 }
 
-fn judge(
+fn record(
     store: &Target,
     fingerprinter: &mut Fingerprinter,
     fetched: &Fetched,
     only_check: bool,
-) -> Result<Judged<Verdict>, Failure> {
+) -> Result<Answered<Verdict>, Failure> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let content_type = fetched.content_type.as_deref();
     let read = prepare::fetched(fingerprinter, &fetched.url, content_type, &fetched.body);
@@ -264,7 +264,7 @@ fn judge(
             }
         }
     }
-    store.judge(seen, only_check)
+    store.record(seen, only_check)
 }
 
 fn lines(path: &Path) -> Result<Vec<String>, Failure> {

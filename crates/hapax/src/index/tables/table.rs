@@ -43,7 +43,7 @@ pub(super) struct Table {
     pub(super) filter: BitGather,
     pub(super) radius: u32,
     /// Earlier tables whose verdict can be told from this table's prefix and filter alone.
-    pub(super) told: Vec<Told>,
+    pub(super) told: Vec<EarlierKey>,
     directory: Vec<u32>,
     pub(super) filters: Filters,
     rows: PackedInts,
@@ -60,13 +60,13 @@ pub(super) enum Filters {
 
 /// An earlier table's prefix, as bits of this table's prefix and filter.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Told {
+pub(super) struct EarlierKey {
     in_prefix: u32,
     in_filter: u64,
     radius: u32,
 }
 
-impl Told {
+impl EarlierKey {
     /// Has the earlier table found a match whose prefix and filter differ like this?
     #[inline(always)]
     pub(super) fn finds(&self, prefix_flips: u32, filter_flips: u64) -> bool {
@@ -108,7 +108,7 @@ impl Table {
         let known = self.prefix.mask() | self.filter.mask();
         let tellable = earlier.iter().filter(|other| other.prefix.mask() & !known == 0);
         self.told = tellable
-            .map(|other| Told {
+            .map(|other| EarlierKey {
                 in_prefix: self.prefix.apply(other.prefix.mask()) as u32,
                 in_filter: self.filter.apply(other.prefix.mask()),
                 radius: other.radius,
@@ -200,7 +200,7 @@ impl Table {
         self.directory.capacity() * size_of::<u32>()
             + filters
             + self.rows.memory_bytes()
-            + self.told.capacity() * size_of::<Told>()
+            + self.told.capacity() * size_of::<EarlierKey>()
             + self.prefix.heap_bytes()
             + self.filter.heap_bytes()
     }
