@@ -1,10 +1,10 @@
-//! Fuzzing: a smoke run of every target in the gate, and the long run under libFuzzer.
+//! Fuzzing: a smoke run of every target in the tests, and the long run under libFuzzer.
 //!
-//! The targets are plain functions in `fuzz/targets`. The gate's part runs them on seeds, former
-//! findings and a fixed number of mutations with the build that the gate has anyway. The long run
+//! The targets are plain functions in `fuzz/targets`. The part of the tests runs them on seeds, former
+//! findings and a fixed number of mutations with the build that the tests have anyway. The long run
 //! compiles this repository's crates again with coverage counters, which the stable toolchain can
 //! do (`-C passes=sancov-module`), links libFuzzer, and gives each target its minutes. The libraries
-//! of others are those of the gate's build, without counters: what they read is guided by the
+//! of others are those of the tests' build, without counters: what they read is guided by the
 //! dictionaries alone. What a run learns is kept below `target/fuzz`; the next one goes on from there.
 //!
 //! The soak and the attacks on the running service are programs of their own, in `fuzz/soak` and
@@ -36,7 +36,7 @@ const MOST_MEGABYTES: u32 = 1500;
 const MOST_SECONDS: u32 = 20;
 const LONGEST_INPUT: u32 = 8192;
 
-/// The gate's part.
+/// The part of the tests.
 pub(crate) fn smoke(workspace: &Workspace) -> Result<Tally> {
     let mut tally = Tally::default();
     let mut command = workspace.command(program(workspace, "hapax-fuzz")?);

@@ -1,13 +1,13 @@
 //! The project's own tooling, run as `cargo xtask`.
 //!
-//! `test` is the gate: every part in order, or the named ones alone. `tidy` checks the house
+//! `test` runs every part in order, or the named ones alone. `tidy` checks the house
 //! rules that no compiler knows. `readme` runs the examples in the documentation and can
 //! rewrite the output they show. `papers` repeats the papers' measurements, `compare` measures
 //! beside the peers.
 //!
 //! # Reading order
 //!
-//! [`parts`] is the list of what the gate does; a new part is one entry there. [`needs`]
+//! [`parts`] is the list of what the tests are; a new part is one entry there. [`needs`]
 //! provides what a part wants from outside Rust. [`tidy`] holds the rules, [`console`] the
 //! examples, [`fuzz`] what is tried against hostile data and faults, [`service`] what is tested in
 //! a browser and over HTTP, [`wheel`] the Python package,
@@ -119,7 +119,7 @@ enum Task {
         /// Only attacks whose name has this in it
         word: Option<String>,
     },
-    /// Run what is tried before a release and too long for the gate, or only the named steps
+    /// Run what is tried before a release and too long for the tests, or only the named steps
     Release {
         /// Steps; all of them when none is named
         #[arg(value_name = "STEP", value_parser = PossibleValuesParser::new(release::names()))]

@@ -1,4 +1,4 @@
-//! The gate: its parts, their order, and what is said about them.
+//! The tests: their parts, the order of these, and what is said about them.
 //!
 //! A part is one entry of [`PARTS`]: a name to run it alone, a line about what it proves, what
 //! it needs from outside, and a function. Cheap parts come first, so that a slip is seen in
@@ -27,7 +27,7 @@ use crate::tidy;
 use crate::wheel;
 use crate::workspace::{Workspace, run, run_watched};
 
-/// One step of the gate that can also be run alone.
+/// One step of the tests that can also be run alone.
 struct Part {
     name: &'static str,
     /// What holds when it passes.

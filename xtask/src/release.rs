@@ -1,4 +1,4 @@
-//! What is tried before a release and too long for the gate.
+//! What is tried before a release and too long for the tests.
 //!
 //! Three steps, each a build of its own: the tests of the crates that compute, with every overflow
 //! and every assertion noticed; every published crate, built from its package alone; and the Python

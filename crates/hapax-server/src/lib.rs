@@ -24,7 +24,7 @@
 //!
 //! [`config`] is what can be set, [`error`] what can go wrong; `hapax_client` has what is sent.
 //! [`state`] holds what requests share and is the border between asynchronous and blocking code;
-//! [`writer`] makes commits of what waits. [`routes`] are the paths, [`gate`] is what every request passes, [`server`] the
+//! [`writer`] makes commits of what waits. [`routes`] are the paths, [`middleware`] is what every request passes, [`server`] the
 //! connections. [`fetch`] gets pages of other sites, [`texts`] keeps texts for showing.
 //! [`metrics`] and [`history`] count, [`logging`] writes.
 //!
@@ -36,11 +36,11 @@ pub mod access;
 pub mod config;
 pub mod error;
 pub mod fetch;
-pub mod gate;
 pub mod history;
 mod idle;
 pub mod logging;
 pub mod metrics;
+pub mod middleware;
 pub mod routes;
 pub mod server;
 pub mod state;

@@ -3,9 +3,9 @@
 //! Stopping: no new connection, requests under way are finished within the time a request may
 //! take, then the writer finishes what was accepted, then the repository is closed.
 
-use crate::gate;
 use crate::history;
 use crate::idle::Idle;
+use crate::middleware;
 use crate::routes;
 use crate::state::{Service, StartError};
 use axum::Router;
@@ -44,7 +44,7 @@ impl App {
 
     pub async fn answer(&self, peer: IpAddr, request: Request) -> Response {
         let router = self.router.clone();
-        gate::around(&self.service, peer, request, async |request| {
+        middleware::around(&self.service, peer, request, async |request| {
             let Ok(response) = router.oneshot(request).await;
             response
         })

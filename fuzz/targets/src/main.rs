@@ -1,4 +1,4 @@
-//! Fuzz targets without libFuzzer: a smoke run for the gate, seeds for the long run.
+//! Fuzz targets without libFuzzer: a smoke run for the tests, seeds for the long run.
 //!
 //! `smoke` runs every target on its seeds, on former findings and on a fixed number of mutations,
 //! the same ones every time. `seeds` writes what libFuzzer starts from. `replay` runs one target

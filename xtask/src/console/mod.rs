@@ -6,7 +6,7 @@
 //! lines only the exit code counts.
 //!
 //! A block tagged `console no-run` is not run, but counted and reported. A command that would
-//! start the gate from within the gate is not run either; its part names must exist.
+//! start the tests from within the tests is not run either; its part names must exist.
 //!
 //! # Reading order
 //!
@@ -99,7 +99,7 @@ fn run_block<'a>(
                     skipped += 1;
                 }
                 Some(name) => {
-                    println!("{path}:{}: the gate has no part {name}", example.line);
+                    println!("{path}:{}: the tests have no part {name}", example.line);
                     tally.failed += 1;
                 }
             }
@@ -146,7 +146,7 @@ fn problem(example: &Example, ran: &Ran) -> Option<Problem> {
     Some(Problem::Output(format!("{what}; it printed {}", printed())))
 }
 
-/// The parts named by a command that would start the gate again; `None` for all others.
+/// The parts named by a command that would start the tests again; `None` for all others.
 fn gate_command(command: &str) -> Option<Vec<&str>> {
     let rest = match command.strip_prefix("cargo xtask test") {
         Some(rest) => rest,

@@ -34,7 +34,7 @@ pub(crate) struct StoreArguments {
     #[arg(long, value_name = "URL", value_parser = service_address)]
     server: Option<String>,
 
-    /// What the service knows you by; others see it in the list of processes [default: $HAPAX_TOKEN]
+    /// Bearer token for the service; visible in the list of processes [default: $HAPAX_TOKEN]
     #[arg(long, value_name = "TOKEN")]
     pub(crate) token: Option<String>,
 }

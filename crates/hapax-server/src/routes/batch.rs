@@ -10,7 +10,7 @@
 
 use super::{must_be, read_json};
 use crate::error::{ApiError, Code, Wire};
-use crate::gate::body_of;
+use crate::middleware::body_of;
 use crate::state::Service;
 use crate::writer::Accepted;
 use axum::body::{Body, BodyDataStream, Bytes};

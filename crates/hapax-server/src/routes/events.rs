@@ -5,7 +5,7 @@
 
 use super::{Asked, Named, rows};
 use crate::error::{ApiError, Code};
-use crate::gate::body_of;
+use crate::middleware::body_of;
 use crate::state::Service;
 use axum::Json;
 use axum::body::Bytes;

@@ -24,7 +24,7 @@ pub mod web;
 
 use crate::access::Scope;
 use crate::error::{ApiError, Code};
-use crate::gate::{Guard, RequestClass, gate};
+use crate::middleware::{Guard, RequestClass, guarded};
 use crate::state::Service;
 use axum::Router;
 use axum::body::{Body, Bytes, to_bytes};
@@ -87,14 +87,14 @@ pub fn list() -> Vec<(&'static str, &'static str)> {
     routes().into_iter().map(|(method, path, ..)| (method, path)).collect()
 }
 
-/// All routes, each behind its gate.
+/// All routes, each with its checks.
 pub fn router(service: &Arc<Service>) -> Router {
     let mut router = Router::new();
     for (method, path, scope, class, handler) in routes() {
         let metrics = service.metrics.route(method, path);
         let guard = Arc::new(Guard { service: service.clone(), scope, class, metrics });
-        let gated = handler.route_layer(axum::middleware::from_fn_with_state(guard, gate));
-        router = router.route(path, gated);
+        let checked = handler.route_layer(axum::middleware::from_fn_with_state(guard, guarded));
+        router = router.route(path, checked);
     }
     let router = router
         .fallback(async || {

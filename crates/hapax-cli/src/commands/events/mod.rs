@@ -19,7 +19,7 @@ With --json each line is an object with sequence, change (joined, left, merged, 
 gone, redirected, returned), at (the time, RFC 3339), group, other_group, url and other_url; what does
 not apply is null. Of a merge, group is the one that ended and other_group has its pages now.
 
---follow looks again and again and opens the repository only while it looks, so that other commands
+--follow reads again and again and opens the repository only while it reads, so that other commands
 can use it; while one does, it waits.
 
 Examples:
@@ -43,7 +43,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     follow: bool,
 
-    /// With --follow, seconds between two looks
+    /// With --follow, seconds between two reads
     #[arg(long, value_name = "SECONDS", default_value_t = 1.0, requires = "follow", value_parser = seconds)]
     every: f64,
 

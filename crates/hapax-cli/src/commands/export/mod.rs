@@ -58,7 +58,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "DIR", conflicts_with_all = ["format", "out"])]
     snapshot: Option<PathBuf>,
 
-    /// No summary; errors are still told
+    /// No summary; errors are still printed
     #[arg(long, short)]
     quiet: bool,
 }

@@ -44,7 +44,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     replacing: overwriting::Replacing,
 
-    /// No summary; errors are still told
+    /// No summary; errors are still printed
     #[arg(long, short)]
     quiet: bool,
 }

@@ -80,7 +80,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     json: bool,
 
-    /// No progress and no summary; errors are still told
+    /// No progress and no summary; errors are still printed
     #[arg(long, short)]
     quiet: bool,
 }

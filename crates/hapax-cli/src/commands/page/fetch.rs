@@ -57,7 +57,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "URL", conflicts_with = "store")]
     server: Option<String>,
 
-    /// What the service knows you by; others see it in the list of processes [default: $HAPAX_TOKEN]
+    /// Bearer token for the service; visible in the list of processes [default: $HAPAX_TOKEN]
     #[arg(long, value_name = "TOKEN", requires = "server")]
     token: Option<String>,
 

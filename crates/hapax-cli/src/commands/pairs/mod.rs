@@ -59,7 +59,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", value_parser = crate::corpus::threads)]
     threads: Option<NonZeroUsize>,
 
-    /// No summary; errors are still told
+    /// No summary; errors are still printed
     #[arg(long, short)]
     quiet: bool,
 }

@@ -26,7 +26,7 @@ use std::path::PathBuf;
 Columns:
   imbalance   pages of the fullest machine over the average
   avoided     messages to other machines that need not be sent
-  lost        pairs of a new and a stored page, at least TAU alike, that do not meet
+  lost        pairs of a new and a stored page, at least TAU alike, that are never compared
   speed-up    comparisons of one machine with everything over those of the busiest machine
   variation   coefficient of variation of the imbalance over parts of the collection
 
@@ -45,7 +45,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [1, 2, 3])]
     dimensions: Vec<usize>,
 
-    /// Pages less alike than this need not meet: the Jaccard similarity of their shingles
+    /// Pages less alike than this need not be compared: the Jaccard similarity of their shingles
     #[arg(long, value_name = "J", default_value_t = DEFAULT_TAU, value_parser = similarity)]
     tau: f64,
 

@@ -35,7 +35,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 3)]
     dimensions: usize,
 
-    /// Pages less alike than this need not meet: the Jaccard similarity of their shingles
+    /// Pages less alike than this need not be compared: the Jaccard similarity of their shingles
     #[arg(long, value_name = "J", default_value_t = DEFAULT_TAU, value_parser = similarity)]
     tau: f64,
 

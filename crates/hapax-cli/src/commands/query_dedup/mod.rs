@@ -77,7 +77,7 @@ struct UndoArguments {
     #[command(flatten)]
     place: MovedArguments,
 
-    /// No summary; errors are still told
+    /// No summary; errors are still printed
     #[arg(long, short)]
     quiet: bool,
 }
@@ -146,7 +146,7 @@ struct RunArguments {
     #[arg(long)]
     json: bool,
 
-    /// No progress and no summary; errors are still told
+    /// No progress and no summary; errors are still printed
     #[arg(long, short)]
     quiet: bool,
 }

@@ -1,7 +1,7 @@
 //! What every request passes on its way to a route, and every answer on its way back.
 //!
 //! Outside the routes ([`around`]): a number for the request, the client's rate, the headers that
-//! keep browsers from doing more than they should. Around each route ([`gate`]): permission, concurrency limit,
+//! keep browsers from doing more than they should. Around each route ([`guarded`]): permission, concurrency limit,
 //! time, counting, and a net under panics.
 
 use crate::access::Scope;
@@ -46,7 +46,7 @@ pub enum RequestClass {
     Stream,
 }
 
-/// What the gate knows of a route.
+/// What is checked of a route.
 #[derive(Clone, Debug)]
 pub struct Guard {
     pub service: Arc<Service>,
@@ -56,7 +56,7 @@ pub struct Guard {
 }
 
 /// Around each route.
-pub async fn gate(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
+pub async fn guarded(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
     let service = &guard.service;
     let start = Instant::now();
     let response = match enter(&guard, request, next).await {
