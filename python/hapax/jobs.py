@@ -131,10 +131,10 @@ class DedupResult:
     #: The rows that stay of a table that was given; None for files.
     kept: Any
 
-    def __init__(self, told: dict[str, Any], groups: Any, removed: Any, kept: Any) -> None:
-        self.summary = told["summary"]
-        self.run = told["run"]
-        self.files = told["files"]
+    def __init__(self, answer: dict[str, Any], groups: Any, removed: Any, kept: Any) -> None:
+        self.summary = answer["summary"]
+        self.run = answer["run"]
+        self.files = answer["files"]
         self.groups, self.removed, self.kept = groups, removed, kept
 
     def __repr__(self) -> str:
@@ -245,8 +245,8 @@ def dedup(
         else:
             inputs = [os.fspath(one) for one in source]
         folder = pathlib.Path(scratch, "out") if out is None else pathlib.Path(os.fspath(out))
-        with _Bar(progress) as told:
-            done = json.loads(run_dedup(inputs, os.fspath(folder), by._core, asked, told))
+        with _Bar(progress) as bar:
+            done = json.loads(run_dedup(inputs, os.fspath(folder), by._core, asked, bar))
         every = pyarrow.parquet.read_table(folder / "groups.parquet")
         removed = pyarrow.parquet.read_table(folder / "removed.parquet")
         kept = None

@@ -37,18 +37,18 @@ pub(crate) fn io_error(tried: &str, path: &Path, source: std::io::Error) -> anyh
     anyhow::Error::new(source).context(format!("cannot {tried} {}", crate::readable::path(path)))
 }
 
-/// The whole chain of causes on one line. Some errors tell their cause themselves; it is told once.
+/// The whole chain of causes on one line. Some errors name their cause themselves; it is printed once.
 fn causes(error: &anyhow::Error) -> String {
-    let mut told = String::new();
+    let mut line = String::new();
     for cause in error.chain() {
         let text = cause.to_string();
-        if told.is_empty() {
-            told = text;
-        } else if !told.contains(&text) {
-            told = format!("{told}: {text}");
+        if line.is_empty() {
+            line = text;
+        } else if !line.contains(&text) {
+            line = format!("{line}: {text}");
         }
     }
-    told
+    line
 }
 
 impl From<anyhow::Error> for Failure {

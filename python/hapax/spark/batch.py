@@ -40,14 +40,14 @@ ELSEWHERE = {"revisits": False, "against": [], "memory": None, "restart": False,
 class Finished:
     """A complete snapshot."""
 
-    def __init__(self, spark: Any, snapshot: Snapshot, told: dict[str, Any]) -> None:
+    def __init__(self, spark: Any, snapshot: Snapshot, metadata: dict[str, Any]) -> None:
         self._spark, self._snapshot = spark, snapshot
         #: Where it lies.
         self.path: str = snapshot.path
         #: ``summary.json``.
-        self.summary: dict[str, Any] = told["summary"]
+        self.summary: dict[str, Any] = metadata["summary"]
         #: What the stages counted: keys, buckets keyed again, partitions.
-        self.effort: dict[str, Any] = told["effort"]
+        self.effort: dict[str, Any] = metadata["effort"]
 
     @property
     def groups(self) -> Any:
@@ -96,9 +96,9 @@ def dedup(
     asked = {"inputs": sources, "settings": settings, "spec": spec.text, "version": __version__, "keep_documents": keep_documents, "base": None}
     if staged is not None:
         asked["rows"] = digest_of(staged)
-    told = made.begin(asked)
-    if told is not None:
-        return Finished(spark, made, told)
+    metadata = made.begin(asked)
+    if metadata is not None:
+        return Finished(spark, made, metadata)
     with plain_errors():
         check_executors(spark)
         if staged is not None:
@@ -225,8 +225,8 @@ def digest_of(rows: Any) -> str:
     from pyspark.sql import functions as F
 
     columns = [F.col(name).cast("string") for name in rows.columns]
-    told = rows.agg(F.count("*").alias("rows"), F.sum(F.xxhash64(*columns) % (1 << 31)).alias("sum")).first()
-    return f"{told['rows']} rows, {told['sum'] or 0}"
+    counted = rows.agg(F.count("*").alias("rows"), F.sum(F.xxhash64(*columns) % (1 << 31)).alias("sum")).first()
+    return f"{counted['rows']} rows, {counted['sum'] or 0}"
 
 
 def stage_rows(made: Snapshot, rows: Any, options: dict[str, Any]) -> str:

@@ -68,19 +68,19 @@ class Job:
         """The documents, numbered from ``first``, and what was counted while they were read."""
         run = steps.signature(self.spec, inputs.inputs, inputs.files)
         rows = self.snapshot.stage("signatures", lambda: inputs.rows(self.spark, self.partitions).mapInArrow(run, steps.SIGNATURES))
-        told = {row["part"]: json.loads(row["says"]) for row in rows.where("kind = 3").select("part", "says").collect()}
-        lost = [file for part, file, _ in inputs.items if part not in told]
+        counts = {row["part"]: json.loads(row["says"]) for row in rows.where("kind = 3").select("part", "says").collect()}
+        lost = [file for part, file, _ in inputs.items if part not in counts]
         if lost:
             raise JobError(f"{lost[0]} was not read to its end; run the job again")
-        names = [name for name in next(iter(told.values())) if name != "complaints"]
-        sums = {name: sum(one[name] for one in told.values()) for name in names}
+        names = [name for name in next(iter(counts.values())) if name != "complaints"]
+        sums = {name: sum(one[name] for one in counts.values()) for name in names}
         offsets, position = [], first
-        for part in sorted(told):
+        for part in sorted(counts):
             offsets.append((part, position))
-            position += told[part]["documents"]
+            position += counts[part]["documents"]
         if not sums["documents"]:
             raise NoDocumentsError("there is no document in " + ", ".join(inputs.inputs or [file for _, file, _ in inputs.items]))
-        documents = {part: one["documents"] for part, one in told.items()}
+        documents = {part: one["documents"] for part, one in counts.items()}
         stored = {"path": self.snapshot.at("state/signatures"), "offsets": offsets, "first_part": self.first_part}
         return Read(numbered(self.spark, [stored]), sums, documents, stored)
 
@@ -279,11 +279,11 @@ def facts_of(spark: Any, stored: list[dict[str, Any]]) -> Any:
 
     found = None
     for one in stored:
-        told = spark.read.parquet(one["path"]).where("kind in (1, 2)").select(
+        rows_of_one = spark.read.parquet(one["path"]).where("kind in (1, 2)").select(
             (F.col("part") + one["first_part"]).alias("part"), "number", "file", "record", (F.col("kind") == 2).alias("revisit"),
             F.decode("page", "UTF-8").alias("source"), F.col("says").alias("target"),
         )
-        found = told if found is None else found.union(told)
+        found = rows_of_one if found is None else found.union(rows_of_one)
     return found
 
 

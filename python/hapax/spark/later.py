@@ -56,14 +56,14 @@ def increment(
     """
     spark = session(spark)
     before = Snapshot(spark, os.fspath(out), base)
-    told = before.complete()
-    spec = steps.Spec(*json.loads(told["spec"]))
+    metadata = before.complete()
+    spec = steps.Spec(*json.loads(metadata["spec"]))
     if recipe is not None or options or frequencies is not None or main_content:
         spec = make_spec(recipe or "web-1", frequencies, main_content, options)
-        check_comparable(told["settings"], json.loads(spec.engine().settings()), before.path)
+        check_comparable(metadata["settings"], json.loads(spec.engine().settings()), before.path)
     made = Snapshot(spark, os.fspath(out), snapshot)
     sources, staged = name_sources(source, options)
-    asked = {"inputs": sources, "spec": spec.text, "version": __version__, "keep_documents": keep_documents, "base": told["digest"]}
+    asked = {"inputs": sources, "spec": spec.text, "version": __version__, "keep_documents": keep_documents, "base": metadata["digest"]}
     if staged is not None:
         asked["rows"] = digest_of(staged)
     done = made.begin(asked)
@@ -74,23 +74,23 @@ def increment(
         if staged is not None:
             sources = [stage_rows(made, staged, options)]
         job = Job(spark, spec, made, partitions_of(spark, partitions), edges_on_driver)
-        return Next(job, before, told).run(Inputs(spark, spec, sources), asked, keep_documents, options.get("format"))
+        return Next(job, before, metadata).run(Inputs(spark, spec, sources), asked, keep_documents, options.get("format"))
 
 
 class Next:
     """What is stored, and what is new."""
 
-    def __init__(self, job: Job, before: Snapshot, told: dict[str, Any]) -> None:
-        self.job, self.made, self.before, self.told = job, job.snapshot, before, told
-        self.spark, self.stored = job.spark, told["stored"]
+    def __init__(self, job: Job, before: Snapshot, metadata: dict[str, Any]) -> None:
+        self.job, self.made, self.before, self.metadata = job, job.snapshot, before, metadata
+        self.spark, self.stored = job.spark, metadata["stored"]
         job.first_part = self.stored["parts"]
 
     def run(self, inputs: Inputs, asked: dict[str, Any], keep_documents: bool, format: Optional[str]) -> Finished:
         job, made, before, stored = self.job, self.made, self.before, self.stored
-        first = self.told["sums"]["documents"]
+        first = self.metadata["sums"]["documents"]
         read = job.pages(inputs, first)
         new, new_sums = read.pages, read.sums
-        sums = {name: self.told["sums"][name] + count for name, count in new_sums.items()}
+        sums = {name: self.metadata["sums"][name] + count for name, count in new_sums.items()}
         all_read = [*stored["read"], read.stored]
         pages = numbered(self.spark, all_read)
         names, names_paths = self.names(new, pages, sums)
@@ -141,7 +141,7 @@ class Next:
             "read": all_read, "names": names_paths, "named": named is not None,
             "turns": turned is not None, "parts": stored["parts"] + len(inputs.items),
         }
-        return finish(job, summary, {"sums": sums, "settings": self.told["settings"], "spec": job.spec.text, "stored": kept})
+        return finish(job, summary, {"sums": sums, "settings": self.metadata["settings"], "spec": job.spec.text, "stored": kept})
 
     def names(self, new: Any, pages: Any, sums: dict[str, int]) -> tuple[Any, list[str]]:
         """Names of all documents, if they are needed; those of old ones are there, or made now."""
@@ -169,7 +169,7 @@ class Next:
         job, made = self.job, self.made
         old = self.before.table("pairs")
         new = added.select("position", "scope", "fingerprint")
-        if added.count() > MOST_NEW or self.told["summary"]["saturated"] or job.saturation(representatives):
+        if added.count() > MOST_NEW or self.metadata["summary"]["saturated"] or job.saturation(representatives):
             candidates = job.candidates(representatives)
             pairs = job.pairs(candidates, representatives)
             one, other = pairs.where("alike"), old.where("alike")

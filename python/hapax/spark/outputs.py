@@ -22,8 +22,8 @@ COLUMNS = ("document", "url", "group", "winner", "earlier", "outcome", "distance
 
 def verdict_rows(job: Job, pages: Any, verdicts: Any) -> Any:
     """A row for every document."""
-    told = verdicts.where("outcome <> 'effort'")
-    rows = with_mark(pages.select("position", "file", "record", "page").join(told, "position", "left"), None)
+    decided = verdicts.where("outcome <> 'effort'")
+    rows = with_mark(pages.select("position", "file", "record", "page").join(decided, "position", "left"), None)
     return rows.mapInArrow(steps.each(job.spec, "group_rows"), steps.GROUPS)
 
 
@@ -148,11 +148,11 @@ def summary(job: Job, sums: dict[str, int], groups: Any, leading: Any, tables: d
     from pyspark.sql import functions as F
 
     hundredths = F.floor(F.col("similarity").cast("double") * 100).alias("hundredths")
-    told = groups.groupBy("outcome", "distance", hundredths, "rule").count().collect()
+    counts = groups.groupBy("outcome", "distance", hundredths, "rule").count().collect()
 
     def counted(column: str, *outcomes: str) -> dict[Any, int]:
         sums: dict[Any, int] = {}
-        for row in told:
+        for row in counts:
             if row["outcome"] in outcomes:
                 sums[row[column]] = sums.get(row[column], 0) + row["count"]
         return dict(sorted(sums.items()))

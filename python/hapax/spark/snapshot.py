@@ -120,16 +120,16 @@ class Snapshot:
     def at(self, name: str) -> str:
         return f"{self.path}/{name}"
 
-    def told(self) -> Optional[dict[str, Any]]:
+    def metadata(self) -> Optional[dict[str, Any]]:
         """What a complete snapshot says of itself; None when it is not complete."""
         data = self.store.read(self.at(COMPLETE))
         return None if data is None else json.loads(data)
 
     def complete(self) -> dict[str, Any]:
         """What it says of itself, or an error."""
-        told = self.told()
-        if told is not None:
-            return told
+        metadata = self.metadata()
+        if metadata is not None:
+            return metadata
         if self.store.names(self.path):
             raise JobError(
                 f"snapshot {self.path} is half-written: the job that made it has not finished. Run that job again, "
@@ -141,10 +141,10 @@ class Snapshot:
         """Makes room for a job. What an interrupted run of the same job left stays; what another left goes. Of
         a complete snapshot of the same job, what it says; of another job, an error, as of a folder that no job made."""
         digest = hashlib.sha256(json.dumps(job, sort_keys=True).encode()).hexdigest()
-        told = self.told()
-        if told is not None:
-            if told["digest"] == digest:
-                return told
+        metadata = self.metadata()
+        if metadata is not None:
+            if metadata["digest"] == digest:
+                return metadata
             raise OutputExistsError(
                 f"snapshot {self.name} is there already, made by another job: of other inputs, or with other options. "
                 "Name another snapshot; for a stream whose checkpoint was lost, name a new output folder or restore the checkpoint",
@@ -186,9 +186,9 @@ class Snapshot:
         """Removes a stage that nobody needs any more."""
         self.store.remove(self.at(f"state/{name}"))
 
-    def finish(self, told: dict[str, Any]) -> dict[str, Any]:
+    def finish(self, metadata: dict[str, Any]) -> dict[str, Any]:
         """Publishes it."""
-        data = json.dumps({"digest": self._digest, **told}, indent=2).encode()
+        data = json.dumps({"digest": self._digest, **metadata}, indent=2).encode()
         self.store.write(self.at(COMPLETE), data)
         # As everybody else will read it.
         return dict(json.loads(data))

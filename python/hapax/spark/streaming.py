@@ -29,7 +29,7 @@ def each_batch(out: Path, spark: Any = None, **options: Any) -> Any:
     def run(rows: Any, batch: int) -> None:
         active = session(spark if spark is not None else rows.sparkSession)
         here = Snapshot(active, folder, str(batch))
-        if here.told() is not None:
+        if here.metadata() is not None:
             return
         if rows.isEmpty():
             raise JobError(f"batch {batch} is empty; the source should not have handed it over")
@@ -90,7 +90,7 @@ def latest(out: Path, spark: Any = None) -> Optional[Finished]:
     numbers = sorted((int(name) for name in store.names(f"{os.fspath(out)}/snapshots") if name.isdigit()), reverse=True)
     for number in numbers:
         snapshot = Snapshot(active, os.fspath(out), str(number))
-        told = snapshot.told()
-        if told is not None:
-            return Finished(active, snapshot, told)
+        metadata = snapshot.metadata()
+        if metadata is not None:
+            return Finished(active, snapshot, metadata)
     return None

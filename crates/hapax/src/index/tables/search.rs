@@ -251,7 +251,7 @@ impl Search<'_> {
         let left = self.bound - probe.flips.count_ones();
         let likely = &mut ring.likely;
         let mut keep = |position: usize, differing: u64| {
-            if !table.told.iter().any(|told| told.finds(probe.flips, differing)) {
+            if !table.earlier_keys.iter().any(|earlier| earlier.finds(probe.flips, differing)) {
                 let place = probe.start + position as u32;
                 table.prefetch_row(place);
                 likely.push(Likely { slot: probe.slot, table: probe.table, place, row: 0 });

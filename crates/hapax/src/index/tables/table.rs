@@ -42,8 +42,8 @@ pub(super) struct Table {
     pub(super) prefix: BitGather,
     pub(super) filter: BitGather,
     pub(super) radius: u32,
-    /// Earlier tables whose verdict can be told from this table's prefix and filter alone.
-    pub(super) told: Vec<EarlierKey>,
+    /// Earlier tables whose verdict follows from this table's prefix and filter alone.
+    pub(super) earlier_keys: Vec<EarlierKey>,
     directory: Vec<u32>,
     pub(super) filters: Filters,
     rows: PackedInts,
@@ -91,7 +91,7 @@ impl Table {
             prefix,
             filter: BitGather::new(filter),
             radius: key.radius,
-            told: Vec::new(),
+            earlier_keys: Vec::new(),
             directory,
             filters,
             rows: PackedInts::zeros(
@@ -107,14 +107,14 @@ impl Table {
     pub(super) fn note_earlier(&mut self, earlier: &[Table]) {
         let known = self.prefix.mask() | self.filter.mask();
         let tellable = earlier.iter().filter(|other| other.prefix.mask() & !known == 0);
-        self.told = tellable
+        self.earlier_keys = tellable
             .map(|other| EarlierKey {
                 in_prefix: self.prefix.apply(other.prefix.mask()) as u32,
                 in_filter: self.filter.apply(other.prefix.mask()),
                 radius: other.radius,
             })
             .collect();
-        self.told.shrink_to_fit();
+        self.earlier_keys.shrink_to_fit();
     }
 
     /// First by a few bits into partitions, then each partition in the cache: writing straight
@@ -200,7 +200,7 @@ impl Table {
         self.directory.capacity() * size_of::<u32>()
             + filters
             + self.rows.memory_bytes()
-            + self.told.capacity() * size_of::<EarlierKey>()
+            + self.earlier_keys.capacity() * size_of::<EarlierKey>()
             + self.prefix.heap_bytes()
             + self.filter.heap_bytes()
     }
