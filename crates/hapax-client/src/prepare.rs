@@ -9,7 +9,7 @@ use hapax::fingerprint::{
 };
 use hapax::page::{Body, Document, PageError};
 use hapax_store::page::LONGEST_URL;
-use hapax_store::{Action, StoredComparable, Observation};
+use hapax_store::{Action, Observation, StoredComparable};
 
 /// Why a page as a client sent it is not taken.
 #[derive(Debug, thiserror::Error)]

@@ -128,7 +128,7 @@ mod tests {
             let queries = 1u64 << 12;
             let asked = (0..queries).map(|i| online.find_all(bits(i + (1 << 40))).1);
             let mean = asked.sum::<u64>() as f64 / queries as f64;
-            let predicted = tables as f64 * (18.0 - key_bits as f64).exp2();
+            let predicted = tables as f64 * (18.0_f64 - key_bits).exp2();
             assert!((mean / predicted - 1.0).abs() < 0.2, "{mean} compared, {predicted} predicted");
         }
     }

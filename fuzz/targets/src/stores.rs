@@ -8,7 +8,7 @@ use crate::damage::{self, damaged, put};
 use crate::{Target, choice, scratch};
 use hapax::fingerprint::{ContentHash, Fingerprint, Recipe, Sketch};
 use hapax_store::{
-    StoredComparable, Observation, Repository, Settings, Unreadable, check_folder, repair_folder,
+    Observation, Repository, Settings, StoredComparable, Unreadable, check_folder, repair_folder,
 };
 use std::path::Path;
 use std::sync::LazyLock;
@@ -35,7 +35,8 @@ fn page(n: u32) -> Observation {
     let mut sketch = [0; 128];
     (0..60 * n as usize).for_each(|bit| sketch[bit / 8] |= 1 << (bit % 8));
     let fingerprint = Fingerprint::from_bits((1 << (3 * n)) - 1);
-    let comparable = StoredComparable { fingerprint, sketch: Sketch::from_bytes(&sketch), too_short: false };
+    let comparable =
+        StoredComparable { fingerprint, sketch: Sketch::from_bytes(&sketch), too_short: false };
     Observation::of_parts(url(n), ContentHash::of(&n.to_string()), Some(comparable))
 }
 

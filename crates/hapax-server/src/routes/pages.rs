@@ -214,7 +214,7 @@ pub async fn score(
     Sent(ScoreInput { score }): Sent<ScoreInput>,
 ) -> Result<Json<Verdict>, ApiError> {
     let work = move |service: &Service| {
-        Ok(local::score(&service.repository, &url, score)?.ok_or_else(unknown)?)
+        local::score(&service.repository, &url, score)?.ok_or_else(unknown)
     };
     changing(&service, work).await.map(Json)
 }

@@ -3,7 +3,7 @@
 //! Fingerprints are 3 bits a step apart, sketches 60 of 1024: one step is 0.88 alike, two 0.77.
 
 use hapax::fingerprint::{ContentHash, Fingerprint, Recipe, RecipeId, Sketch};
-use hapax_store::{StoredComparable, Observation, Repository, Settings};
+use hapax_store::{Observation, Repository, Settings, StoredComparable};
 use std::path::Path;
 
 pub(crate) const FARTHEST: u32 = 14;

@@ -46,10 +46,7 @@ fn plainly(entries: &[Entry], query: Fingerprint, bound: MaxDistance) -> Vec<Mat
 }
 
 fn designs(bound: MaxDistance, blocks: u32) -> Vec<TableOptions> {
-    let given = [
-        Design::blocks(blocks, bound),
-        Design::multi_index(blocks, bound),
-    ];
+    let given = [Design::blocks(blocks, bound), Design::multi_index(blocks, bound)];
     let chosen = [1, 4, 10, 20].map(|most| TableOptions::within(bound).most_tables(most));
     let options = TableOptions::within(bound);
     given
