@@ -89,7 +89,7 @@ impl Source {
         let unpack = Unpack::new(opened.input, packing).map_err(cannot_read)?;
         let mut window = Window::new(unpack, packing, limits);
         let length = place.length as usize;
-        if !window.discard(within) {
+        if !window.discard(within, false) {
             return Err(self.stops_early(&mut window, place));
         }
         if matches!(format, Format::Warc | Format::Arc) {

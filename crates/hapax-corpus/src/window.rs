@@ -10,6 +10,7 @@
 //! Damage does not hide what came before it: the window says that no more can be had, the reader
 //! takes what is complete, and only then asks what was wrong and where to go on.
 
+use std::fs::Metadata;
 use std::io;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -219,10 +220,25 @@ impl Window {
         self.marks.drain(..current.saturating_sub(1));
     }
 
-    /// Passes over `count` bytes; false when the stream stops before.
-    pub(crate) fn discard(&mut self, mut count: u64) -> bool {
+    /// Are there as many bytes from `data[index]` on, as far as the length of the file shows it?
+    pub(crate) fn may_hold(&self, index: usize, count: u64, path: &str) -> bool {
+        let length = match self.packing {
+            Packing::Plain => {
+                std::fs::metadata(path).ok().filter(Metadata::is_file).map(|it| it.len())
+            }
+            _ => None,
+        };
+        length.is_none_or(|length| (self.base + index as u64).saturating_add(count) <= length)
+    }
+
+    /// Passes over `count` bytes, or `to_member` only to the next member; false when the stream stops before.
+    pub(crate) fn discard(&mut self, mut count: u64, to_member: bool) -> bool {
         loop {
             let here = usize::try_from(count).unwrap_or(usize::MAX).min(self.data.len());
+            if let Some(member) = self.member_after(0).filter(|&it| to_member && it < here) {
+                self.drop_front(member);
+                return true;
+            }
             self.drop_front(here);
             count -= here as u64;
             if count == 0 {

@@ -146,7 +146,8 @@ impl LineReader {
 }
 
 impl Lines {
-    /// Calls `decode` for every line that is not blank.
+    /// Calls `decode` for every line that is not blank. Blank lines that follow each other are one entry: packed, a
+    /// thousand of them take a byte.
     pub(crate) fn entries<'a, F>(
         &'a self,
         context: &'a Context,
@@ -173,6 +174,10 @@ impl Lines {
             bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
             let place = self.chunk.place(context.file, this, at, bytes.len());
             Some(if bytes.trim_ascii().is_empty() {
+                while let Some(length) = data.get(start..).and_then(blank_line) {
+                    start += length;
+                    number += 1;
+                }
                 Ok(Entry::Passed { reason: Reason::Blank, place, name: None })
             } else if bytes.len() > context.options.limits.line() {
                 Err(too_long(&context.path(), this, &context.options.limits))
@@ -181,6 +186,12 @@ impl Lines {
             })
         })
     }
+}
+
+/// The length of the line that `data` begins with and its newline, if it is blank.
+fn blank_line(data: &[u8]) -> Option<usize> {
+    let newline = memchr::memchr(b'\n', data)?;
+    data[..newline].trim_ascii().is_empty().then_some(newline + 1)
 }
 
 fn too_long(path: &str, line: u64, limits: &Limits) -> Error {

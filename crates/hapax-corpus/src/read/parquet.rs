@@ -3,13 +3,14 @@
 //! A row group is a piece of work: it is read and unpacked by whoever decodes the batch, a few
 //! megabytes of rows at a time. Columns are found by name once per file. Text may be in string or
 //! binary columns, plain or dictionary-encoded; bytes that are not declared as characters are
-//! handed on as bytes. What a file claims of its sizes is checked before it is read
-//! ([`claims`]), and a panic of the library is an error.
+//! handed on as bytes. What a file claims of its schema and sizes is checked before it is read
+//! ([`schema`], [`claims`]), and a panic of the library is an error.
 //!
 //! The types of arrow and parquet do not leave this crate.
 
 mod claims;
 mod header;
+mod schema;
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -76,11 +77,7 @@ pub(crate) struct RowGroup {
 
 impl Table {
     pub(crate) fn open(path: &str, file: &File, options: &ReadOptions) -> Result<Self, Error> {
-        let footer = guarded(path, At::File, || {
-            ArrowReaderMetadata::load(file, ArrowReaderOptions::new())
-                .map_err(|error| damaged(path, At::File, &error))
-        })?;
-        check_footer(path, file, &footer)?;
+        let footer = guarded(path, At::File, || load_footer(path, file))?;
         let schema = footer.schema();
         let mut columns = Role::ALL
             .map(|role| options.fields.names(role).find_map(|name| schema.index_of(name).ok()));
@@ -325,9 +322,7 @@ fn is_text(kind: &DataType) -> bool {
 pub fn rows_at_a_time(file: &File, most: usize) -> Result<usize, Error> {
     let path = "the table";
     guarded(path, At::File, || {
-        let footer = ArrowReaderMetadata::load(file, ArrowReaderOptions::new())
-            .map_err(|error| damaged(path, At::File, &error))?;
-        check_footer(path, file, &footer)?;
+        let footer = load_footer(path, file)?;
         let mut claims = Claims::new(Limits::default().record() as u64);
         for group in footer.metadata().row_groups() {
             claims.check(file, group, |_| true).map_err(|it| refused(path, At::File, it))?;
@@ -337,7 +332,10 @@ pub fn rows_at_a_time(file: &File, most: usize) -> Result<usize, Error> {
 }
 
 /// Sizes and places that the library takes on trust.
-fn check_footer(path: &str, file: &File, footer: &ArrowReaderMetadata) -> Result<(), Error> {
+fn load_footer(path: &str, file: &File) -> Result<ArrowReaderMetadata, Error> {
+    schema::check(file).map_err(|refusal| refused(path, At::File, refusal))?;
+    let footer = ArrowReaderMetadata::load(file, ArrowReaderOptions::new())
+        .map_err(|error| damaged(path, At::File, &error))?;
     let length = file.metadata().map_err(|cause| Error::io("read", path, cause))?.len();
     let columns = footer.metadata().row_groups().iter().flat_map(|group| group.columns());
     for column in columns {
@@ -352,7 +350,7 @@ fn check_footer(path: &str, file: &File, footer: &ArrowReaderMetadata) -> Result
             return Err(Error::Damaged { path: path.to_owned(), at: At::File, what });
         }
     }
-    Ok(())
+    Ok(footer)
 }
 
 /// The library panics on some damaged files; here that is an error like any other.

@@ -69,7 +69,11 @@ pub(crate) struct RecordReader {
 #[derive(Clone, Copy)]
 enum Skip {
     Nothing,
-    Bytes(u64),
+    /// So many bytes, or, of a record that began a member, to the next member if that comes before.
+    Bytes {
+        claimed: u64,
+        own_member: bool,
+    },
     /// To the next record that begins so many bytes from here or later.
     ToRecord {
         from: usize,
@@ -172,7 +176,16 @@ impl RecordReader {
         if block > self.limits.record() as u64 {
             let limit = self.limits.record() as u64;
             let error = self.too_long(self.window.at(at), "a record", limit, "record");
-            return Look::Bad(error, Skip::Bytes(block.saturating_add(header as u64)));
+            let claimed = block.saturating_add(header as u64);
+            // A claim that cannot be true is no guide to the next record. One that can is: what looks like a record
+            // inside of it is part of a page.
+            let skip = match claimed <= self.limits.passed
+                && self.window.may_hold(at, claimed, &self.path)
+            {
+                true => Skip::Bytes { claimed, own_member: self.window.member_begins(at) },
+                false => Skip::ToRecord { from: 1 },
+            };
+            return Look::Bad(error, skip);
         }
         let block = block as usize;
         let Some(after) = data.get(header + block..) else { return Look::More };
@@ -234,10 +247,9 @@ impl RecordReader {
                 self.skip = Skip::TheRest;
                 None
             }
-            Skip::Bytes(count) if count > self.limits.passed => Some(Err(self.give_up())),
-            Skip::Bytes(count) => {
+            Skip::Bytes { claimed, own_member } => {
                 self.skip = Skip::ToRecord { from: 0 };
-                if self.window.discard(count) {
+                if self.window.discard(claimed, own_member) {
                     return self.pass_over();
                 }
                 self.window.recover(&self.path).map(Err)

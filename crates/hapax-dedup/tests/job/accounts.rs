@@ -197,10 +197,10 @@ fn what_is_said_twice_of_an_address_is_accounted_for_twice() {
 fn lines_of_text_folders_and_mixed_inputs_are_accounted_for() {
     let folder = Folder::new();
     let lines = folder.write("lines.txt", format!("{}\n\n  \n{}\n", words(60, 1), words(60, 2)));
-    let (summary, _) = account(&folder, &[&lines], "lines", 4, |options| {
+    let (summary, _) = account(&folder, &[&lines], "lines", 3, |options| {
         options.read.format = Some(Format::Lines);
     });
-    assert_eq!(summary.passed_over, [(PassedOver::BlankLine, 2)].into());
+    assert_eq!(summary.passed_over, [(PassedOver::BlankLine, 1)].into());
     folder.write("pages/a.html", words(60, 3));
     folder.write("pages/b.html", "");
     folder.write("pages/c.jsonl.gz", b"\x1f\x8b\x08 damaged");

@@ -34,14 +34,14 @@ const TRUE: u8 = 1;
 const FALSE: u8 = 2;
 const BYTE: u8 = 3;
 const SHORT: u8 = 4;
-const INT: u8 = 5;
+pub(super) const INT: u8 = 5;
 const LONG: u8 = 6;
 const DOUBLE: u8 = 7;
 const BINARY: u8 = 8;
-const LIST: u8 = 9;
+pub(super) const LIST: u8 = 9;
 const SET: u8 = 10;
 const MAP: u8 = 11;
-const STRUCT: u8 = 12;
+pub(super) const STRUCT: u8 = 12;
 const UUID: u8 = 13;
 
 // Structures that a header may hold, by the number of their field; the header itself is none.
@@ -50,8 +50,6 @@ const DATA: u64 = 5;
 const INDEX: u64 = 6;
 const DICTIONARY: u64 = 7;
 const DATA_2: u64 = 8;
-/// Of no interest.
-const OTHER: u64 = u64::MAX;
 
 /// No header of a real file is nested deeper than three.
 const DEEPEST: u32 = 8;
@@ -68,21 +66,8 @@ impl Header {
         if depth > DEEPEST {
             return Err(wrong("is nested too deeply"));
         }
-        let mut last = 0;
-        loop {
-            let head = byte(source)?;
-            let (step, kind) = (head >> 4, head & 15);
-            if kind == 0 {
-                return Ok(());
-            }
-            let number = match step {
-                0 => unsigned(zigzag(source)?)?,
-                step => last + u64::from(step),
-            };
-            if number <= last {
-                return Err(wrong("has its fields out of order"));
-            }
-            last = number;
+        let mut number = 0;
+        while let Some(kind) = field(source, &mut number)? {
             let known = expected(within, number);
             if !known.is_empty() && !known.contains(&kind) {
                 return Err(wrong("has a field of the wrong kind"));
@@ -97,53 +82,80 @@ impl Header {
                 (DATA | DATA_2, 1) => self.values = int(source)?,
                 (DATA, 2) | (DATA_2, 4) => self.encoding = int(source)?,
                 (DATA_2, 5 | 6) => self.levels += int(source)?,
-                _ => self.skip(source, kind, depth)?,
+                _ => skip(source, kind, depth)?,
             }
         }
+        Ok(())
     }
+}
 
-    fn skip(&mut self, source: &mut impl Read, kind: u8, depth: u32) -> io::Result<()> {
-        if depth > DEEPEST {
-            return Err(wrong("is nested too deeply"));
-        }
-        match kind {
-            TRUE | FALSE => Ok(()),
-            BYTE => byte(source).map(drop),
-            SHORT | INT | LONG => varint(source).map(drop),
-            DOUBLE => discard(source, 8),
-            UUID => discard(source, 16),
-            BINARY => {
-                let length = varint(source)?;
-                discard(source, length)
-            }
-            LIST | SET => {
-                let head = byte(source)?;
-                let length = match head >> 4 {
-                    15 => varint(source)?,
-                    few => u64::from(few),
-                };
-                (0..length).try_for_each(|_| self.skip_element(source, head & 15, depth))
-            }
-            MAP => {
-                let length = varint(source)?;
-                let kinds = if length > 0 { byte(source)? } else { 0 };
-                (0..length).try_for_each(|_| {
-                    self.skip_element(source, kinds >> 4, depth)?;
-                    self.skip_element(source, kinds & 15, depth)
-                })
-            }
-            STRUCT => self.fields(source, OTHER, depth + 1),
-            _ => Err(wrong("has a field of no known kind")),
-        }
+/// The kind of the next field, whose number takes the place of that of the one before; `None` at the end of a
+/// structure.
+pub(super) fn field(source: &mut impl Read, number: &mut u64) -> io::Result<Option<u8>> {
+    let head = byte(source)?;
+    let (step, kind) = (head >> 4, head & 15);
+    if kind == 0 {
+        return Ok(None);
     }
+    let next = match step {
+        0 => unsigned(zigzag(source)?)?,
+        step => *number + u64::from(step),
+    };
+    if next <= *number {
+        return Err(wrong("has its fields out of order"));
+    }
+    *number = next;
+    Ok(Some(kind))
+}
 
-    /// Unlike a field, an element that is true or false takes a byte: every element takes one, so a
-    /// list ends with its source, whatever it claims.
-    fn skip_element(&mut self, source: &mut impl Read, kind: u8, depth: u32) -> io::Result<()> {
-        match kind {
-            TRUE | FALSE => byte(source).map(drop),
-            kind => self.skip(source, kind, depth + 1),
+/// Passes over a field.
+pub(super) fn skip(source: &mut impl Read, kind: u8, depth: u32) -> io::Result<()> {
+    if depth > DEEPEST {
+        return Err(wrong("is nested too deeply"));
+    }
+    match kind {
+        TRUE | FALSE => Ok(()),
+        BYTE => byte(source).map(drop),
+        SHORT | INT | LONG => varint(source).map(drop),
+        DOUBLE => discard(source, 8),
+        UUID => discard(source, 16),
+        BINARY => {
+            let length = varint(source)?;
+            discard(source, length)
         }
+        LIST | SET => {
+            let head = byte(source)?;
+            let length = match head >> 4 {
+                15 => varint(source)?,
+                few => u64::from(few),
+            };
+            (0..length).try_for_each(|_| skip_element(source, head & 15, depth))
+        }
+        MAP => {
+            let length = varint(source)?;
+            let kinds = if length > 0 { byte(source)? } else { 0 };
+            (0..length).try_for_each(|_| {
+                skip_element(source, kinds >> 4, depth)?;
+                skip_element(source, kinds & 15, depth)
+            })
+        }
+        STRUCT => {
+            let mut number = 0;
+            while let Some(kind) = field(source, &mut number)? {
+                skip(source, kind, depth + 1)?;
+            }
+            Ok(())
+        }
+        _ => Err(wrong("has a field of no known kind")),
+    }
+}
+
+/// Unlike a field, an element that is true or false takes a byte: every element takes one, so a
+/// list ends with its source, whatever it claims.
+fn skip_element(source: &mut impl Read, kind: u8, depth: u32) -> io::Result<()> {
+    match kind {
+        TRUE | FALSE => byte(source).map(drop),
+        kind => skip(source, kind, depth + 1),
     }
 }
 
@@ -157,13 +169,13 @@ fn expected(within: u64, number: u64) -> &'static [u8] {
     }
 }
 
-fn byte(source: &mut impl Read) -> io::Result<u8> {
+pub(super) fn byte(source: &mut impl Read) -> io::Result<u8> {
     let mut byte = [0];
     source.read_exact(&mut byte)?;
     Ok(byte[0])
 }
 
-fn varint(source: &mut impl Read) -> io::Result<u64> {
+pub(super) fn varint(source: &mut impl Read) -> io::Result<u64> {
     let mut value = 0;
     for place in 0..10 {
         let byte = byte(source)?;
@@ -175,7 +187,7 @@ fn varint(source: &mut impl Read) -> io::Result<u64> {
     Err(wrong("has a number without end"))
 }
 
-fn zigzag(source: &mut impl Read) -> io::Result<i64> {
+pub(super) fn zigzag(source: &mut impl Read) -> io::Result<i64> {
     let value = varint(source)?;
     Ok((value >> 1).cast_signed() ^ -(value & 1).cast_signed())
 }
@@ -201,7 +213,7 @@ fn discard(source: &mut impl Read, length: u64) -> io::Result<()> {
 }
 
 fn wrong(what: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, format!("the header of a page {what}"))
+    io::Error::new(io::ErrorKind::InvalidData, format!("a header {what}"))
 }
 
 #[cfg(test)]
