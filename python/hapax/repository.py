@@ -196,8 +196,10 @@ class Repository(Pages):
     ('new', 'exact', 'https://example.org/fox')
 
     ``mode`` is ``auto`` (open it, or create it if it is not there), ``open`` or ``create``. ``recipe``, ``within``,
-    ``min_similarity``, ``keep`` and ``scope`` are for a new one; one that is there refuses others than its own
-    (:class:`~hapax.errors.SettingsMismatchError`). Threads may share it; a forked child may not use it
+    ``min_similarity``, ``keep``, ``scope`` and ``confirm`` are for a new one; one that is there refuses others than its own
+    (:class:`~hapax.errors.SettingsMismatchError`). ``confirm`` says what pages given by ``signature=`` need to
+    be near-duplicates of pages on other domains: ``keyed``, the default, their text, so that they are not; ``public``,
+    nothing more. Threads may share it; a forked child may not use it
     (:class:`~hapax.errors.ForkedError`). Close it, or use ``with``: closing keeps the index for a quick start.
     """
 
@@ -213,6 +215,7 @@ class Repository(Pages):
         min_similarity: Optional[float] = None,
         keep: Optional[str] = None,
         scope: Optional[str] = None,
+        confirm: Optional[str] = None,
     ) -> None:
         #: The folder.
         self.path = os.fspath(path)
@@ -225,6 +228,7 @@ class Repository(Pages):
             "min_similarity": min_similarity,
             "keep": keep,
             "scope": scope,
+            "confirm": confirm,
         }
         self._core = RepositoryCore(self.path, making)
 

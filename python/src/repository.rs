@@ -12,7 +12,7 @@ use hapax::fingerprint::recipe::DEFAULT_RECIPE;
 use hapax_client::local::{self, Done};
 use hapax_client::prepare::{Prepared, prepare};
 use hapax_client::wire::{Event, Group, StatsShown};
-use hapax_store::{Action, Repository, Settings, StoreError, Wanted};
+use hapax_store::{Action, Confirm, Repository, Settings, StoreError, Wanted};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde::Serialize;
@@ -48,6 +48,7 @@ pub(crate) struct Making {
     min_similarity: Option<f64>,
     keep: Option<String>,
     scope: Option<String>,
+    confirm: Option<String>,
 }
 
 impl Making {
@@ -61,6 +62,7 @@ impl Making {
             min_similarity: self.min_similarity.map(similarity).transpose()?,
             rules: self.keep.as_deref().map(rules).transpose()?,
             scope: self.scope.as_deref().map(scope_of).transpose()?,
+            confirm: self.confirm.as_deref().map(confirm).transpose()?,
         })
     }
 
@@ -114,6 +116,10 @@ impl Making {
     }
 }
 
+fn confirm(name: &str) -> PyResult<Confirm> {
+    name.parse().map_err(|error| raised("ArgumentError", format!("{error}, not {name:?}"), None))
+}
+
 fn to_json(answer: &impl Serialize) -> PyResult<String> {
     serde_json::to_string(answer).map_err(|error| raised("HapaxError", error.to_string(), None))
 }
@@ -153,7 +159,8 @@ impl RepositoryCore {
 impl RepositoryCore {
     #[new]
     fn new(py: Python<'_>, path: PathBuf, making: Making) -> PyResult<Self> {
-        let (store, first) = py.detach(|| making.make(&path))?;
+        let (store, by) = py.detach(|| making.make(&path))?;
+        let first = by.with_key(store.key());
         Ok(Self {
             store: Mutex::new(Some(Arc::new(store))),
             spare: Mutex::default(),

@@ -317,3 +317,16 @@ def test_the_asynchronous_client_has_the_same_methods(service: Service) -> None:
     assert asyncio.run(crawl()) == ["new", "exact"] * 4
     public = {name for name in dir(hapax.Client) if not name.startswith("_")}
     assert public <= set(dir(hapax.AsyncClient))
+
+
+def test_a_signature_alone_matches_other_domains_only_where_that_is_enough(tmp_path) -> None:
+    text, by = story(7), hapax.Fingerprinter()
+    for confirm, expected in ((None, "new"), ("keyed", "new"), ("public", "near")):
+        with hapax.Repository(tmp_path / str(confirm), confirm=confirm) as seen:
+            seen.observe("https://a.test/", text=text)
+            assert seen.check("https://b.test/", text=text + " end").verdict == "near"
+            assert seen.check("https://b.test/", signature=by.text(text + " end")).verdict == expected
+    with pytest.raises(hapax.errors.SettingsMismatchError, match="confirmation"):
+        hapax.Repository(tmp_path / "public", confirm="keyed")
+    with pytest.raises(hapax.errors.ArgumentError, match="keyed"):
+        hapax.Repository(tmp_path / "other", confirm="never")

@@ -36,8 +36,9 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
     let largest = options.sizes.iter().copied().max().unwrap_or(1);
-    let (web, by, settings) = (web(largest), fingerprinter()?, settings()?);
+    let (web, settings) = (web(largest), settings()?);
     let store = Repository::create(&folder.path().join("store"), settings.clone())?;
+    let by = fingerprinter()?.with_key(store.key());
     let mut present: BTreeMap<String, Box<Observation>> = BTreeMap::new();
     let (mut size, mut week) = (0, 0);
     println!("    pages   recrawled   removed   at once   precision error   recall error");

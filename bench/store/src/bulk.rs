@@ -51,7 +51,7 @@ fn rows(folder: &Path) -> Rows {
         table!("places", u32, &[u8; 11], of_u32, |v: &[u8; 11]| v.to_vec()),
         table!("groups", u32, &[u8; 19], of_u32, |v: &[u8; 19]| v.to_vec()),
         table!("members", u64, (), of_u64, |()| Vec::new()),
-        table!("events", u64, &[u8; 13], of_u64, |v: &[u8; 13]| v.to_vec()),
+        table!("timed events", u64, &[u8; 21], of_u64, |v: &[u8; 21]| v.to_vec()),
     ]
 }
 

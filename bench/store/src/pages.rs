@@ -17,24 +17,30 @@ pub(crate) fn page(n: u64) -> Observation {
     let copy = n % 3 == 2;
     let original = if copy { scramble(n) % n / 3 * 3 } else { n };
     let mut bits = scramble(original);
-    let mut sketch = [0u8; 128];
-    for (word, chunk) in (0u64..).zip(sketch.chunks_exact_mut(8)) {
-        chunk.copy_from_slice(&scramble(original ^ word << 48).to_le_bytes());
-    }
+    let sketch = |salt: u64| {
+        let mut sketch = [0u8; 128];
+        for (word, chunk) in (salt..).zip(sketch.chunks_exact_mut(8)) {
+            chunk.copy_from_slice(&scramble(original ^ word << 48).to_le_bytes());
+        }
+        if copy {
+            sketch[(n % 128) as usize] ^= 0b101;
+        }
+        Sketch::from_bytes(&sketch)
+    };
     if copy {
         bits ^= 1 << (n % 64) | 1 << (n / 64 % 64);
-        sketch[(n % 128) as usize] ^= 0b101;
     }
     let host = scramble(n) % 5000;
     let url = format!("https://www.host{host}.example/section/{}/article-{n}.html", n % 97);
     let contents = StoredComparable {
         fingerprint: Fingerprint::from_bits(bits),
-        sketch: Sketch::from_bytes(&sketch),
+        sketch: sketch(0),
         too_short: false,
     };
     let mut hash = [0; 16];
     hash[..8].copy_from_slice(&n.to_le_bytes());
     Observation {
+        keyed: Some(sketch(16)),
         words: 300,
         fetched: Some(1_700_000_000 + n),
         ..Observation::of_parts(url, ContentHash::from_bytes(hash), Some(contents))

@@ -24,8 +24,9 @@ pub(crate) struct Options {
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
-    let (web, by) = (web(options.pages * 3 / 2), fingerprinter()?);
+    let web = web(options.pages * 3 / 2);
     let store = Repository::create(&folder.path().join("store"), settings()?)?;
+    let by = fingerprinter()?.with_key(store.key());
     let first: Vec<u64> = (0..options.pages).collect();
     for batch in first.chunks(options.batch) {
         store.apply(visits(&web, &by, batch, 0)?)?;

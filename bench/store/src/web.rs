@@ -1,6 +1,7 @@
 //! The synthetic web as observations, made on two threads.
 
 use hapax::fingerprint::{Fingerprinter, Recipe};
+use hapax::page::{Body, Document};
 use hapax_store::{Action, Observation};
 use hapax_synth::{Length, Visit, Web, WebOptions};
 
@@ -41,10 +42,11 @@ fn visit(web: &Web, by: &mut Fingerprinter, index: u64, week: u32) -> anyhow::Re
     let found = if week == 0 { Visit::Page(web.page(index)) } else { web.revisit(index, week) };
     Ok(match found {
         Visit::Page(page) => {
-            let signature = by.html(&page.html)?;
-            let fetched = Some(page.fetched);
+            let signed = by.document(&Document::new(Body::Html(&page.html)))?;
+            let (keyed, fetched) = (signed.keyed, Some(page.fetched));
             let score = Some(1.0 / web.popularity(index) as f64);
-            let seen = Observation { fetched, score, ..Observation::new(page.url, &signature) };
+            let seen = Observation::new(page.url, &signed.signature);
+            let seen = Observation { keyed, fetched, score, ..seen };
             Action::Observe(Box::new(seen))
         }
         Visit::Moved(to) => {

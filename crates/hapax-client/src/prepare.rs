@@ -39,7 +39,15 @@ pub struct Prepared {
     pub text: Option<String>,
 }
 
-/// Reads a page as a client sent it.
+impl From<Action> for Prepared {
+    /// Without its text.
+    fn from(action: Action) -> Self {
+        Self { url: action.url().to_owned(), action, text: None }
+    }
+}
+
+/// Reads a page as a client sent it. With a fingerprinter that has the repository's key, a page that
+/// came with its text gets what confirms its matches.
 ///
 /// # Errors
 ///

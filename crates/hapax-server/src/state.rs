@@ -143,7 +143,7 @@ impl Service {
             stopping: AtomicBool::new(false),
             working: Arc::new(Semaphore::new(cores)),
             spare: Mutex::default(),
-            first: fingerprinter,
+            first: fingerprinter.with_key(repository.key()),
             sizes: Mutex::default(),
             market: Mutex::default(),
             repository,

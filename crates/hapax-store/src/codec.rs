@@ -11,8 +11,10 @@ use hapax::group::ScopeKey;
 use hapax::group::live::{Bare, Change, Check, GroupId, GroupRecord, PageId, PageRecord};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// Format 1 had neither `first_seen` nor `recorded`.
-const PAGE_FORMAT: u8 = 2;
+/// Format 1 had neither `first_seen` nor `recorded`; what a page has more in format 3 is the sketch under
+/// the repository's key.
+const PLAIN_FORMAT: u8 = 2;
+const KEYED_FORMAT: u8 = 3;
 const HAS_CONTENT: u8 = 1;
 const HAS_SCORE: u8 = 2;
 const HAS_FETCHED: u8 = 4;
@@ -57,8 +59,9 @@ pub(crate) fn write_page(id: PageId, page: &PageData, out: &mut Vec<u8>) {
     out.clear();
     let flag = |set: bool, bit: u8| if set { bit } else { 0 };
     let too_short = page.comparable.as_ref().is_some_and(|comparable| comparable.too_short);
+    let keyed = page.keyed.as_ref().filter(|_| page.comparable.is_some());
     out.extend([
-        PAGE_FORMAT,
+        if keyed.is_some() { KEYED_FORMAT } else { PLAIN_FORMAT },
         flag(page.comparable.is_some(), HAS_CONTENT)
             | flag(page.score.is_some(), HAS_SCORE)
             | flag(page.fetched.is_some(), HAS_FETCHED)
@@ -84,6 +87,7 @@ pub(crate) fn write_page(id: PageId, page: &PageData, out: &mut Vec<u8>) {
     if let Some(comparable) = &page.comparable {
         out.extend(comparable.fingerprint.to_bits().to_le_bytes());
         out.extend(comparable.sketch.to_bytes());
+        out.extend(keyed.map(Sketch::to_bytes).as_slice().as_flattened());
     }
     out.extend(page.canonical.as_deref().unwrap_or("").as_bytes());
     let sum = checksum(id, &out[6..]);
@@ -98,7 +102,7 @@ pub(crate) fn read_page(id: PageId, bytes: &[u8]) -> Outcome<PageData> {
 fn parse_page(id: PageId, bytes: &[u8]) -> Option<PageData> {
     let mut fields = Reader(bytes);
     let (format, flags, sum) = (fields.u8()?, fields.u8()?, fields.u32()?);
-    if !(1..=PAGE_FORMAT).contains(&format) || sum != checksum(id, fields.0) {
+    if !(1..=KEYED_FORMAT).contains(&format) || sum != checksum(id, fields.0) {
         return None;
     }
     let has = |bit| flags & bit != 0;
@@ -122,6 +126,10 @@ fn parse_page(id: PageId, bytes: &[u8]) -> Option<PageData> {
     } else {
         None
     };
+    let keyed = match format {
+        KEYED_FORMAT => Some(Sketch::from_bytes(fields.take::<SKETCH>()?)),
+        _ => None,
+    };
     let canonical = match has(HAS_CANONICAL) {
         true => Some(str::from_utf8(fields.0).ok()?.to_owned()),
         false if fields.0.is_empty() => None,
@@ -130,6 +138,7 @@ fn parse_page(id: PageId, bytes: &[u8]) -> Option<PageData> {
     Some(PageData {
         content,
         comparable,
+        keyed,
         words,
         score: has(HAS_SCORE).then_some(score),
         fetched: has(HAS_FETCHED).then_some(fetched),

@@ -13,7 +13,6 @@ use crate::repository::Repository;
 use crate::state::ReadState;
 use crate::tables::{self, pairs_of};
 use crate::view::{OpenTables, ReadPages, View};
-use crate::world::evidence;
 use hapax::fingerprint::{Fingerprint, MaxDistance};
 use hapax::group::live::{
     Change, Check, GroupId, GroupRecord, GroupState, Likeness, PageId, PageRecord,
@@ -129,6 +128,7 @@ fn copy(view: &View, to: &Database) -> Outcome<()> {
     }
     copy_table!(
         tables::META,
+        crate::confirm::SECRET,
         tables::COUNTERS,
         tables::PAGES,
         tables::URLS,
@@ -274,7 +274,7 @@ fn check_group(
         if page == record.winner {
             continue;
         }
-        let Some((likeness, same_scope)) = compared(world, page, &winner)? else {
+        let Some((likeness, same_scope)) = compared(world, page, record.winner, &winner)? else {
             // Told as a problem of the page whose record is not what it should be.
             return Ok(Ok(()));
         };
@@ -315,11 +315,14 @@ fn check_group(
 fn compared(
     world: &ReadPages<'_>,
     page: PageId,
-    winner: &Option<PageData>,
+    winner: PageId,
+    known: &Option<PageData>,
 ) -> Outcome<Option<(Likeness, bool)>> {
-    let (Some(a), Some(b)) = (world.readable(page)?, winner) else { return Ok(None) };
-    let (Some(its), Some(winners)) = (&a.comparable, &b.comparable) else { return Ok(None) };
-    let likeness = world.policy.compare(&evidence(&a.content, its), &evidence(&b.content, winners));
+    let (Some(a), Some(b)) = (world.readable(page)?, known) else { return Ok(None) };
+    if a.comparable.is_none() || b.comparable.is_none() {
+        return Ok(None);
+    }
+    let likeness = world.likeness_of((page, &a), (winner, b))?;
     Ok(Some((likeness, a.scope == b.scope)))
 }
 

@@ -2,12 +2,14 @@
 //!
 //! ```no_run
 //! use hapax::fingerprint::{Fingerprinter, Recipe};
+//! use hapax::page::{Body, Document};
 //! use hapax_store::{Observation, Repository, Settings};
 //!
-//! let mut by = Fingerprinter::new(Recipe::built_in("web-1")?, None)?;
+//! let by = Fingerprinter::new(Recipe::built_in("web-1")?, None)?;
 //! let store = Repository::create("seen".as_ref(), Settings::new(by.recipe_id().clone()))?;
-//! let signature = by.html("<p>Tea is a hot drink, made of leaves.</p>")?;
-//! let seen = store.observe(Observation::new("https://example.org/tea", &signature))?;
+//! let mut by = by.with_key(store.key());
+//! let tea = Document::new(Body::Html("<p>Tea is a hot drink, made of leaves.</p>"));
+//! let seen = store.observe(Observation::of_page("https://example.org/tea", by.document(&tea)?))?;
 //! assert!(seen.verdict.is_winner);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -19,12 +21,14 @@
 //! - Verdict, record, groups and events of an operation are one commit: all of it or nothing.
 //! - Operations happen one after the other, whoever calls; callers that wait at the same time
 //!   share a commit. Readers see the last commit whole, and wait for nobody.
+//! - Pages recorded with their texts are near-duplicates only if a sketch under the repository's
+//!   random key says so, too: a page made to have another one's public signature removes nothing.
 //! - The index is derived. What is not in its file, or damaged there, comes from the records.
 //!
 //! # Reading order
 //!
-//! [`page`] is what is known of a page and `codec` its bytes; `tables` is the file. `state` and
-//! `world` are what [`hapax::group::live`] asks for, over those tables. `session` is one
+//! [`page`] is what is known of a page and `codec` its bytes; `tables` is the file. [`confirm`] is
+//! the repository's key and what it is for. `state` and `world` are what [`hapax::group::live`] asks for, over those tables. `session` is one
 //! transaction and its operations, `commit` who is in which. `opening` gets from a folder to open
 //! tables, [`disk`] touches the files, `index_file` keeps the index between runs. [`repository`]
 //! ties them together. [`view`], [`reader`] and [`browse`] read, [`integrity`] checks, [`repair`]
@@ -39,6 +43,7 @@ pub mod browse;
 mod checksums;
 mod codec;
 mod commit;
+pub mod confirm;
 pub mod disk;
 pub mod error;
 mod index_file;
@@ -57,6 +62,7 @@ pub mod view;
 mod world;
 
 pub use browse::{FoundPages, GroupHistory, GroupSizes};
+pub use confirm::Confirm;
 pub use error::StoreError;
 pub use integrity::{Integrity, check_folder};
 pub use opening::CACHE_BYTES;

@@ -5,11 +5,13 @@
 
 use crate::checksums::Tables;
 use crate::codec;
+use crate::confirm;
 use crate::disk::{Disk, StoreFile};
 use crate::error::{Fault, Outcome, StoreError, guarded, of_segment};
 use crate::index_file;
 use crate::settings::Settings;
 use crate::tables::{self, Counters};
+use hapax::fingerprint::Key;
 use hapax::group::live::PageId;
 use hapax::index::Entry;
 use hapax::index::live::LiveIndex;
@@ -69,7 +71,11 @@ pub(crate) fn make(
         _ => {}
     }
     let mut options = fs::OpenOptions::new();
-    let handle = options.read(true).write(true).create_new(true).open(new).map_err(refused)?;
+    options.read(true).write(true).create_new(true);
+    // It holds a key, which is for its owner alone.
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let handle = options.open(new).map_err(refused)?;
     let made = guarded(|| {
         let file = StoreFile::new(handle, new, disk.clone(), Arc::default())?;
         fill(&Database::builder().create_with_backend(file)?)
@@ -81,6 +87,7 @@ pub(crate) fn make_tables(db: &Database, settings: &Settings) -> Outcome<()> {
     let transaction = db.begin_write()?;
     tables::write_settings(&mut transaction.open_table(tables::META)?, settings)?;
     Counters::default().write(&mut transaction.open_table(tables::COUNTERS)?)?;
+    confirm::make(&transaction)?;
     transaction.open_table(tables::PAGES)?;
     transaction.open_table(tables::URLS)?;
     transaction.open_table(tables::NAMES)?;
@@ -162,14 +169,13 @@ pub(crate) fn read_settings(db: &Database, file: &Path) -> Result<Settings, Stor
             let (file, known) = (file.to_owned(), tables::FORMAT);
             return Ok(Err(StoreError::Newer { file, found, known }));
         }
-        let settings = tables::read_settings(&meta)?;
         drop((meta, reading));
         if found < tables::FORMAT {
             let writing = db.begin_write()?;
-            tables::upgrade(&writing)?;
+            tables::upgrade(&writing, found)?;
             writing.commit()?;
         }
-        Ok(Ok(settings))
+        Ok(Ok(tables::read_settings(&db.begin_read()?.open_table(tables::META)?)?))
     });
     read.map_err(|fault| fault.at(file))?
 }
@@ -183,6 +189,11 @@ pub(crate) fn must_choose_again(db: &Database, file: &Path) -> Result<bool, Stor
 pub(crate) fn read_counters(db: &Database, file: &Path) -> Result<Counters, StoreError> {
     let read = guarded(|| Counters::read(&db.begin_read()?.open_table(tables::COUNTERS)?));
     read.map_err(|fault| fault.at(file))
+}
+
+/// What confirms matches.
+pub(crate) fn read_key(db: &Database, file: &Path) -> Result<Key, StoreError> {
+    guarded(|| confirm::read(&db.begin_read()?)).map_err(|fault| fault.at(file))
 }
 
 /// The index, from the records.

@@ -31,6 +31,9 @@ pub struct Observation {
     /// Fingerprint and sketch of its text, which near-duplicates share in part; `None` for a page
     /// without words.
     pub comparable: Option<StoredComparable>,
+    /// Its sketch under the repository's [key](crate::Repository::key), which confirms matches; `None`
+    /// if the text is not known here, see [`Confirm`](crate::Confirm).
+    pub keyed: Option<Sketch>,
     pub words: u32,
     /// PageRank, clicks, anything of which more is better. `None` keeps what is known.
     pub score: Option<f64>,
@@ -47,7 +50,7 @@ pub struct Observation {
 }
 
 impl Observation {
-    /// A page of which address and text are known.
+    /// A page of which address and signature are known.
     pub fn new(url: impl Into<String>, signature: &Signature) -> Self {
         let comparable = signature.comparable.as_ref().map(|comparable| StoredComparable {
             fingerprint: comparable.fingerprint,
@@ -63,6 +66,7 @@ impl Observation {
             // Markup can name anything; an address that cannot be stored says nothing.
             canonical: page.canonical.filter(|it| it.len() <= LONGEST_URL),
             language: page.language,
+            keyed: page.keyed,
             ..Self::new(url, &page.signature)
         }
     }
@@ -77,6 +81,7 @@ impl Observation {
             url: url.into(),
             content,
             comparable,
+            keyed: None,
             words: 0,
             score: None,
             fetched: None,
@@ -93,6 +98,7 @@ impl Observation {
 pub(crate) struct PageData {
     pub(crate) content: ContentHash,
     pub(crate) comparable: Option<StoredComparable>,
+    pub(crate) keyed: Option<Sketch>,
     pub(crate) words: u32,
     pub(crate) score: Option<f64>,
     pub(crate) fetched: Option<u64>,
@@ -112,6 +118,7 @@ impl PageData {
         Self {
             content: ContentHash::from_bytes([0; 16]),
             comparable: None,
+            keyed: None,
             words: 0,
             score: None,
             fetched: None,

@@ -18,7 +18,7 @@ use crate::session::{Action, Answer, Decision, Effect, Op, Session, set_index};
 use crate::settings::{Settings, good_market};
 use crate::tables::{self, Counters};
 use crate::view::{EventInfo, GroupInfo, OpenTables, Stats, View};
-use hapax::fingerprint::RecipeId;
+use hapax::fingerprint::{Key, RecipeId};
 use hapax::group::Rules;
 use hapax::group::live::{GroupId, PageId};
 use hapax::index::live::LiveIndex;
@@ -64,6 +64,7 @@ pub struct Repository {
     syncs: Arc<AtomicU64>,
     clock: Clock,
     origin: IndexOrigin,
+    key: Key,
 }
 
 /// What only whoever writes may look at.
@@ -149,6 +150,7 @@ impl Repository {
         let settings = opening::read_settings(&db, &file)?;
         let choose_again = opening::must_choose_again(&db, &file)?;
         let counters = opening::read_counters(&db, &file)?;
+        let key = opening::read_key(&db, &file)?;
         if let Some(ours) = recipe
             && *ours != settings.recipe
         {
@@ -180,6 +182,7 @@ impl Repository {
                 SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs())
             }),
             origin,
+            key,
         };
         if choose_again {
             opened.set_rules(opened.settings().rules)?;
@@ -197,6 +200,13 @@ impl Repository {
 
     pub fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// What sketches that confirm matches are made with, by
+    /// [`Fingerprinter::with_key`](hapax::fingerprint::Fingerprinter::with_key): made at random with the
+    /// repository, and for the process that has it open only.
+    pub const fn key(&self) -> &Key {
+        &self.key
     }
 
     /// Where the index came from.

@@ -12,7 +12,7 @@ use crate::page::{Observation, PageData, Seen};
 use crate::settings::Settings;
 use crate::state::WriteState;
 use crate::tables::{self, Counters};
-use crate::world::{Pages, continues, name, name_redirect, page_data};
+use crate::world::{Comparing, Pages, name, name_redirect, page_data};
 use hapax::fingerprint::Fingerprint;
 use hapax::group::live::{
     Bare, Content, GroupId, GroupState, Kind, LiveGroups, PageId, PageRecord, Verdict,
@@ -20,7 +20,6 @@ use hapax::group::live::{
 use hapax::group::{Rules, ScopeFacts};
 use hapax::index::Entry;
 use hapax::index::live::LiveIndex;
-use hapax::similarity::Policy;
 use redb::{ReadableTable, Table, WriteTransaction};
 
 /// What is asked of a session.
@@ -132,7 +131,7 @@ pub(crate) struct Session<'t, 'r> {
     index: &'r LiveIndex,
     undo: &'r mut Undo,
     settings: Settings,
-    policy: Policy,
+    comparing: Comparing,
     record: Vec<u8>,
     /// The page that was written last, which an operation asks about most.
     recent: Option<(PageId, PageData)>,
@@ -145,7 +144,7 @@ macro_rules! world {
             pages: &$session.pages,
             names: &$session.names,
             index: $session.index.snapshot(),
-            policy: $session.policy,
+            comparing: $session.comparing,
             recent: $session.recent.as_ref(),
             memory: None,
         }
@@ -181,7 +180,7 @@ impl<'t, 'r> Session<'t, 'r> {
             transaction,
             index,
             undo,
-            policy: settings.policy,
+            comparing: Comparing::by(settings),
             settings: settings.clone(),
             record: Vec::new(),
             recent: None,
@@ -250,6 +249,8 @@ impl<'t, 'r> Session<'t, 'r> {
         let mut new = PageData {
             content: seen.content,
             comparable: seen.comparable.clone(),
+            // Of this very text it is known already.
+            keyed: seen.keyed.or(old.keyed.filter(|_| old.content == seen.content)),
             words: seen.words,
             score: seen.score.or(old.score),
             fetched,
@@ -264,7 +265,7 @@ impl<'t, 'r> Session<'t, 'r> {
         if !same {
             new.changed = fetched;
         }
-        if known_as == Seen::First || !continues(&self.policy, &old, &new) {
+        if known_as == Seen::First || !self.comparing.continues(&old, &new)? {
             new.first_seen = fetched;
             let next = &mut self.groups.state_mut().counters.next_recorded;
             new.recorded = new.comparable.is_some().then_some(*next);
@@ -275,7 +276,12 @@ impl<'t, 'r> Session<'t, 'r> {
             (Some(_), true) => Content::Same,
             (Some(_), false) => Content::Changed,
         };
+        let proved = same && old.keyed != new.keyed;
         self.put_page(id, known.as_ref(), &new)?;
+        if proved && new.comparable.is_some() {
+            // What its public signature matched may match no more.
+            self.groups.regroup(&world!(self), id).map_err(of_groups)?;
+        }
         let verdict = self.groups.seen(&world!(self), id, content).map_err(of_groups)?;
         self.decision(id, known_as, verdict)
     }

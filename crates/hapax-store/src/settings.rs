@@ -1,5 +1,6 @@
 //! What a repository is made with, and keeps.
 
+use crate::confirm::Confirm;
 use crate::error::StoreError;
 use hapax::fingerprint::{MaxDistance, RecipeId};
 use hapax::group::live::LiveOptions;
@@ -22,6 +23,8 @@ pub struct Settings {
     pub rules: Rules,
     /// Who is compared with whom.
     pub scope: Scope,
+    /// What confirms near matches of pages recorded without their texts.
+    pub confirm: Confirm,
     /// How groups behave.
     pub groups: LiveOptions,
     /// Named lists of rules: other choices of copies from the same groups.
@@ -36,6 +39,7 @@ impl Settings {
             policy: Policy::default(),
             rules: Rules::default(),
             scope: Scope::None,
+            confirm: Confirm::default(),
             groups: LiveOptions::default(),
             markets: BTreeMap::new(),
         }
@@ -54,6 +58,8 @@ pub struct Wanted {
     pub rules: Option<Rules>,
     /// As [`Settings::scope`].
     pub scope: Option<Scope>,
+    /// As [`Settings::confirm`].
+    pub confirm: Option<Confirm>,
 }
 
 impl Wanted {
@@ -66,6 +72,7 @@ impl Wanted {
             },
             rules: self.rules.clone().unwrap_or(settings.rules),
             scope: self.scope.clone().unwrap_or(settings.scope),
+            confirm: self.confirm.unwrap_or(settings.confirm),
             ..settings
         }
     }
@@ -86,6 +93,7 @@ impl Wanted {
             ),
             ("rules", self.rules.as_ref().map(Rules::to_string), settings.rules.to_string()),
             ("scope", self.scope.as_ref().map(Scope::to_string), settings.scope.to_string()),
+            ("confirmation", self.confirm.map(|it| it.to_string()), settings.confirm.to_string()),
         ];
         for (setting, ours, theirs) in asked {
             if let Some(ours) = ours.filter(|ours| *ours != theirs) {

@@ -4,6 +4,7 @@
 //! the ends of the trees. Only `urls` has keys in no order; a batch sorts them first.
 
 use crate::codec::{ChangeBytes, GroupBytes, PlaceBytes, UntimedBytes};
+use crate::confirm::{self, Confirm};
 use crate::error::{Fault, Outcome};
 use crate::settings::Settings;
 use hapax::fingerprint::MaxDistance;
@@ -14,7 +15,7 @@ use redb::{ReadableTable, TableDefinition};
 use std::collections::BTreeMap;
 
 /// The format this version writes, and the newest it reads.
-pub(crate) const FORMAT: u32 = 2;
+pub(crate) const FORMAT: u32 = 3;
 /// Set while groups have yet to choose again, because an older format was read.
 const CHOOSE_AGAIN: &str = "choose again";
 /// How the names of markets begin in `meta`.
@@ -127,6 +128,7 @@ pub(crate) fn write_settings(
         ("min similarity", settings.policy.min_similarity.to_string()),
         ("rules", settings.rules.to_string()),
         ("scope", settings.scope.to_string()),
+        ("confirm", settings.confirm.to_string()),
         ("repair share", groups.repair_share.to_string()),
         ("verify at once", groups.verify_at_once.to_string()),
         ("max matches", groups.max_matches.to_string()),
@@ -176,10 +178,16 @@ pub(crate) fn read_format(table: &impl ReadableTable<&'static str, &'static str>
     parsed(table, "format")
 }
 
-/// Brings an older file to the present format, in one commit.
-pub(crate) fn upgrade(transaction: &redb::WriteTransaction) -> Outcome<()> {
+/// Brings an older file to the present format, in one commit. Formats 1 and 2 had no key: their pages
+/// have no sketches under it, so their matches stay as they are until pages are seen again.
+pub(crate) fn upgrade(transaction: &redb::WriteTransaction, from: u32) -> Outcome<()> {
     let mut meta = transaction.open_table(META)?;
     meta.insert("format", FORMAT.to_string().as_str())?;
+    meta.insert("confirm", Confirm::Public.name())?;
+    confirm::make(transaction)?;
+    if from >= 2 {
+        return Ok(());
+    }
     meta.insert(CHOOSE_AGAIN, "rules went by the last fetch")?;
     let mut events = transaction.open_table(EVENTS)?;
     let untimed = transaction.open_table(UNTIMED_EVENTS)?;
@@ -210,6 +218,7 @@ pub(crate) fn read_settings(
         policy: Policy { within, min_similarity: parsed(table, "min similarity")? },
         rules: parsed(table, "rules")?,
         scope: parsed(table, "scope")?,
+        confirm: parsed(table, "confirm")?,
         groups: LiveOptions {
             repair_share: parsed(table, "repair share")?,
             verify_at_once: parsed(table, "verify at once")?,

@@ -13,7 +13,7 @@ use crate::session::Decision;
 use crate::settings::Settings;
 use crate::state::ReadState;
 use crate::tables::{self, Counters};
-use crate::world::{Memory, Pages, continues, name, page_data};
+use crate::world::{Comparing, Memory, Pages, Side, name, page_data};
 use hapax::group::live::{
     Bare, Change, GroupId, GroupRecord, GroupState, Kind, LiveGroups, Near, PageId, PageRecord,
     Tier, Verdict,
@@ -133,8 +133,8 @@ impl View {
     /// The pages behind the groups.
     pub(crate) fn world(&self) -> ReadPages<'_> {
         let OpenTables { pages, names, .. } = &self.tables;
-        let (index, policy) = (self.index.clone(), self.settings.policy);
-        Pages { pages, names, index, policy, recent: None, memory: None }
+        let (index, comparing) = (self.index.clone(), Comparing::by(&self.settings));
+        Pages { pages, names, index, comparing, recent: None, memory: None }
     }
 
     pub(crate) fn id(&self, url: &str) -> Outcome<Option<PageId>> {
@@ -162,7 +162,17 @@ impl View {
         let known_as = Seen::of(place, &old.content, &seen.content);
         let decision =
             |verdict, winner_url| Decision { page: id, seen: Some(known_as), verdict, winner_url };
-        let Some(comparable) = &seen.comparable else {
+        let scope = ScopeFacts { url: &seen.url, language: &seen.language, field: &seen.field };
+        let scope = self.settings.scope.key(&scope);
+        let new = PageData {
+            content: seen.content,
+            comparable: seen.comparable.clone(),
+            // Of this very text it is known already.
+            keyed: seen.keyed.or(old.keyed.filter(|_| old.content == seen.content)),
+            scope,
+            ..PageData::blank()
+        };
+        let Some(side) = Side::of(&new) else {
             let verdict = Verdict {
                 kind: Kind::Empty,
                 group: None,
@@ -177,17 +187,9 @@ impl View {
         };
         let memory = Memory::default();
         let world = Pages { memory: Some(&memory), ..self.world() };
-        let scope = ScopeFacts { url: &seen.url, language: &seen.language, field: &seen.field };
-        let scope = self.settings.scope.key(&scope);
         let limit = self.settings.groups.max_matches;
-        let found = world.near_content(&seen.content, comparable, scope, id, limit)?;
-        let new = PageData {
-            content: seen.content,
-            comparable: seen.comparable.clone(),
-            scope,
-            ..PageData::blank()
-        };
-        let continues = known_as != Seen::First && continues(&world.policy, &old, &new);
+        let found = world.near_content(side, || Ok(seen.url.clone()), scope, id, limit)?;
+        let continues = known_as != Seen::First && world.comparing.continues(&old, &new)?;
         let status = match id {
             Some(page) if known_as == Seen::Unchanged && old.scope == scope => {
                 groups.status(&world, page, None, found.clone()).map_err(of_groups)?
@@ -223,11 +225,11 @@ impl View {
 
     /// The known page most like this one, itself aside.
     pub(crate) fn nearest(&self, seen: &Observation) -> Outcome<Option<Nearest>> {
-        let Some(comparable) = &seen.comparable else { return Ok(None) };
+        let Some(side) = Side::seen(seen) else { return Ok(None) };
         let scope = ScopeFacts { url: &seen.url, language: &seen.language, field: &seen.field };
         let scope = self.settings.scope.key(&scope);
         let (world, but) = (self.world(), self.id(&seen.url)?);
-        let found = world.most_like(&seen.content, comparable, scope, but)?;
+        let found = world.most_like(side, scope, but)?;
         let nearest =
             |near: Near| Ok(Nearest { url: world.name(near.page)?, likeness: near.likeness });
         found.map(nearest).transpose()

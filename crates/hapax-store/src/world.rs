@@ -1,13 +1,16 @@
 //! The pages behind the groups: facts, comparison and search over the tables.
 //!
-//! [`hapax::similarity`] decides what matches. What the index proposes is read again from the records, so an entry
+//! [`hapax::similarity`] decides what matches, and [`Confirm`] what that needs besides. What the index proposes is read again from the records, so an entry
 //! of the index that is ahead of the tables does no harm.
 
 use crate::codec;
+use crate::confirm::Confirm;
 use crate::error::{Fault, Outcome, of_search};
-use crate::page::{PageData, StoredComparable};
-use hapax::fingerprint::{ContentHash, MaxDistance};
+use crate::page::{Observation, PageData, StoredComparable};
+use crate::settings::Settings;
+use hapax::fingerprint::{ContentHash, MaxDistance, Sketch};
 use hapax::group::live::{Kind, Near, PageId, Verdict, World};
+use hapax::group::scope::same_domain;
 use hapax::group::{PageFacts, ScopeKey};
 use hapax::index::live::Snapshot;
 use hapax::index::{HammingIndex, Query};
@@ -20,29 +23,68 @@ use std::cell::RefCell;
 const CANDIDATES_PER_MATCH: usize = 4;
 
 /// What a page's content is compared by.
-pub(crate) fn evidence<'a>(
+#[derive(Clone, Copy)]
+pub(crate) struct Side<'a> {
     content: &'a ContentHash,
     comparable: &'a StoredComparable,
-) -> Evidence<'a> {
-    Evidence {
-        fingerprint: comparable.fingerprint,
-        sketch: Some(&comparable.sketch),
-        content: Some(content),
-        too_short: comparable.too_short,
+    keyed: Option<&'a Sketch>,
+}
+
+impl<'a> Side<'a> {
+    /// `None` without content.
+    pub(crate) fn of(page: &'a PageData) -> Option<Self> {
+        let comparable = page.comparable.as_ref()?;
+        Some(Self { content: &page.content, comparable, keyed: page.keyed.as_ref() })
+    }
+
+    /// Of a page as it was seen; `None` without content.
+    pub(crate) fn seen(page: &'a Observation) -> Option<Self> {
+        let comparable = page.comparable.as_ref()?;
+        Some(Self { content: &page.content, comparable, keyed: page.keyed.as_ref() })
+    }
+
+    fn evidence(&self) -> Evidence<'a> {
+        Evidence {
+            fingerprint: self.comparable.fingerprint,
+            sketch: Some(&self.comparable.sketch),
+            content: Some(self.content),
+            too_short: self.comparable.too_short,
+        }
     }
 }
 
-/// Is the new content of a page nearly the old one? Then the page keeps its place among its
-/// copies: a date or a counter in the text must not make it the newest of them.
-pub(crate) fn continues(policy: &Policy, old: &PageData, new: &PageData) -> bool {
-    let same = match (&old.comparable, &new.comparable) {
-        (Some(was), Some(is)) => {
-            policy.compare(&evidence(&old.content, was), &evidence(&new.content, is)).matches()
-        }
-        (None, None) => old.content == new.content,
-        (Some(_), None) | (None, Some(_)) => false,
-    };
-    same && old.scope == new.scope
+/// What makes two pages alike: the settings of a repository.
+#[derive(Clone, Copy)]
+pub(crate) struct Comparing {
+    pub(crate) policy: Policy,
+    confirm: Confirm,
+}
+
+impl Comparing {
+    pub(crate) const fn by(settings: &Settings) -> Self {
+        Self { policy: settings.policy, confirm: settings.confirm }
+    }
+
+    fn likeness(
+        &self,
+        a: Side<'_>,
+        b: Side<'_>,
+        one_domain: impl FnOnce() -> Outcome<bool>,
+    ) -> Outcome<Likeness> {
+        let public = self.policy.compare(&a.evidence(), &b.evidence());
+        self.confirm.confirmed(&self.policy, public, [a.keyed, b.keyed], one_domain)
+    }
+
+    /// Is the new content of a page nearly the old one? Then the page keeps its place among its
+    /// copies: a date or a counter in the text must not make it the newest of them.
+    pub(crate) fn continues(&self, old: &PageData, new: &PageData) -> Outcome<bool> {
+        let same = match (Side::of(old), Side::of(new)) {
+            (Some(was), Some(is)) => self.likeness(was, is, || Ok(true))?.matches(),
+            (None, None) => old.content == new.content,
+            (Some(_), None) | (None, Some(_)) => false,
+        };
+        Ok(same && old.scope == new.scope)
+    }
 }
 
 /// How many pages of a question are remembered.
@@ -71,7 +113,7 @@ pub(crate) struct Pages<'a, P, N> {
     pub(crate) pages: &'a P,
     pub(crate) names: &'a N,
     pub(crate) index: Snapshot,
-    pub(crate) policy: Policy,
+    pub(crate) comparing: Comparing,
     /// A page whose record need not be read.
     pub(crate) recent: Option<&'a (PageId, PageData)>,
     /// What need not be read twice, where nothing changes meanwhile.
@@ -140,25 +182,32 @@ where
         Ok(row.and_then(|row| codec::read_page(page, row.value()).ok()))
     }
 
-    fn comparable(&self, page: PageId) -> Outcome<(ContentHash, StoredComparable)> {
-        let data = self.data(page)?;
-        match &data.comparable {
-            Some(comparable) => Ok((data.content, comparable.clone())),
-            None => Err(Fault::Damaged(format!("page {page} has no content to compare"))),
-        }
+    /// How alike two pages with content are. Their addresses are read only if they matter.
+    pub(crate) fn likeness_of(
+        &self,
+        (a, one): (PageId, &PageData),
+        (b, other): (PageId, &PageData),
+    ) -> Outcome<Likeness> {
+        let none = |page: PageId| Fault::Damaged(format!("page {page} has no content to compare"));
+        let one = Side::of(one).ok_or_else(|| none(a))?;
+        let other = Side::of(other).ok_or_else(|| none(b))?;
+        let one_domain = || Ok(same_domain(&self.name(a)?, &self.name(b)?));
+        self.comparing.likeness(one, other, one_domain)
     }
 
-    /// The pages that match this content in this scope, nearest first, `but` one.
+    /// The pages that match this content in this scope, nearest first, `but` one. Its address is
+    /// asked for only if it matters.
     pub(crate) fn near_content(
         &self,
-        content: &ContentHash,
-        comparable: &StoredComparable,
+        side: Side<'_>,
+        url: impl Fn() -> Outcome<String>,
         scope: ScopeKey,
         but: Option<PageId>,
         limit: usize,
     ) -> Outcome<Vec<Near>> {
-        let query = Query::from(comparable.fingerprint);
-        let found = self.index.find_all(&query, self.policy.within).map_err(of_search)?;
+        let query = Query::from(side.comparable.fingerprint);
+        let within = self.comparing.policy.within;
+        let found = self.index.find_all(&query, within).map_err(of_search)?;
         let mut near = Vec::new();
         let most = limit.saturating_mul(CANDIDATES_PER_MATCH).max(limit);
         for candidate in found.iter().take(most) {
@@ -169,10 +218,13 @@ where
             // The index may be ahead of a snapshot of the tables.
             let Some(row) = self.pages.get(page.0)? else { continue };
             let data = codec::read_page(page, row.value())?;
-            let Some(its) = &data.comparable else { continue };
-            let likeness =
-                self.policy.compare(&evidence(content, comparable), &evidence(&data.content, its));
-            if likeness.matches() && data.scope == scope {
+            let Some(its) = Side::of(&data) else { continue };
+            if data.scope != scope {
+                continue;
+            }
+            let one_domain = || Ok(same_domain(&url()?, &self.name(page)?));
+            let likeness = self.comparing.likeness(side, its, one_domain)?;
+            if likeness.matches() {
                 near.push(Near { page, likeness });
                 if let Some(memory) = self.memory {
                     remember(&memory.pages, page, || data);
@@ -203,22 +255,22 @@ where
     /// The page of this scope most like this content, whether it matches or not, `but` one.
     pub(crate) fn most_like(
         &self,
-        content: &ContentHash,
-        comparable: &StoredComparable,
+        side: Side<'_>,
         scope: ScopeKey,
         but: Option<PageId>,
     ) -> Outcome<Option<Near>> {
+        let policy = &self.comparing.policy;
         let bound = match self.index.len() <= NEAREST_SCANNED {
             true => NEAREST_WITHIN,
-            false => self.policy.within,
+            false => policy.within,
         };
         let mut best: Option<Near> = None;
-        for found in self.index.nearest(comparable.fingerprint, bound, NEAREST_COMPARED) {
+        for found in self.index.nearest(side.comparable.fingerprint, bound, NEAREST_COMPARED) {
             let page = PageId(found.id as u32);
             let Some(data) = self.readable(page)?.filter(|_| Some(page) != but) else { continue };
-            let Some(its) = data.comparable.filter(|_| data.scope == scope) else { continue };
-            let likeness =
-                self.policy.compare(&evidence(content, comparable), &evidence(&data.content, &its));
+            let Some(its) = Side::of(&data).filter(|_| data.scope == scope) else { continue };
+            // By what is public: it is shown, and nothing is decided by it.
+            let likeness = policy.compare(&side.evidence(), &its.evidence());
             let better = best.is_none_or(|best| likeness.similarity > best.likeness.similarity);
             if likeness.similarity >= NEAREST_SIMILARITY && better {
                 best = Some(Near { page, likeness });
@@ -252,18 +304,14 @@ where
     }
 
     fn compare(&self, a: PageId, b: PageId) -> Outcome<Likeness> {
-        let (a, b) = (self.comparable(a)?, self.comparable(b)?);
-        Ok(self.policy.compare(&evidence(&a.0, &a.1), &evidence(&b.0, &b.1)))
+        let (one, other) = (self.data(a)?, self.data(b)?);
+        self.likeness_of((a, &one), (b, &other))
     }
 
     fn near(&self, page: PageId, limit: usize) -> Outcome<Vec<Near>> {
         let data = self.data(page)?;
-        match &data.comparable {
-            Some(comparable) => {
-                self.near_content(&data.content, comparable, data.scope, Some(page), limit)
-            }
-            None => Ok(Vec::new()),
-        }
+        let Some(side) = Side::of(&data) else { return Ok(Vec::new()) };
+        self.near_content(side, || self.name(page), data.scope, Some(page), limit)
     }
 
     fn scope(&self, page: PageId) -> Outcome<ScopeKey> {

@@ -5,7 +5,7 @@
 //! have one such line; here are several, so that groups and redirects between them are many.
 
 use hapax::fingerprint::{ContentHash, Fingerprint, Recipe, RecipeId, Sketch};
-use hapax_store::{Observation, Settings, StoredComparable};
+use hapax_store::{Confirm, Observation, Settings, StoredComparable};
 
 /// Families.
 pub(crate) const FAMILIES: u32 = 4;
@@ -49,5 +49,7 @@ pub(crate) fn recipe() -> anyhow::Result<RecipeId> {
 
 /// Scores first, then the time of the fetch, which jumps.
 pub(crate) fn settings() -> anyhow::Result<Settings> {
-    Ok(Settings { rules: "score, earliest".parse()?, ..Settings::new(recipe()?) })
+    let rules = "score, earliest".parse()?;
+    // These pages are no texts.
+    Ok(Settings { rules, confirm: Confirm::Public, ..Settings::new(recipe()?) })
 }

@@ -6,16 +6,15 @@
 use super::answers::Description;
 use super::{Done, Events, Pages};
 use crate::failure::Failure;
-use hapax::fingerprint::RecipeId;
+use hapax::fingerprint::{Key, RecipeId};
 use hapax::group::live::GroupId;
 use hapax::group::{Rules, Scope};
 use hapax_client::local;
+use hapax_client::prepare::Prepared;
 use hapax_client::wire::{
     Event, Group, GroupStatuses, PageDetail, RepositorySettings, RulesShown, Verdict,
 };
-use hapax_store::{
-    Action, IndexOrigin, Market, Observation, Reader, Repository, StoreError, read_events,
-};
+use hapax_store::{Action, IndexOrigin, Market, Reader, Repository, StoreError, read_events};
 use std::path::{Path, PathBuf};
 
 /// Groups that are read together.
@@ -63,7 +62,8 @@ fn market(reader: &Reader, name: Option<&str>) -> Result<Option<Market>, Failure
 }
 
 impl Pages for Local {
-    fn apply(&mut self, actions: Vec<Action>) -> Result<Vec<Done>, Failure> {
+    fn apply(&mut self, actions: Vec<Prepared>) -> Result<Vec<Done>, Failure> {
+        let actions: Vec<Action> = actions.into_iter().map(|it| it.action).collect();
         if let [Action::Observe(page)] = &actions[..] {
             let verdict = local::observe(&self.store, (**page).clone()).map_err(failure)?;
             return Ok(vec![Done::Verdict(Box::new(verdict))]);
@@ -71,8 +71,17 @@ impl Pages for Local {
         local::apply(&self.store, actions).map_err(failure)
     }
 
-    fn check(&self, page: &Observation) -> Result<Verdict, Failure> {
-        local::check(&self.store, page).map_err(failure)
+    fn check(&self, page: Prepared) -> Result<Verdict, Failure> {
+        match page.action {
+            Action::Observe(page) => local::check(&self.store, &page).map_err(failure),
+            Action::Redirect { .. } | Action::Forget { .. } | Action::Score { .. } => {
+                Err(Failure::Run(anyhow::anyhow!("only a page can be checked")))
+            }
+        }
+    }
+
+    fn key(&self) -> Option<&Key> {
+        Some(self.store.key())
     }
 
     fn page(&self, url: &str, name: Option<&str>) -> Result<Option<PageDetail>, Failure> {

@@ -14,11 +14,11 @@ pub(crate) mod remote;
 use crate::failure::Failure;
 use answers::Description;
 use clap::Args;
-use hapax::fingerprint::RecipeId;
+use hapax::fingerprint::{Key, RecipeId};
 use hapax::group::{Rules, Scope};
 pub(crate) use hapax_client::local::Done;
+use hapax_client::prepare::Prepared;
 use hapax_client::wire::{Event, Group, GroupStatuses, PageDetail, RulesShown, Verdict};
-use hapax_store::{Action, Observation};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -122,10 +122,13 @@ pub(crate) trait Pages {
     /// Things that happened to pages, in this order; answered when they are durable. In a folder
     /// all happen or none; so do pages that are forgotten together on a service, where of other
     /// things the first may have happened when one fails.
-    fn apply(&mut self, actions: Vec<Action>) -> Result<Vec<Done>, Failure>;
+    fn apply(&mut self, actions: Vec<Prepared>) -> Result<Vec<Done>, Failure>;
 
     /// What would be said of a page. Nothing changes.
-    fn check(&self, page: &Observation) -> Result<Verdict, Failure>;
+    fn check(&self, page: Prepared) -> Result<Verdict, Failure>;
+
+    /// What confirms matches; `None` for a service, which keeps it to itself and wants the texts.
+    fn key(&self) -> Option<&Key>;
 
     /// What is known of a page, and how it stands.
     fn page(&self, url: &str, market: Option<&str>) -> Result<Option<PageDetail>, Failure>;

@@ -1,15 +1,16 @@
 //! A repository behind a service: the same questions, asked over HTTP.
 //!
-//! Pages are extracted and fingerprinted here, under the recipe of the service's repository, so a
-//! page gets the same verdict as in a folder. Errors name the service and the way out.
+//! Texts are extracted here and fingerprinted there: the service alone has the key that confirms
+//! matches. A page gets the same verdict as in a folder. Errors name the service and the way out.
 
 use super::answers::Description;
 use super::{Done, Events, Pages};
 use crate::failure::Failure;
 use crate::readable::{counted, harmless};
-use hapax::fingerprint::RecipeId;
+use hapax::fingerprint::{Key, RecipeId};
 use hapax::group::{Rules, Scope};
 use hapax_client::client::{Client, ClientError, LineOutcome, TOKEN_VARIABLE};
+use hapax_client::prepare::Prepared;
 use hapax_client::wire::{
     Event, Group, GroupStatuses, PageDetail, PageInput, RulesShown, SettingsShown, Verdict,
 };
@@ -121,13 +122,21 @@ impl Remote {
     }
 }
 
+/// A page as the service takes it, with its text if there is one.
+fn input(seen: &Observation, text: Option<String>, recipe: &RecipeId) -> PageInput {
+    match text {
+        Some(text) => PageInput::read(seen, text),
+        None => PageInput::ready(seen, recipe),
+    }
+}
+
 fn counted_pages(lines: &[PageInput]) -> String {
     counted(lines.len() as u64, "page")
 }
 
 /// The addresses, when all that happened is that pages are gone.
-fn all_forgotten(actions: &[Action]) -> Option<Vec<String>> {
-    let url = |action: &Action| match action {
+fn all_forgotten(actions: &[Prepared]) -> Option<Vec<String>> {
+    let url = |it: &Prepared| match &it.action {
         Action::Forget { url } => Some(url.clone()),
         Action::Observe(_) | Action::Redirect { .. } | Action::Score { .. } => None,
     };
@@ -135,7 +144,7 @@ fn all_forgotten(actions: &[Action]) -> Option<Vec<String>> {
 }
 
 impl Pages for Remote {
-    fn apply(&mut self, actions: Vec<Action>) -> Result<Vec<Done>, Failure> {
+    fn apply(&mut self, actions: Vec<Prepared>) -> Result<Vec<Done>, Failure> {
         let recipe = self.recipe()?;
         let mut done = Vec::with_capacity(actions.len());
         let mut lines = Vec::new();
@@ -143,9 +152,9 @@ impl Pages for Remote {
             let unknown = self.client.forget_many(&urls).map_err(failure)?;
             return Ok(urls.iter().map(|url| Done::Known(!unknown.contains(url))).collect());
         }
-        for action in actions {
+        for Prepared { action, text, .. } in actions {
             match action {
-                Action::Observe(seen) => lines.push(PageInput::ready(&seen, &recipe)),
+                Action::Observe(seen) => lines.push(input(&seen, text, &recipe)),
                 Action::Redirect { from, to, fetched } => lines.push(PageInput {
                     url: from,
                     redirect: Some(to),
@@ -167,9 +176,15 @@ impl Pages for Remote {
         Ok(done)
     }
 
-    fn check(&self, page: &Observation) -> Result<Verdict, Failure> {
-        let asked = PageInput::ready(page, &self.recipe()?);
-        self.client.check(&asked).map_err(failure)
+    fn check(&self, page: Prepared) -> Result<Verdict, Failure> {
+        let Action::Observe(seen) = page.action else {
+            return Err(Failure::Run(anyhow::anyhow!("only a page can be checked")));
+        };
+        self.client.check(&input(&seen, page.text, &self.recipe()?)).map_err(failure)
+    }
+
+    fn key(&self) -> Option<&Key> {
+        None
     }
 
     fn page(&self, url: &str, market: Option<&str>) -> Result<Option<PageDetail>, Failure> {

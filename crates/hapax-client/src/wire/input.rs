@@ -16,7 +16,7 @@ pub struct PageInput {
     pub html: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// Its fingerprint, made elsewhere.
+    /// Its fingerprint, made elsewhere. The service cannot confirm what it matches then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<ReadySignature>,
     /// The address it redirects to.
@@ -80,12 +80,22 @@ impl ReadySignature {
 }
 
 impl PageInput {
-    /// A page that was fingerprinted under this recipe.
+    /// A page that was fingerprinted under this recipe. The service's matches with it are not confirmed.
     pub fn ready(seen: &Observation, recipe: &RecipeId) -> Self {
+        let signature = Some(ReadySignature::new(seen, recipe));
+        Self { signature, ..Self::about(seen) }
+    }
+
+    /// A page with its extracted text.
+    pub fn read(seen: &Observation, text: String) -> Self {
+        Self { text: Some(text), ..Self::about(seen) }
+    }
+
+    /// All but the content.
+    fn about(seen: &Observation) -> Self {
         let some = |text: &String| (!text.is_empty()).then(|| text.clone());
         Self {
             url: seen.url.clone(),
-            signature: Some(ReadySignature::new(seen, recipe)),
             score: seen.score,
             fetched: seen.fetched,
             canonical: seen.canonical.clone(),

@@ -28,6 +28,8 @@ pub struct RepositorySettings {
     pub markets: BTreeMap<String, String>,
     /// Within what pages are compared.
     pub scope: String,
+    /// What confirms near matches of pages that were sent without their texts.
+    pub confirm: String,
 }
 
 impl From<Settings> for RepositorySettings {
@@ -40,6 +42,7 @@ impl From<Settings> for RepositorySettings {
             rules: settings.rules.to_string(),
             markets: markets.map(|(name, rules)| (name, rules.to_string())).collect(),
             scope: settings.scope.to_string(),
+            confirm: settings.confirm.to_string(),
         }
     }
 }

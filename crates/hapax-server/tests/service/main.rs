@@ -9,6 +9,7 @@
 //! | `hostile` | any input to the parsers of requests |
 //! | `groups` | histories, rules and statuses of groups |
 //! | `fetching` | addresses that are fetched and that are not |
+//! | `forged` | texts made to have another one's public signature |
 //! | `trust` | what strangers, neighbours and readers cannot do |
 //! | `searching` | a search index, asked over the service |
 //! | `documented` | the guide's examples and the description of the API |
@@ -18,6 +19,7 @@
 mod batches;
 mod documented;
 mod fetching;
+mod forged;
 mod groups;
 mod hostile;
 mod limits;

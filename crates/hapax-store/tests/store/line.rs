@@ -3,7 +3,7 @@
 //! Fingerprints are 3 bits a step apart, sketches 60 of 1024: one step is 0.88 alike, two 0.77.
 
 use hapax::fingerprint::{ContentHash, Fingerprint, Recipe, RecipeId, Sketch};
-use hapax_store::{Observation, Repository, Settings, StoredComparable};
+use hapax_store::{Confirm, Observation, Repository, Settings, StoredComparable};
 use std::path::Path;
 
 pub(crate) const FARTHEST: u32 = 14;
@@ -38,7 +38,9 @@ pub(crate) fn recipe() -> RecipeId {
 }
 
 pub(crate) fn settings() -> Settings {
-    Settings { rules: "score".parse().unwrap(), ..Settings::new(recipe()) }
+    let rules = "score".parse().unwrap();
+    // These pages are no texts.
+    Settings { rules, confirm: Confirm::Public, ..Settings::new(recipe()) }
 }
 
 pub(crate) fn create(folder: &Path) -> Repository {

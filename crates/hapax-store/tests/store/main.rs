@@ -6,6 +6,7 @@
 //! | `model` | any operations, against the groups in memory |
 //! | `operations` | one behaviour at a time |
 //! | `recrawl` | pages that are fetched again: which copy passes, verdicts and events |
+//! | `forged` | texts made to have another one's public signature, and pages without a text |
 //! | `browsing` | pages by address, groups by number and size |
 //! | `faults` | files that are not what they should be |
 //! | `markets` | what settings do to answers: markets, scopes, repaired groups |
@@ -21,6 +22,7 @@
 mod bad_disk;
 mod browsing;
 mod faults;
+mod forged;
 #[cfg(unix)]
 mod full_disk;
 mod killed;

@@ -4,13 +4,13 @@
 //! own: `HAPAX_STORE_FIXTURE=format-N cargo test --release -p hapax-store fixtures -- --ignored`. Fixtures are
 //! never written again.
 
-use crate::line::{assert_clean, create, empty, page};
+use crate::line::{assert_clean, contents, create, empty, page};
 use hapax::group::live::Kind;
 use hapax_store::{EventInfo, Observation, Repository, check_folder};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-const FORMATS: &[&str] = &["format-1", "format-2"];
+const FORMATS: &[&str] = &["format-1", "format-2", "format-3"];
 
 fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
@@ -20,7 +20,9 @@ fn fixture(name: &str) -> PathBuf {
 fn fill(store: &Repository) {
     for n in 0..6 {
         let fetched = Some(1_700_000_000 + u64::from(n));
-        let seen = Observation { words: 100 + n, fetched, ..page(&format!("http://a/{n}"), 5) };
+        let keyed = (n % 2 == 0).then(|| contents(5).sketch);
+        let seen = page(&format!("http://a/{n}"), 5);
+        let seen = Observation { words: 100 + n, fetched, keyed, ..seen };
         store.observe(seen).unwrap();
     }
     store.observe(page("http://near/5", 6)).unwrap();

@@ -2,13 +2,13 @@
 
 use crate::line::{assert_clean, page, recipe};
 use hapax::group::live::{Change, Kind};
-use hapax_store::{Decision, Observation, Repository, Seen, Settings};
+use hapax_store::{Confirm, Decision, Observation, Repository, Seen, Settings};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::path::Path;
 
 fn create(folder: &Path, rules: Option<&str>) -> Repository {
-    let mut settings = Settings::new(recipe());
+    let mut settings = Settings { confirm: Confirm::Public, ..Settings::new(recipe()) };
     if let Some(rules) = rules {
         settings.rules = rules.parse().unwrap();
     }

@@ -90,6 +90,25 @@ impl WordHasher {
         }
     }
 
+    /// Appends the hashes of the words of `text`, and those by a secret, in order.
+    pub fn hash_both(
+        &mut self,
+        text: &str,
+        secret: &[u8; SECRET],
+        out: &mut Vec<u64>,
+        keyed: &mut Vec<u64>,
+    ) {
+        let Self { segmenter, filter, seed, .. } = self;
+        let open = filter.is_open();
+        segmenter.words(text, |word| {
+            let kept = if open { Some(Cow::Borrowed(word)) } else { filter.keep(word) };
+            if let Some(kept) = kept {
+                out.push(word_hash(&kept, *seed));
+                keyed.push(keyed_word_hash(&kept, secret));
+            }
+        });
+    }
+
     /// The same words with their hashes and their places, slowly.
     pub fn placed(&mut self, text: &str) -> Vec<(PlacedWord, u64)> {
         let mut words = self.segmenter.placed_words(text);
@@ -154,6 +173,21 @@ mod tests {
             stemming: Some(Stemming::named("porter").unwrap()),
         };
         assert_eq!(hashes(filter, "The connections of the networks"), of(&["connect", "network"]));
+    }
+
+    #[test]
+    fn both_hashes_at_once_are_those_of_each() {
+        let secret = Arc::new([7; SECRET]);
+        for min_chars in [0, 3] {
+            let filter = WordFilter { min_chars, ..WordFilter::default() };
+            let mut hasher = WordHasher::new(Unspaced::Bigrams, filter, 7);
+            let text = "I saw 北京市, a Straße and a somewhat longer word than sixteen letters";
+            let [mut plain, mut keyed, mut one, mut other] = [const { Vec::new() }; 4];
+            hasher.hash_both(text, &secret, &mut plain, &mut keyed);
+            hasher.hash_into(text, &mut one);
+            hasher.keyed(Arc::clone(&secret)).hash_into(text, &mut other);
+            assert_eq!((plain, keyed), (one, other));
+        }
     }
 
     #[test]

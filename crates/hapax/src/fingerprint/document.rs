@@ -10,6 +10,8 @@
 use url::Url;
 
 use super::fingerprinter::{Fingerprinter, Signature};
+use super::keyed::KeyedMaker;
+use super::sketch::Sketch;
 use crate::page::{Document, Page, PageError};
 
 /// What became of a document.
@@ -18,6 +20,8 @@ pub struct SignedPage<'p> {
     /// Its text and what its markup states; valid until the next document.
     pub page: &'p Page,
     pub signature: Signature,
+    /// Its sketch under the key of [`Fingerprinter::with_key`]; `None` without one, or without words.
+    pub keyed: Option<Sketch>,
     /// Primary subtag in lower case; empty when nothing states it.
     pub language: String,
     pub canonical: Option<String>,
@@ -31,13 +35,16 @@ impl Fingerprinter {
     /// The body is neither HTML nor text.
     pub fn document(&mut self, document: &Document<'_>) -> Result<SignedPage<'_>, PageError> {
         let page = self.extractor.document(document)?;
-        let signature = self.maker.signature(&page.text, &self.recipe, self.weights.as_deref());
+        let weights = self.weights.as_deref();
+        let signature =
+            self.maker.signature(&page.text, &self.recipe, weights, self.keyed.as_mut());
+        let keyed = self.keyed.as_mut().and_then(KeyedMaker::sketch);
         let (mut language, canonical) = document.stated();
         if let Some(marked) = page.language.as_deref().filter(|_| language.is_empty()) {
             language = primary_language(marked);
         }
         let canonical = canonical.or_else(|| page.canonical.clone());
-        Ok(SignedPage { page, signature, language, canonical })
+        Ok(SignedPage { page, signature, keyed, language, canonical })
     }
 
     /// The text of a document, as the signature would be made of it.

@@ -11,6 +11,7 @@
 
 use super::bits::{BitSums, Fingerprint};
 use super::content::ContentHash;
+use super::keyed::KeyedMaker;
 use super::recipe::{Recipe, RecipeError, Weighting};
 use super::recipe_id::RecipeId;
 use super::simhash::{self, Tally};
@@ -54,6 +55,7 @@ pub struct Fingerprinter {
     pub(super) weights: Option<Arc<FrequencyWeights>>,
     pub(super) extractor: Extractor,
     pub(super) maker: Maker,
+    pub(super) keyed: Option<KeyedMaker>,
 }
 
 impl Fingerprinter {
@@ -95,7 +97,7 @@ impl Fingerprinter {
     ) -> Self {
         let extractor =
             Extractor::new(ExtractOptions { extent: recipe.extent, ..Default::default() });
-        Self { recipe, id, weights, extractor, maker: Maker::new(words) }
+        Self { recipe, id, weights, extractor, maker: Maker::new(words), keyed: None }
     }
 
     pub fn recipe(&self) -> &Recipe {
@@ -147,11 +149,11 @@ impl Fingerprinter {
 
     /// The signature of a page that is extracted already, under this recipe's extent.
     pub fn extracted(&mut self, page: &Page) -> Signature {
-        self.maker.signature(&page.text, &self.recipe, self.weights.as_deref())
+        self.extracted_text(&page.text)
     }
 
     pub(super) fn extracted_text(&mut self, text: &str) -> Signature {
-        self.maker.signature(text, &self.recipe, self.weights.as_deref())
+        self.maker.signature(text, &self.recipe, self.weights.as_deref(), None)
     }
 
     pub(super) fn word_hasher(&mut self) -> &mut WordHasher {
@@ -171,14 +173,12 @@ impl Default for Fingerprinter {
 }
 
 impl Clone for Fingerprinter {
-    /// Same recipe and tables, own buffers.
+    /// Same recipe, tables and key, own buffers.
     fn clone(&self) -> Self {
-        Self::assemble(
-            Arc::clone(&self.recipe),
-            self.id.clone(),
-            self.weights.clone(),
-            self.maker.words.clone(),
-        )
+        let (recipe, weights) = (Arc::clone(&self.recipe), self.weights.clone());
+        let words = self.maker.words.clone();
+        let made = Self::assemble(recipe, self.id.clone(), weights, words);
+        Self { keyed: self.keyed.clone(), ..made }
     }
 }
 
@@ -268,14 +268,19 @@ impl Maker {
         Self { words, hashes: Vec::new(), features: Vec::new(), sketcher: Sketcher::default() }
     }
 
+    /// The signature; and with a maker of keyed sketches, that one reads the text as well.
     pub(super) fn signature(
         &mut self,
         text: &str,
         recipe: &Recipe,
         weights: Option<&FrequencyWeights>,
+        keyed: Option<&mut KeyedMaker>,
     ) -> Signature {
         self.hashes.clear();
-        self.words.hash_into(text, &mut self.hashes);
+        match keyed {
+            Some(keyed) => keyed.read(&mut self.words, text, &mut self.hashes),
+            None => self.words.hash_into(text, &mut self.hashes),
+        }
 
         self.features.clear();
         shingles(&self.hashes, recipe.sketch_shingle, &mut self.features);

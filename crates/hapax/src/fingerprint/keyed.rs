@@ -12,10 +12,9 @@ use std::sync::Arc;
 
 use super::content::ContentHash;
 use super::fingerprinter::Fingerprinter;
-use super::recipe::Recipe;
 use super::sketch::{Sketch, Sketcher};
 use crate::features::hash::SECRET;
-use crate::features::{WordHasher, shingles};
+use crate::features::{ShingleSize, WordHasher, shingles};
 use crate::page::{Document, ExtractOptions, Extractor, PageError};
 
 /// Makes hashes of words that cannot be computed without it.
@@ -52,27 +51,70 @@ impl fmt::Debug for Key {
 pub struct KeyedReader {
     extractor: Extractor,
     words: WordHasher,
-    recipe: Arc<Recipe>,
-    hashes: Vec<u64>,
-    shingles: Vec<u64>,
-    sketcher: Sketcher,
+    maker: KeyedMaker,
 }
 
 impl Fingerprinter {
     /// A reader by this recipe.
     pub fn keyed(&self, key: &Key) -> KeyedReader {
-        let recipe = Arc::clone(&self.recipe);
-        KeyedReader {
-            extractor: Extractor::new(ExtractOptions {
-                extent: recipe.extent,
-                ..Default::default()
-            }),
-            words: self.maker.words.clone().keyed(Arc::clone(&key.0)),
-            recipe,
-            hashes: Vec::new(),
-            shingles: Vec::new(),
-            sketcher: Sketcher::default(),
-        }
+        let extent = self.recipe.extent;
+        let extractor = Extractor::new(ExtractOptions { extent, ..Default::default() });
+        let words = self.maker.words.clone().keyed(Arc::clone(&key.0));
+        KeyedReader { extractor, words, maker: self.keyed_maker(key) }
+    }
+
+    /// The same recipe; documents get a sketch under the key, too.
+    #[must_use]
+    pub fn with_key(mut self, key: &Key) -> Self {
+        self.keyed = Some(self.keyed_maker(key));
+        self
+    }
+
+    /// Was it given a key?
+    pub const fn has_key(&self) -> bool {
+        self.keyed.is_some()
+    }
+
+    fn keyed_maker(&self, key: &Key) -> KeyedMaker {
+        KeyedMaker::new(key.clone(), self.recipe.sketch_shingle)
+    }
+}
+
+/// The buffers between the words of a text and its sketch under a key.
+#[derive(Debug)]
+pub(super) struct KeyedMaker {
+    key: Key,
+    size: ShingleSize,
+    /// Of the words of the text that is read.
+    hashes: Vec<u64>,
+    shingles: Vec<u64>,
+    sketcher: Sketcher,
+}
+
+impl KeyedMaker {
+    fn new(key: Key, size: ShingleSize) -> Self {
+        let (hashes, shingles) = (Vec::new(), Vec::new());
+        Self { key, size, hashes, shingles, sketcher: Sketcher::default() }
+    }
+
+    /// Appends the public hashes of the words of a text, and remembers those under the key.
+    pub(super) fn read(&mut self, words: &mut WordHasher, text: &str, public: &mut Vec<u64>) {
+        self.hashes.clear();
+        words.hash_both(text, &self.key.0, public, &mut self.hashes);
+    }
+
+    /// Of the text that was read last; `None` without words.
+    pub(super) fn sketch(&mut self) -> Option<Sketch> {
+        self.shingles.clear();
+        shingles(&self.hashes, self.size, &mut self.shingles);
+        self.sketcher.sketch(&self.shingles)
+    }
+}
+
+impl Clone for KeyedMaker {
+    /// Same recipe and key, own buffers.
+    fn clone(&self) -> Self {
+        Self::new(self.key.clone(), self.size)
     }
 }
 
@@ -84,23 +126,24 @@ impl KeyedReader {
     /// The body is neither HTML nor text.
     pub fn shingles(&mut self, document: &Document<'_>) -> Result<&[u64], PageError> {
         self.read(document)?;
-        self.shingles.sort_unstable();
-        self.shingles.dedup();
-        Ok(&self.shingles)
+        let KeyedMaker { size, hashes, shingles: set, .. } = &mut self.maker;
+        set.clear();
+        shingles(hashes, *size, set);
+        set.sort_unstable();
+        set.dedup();
+        Ok(set)
     }
 
     /// The sketch of a document under the key; `None` without words.
     pub fn sketch(&mut self, document: &Document<'_>) -> Result<Option<Sketch>, PageError> {
         self.read(document)?;
-        Ok(self.sketcher.sketch(&self.shingles))
+        Ok(self.maker.sketch())
     }
 
     fn read(&mut self, document: &Document<'_>) -> Result<(), PageError> {
         let page = self.extractor.document(document)?;
-        self.hashes.clear();
-        self.shingles.clear();
-        self.words.hash_into(&page.text, &mut self.hashes);
-        shingles(&self.hashes, self.recipe.sketch_shingle, &mut self.shingles);
+        self.maker.hashes.clear();
+        self.words.hash_into(&page.text, &mut self.maker.hashes);
         Ok(())
     }
 }
@@ -143,6 +186,19 @@ mod tests {
         for other in [&[a, b][..], &[a, b, b], &[a, b, c, c]] {
             assert_ne!(Key::of_texts([a, b, c]), Key::of_texts(other.iter().copied()));
         }
+    }
+
+    #[test]
+    fn a_fingerprinter_with_a_key_makes_the_reader_s_sketch_and_its_own_signature() {
+        let (plain, key) = (Fingerprinter::default(), Key::new(b"any"));
+        let text = text(&(0..40).collect::<Vec<_>>());
+        let document = Document::new(Body::Text(&text));
+        let sketch = plain.keyed(&key).sketch(&document).unwrap();
+        let expected = plain.clone().text(&text).unwrap();
+        let mut keyed = plain.with_key(&key).clone();
+        let signed = keyed.document(&document).unwrap();
+        assert_eq!((signed.keyed, signed.signature), (sketch, expected));
+        assert_eq!(keyed.document(&Document::new(Body::Text(""))).unwrap().keyed, None);
     }
 
     #[test]

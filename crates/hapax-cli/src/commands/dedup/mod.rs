@@ -208,6 +208,7 @@ impl Arguments {
             min_similarity: self.min_similarity.and_then(MinSimilarity::new),
             rules: self.keep.clone(),
             scope: self.scope.clone(),
+            confirm: None,
         }
     }
 }

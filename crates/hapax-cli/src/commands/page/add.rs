@@ -20,9 +20,10 @@ use hapax::fingerprint::{Fingerprinter, MaxDistance};
 use hapax::group::{Rules, Scope};
 use hapax::similarity::MinSimilarity;
 use hapax_client::moment;
+use hapax_client::prepare::Prepared;
 use hapax_client::wire::VERDICTS;
 use hapax_corpus::{Entry, Fact, ReadOptions, Source};
-use hapax_store::{Action, Observation, Repository, Settings, Wanted};
+use hapax_store::{Action, Confirm, Repository, Settings, Wanted};
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::num::NonZeroUsize;
@@ -134,6 +135,11 @@ struct Making {
     /// Compare only within: none, host, domain, language, field:NAME
     #[arg(long, value_name = "SCOPE", requires = "create", help_heading = MAKING)]
     scope: Option<Scope>,
+
+    /// What pages sent as signatures, without their texts, need to be near-duplicates of pages on other
+    /// domains: their text, so that they are not (keyed), or nothing more (public) [default: keyed]
+    #[arg(long, value_name = "HOW", requires = "create", help_heading = MAKING)]
+    confirm: Option<Confirm>,
 }
 
 impl Making {
@@ -143,6 +149,7 @@ impl Making {
             min_similarity: self.min_similarity.and_then(MinSimilarity::new),
             rules: self.keep.clone(),
             scope: self.scope.clone(),
+            confirm: self.confirm,
         }
     }
 }
@@ -178,7 +185,13 @@ pub(crate) struct CheckArguments {
 }
 
 impl PageArguments {
-    fn observe(&self, observer: &mut Observer) -> Result<Observation, Failure> {
+    /// The bytes of the page.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be read; or there is nothing on standard input, where a program that failed looks
+    /// like a page that became empty.
+    fn read(&self) -> Result<(File, Vec<u8>), Failure> {
         let url = self.url.as_deref().unwrap_or_default();
         if self.file.is_none() && Path::new(url).is_file() {
             return Err(Failure::Arguments(format!(
@@ -191,7 +204,24 @@ impl PageArguments {
         if file == File::Standard && std::io::stdin().is_terminal() {
             say("reading the page from standard input");
         }
-        let mut seen = observer.file(url, &file)?;
+        let (bytes, _) = file.read()?;
+        if bytes.is_empty() && file == File::Standard {
+            return Err(Failure::Run(anyhow::anyhow!(
+                "nothing was read from standard input, so {} stays as it was; a page that is \
+                 really empty can be given as a FILE",
+                crate::readable::harmless(url)
+            )));
+        }
+        Ok((file, bytes))
+    }
+
+    fn observe(
+        &self,
+        (file, bytes): &(File, Vec<u8>),
+        observer: &mut Observer,
+    ) -> Result<Prepared, Failure> {
+        let url = self.url.as_deref().unwrap_or_default();
+        let (mut seen, text) = observer.file(url, file, bytes)?;
         let now = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
         seen.fetched = Some(self.fetched.unwrap_or_else(now));
         seen.score = self.score;
@@ -199,7 +229,7 @@ impl PageArguments {
             seen.language.clone_from(language);
         }
         seen.field = self.field.clone().unwrap_or_default();
-        Ok(seen)
+        Ok(Prepared { text, ..Action::Observe(Box::new(seen)).into() })
     }
 }
 
@@ -214,8 +244,9 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
     }
     let store = arguments.store.open()?;
     let fingerprinter = arguments.recipe.fingerprinter(Some(&store.recipe()?))?;
-    let mut observer = Observer::new(&fingerprinter, &store.scope()?);
-    let answer = store.check(&arguments.page.observe(&mut observer)?)?;
+    let mut observer = Observer::new(&fingerprinter, &*store)?;
+    let page = arguments.page.read()?;
+    let answer = store.check(arguments.page.observe(&page, &mut observer)?)?;
     output::answer(arguments.json, &answer, &searched(&answer))
 }
 
@@ -231,29 +262,31 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     hapax_corpus::check_fields(&arguments.from, &options, or_all_cores(arguments.threads))?;
     let new = arguments.create && !folder.join("pages.redb").exists();
-    // A page that is refused leaves no repository behind.
-    let observe = |fingerprinter: &Fingerprinter, scope: &Scope| match arguments.from.is_empty() {
-        true => arguments.page.observe(&mut Observer::new(fingerprinter, scope)).map(Some),
+    let read = || match arguments.from.is_empty() {
+        true => arguments.page.read().map(Some),
         false => Ok(None),
     };
-    let (mut store, fingerprinter, seen): (Box<dyn Pages>, _, _) = if new {
+    let (mut store, fingerprinter, page): (Box<dyn Pages>, _, _) = if new {
         let fingerprinter = arguments.recipe.fingerprinter(None)?;
         let settings = Settings::new(fingerprinter.recipe_id().clone());
         let settings = arguments.making.wanted().made_of(settings);
-        let seen = observe(&fingerprinter, &settings.scope)?;
+        let page = read()?;
+        if let Some(page) = &page {
+            // A page that is refused leaves no repository behind.
+            arguments.page.observe(page, &mut Observer::trying(&fingerprinter, &settings.scope))?;
+        }
         let store = Repository::create(folder, settings).map_err(failure)?;
-        (Box::new(Local { store }), fingerprinter, seen)
+        (Box::new(Local { store }), fingerprinter, page)
     } else {
         if arguments.create {
             must_be(&arguments.making.wanted(), folder)?;
         }
         let store = arguments.store.open()?;
         let fingerprinter = arguments.recipe.fingerprinter(Some(&store.recipe()?))?;
-        let seen = observe(&fingerprinter, &store.scope()?)?;
-        (store, fingerprinter, seen)
+        (store, fingerprinter, read()?)
     };
-    let Some(seen) = seen else {
-        let scope = store.scope()?;
+    let observer = Observer::new(&fingerprinter, &*store)?;
+    let Some(page) = page else {
         let corpus = Corpus {
             inputs: &arguments.from,
             options,
@@ -261,9 +294,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             json: arguments.json,
             quiet: arguments.quiet,
         };
-        return many(corpus, &mut *store, &|| Observer::new(&fingerprinter, &scope));
+        return many(corpus, &mut *store, &observer);
     };
-    match store.apply(vec![Action::Observe(Box::new(seen))])?.pop() {
+    let seen = arguments.page.observe(&page, &mut observer.clone())?;
+    match store.apply(vec![seen])?.pop() {
         Some(Done::Verdict(answer)) => output::answer(arguments.json, &*answer, &searched(&answer)),
         Some(Done::Known(_)) | None => Ok(()),
     }
@@ -272,7 +306,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 /// What was read from a batch of a corpus.
 #[derive(Default)]
 struct Batch {
-    actions: Vec<Action>,
+    actions: Vec<Prepared>,
     passed: u64,
     bad: Vec<hapax_corpus::Error>,
     stopped: Option<hapax_corpus::Error>,
@@ -299,18 +333,14 @@ pub(crate) fn record(
         false => Repository::create(folder, settings),
     };
     let mut store = Local { store: store.map_err(failure)? };
-    let scope = store.store.settings().scope;
-    many(corpus, &mut store, &|| Observer::new(fingerprinter, &scope))
+    let observer = Observer::new(fingerprinter, &store)?;
+    many(corpus, &mut store, &observer)
 }
 
-fn many(
-    corpus: Corpus<'_>,
-    store: &mut dyn Pages,
-    new: &(dyn Fn() -> Observer + Sync),
-) -> Result<(), Failure> {
+fn many(corpus: Corpus<'_>, store: &mut dyn Pages, observer: &Observer) -> Result<(), Failure> {
     let source = Source::open(corpus.inputs, corpus.options).map_err(corpus_failure)?;
     let threads = or_all_cores(corpus.threads);
-    let idle: Mutex<Vec<Observer>> = Mutex::new(Vec::new());
+    let idle = Mutex::new(vec![observer.clone()]);
     let lock = || idle.lock().unwrap_or_else(PoisonError::into_inner);
     let mut recorder = Recorder {
         store,
@@ -326,7 +356,7 @@ fn many(
         threads,
         |batch| {
             let ready = lock().pop();
-            let mut observer = ready.unwrap_or_else(new);
+            let mut observer = ready.unwrap_or_else(|| observer.clone());
             let read = read(batch, &mut observer);
             lock().push(observer);
             read
@@ -371,12 +401,12 @@ fn read(mut batch: hapax_corpus::Batch, observer: &mut Observer) -> Batch {
     for entry in batch.entries() {
         match entry {
             Ok(Entry::Document(document)) => match observer.document(&document) {
-                Some(seen) => read.actions.push(Action::Observe(Box::new(seen))),
+                Some(seen) => read.actions.push(seen),
                 None => read.passed += 1,
             },
             Ok(Entry::Fact(Fact::Redirect { from, to, .. })) if from == to => read.passed += 1,
             Ok(Entry::Fact(Fact::Redirect { from, to, .. })) => {
-                read.actions.push(Action::Redirect { from, to, fetched: None });
+                read.actions.push(Action::Redirect { from, to, fetched: None }.into());
             }
             Ok(Entry::Fact(Fact::Revisit { .. }) | Entry::Passed { .. }) => read.passed += 1,
             Ok(Entry::Bad(error)) => read.bad.push(error),
@@ -400,7 +430,7 @@ struct Recorder<'a> {
     store: &'a mut dyn Pages,
     output: Output,
     json: bool,
-    waiting: Vec<Action>,
+    waiting: Vec<Prepared>,
     /// Pages and redirects.
     committed: u64,
     counts: BTreeMap<String, u64>,

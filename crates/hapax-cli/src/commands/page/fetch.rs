@@ -15,7 +15,7 @@ use crate::readable;
 use crate::recipes::RecipeArguments;
 use crate::repositories::{local, remote};
 use clap::Args;
-use hapax::fingerprint::{Fingerprinter, RecipeId};
+use hapax::fingerprint::Fingerprinter;
 use hapax_client::client::{Client, ClientError};
 use hapax_client::local as asked;
 use hapax_client::prepare;
@@ -105,8 +105,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let store = match (&arguments.server, &arguments.store) {
         (Some(server), _) => {
             let client = remote::client(server, arguments.token.as_deref());
-            client.settings().map_err(remote::failure)?;
-            Target::Service(client, fingerprinter.recipe_id().clone())
+            let theirs = client.settings().map_err(remote::failure)?.repository.recipe.id;
+            let ours = fingerprinter.recipe_id();
+            if theirs != ours.to_string() {
+                return Err(Failure::Run(anyhow::anyhow!(
+                    "the service holds fingerprints of recipe {theirs}, not {ours}; give --recipe as \
+                     its repository was made with"
+                )));
+            }
+            Target::Service(client)
         }
         // Nothing is recorded, so nothing is made.
         (None, Some(folder)) if arguments.check => {
@@ -165,8 +172,7 @@ fn fields(of: [&str; 3]) -> String {
 /// Where pages are recorded.
 enum Target {
     Folder(Box<Folder>),
-    /// And the recipe that fingerprints are made with.
-    Service(Client, RecipeId),
+    Service(Client),
 }
 
 /// A repository that is made when there is a page to record: an address that cannot be fetched
@@ -196,13 +202,26 @@ impl Target {
             Self::Folder(folder) => {
                 of_folder(folder.store()?.redirect(from, to, Some(fetched)).map(drop))
             }
-            Self::Service(client, _) => {
-                of_service(client.redirect(from, to, Some(fetched)).map(drop))
-            }
+            Self::Service(client) => of_service(client.redirect(from, to, Some(fetched)).map(drop)),
         }
     }
 
-    fn record(&self, seen: Observation, only_check: bool) -> Result<Answered<Verdict>, Failure> {
+    /// Gives the fingerprinter what confirms matches in a folder, unless it has it. Whether it did.
+    fn give_key(&self, by: &mut Fingerprinter) -> Result<bool, Failure> {
+        match self {
+            Self::Folder(folder) if !by.has_key() => {
+                *by = by.clone().with_key(folder.store()?.key());
+                Ok(true)
+            }
+            Self::Folder(_) | Self::Service(_) => Ok(false),
+        }
+    }
+
+    fn record(
+        &self,
+        (seen, text): (Observation, String),
+        only_check: bool,
+    ) -> Result<Answered<Verdict>, Failure> {
         match self {
             Self::Folder(folder) => {
                 let store = folder.store()?;
@@ -211,8 +230,8 @@ impl Target {
                     false => asked::observe(store, seen),
                 })
             }
-            Self::Service(client, recipe) => {
-                let page = PageInput::ready(&seen, recipe);
+            Self::Service(client) => {
+                let page = PageInput::read(&seen, text);
                 of_service(if only_check { client.check(&page) } else { client.observe(&page) })
             }
         }
@@ -251,9 +270,14 @@ fn record(
 ) -> Result<Answered<Verdict>, Failure> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let content_type = fetched.content_type.as_deref();
-    let read = prepare::fetched(fingerprinter, &fetched.url, content_type, &fetched.body);
-    let mut seen = match read {
-        Ok((seen, _)) => seen,
+    let read = |by: &mut _| prepare::fetched(by, &fetched.url, content_type, &fetched.body);
+    // What is no page leaves no repository behind: the first one is read before there is a key.
+    let first = match read(fingerprinter) {
+        Ok(_) if store.give_key(fingerprinter)? => read(fingerprinter),
+        first => first,
+    };
+    let (mut seen, text) = match first {
+        Ok(page) => page,
         Err(error) => return Ok(Err(error.to_string())),
     };
     seen.fetched = Some(now);
@@ -264,7 +288,7 @@ fn record(
             }
         }
     }
-    store.record(seen, only_check)
+    store.record((seen, text), only_check)
 }
 
 fn lines(path: &Path) -> Result<Vec<String>, Failure> {

@@ -7,12 +7,14 @@
 use crate::failure::Failure;
 use crate::one_page::Source;
 use crate::recipes::RecipeArguments;
+use crate::repositories::Pages;
 use clap::Args;
 use hapax::fingerprint::{Fingerprinter, RecipeId};
 use hapax::group::Scope;
 use hapax::page::Document as Known;
+use hapax_client::prepare::Prepared;
 use hapax_corpus::Document;
-use hapax_store::Observation;
+use hapax_store::{Action, Observation};
 use std::path::PathBuf;
 
 /// What made the repository's fingerprints.
@@ -48,37 +50,58 @@ impl RecipeChoice {
 }
 
 /// Makes observations; one for each thread.
+#[derive(Clone)]
 pub(super) struct Observer {
     fingerprinter: Fingerprinter,
     scope: Scope,
+    /// Texts go along to a service, which alone has the key that confirms matches.
+    with_text: bool,
 }
 
 impl Observer {
-    pub(super) fn new(fingerprinter: &Fingerprinter, scope: &Scope) -> Self {
-        Self { fingerprinter: fingerprinter.clone(), scope: scope.clone() }
+    /// For pages that are recorded in this repository.
+    ///
+    /// # Errors
+    ///
+    /// The service answers in a way that this program does not know.
+    pub(super) fn new(by: &Fingerprinter, store: &dyn Pages) -> Result<Self, Failure> {
+        let key = store.key();
+        let fingerprinter = match key {
+            Some(key) => by.clone().with_key(key),
+            None => by.clone(),
+        };
+        Ok(Self { fingerprinter, scope: store.scope()?, with_text: key.is_none() })
+    }
+
+    /// For pages that are only looked at.
+    pub(super) fn trying(by: &Fingerprinter, scope: &Scope) -> Self {
+        Self { fingerprinter: by.clone(), scope: scope.clone(), with_text: false }
     }
 
     /// The page in a file, as found at an address.
-    pub(super) fn file(&mut self, url: &str, source: &Source) -> Result<Observation, Failure> {
-        let (bytes, _) = source.read()?;
-        if bytes.is_empty() && *source == Source::Standard {
-            return Err(Failure::Run(anyhow::anyhow!(
-                "nothing was read from standard input, so {} stays as it was; a page that is \
-                 really empty can be given as a FILE",
-                crate::readable::harmless(url)
-            )));
-        }
-        let known = Known { url: Some(url), ..source.document(&bytes) };
+    ///
+    /// # Errors
+    ///
+    /// It is neither HTML nor text.
+    pub(super) fn file(
+        &mut self,
+        url: &str,
+        source: &Source,
+        bytes: &[u8],
+    ) -> Result<(Observation, Option<String>), Failure> {
+        let known = Known { url: Some(url), ..source.document(bytes) };
         let signed = self.fingerprinter.document(&known).map_err(|error| {
             anyhow::Error::new(error).context(crate::readable::path(source.path()))
         })?;
-        Ok(Observation::of_page(url, signed))
+        let text = self.with_text.then(|| signed.page.text.clone());
+        Ok((Observation::of_page(url, signed), text))
     }
 
     /// A document of a corpus; `None` for one that is neither HTML nor text.
-    pub(super) fn document(&mut self, document: &Document<'_>) -> Option<Observation> {
+    pub(super) fn document(&mut self, document: &Document<'_>) -> Option<Prepared> {
         let url = document.url.as_deref().unwrap_or(&document.id);
         let signed = hapax_dedup::sign(&mut self.fingerprinter, document).ok()?;
+        let text = self.with_text.then(|| signed.page.text.clone());
         let mut seen = Observation::of_page(url, signed);
         seen.score = document.score;
         let fetched = document.fetched.map(|time| time.seconds());
@@ -86,6 +109,6 @@ impl Observer {
         if let Scope::Field(name) = &self.scope {
             seen.field = document.field(name).unwrap_or_default();
         }
-        Some(seen)
+        Some(Prepared { text, ..Action::Observe(Box::new(seen)).into() })
     }
 }

@@ -124,7 +124,7 @@ pub(super) fn forget(arguments: &Forget) -> Result<(), Failure> {
     let mut store = arguments.store.open()?;
     let mut once = BTreeSet::new();
     let urls: Vec<&String> = arguments.urls.iter().filter(|url| once.insert(*url)).collect();
-    let forget = |url: &&String| Action::Forget { url: (*url).clone() };
+    let forget = |url: &&String| Action::Forget { url: (*url).clone() }.into();
     let done = store.apply(urls.iter().map(forget).collect())?;
     let mut answer = Forgotten { pages: 0, unknown: Vec::new() };
     for (url, done) in urls.into_iter().zip(done) {
@@ -149,7 +149,7 @@ pub(super) fn redirect(arguments: &Redirect) -> Result<(), Failure> {
     let mut store = arguments.store.open()?;
     let Redirect { from, to, fetched, .. } = arguments;
     let action = Action::Redirect { from: from.clone(), to: to.clone(), fetched: *fetched };
-    match store.apply(vec![action])?.pop() {
+    match store.apply(vec![action.into()])?.pop() {
         Some(Done::Verdict(answer)) => output::answer(arguments.json, &*answer, &sentence(&answer)),
         Some(Done::Known(_)) | None => Ok(()),
     }
@@ -158,7 +158,7 @@ pub(super) fn redirect(arguments: &Redirect) -> Result<(), Failure> {
 pub(super) fn score(arguments: &Score) -> Result<(), Failure> {
     let mut store = arguments.store.open()?;
     let (url, score) = (arguments.url.clone(), arguments.score);
-    let done = store.apply(vec![Action::Score { url, score }])?.pop();
+    let done = store.apply(vec![Action::Score { url, score }.into()])?.pop();
     if matches!(done, Some(Done::Known(false))) {
         return Err(unknown(&arguments.store, &arguments.url));
     }
