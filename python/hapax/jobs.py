@@ -171,6 +171,7 @@ def dedup(
     main_content: bool = False,
     within: Optional[int] = None,
     min_similarity: Optional[float] = None,
+    verify: bool = False,
     keep: Optional[str] = None,
     scope: Optional[str] = None,
     languages: Iterable[str] = (),
@@ -197,7 +198,8 @@ def dedup(
     ``source`` is a file, folder or glob, or a list of them (WARC, WET, ARC, JSONL, Parquet, HTML, text; packed or
     not), or a table: pyarrow, pandas, polars. With ``out``, a new or empty folder, everything that ``hapax dedup``
     writes is written there; a job that was interrupted continues when it is called again, or starts over with
-    ``restart``. Options are those of the program; ``None`` stands for its default. ``progress`` shows a
+    ``restart``. Options are those of the program; ``None`` stands for its default. ``verify`` checks every
+    near-duplicate exactly against the text that stays. ``progress`` shows a
     bar of tqdm: by default on a terminal, when tqdm is installed.
 
     >>> import hapax, pyarrow as pa
@@ -214,6 +216,7 @@ def dedup(
     asked = {
         "within": within,
         "min_similarity": min_similarity,
+        "verify": verify,
         "keep": keep,
         "scope": scope,
         "languages": _strings(languages, "languages"),

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use hapax::group::Scope;
 use hapax_corpus::{Fields, Format, ReadOptions};
-use hapax_dedup::{Error, KeptFormat, Options, Stage, Watch, dedup, dry_run};
+use hapax_dedup::{Confirm, Error, KeptFormat, Options, Stage, Watch, dedup, dry_run};
 use pyo3::prelude::*;
 use serde_json::json;
 
@@ -28,6 +28,7 @@ const EVERY: Duration = Duration::from_millis(100);
 pub(crate) struct Asked {
     within: Option<u32>,
     min_similarity: Option<f64>,
+    verify: bool,
     keep: Option<String>,
     scope: Option<String>,
     languages: Vec<String>,
@@ -57,6 +58,9 @@ impl Asked {
         }
         if let Some(least) = self.min_similarity {
             options.policy.min_similarity = similarity(least)?;
+        }
+        if self.verify {
+            options.confirm = Confirm::Exact;
         }
         if let Some(keep) = &self.keep {
             options.keep = rules(keep)?;

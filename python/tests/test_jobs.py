@@ -16,7 +16,7 @@ import pyarrow.parquet as parquet
 import pytest
 
 import hapax
-from conftest import story
+from conftest import program, story
 
 NEAR = [("a", story(1)), ("b", story(1) + " end"), ("c", story(2)), ("d", story(1)), ("e", story(3)), ("f", "")]
 
@@ -39,6 +39,22 @@ def test_pairs_of_signatures_are_confirmed_by_sketches(by: hapax.Fingerprinter) 
     mixed = pa.concat_tables([signatures, hapax.Fingerprinter("khan-words").signatures(corpus(), id="id")])
     with pytest.raises(hapax.errors.RecipeMismatchError):
         hapax.pairs(mixed)
+
+
+def test_verify_says_what_the_program_says(tmp_path: pathlib.Path) -> None:
+    # About 0.84 alike, where estimates are right half of the time: what is checked exactly is what may go.
+    rows = []
+    for n in range(40):
+        text = [f"w{n}x{i}" for i in range(200)]
+        changed = [f"other{n}" if i in (20, 60, 100) else word for i, word in enumerate(text)]
+        rows += [{"url": f"https://{who}{n}.test/", "text": " ".join(words)} for who, words in (("a", text), ("b", changed))]
+    source = tmp_path / "pages.jsonl"
+    source.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    estimated, exact = hapax.dedup(source), hapax.dedup(source, verify=True)
+    assert [one.summary["settings"]["confirm"] for one in (estimated, exact)] == ["keyed", "exact"]
+    done = ["dedup", str(source), "--verify", "--quiet", "--out", str(tmp_path / "out")]
+    subprocess.run([*program(), *done], check=True)
+    assert parquet.read_table(tmp_path / "out" / "groups.parquet").equals(exact.groups)
 
 
 def test_pairs_of_bare_fingerprints_in_every_form() -> None:
