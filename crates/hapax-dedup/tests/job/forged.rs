@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::num::NonZero;
 
-use hapax::fingerprint::{Fingerprinter, MaxDistance, Signature};
+use hapax::fingerprint::{Fingerprinter, MaxDistance, Recipe, Signature};
 use hapax::similarity::{DEFAULT_MIN_SIMILARITY, MinSimilarity};
 use hapax_dedup::{Confirm, Options, Summary};
 use hapax_synth::forge;
@@ -173,4 +173,42 @@ fn nothing_is_lost_by_confirming_when_nobody_forges() {
     let exact = clean(&folder, &input, "exact", |options| options.confirm = Confirm::Exact);
     assert!(exact.near + exact.unconfirmed == no.near, "{exact:?}");
     assert_eq!(options(|_| {}).confirm, Confirm::Keyed, "by default");
+}
+
+/// Signatures are all that is kept of an earlier run, and all that travels on Spark; there a recipe that
+/// nobody else knows takes the place of the key.
+#[test]
+fn where_only_signatures_decide_a_recipe_with_a_secret_seed_protects() {
+    let folder = Folder::new();
+    let all = corpus();
+    let (forged, others): (Vec<&str>, Vec<&str>) =
+        all.lines().partition(|line| line.contains("https://forger"));
+    let whole = folder.write("whole.jsonl", &all);
+    let first = folder.write("first.jsonl", forged.join("\n"));
+    let next = folder.write("next.jsonl", others.join("\n"));
+    let recipe = Recipe { seed: 0x5EC2_E71E_5EED_0001, ..Recipe::built_in("web-1").unwrap() };
+    let secret = Fingerprinter::new(recipe, None).unwrap();
+    for (name, by, lost) in [("public", None, VICTIMS), ("secret", Some(secret), 0)] {
+        let change = |options: &mut Options| {
+            options.confirm = Confirm::No;
+            if let Some(by) = &by {
+                options.fingerprinter = by.clone();
+            }
+        };
+        clean(&folder, &whole, &format!("{name}-whole"), change);
+        clean(&folder, &first, &format!("{name}-first"), change);
+        let earlier = folder.path(&format!("{name}-first"));
+        clean(&folder, &next, &format!("{name}-next"), |options| {
+            change(options);
+            options.against = vec![earlier.clone()];
+        });
+        for run in ["whole", "next"] {
+            let rows = folder.table(&format!("{name}-{run}/groups.parquet"));
+            let row = |who: &str, i: usize| &rows[&format!("https://{who}{i}.test/")];
+            let gone = (0..VICTIMS).filter(|&i| row("victim", i).outcome != "kept").count();
+            assert_eq!(gone, lost, "{name}, {run}");
+            // A true copy goes either way.
+            assert!((0..VICTIMS).all(|i| row("copier", i).outcome == "near"), "{name}, {run}");
+        }
+    }
 }
