@@ -19,7 +19,7 @@ fn way_out(source: &io::Error) -> &'static str {
         io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => {
             "a repository is a folder, so name one, or a name that is free"
         }
-        _ => "the operation was not done, open the repository again",
+        _ => "the operation was not done; make room or mend the disk, and try again",
     }
 }
 

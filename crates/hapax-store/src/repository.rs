@@ -4,6 +4,7 @@
 //!
 //! Writers wait for one another, readers for nobody: each reads the state some commit left.
 
+mod recovery;
 mod writing;
 
 use crate::commit::Queue;
@@ -25,9 +26,9 @@ use hapax::index::live::LiveIndex;
 use redb::{Database, ReadableDatabase};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// Where the index came from when the repository was opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,11 +58,13 @@ pub struct Repository {
     queue: Queue<Job, JobResult>,
     index: Arc<LiveIndex>,
     merger: Merger,
-    db: opening::OpenFile,
     folder: PathBuf,
     file: PathBuf,
     disk: Arc<dyn Disk>,
     syncs: Arc<AtomicU64>,
+    cache_bytes: usize,
+    /// The disk refused the last write.
+    refused: AtomicBool,
     clock: Clock,
     origin: IndexOrigin,
     key: Key,
@@ -69,10 +72,14 @@ pub struct Repository {
 
 /// What only whoever writes may look at.
 struct Writer {
+    /// Closed after the disk failed, until it can be opened again.
+    db: Option<opening::OpenFile>,
     settings: Settings,
     counters: Counters,
-    /// The disk failed: the index file would be a lie.
+    /// The disk failed: the file must be opened again, and the index file would be a lie.
     failed: bool,
+    /// When that was last tried.
+    tried: Option<Instant>,
 }
 
 impl std::fmt::Debug for Repository {
@@ -169,15 +176,22 @@ impl Repository {
         let view = take_view(&db, &index, &settings, counters).map_err(|fault| fault.at(&file))?;
         let opened = Self {
             view: Mutex::new(Arc::new(view)),
-            writer: Mutex::new(Writer { settings, counters, failed: false }),
+            writer: Mutex::new(Writer {
+                db: Some(db),
+                settings,
+                counters,
+                failed: false,
+                tried: None,
+            }),
             queue: Queue::new(),
             merger: Merger::start(index.clone()),
             index,
-            db,
             folder: folder.to_owned(),
             file,
             disk,
             syncs,
+            cache_bytes,
+            refused: AtomicBool::new(false),
             clock: Arc::new(|| {
                 SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs())
             }),
@@ -257,6 +271,7 @@ impl Repository {
 
     /// Everything as of the last commit, for questions that must agree with each other.
     pub fn reader(&self) -> Reader {
+        self.reopen_if_failed();
         Reader::new(self.view(), self.file.clone())
     }
 
@@ -294,6 +309,7 @@ impl Repository {
         &self,
         question: impl FnOnce(&View) -> Outcome<T>,
     ) -> Result<T, StoreError> {
+        self.reopen_if_failed();
         guarded(|| question(&self.view())).map_err(|fault| fault.at(&self.file))
     }
 }

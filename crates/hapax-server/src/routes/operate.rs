@@ -37,7 +37,7 @@ pub async fn readyz(State(service): Shared) -> Result<Json<Alive>, ApiError> {
     if service.is_stopping() {
         return Err(ApiError::new(Code::Stopping, "the service is shutting down"));
     }
-    service.repository.stats()?;
+    service.work(|service| Ok(service.repository.ready()?)).await?;
     Ok(Json(Alive { status: "ready" }))
 }
 

@@ -4,6 +4,7 @@
 //! is given when it is on the disk. A list of actions is one commit or none.
 
 use super::*;
+use std::io;
 
 impl Repository {
     /// A page was seen. The answer comes when everything about it is on the disk.
@@ -137,6 +138,13 @@ impl Repository {
         match self.transact(&mut writer, &jobs) {
             Ok(answers) => answers.into_iter().map(Ok).collect(),
             Err(fault) if jobs.len() == 1 => vec![Err(fault.at(&self.file))],
+            Err(fault) if recovery::is_of_disk(&fault) => {
+                let text = fault.at(&self.file).to_string();
+                let refused = || io::Error::other(text.clone());
+                let error =
+                    |_| Err(StoreError::Disk { file: self.file.clone(), source: refused() });
+                jobs.iter().map(error).collect()
+            }
             Err(_) => {
                 let alone = |job| {
                     let answers = self.transact(&mut writer, &[job]);
@@ -149,7 +157,18 @@ impl Repository {
     }
 
     fn transact(&self, writer: &mut Writer, jobs: &[Job]) -> Outcome<Vec<Vec<Answer>>> {
-        let transaction = guarded(|| Ok(self.db.begin_write()?))?;
+        let done = self.reopened(writer).and_then(|()| self.attempt(writer, jobs));
+        self.refused.store(done.as_ref().is_err_and(recovery::is_of_disk), Ordering::Relaxed);
+        // Whoever reads should not have to wait for the next write.
+        let _ = self.reopened(writer);
+        done
+    }
+
+    fn attempt(&self, writer: &mut Writer, jobs: &[Job]) -> Outcome<Vec<Vec<Answer>>> {
+        let db = writer.db.as_ref().ok_or_else(recovery::closed)?;
+        let begun = guarded(|| Ok(db.begin_write()?));
+        writer.failed |= begun.as_ref().is_err_and(recovery::is_of_disk);
+        let transaction = begun?;
         let at = (self.clock)();
         let mut undo = Vec::new();
         let done = guarded(|| {
@@ -182,7 +201,7 @@ impl Repository {
             }
         };
         (writer.counters, writer.settings) = (counters, settings);
-        let view = take_view(&self.db, &self.index, &writer.settings, counters)?;
+        let view = take_view(db, &self.index, &writer.settings, counters)?;
         *self.view.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(view);
         self.merger.wake();
         Ok(answers)

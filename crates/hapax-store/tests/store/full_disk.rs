@@ -21,8 +21,13 @@ fn child_of_the_full_disk_test() {
             Ok(_) => println!("\nack {n}"),
             Err(error) => {
                 println!("\nfailed {error}");
-                let again = store.observe(page("http://b", 1)).unwrap_err();
+                let again = store.observe(empty(&long_url(n + 1))).unwrap_err();
                 println!("\nagain {again}");
+                // What is there can be read, and is what was acknowledged.
+                for known in 0..n {
+                    assert!(store.page(&long_url(known)).unwrap().is_some(), "{known}");
+                }
+                println!("\nread {n}");
                 return;
             }
         }
@@ -42,7 +47,7 @@ fn a_full_disk_is_an_error_that_names_the_file_and_loses_nothing() {
         .env(FOLDER, folder.path())
         .output()
         .unwrap();
-    let said = String::from_utf8(output.stdout).unwrap();
+    let said = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
     let lines = |start: &'static str| said.lines().filter_map(move |line| line.strip_prefix(start));
     for start in ["failed ", "again "] {
         let error = lines(start).next().unwrap_or_else(|| panic!("{said}"));
@@ -50,6 +55,8 @@ fn a_full_disk_is_an_error_that_names_the_file_and_loses_nothing() {
     }
     let acknowledged: Vec<u32> = lines("ack ").map(|n| n.parse().unwrap()).collect();
     assert!(!acknowledged.is_empty());
+    let read: Vec<usize> = lines("read ").map(|n| n.parse().unwrap()).collect();
+    assert_eq!(read, [acknowledged.len()], "{said}");
 
     let store = open(folder.path());
     for n in &acknowledged {

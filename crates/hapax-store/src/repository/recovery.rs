@@ -1,0 +1,90 @@
+//! After the disk has failed: the file is opened again, and writes go on when there is room.
+//!
+//! The store below takes nothing more once an access has failed, neither writes nor reads. Guarantees that what was
+//! acknowledged is what is read after that, and that the index in memory is of the same commit. A commit that was reported
+//! as failed and is on the disk all the same is an error that asks for the repository to be opened anew.
+//!
+//! Does not handle damage: see [`repair`](mod@crate::repair).
+
+use super::*;
+use std::io;
+use std::time::Duration;
+
+/// While the disk fails, the file is opened at most so often to read.
+const BETWEEN: Duration = Duration::from_secs(1);
+/// A file of this name and size is written to see whether there is room.
+const PROBE: &str = "probe";
+const PROBE_BYTES: usize = 64 << 10;
+
+/// Did the disk refuse?
+pub(super) fn is_of_disk(fault: &Fault) -> bool {
+    use redb::Error::{DatabaseClosed, Io, PreviousIo};
+    matches!(fault, Fault::Store(error) if matches!(**error, Io(_) | PreviousIo | DatabaseClosed))
+}
+
+pub(super) fn closed() -> Fault {
+    Fault::Store(Box::new(redb::Error::PreviousIo))
+}
+
+impl Repository {
+    /// Can it be read and written now? After a write that the disk refused, a small file is written to find out.
+    ///
+    /// # Errors
+    ///
+    /// The disk refuses, or the file cannot be opened again.
+    pub fn ready(&self) -> Result<(), StoreError> {
+        self.stats()?;
+        if self.writer().failed {
+            return Err(closed().at(&self.file));
+        }
+        if !self.refused.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let probe = self.folder.join(PROBE);
+        let written = disk::replace(&*self.disk, &probe, &[&[0; PROBE_BYTES]]);
+        let removed = fs::remove_file(&probe);
+        written.and(removed).map_err(|source| StoreError::Disk { file: probe, source })
+    }
+
+    /// For those who read: they go on with what the last commit left.
+    pub(super) fn reopen_if_failed(&self) {
+        if self.refused.load(Ordering::Relaxed)
+            && let Ok(mut writer) = self.writer.try_lock()
+            && writer.tried.is_none_or(|tried| tried.elapsed() >= BETWEEN)
+        {
+            let _ = self.reopened(&mut writer);
+        }
+    }
+
+    /// Opens the file again if the disk has failed.
+    pub(super) fn reopened(&self, writer: &mut Writer) -> Outcome<()> {
+        if !writer.failed {
+            return Ok(());
+        }
+        writer.tried = Some(Instant::now());
+        // Closed first: it holds the lock.
+        writer.db = None;
+        let opened = || {
+            let db =
+                opening::open_file(&self.file, &self.disk, self.syncs.clone(), self.cache_bytes)?;
+            let counters = opening::read_counters(&db, &self.file)?;
+            Ok((db, counters))
+        };
+        let (db, counters) = opened().map_err(fault_of)?;
+        if counters.commits != writer.counters.commits {
+            let what = "a write that failed is on the disk all the same; open the repository again";
+            return Err(Fault::Damaged(what.into()));
+        }
+        let view = take_view(&db, &self.index, &writer.settings, counters)?;
+        *self.view.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(view);
+        (writer.db, writer.failed, writer.tried) = (Some(db), false, None);
+        Ok(())
+    }
+}
+
+fn fault_of(error: StoreError) -> Fault {
+    match error {
+        StoreError::Disk { source, .. } => Fault::Store(Box::new(redb::Error::Io(source))),
+        other => Fault::Store(Box::new(redb::Error::Io(io::Error::other(other.to_string())))),
+    }
+}
