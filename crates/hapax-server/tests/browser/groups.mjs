@@ -17,7 +17,7 @@ await test("a group is found by any part of an address and its members are shown
   const rows = page.getByRole("region", { name: "Members" }).getByRole("row");
   assert.equal(await rows.count(), 3);
   const { rows: members } = await (await fetch(`${base}/v1/groups/0`)).json();
-  const { reason } = members.find((member) => member.url.includes("copy.example"));
+  const { reason } = members.find((member) => member.url.includes("copy.example")).status;
   await rows.filter({ hasText: "copy.example" }).locator("td.why").getByText(reason.text).waitFor();
   await rows.filter({ hasText: "example.org/tea" }).getByText("kept", { exact: true }).waitFor();
   await page.getByRole("link", { name: "Side by side" }).click();
