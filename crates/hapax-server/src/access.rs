@@ -68,8 +68,8 @@ impl Access {
     /// Browsers say under which name they call. Everybody can give a name of theirs our address,
     /// but nobody a number, or a name without a dot.
     fn must_be_ours(&self, headers: &HeaderMap) -> Result<(), ApiError> {
-        let Some(host) = headers.get(header::HOST) else { return Ok(()) };
-        let name = name_of(host.to_str().unwrap_or("?."));
+        let Some(host) = host_of(headers)? else { return Ok(()) };
+        let name = name_of(host);
         let ours = !name.contains('.')
             || name.parse::<IpAddr>().is_ok()
             || self.hosts.iter().any(|known| known.eq_ignore_ascii_case(name));
@@ -122,7 +122,7 @@ fn only_this_machine(headers: &HeaderMap, peer: IpAddr) -> Result<(), ApiError> 
             "no tokens are configured, so nothing is written that a proxy brings; configure tokens",
         );
     }
-    let host = headers.get(header::HOST).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let host = host_of(headers)?.unwrap_or_default();
     if !names_this_machine(host) {
         return refused(
             "no tokens are configured, so writes must be sent to localhost or 127.0.0.1",
@@ -137,11 +137,31 @@ fn only_this_machine(headers: &HeaderMap, peer: IpAddr) -> Result<(), ApiError> 
     }
 }
 
+/// The header `Host`. Programs on the way differ in which of two they take, so there may be one at most.
+fn host_of(headers: &HeaderMap) -> Result<Option<&str>, ApiError> {
+    let mut all = headers.get_all(header::HOST).iter();
+    match (all.next(), all.next()) {
+        (None, _) => Ok(None),
+        (Some(host), None) => Ok(Some(host.to_str().unwrap_or(NO_NAME))),
+        (Some(_), Some(_)) => {
+            Err(ApiError::new(Code::Invalid, "there are two headers `Host`; send one"))
+        }
+    }
+}
+
+/// Stands for what is no name: nobody's.
+const NO_NAME: &str = "?.";
+
 /// `[::1]:8017`, `127.0.0.1:8017`, `localhost`, without brackets and port.
 fn name_of(host: &str) -> &str {
-    match host.strip_prefix('[') {
-        Some(rest) => rest.split(']').next().unwrap_or_default(),
-        None => host.split(':').next().unwrap_or_default(),
+    let (name, port) = match host.strip_prefix('[') {
+        Some(rest) => rest.split_once(']').unwrap_or((NO_NAME, "")),
+        None => host.split_at(host.find(':').unwrap_or(host.len())),
+    };
+    let is_port = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
+    match port.is_empty() || port.strip_prefix(':').is_some_and(is_port) {
+        true => name,
+        false => NO_NAME,
     }
 }
 
@@ -240,12 +260,34 @@ mod tests {
         for name in ["127.0.0.1:8017", "localhost", "[::1]:8017", "LOCALHOST:1"] {
             assert_eq!(code(&open, Scope::Write, &host(name), HERE), None, "{name}");
         }
-        for name in ["evil.example", "127.0.0.1.evil.example", "", "localhost.evil"] {
+        for name in [
+            "evil.example",
+            "127.0.0.1.evil.example",
+            "",
+            "localhost.evil",
+            "[::1].evil.example",
+            "[::1]:80.evil.example",
+            "localhost:x.evil.example",
+            "[::1",
+        ] {
             assert_eq!(
                 code(&open, Scope::Write, &host(name), HERE),
                 Some(Code::Forbidden),
                 "{name}"
             );
+        }
+        for name in ["[::1].evil.example", "127.0.0.1:80.evil.example"] {
+            assert_eq!(
+                code(&open, Scope::Read, &host(name), HERE),
+                Some(Code::Forbidden),
+                "{name}"
+            );
+        }
+        let mut two = headers(&host("localhost"));
+        two.append(header::HOST, "evil.example".parse().unwrap());
+        for scope in [Scope::Read, Scope::Write] {
+            let error = open.allow(scope, &two, HERE).unwrap_err();
+            assert_eq!(error.code, Code::Invalid);
         }
     }
 

@@ -166,6 +166,7 @@ pub struct Texts {
 pub struct Fetch {
     pub enabled: bool,
     pub allow: Vec<String>,
+    pub ports: Vec<u16>,
     pub redirects: u32,
     pub seconds: u64,
     pub body_bytes: u64,
@@ -357,6 +358,7 @@ fn lay_over(base: &mut Table, over: Table, place: &str, path: &str) -> Result<()
                 if !is_like(below, &above) {
                     // Without the value, which may be a token.
                     let wanted = match below {
+                        Value::Array(items) if of_numbers(items) => "list of whole numbers",
                         Value::Array(_) => "list of strings",
                         other => other.type_str(),
                     };
@@ -374,10 +376,18 @@ fn lay_over(base: &mut Table, over: Table, place: &str, path: &str) -> Result<()
     Ok(())
 }
 
-/// All lists are of strings; a whole number is a number.
+/// Is this a list of whole numbers? Others are of strings.
+fn of_numbers(items: &[Value]) -> bool {
+    items.first().is_some_and(Value::is_integer)
+}
+
+/// A whole number is a number.
 fn is_like(present: &Value, given: &Value) -> bool {
     match (present, given) {
         (Value::Float(_), Value::Integer(_)) => true,
+        (Value::Array(present), Value::Array(items)) if of_numbers(present) => {
+            items.iter().all(Value::is_integer)
+        }
         (Value::Array(_), Value::Array(items)) => items.iter().all(Value::is_str),
         _ => present.same_type(given),
     }
@@ -389,9 +399,13 @@ fn read_like(present: &Value, text: &str) -> Option<Value> {
         Value::Integer(_) => Value::Integer(text.replace('_', "").parse().ok()?),
         Value::Float(_) => Value::Float(text.parse().ok()?),
         Value::Boolean(_) => Value::Boolean(text.parse().ok()?),
-        Value::Array(_) => {
+        Value::Array(present) => {
             let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
-            Value::Array(items.map(|item| Value::String(item.to_owned())).collect())
+            let value = |item: &str| match of_numbers(present) {
+                true => item.parse().ok().map(Value::Integer),
+                false => Some(Value::String(item.to_owned())),
+            };
+            Value::Array(items.map(value).collect::<Option<_>>()?)
         }
         Value::Datetime(_) | Value::Table(_) => return None,
     })
@@ -425,6 +439,12 @@ mod tests {
         layers.environment(variables(&set)).unwrap();
         let config = layers.finish().unwrap();
         assert_eq!(config.tokens.write, ["0123456789abcdef", "fedcba9876543210"]);
+        let mut layers = Layers::new().unwrap();
+        layers.environment(variables(&[("HAPAX_FETCH__PORTS", "80, 8000")])).unwrap();
+        assert_eq!(layers.finish().unwrap().fetch.ports, [80, 8000]);
+        assert!(
+            Layers::new().unwrap().environment(variables(&[("HAPAX_FETCH__PORTS", "a")])).is_err()
+        );
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub use ranges::RangeError;
 use robots::Robots;
 use std::collections::BTreeMap;
 use std::io::Read;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -72,8 +72,10 @@ pub enum FetchError {
         "{url} is not fetched: its host is no public address; the operator may allow it in fetch.allow"
     )]
     Refused { url: String },
-    /// Its port is that of another service.
-    #[error("{url} is not fetched: pages are not on its port")]
+    /// Its port is not one of those for pages.
+    #[error(
+        "{url} is not fetched: pages are not on its port; `fetch.ports` has those that may be used"
+    )]
     Port { url: String },
     /// Its host has no address.
     #[error("{url} is not fetched: the name {host} cannot be resolved ({why}); check its spelling")]
@@ -118,7 +120,18 @@ pub enum FetchError {
 
 /// Names to numbers, of which only those that may be connected to come out.
 #[derive(Debug)]
-struct CheckedResolver(Arc<Allowed>);
+struct CheckedResolver {
+    allowed: Arc<Allowed>,
+    ports: Vec<u16>,
+}
+
+impl CheckedResolver {
+    /// On public addresses pages are on few ports; in a range that an operator allows, on any that is not another service's.
+    fn admits(&self, address: SocketAddr) -> bool {
+        self.allowed.admits(address.ip())
+            && (self.ports.contains(&address.port()) || self.allowed.names(address.ip()))
+    }
+}
 
 impl Resolver for CheckedResolver {
     fn resolve(
@@ -135,7 +148,7 @@ impl Resolver for CheckedResolver {
                 },
             )?;
         let mut admitted = self.empty();
-        for address in all.iter().filter(|address| self.0.admits(address.ip())) {
+        for address in all.iter().filter(|address| self.admits(**address)) {
             admitted.push(*address);
         }
         match admitted.is_empty() {
@@ -198,7 +211,7 @@ impl Fetcher {
             .user_agent(settings.agent.as_str())
             .accept("text/html,application/xhtml+xml,text/plain;q=0.8,*/*;q=0.1")
             .build();
-        let resolver = CheckedResolver(allowed.clone());
+        let resolver = CheckedResolver { allowed: allowed.clone(), ports: settings.ports.clone() };
         let agent = ureq::Agent::with_parts(config, DefaultConnector::default(), resolver);
         Ok(Self {
             agent,
@@ -362,7 +375,13 @@ impl Fetcher {
         if number.is_some_and(|number| !self.allowed.admits(number)) {
             return Err(refused());
         }
-        if url.port_or_known_default().is_none_or(ports::is_blocked) {
+        let by_range = match number {
+            Some(number) => self.allowed.names(number),
+            None => !self.settings.allow.is_empty(),
+        };
+        let good =
+            |port| self.settings.ports.contains(&port) || (by_range && !ports::is_blocked(port));
+        if !url.port_or_known_default().is_some_and(good) {
             return Err(FetchError::Port { url: url.to_string() });
         }
         let left = deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));

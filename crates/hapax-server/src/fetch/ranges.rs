@@ -110,9 +110,13 @@ impl Allowed {
 
     /// May this address be connected to?
     pub fn admits(&self, address: IpAddr) -> bool {
-        let meant = leads_to(address);
+        self.names(address) || !is_special(address, leads_to(address))
+    }
+
+    /// Has an operator allowed it by its range?
+    pub fn names(&self, address: IpAddr) -> bool {
         let allowed = |address| self.0.iter().any(|range| range.contains(address));
-        allowed(meant) || allowed(address) || !is_special(address, meant)
+        allowed(leads_to(address)) || allowed(address)
     }
 }
 

@@ -71,7 +71,7 @@ fn fetcher(settings: &str) -> Fetcher {
 fn what_is_not_public_is_refused_by_number_and_by_name() {
     let site = Site::start(&[("/", page("secret"))]);
     let port = site.base.rsplit(':').next().unwrap();
-    let fetcher = fetcher("");
+    let fetcher = fetcher(&format!("[fetch]\nports = [{port}]"));
     for host in [
         "127.0.0.1",
         "localhost",

@@ -153,6 +153,11 @@ fn ports_of_other_services_are_not_fetched() {
         let refused = fetcher.fetch(&format!("http://127.0.0.1:{port}/"));
         assert!(matches!(refused, Err(FetchError::Port { .. })), "{port}: {refused:?}");
     }
+    // Public addresses: only ports that are named.
+    for port in [81, 3000, 5432, 9200, 11211] {
+        let refused = fetcher.fetch(&format!("http://8.8.8.8:{port}/"));
+        assert!(matches!(refused, Err(FetchError::Port { .. })), "{port}: {refused:?}");
+    }
 }
 
 #[test]
