@@ -123,7 +123,7 @@ def run(folder: pathlib.Path, out: str, partitions: int, master: Optional[str], 
 
     spark = session(master, ui)
     spark.sparkContext.setLogLevel("ERROR")
-    spec = make_spec("web-1", None, False, {"within": 3, "keep": "score"})
+    spec = make_spec("web-2", None, False, {"within": 3, "keep": "score"})
     made = Snapshot(spark, out, "planted")
     made.begin({"folder": str(folder)})
     job = Job(spark, spec, made, partitions, 50_000_000)

@@ -58,7 +58,7 @@ class Deduplicate(_Step):  # type: ignore[misc]
         self,
         where: str,
         *,
-        recipe: str = "web-1",
+        recipe: str = "web-2",
         token_variable: str = "HAPAX_TOKEN",
         verdicts: Iterable[str] = ("exact", "near"),
         batch_size: int = 256,

@@ -26,7 +26,7 @@ def recipes() -> list[str]:
 
     >>> import hapax
     >>> hapax.recipes()[0]
-    'web-1'
+    'web-2'
     """
     return built_in_recipes()
 
@@ -40,14 +40,14 @@ class Fingerprinter:
     One object serves any number of threads, and can be pickled.
 
     >>> import hapax
-    >>> by = hapax.Fingerprinter("web-1")
+    >>> by = hapax.Fingerprinter("web-2")
     >>> by.fingerprints(["Green tea is a drink.", "Green tea is a drink!"], threads=2)
     [11587394810944838792, 11587394810944838792]
     """
 
     __slots__ = ("_arguments", "_core")
 
-    def __init__(self, recipe: str = "web-1", *, frequencies: Optional[str] = None, main_content: bool = False) -> None:
+    def __init__(self, recipe: str = "web-2", *, frequencies: Optional[str] = None, main_content: bool = False) -> None:
         frequencies = None if frequencies is None else str(frequencies)
         self._arguments = (str(recipe), frequencies, main_content)
         self._core = FingerprinterCore(*self._arguments)
@@ -176,7 +176,7 @@ class Fingerprinter:
         return f"Fingerprinter({self.recipe})"
 
 
-def compare(left: Document, right: Document, *, kind: str = "text", recipe: str = "web-1") -> Comparison:
+def compare(left: Document, right: Document, *, kind: str = "text", recipe: str = "web-2") -> Comparison:
     """Why two documents are, or are not, alike; see :meth:`Fingerprinter.compare`.
 
     >>> import hapax

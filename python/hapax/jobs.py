@@ -166,7 +166,7 @@ def dedup(
     source: Any,
     out: Optional[Path] = None,
     *,
-    recipe: str = "web-1",
+    recipe: str = "web-2",
     frequencies: Optional[str] = None,
     main_content: bool = False,
     within: Optional[int] = None,

@@ -239,8 +239,15 @@ impl FingerprinterCore {
         let table = py.detach(|| {
             let mut rows = SignatureRows::default();
             let content = ContentHash::of("");
-            let nothing =
-                Engine { content, words: 0, features: 0, too_short: true, comparable: None };
+            let nothing = Engine {
+                content,
+                words: 0,
+                features: 0,
+                too_short: true,
+                hidden_bytes: 0,
+                hides_most: false,
+                comparable: None,
+            };
             for (row, signature) in all.iter().enumerate() {
                 let signature = signature.as_ref().unwrap_or(&nothing);
                 let number = row.to_string();

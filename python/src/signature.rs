@@ -163,7 +163,15 @@ impl Signature {
             }),
         };
         let content = ContentHash::from_bytes(content.try_into().map_err(|_| wrong())?);
-        let signature = Engine { content, words, features, too_short, comparable };
+        let signature = Engine {
+            content,
+            words,
+            features,
+            too_short,
+            hidden_bytes: 0,
+            hides_most: false,
+            comparable,
+        };
         Ok(Self { signature, recipe: recipe.parse().map_err(|_| wrong())? })
     }
 }

@@ -119,7 +119,7 @@ def test_a_repository_is_opened_created_and_closed(tmp_path: pathlib.Path) -> No
     with pytest.raises(hapax.errors.RepositoryExistsError):
         hapax.Repository(folder, mode="create")
     with pytest.raises(hapax.errors.RecipeMismatchError):
-        hapax.Repository(folder, recipe="web-1")
+        hapax.Repository(folder, recipe="web-2")
     with pytest.raises(hapax.errors.ArgumentError, match="mode"):
         hapax.Repository(folder, mode="w")
     with hapax.Repository(folder) as again:

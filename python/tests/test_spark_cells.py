@@ -54,7 +54,7 @@ def planted(seed: int) -> tuple[Pages, Pages]:
 
 def all_pairs(new: Pages, stored: Pages, least: float) -> Pairs:
     """By the definition of Jaccard similarity."""
-    size = json.loads(batch.make_spec("web-1", None, False, {}).engine().settings())["shingle"]
+    size = json.loads(batch.make_spec("web-2", None, False, {}).engine().settings())["shingle"]
 
     def shingles(text: str) -> set[tuple[str, ...]]:
         words = text.split()
@@ -83,11 +83,11 @@ def batch_of(pages: Pages) -> Any:
 
 def learnt(pages: Pages, dimensions: int, machines: int, **more: Any) -> str:
     settings = (dimensions, machines, 0.8, more.get("rho"), more.get("by_language", True))
-    return learn_cells(FingerprinterCore("web-1", None, False), [batch_of(pages)], "text", settings)
+    return learn_cells(FingerprinterCore("web-2", None, False), [batch_of(pages)], "text", settings)
 
 
 def core_of(mapping: str, least: float = 0.8, bound: str = "exact") -> CellsCore:
-    return CellsCore(FingerprinterCore("web-1", None, False), mapping, least, bound, "text")
+    return CellsCore(FingerprinterCore("web-2", None, False), mapping, least, bound, "text")
 
 
 def machine_by_machine(core: CellsCore, new: Pages, stored: Pages) -> list[Any]:
@@ -197,7 +197,7 @@ def test_bad_input_is_refused_before_anything_runs(spark: Any, tmp_path: pathlib
         join(pages, pages, mapping, bound="loose")
     with pytest.raises(ArgumentError, match="similarity of 1.5"):
         join(pages, pages, mapping, min_similarity=1.5)
-    with pytest.raises(RecipeMismatchError, match="learnt with the recipe web-1.*read with zhu-shingles"):
+    with pytest.raises(RecipeMismatchError, match="learnt with the recipe web-2.*read with zhu-shingles"):
         join(pages, pages, mapping, recipe="zhu-shingles")
     with pytest.raises(FileNotFoundError):
         join(pages, pages, tmp_path / "none.toml")
@@ -227,6 +227,6 @@ def test_rows_that_are_damaged_or_nameless_are_refused() -> None:
 
 def test_the_steps_of_a_side_are_made_once_in_a_process() -> None:
     mapping = hapax.spark.LengthMapping(learnt(planted(9)[1], 1, 2))
-    side = hapax.spark.cells.Side(mapping, None, "exact", "web-1", None, False)
+    side = hapax.spark.cells.Side(mapping, None, "exact", "web-2", None, False)
     assert side.core("text") is side.core("text")
     assert list(hapax.spark.cells.compare(side.text("text"))(iter([]))) == []

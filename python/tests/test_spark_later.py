@@ -96,7 +96,7 @@ def test_stars_find_the_components_of_union_find(spark: Any, tmp_path: pathlib.P
     edges = [(node, node + 1) for node in range(1, 120)]
     edges += [(rng.randrange(1000, 1400), rng.randrange(1000, 1400)) for _ in range(300)]
     edges += [(5000, 5000 + leaf) for leaf in range(1, 60)]
-    spec = make_spec("web-1", None, False, {})
+    spec = make_spec("web-2", None, False, {})
     table = spark.createDataFrame(edges, steps.EDGES).repartition(3)
     snapshot = Snapshot(spark, str(tmp_path), "stars")
     found = {row["node"]: row["component"] for row in stars.by_stars(table, snapshot, 3).collect()}

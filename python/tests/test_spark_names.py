@@ -63,4 +63,4 @@ def test_rows_that_contradict_themselves_do_not_reach_the_engine() -> None:
     with pytest.raises(ArrowError, match="contradicts itself"):
         together(iter([batch]))
     with pytest.raises(ArrowError, match="contradicts itself"):
-        list(each(make_spec("web-1", None, False, {}), "common_folder")(iter([batch])))
+        list(each(make_spec("web-2", None, False, {}), "common_folder")(iter([batch])))

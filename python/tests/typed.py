@@ -15,7 +15,7 @@ def crawl(pages: hapax.Pages, urls: dict[str, bytes]) -> list[str]:
 
 
 def near(texts: list[str]) -> list[tuple[int, int]]:
-    by = hapax.Fingerprinter("web-1", main_content=True)
+    by = hapax.Fingerprinter("web-2", main_content=True)
     bits: list[int] = [one for one in by.fingerprints(texts, threads=0) if one is not None]
     index: hapax.Index = hapax.Index.build(bits, within=3)
     matches: list[hapax.Match] = index.find(bits[0])

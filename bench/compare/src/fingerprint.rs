@@ -1,6 +1,6 @@
 //! Fingerprints of texts, and how alike they say that given pairs are.
 //!
-//! Ours is the whole signature of recipe `web-1`: 64 bits with their strength, sketch and content
+//! Ours is the whole signature of recipe `web-2`: 64 bits with their strength, sketch and content
 //! hash; pairs are judged by the bits or by the sketch. gaoya makes 64 bits of the words, or 128
 //! minima of runs of five words. Making is timed; comparing is not.
 //!
@@ -60,7 +60,7 @@ pub(crate) fn run(job: &Job) -> Result<Report> {
 type Judged = (Report, Vec<f64>);
 
 fn hapax(documents: &[Document], pairs: &[(usize, usize)], by_sketch: bool) -> Result<Judged> {
-    let mut by = Fingerprinter::new(Recipe::built_in("web-1")?, None)?;
+    let mut by = Fingerprinter::new(Recipe::built_in("web-2")?, None)?;
     let (signatures, seconds) = repeated(|| {
         documents.iter().map(|document| by.text(&document.text)).collect::<Result<Vec<_>, _>>()
     });
@@ -79,9 +79,9 @@ fn hapax(documents: &[Document], pairs: &[(usize, usize)], by_sketch: bool) -> R
             (None, _) | (_, None) => -64.0,
         });
     let (what, each) = if by_sketch {
-        ("web-1, judged by the sketch", sketch::BYTES)
+        ("web-2, judged by the sketch", sketch::BYTES)
     } else {
-        ("web-1, judged by 64 bits", size_of::<u64>())
+        ("web-2, judged by 64 bits", size_of::<u64>())
     };
     Ok((report(what, seconds, each * documents.len()), likenesses.collect()))
 }

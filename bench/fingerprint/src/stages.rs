@@ -117,7 +117,7 @@ pub(crate) fn whole_way(bench: &Bench<'_>) -> Result<()> {
             black_box(ContentHash::of(text));
         }
     });
-    let mut by = Fingerprinter::new(Recipe::built_in("web-1")?, None)?;
+    let mut by = Fingerprinter::new(Recipe::built_in("web-2")?, None)?;
     let whole = bench.best(|| {
         for page in bench.pages {
             black_box(by.page(page.as_bytes(), &HINTS).is_ok());
@@ -144,7 +144,7 @@ pub(crate) fn whole_way(bench: &Bench<'_>) -> Result<()> {
 
 /// Wall time of one thread and of two, on the same pages.
 pub(crate) fn two_threads(bench: &Bench<'_>) -> Result<()> {
-    let by = Fingerprinter::new(Recipe::built_in("web-1")?, None)?;
+    let by = Fingerprinter::new(Recipe::built_in("web-2")?, None)?;
     let sum = |pages: &[String]| -> u64 {
         let mut by = by.clone();
         pages.iter().fold(0, |sum, page| {

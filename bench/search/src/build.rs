@@ -19,7 +19,7 @@ pub(crate) fn run(mut arguments: Arguments) -> anyhow::Result<()> {
 
     let started = Instant::now();
     let scores = scores.as_deref().map(Scores::read).transpose()?.unwrap_or_default();
-    let recipe = Recipe::built_in("web-1").context("there is no recipe web-1")?;
+    let recipe = Recipe::built_in("web-2").context("there is no recipe web-2")?;
     let fingerprinter = Fingerprinter::new(recipe, None)?;
     let options =
         ExtractOptions { extent: fingerprinter.recipe().extent, ..ExtractOptions::default() };

@@ -13,7 +13,7 @@ pub(crate) const WORDS: u32 = 300;
 pub(crate) const BATCH: u64 = 4096;
 
 pub(crate) fn fingerprinter() -> Result<Fingerprinter> {
-    Ok(Fingerprinter::new(Recipe::built_in("web-1")?, None)?)
+    Ok(Fingerprinter::new(Recipe::built_in("web-2")?, None)?)
 }
 
 fn scramble(n: u64) -> u64 {

@@ -51,5 +51,5 @@ pub(crate) fn page(n: u64) -> Observation {
 pub(crate) fn settings() -> anyhow::Result<Settings> {
     // Compared with a batch, which knows no order of recording.
     let rules = "score, https, canonical, static, shortest-url, earliest".parse()?;
-    Ok(Settings { rules, ..Settings::new(Recipe::built_in("web-1")?.id(None)) })
+    Ok(Settings { rules, ..Settings::new(Recipe::built_in("web-2")?.id(None)) })
 }

@@ -12,7 +12,7 @@ pub(crate) fn web(pages: u64) -> Web {
 }
 
 pub(crate) fn fingerprinter() -> anyhow::Result<Fingerprinter> {
-    Ok(Fingerprinter::new(Recipe::built_in("web-1")?, None)?)
+    Ok(Fingerprinter::new(Recipe::built_in("web-2")?, None)?)
 }
 
 /// What a crawler finds at these pages in a week: 0 for the first visit.

@@ -34,6 +34,8 @@ pub(crate) struct Read {
     pub(crate) without_features: u64,
     /// Pages with fewer features than the recipe asks for.
     pub(crate) too_short: u64,
+    /// Pages that hide more text than they show.
+    pub(crate) hiding: u64,
     /// Pages of which only the beginning was read.
     pub(crate) cut: u64,
     /// Inputs left out because they are bad.
@@ -128,6 +130,12 @@ fn summary(read: &Read, took: Duration, ignored_files: u64) -> String {
         readable::count(read.too_short),
         readable::count(read.skipped),
     );
+    if read.hiding > 0 {
+        line.push_str(&format!(
+            ", {} with more text hidden than shown",
+            readable::count(read.hiding)
+        ));
+    }
     if read.cut > 0 {
         line.push_str(&format!(", {} read in part", readable::count(read.cut)));
     }
@@ -151,13 +159,14 @@ mod tests {
             bytes: 3_000_000,
             without_features: 2,
             too_short: 3,
+            hiding: 5,
             cut: 1,
             skipped: 4,
         };
         assert_eq!(
             summary(&read, Duration::from_millis(1500), 1),
             "1,200 pages, 3.0 MB in 1.50 s (2.0 MB/s); 2 without features, 3 too short, \
-             4 skipped, 1 read in part; 1 other file in folders ignored (--all-files reads them)"
+             4 skipped, 5 with more text hidden than shown, 1 read in part; 1 other file in folders ignored (--all-files reads them)"
         );
     }
 }

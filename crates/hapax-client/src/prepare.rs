@@ -192,7 +192,7 @@ mod tests {
     use hapax::fingerprint::Recipe;
 
     fn fingerprinter() -> Fingerprinter {
-        Fingerprinter::new(Recipe::built_in("web-1").unwrap(), None).unwrap()
+        Fingerprinter::new(Recipe::built_in("web-2").unwrap(), None).unwrap()
     }
 
     fn page(json: &str) -> Result<Prepared, InputError> {
@@ -237,7 +237,7 @@ mod tests {
         let seen = Observation::new("u", &signature);
         let mut sent = ReadySignature::new(&seen, &ours);
         assert_eq!(ready("u", &sent, &ours).unwrap(), seen);
-        sent.recipe = "web-1:0000000000000000".into();
+        sent.recipe = "web-2:0000000000000000".into();
         assert!(matches!(ready("u", &sent, &ours), Err(InputError::OtherRecipe(_))));
         sent.recipe = ours.to_string();
         sent.sketch = Some("é".repeat(128));

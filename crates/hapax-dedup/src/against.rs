@@ -359,7 +359,7 @@ mod tests {
 
     #[test]
     fn among_many_collisions_of_one_fingerprint_those_alike_are_found() {
-        let recipe = Recipe::built_in("web-1").unwrap();
+        let recipe = Recipe::built_in("web-2").unwrap();
         let options = Options::new(Fingerprinter::new(recipe, None).unwrap());
         for collisions in [10, FEW_COLLISIONS as u64, 600] {
             let of = |at: u64| page(format!("old {at}"), 7, sketch(at, 0), at % 2);

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use hapax_corpus::{Batch, Entry, Fact, Original, Source};
+use hapax_corpus::{Batch, Document, Entry, Fact, Original, Source};
 
 use crate::error::Error;
 use crate::inputs::StreamName;
@@ -42,6 +42,21 @@ pub struct ReadCounts {
     pub archived: u64,
     /// Documents from tables.
     pub rows: u64,
+    /// Documents that hide more text than they show.
+    pub hides_most: u64,
+}
+
+impl ReadCounts {
+    /// Counts a document that was just signed.
+    pub(crate) fn add(&mut self, document: &Document<'_>, signer: &Signer) {
+        self.body_bytes += document.body.content.as_bytes().len() as u64;
+        self.hides_most += u64::from(signer.hides_most());
+        match &document.original {
+            Original::Warc(_) | Original::Arc(_) => self.archived += 1,
+            Original::Row(_) => self.rows += 1,
+            Original::File | Original::Nothing | Original::Json(_) => {}
+        }
+    }
 }
 
 impl Corpus {
@@ -156,6 +171,7 @@ impl Corpus {
         }
         all.archived += more.archived;
         all.rows += more.rows;
+        all.hides_most += more.hides_most;
         Ok(())
     }
 }
@@ -194,13 +210,8 @@ impl Decoded {
             }
             match entry {
                 Ok(Entry::Document(document)) => {
-                    batch.counts.body_bytes += document.body.content.as_bytes().len() as u64;
-                    match &document.original {
-                        Original::Warc(_) | Original::Arc(_) => batch.counts.archived += 1,
-                        Original::Row(_) => batch.counts.rows += 1,
-                        Original::File | Original::Nothing | Original::Json(_) => {}
-                    }
                     let mut page = signer.page(&document);
+                    batch.counts.add(&document, signer);
                     if let Cow::Owned(id) = names.clean(&page.id) {
                         page.id = id;
                     }

@@ -20,6 +20,7 @@ pub(crate) struct Signer {
     scope: Scope,
     /// Primary subtags; empty for all.
     languages: Vec<String>,
+    hides_most: bool,
 }
 
 impl Signer {
@@ -29,12 +30,19 @@ impl Signer {
             fingerprinter: fingerprinter.clone(),
             scope: scope.clone(),
             languages: languages.iter().map(|it| primary_language(it)).collect(),
+            hides_most: false,
         }
+    }
+
+    /// Whether the page that was signed last hides more text than it shows.
+    pub(crate) fn hides_most(&self) -> bool {
+        self.hides_most
     }
 
     pub(crate) fn page(&mut self, document: &Document<'_>) -> NewPage {
         let url = document.url.as_deref().unwrap_or_default();
         let signed = sign(&mut self.fingerprinter, document);
+        self.hides_most = signed.as_ref().is_ok_and(|signed| signed.signature.hides_most);
         let (canonical, language) = match &signed {
             Ok(signed) => (signed.canonical.clone(), signed.language.clone()),
             Err(_) => (None, primary_language(document.language.as_deref().unwrap_or_default())),

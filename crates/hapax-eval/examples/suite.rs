@@ -113,7 +113,7 @@ impl Suite {
     /// Exact similarities: are all alike found, and is all that is removed alike?
     fn graded(&mut self, set: &str) -> Result<()> {
         let Some(mut evaluation) =
-            self.evaluation(set, "refpairs.tsv.zst", Recipe::built_in("web-1")?)?
+            self.evaluation(set, "refpairs.tsv.zst", Recipe::built_in("web-2")?)?
         else {
             return Ok(());
         };
@@ -168,7 +168,7 @@ impl Suite {
     /// Labels that do not come from text.
     fn labelled(&mut self, set: &str, precision: f64, recall: Option<f64>) -> Result<()> {
         let Some(mut evaluation) =
-            self.evaluation(set, "pairs.tsv.zst", Recipe::built_in("web-1")?)?
+            self.evaluation(set, "pairs.tsv.zst", Recipe::built_in("web-2")?)?
         else {
             return Ok(());
         };
@@ -190,9 +190,9 @@ impl Suite {
     /// pairs alone could reach at their best similarity is told beside it.
     fn syndication(&mut self) -> Result<()> {
         let set = "syndication";
-        let mut recipe = Recipe::built_in("web-1")?;
+        let mut recipe = Recipe::built_in("web-2")?;
         recipe.extent = Extent::MainContent;
-        recipe.name = "web-1-main".to_owned();
+        recipe.name = "web-2-main".to_owned();
         let Some(mut evaluation) = self.evaluation(set, "pairs.tsv.zst", recipe)? else {
             return Ok(());
         };
@@ -226,7 +226,7 @@ impl Suite {
 
     /// Similarity in percent against texts that change in steps.
     fn steps(&mut self) -> Result<()> {
-        let mut by = Fingerprinter::new(Recipe::built_in("web-1")?, None)?;
+        let mut by = Fingerprinter::new(Recipe::built_in("web-2")?, None)?;
         for set in ["debdocs", "web-uci"] {
             let Some((inputs, _)) = self.files(set, "pairs.tsv.zst") else { continue };
             let texts = some_texts(&inputs, 61)?;

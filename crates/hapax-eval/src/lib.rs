@@ -4,7 +4,7 @@
 //! use hapax::fingerprint::{Fingerprinter, Recipe};
 //! use hapax_eval::{Evaluation, Truth};
 //!
-//! let by = Fingerprinter::new(Recipe::built_in("web-1")?, None)?;
+//! let by = Fingerprinter::new(Recipe::built_in("web-2")?, None)?;
 //! let mut evaluation = Evaluation::new(vec!["docs.jsonl".into()], by);
 //! evaluation.truth = Some((Truth::read("pairs.tsv".as_ref(), None)?, "pairs.tsv".into()));
 //! let report = evaluation.run(&mut ())?;

@@ -70,7 +70,7 @@ mod tests {
     #[test]
     fn the_estimate_follows_the_truth_from_all_to_nothing() {
         let text = |from: u32| (from..from + 600).map(|i| format!("w{i} ")).collect::<String>();
-        let mut by = Fingerprinter::new(Recipe::built_in("web-1").unwrap(), None).unwrap();
+        let mut by = Fingerprinter::new(Recipe::built_in("web-2").unwrap(), None).unwrap();
         let found = measure(&[text(0), text(10_000)], &mut by, 10);
         assert_eq!(found.steps.len(), 11);
         assert_eq!((found.steps[0].exact, found.steps[0].estimated), (100.0, 100.0));

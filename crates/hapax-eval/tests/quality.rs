@@ -23,7 +23,7 @@ fn evaluated(recipe: Recipe) -> Report {
 
 #[test]
 fn quality_on_the_example_pages_does_not_fall() {
-    let report = evaluated(Recipe::built_in("web-1").unwrap());
+    let report = evaluated(Recipe::built_in("web-2").unwrap());
     assert_eq!((report.documents, report.truth.missing), (165, 0));
     let run = &report.runs[0];
     let removed = run.removed_pairs.unwrap();
@@ -44,10 +44,10 @@ fn quality_on_the_example_pages_does_not_fall() {
 
 #[test]
 fn the_title_and_characters_are_worth_having() {
-    let mut plain = Recipe::built_in("web-1").unwrap();
+    let mut plain = Recipe::built_in("web-2").unwrap();
     plain.extent = Extent::Body;
     plain.name = "without-title".to_owned();
-    let (with, without) = (evaluated(Recipe::built_in("web-1").unwrap()), evaluated(plain));
+    let (with, without) = (evaluated(Recipe::built_in("web-2").unwrap()), evaluated(plain));
     let share = |report: &Report| report.runs[0].removed_pairs.unwrap().from_80.value;
     assert!(share(&with) >= share(&without), "{} {}", share(&with), share(&without));
 }

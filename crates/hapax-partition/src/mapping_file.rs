@@ -160,7 +160,7 @@ mod tests {
     fn a_mapping_comes_back_from_its_file() {
         let pages = pages(1000);
         for dimensions in 1..=3 {
-            let mapping = Mapping::learn(&pages, "web-1:abc", &settings(dimensions, 16)).unwrap();
+            let mapping = Mapping::learn(&pages, "web-2:abc", &settings(dimensions, 16)).unwrap();
             let text = mapping.to_toml();
             assert!(text.len() < 200_000, "{} bytes", text.len());
             assert_eq!(Mapping::from_toml(&text).unwrap(), mapping);
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_with_a_file_is_said() {
-        let mapping = Mapping::learn(&pages(300), "web-1:abc", &settings(2, 4)).unwrap();
+        let mapping = Mapping::learn(&pages(300), "web-2:abc", &settings(2, 4)).unwrap();
         let text = mapping.to_toml();
         let changed = |from: &str, to: &str| {
             assert!(text.contains(from), "{from} is not in {text}");

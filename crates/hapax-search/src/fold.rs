@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     fn document(url: &str, score: f64, text: &str) -> DocumentFacts {
-        let recipe = Recipe::built_in("web-1").unwrap();
+        let recipe = Recipe::built_in("web-2").unwrap();
         let mut fingerprinter = Fingerprinter::new(recipe, None).unwrap();
         let signature = fingerprinter.text(text).unwrap();
         DocumentFacts {

@@ -5,7 +5,7 @@
 //! use hapax_server::{Layers, Service};
 //! use hapax_store::{Repository, Settings};
 //!
-//! let by = Fingerprinter::new(Recipe::built_in("web-1")?, None)?;
+//! let by = Fingerprinter::new(Recipe::built_in("web-2")?, None)?;
 //! let store = Repository::create("seen".as_ref(), Settings::new(by.recipe_id().clone()))?;
 //! let service = Service::new(store, by, Layers::new()?.finish()?)?;
 //! hapax_server::run(service, |address| eprintln!("listening on http://{address}"))?;

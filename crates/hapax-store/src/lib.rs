@@ -5,7 +5,7 @@
 //! use hapax::page::{Body, Document};
 //! use hapax_store::{Observation, Repository, Settings};
 //!
-//! let by = Fingerprinter::new(Recipe::built_in("web-1")?, None)?;
+//! let by = Fingerprinter::new(Recipe::built_in("web-2")?, None)?;
 //! let store = Repository::create("seen".as_ref(), Settings::new(by.recipe_id().clone()))?;
 //! let mut by = by.with_key(store.key());
 //! let tea = Document::new(Body::Html("<p>Tea is a hot drink, made of leaves.</p>"));

@@ -203,7 +203,7 @@ mod tests {
         voted on Tuesday evening to restore it at last, with money from a fund for monuments.";
 
     fn signature(text: &str) -> (Fingerprint, Sketch, ContentHash) {
-        let recipe = Recipe::built_in("web-1").unwrap();
+        let recipe = Recipe::built_in("web-2").unwrap();
         let signature = Fingerprinter::new(recipe, None).unwrap().text(text).unwrap();
         let comparable = signature.comparable.unwrap();
         (comparable.fingerprint, comparable.sketch, ContentHash::of(text))

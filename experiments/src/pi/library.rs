@@ -123,7 +123,7 @@ impl Library {
 
 /// Purified, fingerprinted, with links.
 fn read(pages: &[(&str, &str)]) -> Result<Vec<Made>> {
-    let fingerprinter = Fingerprinter::new(Recipe::built_in("web-1")?, None)?;
+    let fingerprinter = Fingerprinter::new(Recipe::built_in("web-2")?, None)?;
     let extent = fingerprinter.recipe().extent;
     let options = ExtractOptions { extent, collect_links: true, ..Default::default() };
     pages
@@ -166,7 +166,7 @@ fn score(made: &mut [Made]) -> Result<()> {
 }
 
 fn index(path: &Path, made: &[Made]) -> Result<TantivyIndex> {
-    let recipe = Fingerprinter::new(Recipe::built_in("web-1")?, None)?.recipe_id().clone();
+    let recipe = Fingerprinter::new(Recipe::built_in("web-2")?, None)?.recipe_id().clone();
     let mut writer = Writer::create(path, recipe, WriterOptions { threads: 2, memory: 256 << 20 })?;
     for page in made {
         writer.put(&page.page)?;

@@ -14,7 +14,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 pub(crate) fn fingerprinter() -> Result<Fingerprinter> {
-    Ok(Fingerprinter::new(Recipe::built_in("web-1")?, None)?)
+    Ok(Fingerprinter::new(Recipe::built_in("web-2")?, None)?)
 }
 
 /// What the child process does. Settings come by environment.

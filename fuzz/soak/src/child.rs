@@ -123,7 +123,7 @@ pub(crate) fn library(folder: &Path, illness: Illness, at: u64) -> Result<()> {
 
 /// The service.
 pub(crate) fn service(folder: &Path) -> Result<()> {
-    let by = Fingerprinter::new(Recipe::built_in("web-1")?, None)?;
+    let by = Fingerprinter::new(Recipe::built_in("web-2")?, None)?;
     let mut layers = Layers::new()?;
     layers.set("soak", "listen", "127.0.0.1:0")?;
     let repository = Repository::open(folder, Some(by.recipe_id()))?;

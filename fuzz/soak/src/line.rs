@@ -44,7 +44,7 @@ pub(crate) fn observation(page: u32, place: Option<u32>, fetched: u64) -> Observ
 }
 
 pub(crate) fn recipe() -> anyhow::Result<RecipeId> {
-    Ok(Recipe::built_in("web-1")?.id(None))
+    Ok(Recipe::built_in("web-2")?.id(None))
 }
 
 /// Scores first, then the time of the fetch, which jumps.

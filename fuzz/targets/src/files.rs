@@ -73,7 +73,7 @@ static STATES: LazyLock<[(Vec<u8>, Documents); 2]> = LazyLock::new(|| {
     let path = folder.path().join("x.hpx");
     let mut states = Vec::new();
     for round in 0..2u64 {
-        let mut appender = Appender::open(&path, "web-1:00").unwrap();
+        let mut appender = Appender::open(&path, "web-2:00").unwrap();
         // More than one block of names in the second.
         for i in 0..30 + round * 240 {
             let name = format!("page {round} {i}");
@@ -146,7 +146,7 @@ pub fn hpx(data: &[u8]) {
         assert!(known, "a changed file passes for one that nobody wrote");
     }
     // What is refused to be read is refused to be added to, or added to without harm.
-    if let Ok(mut appender) = Appender::open(&path, "web-1:00") {
+    if let Ok(mut appender) = Appender::open(&path, "web-2:00") {
         let pushed = appender.push(7, Some(b"later"));
         if pushed.is_ok()
             && appender.finish().is_ok()
@@ -168,7 +168,7 @@ fn entries() -> Vec<Entry> {
 
 static SEGMENTS: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| {
     let bound = MaxDistance::new(6).unwrap();
-    let recipe = Recipe::built_in("web-1").unwrap().id(None);
+    let recipe = Recipe::built_in("web-2").unwrap().id(None);
     let segment = Segment::build(entries(), SegmentEngine::Scan, bound).unwrap();
     [Encoding::Plain, Encoding::Compressed].map(|how| segment.to_bytes(&recipe, how).unwrap())
 });

@@ -135,7 +135,7 @@ fn check(page: &Page, limits: &Limits, bytes: usize) {
 thread_local! {
     static USED: RefCell<Vec<(usize, Extractor)>> = const { RefCell::new(Vec::new()) };
     static PRINT: RefCell<Fingerprinter> = RefCell::new(
-        Fingerprinter::new(Recipe::built_in("web-1").unwrap(), None).unwrap());
+        Fingerprinter::new(Recipe::built_in("web-2").unwrap(), None).unwrap());
 }
 
 fn used(options_choice: usize, bytes: &[u8], hints: &Hints<'_>) -> Result<Page, PageError> {

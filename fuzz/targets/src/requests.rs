@@ -71,7 +71,7 @@ const FIELDS: &[&str] = &[
 ];
 
 fn fingerprinter() -> Fingerprinter {
-    Fingerprinter::new(Recipe::built_in("web-1").unwrap(), None).unwrap()
+    Fingerprinter::new(Recipe::built_in("web-2").unwrap(), None).unwrap()
 }
 
 thread_local! {

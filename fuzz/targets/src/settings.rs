@@ -32,7 +32,7 @@ pub const RECIPE: Target = Target {
         "tie = ",
         "sketch-shingle = ",
         "min-features = ",
-        "\"web-1\"",
+        "\"web-2\"",
         "\"none\"",
         "18446744073709551615",
         "\n",
@@ -117,7 +117,7 @@ pub fn recipe(data: &[u8]) {
 
 fn recipe_seeds() -> Vec<Vec<u8>> {
     [
-        "name = \"mine\"\nbase = \"web-1\"\nshingle = 3\nweight = \"count\"\n",
+        "name = \"mine\"\nbase = \"web-2\"\nshingle = 3\nweight = \"count\"\n",
         "name = \"x\"\nbase = \"zhu-shingles\"\nextent = \"main-content\"\nunspaced = \"dictionary\"\n\
          joined = \"parts\"\nmin-word-chars = 2\nstop-words = \"en\"\nstemming = \"english\"\n",
         "name = \"y\"\nseed = 7\ntie = \"one\"\nsketch-shingle = 8\nmin-features = 0\n",

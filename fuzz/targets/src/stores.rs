@@ -60,7 +60,7 @@ struct Sound {
 
 static SOUND: LazyLock<Sound> = LazyLock::new(|| {
     let folder = scratch();
-    let settings = Settings::new(Recipe::built_in("web-1").unwrap().id(None));
+    let settings = Settings::new(Recipe::built_in("web-2").unwrap().id(None));
     let store = Repository::create(folder.path(), settings).unwrap();
     store.observe_many((0..PAGES).map(page).collect()).unwrap();
     store.redirect(&url(3), &url(5), None).unwrap();

@@ -20,7 +20,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("inputs", nargs="+", help="files, folders, globs; or URIs of an object store")
     parser.add_argument("--out", required=True, help="the output folder; snapshots are made below it")
     parser.add_argument("--snapshot", default="0", help="the name of the snapshot (0)")
-    parser.add_argument("--recipe", default="web-1")
+    parser.add_argument("--recipe", default="web-2")
     parser.add_argument("--frequencies")
     parser.add_argument("--main-content", action="store_true")
     parser.add_argument("--partitions", type=int, help="into how many tasks rows are spread")

@@ -70,7 +70,7 @@ def dedup(
     *,
     spark: Any = None,
     snapshot: str = "0",
-    recipe: str = "web-1",
+    recipe: str = "web-2",
     frequencies: Optional[str] = None,
     main_content: bool = False,
     partitions: Optional[int] = None,

@@ -191,6 +191,7 @@ def summary(job: Job, sums: dict[str, int], groups: Any, leading: Any, tables: d
         "similarities": counted("hundredths", "near"),
         "decided_by": counted("rule", "exact", "near"),
         "too_short": statuses.get(1, 0),
+        "hides_most": sums["hides_most"],
         "without_words": statuses.get(2, 0),
         "empty": statuses.get(3, 0),
         "not_text": statuses.get(4, 0),

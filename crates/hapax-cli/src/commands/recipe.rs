@@ -9,7 +9,7 @@ use crate::recipes;
 use clap::{Args, Subcommand};
 use hapax::fingerprint::{Recipe, Tie, Weighting};
 use hapax::page::Extent;
-use hapax::text::{Joined, Unspaced};
+use hapax::text::{Confusables, Joined, Unspaced};
 
 /// List the built-in recipes, or show one
 ///
@@ -19,7 +19,7 @@ use hapax::text::{Joined, Unspaced};
 #[command(after_help = "\
 Examples:
   hapax recipe list
-  hapax recipe show web-1 > mine.toml     then change its name and what you like
+  hapax recipe show web-2 > mine.toml     then change its name and what you like
   hapax fingerprint crawl/ --recipe mine.toml")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -106,6 +106,10 @@ fn settings(recipe: &Recipe) -> String {
         Joined::Whole => "whole",
         Joined::Parts => "parts",
     };
+    let confusables = match recipe.confusables {
+        Confusables::Keep => "keep",
+        Confusables::Fold => "fold",
+    };
     let weight = match recipe.weighting {
         Weighting::Presence => "presence",
         Weighting::Count => "count",
@@ -126,6 +130,7 @@ fn settings(recipe: &Recipe) -> String {
          extent = \"{extent}\"  # page (title and body), body or main-content\n\
          unspaced = \"{unspaced}\"  # Chinese, Japanese, Thai ...: characters, bigrams or dictionary\n\
          joined = \"{joined}\"  # snake_case, can't, 3.14: one word (whole) or several (parts)\n\
+         confusables = \"{confusables}\"  # Latin, Cyrillic and Greek letters that look alike: keep or fold\n\
          min-word-chars = {}\n\
          stop-words = \"{}\"  # a language code or none\n\
          stemming = \"{}\"  # an algorithm or none\n\

@@ -115,7 +115,7 @@ fn an_unknown_recipe_is_a_bad_argument_that_lists_the_known() {
         .write("a.html", ARTICLE)
         .refusal(2, &["fingerprint", "--recipe", "web-99", "a.html"]);
     assert!(told.contains("--recipe: no recipe is called `web-99`"), "{told}");
-    assert!(told.contains("web-1") && told.contains("sood-tfidf"), "{told}");
+    assert!(told.contains("web-2") && told.contains("sood-tfidf"), "{told}");
 }
 
 #[test]
@@ -138,9 +138,9 @@ fn a_table_must_be_given_exactly_when_it_is_used() {
     let told = folder.refusal(2, &["fingerprint", "--recipe", "sood-tfidf", "a.html"]);
     assert!(told.contains("--frequencies TABLE"), "{told}");
     let told = folder.refusal(2, &["fingerprint", "--frequencies", "t.hdf", "a.html"]);
-    assert!(told.contains("--frequencies is of no use to --recipe web-1"), "{told}");
-    let told = folder.refusal(2, &["train", "a.html", "--out", "t", "--recipe", "web-1"]);
-    assert!(told.contains("--recipe web-1 does not weigh by frequency"), "{told}");
+    assert!(told.contains("--frequencies is of no use to --recipe web-2"), "{told}");
+    let told = folder.refusal(2, &["train", "a.html", "--out", "t", "--recipe", "web-2"]);
+    assert!(told.contains("--recipe web-2 does not weigh by frequency"), "{told}");
 }
 
 #[test]

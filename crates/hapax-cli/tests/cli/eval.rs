@@ -46,7 +46,7 @@ fn several_recipes_bounds_and_other_programs_are_compared() {
         "--truth",
         "pairs.tsv",
         "--recipe",
-        "web-1",
+        "web-2",
         "--recipe",
         "zhu-shingles",
         "--within",
@@ -62,7 +62,7 @@ fn several_recipes_bounds_and_other_programs_are_compared() {
         .iter()
         .map(|run| run["name"].as_str().unwrap())
         .collect();
-    assert_eq!(names, ["web-1", "web-1", "theirs", "zhu-shingles", "zhu-shingles"]);
+    assert_eq!(names, ["web-2", "web-2", "theirs", "zhu-shingles", "zhu-shingles"]);
     assert_eq!(all["report"]["runs"][2]["pairs"]["counts"]["false_alarms"], 1);
 }
 
@@ -164,7 +164,7 @@ fn a_label_that_no_pair_has_is_reported() {
 fn the_table_has_a_row_for_each_setting_and_fits_100_columns() {
     let folder = Folder::new();
     pages(&folder);
-    let recipes = ["--recipe", "web-1", "--recipe", "zhu-shingles"];
+    let recipes = ["--recipe", "web-2", "--recipe", "zhu-shingles"];
     let bounds = ["--within", "3,6,16", "--min-similarity", "0,0.84,0.95"];
     for truth in ["pairs.tsv", "groups.tsv"] {
         let table = folder
@@ -174,6 +174,6 @@ fn the_table_has_a_row_for_each_setting_and_fits_100_columns() {
         }
         let first: Vec<&str> = table.split("\n\n").nth(1).unwrap().lines().collect();
         assert_eq!(first.len(), 1 + 2 * 9, "{table}");
-        assert!(first[1].trim_start().starts_with("web-1"), "{table}");
+        assert!(first[1].trim_start().starts_with("web-2"), "{table}");
     }
 }

@@ -38,7 +38,7 @@ fn json_has_every_field() {
     let output = folder.output(&["fingerprint", "--json", "a.html", "empty.html", "short.txt"]);
     let [article, empty, short] = &records(&output)[..] else { panic!("{output}") };
     assert_eq!(article["id"], "a.html");
-    assert!(article["recipe"].as_str().unwrap().starts_with("web-1:"));
+    assert!(article["recipe"].as_str().unwrap().starts_with("web-2:"));
     assert_eq!(article["fingerprint"].as_str().unwrap().len(), 16);
     assert_eq!(article["content"].as_str().unwrap().len(), 32);
     assert_eq!(article["sketch"].as_str().unwrap().len(), 256);

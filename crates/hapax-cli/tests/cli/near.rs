@@ -198,8 +198,8 @@ fn pages_are_found_by_their_paths() {
     let info: Value =
         serde_json::from_str(&folder.output(&["near", "info", "site.hpx", "--json"])).unwrap();
     assert_eq!((&info["fingerprints"], &info["names"]), (&2.into(), &2.into()));
-    assert!(info["recipe"].as_str().unwrap().starts_with("web-1:"));
-    assert!(folder.output(&["near", "info", "site.hpx"]).contains("recipe        web-1:"));
+    assert!(info["recipe"].as_str().unwrap().starts_with("web-2:"));
+    assert!(folder.output(&["near", "info", "site.hpx"]).contains("recipe        web-2:"));
 }
 
 #[test]
@@ -235,7 +235,7 @@ fn recipes_are_not_mixed() {
     let line = |recipe: &str| {
         format!("{{\"fingerprint\":\"0x1\",\"id\":\"p\",\"recipe\":\"{recipe}\"}}\n")
     };
-    let (one, two) = ("web-1:00000000000000aa", "web-1:00000000000000bb");
+    let (one, two) = ("web-2:00000000000000aa", "web-2:00000000000000bb");
     let folder = Folder::new();
     folder.write("one.jsonl", line(one)).write("two.jsonl", line(two)).write("bare.txt", "1\n");
     folder.write("both.jsonl", line(one) + &line(two));

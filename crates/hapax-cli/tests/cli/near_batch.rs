@@ -116,7 +116,7 @@ fn what_fingerprint_writes_is_found_and_recipes_are_not_mixed() {
     assert_eq!((&first["recall"], &first["matches"][0]["distance"]), (&1.0.into(), &0.into()));
     folder.output(&["fingerprint", "a", "--json", "--recipe", "khan-words", "--out", "b.jsonl"]);
     let wrong = folder.refusal(1, &["near", "find", "b.jsonl", "--index", "x.hpx"]);
-    assert!(wrong.contains("web-1") && wrong.contains("khan-words"), "{wrong}");
+    assert!(wrong.contains("web-2") && wrong.contains("khan-words"), "{wrong}");
 }
 
 #[test]

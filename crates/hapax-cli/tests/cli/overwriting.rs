@@ -15,7 +15,7 @@ fn spared(folder: &Folder, kept: &str, arguments: &[&str]) {
 fn no_command_writes_its_result_over_what_it_reads() {
     let folder = Folder::new();
     folder.write("a.html", ARTICLE).write("b.html", ARTICLE.replace("Tuesday", "Monday"));
-    folder.write("mine.toml", "name = 'mine'\nbase = 'web-1'");
+    folder.write("mine.toml", "name = 'mine'\nbase = 'web-2'");
     folder.write("corpus.jsonl", "{\"id\":\"1\",\"text\":\"some words of a text\"}\n");
     folder.write("links.tsv", "a\tb\nb\ta\n").write("truth.tsv", "id1\tid2\tlabel\n1\t1\tdup\n");
     folder.output(&["fingerprint", "a.html", "b.html", "--json", "--out", "f.jsonl"]);

@@ -152,15 +152,15 @@ fn bad_mappings_and_other_recipes_are_named() {
         let words = ["partition", "route", "pages.jsonl", "--mapping", mapping, "--recipe", recipe];
         folder.refusal(1, &words)
     };
-    assert!(route("missing.toml", "web-1").contains("cannot read missing.toml"));
-    assert!(route("pages.jsonl", "web-1").contains("pages.jsonl"));
+    assert!(route("missing.toml", "web-2").contains("cannot read missing.toml"));
+    assert!(route("pages.jsonl", "web-2").contains("pages.jsonl"));
     let text = String::from_utf8(folder.read("mapping.toml")).unwrap();
     folder.write("later.toml", text.replace("version = 1", "version = 2"));
-    assert!(route("later.toml", "web-1").contains("version 2 is newer than 1"));
+    assert!(route("later.toml", "web-2").contains("version 2 is newer than 1"));
     folder.write("half.toml", &text[..text.len() / 2]);
-    assert!(route("half.toml", "web-1").contains("half.toml"));
+    assert!(route("half.toml", "web-2").contains("half.toml"));
     let error = route("mapping.toml", "khan-words");
-    assert!(error.contains("was learnt with the words of web-1"), "{error}");
+    assert!(error.contains("was learnt with the words of web-2"), "{error}");
 }
 
 #[test]

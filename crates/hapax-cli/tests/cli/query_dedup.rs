@@ -13,7 +13,7 @@ fn text(topic: &str, number: usize) -> String {
 }
 
 fn page(name: &str, text: &str, score: f64) -> SearchPage {
-    let recipe = Recipe::built_in("web-1").unwrap();
+    let recipe = Recipe::built_in("web-2").unwrap();
     let signature = Fingerprinter::new(recipe, None).unwrap().text(text).unwrap();
     let url = format!("http://{name}.test/");
     SearchPage { url, score: Some(score), ..SearchPage::new(name, text, &signature) }
@@ -46,7 +46,7 @@ fn build(folder: &Folder, recipe: &str, pages: &[SearchPage]) {
 
 fn ready() -> Folder {
     let folder = Folder::new();
-    build(&folder, "web-1", &pages());
+    build(&folder, "web-2", &pages());
     folder.write("log.tsv", "query\tcount\ntea\t9\ncoffee\t5\nmilk\t1\n");
     folder
 }
@@ -201,7 +201,7 @@ fn bad_logs_policies_indexes_and_folders_are_refused_by_name() {
     let no_index = refused(&["query-dedup", "--index", "full", "--log", "log.tsv", "--out", "o"]);
     assert!(no_index.contains("is no search index"), "{no_index}");
     let recipe = refused(&with(&["--recipe", "stream-words"]));
-    assert!(recipe.contains("was built with recipe web-1"), "{recipe}");
+    assert!(recipe.contains("was built with recipe web-2"), "{recipe}");
     let full = refused(&["query-dedup", "--index", "index", "--log", "log.tsv", "--out", "full"]);
     assert!(full.contains("holds thesis.tex"), "{full}");
     assert!(refused(&["query-dedup", "undo", "full"]).contains("has no state.json"));

@@ -6,7 +6,7 @@ use crate::folder::{ARTICLE, Folder};
 fn the_list_has_every_built_in_recipe_the_default_first() {
     let list = Folder::new().output(&["recipe", "list"]);
     let names: Vec<&str> = list.lines().map(|line| line.split(' ').next().unwrap()).collect();
-    assert_eq!(names, ["web-1", "stream-words", "khan-words", "sood-tfidf", "zhu-shingles"]);
+    assert_eq!(names, ["web-2", "stream-words", "khan-words", "sood-tfidf", "zhu-shingles"]);
 }
 
 #[test]

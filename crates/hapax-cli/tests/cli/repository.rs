@@ -380,7 +380,7 @@ fn errors_name_the_store_and_the_way_out() {
     assert!(error.contains("none/pages.redb") && error.contains("--create"), "{error}");
     let error = folder
         .refusal(1, &["page", "add", "seen", "http://a", "a.html", "--recipe", "stream-words"]);
-    assert!(error.contains("web-1") && error.contains("stream-words"), "{error}");
+    assert!(error.contains("web-2") && error.contains("stream-words"), "{error}");
     let error = folder.refusal(1, &["page", "add", "seen", "http://a", "missing.html"]);
     assert!(error.contains("missing.html"), "{error}");
     for arguments in [

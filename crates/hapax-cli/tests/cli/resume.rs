@@ -92,7 +92,7 @@ fn stopped(input: &str, out: &Path) {
             self.0
         }
     }
-    let recipe = Recipe::built_in("web-1").unwrap();
+    let recipe = Recipe::built_in("web-2").unwrap();
     let options = Options::new(Fingerprinter::new(recipe, None).unwrap());
     let error = dedup(&[input.to_owned()], out, &options, &mut AtOnce(false)).unwrap_err();
     assert!(matches!(error, Error::Stopped), "{error}");

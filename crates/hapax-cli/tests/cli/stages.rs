@@ -228,7 +228,7 @@ fn every_command_that_takes_fingerprints_reads_every_format_of_them() {
     assert!(pairs.iter().all(|it| it == "a/one.html\ta/two.html\n"), "{pairs:?}");
     // The label travels in every format that can hold it.
     for file in ["f.jsonl.hpx", "f.csv.hpx", "f.parquet.hpx", "f.hpx"] {
-        assert!(folder.output(&["near", "info", file]).contains("recipe        web-1:"), "{file}");
+        assert!(folder.output(&["near", "info", file]).contains("recipe        web-2:"), "{file}");
     }
     for file in ["f.txt", "f.jsonl", "f.csv", "f.parquet", "f.hpx"] {
         let told = folder.refusal(1, &["groups", file]);
@@ -247,5 +247,5 @@ fn an_ending_that_no_format_has_is_refused_with_those_that_are_known() {
     folder.output(&["fingerprint", "a.html", "--out", "a.xlsx", "--format", "lines", "-q"]);
     folder.output(&["fingerprint", "a.html", "--out", "a.csv", "-q"]);
     let csv = String::from_utf8(folder.read("a.csv")).unwrap();
-    assert!(csv.starts_with("id,url,recipe,fingerprint,") && csv.contains("\r\na.html,,web-1:"));
+    assert!(csv.starts_with("id,url,recipe,fingerprint,") && csv.contains("\r\na.html,,web-2:"));
 }

@@ -16,7 +16,7 @@ use super::*;
 type Document = (u64, Option<Vec<u8>>);
 
 fn append(path: &Path, documents: &[Document]) -> Result<Appended, HpxError> {
-    let mut appender = Appender::open(path, "web-1:00")?;
+    let mut appender = Appender::open(path, "web-2:00")?;
     for (fingerprint, name) in documents {
         appender.push(*fingerprint, name.as_deref())?;
     }

@@ -18,7 +18,7 @@ use crate::pages::{NewPage, Pages, Status};
 static NOTHING: std::sync::LazyLock<Earlier> = std::sync::LazyLock::new(Earlier::default);
 
 fn options() -> Options {
-    let recipe = Recipe::built_in("web-1").unwrap();
+    let recipe = Recipe::built_in("web-2").unwrap();
     let mut options = Options::new(Fingerprinter::new(recipe, None).unwrap());
     options.many = 1 << 7;
     options.policy.within = MaxDistance::new(6).unwrap();

@@ -19,7 +19,7 @@ use arrow_array::builder::{BinaryBuilder, Int64Builder, StringBuilder};
 use arrow_array::{RecordBatch, StringArray};
 use hapax::group::PageFacts;
 use hapax::group::facts::CanonicalStatus;
-use hapax_corpus::{Entry, Fact, FileId, Original, Part, Source};
+use hapax_corpus::{Entry, Fact, FileId, Part, Source};
 use serde_json::json;
 
 use super::rows::{Rows, batch, numbers};
@@ -206,11 +206,12 @@ impl PartSignatures {
     }
 
     fn counted(&mut self, rows: &mut Columns) {
-        let ReadCounts { body_bytes, archived, rows: table_rows, passed_over } = &self.counts;
+        let ReadCounts { body_bytes, archived, rows: table_rows, hides_most, passed_over } =
+            &self.counts;
         let mut said = json!({
             "documents": self.documents, "facts": self.facts, "named": self.named,
             "own_ids": self.own_ids, "body_bytes": body_bytes, "archived": archived,
-            "rows": table_rows, "complaints": self.complaints,
+            "rows": table_rows, "hides_most": hides_most, "complaints": self.complaints,
         });
         for why in PassedOver::ALL {
             let count = passed_over.get(&why).copied().unwrap_or(0);
@@ -251,14 +252,8 @@ impl PartSignatures {
                 }
                 match entry {
                     Entry::Document(document) => {
-                        let counts = &mut self.counts;
-                        counts.body_bytes += document.body.content.as_bytes().len() as u64;
-                        match &document.original {
-                            Original::Warc(_) | Original::Arc(_) => counts.archived += 1,
-                            Original::Row(_) => counts.rows += 1,
-                            Original::File | Original::Nothing | Original::Json(_) => {}
-                        }
                         let mut page = self.signer.page(&document);
+                        self.counts.add(&document, &self.signer);
                         if let Cow::Owned(id) = self.name(&page.id) {
                             page.id = id;
                         }

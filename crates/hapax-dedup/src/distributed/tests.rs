@@ -31,7 +31,7 @@ use crate::signatures::page_bytes;
 const MANY: usize = 1 << 7;
 
 fn options(least: f64) -> Options {
-    let recipe = Recipe::built_in("web-1").unwrap();
+    let recipe = Recipe::built_in("web-2").unwrap();
     let mut options = Options::new(Fingerprinter::new(recipe, None).unwrap());
     options.many = MANY;
     options.policy.within = MaxDistance::new(6).unwrap();

@@ -50,6 +50,9 @@ pub struct Summary {
     pub decided_by: BTreeMap<Cow<'static, str>, u64>,
     /// Documents with so little text that only exact copies of them are found.
     pub too_short: u64,
+    /// Documents that hide more text than they show: judged by what they show.
+    #[serde(default)]
+    pub hides_most: u64,
     /// Documents with text but without words.
     pub without_words: u64,
     /// Documents without any text. They stay.
@@ -120,7 +123,7 @@ impl Summary {
         inputs: &[String],
     ) -> Self {
         let pages = &corpus.pages;
-        let ReadCounts { body_bytes, passed_over, .. } = &corpus.counts;
+        let ReadCounts { body_bytes, passed_over, hides_most, .. } = &corpus.counts;
         let passed: u64 = passed_over.values().sum();
         let effort = decision.effort();
         let status = |wanted: Status| {
@@ -144,6 +147,7 @@ impl Summary {
             similarities: BTreeMap::new(),
             decided_by: BTreeMap::new(),
             too_short: status(Status::TooShort),
+            hides_most: *hides_most,
             without_words: status(Status::NoWords),
             empty: status(Status::Empty),
             not_text: status(Status::NotText),

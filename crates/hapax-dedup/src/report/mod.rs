@@ -152,6 +152,11 @@ fn totals(out: &mut String, summary: &Summary) {
         (summary.known, "document", "removed because an earlier job kept one like it"),
         (summary.related_groups, "group", "related by a chain and not merged"),
         (summary.too_short, "document", "too short to judge: exact copies only"),
+        (
+            summary.hides_most,
+            "document",
+            "with more text hidden than shown: judged by what is shown",
+        ),
         (summary.without_words + summary.empty, "document", "without words"),
         (summary.not_text, "document", "neither HTML nor text: exact copies only"),
         (summary.redirects + summary.revisits, "address", "leading to a document"),

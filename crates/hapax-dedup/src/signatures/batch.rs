@@ -3,7 +3,7 @@
 //! | field | bytes |
 //! |---|---|
 //! | part and index of the batch in its corpus | 8, 8 |
-//! | body bytes, three that are not used, archived, rows | 8 each |
+//! | body bytes, documents that hide most of their text, two that are not used, archived, rows | 8 each |
 //! | number of facts; for each: kind (0 redirect, 1 revisit), from, to, place | 4; 1, text, text, 32 |
 //! | number of pages; for each: id, url, canonical | 4; text, text, 1 or 1 and text |
 //! | - content hash, status, fingerprint, words, scope | 16, 1, 8, 4, 8 |
@@ -39,8 +39,8 @@ pub(crate) struct SignatureBatch {
 impl SignatureBatch {
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(256 * self.pages.len() + 128);
-        let ReadCounts { body_bytes, archived, rows, .. } = self.counts;
-        for number in [self.part, self.index, body_bytes, 0, 0, 0, archived, rows] {
+        let ReadCounts { body_bytes, archived, rows, hides_most, .. } = self.counts;
+        for number in [self.part, self.index, body_bytes, hides_most, 0, 0, archived, rows] {
             bytes.extend(number.to_le_bytes());
         }
         bytes.extend((self.facts.len() as u32).to_le_bytes());
@@ -79,8 +79,9 @@ impl SignatureBatch {
         for number in &mut numbers {
             *number = from.u64()?;
         }
-        let [part, index, body_bytes, _, _, _, archived, rows] = numbers;
-        let mut counts = ReadCounts { body_bytes, archived, rows, ..ReadCounts::default() };
+        let [part, index, body_bytes, hides_most, _, _, archived, rows] = numbers;
+        let mut counts =
+            ReadCounts { body_bytes, archived, rows, hides_most, ..ReadCounts::default() };
         let facts = (0..from.u32()?).map(|_| from.fact()).collect::<Option<_>>()?;
         let pages = (0..from.u32()?).map(|_| from.page()).collect::<Option<_>>()?;
         let mut extent = 0..0;

@@ -65,7 +65,7 @@ fn an_earlier_job_of_another_recipe_or_a_damaged_one_is_refused() {
     let other = hapax::fingerprint::Recipe::built_in("zhu-shingles").unwrap();
     let other = hapax::fingerprint::Fingerprinter::new(other, None).unwrap();
     let error = refusal(&|options| options.fingerprinter = other.clone());
-    assert!(error.contains("zhu-shingles") && error.contains("web-1"), "{error}");
+    assert!(error.contains("zhu-shingles") && error.contains("web-2"), "{error}");
     let error = refusal(&|options| options.scope = "host".parse().unwrap());
     assert!(error.contains("scope none"), "{error}");
 

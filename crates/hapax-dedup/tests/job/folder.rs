@@ -89,7 +89,7 @@ impl Folder {
 }
 
 pub(crate) fn options(change: impl FnOnce(&mut Options)) -> Options {
-    let recipe = Recipe::built_in("web-1").unwrap();
+    let recipe = Recipe::built_in("web-2").unwrap();
     let mut options = Options::new(Fingerprinter::new(recipe, None).unwrap());
     options.threads = NonZero::new(2).unwrap();
     change(&mut options);

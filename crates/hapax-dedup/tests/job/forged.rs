@@ -186,7 +186,7 @@ fn where_only_signatures_decide_a_recipe_with_a_secret_seed_protects() {
     let whole = folder.write("whole.jsonl", &all);
     let first = folder.write("first.jsonl", forged.join("\n"));
     let next = folder.write("next.jsonl", others.join("\n"));
-    let recipe = Recipe { seed: 0x5EC2_E71E_5EED_0001, ..Recipe::built_in("web-1").unwrap() };
+    let recipe = Recipe { seed: 0x5EC2_E71E_5EED_0001, ..Recipe::built_in("web-2").unwrap() };
     let secret = Fingerprinter::new(recipe, None).unwrap();
     for (name, by, lost) in [("public", None, VICTIMS), ("secret", Some(secret), 0)] {
         let change = |options: &mut Options| {

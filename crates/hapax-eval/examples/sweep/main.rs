@@ -41,7 +41,7 @@ fn main() -> Result<()> {
         }
     }
     let data = data.context("--data DIR says where the sets are")?;
-    let recipe = Recipe::built_in("web-1")?;
+    let recipe = Recipe::built_in("web-2")?;
     let mut sets = Vec::new();
     for name in SETS {
         if data.join(name).exists() {

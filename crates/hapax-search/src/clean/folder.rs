@@ -422,7 +422,7 @@ mod tests {
         let status = Status { removed: BTreeSet::from(["a".to_owned()]), ..Status::default() };
         folder.pend(&status).unwrap();
         assert_eq!(folder.status().unwrap(), status);
-        let state = LastRun::new("index".into(), "web-1".into(), 1, Some(Effect::Removed), 1);
+        let state = LastRun::new("index".into(), "web-2".into(), 1, Some(Effect::Removed), 1);
         folder.make(STATE, &serde_json::to_vec(&state).unwrap()).unwrap();
         folder.publish(&[STATE]).unwrap();
         assert_eq!(folder.status().unwrap(), Status::default());

@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     fn page(title: &str, body: &str) -> SearchPage {
-        let mut by = Fingerprinter::new(Recipe::built_in("web-1").unwrap(), None).unwrap();
+        let mut by = Fingerprinter::new(Recipe::built_in("web-2").unwrap(), None).unwrap();
         let mut page = SearchPage::new("p", body, &by.text(body).unwrap());
         page.title = title.to_owned();
         page

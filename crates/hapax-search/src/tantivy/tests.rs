@@ -11,7 +11,7 @@ use super::*;
 use crate::page::SearchPage;
 
 fn fingerprinter() -> Fingerprinter {
-    Fingerprinter::new(Recipe::built_in("web-1").unwrap(), None).unwrap()
+    Fingerprinter::new(Recipe::built_in("web-2").unwrap(), None).unwrap()
 }
 
 fn page(name: &str, title: &str, body: &str) -> SearchPage {
@@ -241,7 +241,7 @@ fn what_is_no_index_of_ours_is_refused() {
     let recipe = fingerprinter().recipe_id().clone();
     assert!(matches!(Writer::create(&path, recipe.clone(), options()), Err(Error::Exists { .. })));
     TantivyIndex::open_for(&path, &recipe).unwrap();
-    let other = "web-1:0000000000000001".parse().unwrap();
+    let other = "web-2:0000000000000001".parse().unwrap();
     let refused = TantivyIndex::open_for(&path, &other).unwrap_err().to_string();
     assert!(refused.contains(&recipe.to_string()) && refused.contains(&other.to_string()));
 

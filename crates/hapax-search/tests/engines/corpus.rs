@@ -6,7 +6,7 @@ use hapax_search::log::Query;
 use hapax_search::policy::Policy;
 
 pub(crate) fn fingerprinter() -> Fingerprinter {
-    Fingerprinter::new(Recipe::built_in("web-1").unwrap(), None).unwrap()
+    Fingerprinter::new(Recipe::built_in("web-2").unwrap(), None).unwrap()
 }
 
 const SUBJECTS: [&str; 6] = ["harbour", "bakery", "library", "telescope", "图书馆", "望遠鏡"];

@@ -33,7 +33,7 @@ await test("history has times, and says that content has changed", async (page) 
 }, "#/history");
 
 await test("settings show what the service runs with, markets by name", async (page) => {
-  await page.getByText("web-1:").waitFor();
+  await page.getByText("web-2:").waitFor();
   assert.match(await page.locator("main").innerText(), /markets with rules of their own\s+none/);
   await send("PUT", "/v1/markets/germany", { rules: "shortest-url" });
   await page.reload();

@@ -33,7 +33,7 @@ fn nearly_a_page() -> impl Strategy<Value = String> {
         any::<i64>().prop_map(|n| n.to_string()),
         "\\PC{0,40}".prop_map(|text| serde_json::Value::from(text).to_string()),
         "[<>a-z&#;/!\" -]{0,60}".prop_map(|text| serde_json::Value::from(text).to_string()),
-        Just(r#"{"recipe":"web-1:0","fingerprint":"é","sketch":null,"content":""}"#.to_owned()),
+        Just(r#"{"recipe":"web-2:0","fingerprint":"é","sketch":null,"content":""}"#.to_owned()),
         Just(r#"{"link":"<;>;rel=canonical"}"#.to_owned()),
     ];
     prop::collection::vec((name, value), 0..6).prop_map(|fields| {

@@ -22,7 +22,7 @@ pub(crate) struct Running {
 }
 
 pub(crate) fn fingerprinter() -> Fingerprinter {
-    Fingerprinter::new(Recipe::built_in("web-1").unwrap(), None).unwrap()
+    Fingerprinter::new(Recipe::built_in("web-2").unwrap(), None).unwrap()
 }
 
 impl Running {

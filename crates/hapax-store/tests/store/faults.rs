@@ -46,7 +46,7 @@ fn another_recipe_is_refused_with_both_names() {
     filled(folder.path());
     let other = Recipe::built_in("stream-words").unwrap().id(None);
     let error = Repository::open(folder.path(), Some(&other)).unwrap_err().to_string();
-    assert!(error.contains("web-1") && error.contains("stream-words"), "{error}");
+    assert!(error.contains("web-2") && error.contains("stream-words"), "{error}");
 }
 
 #[test]

@@ -34,7 +34,7 @@ pub(crate) fn empty(url: &str) -> Observation {
 }
 
 pub(crate) fn recipe() -> RecipeId {
-    Recipe::built_in("web-1").unwrap().id(None)
+    Recipe::built_in("web-2").unwrap().id(None)
 }
 
 pub(crate) fn settings() -> Settings {

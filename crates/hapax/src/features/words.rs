@@ -5,7 +5,7 @@
 
 use super::hash::{SECRET, keyed_word_hash, word_hash};
 use crate::text::language::{Stemming, StopWords};
-use crate::text::{Joined, PlacedWord, Segmenter, Unspaced};
+use crate::text::{Confusables, Joined, PlacedWord, Segmenter, Unspaced};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -47,6 +47,7 @@ pub struct WordHasher {
     filter: WordFilter,
     unspaced: Unspaced,
     joined: Joined,
+    confusables: Confusables,
     seed: u64,
     secret: Option<Arc<[u8; SECRET]>>,
 }
@@ -54,8 +55,9 @@ pub struct WordHasher {
 impl WordHasher {
     /// A hasher with this way of cutting, these filters and this seed.
     pub fn new(unspaced: Unspaced, filter: WordFilter, seed: u64) -> Self {
-        let joined = Joined::default();
-        Self { segmenter: Segmenter::new(unspaced), filter, unspaced, joined, seed, secret: None }
+        let (joined, confusables) = (Joined::default(), Confusables::default());
+        let segmenter = Segmenter::new(unspaced);
+        Self { segmenter, filter, unspaced, joined, confusables, seed, secret: None }
     }
 
     /// The same, with joined words taken in this way.
@@ -68,6 +70,12 @@ impl WordHasher {
     #[must_use]
     pub fn keyed(self, secret: Arc<[u8; SECRET]>) -> Self {
         Self { secret: Some(secret), ..self }
+    }
+
+    /// The same, with look-alike letters taken in this way.
+    #[must_use]
+    pub fn taking_confusables(self, confusables: Confusables) -> Self {
+        Self { segmenter: self.segmenter.taking_confusables(confusables), confusables, ..self }
     }
 
     /// Appends the hashes of the words of `text`, in order.
@@ -132,8 +140,10 @@ impl WordHasher {
 impl Clone for WordHasher {
     /// Same settings, own buffers.
     fn clone(&self) -> Self {
-        let plain = Self::new(self.unspaced, self.filter.clone(), self.seed);
-        Self { secret: self.secret.clone(), ..plain.taking_joined(self.joined) }
+        let plain = Self::new(self.unspaced, self.filter.clone(), self.seed)
+            .taking_joined(self.joined)
+            .taking_confusables(self.confusables);
+        Self { secret: self.secret.clone(), ..plain }
     }
 }
 

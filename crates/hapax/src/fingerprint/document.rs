@@ -36,9 +36,11 @@ impl Fingerprinter {
     pub fn document(&mut self, document: &Document<'_>) -> Result<SignedPage<'_>, PageError> {
         let page = self.extractor.document(document)?;
         let weights = self.weights.as_deref();
-        let signature =
+        let mut signature =
             self.maker.signature(&page.text, &self.recipe, weights, self.keyed.as_mut());
         let keyed = self.keyed.as_mut().and_then(KeyedMaker::sketch);
+        signature.hidden_bytes = page.hidden_bytes;
+        signature.hides_most = page.hides_most();
         let (mut language, canonical) = document.stated();
         if let Some(marked) = page.language.as_deref().filter(|_| language.is_empty()) {
             language = primary_language(marked);
@@ -94,7 +96,7 @@ mod tests {
     use crate::page::Body;
 
     fn fingerprinter() -> Fingerprinter {
-        Fingerprinter::new(Recipe::built_in("web-1").unwrap(), None).unwrap()
+        Fingerprinter::new(Recipe::built_in("web-2").unwrap(), None).unwrap()
     }
 
     const HTML: &str = "<html lang=fr-CA><link rel=canonical href=/tea><p>Green <b>tea</b>";
@@ -132,6 +134,18 @@ mod tests {
         );
         assert_eq!(by.html(HTML).unwrap(), decoded);
         assert!(by.document(&Document::new(Body::Bytes(b"%PDF-1.4 \0\x01"))).is_err());
+    }
+
+    #[test]
+    fn a_signature_says_what_was_hidden_and_is_made_without_it() {
+        let mut by = fingerprinter();
+        let hiding = by.html("<p>Green tea<p hidden>white tea and black tea").unwrap();
+        assert_eq!((hiding.hidden_bytes, hiding.hides_most), (19, true));
+        let plain = by.html("<p>Green tea").unwrap();
+        assert_eq!(
+            (plain.content, plain.comparable, plain.hidden_bytes),
+            (hiding.content, hiding.comparable, 0)
+        );
     }
 
     #[test]

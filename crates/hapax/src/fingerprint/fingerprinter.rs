@@ -32,6 +32,10 @@ pub struct Signature {
     pub features: u32,
     /// Fewer features than the recipe asks for: similarity says little about such a page.
     pub too_short: bool,
+    /// Bytes of text that the page's markup hides, white space left out; nothing else is made of them.
+    pub hidden_bytes: usize,
+    /// More text is hidden than shown.
+    pub hides_most: bool,
     /// `None` when the page has no features.
     pub comparable: Option<Comparable>,
 }
@@ -251,7 +255,9 @@ pub fn word_hasher(recipe: &Recipe) -> Result<WordHasher, RecipeError> {
         },
         stemming: recipe.stemming.as_deref().map(Stemming::named).transpose()?,
     };
-    Ok(WordHasher::new(recipe.unspaced, filter, recipe.seed).taking_joined(recipe.joined))
+    Ok(WordHasher::new(recipe.unspaced, filter, recipe.seed)
+        .taking_joined(recipe.joined)
+        .taking_confusables(recipe.confusables))
 }
 
 /// The buffers between an extracted text and its signature.
@@ -301,6 +307,8 @@ impl Maker {
             words: u32::try_from(self.hashes.len()).unwrap_or(u32::MAX),
             features: count,
             too_short: count < recipe.min_features,
+            hidden_bytes: 0,
+            hides_most: false,
             comparable,
         }
     }

@@ -14,11 +14,11 @@ use super::simhash::Tie;
 use crate::features::{FrequencyWeights, ShingleSize};
 use crate::page::Extent;
 use crate::text::language::{Stemming, StopWords, UnknownLanguage};
-use crate::text::{Joined, Unspaced};
+use crate::text::{Confusables, Joined, Unspaced};
 
 /// The version of everything a recipe does not spell out: text extraction, normalisation, word
 /// rules, hashes. Part of every recipe's digest.
-pub const PIPELINE_VERSION: u32 = 1;
+pub const PIPELINE_VERSION: u32 = 2;
 
 /// How much a feature counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -34,7 +34,7 @@ pub enum Weighting {
 /// From bytes to bits. See `docs/reference/fingerprint.md` for what each field decides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recipe {
-    /// Name and version, such as `web-1`.
+    /// Name and version, such as `web-2`.
     pub name: String,
     /// The whole body or the main content only.
     pub extent: Extent,
@@ -42,6 +42,8 @@ pub struct Recipe {
     pub unspaced: Unspaced,
     /// What becomes of words with a sign inside.
     pub joined: Joined,
+    /// What becomes of letters that look like those of another script.
+    pub confusables: Confusables,
     /// Shorter words are dropped; counted in characters.
     pub min_word_chars: u8,
     /// ISO 639-1 code of the stop-word list.
@@ -69,7 +71,10 @@ pub const MIN_FEATURES: u32 = 10;
 pub const SKETCH_SHINGLE: u8 = 5;
 
 /// The recipe that is used when none is named.
-pub const DEFAULT_RECIPE: &str = "web-1";
+pub const DEFAULT_RECIPE: &str = "web-2";
+
+/// The default before text that a page hides was left out; its fingerprints are not made any more.
+const FORMER_RECIPE: &str = "web-1";
 
 impl Default for Recipe {
     fn default() -> Self {
@@ -97,6 +102,7 @@ impl Recipe {
                 recipe.extent = Extent::Page;
                 recipe.unspaced = Unspaced::Characters;
                 recipe.joined = Joined::Parts;
+                recipe.confusables = Confusables::Fold;
             }
             // "We compute a 64-bit simhash fingerprint by processing the bag-of-words
             // representation" (Stream).
@@ -116,6 +122,7 @@ impl Recipe {
                 recipe.shingle = recipe.sketch_shingle;
                 recipe.weighting = Weighting::Presence;
             }
+            FORMER_RECIPE => return Err(RecipeError::Former),
             _ => return Err(RecipeError::Unknown { given: name.to_owned() }),
         }
         Ok(recipe)
@@ -127,6 +134,7 @@ impl Recipe {
             extent: Extent::Body,
             unspaced: Unspaced::Bigrams,
             joined: Joined::Whole,
+            confusables: Confusables::Keep,
             min_word_chars: 1,
             stop_words: None,
             stemming: None,
@@ -166,17 +174,16 @@ impl Recipe {
 
     fn word_settings(&self) -> String {
         format!(
-            "unspaced={:?} min-word-chars={} stop-words={} stemming={} shingle={} seed={:016x}{}",
+            "unspaced={:?} joined={:?} confusables={:?} min-word-chars={} stop-words={} stemming={} \
+             shingle={} seed={:016x}",
             self.unspaced,
+            self.joined,
+            self.confusables,
             self.min_word_chars,
             self.stop_words.as_deref().unwrap_or("-"),
             self.stemming.as_deref().unwrap_or("-"),
             self.shingle.words(),
             self.seed,
-            match self.joined {
-                Joined::Whole => "",
-                Joined::Parts => " joined=Parts",
-            },
         )
     }
 
@@ -219,6 +226,11 @@ pub enum RecipeError {
         /// The name asked for.
         given: String,
     },
+    #[error(
+        "recipe {FORMER_RECIPE} was replaced by {DEFAULT_RECIPE}, whose fingerprints differ; build the \
+         repository, index or result again from its pages"
+    )]
+    Former,
     /// A name that would not survive in a file or a header.
     #[error("`{given}` cannot name a recipe: 1 to 64 letters, digits, `-`, `_` or `.`")]
     Name { given: String },
@@ -269,10 +281,11 @@ mod tests {
     #[test]
     fn every_setting_that_decides_bits_changes_the_identity() {
         let base = Recipe::built_in(DEFAULT_RECIPE).unwrap();
-        let changes: [fn(&mut Recipe); 11] = [
+        let changes: [fn(&mut Recipe); 12] = [
             |r| r.extent = Extent::Body,
             |r| r.unspaced = Unspaced::Bigrams,
             |r| r.joined = Joined::Whole,
+            |r| r.confusables = Confusables::Keep,
             |r| r.min_word_chars = 3,
             |r| r.stop_words = Some("en".into()),
             |r| r.stemming = Some("english".into()),
@@ -293,13 +306,18 @@ mod tests {
     fn identities_are_written_and_read() {
         let id = Recipe::built_in("zhu-shingles").unwrap().id(None);
         assert_eq!(id.to_string().parse(), Ok(id));
-        assert!("web-1".parse::<RecipeId>().is_err());
-        assert!("web-1:12".parse::<RecipeId>().is_err());
+        assert!("web-2".parse::<RecipeId>().is_err());
+        assert!("web-2:12".parse::<RecipeId>().is_err());
     }
 
     #[test]
     fn an_unknown_name_is_refused_with_the_known_ones() {
         let error = Recipe::built_in("web-99").unwrap_err().to_string();
         assert!(error.contains("`web-99`") && error.contains("sood-tfidf"), "{error}");
+        let error = Recipe::built_in("web-1").unwrap_err().to_string();
+        assert!(
+            error.contains("web-1 was replaced by web-2") && error.contains("again"),
+            "{error}"
+        );
     }
 }

@@ -8,7 +8,7 @@ use super::recipe::{DEFAULT_RECIPE, Recipe, RecipeError, Weighting};
 use super::simhash::Tie;
 use crate::features::ShingleSize;
 use crate::page::Extent;
-use crate::text::{Joined, Unspaced};
+use crate::text::{Confusables, Joined, Unspaced};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -19,6 +19,7 @@ struct RecipeFile {
     extent: Option<ExtentName>,
     unspaced: Option<UnspacedName>,
     joined: Option<JoinedName>,
+    confusables: Option<ConfusablesName>,
     min_word_chars: Option<u8>,
     stop_words: Option<String>,
     stemming: Option<String>,
@@ -51,6 +52,13 @@ enum UnspacedName {
 enum JoinedName {
     Whole,
     Parts,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum ConfusablesName {
+    Keep,
+    Fold,
 }
 
 #[derive(Deserialize)]
@@ -106,6 +114,12 @@ impl Recipe {
             recipe.joined = match joined {
                 JoinedName::Whole => Joined::Whole,
                 JoinedName::Parts => Joined::Parts,
+            };
+        }
+        if let Some(confusables) = file.confusables {
+            recipe.confusables = match confusables {
+                ConfusablesName::Keep => Confusables::Keep,
+                ConfusablesName::Fold => Confusables::Fold,
             };
         }
         if let Some(weight) = file.weight {
@@ -183,7 +197,7 @@ mod tests {
         assert!(refused("name = 'x'\nweight = 'heavy'").contains("heavy"));
         assert!(refused("name = 'x'\nstop-words = 'xx'").contains("`xx`"));
         assert!(refused("name = 'x'\nbase = 'y'").contains("`y`"));
-        assert!(refused("name = 'web-1'").contains("built in"));
+        assert!(refused("name = 'web-2'").contains("built in"));
         assert!(refused("name = 'a b'").contains("cannot name"));
         assert!(refused("shingle = 1").contains("name"));
         assert!(refused("\u{0}").contains("recipe file"));

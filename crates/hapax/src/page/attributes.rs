@@ -19,9 +19,11 @@ pub(super) enum Attribute {
     AriaHidden,
     Style,
     Itemprop,
+    Open,
+    Media,
 }
 
-const COUNT: usize = Attribute::Itemprop as usize + 1;
+const COUNT: usize = Attribute::Media as usize + 1;
 const MAX_NAME: usize = 12;
 
 impl Attribute {
@@ -45,6 +47,8 @@ impl Attribute {
             b"aria-hidden" => Self::AriaHidden,
             b"style" => Self::Style,
             b"itemprop" => Self::Itemprop,
+            b"open" => Self::Open,
+            b"media" => Self::Media,
             _ => return None,
         })
     }
@@ -53,7 +57,8 @@ impl Attribute {
 #[derive(Debug, Default)]
 pub(super) struct Attributes {
     values: [Vec<u8>; COUNT],
-    present: [bool; COUNT],
+    /// A bit for each attribute of the tag.
+    present: u32,
     max_value_bytes: usize,
     /// The name being spelt by the tokenizer, and where its value goes once it is known.
     name: Vec<u8>,
@@ -68,15 +73,20 @@ impl Attributes {
 
     /// Forgets the attributes of the last tag.
     pub(super) fn clear(&mut self) {
-        self.present = [false; COUNT];
+        self.present = 0;
         self.name_is_open = false;
         self.current = None;
+    }
+
+    /// Whether any attribute that means something was given.
+    pub(super) fn any(&self) -> bool {
+        self.present != 0
     }
 
     /// The value of an attribute, if the tag has it.
     pub(super) fn get(&self, attribute: Attribute) -> Option<&[u8]> {
         let index = attribute as usize;
-        self.present[index].then_some(self.values[index].as_slice())
+        (self.present >> index & 1 == 1).then_some(self.values[index].as_slice())
     }
 
     /// Takes a whole attribute. `false` when the value cannot be taken as it is written.
@@ -135,9 +145,10 @@ impl Attributes {
 
     fn start(&mut self, attribute: Attribute) {
         let index = attribute as usize;
-        self.current = (!self.present[index]).then_some(attribute);
-        if !self.present[index] {
-            self.present[index] = true;
+        let is_first = self.present >> index & 1 == 0;
+        self.current = is_first.then_some(attribute);
+        if is_first {
+            self.present |= 1 << index;
             self.values[index].clear();
         }
     }

@@ -155,7 +155,7 @@ fn drop_marked(blocks: &Blocks, judged: &mut [Judged], tuning: &Tuning) -> Optio
     };
 
     let mut dropped = vec![false; containers.len()];
-    for marks in [[Mark::Hidden, Mark::Aside].as_slice(), &[Mark::Hint]] {
+    for marks in [[Mark::Decoration, Mark::Aside].as_slice(), &[Mark::Hint]] {
         let (inside, total) = running_inside(judged);
         for (index, container) in containers.iter().enumerate() {
             let max_share = match container.mark {

@@ -17,6 +17,7 @@ use html5gum::Reader;
 use memchr::{memchr, memchr2, memmem};
 
 use super::element::{Element, PACKED_LENGTH};
+use super::hidden::numbered;
 
 /// The tokenizer's view of the page.
 pub(super) struct Cursor<'a> {
@@ -110,10 +111,10 @@ pub(super) struct RegularTag {
     pub(super) self_closing: bool,
 }
 
-/// Reads the tag name that begins at `from`: where it ends, and the element it names. `None`
-/// when the page ends with it.
+/// Reads the tag name that begins at `from`: where it ends, the element it names and its number.
+/// `None` when the page ends with it.
 #[inline]
-pub(super) fn read_name(input: &[u8], from: usize) -> Option<(usize, Element)> {
+pub(super) fn read_name(input: &[u8], from: usize) -> Option<(usize, Element, u64)> {
     let mut packed = 0u64;
     let mut end = from;
     loop {
@@ -137,7 +138,7 @@ pub(super) fn read_name(input: &[u8], from: usize) -> Option<(usize, Element)> {
             }
         }
     };
-    Some((end, element))
+    Some((end, element, numbered(packed, end - from)))
 }
 
 /// Each byte of a tag name in lower case; zero for those that end it.

@@ -18,6 +18,8 @@ pub struct Page {
     pub language: Option<String>,
     /// Out-links in order of appearance, each address once.
     pub links: Vec<Link>,
+    /// Bytes of text that the markup hides from a reader, white space left out; no part of `text`.
+    pub hidden_bytes: usize,
     /// How the bytes were read.
     pub kind: Kind,
     /// WHATWG name of the encoding the bytes were decoded with.
@@ -26,6 +28,14 @@ pub struct Page {
     pub encoding_source: EncodingSource,
     /// Something was left out because a [limit](super::Limits) was reached.
     pub truncated: bool,
+}
+
+impl Page {
+    /// Whether more text is hidden than shown. External style sheets and scripts are not seen.
+    pub fn hides_most(&self) -> bool {
+        self.hidden_bytes > 0
+            && self.hidden_bytes > self.text.bytes().filter(|&byte| byte != b' ').count()
+    }
 }
 
 /// An out-link of a page: `<a href>`, `<area href>` or `<frame src>`.

@@ -6,7 +6,9 @@
 //! `</body>` counts, because browsers move it into the body. These do not become text:
 //!
 //! * comments, doctypes, attributes (`alt` and `title` too), `<title>`;
-//! * contents of `script`, `style`, `noscript`, `iframe`, `noembed`, `noframes`;
+//! * what the page's own markup hides (`hidden`);
+//! * contents of `script`, `style`, `noscript`, `iframe`, `noembed`, `noframes`; `noscript` is read when
+//!   it was found to hold most of the page;
 //! * contents of `svg`, `template`, `object`, `applet`, `video`, `audio`, `canvas`, `datalist`, `rp`,
 //!   `annotation` and `annotation-xml`.
 //!
@@ -34,12 +36,14 @@ use std::convert::Infallible;
 use html5gum::{Emitter, Error, State};
 use memchr::memmem;
 
-use super::attributes::Attributes;
+use super::attributes::{Attribute, Attributes};
 use super::blocks::{Blocks, Place};
 use super::cursor::{find_end_tag, read_name, regular_attributes};
 use super::element::Element;
 use super::facts::Facts;
 use super::fold::Fold;
+use super::hidden::{OpenElements, Separation, Sheet, effect_of, is_void, may_hide, name_of};
+use super::tag::Tag;
 
 /// Which rules the markup is read by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +63,20 @@ pub(super) struct Gathered {
     pub(super) attributes: Attributes,
     /// Only when main content is asked for.
     pub(super) blocks: Option<Blocks>,
+    pub(super) open: OpenElements,
+    pub(super) sheet: Sheet,
+    pub(super) tally: Tally,
+}
+
+/// What is counted of a page besides its text.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Tally {
+    /// Bytes of hidden text, white space left out.
+    pub(super) hidden_bytes: usize,
+    /// Bytes of markup inside `noscript`, or of its text where `noscript` is read.
+    pub(super) noscript_bytes: usize,
+    /// A rule that may hide something came after text.
+    pub(super) has_late_rules: bool,
 }
 
 /// Where runs of text go.
@@ -67,28 +85,6 @@ enum Sink {
     Text,
     Title,
     Nowhere,
-}
-
-/// The tag being read.
-#[derive(Debug)]
-struct Tag {
-    name: [u8; Element::MAX_NAME],
-    /// More than `Element::MAX_NAME` means a name too long to be known.
-    name_length: usize,
-    is_end: bool,
-    self_closing: bool,
-    /// Known already, because the tag was regular.
-    element: Option<Element>,
-}
-
-impl Tag {
-    fn name(&self) -> &[u8] {
-        self.name.get(..self.name_length).unwrap_or_default()
-    }
-
-    fn element(&self) -> Element {
-        self.element.unwrap_or_else(|| Element::from_name(self.name()))
-    }
 }
 
 /// A region whose text is dropped if its end is found.
@@ -127,6 +123,10 @@ pub(super) struct PageEmitter<'a> {
     math_depth: usize,
     /// Raw text elements that have no end tag in the rest of the page.
     never_closed: Vec<&'static [u8]>,
+    /// `noscript` is read like any other element.
+    reads_noscript: bool,
+    /// Length of the text where the open `noscript` began.
+    noscript_start: Option<usize>,
 }
 
 impl<'a> PageEmitter<'a> {
@@ -135,6 +135,7 @@ impl<'a> PageEmitter<'a> {
         at: &'a Cell<usize>,
         syntax: Syntax,
         shortcuts: bool,
+        reads_noscript: bool,
         gathered: &'a mut Gathered,
     ) -> Self {
         Self {
@@ -143,18 +144,14 @@ impl<'a> PageEmitter<'a> {
             syntax,
             gathered,
             shortcuts,
-            tag: Tag {
-                name: [0; Element::MAX_NAME],
-                name_length: 0,
-                is_end: false,
-                self_closing: false,
-                element: None,
-            },
+            tag: Tag::NONE,
             raw: None,
             sink: Sink::Text,
             skip: None,
             math_depth: 0,
             never_closed: Vec::new(),
+            reads_noscript,
+            noscript_start: None,
         }
     }
 
@@ -174,23 +171,28 @@ impl<'a> PageEmitter<'a> {
     /// its `>` to the tokenizer.
     #[inline]
     fn read_regular_tag(&mut self) -> Option<()> {
-        let (name_end, element) = read_name(self.input, self.at.get() - 1)?;
+        let (name_end, element, number) = read_name(self.input, self.at.get() - 1)?;
         let attributes = &mut self.gathered.attributes;
-        let wanted = self.gathered.facts.wants_attributes(element)
-            || self.gathered.blocks.is_some() && (element.breaks_block() || element == Element::A);
-        let regular = if !self.tag.is_end && wanted {
-            attributes.clear();
-            regular_attributes(self.input, name_end, |name, value| attributes.set(name, value))
-        } else {
+        let regular = if self.tag.is_end {
             regular_attributes(self.input, name_end, |_, _| true)
+        } else {
+            attributes.clear();
+            let wanted = self.gathered.facts.wants_attributes(element)
+                || self.gathered.blocks.is_some()
+                    && (element.breaks_block() || element == Element::A)
+                || element == Element::Style;
+            let has_rules = !self.gathered.sheet.is_empty();
+            regular_attributes(self.input, name_end, |name, value| {
+                !(wanted || may_hide(name, has_rules)) || attributes.set(name, value)
+            })
         }?;
-        self.tag.element = Some(element);
+        self.tag.element = Some((element, number));
         self.tag.self_closing = regular.self_closing;
         self.at.set(regular.close);
         Some(())
     }
 
-    fn start_tag(&mut self, element: Element) -> Option<State> {
+    fn start_tag(&mut self, element: Element, name: u64) -> Option<State> {
         if self.syntax == Syntax::Xml {
             self.gathered.text.separate();
             return None;
@@ -201,6 +203,10 @@ impl<'a> PageEmitter<'a> {
             if foreign && element.breaks_out_of_foreign() {
                 self.drop_skipped();
             } else {
+                if skip.element != Element::Svg {
+                    self.open_element(element, name, closes_itself);
+                }
+                let Some(skip) = &mut self.skip else { return None };
                 let nests = !(closes_itself || (self.tag.self_closing && foreign));
                 if nests && element == skip.element {
                     skip.depth += 1;
@@ -214,8 +220,10 @@ impl<'a> PageEmitter<'a> {
                 return None;
             }
         }
-        if element.separates() {
-            self.gathered.text.separate();
+        match self.open_element(element, name, closes_itself) {
+            Separation::Always => self.gathered.text.separate(),
+            Separation::Usual if element.separates() => self.gathered.text.separate(),
+            Separation::Usual | Separation::Never => {}
         }
         if element == Element::Inline || closes_itself {
             return None;
@@ -256,6 +264,20 @@ impl<'a> PageEmitter<'a> {
         None
     }
 
+    /// Notes the element as open, and what it hides.
+    #[inline]
+    fn open_element(&mut self, element: Element, name: u64, closes_itself: bool) -> Separation {
+        let Gathered { attributes, open, sheet, .. } = &mut *self.gathered;
+        let effect = effect_of(element, name, attributes, sheet);
+        // Raw text that is left out has no text inside; an image knows other rules.
+        let is_left_out = element.raw_text_name().is_some()
+            && !matches!(element, Element::Textarea | Element::Xmp)
+            || element == Element::Svg;
+        let slash_closes = self.tag.self_closing && self.math_depth > 0;
+        let holds = !(closes_itself || slash_closes || is_left_out || is_void(element, name));
+        open.start(element, name, effect, holds)
+    }
+
     /// Inside a skipped region only raw text and links matter, should the region turn out to
     /// have no end.
     fn start_inside_skip(&mut self, element: Element) -> Option<State> {
@@ -278,6 +300,9 @@ impl<'a> PageEmitter<'a> {
             find_end_tag(self.input, from, name)
         };
         let Some(end) = end else {
+            if matches!(element, Element::Textarea | Element::Xmp) {
+                self.gathered.open.end(element, name_of(name));
+            }
             if !self.never_closed.contains(&name) {
                 self.never_closed.push(name);
             }
@@ -304,8 +329,12 @@ impl<'a> PageEmitter<'a> {
                 self.sink = Sink::Nowhere;
                 State::ScriptData
             }
+            Element::Noscript if self.reads_noscript => {
+                self.noscript_start = Some(self.gathered.text.len());
+                return None;
+            }
             _ => {
-                self.at.set(end);
+                self.step_over(element, from, end);
                 return None;
             }
         };
@@ -313,13 +342,44 @@ impl<'a> PageEmitter<'a> {
         Some(state)
     }
 
-    fn end_tag(&mut self, element: Element) {
+    fn step_over(&mut self, element: Element, from: usize, end: usize) {
+        self.at.set(end);
+        let Gathered { attributes, sheet, tally, text, .. } = &mut *self.gathered;
+        let inside = &self.input[from..end];
+        match element {
+            Element::Noscript => tally.noscript_bytes += inside.len(),
+            Element::Style
+                if self.skip.as_ref().is_none_or(|skip| skip.element != Element::Template) =>
+            {
+                let seen = text.len() > 0 || tally.hidden_bytes > 0;
+                let before = if seen { &self.input[..from] } else { &[] };
+                tally.has_late_rules |=
+                    sheet.read(inside, attributes.get(Attribute::Media), before);
+            }
+            _ => {}
+        }
+    }
+
+    fn end_tag(&mut self, element: Element, name: u64) {
         if self.syntax == Syntax::Xml {
             self.gathered.text.separate();
             return;
         }
         self.raw = None;
         self.sink = Sink::Text;
+        if element == Element::Noscript
+            && let Some(start) = self.noscript_start.take()
+        {
+            self.gathered.tally.noscript_bytes += self.gathered.text.len().saturating_sub(start);
+        }
+        let is_image = element == Element::Svg
+            || self.skip.as_ref().is_some_and(|skip| skip.element == Element::Svg);
+        let separation = if is_image && !element.breaks_out_of_foreign() {
+            Separation::Usual
+        } else {
+            self.gathered.open.end(element, name)
+        };
+        let separates = separation == Separation::Usual && element.separates();
         if let Some(skip) = &mut self.skip {
             if element == skip.element {
                 skip.depth -= 1;
@@ -333,14 +393,14 @@ impl<'a> PageEmitter<'a> {
                 return;
             }
             if !(skip.is_foreign() && element.breaks_out_of_foreign()) {
-                if element.separates() {
+                if separates {
                     self.gathered.text.separate();
                 }
                 return;
             }
             self.drop_skipped();
         }
-        if element.separates() {
+        if separates {
             self.gathered.text.separate();
         }
         if let Some(blocks) = &mut self.gathered.blocks {
@@ -376,6 +436,10 @@ impl Emitter for PageEmitter<'_> {
             return;
         }
         match self.sink {
+            Sink::Text if self.gathered.open.hides() => {
+                let seen = run.iter().filter(|byte| !byte.is_ascii_whitespace()).count();
+                self.gathered.tally.hidden_bytes += seen;
+            }
             Sink::Text => self.gathered.text.push(run),
             Sink::Title => self.gathered.facts.title.push(run),
             Sink::Nowhere => {}
@@ -407,15 +471,15 @@ impl Emitter for PageEmitter<'_> {
 
     #[inline]
     fn emit_current_tag(&mut self) -> Option<State> {
-        let element = self.tag.element();
+        let (element, name) = self.tag.element();
         if self.tag.element.is_none() {
             self.gathered.attributes.finish();
         }
         if self.tag.is_end {
-            self.end_tag(element);
+            self.end_tag(element, name);
             None
         } else {
-            self.start_tag(element)
+            self.start_tag(element, name)
         }
     }
 

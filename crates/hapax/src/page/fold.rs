@@ -3,9 +3,10 @@
 //! * Every character with the Unicode property `White_Space` (space, tab, line ends, U+00A0,
 //!   U+2003, U+3000, ...) separates words; any number of them becomes one ASCII space.
 //! * Characters a reader never sees are dropped without separating: the other controls
-//!   (U+0000 among them), the soft hyphen U+00AD and the byte order mark U+FEFF.
-//! * Everything else is copied, U+200B and the joiners included: they carry meaning in some
-//!   scripts.
+//!   (U+0000 among them) and those with the property `Default_Ignorable_Code_Point` (soft
+//!   hyphen, U+200B, variation selectors, tags, ...).
+//! * Everything else is copied, the two joiners included: [`joiners`](super::joiners) decides
+//!   about them when the whole text is known.
 //!
 //! The buffer never starts with a space and never holds two in a row; it may end with one
 //! until [`Fold::finish`] trims it.
@@ -237,8 +238,12 @@ const CLASS: [Class; 256] = {
         table[byte] = Class::Space;
         byte += 1;
     }
-    // U+0080..U+00BF, U+1xxx, U+2xxx, U+3xxx and U+Fxxx.
+    // U+0080..U+00BF, U+034F, U+061C, U+1xxx, U+2xxx, U+3xxx, U+Fxxx, U+1xxxx and U+Exxxx.
     table[0xc2] = Class::Look;
+    table[0xcd] = Class::Look;
+    table[0xd8] = Class::Look;
+    table[0xf0] = Class::Look;
+    table[0xf3] = Class::Look;
     table[0xe1] = Class::Look;
     table[0xe2] = Class::Look;
     table[0xe3] = Class::Look;
@@ -250,13 +255,23 @@ const CLASS: [Class; 256] = {
 fn look(rest: &[u8]) -> (Class, usize) {
     match *rest {
         [0xc2, 0x85 | 0xa0, ..] => (Class::Space, 2),
-        [0xc2, 0x80..=0x9f | 0xad, ..] => (Class::Drop, 2),
+        [0xc2, 0x80..=0x9f | 0xad, ..] | [0xcd, 0x8f, ..] | [0xd8, 0x9c, ..] => (Class::Drop, 2),
+        [0xe1, 0x85, 0x9f | 0xa0, ..] | [0xe1, 0x9e, 0xb4 | 0xb5, ..] => (Class::Drop, 3),
+        [0xe1, 0xa0, 0x8b..=0x8f, ..] | [0xe3, 0x85, 0xa4, ..] => (Class::Drop, 3),
+        [0xe2, 0x80, 0x8b | 0x8e | 0x8f | 0xaa..=0xae, ..] => (Class::Drop, 3),
+        [0xe2, 0x81, 0xa0..=0xaf, ..] | [0xef, 0xb8, 0x80..=0x8f, ..] => (Class::Drop, 3),
+        [0xef, 0xbe, 0xa0, ..] | [0xef, 0xbf, 0xb0..=0xb8, ..] => (Class::Drop, 3),
+        [0xf0, 0x9b, 0xb2, 0xa0..=0xa3, ..] | [0xf0, 0x9d, 0x85, 0xb3..=0xba, ..] => {
+            (Class::Drop, 4)
+        }
+        [0xf3, 0xa0, ..] => (Class::Drop, rest.len().min(4)),
         [0xe1, 0x9a, 0x80, ..] => (Class::Space, 3),
         [0xe2, 0x80, 0x80..=0x8a | 0xa8 | 0xa9 | 0xaf, ..] => (Class::Space, 3),
         [0xe2, 0x81, 0x9f, ..] => (Class::Space, 3),
         [0xe3, 0x80, 0x80, ..] => (Class::Space, 3),
         [0xef, 0xbb, 0xbf, ..] => (Class::Drop, 3),
         [0xe1..=0xef, _, _, ..] => (Class::Copy, 3),
+        [0xf0 | 0xf3, _, _, _, ..] => (Class::Copy, 4),
         _ => (Class::Copy, rest.len().min(2)),
     }
 }
@@ -274,11 +289,26 @@ mod tests {
         String::from_utf8(fold.finish()).unwrap()
     }
 
+    fn is_ignorable(c: char) -> bool {
+        use icu_properties::CodePointSetData;
+        use icu_properties::props::DefaultIgnorableCodePoint;
+        !matches!(c, '\u{200c}' | '\u{200d}')
+            && CodePointSetData::new::<DefaultIgnorableCodePoint>().contains(c)
+    }
+
+    #[test]
+    fn every_ignorable_character_and_no_other_is_dropped() {
+        for c in (0..=0x10_ffff).filter_map(char::from_u32) {
+            let text = format!("a{c}b");
+            assert_eq!(folded(&[&text]), folded_slowly(&text), "{:#x}", u32::from(c));
+        }
+    }
+
     /// The rules of the module, one character at a time.
     fn folded_slowly(text: &str) -> String {
         let seen: String = text
             .chars()
-            .filter(|&c| !((c.is_control() && !c.is_whitespace()) || "\u{ad}\u{feff}".contains(c)))
+            .filter(|&c| !((c.is_control() && !c.is_whitespace()) || is_ignorable(c)))
             .collect();
         seen.split_whitespace().collect::<Vec<_>>().join(" ")
     }
@@ -291,7 +321,8 @@ mod tests {
             2 => prop::sample::select(vec![
                 "\u{a0}", "\u{3000}", "\u{2003}", "\u{1680}", "\u{85}", "\u{2028}", "\u{205f}",
                 "\u{202f}", "\u{ad}", "\u{feff}", "\0", "\u{7f}", "\u{9c}", "é", "あ", "“", "ﬁ",
-                "\u{200b}", "𝒳", "\u{10ffff}", "ሀ",
+                "\u{200b}", "𝒳", "\u{10ffff}", "ሀ", "\u{200c}", "\u{34f}", "\u{fe0f}", "\u{e0041}",
+                "\u{61c}", "\u{2062}", "\u{3164}", "\u{1d173}", "𛲢", "ͼ", "ض",
             ]).prop_map(str::to_owned),
             1 => "[a-z ]{30,80}",
             1 => any::<char>().prop_map(String::from),

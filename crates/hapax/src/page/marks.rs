@@ -14,7 +14,8 @@ pub(super) enum Mark {
     Aside,
     /// Probably not the main content, by a name somebody chose.
     Hint,
-    Hidden,
+    /// Not read aloud.
+    Decoration,
     /// The main content, or one of several articles.
     Article,
     /// The main content of the page.
@@ -26,11 +27,8 @@ pub(super) enum Mark {
 /// The strongest mark that the tag of a block-level element carries.
 pub(super) fn mark_of(element: Element, attributes: &Attributes) -> Option<Mark> {
     let get = |attribute| attributes.get(attribute);
-    if get(Attribute::Hidden).is_some()
-        || get(Attribute::AriaHidden).is_some_and(|value| value.eq_ignore_ascii_case(b"true"))
-        || get(Attribute::Style).is_some_and(hides)
-    {
-        return Some(Mark::Hidden);
+    if get(Attribute::AriaHidden).is_some_and(|value| value.eq_ignore_ascii_case(b"true")) {
+        return Some(Mark::Decoration);
     }
     if get(Attribute::Itemprop).is_some_and(|value| has_word(value, b"articleBody")) {
         return Some(Mark::ArticleBody);
@@ -67,13 +65,6 @@ pub(super) fn mark_of(element: Element, attributes: &Attributes) -> Option<Mark>
 
 fn has_word(value: &[u8], word: &[u8]) -> bool {
     value.split(u8::is_ascii_whitespace).any(|found| found == word)
-}
-
-fn hides(style: &[u8]) -> bool {
-    memchr::memmem::find(style, b"display")
-        .map(|at| style[at + 7..].trim_ascii_start())
-        .and_then(|rest| rest.strip_prefix(b":"))
-        .is_some_and(|rest| rest.trim_ascii_start().starts_with(b"none"))
 }
 
 /// The words of a class or id: runs of letters, split where a capital follows a small letter.
@@ -224,9 +215,6 @@ mod tests {
         assert_eq!(mark(Element::Div, &[("role", "main"), ("class", "menu")]), Some(Mark::Main));
         assert_eq!(mark(Element::Div, &[("itemprop", "x articleBody")]), Some(Mark::ArticleBody));
         assert_eq!(mark(Element::Article, &[]), Some(Mark::Article));
-        for hidden in [("hidden", ""), ("aria-hidden", "true"), ("style", "x:y; display : none")] {
-            assert_eq!(mark(Element::Main, &[hidden]), Some(Mark::Hidden));
-        }
-        assert_eq!(mark(Element::Div, &[("style", "display:block")]), None);
+        assert_eq!(mark(Element::Main, &[("aria-hidden", "true")]), Some(Mark::Decoration));
     }
 }

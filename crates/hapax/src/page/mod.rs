@@ -26,14 +26,15 @@
 //! # Reading order
 //!
 //! `sniff` tells markup, text and binary apart. `charset` and `prescan` find the encoding.
-//! `emitter` turns the tokenizer's events into text, with `cursor` to read ahead, `element` for
-//! what tags mean, `attributes` and `facts` for what they state. `fold` folds white space, `urls`
+//! `emitter` turns the tokenizer's events into text, with `cursor` to read ahead, `tag` for the tag it reads, `element` for
+//! what tags mean, `attributes` and `facts` for what they state, `hidden` for what is not shown.
+//! `fold` folds white space and drops invisible characters, `joiners` the joiners that change nothing, `urls`
 //! removes addresses from the text. For the main content, `blocks` cuts the text into blocks,
 //! `marks` reads what is said about them, and `content` decides.
 //!
 //! # What this module does not know
 //!
-//! Words, languages, style sheets and scripts: what only a style sheet hides is text.
+//! Words, languages, external style sheets and scripts: what only they hide is text.
 //!
 //! Source: Khan and Ali 2015, section III.F, for what is removed; the HTML standard for how pages
 //! are read.
@@ -48,10 +49,13 @@ mod element;
 mod emitter;
 mod facts;
 mod fold;
+mod hidden;
+mod joiners;
 mod marks;
 mod options;
 mod prescan;
 mod sniff;
+mod tag;
 #[cfg(test)]
 mod tests;
 mod urls;
@@ -68,9 +72,14 @@ use attributes::Attributes;
 use blocks::Blocks;
 use charset::Charset;
 use cursor::Cursor;
-use emitter::{Gathered, PageEmitter, Syntax};
+use emitter::{Gathered, PageEmitter, Syntax, Tally};
 use facts::Facts;
 use fold::Fold;
+use hidden::{OpenElements, Sheet};
+
+/// Bytes of text from which `noscript` can be a page's text. Less is a plea to enable scripts, which many
+/// pages share.
+const MIN_NOSCRIPT_BYTES: usize = 1_000;
 
 /// Turns pages into text, one after another, in buffers that it keeps.
 #[derive(Debug)]
@@ -92,6 +101,9 @@ impl Extractor {
                 facts: Facts::new(options.collect_links, limits),
                 attributes: Attributes::new(limits.max_url_bytes),
                 blocks: (options.extent == Extent::MainContent).then(Blocks::new),
+                open: OpenElements::new(),
+                sheet: Sheet::default(),
+                tally: Tally::default(),
             },
             decoded: String::new(),
             page: Page::default(),
@@ -172,14 +184,22 @@ impl Extractor {
     /// Forgets the last page, also when the next one is refused.
     fn clear(&mut self) {
         let buffer = std::mem::take(&mut self.page.text).into_bytes();
-        self.gathered.text.reset(buffer);
-        self.gathered.facts.reset();
-        if let Some(blocks) = &mut self.gathered.blocks {
-            blocks.reset();
-        }
+        self.restart(buffer);
+        self.gathered.sheet.reset();
         let mut links = std::mem::take(&mut self.page.links);
         links.clear();
         self.page = Page { links, encoding: "UTF-8", ..Page::default() };
+    }
+
+    /// Begins the page that is being read from its first byte.
+    fn restart(&mut self, buffer: Vec<u8>) {
+        self.gathered.text.reset(buffer);
+        self.gathered.facts.reset();
+        self.gathered.open.reset();
+        self.gathered.tally = Tally::default();
+        if let Some(blocks) = &mut self.gathered.blocks {
+            blocks.reset();
+        }
     }
 
     fn within_limit<'t>(&mut self, text: &'t str) -> &'t str {
@@ -189,12 +209,51 @@ impl Extractor {
     }
 
     fn read_markup(&mut self, html: &str, syntax: Syntax, hints: &Hints<'_>) {
+        self.run(html, syntax, false);
+        if self.gathered.tally.has_late_rules {
+            // What came before them has to be judged by them, too.
+            self.gathered.sheet.complete();
+            let buffer = self.gathered.text.finish();
+            self.restart(buffer);
+            self.run(html, syntax, false);
+        }
+        let script_bytes = self.gathered.tally.noscript_bytes;
+        self.finish_markup(hints);
+        if script_bytes > self.page.text.len().max(MIN_NOSCRIPT_BYTES) {
+            self.read_noscript(html, syntax, hints);
+        }
+    }
+
+    /// The page as a reader without scripts sees it, if `noscript` holds most of its text.
+    fn read_noscript(&mut self, html: &str, syntax: Syntax, hints: &Hints<'_>) {
+        self.restart(Vec::new());
+        self.run(html, syntax, true);
+        let inside = self.gathered.tally.noscript_bytes;
+        if inside >= MIN_NOSCRIPT_BYTES && inside > self.gathered.text.len().saturating_sub(inside)
+        {
+            self.page.links.clear();
+            self.finish_markup(hints);
+        }
+    }
+
+    fn run(&mut self, html: &str, syntax: Syntax, reads_noscript: bool) {
         let at = Cell::new(0);
         let input = html.as_bytes();
-        let emitter = PageEmitter::new(input, &at, syntax, self.shortcuts, &mut self.gathered);
+        let emitter = PageEmitter::new(
+            input,
+            &at,
+            syntax,
+            self.shortcuts,
+            reads_noscript,
+            &mut self.gathered,
+        );
         let Ok(()) = Tokenizer::new_with_emitter(Cursor::new(input, &at), emitter).finish();
-        let Gathered { text, facts, blocks, .. } = &mut self.gathered;
+    }
+
+    fn finish_markup(&mut self, hints: &Hints<'_>) {
+        let Gathered { text, facts, blocks, tally, .. } = &mut self.gathered;
         facts.finish(hints.url, text.bytes(), &mut self.page);
+        self.page.hidden_bytes = tally.hidden_bytes;
         self.page.truncated |= text.is_full();
         let mut bytes = text.finish();
         if let Some(title) = self.page.title.as_deref()
@@ -218,6 +277,7 @@ impl Extractor {
     }
 
     fn finish_text(&mut self, mut text: Vec<u8>) {
+        joiners::remove_needless(&mut text);
         urls::remove_urls(&mut text);
         if text.last() == Some(&b' ') {
             text.pop();

@@ -9,7 +9,8 @@
 //!
 //! # Reading order
 //!
-//! [`normalize`] folds a chunk. [`wordbreak`] finds the words of a folded chunk.
+//! [`normalize`] folds a chunk. [`wordbreak`] finds the words of a folded chunk, and `confusables`
+//! brings look-alike letters to one spelling.
 //! [`segment`] puts them together and is what callers use. [`places`] does the same slowly
 //! and says where in the original each word stood. [`language`] has stop words and stems.
 //!
@@ -17,6 +18,7 @@
 //!
 //! HTML, hashes, and which words matter.
 
+mod confusables;
 pub mod language;
 pub mod normalize;
 pub mod places;
@@ -25,4 +27,4 @@ pub mod wordbreak;
 
 pub use language::Language;
 pub use places::{Place, PlacedWord};
-pub use segment::{Joined, Segmenter, Unspaced};
+pub use segment::{Confusables, Joined, Segmenter, Unspaced};

@@ -60,7 +60,7 @@ impl Segmenter {
         self.cut_folded(&folded, |range| {
             // A word is never empty, so both ends have a source.
             let place = sources[range.start].start..sources[range.end - 1].end;
-            found.push(PlacedWord { word: folded[range].to_owned(), place });
+            found.push(PlacedWord { word: self.spelt(&folded[range]), place });
         });
     }
 }

@@ -7,6 +7,7 @@
 //! [`normalize`]: super::normalize
 //! [`wordbreak`]: super::wordbreak
 
+use super::confusables;
 use super::normalize::Normalizer;
 use super::wordbreak::{self, Class, Piece};
 use icu_segmenter::{WordSegmenter, WordSegmenterBorrowed};
@@ -36,14 +37,25 @@ pub enum Joined {
     Parts,
 }
 
+/// What becomes of letters that look like those of another script.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Confusables {
+    #[default]
+    Keep,
+    /// A word of Latin, Cyrillic and Greek letters is spelt in one script.
+    Fold,
+}
+
 /// Cuts texts into folded words. Reuse it: it keeps its buffers.
 #[derive(Debug)]
 pub struct Segmenter {
     unspaced: RunCutter,
     joined: Joined,
+    confusables: Confusables,
     normalizer: Normalizer,
     lowered: String,
     folded: String,
+    respelt: String,
 }
 
 impl Segmenter {
@@ -52,9 +64,11 @@ impl Segmenter {
         Self {
             unspaced: RunCutter::new(unspaced),
             joined: Joined::default(),
+            confusables: Confusables::default(),
             normalizer: Normalizer::default(),
             lowered: String::new(),
             folded: String::new(),
+            respelt: String::new(),
         }
     }
 
@@ -65,9 +79,16 @@ impl Segmenter {
         self
     }
 
+    /// The same, with look-alike letters taken in this way.
+    #[must_use]
+    pub fn taking_confusables(mut self, confusables: Confusables) -> Self {
+        self.confusables = confusables;
+        self
+    }
+
     /// Calls `visit` with every folded word of `text`, in order.
     pub fn words(&mut self, text: &str, mut visit: impl FnMut(&str)) {
-        let Self { unspaced, joined, normalizer, lowered, folded } = self;
+        let Self { unspaced, joined, confusables, normalizer, lowered, folded, respelt } = self;
         lowered.clear();
         lowered.push_str(text);
         lowered.make_ascii_lowercase();
@@ -99,7 +120,10 @@ impl Segmenter {
                 folded.clear();
                 // Folding starts from the original: lowering first could hide a composition.
                 normalizer.fold_into(&text[start..at], folded);
-                unspaced.cut(folded, *joined, |range| visit(&folded[range]));
+                unspaced.cut(folded, *joined, |range| match confusables {
+                    Confusables::Keep => visit(&folded[range]),
+                    Confusables::Fold => visit(confusables::fold(&folded[range], respelt)),
+                });
             } else if *joined == Joined::Parts {
                 let chunk = &lowered[start..at];
                 chunk.split(|c: char| ASCII[c as usize & 0x7F] != PLAIN).for_each(|part| {
@@ -117,6 +141,14 @@ impl Segmenter {
     /// The ranges of the words of an already folded chunk.
     pub(super) fn cut_folded(&self, folded: &str, visit: impl FnMut(Range<usize>)) {
         self.unspaced.cut(folded, self.joined, visit);
+    }
+
+    /// A word of a folded chunk as it is compared.
+    pub(super) fn spelt(&self, word: &str) -> String {
+        match self.confusables {
+            Confusables::Keep => word.to_owned(),
+            Confusables::Fold => confusables::fold(word, &mut String::new()).to_owned(),
+        }
     }
 
     pub(super) fn normalizer(&mut self) -> &mut Normalizer {

@@ -10,7 +10,7 @@ const HINTS: Hints<'static> = Hints { content_type: Some("text/html; charset=utf
 
 #[test]
 fn allocations_do_not_grow_with_the_words_of_a_page() {
-    let mut by = Fingerprinter::new(Recipe::built_in("web-1").unwrap(), None).unwrap();
+    let mut by = Fingerprinter::new(Recipe::built_in("web-2").unwrap(), None).unwrap();
     let page = |words: usize| format!("<p>{}", "Every page, once. Größe 北京 ".repeat(words));
     let (small, large) = (page(10), page(20_000));
     // The first pass lets the buffers grow.
@@ -25,7 +25,7 @@ fn allocations_do_not_grow_with_the_words_of_a_page() {
 fn memory_does_not_grow_with_the_number_of_pages() {
     let web = Web::new(WebOptions::new(7, 400));
     let pages: Vec<String> = (0..400).map(|i| web.page(i).html).collect();
-    let mut by = Fingerprinter::new(Recipe::built_in("web-1").unwrap(), None).unwrap();
+    let mut by = Fingerprinter::new(Recipe::built_in("web-2").unwrap(), None).unwrap();
     let mut all = || {
         for page in &pages {
             by.page(page.as_bytes(), &HINTS).unwrap();

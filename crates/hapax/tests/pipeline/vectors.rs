@@ -10,7 +10,7 @@ use hapax::fingerprint::{
     FeatureReader, Fingerprint, Fingerprinter, Recipe, Signature, Tally, Tie, Weighting, simhash,
 };
 use hapax::page::{Body, Document, Hints};
-use hapax::text::{Joined, Segmenter, Unspaced};
+use hapax::text::{Confusables, Joined, Segmenter, Unspaced};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -115,7 +115,13 @@ fn words_are_those_of_the_vectors() {
             Some("parts") => Joined::Parts,
             Some(other) => panic!("unknown way {other}"),
         };
-        let mut segmenter = Segmenter::new(unspaced).taking_joined(joined);
+        let confusables = match case.get("confusables").map(|it| it.as_str().unwrap()) {
+            None | Some("keep") => Confusables::Keep,
+            Some("fold") => Confusables::Fold,
+            Some(other) => panic!("unknown way {other}"),
+        };
+        let mut segmenter =
+            Segmenter::new(unspaced).taking_joined(joined).taking_confusables(confusables);
         let mut words = Vec::new();
         segmenter.words(text_of(case, "input"), |w| words.push(w.to_owned()));
         json!({ "words": words })

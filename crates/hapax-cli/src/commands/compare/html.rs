@@ -60,9 +60,10 @@ fn page_card(out: &mut String, letter: &str, shown: &Shown, signature: &Signatur
         None => "no fingerprint: the page has no words".to_owned(),
     };
     let short = if signature.too_short { " · too short to judge" } else { "" };
+    let hides = if signature.hides_most { " · more text hidden than shown" } else { "" };
     out.push_str(&format!(
         "<div class=\"page {class}\"><p class=\"name\"><b>{letter}</b> {}</p>{title}\
-         <p class=\"facts\">{}{short} · {fingerprint}</p></div>\n",
+         <p class=\"facts\">{}{short}{hides} · {fingerprint}</p></div>\n",
         escape(&shown.name),
         readable::counted(u64::from(signature.words), "word"),
     ));

@@ -55,6 +55,7 @@ fn notes(summary: &Summary) -> Vec<String> {
             "kept although the signature is another one's: the texts are not alike",
         ),
         noted(summary.too_short, "document", "too short to judge: only exact copies were removed"),
+        noted(summary.hides_most, "document", "with more text hidden than shown"),
         noted(summary.without_words + summary.empty, "document", "without words"),
         noted(
             summary.not_text,

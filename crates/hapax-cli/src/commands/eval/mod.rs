@@ -44,7 +44,7 @@ Without --truth, rel=canonical and addresses that differ in trifles only are the
 Examples:
   hapax eval docs.jsonl --truth pairs.tsv
   hapax eval docs.jsonl --truth refpairs.tsv.zst --within 3,6,8 --min-similarity 0.8,0.84,0.9
-  hapax eval docs.jsonl --truth pairs.tsv --recipe web-1 --recipe zhu-shingles --html report.html
+  hapax eval docs.jsonl --truth pairs.tsv --recipe web-2 --recipe zhu-shingles --html report.html
   hapax eval docs.jsonl --truth pairs.tsv --other minhash=groups.tsv
   hapax eval crawl/*.warc.gz --html report.html --no-text")]
 pub(crate) struct Arguments {

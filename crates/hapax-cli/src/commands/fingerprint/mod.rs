@@ -30,10 +30,11 @@ use sink::{Format, Rendered, Sink};
 A name with a backslash or a line break is written escaped (\\\\ \\n \\r) and its line begins with a
 backslash, as sha256sum does. With --json each line is an object with id, url, recipe, fingerprint (null
 without features), content (hash of the text: equal for equal texts), words, features, too_short,
-no_features, weak_bits (bit positions, weakest first) and sketch; with --sums also sums, the 64 whole
-numbers the bits were cut from, bit 0 first. CSV and Parquet tables have the same columns, CSV without
-weak_bits. A .hpx file holds fingerprints, names and the recipe. All of them are read by `hapax near`,
-and by `hapax pairs`.
+no_features, hidden_bytes (text that the page's own markup hides, without white space), hides_most (more
+is hidden than shown), weak_bits (bit positions, weakest first) and sketch; with --sums also sums, the 64
+whole numbers the bits were cut from, bit 0 first. CSV and Parquet tables have the same columns but
+hidden_bytes and hides_most, CSV without weak_bits. A .hpx file holds fingerprints, names and the recipe.
+All of them are read by `hapax near`, and by `hapax pairs`.
 
 Examples:
   hapax fingerprint page.html notes.txt
@@ -113,6 +114,7 @@ struct Done {
     bytes: u64,
     no_features: bool,
     too_short: bool,
+    hides_most: bool,
     /// Of its text, only the beginning counts.
     cut: bool,
 }
@@ -140,6 +142,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             bytes: document.body.content.as_bytes().len() as u64,
             no_features: signature.comparable.is_none(),
             too_short: signature.too_short,
+            hides_most: signature.hides_most,
             cut,
             rendered: Rendered::of(format, document.id.as_bytes(), url, &recipe, signature),
         })
@@ -149,6 +152,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         let read = progress.read();
         read.without_features += u64::from(done.no_features);
         read.too_short += u64::from(done.too_short && !done.no_features);
+        read.hiding += u64::from(done.hides_most);
         read.cut += u64::from(done.cut);
         sink.add(done.rendered?, &recipe)
     })?;

@@ -44,6 +44,8 @@ pub(crate) struct PageRecord<'a> {
     features: u32,
     too_short: bool,
     no_features: bool,
+    hidden_bytes: usize,
+    hides_most: bool,
     weak_bits: Option<Vec<u8>>,
     sketch: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -74,6 +76,8 @@ impl<'a> PageRecord<'a> {
             features: signature.features,
             too_short: signature.too_short,
             no_features: comparable.is_none(),
+            hidden_bytes: signature.hidden_bytes,
+            hides_most: signature.hides_most,
             weak_bits: comparable.map(|m| m.sums.weakest_first().to_vec()),
             sketch: comparable.map(|m| m.sketch.to_string()),
             sums: None,

@@ -28,7 +28,7 @@ lines of other 64-bit fingerprints:
   0x12ab                            hexadecimal with 0x
   11249563819283456052              a decimal number (16 digits are taken as hexadecimal)
   9c1d5a0e00ff1234  a/page.html     with a name behind spaces or a tab
-  {\"fingerprint\":\"9c1d5a0e00ff1234\",\"id\":\"a/page.html\",\"recipe\":\"web-1:...\"}
+  {\"fingerprint\":\"9c1d5a0e00ff1234\",\"id\":\"a/page.html\",\"recipe\":\"web-2:...\"}
 or, with --binary, 8 bytes each, little-endian. Empty lines and pages without a fingerprint are
 left out. Fingerprints of different recipes are refused; where a recipe is not stated, a warning says so.
 

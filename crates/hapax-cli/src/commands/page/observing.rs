@@ -20,7 +20,7 @@ use std::path::PathBuf;
 /// What made the repository's fingerprints.
 #[derive(Args, Debug)]
 pub(super) struct RecipeChoice {
-    /// Built-in recipe or a .toml file [default: the repository's, web-1 for a new one]
+    /// Built-in recipe or a .toml file [default: the repository's, web-2 for a new one]
     #[arg(long, value_name = "NAME|FILE.toml")]
     recipe: Option<String>,
 

@@ -61,10 +61,10 @@ fn sums_are_those_of_the_fingerprint() {
 
 #[test]
 fn csv_is_read_with_quotes_line_breaks_and_any_order_of_columns() {
-    let csv = "recipe,id,fingerprint\r\nweb-1:00000000000000aa,\"a,\"\"b\"\"\nc\",00000000000000ff\r\n\
-               web-1:00000000000000aa,plain,\r\n";
+    let csv = "recipe,id,fingerprint\r\nweb-2:00000000000000aa,\"a,\"\"b\"\"\nc\",00000000000000ff\r\n\
+               web-2:00000000000000aa,plain,\r\n";
     let (recipe, all) = all_of(file(csv.as_bytes()).path(), Form::Recognized).unwrap();
-    assert_eq!(recipe.as_deref(), Some("web-1:00000000000000aa"));
+    assert_eq!(recipe.as_deref(), Some("web-2:00000000000000aa"));
     assert_eq!(all[0].name.as_deref(), Some(&b"a,\"b\"\nc"[..]));
     assert_eq!(all[0].fingerprint, Some(Fingerprint::from_bits(255)));
     assert_eq!((all[1].number, all[1].fingerprint), (4, None));
@@ -126,7 +126,7 @@ fn a_file_of_another_kind_is_an_error_that_names_who_reads_it() {
 #[test]
 fn recipes_are_stated_by_all_entries_or_by_none() {
     let line = |recipe: &str| format!("{{\"fingerprint\":1,\"recipe\":\"{recipe}\"}}\n");
-    let (one, two) = ("web-1:00000000000000aa", "web-1:00000000000000bb");
+    let (one, two) = ("web-2:00000000000000aa", "web-2:00000000000000bb");
     for given in [line(one) + &line(two), line(one) + "1\n", "1\n".to_owned() + &line(one)] {
         let wrong = text(&given).unwrap_err();
         assert!(matches!(wrong, LinesError::Recipes { line: 2, .. }), "{wrong}");

@@ -124,7 +124,7 @@ fn removed_pages_are_shown_to_this_process_until_the_next_change(database: &str)
 fn what_is_no_index_of_ours_is_refused(server: &Server, database: &str) {
     let recipe = corpus::fingerprinter().recipe_id().clone();
     assert!(matches!(Loader::create(database, &recipe), Err(Error::Exists)));
-    let other = "web-1:0000000000000001".parse().unwrap();
+    let other = "web-2:0000000000000001".parse().unwrap();
     assert!(matches!(PostgresIndex::open_for(database, &other), Err(Error::Recipe { .. })));
     assert!(matches!(Loader::open(database, &other), Err(Error::Recipe { .. })));
     PostgresIndex::open_for(database, &recipe).unwrap();

@@ -9,7 +9,7 @@
 //! use hapax::index::segment::{Encoding, Segment, SegmentEngine, SegmentView};
 //! use hapax::index::{Entry, HammingIndex};
 //!
-//! let recipe: RecipeId = "web-1:0123456789abcdef".parse()?;
+//! let recipe: RecipeId = "web-2:0123456789abcdef".parse()?;
 //! let page = |id, bits| Entry { fingerprint: Fingerprint::from_bits(bits), id };
 //! let three = MaxDistance::new(3).unwrap();
 //! let segment = Segment::build(vec![page(7, 0xff00), page(9, 0xff01)], SegmentEngine::Scan, three)?;

@@ -3,6 +3,7 @@
 //! * `markup`: which parts of a page become text.
 //! * `facts`: title, canonical address, refresh, language, links.
 //! * `encodings`: bytes in many encodings through the whole way.
+//! * `hidden`: what the page's own styles and attributes hide.
 //! * `main_content`: which blocks are kept when only the main content is asked for.
 //! * `hostile`: pages made to hurt. They pass by ending.
 //! * `properties`: what holds for any bytes.
@@ -10,6 +11,7 @@
 
 mod encodings;
 mod facts;
+mod hidden;
 mod hostile;
 mod main_content;
 mod markup;
