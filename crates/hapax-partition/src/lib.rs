@@ -34,7 +34,7 @@
 //!
 //! A page has one home. A pair whose Jaccard similarity of shingles is above the threshold is
 //! brought together as far as the two pages keep to the sampled deviations of [`Bounds`]; what that
-//! misses is measured by [`measure`](quality::measure). **This holds for Jaccard similarity, not for the
+//! misses is measured by [`measure`]. **This holds for Jaccard similarity, not for the
 //! distance of SimHash fingerprints**: pages with near fingerprints may have quite different
 //! lengths.
 //!

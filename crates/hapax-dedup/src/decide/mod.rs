@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Where there are members (see `near`), grouping is repeated: a member was compared with its representative
-//! only, and if that is removed, the member is compared with the pages that are kept ([`rematch`]).
+//! only, and if that is removed, the member is compared with the pages that are kept (`rematch`).
 //!
 //! # What it promises
 //!
