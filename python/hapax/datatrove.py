@@ -21,7 +21,6 @@ from typing import Any, Iterable, Iterator, Optional
 
 from .client import Client
 from .errors import ArgumentError
-from .fingerprints import Fingerprinter
 from .repository import Pages, Repository, page
 
 __all__ = ["Deduplicate"]
@@ -62,7 +61,6 @@ class Deduplicate(_Step):  # type: ignore[misc]
         token_variable: str = "HAPAX_TOKEN",
         verdicts: Iterable[str] = ("exact", "near"),
         batch_size: int = 256,
-        threads: int = 1,
         exclusion_writer: Any = None,
         **settings: Any,
     ) -> None:
@@ -75,7 +73,7 @@ class Deduplicate(_Step):  # type: ignore[misc]
         self.where = str(where)
         self.recipe, self.token_variable, self.settings = recipe, token_variable, settings
         self.verdicts = frozenset(verdicts)
-        self.batch_size, self.threads = batch_size, threads
+        self.batch_size = batch_size
         self.exclusion_writer = exclusion_writer
 
     def _pages(self, rank: int) -> Pages:
@@ -85,7 +83,6 @@ class Deduplicate(_Step):  # type: ignore[misc]
         return Repository(self.where.replace("{rank}", f"{rank:05d}"), **settings)
 
     def run(self, data: Optional[Iterable[Any]], rank: int = 0, world_size: int = 1) -> Iterator[Any]:
-        by = Fingerprinter(self.recipe)
         documents, start = iter(data or ()), 0
         with ExitStack() as open_now:
             pages = self._pages(rank)
@@ -93,12 +90,9 @@ class Deduplicate(_Step):  # type: ignore[misc]
                 open_now.enter_context(pages)
             excluded = self.exclusion_writer and open_now.enter_context(self.exclusion_writer)
             while batch := list(islice(documents, self.batch_size)):
-                signatures = by.signatures([document.text for document in batch], threads=self.threads)
-                # The place in the pipeline stands for the time: the first is the earliest.
-                seen = [
-                    page(str(document.id), signature=signature, fetched=place)
-                    for place, (document, signature) in enumerate(zip(batch, signatures), start)
-                ]
+                # The place in the pipeline stands for the time: the first is the earliest. Texts, not signatures, so that
+                # near-duplicates can be confirmed under the repository's key.
+                seen = [page(str(document.id), text=document.text, fetched=place) for place, document in enumerate(batch, start)]
                 start += len(batch)
                 for document, verdict in zip(batch, pages.observe_many(seen)):
                     self.stat_update("total")
