@@ -131,7 +131,8 @@ def test_records_that_are_not_documents_are_listed_as_on_one_machine(spark: Any,
     (tmp_path / "in/3.warc").write_text("".join(records), newline="")
     summary = on_one_machine([str(tmp_path / "in")], tmp_path / "machine", "--skip-bad")
     assert summary["records"] == summary["kept"] + summary["exact"] + summary["near"] + sum(summary["passed_over"].values())
-    expected = {"null_text": 2, "blank_line": 6, "damaged": 2, "not_a_page": 1, "http_status": 1, "redirect": 3}
+    # Of the file with two blank lines one: those that follow each other count once.
+    expected = {"null_text": 2, "blank_line": 5, "damaged": 2, "not_a_page": 1, "http_status": 1, "redirect": 3}
     assert summary["passed_over"] == expected
     hapax.spark.dedup(str(tmp_path / "in"), tmp_path / "spark", spark=spark, skip_bad=True)
     check_same(tmp_path / "spark", tmp_path / "machine")
