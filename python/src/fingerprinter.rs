@@ -238,16 +238,7 @@ impl FingerprinterCore {
         let recipe = self.recipe_id().to_string();
         let table = py.detach(|| {
             let mut rows = SignatureRows::default();
-            let content = ContentHash::of("");
-            let nothing = Engine {
-                content,
-                words: 0,
-                features: 0,
-                too_short: true,
-                hidden_bytes: 0,
-                hides_most: false,
-                comparable: None,
-            };
+            let nothing = Engine::without_text(ContentHash::of(""));
             for (row, signature) in all.iter().enumerate() {
                 let signature = signature.as_ref().unwrap_or(&nothing);
                 let number = row.to_string();

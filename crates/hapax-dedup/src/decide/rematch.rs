@@ -5,7 +5,7 @@
 //! until no two of these match.
 //!
 //! Guarantees that every added pair is confirmed and inside a component, so components can be resolved apart from each
-//! other. Does not compare all pages where more than [`ALL`] of a component are kept: there, sketches propose pairs. Stops
+//! other. Where more than [`ALL`] pages of a component are kept, sketches propose pairs, or fingerprints if the least similarity is too low for that. Stops
 //! after [`ROUNDS`] rounds.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -105,14 +105,5 @@ fn batch_of<T>(mut batch: Batch, mut work: impl FnMut(&Document<'_>) -> T) -> Do
 
 /// What is remembered of bytes that are neither HTML nor text.
 fn without_text(bytes: &[u8]) -> Signature {
-    let content = hash_of_bytes(bytes);
-    Signature {
-        content,
-        words: 0,
-        features: 0,
-        too_short: true,
-        hidden_bytes: 0,
-        hides_most: false,
-        comparable: None,
-    }
+    Signature::without_text(hash_of_bytes(bytes))
 }

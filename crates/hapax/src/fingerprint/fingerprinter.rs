@@ -40,6 +40,21 @@ pub struct Signature {
     pub comparable: Option<Comparable>,
 }
 
+impl Signature {
+    /// Of a page without text: only its content can be equal to that of others.
+    pub const fn without_text(content: ContentHash) -> Self {
+        Self {
+            content,
+            words: 0,
+            features: 0,
+            too_short: true,
+            hidden_bytes: 0,
+            hides_most: false,
+            comparable: None,
+        }
+    }
+}
+
 /// The comparable part of a signature.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparable {
