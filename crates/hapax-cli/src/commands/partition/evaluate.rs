@@ -4,14 +4,12 @@
 //! All settings are checked before the first document is read.
 
 use super::pages::PageArguments;
-use super::{refused, report};
-use crate::commands::dedup::similarity;
+use super::{BoundArguments, refused, report};
 use crate::failure::Failure;
 use crate::output::{self, write_file};
 use crate::overwriting;
 use crate::progress::{Progress, say};
 use clap::Args;
-use hapax_partition::grid::DEFAULT_TAU;
 use hapax_partition::{EvenSample, MappingSettings, Study, StudySettings, study};
 use serde_json::json;
 use std::path::PathBuf;
@@ -45,18 +43,8 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [1, 2, 3])]
     dimensions: Vec<usize>,
 
-    /// Pages less alike than this need not be compared: the Jaccard similarity of their shingles
-    #[arg(long, value_name = "J", default_value_t = DEFAULT_TAU, value_parser = similarity)]
-    tau: f64,
-
-    /// Enlarges the range of lengths that may be alike [default: what the sample shows, at most
-    /// 1.3]
-    #[arg(long, value_name = "R")]
-    rho: Option<f64>,
-
-    /// Do not split pages by language first
-    #[arg(long)]
-    one_language: bool,
+    #[command(flatten)]
+    bounds: BoundArguments,
 
     /// Use so many pages, spread evenly over all
     #[arg(long, value_name = "N", default_value_t = 20_000)]
@@ -86,7 +74,7 @@ pub(super) struct Arguments {
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     for &machines in &arguments.machines {
         for &dimensions in &arguments.dimensions {
-            let (tau, rho) = (arguments.tau, arguments.rho);
+            let (tau, rho) = (arguments.bounds.tau, arguments.bounds.rho);
             let how = MappingSettings { dimensions, machines, tau, rho, by_language: true };
             how.check().map_err(refused)?;
         }
@@ -106,9 +94,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let settings = StudySettings {
         dimensions: arguments.dimensions.clone(),
         machines: arguments.machines.clone(),
-        tau: arguments.tau,
-        rho: arguments.rho,
-        by_language: !arguments.one_language,
+        tau: arguments.bounds.tau,
+        rho: arguments.bounds.rho,
+        by_language: !arguments.bounds.one_language,
         new: arguments.new,
         parts: arguments.parts,
     };

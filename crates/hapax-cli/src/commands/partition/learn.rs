@@ -1,15 +1,13 @@
 //! `hapax partition learn`: a sample of pages in, a mapping out.
 
 use super::pages::PageArguments;
-use super::refused;
-use crate::commands::dedup::similarity;
+use super::{BoundArguments, refused};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::overwriting;
 use crate::progress::{Progress, say};
 use crate::readable;
 use clap::Args;
-use hapax_partition::grid::DEFAULT_TAU;
 use hapax_partition::quality::imbalance;
 use hapax_partition::{EvenSample, Mapping, MappingSettings};
 use std::path::PathBuf;
@@ -35,18 +33,8 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 3)]
     dimensions: usize,
 
-    /// Pages less alike than this need not be compared: the Jaccard similarity of their shingles
-    #[arg(long, value_name = "J", default_value_t = DEFAULT_TAU, value_parser = similarity)]
-    tau: f64,
-
-    /// Enlarges the range of lengths that may be alike [default: what the sample shows, at most
-    /// 1.3]
-    #[arg(long, value_name = "R")]
-    rho: Option<f64>,
-
-    /// Do not split pages by language first
-    #[arg(long)]
-    one_language: bool,
+    #[command(flatten)]
+    bounds: BoundArguments,
 
     /// Learn from so many pages, spread evenly over all
     #[arg(long, value_name = "N", default_value_t = 50_000)]
@@ -65,9 +53,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let settings = MappingSettings {
         dimensions: arguments.dimensions,
         machines: arguments.machines,
-        tau: arguments.tau,
-        rho: arguments.rho,
-        by_language: !arguments.one_language,
+        tau: arguments.bounds.tau,
+        rho: arguments.bounds.rho,
+        by_language: !arguments.bounds.one_language,
     };
     settings.check().map_err(refused)?;
     arguments.pages.spare("--out", Some(&arguments.out))?;

@@ -11,8 +11,10 @@ mod pages;
 mod report;
 mod route;
 
+use crate::commands::dedup::similarity;
 use crate::failure::Failure;
 use clap::{Args, Subcommand};
+use hapax_partition::grid::DEFAULT_TAU;
 
 /// Learn, use and evaluate a mapping of pages to machines by the lengths of their parts
 ///
@@ -35,6 +37,23 @@ enum PartitionCommand {
     Learn(learn::Arguments),
     Route(route::Arguments),
     Evaluate(evaluate::Arguments),
+}
+
+/// Which pages may be alike, for learning and for evaluating.
+#[derive(Args, Debug)]
+struct BoundArguments {
+    /// Pages less alike than this need not be compared: the Jaccard similarity of their shingles
+    #[arg(long, value_name = "J", default_value_t = DEFAULT_TAU, value_parser = similarity)]
+    tau: f64,
+
+    /// Enlarges the range of lengths that may be alike [default: what the sample shows, at most
+    /// 1.3]
+    #[arg(long, value_name = "R")]
+    rho: Option<f64>,
+
+    /// Do not split pages by language first
+    #[arg(long)]
+    one_language: bool,
 }
 
 /// Runs the command.
