@@ -81,8 +81,8 @@ def make(folder: pathlib.Path, pages: int, template: int, seed: int) -> None:
         rows["score"] = root[at] == at
         page = pa.Array.from_buffers(pa.binary(PAGE.itemsize), len(rows), [None, pa.py_buffer(rows.tobytes())]).cast(pa.binary())
         # Equal for one fingerprint, as the job's own rows have it.
-        meets = pa.array(mixed(fingerprint[at]).view(np.int64))
-        table = pa.table({"position": at, "meets": meets, "page": page, "root": root[at]})
+        bucket = pa.array(mixed(fingerprint[at]).view(np.int64))
+        table = pa.table({"position": at, "bucket": bucket, "page": page, "root": root[at]})
         pq.write_table(table, folder / "pages" / f"part-{number:05d}.parquet", compression="zstd")
     sizes = np.bincount(root)
     told = {"pages": pages, "groups": int((sizes > 1).sum()), "largest": int(sizes.max()), "copies": int((root != np.arange(pages)).sum())}
@@ -141,8 +141,8 @@ def run(folder: pathlib.Path, out: str, partitions: int, master: Optional[str], 
     lap("start")
     copies = job.copies(pages, None)
     lap("copies")
-    roles, representatives = job.thinned(copies, job.turns(representatives_of(copies), pages, None))
-    lap("turns")
+    roles, representatives = job.apply_thinning(copies, job.passes(representatives_of(copies), pages, None))
+    lap("passes")
     candidates = job.candidates(representatives)
     lap("candidates")
     pairs = job.pairs(candidates, representatives)

@@ -173,8 +173,8 @@ impl StepsCore {
         self.engine.part_bits(representatives)
     }
 
-    fn meetings(&self, py: Python<'_>, rows: Batch, wide: Vec<Wide>) -> PyResult<Batch> {
-        batch(py, || self.engine.meetings(&rows.0, &wide))
+    fn bucket_sizes(&self, py: Python<'_>, rows: Batch, wide: Vec<Wide>) -> PyResult<Batch> {
+        batch(py, || self.engine.bucket_sizes(&rows.0, &wide))
     }
 
     fn suspects(
@@ -187,8 +187,8 @@ impl StepsCore {
         batch(py, || self.engine.suspects(&rows.0, &dense, &wide))
     }
 
-    fn turn(&self, py: Python<'_>, rows: Batch, number: usize, wide: Vec<Wide>) -> PyResult<Batch> {
-        batch(py, || self.engine.turn(&rows.0, number, &wide))
+    fn thin(&self, py: Python<'_>, rows: Batch, number: usize, wide: Vec<Wide>) -> PyResult<Batch> {
+        batch(py, || self.engine.thin(&rows.0, number, &wide))
     }
 
     fn saturation_sample(&self, py: Python<'_>, rows: Batch) -> PyResult<Batch> {
@@ -228,8 +228,8 @@ impl StepsCore {
         batch(py, || self.engine.keys(&rows.0, &cut_of(cut), tasks))
     }
 
-    fn meet(&self, py: Python<'_>, rows: Batch, cut: CutNumbers) -> PyResult<Batch> {
-        batch(py, || self.engine.meet(&rows.0, &cut_of(cut)))
+    fn candidates(&self, py: Python<'_>, rows: Batch, cut: CutNumbers) -> PyResult<Batch> {
+        batch(py, || self.engine.candidates(&rows.0, &cut_of(cut)))
     }
 
     fn match_new(&self, py: Python<'_>, rows: Batch, new: Batch) -> PyResult<Batch> {
@@ -240,8 +240,8 @@ impl StepsCore {
         batch(py, || self.engine.band_keys(&rows.0, tasks))
     }
 
-    fn band_meet(&self, py: Python<'_>, rows: Batch) -> PyResult<Batch> {
-        batch(py, || self.engine.band_meet(&rows.0))
+    fn band_candidates(&self, py: Python<'_>, rows: Batch) -> PyResult<Batch> {
+        batch(py, || self.engine.band_candidates(&rows.0))
     }
 
     fn confirm(&self, py: Python<'_>, rows: Batch) -> PyResult<Batch> {
@@ -316,10 +316,10 @@ impl StepsCore {
         let shown = Steps::SHOWN;
         (shown.origins, shown.groups, shown.documents, shown.apart, shown.passed)
     };
-    /// Turns of dense clusters; representatives of a scope from which on there may be saturation; members of a dense cluster; representatives
-    /// of a scope beyond which they meet by more bits.
+    /// Passes over dense clusters; representatives of a scope from which on there may be saturation; members of a dense cluster; representatives
+    /// of a scope beyond which they share more bits.
     #[classattr]
-    const TURNS: usize = Steps::TURNS;
+    const PASSES: usize = Steps::PASSES;
     #[classattr]
     const FEW: usize = Steps::FEW;
     #[classattr]

@@ -9,7 +9,7 @@
 //!
 //! Finds all new pages that match an earlier one, within the bound and confirmed. Work is linear in both
 //! and in the number of proposed pairs of fingerprints: where more than 64 earlier documents of a scope share a
-//! fingerprint and were all kept, being unlike each other, a new page is compared with those it meets by a
+//! fingerprint and were all kept, being unlike each other, a new page is compared with those it shares a
 //! part of the sketch, as dense clusters of new pages are, and with 64 of each part at most.
 
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ use hapax::join::{Executor, JoinError, PairOptions};
 use hapax::similarity::Likeness;
 
 use crate::error::Error;
-use crate::near::dense::{FEW_COLLISIONS, PART_BITS, TWIN_TURNS, sketch_part};
+use crate::near::dense::{FEW_COLLISIONS, PART_BITS, TWIN_PASSES, sketch_part};
 use crate::options::Options;
 use crate::pages::{Pages, Status};
 use crate::signatures::{Header, SignatureBatch, SignatureReader, SignatureWriter};
@@ -199,16 +199,16 @@ fn near(
     executor: &impl Executor,
     known: &mut BTreeMap<u32, Known>,
 ) -> Result<(), Error> {
-    let judged = |pages: &Pages, page: u32| pages.status(page) == Status::Judged;
+    let comparable = |pages: &Pages, page: u32| pages.status(page) == Status::Comparable;
     let queries: Vec<u32> = (0..pages.len() as u32)
-        .filter(|page| judged(pages, *page) && !known.contains_key(page))
+        .filter(|page| comparable(pages, *page) && !known.contains_key(page))
         .collect();
     let mut stored: Vec<(u64, u32)> = (0..earlier.len() as u32)
-        .filter(|&page| judged(earlier, page))
+        .filter(|&page| comparable(earlier, page))
         .map(|page| (earlier.fingerprint(page).to_bits(), page))
         .collect();
     stored.sort_unstable_by_key(|&(bits, page)| (bits, earlier.scope(page), page));
-    let mut collisions = Collisions { earlier, met: BTreeMap::new() };
+    let mut collisions = Collisions { earlier, buckets: BTreeMap::new() };
     let sorted: Vec<u64> = stored.iter().map(|&(fingerprint, _)| fingerprint).collect();
     let bits: Vec<u64> = queries.iter().map(|&page| pages.fingerprint(page).to_bits()).collect();
     let batch = Batch::new(&bits, PairOptions::within(options.policy.within)?, executor)?;
@@ -248,7 +248,7 @@ fn near(
 struct Collisions<'e> {
     earlier: &'e Pages,
     /// For the first place of such documents, who has which part of the sketch, in order.
-    met: BTreeMap<usize, Vec<(u64, u32)>>,
+    buckets: BTreeMap<usize, Vec<(u64, u32)>>,
 }
 
 impl Collisions<'_> {
@@ -263,17 +263,17 @@ impl Collisions<'_> {
             return copies.iter().map(|&(_, old)| old).collect();
         }
         let earlier = self.earlier;
-        let met = self.met.entry(first).or_insert_with(|| {
+        let buckets = self.buckets.entry(first).or_insert_with(|| {
             let parts =
                 |&(_, old): &(u64, u32)| parts(earlier.sketch(old)).map(move |it| (it, old));
-            let mut met: Vec<(u64, u32)> = copies.iter().flat_map(parts).collect();
-            met.sort_unstable();
-            met
+            let mut buckets: Vec<(u64, u32)> = copies.iter().flat_map(parts).collect();
+            buckets.sort_unstable();
+            buckets
         });
         let mut worth = Vec::new();
         for part in parts(sketch) {
-            let from = met.partition_point(|&(other, _)| other < part);
-            let same = met[from..].iter().take_while(|&&(other, _)| other == part);
+            let from = buckets.partition_point(|&(other, _)| other < part);
+            let same = buckets[from..].iter().take_while(|&&(other, _)| other == part);
             worth.extend(same.take(FEW_COLLISIONS).map(|&(_, old)| old));
         }
         worth.sort_unstable();
@@ -282,9 +282,9 @@ impl Collisions<'_> {
     }
 }
 
-/// The parts of a sketch, told apart by their turn.
+/// The parts of a sketch, one number for each pass.
 fn parts(sketch: &Sketch) -> impl Iterator<Item = u64> {
-    (0..TWIN_TURNS).map(|turn| (turn as u64) << 32 | sketch_part(sketch, turn, PART_BITS))
+    (0..TWIN_PASSES).map(|pass| (pass as u64) << 32 | sketch_part(sketch, pass, PART_BITS))
 }
 
 impl Known {
@@ -318,7 +318,7 @@ mod tests {
             url: String::new(),
             canonical: None,
             content: ContentHash::of(&content),
-            status: Status::Judged,
+            status: Status::Comparable,
             fingerprint: Fingerprint::from_bits(fingerprint),
             sketch,
             score: None,
@@ -382,14 +382,14 @@ mod tests {
         let count = 20_000;
         let earlier = gather((0..count).map(|at| page(at.to_string(), 7, sketch(at, 0), 1)));
         let copies: Vec<(u64, u32)> = (0..count as u32).map(|old| (7, old)).collect();
-        let mut collisions = Collisions { earlier: &earlier, met: BTreeMap::new() };
+        let mut collisions = Collisions { earlier: &earlier, buckets: BTreeMap::new() };
         let few = collisions.worth_comparing(&sketch(count + 1, 0), 0, &copies);
-        assert!(few.len() < 40, "by chance about 5 of 20,000 meet: {}", few.len());
+        assert!(few.len() < 40, "by chance about 5 of 20,000 do: {}", few.len());
         assert!(collisions.worth_comparing(&sketch(17, 8), 0, &copies).contains(&17));
-        // Whoever makes all of them meet gains nothing.
+        // Whoever makes all of them do so gains nothing.
         let earlier = gather((0..count).map(|at| page(at.to_string(), 7, sketch(1, 0), 1)));
-        let mut collisions = Collisions { earlier: &earlier, met: BTreeMap::new() };
+        let mut collisions = Collisions { earlier: &earlier, buckets: BTreeMap::new() };
         let few = collisions.worth_comparing(&sketch(1, 0), 0, &copies);
-        assert!(few.len() <= FEW_COLLISIONS * TWIN_TURNS, "{}", few.len());
+        assert!(few.len() <= FEW_COLLISIONS * TWIN_PASSES, "{}", few.len());
     }
 }

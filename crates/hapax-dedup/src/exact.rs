@@ -6,7 +6,7 @@ use crate::pages::{Pages, Status};
 /// Pages by content.
 #[derive(Debug, Default)]
 pub(crate) struct Classes {
-    /// Of each content that can be judged, the page that wins over its copies; pages of one
+    /// Of each content that can be compared, the page that wins over its copies; pages of one
     /// scope follow each other.
     pub(crate) representatives: Vec<u32>,
     /// Every page that has a copy.
@@ -29,7 +29,7 @@ pub(crate) fn classes(
         if class.len() > 1 {
             classes.copies.extend_from_slice(class);
         }
-        if pages.status(class[0]) == Status::Judged {
+        if pages.status(class[0]) == Status::Comparable {
             classes.representatives.extend(table.best(class.iter().copied()));
         }
     }

@@ -51,7 +51,7 @@ pub struct Options {
     /// When and by which command, for the report. The only thing in it, beside its nonce, that differs
     /// from run to run; `None` leaves it out.
     pub made: Option<Made>,
-    /// From how many pages of a scope on dense clusters meet by more bits: [`MANY`], and fewer in tests, which
+    /// From how many pages of a scope on dense clusters share more bits: [`MANY`], and fewer in tests, which
     /// so come by both ways.
     pub(crate) many: usize,
 }

@@ -17,12 +17,12 @@ use hapax::similarity::Evidence;
 
 use crate::strings::Strings;
 
-/// How far a page can be judged by its text.
+/// How far a page can be compared by its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Status {
     /// Has words enough to be somebody's near-duplicate.
-    Judged = 0,
+    Comparable = 0,
     /// Has fewer words than the recipe asks for; only an exact copy can replace it.
     TooShort = 1,
     /// Has text but no words; only an exact copy can replace it.
@@ -37,7 +37,7 @@ pub enum Status {
 
 impl Status {
     pub const ALL: [Self; 6] = [
-        Self::Judged,
+        Self::Comparable,
         Self::TooShort,
         Self::NoWords,
         Self::Empty,
@@ -62,7 +62,7 @@ pub struct NewPage {
     pub canonical: Option<String>,
     /// Equal exactly for equal texts.
     pub content: ContentHash,
-    /// How far it can be judged.
+    /// How far it can be compared.
     pub status: Status,
     /// Zero without words.
     pub fingerprint: Fingerprint,
@@ -168,22 +168,22 @@ impl Pages {
         (!self.status(page).stays()).then(|| self.contents[page as usize])
     }
 
-    /// How far it can be judged.
+    /// How far it can be compared.
     pub fn status(&self, page: u32) -> Status {
         self.statuses[page as usize]
     }
 
-    /// The 64 bits; meaningless unless it is [`Status::Judged`].
+    /// The 64 bits; meaningless unless it is [`Status::Comparable`].
     pub fn fingerprint(&self, page: u32) -> Fingerprint {
         self.fingerprints[page as usize]
     }
 
-    /// The sketch; meaningless unless it is [`Status::Judged`].
+    /// The sketch; meaningless unless it is [`Status::Comparable`].
     pub fn sketch(&self, page: u32) -> &Sketch {
         &self.sketches[page as usize]
     }
 
-    /// What it is compared by; meaningless unless it is [`Status::Judged`]. Equal texts are found
+    /// What it is compared by; meaningless unless it is [`Status::Comparable`]. Equal texts are found
     /// before.
     #[inline]
     pub(crate) fn evidence(&self, page: u32) -> Evidence<'_> {
@@ -266,7 +266,7 @@ mod tests {
             url: url.to_owned(),
             canonical: None,
             content: ContentHash::of(id),
-            status: Status::Judged,
+            status: Status::Comparable,
             fingerprint: Fingerprint::from_bits(7),
             sketch: Sketch::from_bytes(&[3; 128]),
             score: None,

@@ -126,7 +126,7 @@ fn fill(page: &mut NewPage, signature: &Signature, empty: bool) {
         _ if empty => Status::Empty,
         None => Status::NoWords,
         Some(_) if signature.too_short => Status::TooShort,
-        Some(_) => Status::Judged,
+        Some(_) => Status::Comparable,
     };
     if let Some(comparable) = &signature.comparable {
         page.fingerprint = comparable.fingerprint;

@@ -115,7 +115,7 @@ def whole(job: Job, inputs: Inputs, asked: dict[str, Any], format: Optional[str]
     names = job.names(pages) if needs_names(sums) else None
     named = job.named(pages, names, sums)
     copies = job.copies(pages, named)
-    roles, representatives = job.thinned(copies, job.turns(representatives_of(copies), pages, named))
+    roles, representatives = job.apply_thinning(copies, job.passes(representatives_of(copies), pages, named))
     candidates = job.candidates(representatives)
     pairs = job.pairs(candidates, representatives)
     linked = job.components(job.edges(pairs, roles))
@@ -138,7 +138,7 @@ def whole(job: Job, inputs: Inputs, asked: dict[str, Any], format: Optional[str]
         "read": [read.stored],
         "names": [made.at("state/names")] if names is not None else [],
         "named": named is not None,
-        "turns": job.effort["dense_keys"] > 0,
+        "passes": job.effort["dense_keys"] > 0,
         "parts": len(inputs.items),
     }
     return finish(job, summary, {"sums": sums, "settings": asked["settings"], "spec": job.spec.text, "stored": stored})

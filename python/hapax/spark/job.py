@@ -2,7 +2,7 @@
 
 ::
 
-    items --signature--> pages --copies--> roles --turns--> representatives --keys, meet--> candidates --confirm--> pairs
+    items --signature--> pages --copies--> roles --thin--> representatives --keys, candidates--> candidates --confirm--> pairs
     pairs, roles --components--> linked --resolve--> verdicts --> groups, removed, kept, summary
 
 Every stage is written to the snapshot (see :mod:`hapax.spark.snapshot`). Documents are known by their position
@@ -108,12 +108,12 @@ class Job:
 
     def copies(self, pages: Any, named: Any, name: str = "copies") -> Any:
         """Roles after exact copies and equal fingerprints, and what comparing needs of representatives."""
-        rows = with_mark(pages.where("meets is not null").select("position", "meets", "page"), named)
-        rows = rows.repartition(self.partitions, "meets")
+        rows = with_mark(pages.where("bucket is not null").select("position", "bucket", "page"), named)
+        rows = rows.repartition(self.partitions, "bucket")
         return self.snapshot.stage(name, lambda: self.step(rows, "copies", steps.COPIES))
 
-    def turns(self, first: Any, pages: Any, named: Any) -> Any:
-        """What the turns, in which dense clusters are thinned out, add to roles; None where there is no dense cluster. ``first`` are
+    def passes(self, first: Any, pages: Any, named: Any) -> Any:
+        """What the passes, in which dense clusters are thinned out, add to roles; None where there is no dense cluster. ``first`` are
         the representatives so far."""
         from pyspark.sql import functions as F
 
@@ -121,32 +121,32 @@ class Job:
         representatives = first.select("position", "scope", "sketch")
         large = first.groupBy("scope").count().where(f"count > {core.MANY}").collect()
         wide = sorted((row["scope"], core.part_bits(row["count"])) for row in large)
-        met = self.step(representatives, "meetings", steps.MEETINGS, wide).groupBy("meets").agg(F.sum("count").alias("count"))
-        met = met.where(f"count >= {core.DENSE}").select("meets")
-        dense = sorted(row["meets"] for row in met.collect())
+        buckets = self.step(representatives, "bucket_sizes", steps.BUCKETS, wide).groupBy("bucket").agg(F.sum("count").alias("count"))
+        buckets = buckets.where(f"count >= {core.DENSE}").select("bucket")
+        dense = sorted(row["bucket"] for row in buckets.collect())
         self.effort["dense_keys"] = len(dense)
         if not dense:
             return None
 
-        def turned() -> Any:
+        def thinned() -> Any:
             suspects = representatives.mapInArrow(steps.each(self.spec, "suspects", dense, wide), steps.SUSPECTS)
             rows = with_mark(suspects.join(pages.select("position", "page"), "position"), named).selectExpr(
                 "0L as role", "position", "cast(null as long) as target", "cast(null as long) as distance",
-                "cast(null as float) as similarity", "named", "page", "meets",
+                "cast(null as float) as similarity", "named", "page", "bucket",
             )
-            for number in range(core.TURNS):
-                rows = self.step(rows.repartition(self.partitions, "meets"), "turn", steps.ROLES, number, wide)
+            for number in range(core.PASSES):
+                rows = self.step(rows.repartition(self.partitions, "bucket"), "thin", steps.ROLES, number, wide)
             return rows.where("role <> 0").select(*SLIM)
 
-        return self.snapshot.stage("turns", turned)
+        return self.snapshot.stage("passes", thinned)
 
-    def thinned(self, copies: Any, turned: Any) -> tuple[Any, Any]:
+    def apply_thinning(self, copies: Any, thinned: Any) -> tuple[Any, Any]:
         """All roles but representatives', and the representatives that are compared."""
         roles = copies.where("role <> 0").select(*SLIM)
         representatives = representatives_of(copies)
-        if turned is None:
+        if thinned is None:
             return roles, representatives
-        return roles.union(turned), representatives.join(turned.where("role = 2").select("position"), "position", "anti")
+        return roles.union(thinned), representatives.join(thinned.where("role = 2").select("position"), "position", "anti")
 
     def saturation(self, representatives: Any) -> dict[int, tuple[str, Optional[float], list[int]]]:
         """Scopes in which fingerprints propose too much, and what to do there."""
@@ -210,12 +210,12 @@ class Job:
         rows = representatives.count()
         cut = self.spec.engine().cut((max(rows, 1), self.partitions * 4, None, within, None))
         keys = self.step(representatives.select("position", "scope", "fingerprint"), "keys", steps.KEYS, cut, self.partitions)
-        return self.step(spread(keys, self.partitions, "task"), "meet", steps.CANDIDATES, cut)
+        return self.step(spread(keys, self.partitions, "task"), "candidates", steps.CANDIDATES, cut)
 
     def bands(self, representatives: Any) -> Any:
         """Pairs that agree in a band of their sketches."""
         keys = self.step(representatives, "band_keys", steps.KEYS, self.partitions)
-        return self.step(spread(keys, self.partitions, "task"), "band_meet", steps.CANDIDATES)
+        return self.step(spread(keys, self.partitions, "task"), "band_candidates", steps.CANDIDATES)
 
     def pairs(self, candidates: Any, representatives: Any, name: str = "pairs") -> Any:
         """Candidates that are near, and whether they are alike."""
@@ -268,7 +268,7 @@ def numbered(spark: Any, stored: list[dict[str, Any]]) -> Any:
     for one in stored:
         offsets = spark.createDataFrame([tuple(pair) for pair in one["offsets"]], "part long, offset long")
         rows = spark.read.parquet(one["path"]).where("kind = 0").join(F.broadcast(offsets), "part")
-        rows = rows.selectExpr("offset + number as position", "part", "number", "file", "record", "meets", "status", "says", "page")
+        rows = rows.selectExpr("offset + number as position", "part", "number", "file", "record", "bucket", "status", "says", "page")
         found = rows if found is None else found.union(rows)
     return found
 
@@ -296,7 +296,7 @@ def passed_of(spark: Any, stored: list[dict[str, Any]]) -> Any:
         offsets = spark.createDataFrame([tuple(pair) for pair in one["offsets"]], "part long, offset long")
         rows = spark.read.parquet(one["path"]).where("kind = 4").join(F.broadcast(offsets), "part").select(
             (F.col("part") + one["first_part"]).alias("part"), "number", (F.col("offset") + F.col("status")).alias("position"),
-            F.col("meets").alias("fact"), F.decode("page", "UTF-8").alias("document"), F.col("says").alias("reason"), "file", "record",
+            F.col("bucket").alias("fact"), F.decode("page", "UTF-8").alias("document"), F.col("says").alias("reason"), "file", "record",
         )
         found = rows if found is None else found.union(rows)
     return found

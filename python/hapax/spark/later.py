@@ -5,7 +5,7 @@ ones in the corpus, so old positions stay. Then
 
 - exact copies and equal fingerprints are looked at again only where a new document has come (or a new one names an
   old one as canonical);
-- dense clusters take their turns again, where there are dense clusters;
+- dense clusters are thinned out again, where there are dense clusters;
 - *new representatives* are matched with stored representatives where those lie, and with each other by keys; stored pairs stay,
   except those of representatives that lead no more;
 - a component is *touched* if any of its documents, roles or pairs is not what it was: only touched ones are
@@ -101,15 +101,15 @@ class Next:
         old_copies = before.table("copies").where("role <> 9")
         places = touched.select("position")
         copies = made.stage("copies", lambda: old_copies.join(places, "position", "anti").select(*again.columns).union(again))
-        turned = job.turns(representatives_of(copies), pages, named)
-        roles, representatives = job.thinned(copies, turned)
-        old_turned = before.table("turns") if stored["turns"] else None
-        old_representatives = job.thinned(old_copies, old_turned)[1]
+        thinned = job.passes(representatives_of(copies), pages, named)
+        roles, representatives = job.apply_thinning(copies, thinned)
+        old_thinned = before.table("passes") if stored["passes"] else None
+        old_representatives = job.apply_thinning(old_copies, old_thinned)[1]
         added = made.stage("added", lambda: representatives.join(old_representatives.select("position"), "position", "anti"))
         gone = made.stage("gone", lambda: old_representatives.join(representatives.select("position"), "position", "anti").select("position"))
 
         candidates, pairs, ends = self.pairs(representatives, added, gone)
-        moved = made.stage("moved", lambda: self.moved(new, touched, added, gone, ends, turned, old_turned))
+        moved = made.stage("moved", lambda: self.moved(new, touched, added, gone, ends, thinned, old_thinned))
         here = moved.selectExpr("position as a")
         some_pairs = pairs.join(here, "a", "semi")
         some_roles = roles.join(moved, "position", "semi")
@@ -139,7 +139,7 @@ class Next:
         job.effort["moved"], job.effort["added"] = moved.count(), added.count()
         kept = {
             "read": all_read, "names": names_paths, "named": named is not None,
-            "turns": turned is not None, "parts": stored["parts"] + len(inputs.items),
+            "passes": thinned is not None, "parts": stored["parts"] + len(inputs.items),
         }
         return finish(job, summary, {"sums": sums, "settings": self.metadata["settings"], "spec": job.spec.text, "stored": kept})
 
@@ -153,16 +153,16 @@ class Next:
         return self.spark.read.parquet(*paths), paths
 
     def touched(self, new: Any, pages: Any, named: Any) -> Any:
-        """All documents that may meet a new one, or one that is newly named as canonical."""
-        units = new.select("meets")
+        """All documents that may match a new one, or one that is newly named as canonical."""
+        units = new.select("bucket")
         if named is not None:
             newly = named
             if self.stored["named"]:
                 newly = named.join(self.before.table("named"), "position", "anti")
-            units = units.union(pages.select("position", "meets").join(newly, "position").select("meets"))
-        units = units.where("meets is not null").distinct()
-        rows = pages.select("position", "meets", "page")
-        return self.made.stage("touched", lambda: rows.join(units, "meets", "semi").select("position", "meets", "page"))
+            units = units.union(pages.select("position", "bucket").join(newly, "position").select("bucket"))
+        units = units.where("bucket is not null").distinct()
+        rows = pages.select("position", "bucket", "page")
+        return self.made.stage("touched", lambda: rows.join(units, "bucket", "semi").select("position", "bucket", "page"))
 
     def pairs(self, representatives: Any, added: Any, gone: Any) -> tuple[Any, Any, Any]:
         """Candidates of this snapshot, all pairs, and the ends of pairs that are not what they were."""
@@ -191,13 +191,13 @@ class Next:
         pairs = made.stage("pairs", lambda: left.select(*fresh.columns).union(fresh))
         return candidates, pairs, fresh.where("alike")
 
-    def moved(self, new: Any, touched: Any, added: Any, gone: Any, ends: Any, turned: Any, old_turned: Any) -> Any:
+    def moved(self, new: Any, touched: Any, added: Any, gone: Any, ends: Any, thinned: Any, old_thinned: Any) -> Any:
         """Everybody in a component in which something is not what it was."""
         changed = new.select("position")
         for rows in (touched, added, gone, ends.selectExpr("a as position"), ends.selectExpr("b as position")):
             changed = changed.union(rows.select("position"))
-        if turned is not None or old_turned is not None:
-            differ = self.differing(turned, old_turned)
+        if thinned is not None or old_thinned is not None:
+            differ = self.differing(thinned, old_thinned)
             changed = changed.union(differ.select("position")).union(differ.selectExpr("target as position"))
         changed = changed.distinct()
         stored = self.before.table("components")
@@ -205,9 +205,9 @@ class Next:
         with_them = stored.join(hit, "component", "semi").selectExpr("node as position")
         return changed.union(with_them).distinct()
 
-    def differing(self, turned: Any, old_turned: Any) -> Any:
+    def differing(self, thinned: Any, old_thinned: Any) -> Any:
         """Members that were led by another before, or by none, or are led no more."""
-        both = [rows.where("role in (2, 3)").select(*SLIM) for rows in (turned, old_turned) if rows is not None]
+        both = [rows.where("role in (2, 3)").select(*SLIM) for rows in (thinned, old_thinned) if rows is not None]
         if len(both) == 1:
             return both[0]
         return both[0].exceptAll(both[1]).union(both[1].exceptAll(both[0]))

@@ -1,7 +1,7 @@
 """The engine's steps as functions that Spark can ship: Arrow batches in, Arrow batches out.
 
 A step either works on every batch by itself, or needs all rows of a partition at once: then the rows that must
-meet have been brought together by a key, and the step sorts them itself. Nothing here trusts the order in which
+match have been brought together by a key, and the step sorts them itself. Nothing here trusts the order in which
 rows arrive. No algorithm lives here: what a step does is said in ``hapax_dedup::distributed``.
 
 A :class:`Spec` is everything that executors need to know to make the same engine; it travels as text.
@@ -23,12 +23,12 @@ Batches = Iterator[Any]
 Step = Callable[[Batches], Batches]
 
 #: Columns of the rows between the steps, as Spark writes schemas.
-SIGNATURES = "part long, number long, kind long, file string, record long, meets long, status long, says string, page binary"
+SIGNATURES = "part long, number long, kind long, file string, record long, bucket long, status long, says string, page binary"
 NAMES = "position long, address string, url string, own_id string, content binary"
 COPIES = "role long, position long, target long, distance long, similarity float, scope long, fingerprint long, sketch binary"
-SUSPECTS = "position long, meets long"
-ROLES = "role long, position long, target long, distance long, similarity float, named boolean, page binary, meets long"
-MEETINGS = "meets long, count long"
+SUSPECTS = "position long, bucket long"
+ROLES = "role long, position long, target long, distance long, similarity float, named boolean, page binary, bucket long"
+BUCKETS = "bucket long, count long"
 SAMPLE = "scope long, fingerprint long"
 COUNTS = "scope long, query long, distance long, count long"
 SATURATED = "position long, saturated boolean"

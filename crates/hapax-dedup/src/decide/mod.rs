@@ -34,7 +34,7 @@ use crate::confirm::Contents;
 use crate::error::Error;
 use crate::exact;
 use crate::facts::FactTable;
-use crate::near::{self, Joiner, Judge, Member, Near, lead};
+use crate::near::{self, Joiner, Matcher, Member, Near, lead};
 use crate::options::{Confirm, Options};
 use crate::pages::Pages;
 
@@ -123,15 +123,15 @@ pub fn decide<'p>(
         false => against::known(pages, earlier, options, executor)?,
     };
     let table = FactTable::new(pages, rules);
-    let judge = Judge::new(pages, options.policy);
+    let matcher = Matcher::new(pages, options.policy);
     let classes = exact::classes(pages, &table, |page| !known.contains_key(&page));
     let representatives = &classes.representatives;
     let joiner = Joiner { executor, memory: options.memory_beside(pages)?, scratch };
     let bounds = (options.policy.within, options.many);
-    let near = near::find(representatives, pages, &judge, &table, bounds, &joiner)?;
+    let near = near::find(representatives, pages, &matcher, &table, bounds, &joiner)?;
     let addresses = resolve(facts, pages);
     let found = Found { copies: classes.copies, near, addresses, earlier, known };
-    resolve_groups(pages, &table, &judge, rules, found)
+    resolve_groups(pages, &table, &matcher, rules, found)
 }
 
 /// Who has something to do with whom.
@@ -153,7 +153,7 @@ pub(crate) struct Found<'p> {
 pub(crate) fn resolve_groups<'p>(
     pages: &'p Pages,
     table: &FactTable<'p>,
-    judge: &Judge<'_>,
+    matcher: &Matcher<'_>,
     rules: &'p Rules,
     found: Found<'p>,
 ) -> Result<Decision<'p>, Error> {
@@ -180,11 +180,13 @@ pub(crate) fn resolve_groups<'p>(
     let mut pairs = near.pairs;
     let grouping = match near.members.is_empty() {
         true => linked.group(rules, &pairs)?,
-        false => rematch((&near.members, &near.links), &mut pairs, &linked, rules, (pages, judge))?,
+        false => {
+            rematch((&near.members, &near.links), &mut pairs, &linked, rules, (pages, matcher))?
+        }
     };
     let effort = Effort {
         candidates: near.candidates,
-        compared: judge.compared(),
+        compared: matcher.compared(),
         confirmed: pairs.len() as u64,
         dense: near.members.len() as u64,
         collisions: near.collisions,
@@ -330,9 +332,10 @@ impl<'p> Decision<'p> {
         self.unconfirmed.extend(lost);
         self.pairs
             .retain(|pair| similarity(pair.a, pair.b).or(similarity(pair.b, pair.a)).is_none());
-        let (judge, table) = (Judge::new(pages, options.policy), FactTable::new(pages, self.rules));
+        let (matcher, table) =
+            (Matcher::new(pages, options.policy), FactTable::new(pages, self.rules));
         for alike in left.into_values() {
-            let members = lead(alike, 2, rematch::ROUNDS, &judge, &table).members;
+            let members = lead(alike, 2, rematch::ROUNDS, &matcher, &table).members;
             self.pairs.extend(members.iter().map(Member::pair));
         }
         self.regroup()

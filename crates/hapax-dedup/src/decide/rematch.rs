@@ -16,7 +16,7 @@ use hapax::join::{OneThread, PairOptions, Record};
 
 use super::linked::Linked;
 use crate::error::Error;
-use crate::near::{Judge, Member, bands};
+use crate::near::{Matcher, Member, bands};
 use crate::pages::Pages;
 
 /// So often kept pages are compared; drifting pages need two to four rounds.
@@ -30,14 +30,14 @@ pub(super) fn rematch(
     pairs: &mut Vec<NearPair>,
     linked: &Linked<'_>,
     rules: &Rules,
-    (pages, judge): (&Pages, &Judge<'_>),
+    (pages, matcher): (&Pages, &Matcher<'_>),
 ) -> Result<Grouping, Error> {
     pairs.extend(members.iter().map(Member::pair));
     let mut grouping = linked.group(rules, pairs)?;
     let kept = |grouping: &Grouping, page: u32| linked.winner(grouping, page) == page;
     let left = members.iter().filter(|member| kept(&grouping, member.page));
     let asked: Vec<NearPair> = left
-        .filter_map(|it| judge.confirm(linked.winner(&grouping, it.representative), it.page))
+        .filter_map(|it| matcher.confirm(linked.winner(&grouping, it.representative), it.page))
         .collect();
     if !asked.is_empty() {
         pairs.extend(asked);
@@ -66,7 +66,7 @@ pub(super) fn rematch(
         let before = pairs.len();
         let mut again = BTreeSet::new();
         for (component, kept) in by_component {
-            let found = matches(&kept, is_member, pages, judge)?;
+            let found = matches(&kept, is_member, pages, matcher)?;
             if !found.is_empty() {
                 again.insert(component);
                 pairs.extend(found);
@@ -97,7 +97,7 @@ fn matches(
     kept: &[u32],
     is_member: impl Fn(u32) -> bool,
     pages: &Pages,
-    judge: &Judge<'_>,
+    matcher: &Matcher<'_>,
 ) -> Result<Vec<NearPair>, Error> {
     let mut proposed: Vec<(u32, u32)> = Vec::new();
     let mut propose = |a: u32, b: u32| {
@@ -109,17 +109,17 @@ fn matches(
         for (at, &a) in kept.iter().enumerate() {
             kept[at + 1..].iter().for_each(|&b| propose(a, b));
         }
-    } else if bands::suffice(judge.least()) {
+    } else if bands::suffice(matcher.least()) {
         for band in 0..bands::count() {
             bands::candidates(kept, pages, band, &mut propose);
         }
     } else {
         let record = |&id: &u32| Record { fingerprint: pages.fingerprint(id).to_bits(), id };
-        let options = PairOptions::within(judge.within())?;
+        let options = PairOptions::within(matcher.within())?;
         let joined = hapax::join::pairs(kept.iter().map(record).collect(), &options, &OneThread);
         joined.twins().iter().chain(joined.pairs()).for_each(|pair| propose(pair.a, pair.b));
     }
     proposed.sort_unstable();
     proposed.dedup();
-    Ok(proposed.into_iter().filter_map(|(a, b)| judge.confirm(a, b)).collect())
+    Ok(proposed.into_iter().filter_map(|(a, b)| matcher.confirm(a, b)).collect())
 }

@@ -37,7 +37,7 @@ fn page(name: usize, content: usize, fingerprint: &[u8], sketch: &[u16], scope: 
         url: format!("http://{name:03}.test/"),
         canonical: None,
         content: ContentHash::of(&content.to_string()),
-        status: Status::Judged,
+        status: Status::Comparable,
         fingerprint: Fingerprint::from_bits(fingerprint.iter().fold(0, |bits, i| bits ^ 1 << i)),
         sketch: Sketch::from_bytes(&bytes),
         score: None,

@@ -7,10 +7,10 @@
 //! | `target` | as above; how many collisions there are, of effort |
 //! | `distance`, `similarity` | of members |
 //! | `scope`, `fingerprint`, `sketch` | of representatives, out of [`Steps::copies`]: all that comparing needs |
-//! | `named`, `page`, `meets` | of representatives, in and out of [`Steps::turn`]: for choosing the best, and who must be in one batch |
+//! | `named`, `page`, `bucket` | of representatives, in and out of [`Steps::thin`]: for choosing the best, and who must be in one batch |
 //!
-//! [`Steps::copies`] needs all rows with one `meets` of the signatures in one batch,
-//! [`Steps::turn`] all representatives with one `meets`.
+//! [`Steps::copies`] needs all rows with one `bucket` of the signatures in one batch,
+//! [`Steps::thin`] all representatives with one `bucket`.
 
 use std::sync::Arc;
 
@@ -27,8 +27,8 @@ use super::{Steps, mixed};
 use crate::error::Error;
 use crate::exact;
 use crate::facts::FactTable;
-use crate::near::dense::{DENSE, MANY, PART_BITS, TURNS, part_bits, sketch_part, turn, twins};
-use crate::near::{Judge, Led, Member};
+use crate::near::dense::{DENSE, MANY, PART_BITS, PASSES, part_bits, sketch_part, thin, twins};
+use crate::near::{Led, Matcher, Member};
 
 const KIND: &str = "role";
 const REPRESENTATIVE: i64 = 0;
@@ -54,22 +54,22 @@ struct Compared {
     sketch: BinaryBuilder,
 }
 
-/// What they have in addition between turns.
+/// What they have in addition between passes.
 #[derive(Default)]
-struct Turning {
+struct Thinning {
     named: BooleanBuilder,
     page: BinaryBuilder,
-    meets: Int64Builder,
+    buckets: Int64Builder,
 }
 
 impl Steps {
-    /// Turns after [`copies`](Self::copies).
-    pub const TURNS: usize = TURNS;
+    /// Passes after [`copies`](Self::copies).
+    pub const PASSES: usize = PASSES;
 
     /// A scope with more representatives is wide.
     pub const MANY: usize = MANY;
 
-    /// As many that meet are a dense cluster.
+    /// As many in one bucket are a dense cluster.
     pub const DENSE: usize = DENSE;
 
     /// Finds exact copies, chooses the best of each text, and representatives among those with one fingerprint.
@@ -82,7 +82,7 @@ impl Steps {
         let loaded = rows.pages(|_| true)?;
         let pages = &loaded.pages;
         let table = FactTable::marked(pages, &self.options.keep, &loaded.named);
-        let judge = Judge::new(pages, self.options.policy);
+        let matcher = Matcher::new(pages, self.options.policy);
         let classes = exact::classes(pages, &table, |_| true);
         let mut roles = Roles::default();
         let key = |page: u32| (pages.scope(page), pages.content(page));
@@ -95,14 +95,14 @@ impl Steps {
         }
         let mut led = Led::default();
         for scope in classes.representatives.chunk_by(|&a, &b| pages.scope(a) == pages.scope(b)) {
-            let found = twins(scope, pages, &judge, &table);
+            let found = twins(scope, pages, &matcher, &table);
             led.representatives.extend(found.representatives);
             led.members.extend(found.members);
             led.links.extend(found.links);
             led.collisions += found.collisions;
         }
         roles.led(&loaded, &led);
-        roles.effort(judge.compared(), led.collisions);
+        roles.effort(matcher.compared(), led.collisions);
         let without = roles.rows();
         let mut compared = Compared::default();
         for _ in 0..without {
@@ -123,31 +123,31 @@ impl Steps {
         batch(KIND, columns)
     }
 
-    /// By how many bits of their sketches the representatives of a scope meet, if there are so many after
+    /// By how many bits of their sketches the representatives of a scope share, if there are so many after
     /// [`copies`](Self::copies).
     pub fn part_bits(&self, representatives: usize) -> u32 {
         part_bits(representatives, self.options.many)
     }
 
-    /// Who would meet whom in any of the turns, and how many: `meets` and `count`, of rows of representatives. Who
-    /// nowhere meets [`DENSE`](Self::DENSE) need not take turns. `wide` names scopes with many representatives.
+    /// The buckets of all passes and their sizes: `bucket` and `count`, of rows of representatives. Who
+    /// is in no bucket of [`DENSE`](Self::DENSE) need not are compared. `wide` names scopes with many representatives.
     ///
     /// # Errors
     ///
     /// These are no rows of representatives.
-    pub fn meetings(&self, rows: &RecordBatch, wide: &[Wide]) -> Result<RecordBatch, Error> {
+    pub fn bucket_sizes(&self, rows: &RecordBatch, wide: &[Wide]) -> Result<RecordBatch, Error> {
         let keys = keys_of_representatives(&Rows::of(rows, "representative"), wide)?;
         let mut keys: Vec<i64> = keys.into_flattened();
         keys.sort_unstable();
-        let (mut meets, mut counts) = (Vec::new(), Vec::new());
+        let (mut buckets, mut counts) = (Vec::new(), Vec::new());
         for same in keys.chunk_by(|a, b| a == b) {
-            meets.push(same[0]);
+            buckets.push(same[0]);
             counts.push(same.len() as i64);
         }
-        batch("meeting", vec![("meets", numbers(meets)), ("count", numbers(counts))])
+        batch("bucket_sizes", vec![("bucket", numbers(buckets)), ("count", numbers(counts))])
     }
 
-    /// Representatives that one of `dense`, which is ascending, concerns: `position`, and `meets` of the first turn.
+    /// Representatives that one of `dense`, which is ascending, concerns: `position`, and `bucket` of the first pass.
     ///
     /// # Errors
     ///
@@ -159,24 +159,24 @@ impl Steps {
         wide: &[Wide],
     ) -> Result<RecordBatch, Error> {
         let rows = Rows::of(rows, "representative");
-        let (mut positions, mut meets) = (Vec::new(), Vec::new());
+        let (mut positions, mut buckets) = (Vec::new(), Vec::new());
         for (keys, position) in
             keys_of_representatives(&rows, wide)?.iter().zip(rows.numbers("position")?)
         {
             if keys.iter().any(|key| dense.binary_search(key).is_ok()) {
                 positions.push(*position);
-                meets.push(keys[0]);
+                buckets.push(keys[0]);
             }
         }
-        batch("suspect", vec![("position", numbers(positions)), ("meets", numbers(meets))])
+        batch("suspect", vec![("position", numbers(positions)), ("bucket", numbers(buckets))])
     }
 
-    /// One of the turns, from 0: dense clusters among representatives that share a part of the sketch.
+    /// One of the passes, from 0: dense clusters among representatives that share a part of the sketch.
     ///
     /// # Errors
     ///
     /// These are no rows of roles, or a representative came twice.
-    pub fn turn(
+    pub fn thin(
         &self,
         rows: &RecordBatch,
         number: usize,
@@ -187,14 +187,14 @@ impl Steps {
         let loaded = rows.pages(|row| role[row] == REPRESENTATIVE)?;
         let pages = &loaded.pages;
         let table = FactTable::marked(pages, &self.options.keep, &loaded.named);
-        let judge = Judge::new(pages, self.options.policy);
+        let matcher = Matcher::new(pages, self.options.policy);
         let mut order: Vec<u32> = (0..pages.len() as u32).collect();
         order.sort_by_key(|&page| pages.scope(page));
         let mut led = Led::default();
         for scope in order.chunk_by(|&a, &b| pages.scope(a) == pages.scope(b)) {
             let mut one = Led { representatives: scope.to_vec(), ..Led::default() };
             let bits = bits_in(pages.scope(scope[0]), wide);
-            turn(&mut one, number, bits, pages, &judge, &table);
+            thin(&mut one, number, bits, pages, &matcher, &table);
             led.representatives.extend(one.representatives);
             led.members.extend(one.members);
             led.links.extend(one.links);
@@ -202,31 +202,31 @@ impl Steps {
         let mut roles = Roles::default();
         roles.pass(&rows, role)?;
         roles.led(&loaded, &led);
-        roles.effort(judge.compared(), 0);
-        let mut turning = Turning::default();
+        roles.effort(matcher.compared(), 0);
+        let mut thinning = Thinning::default();
         for row in 0..roles.rows() {
-            turning.named.append_null();
-            turning.page.append_null();
+            thinning.named.append_null();
+            thinning.page.append_null();
             // Rows without pages are spread over tasks.
-            turning.meets.append_value(mixed(&[row as u64]).cast_signed());
+            thinning.buckets.append_value(mixed(&[row as u64]).cast_signed());
         }
-        let next = (number + 1).min(TURNS - 1);
+        let next = (number + 1).min(PASSES - 1);
         for &page in &led.representatives {
             roles.row(REPRESENTATIVE, loaded.positions[page as usize], None, None);
-            turning.named.append_value(loaded.named[page as usize]);
-            turning.page.append_value(loaded.bytes[page as usize]);
+            thinning.named.append_value(loaded.named[page as usize]);
+            thinning.page.append_value(loaded.bytes[page as usize]);
             let key = key_of(pages.scope(page), pages.sketch(page), next, wide);
-            turning.meets.append_value(key);
+            thinning.buckets.append_value(key);
         }
         let mut columns = roles.finish();
-        columns.push(("named", Arc::new(turning.named.finish())));
-        columns.push(("page", Arc::new(turning.page.finish())));
-        columns.push(("meets", Arc::new(turning.meets.finish())));
+        columns.push(("named", Arc::new(thinning.named.finish())));
+        columns.push(("page", Arc::new(thinning.page.finish())));
+        columns.push(("bucket", Arc::new(thinning.buckets.finish())));
         batch(KIND, columns)
     }
 }
 
-/// A scope with many representatives, and by how many bits they meet.
+/// A scope with many representatives, and how many bits they share.
 pub type Wide = (i64, u32);
 
 fn bits_in(scope: ScopeKey, wide: &[Wide]) -> u32 {
@@ -239,13 +239,13 @@ fn key_of(scope: ScopeKey, sketch: &Sketch, number: usize, wide: &[Wide]) -> i64
     mixed(&[scope.0, 3 + number as u64, part]).cast_signed()
 }
 
-/// The keys of every representative in all turns.
-fn keys_of_representatives(rows: &Rows<'_>, wide: &[Wide]) -> Result<Vec<[i64; TURNS]>, Error> {
+/// The keys of every representative in all passes.
+fn keys_of_representatives(rows: &Rows<'_>, wide: &[Wide]) -> Result<Vec<[i64; PASSES]>, Error> {
     let scopes = rows.numbers("scope")?;
     let sketches: &BinaryArray = rows.column("sketch")?;
     let keys = |(row, scope): (usize, &i64)| {
         let sketch = sketch(rows, sketches, row)?;
-        Ok(std::array::from_fn(|turn| key_of(ScopeKey(scope.cast_unsigned()), &sketch, turn, wide)))
+        Ok(std::array::from_fn(|pass| key_of(ScopeKey(scope.cast_unsigned()), &sketch, pass, wide)))
     };
     scopes.iter().enumerate().map(keys).collect()
 }

@@ -51,7 +51,7 @@ pub struct Cut {
     pub cluster: Option<usize>,
 }
 
-/// What of a fingerprint or sketch meets in one place.
+/// What of a fingerprint or sketch must be shared.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Section {
     scope: u64,
@@ -108,7 +108,7 @@ impl Steps {
     /// # Errors
     ///
     /// These are no packed keys, or a representative came twice.
-    pub fn meet(&self, rows: &RecordBatch, cut: &Cut) -> Result<RecordBatch, Error> {
+    pub fn candidates(&self, rows: &RecordBatch, cut: &Cut) -> Result<RecordBatch, Error> {
         let pieces = self.pieces(cut)?;
         let mut candidates = Candidates::default();
         for (section, records) in unpack::<8>(rows)? {
@@ -167,7 +167,7 @@ impl Steps {
     /// # Errors
     ///
     /// These are no packed keys, or a representative came twice.
-    pub fn band_meet(&self, rows: &RecordBatch) -> Result<RecordBatch, Error> {
+    pub fn band_candidates(&self, rows: &RecordBatch) -> Result<RecordBatch, Error> {
         let mut candidates = Candidates::default();
         for (_, mut records) in unpack::<BAND>(rows)? {
             candidates.records += records.len() as i64;

@@ -1,13 +1,13 @@
 //! The job in steps on rows that may lie on many machines: Arrow batch in, Arrow batch out.
 //!
 //! ```text
-//!   files --signature--> signatures --copies--> representatives, copies, members --turn (8 times)--> representatives
-//!   representatives --keys | band_keys--> packed keys --meet | band_meet--> candidates --confirm--> pairs
+//!   files --signature--> signatures --copies--> representatives, copies, members --thin (8 times)--> representatives
+//!   representatives --keys | band_keys--> packed keys --candidates | band_candidates--> candidates --confirm--> pairs
 //!   pairs, members, copies --forest, components--> linked --resolve--> verdicts --group_rows--> rows
 //! ```
 //!
-//! An engine such as Spark moves rows between the steps so that what must meet is in one batch; each
-//! step says by a key what must meet. All judgement is that of [`decide`](mod@crate::decide) and
+//! An engine such as Spark moves rows between the steps so that what may match is in one batch; each
+//! step says by a key what that is. All judgement is that of [`decide`](mod@crate::decide) and
 //! `near`: the steps are theirs, cut where rows may travel.
 //!
 //! # What it promises

@@ -22,7 +22,7 @@ use super::rows::{Loaded, Rows, batch, numbers};
 use crate::decide::{Found, resolve_groups};
 use crate::error::Error;
 use crate::facts::FactTable;
-use crate::near::{Judge, Member, Near};
+use crate::near::{Matcher, Member, Near};
 use crate::outputs::outcome_name;
 use crate::pages::Pages;
 
@@ -55,12 +55,12 @@ impl Steps {
         let loaded = rows.pages(|row| kinds[row] == 0)?;
         let pages = &loaded.pages;
         let table = FactTable::marked(pages, &self.options.keep, &loaded.named);
-        let judge = Judge::new(pages, self.options.policy);
+        let matcher = Matcher::new(pages, self.options.policy);
         let near = near(&rows, kinds, &loaded)?;
         let (earlier, copies) = (Pages::default(), (0..pages.len() as u32).collect());
         let found =
             Found { copies, near, addresses: Vec::new(), earlier: &earlier, known: <_>::default() };
-        let decision = resolve_groups(pages, &table, &judge, &self.options.keep, found)?;
+        let decision = resolve_groups(pages, &table, &matcher, &self.options.keep, found)?;
         let mut ranks = vec![0i64; pages.len()];
         for group in decision.groups() {
             for (rank, page) in (0..).zip(group.documents()) {

@@ -5,8 +5,8 @@
 //! | `part`, `number` | which part of the source, and which document of it from 0: its place in the corpus |
 //! | `kind` | 0 a document, 1 a redirect, 2 a revisit, 3 what was counted in the part, 4 a record that was passed over |
 //! | `file`, `record` | where it was read |
-//! | `meets` | equal for documents that may be exact copies or have one fingerprint; null where nothing can be a copy; of a record passed over the `number` of the redirect or revisit that it is |
-//! | `status` | how far it can be judged ([`Status`]); of a record passed over how many documents of the part stand before it |
+//! | `bucket` | equal for documents that may be exact copies or have one fingerprint; null where nothing can be a copy; of a record passed over the `number` of the redirect or revisit that it is |
+//! | `status` | how far it can be compared ([`Status`]); of a record passed over how many documents of the part stand before it |
 //! | `says` | the address it names as canonical instead of its own; where a redirect leads; counts as JSON; why a record was passed over |
 //! | `page` | the signature; the address of a redirect; what a record that was passed over is called |
 //!
@@ -62,7 +62,7 @@ struct Columns {
     kind: Int64Builder,
     file: StringBuilder,
     record: Int64Builder,
-    meets: Int64Builder,
+    buckets: Int64Builder,
     status: Int64Builder,
     says: StringBuilder,
     page: BinaryBuilder,
@@ -154,7 +154,7 @@ impl PartSignatures {
         rows.kind.append_value(0);
         rows.file.append_value(self.file(file));
         rows.record.append_value(record as i64);
-        rows.meets.append_option(meets(page).map(u64::cast_signed));
+        rows.buckets.append_option(bucket(page).map(u64::cast_signed));
         rows.status.append_value(page.status as i64);
         let own = if page.url.is_empty() { &page.id } else { &page.url };
         let url = Cow::Borrowed(own.as_str());
@@ -180,7 +180,7 @@ impl PartSignatures {
         rows.kind.append_value(kind);
         rows.file.append_value(self.file(place.file));
         rows.record.append_value(place.number as i64);
-        rows.meets.append_null();
+        rows.buckets.append_null();
         rows.status.append_null();
         rows.says.append_value(to);
         rows.page.append_value(from.as_bytes());
@@ -199,7 +199,7 @@ impl PartSignatures {
         rows.page.append_value(passed.called(&file).as_bytes());
         rows.file.append_value(file);
         rows.record.append_option(passed.record.map(u64::cast_signed));
-        rows.meets.append_option(fact.then_some(self.facts));
+        rows.buckets.append_option(fact.then_some(self.facts));
         rows.status.append_value(self.documents);
         rows.says.append_value(&passed.reason);
         rows.rows += 1;
@@ -221,7 +221,7 @@ impl PartSignatures {
         rows.kind.append_value(3);
         rows.file.append_value(self.files.first().map_or("".into(), |file| self.name(file)));
         rows.record.append_value(0);
-        rows.meets.append_null();
+        rows.buckets.append_null();
         rows.status.append_null();
         rows.says.append_value(said.to_string());
         rows.page.append_null();
@@ -274,13 +274,13 @@ impl PartSignatures {
     }
 }
 
-/// Exact copies have one fingerprint, so one number brings both together. What cannot be judged by its
-/// fingerprint meets by its content; there may be very many without any words.
-fn meets(page: &NewPage) -> Option<u64> {
+/// Exact copies have one fingerprint, so one number brings both together. What cannot be compared by its
+/// fingerprint goes by its content; there may be very many without any words.
+fn bucket(page: &NewPage) -> Option<u64> {
     if page.status.stays() {
         return None;
     }
-    if page.status == Status::Judged {
+    if page.status == Status::Comparable {
         return Some(mixed(&[page.scope.0, 1, page.fingerprint.to_bits()]));
     }
     let (low, high) = page.content.to_bytes().split_first_chunk().map_or((0, 0), |(low, rest)| {
@@ -300,7 +300,7 @@ impl Columns {
                 ("kind", Arc::new(self.kind.finish())),
                 ("file", Arc::new(self.file.finish())),
                 ("record", Arc::new(self.record.finish())),
-                ("meets", Arc::new(self.meets.finish())),
+                ("bucket", Arc::new(self.buckets.finish())),
                 ("status", Arc::new(self.status.finish())),
                 ("says", Arc::new(self.says.finish())),
                 ("page", Arc::new(self.page.finish())),

@@ -1,6 +1,6 @@
 //! The steps, with rows moved about by a toy engine, against the decision on one machine.
 //!
-//! The toy splits rows by the key they must meet by, hands every task its rows in another order, and puts
+//! The toy splits rows by the key they must share, hands every task its rows in another order, and puts
 //! the results together: what an engine may do, and no more.
 
 use std::path::Path;
@@ -52,7 +52,7 @@ fn page(name: usize, content: u64, bits: u64, sketch: &[u16], scope: u64) -> New
         url: format!("http://{name:05}.test/"),
         canonical: None,
         content: ContentHash::of(&content.to_string()),
-        status: Status::Judged,
+        status: Status::Comparable,
         fingerprint: Fingerprint::from_bits(bits),
         sketch: Sketch::from_bytes(&bytes),
         score: Some((mix(name as u64) % 5) as f64),
@@ -129,13 +129,13 @@ fn joined(parts: &[RecordBatch]) -> RecordBatch {
 
 fn signatures(list: &[NewPage]) -> RecordBatch {
     let pages: BinaryArray = list.iter().map(|page| Some(page_bytes(page))).collect();
-    let meets = list.iter().map(|page| match page.status {
-        Status::Judged => super::mixed(&[page.scope.0, page.fingerprint.to_bits()]),
+    let buckets = list.iter().map(|page| match page.status {
+        Status::Comparable => super::mixed(&[page.scope.0, page.fingerprint.to_bits()]),
         _ => super::mixed(&[u64::from(page.content.to_bytes()[0])]),
     });
     let columns: Vec<(&str, ArrayRef)> = vec![
         ("position", numbers((0..list.len() as i64).collect())),
-        ("meets", numbers(meets.map(u64::cast_signed).collect())),
+        ("bucket", numbers(buckets.map(u64::cast_signed).collect())),
         ("named", Arc::new(BooleanArray::from(vec![false; list.len()]))),
         ("page", Arc::new(pages)),
     ];
@@ -145,7 +145,7 @@ fn signatures(list: &[NewPage]) -> RecordBatch {
 /// Everything after the first reading, as an engine would run it. Verdicts by position.
 fn apart(list: &[NewPage], steps: &Steps, count: u64) -> Vec<(i64, String, i64, f32, String)> {
     let given = signatures(list);
-    let copies = tasks(&given, "meets", count, |rows| steps.copies(rows).unwrap());
+    let copies = tasks(&given, "bucket", count, |rows| steps.copies(rows).unwrap());
     let found = roles(&copies, |role| role == 0);
     let mut scopes = std::collections::BTreeMap::<i64, usize>::new();
     for scope in column::<Int64Array>(&found, "scope").values() {
@@ -157,23 +157,24 @@ fn apart(list: &[NewPage], steps: &Steps, count: u64) -> Vec<(i64, String, i64, 
         .map(|(scope, representatives)| (scope, steps.part_bits(representatives)))
         .collect();
     let wide = wide.as_slice();
-    let meetings = tasks(&found, "position", count, |rows| steps.meetings(rows, wide).unwrap());
-    let (meets, counts): (&Int64Array, &Int64Array) =
-        (column(&meetings, "meets"), column(&meetings, "count"));
+    let bucket_sizes =
+        tasks(&found, "position", count, |rows| steps.bucket_sizes(rows, wide).unwrap());
+    let (buckets, counts): (&Int64Array, &Int64Array) =
+        (column(&bucket_sizes, "bucket"), column(&bucket_sizes, "count"));
     let mut sums = std::collections::BTreeMap::<i64, i64>::new();
-    for row in 0..meetings.num_rows() {
-        *sums.entry(meets.value(row)).or_default() += counts.value(row);
+    for row in 0..bucket_sizes.num_rows() {
+        *sums.entry(buckets.value(row)).or_default() += counts.value(row);
     }
     let dense: Vec<i64> =
         sums.into_iter().filter(|it| it.1 >= Steps::DENSE as i64).map(|it| it.0).collect();
     let suspects = steps.suspects(&found, &dense, wide).unwrap();
-    let mut turning = turning(&suspects, &given);
-    for turn in 0..Steps::TURNS {
-        turning = tasks(&turning, "meets", count, |rows| steps.turn(rows, turn, wide).unwrap());
+    let mut thinning = thinning(&suspects, &given);
+    for pass in 0..Steps::PASSES {
+        thinning = tasks(&thinning, "bucket", count, |rows| steps.thin(rows, pass, wide).unwrap());
     }
     let slim = |rows: &RecordBatch| rows.project(&[0, 1, 2, 3, 4]).unwrap();
-    let all_roles = joined(&[slim(&copies), slim(&roles(&turning, |role| role != 0))]);
-    let members = roles(&turning, |role| role == 2);
+    let all_roles = joined(&[slim(&copies), slim(&roles(&thinning, |role| role != 0))]);
+    let members = roles(&thinning, |role| role == 2);
     let led: &Int64Array = column(&members, "position");
     let positions: &Int64Array = column(&found, "position");
     let representatives = chosen(&found, |row| !led.values().contains(&positions.value(row)));
@@ -183,7 +184,7 @@ fn apart(list: &[NewPage], steps: &Steps, count: u64) -> Vec<(i64, String, i64, 
 }
 
 /// Suspects with their pages, as representatives.
-fn turning(suspects: &RecordBatch, given: &RecordBatch) -> RecordBatch {
+fn thinning(suspects: &RecordBatch, given: &RecordBatch) -> RecordBatch {
     let positions: &Int64Array = column(suspects, "position");
     let places = UInt64Array::from_iter_values(positions.values().iter().map(|it| *it as u64));
     let pages = take_record_batch(given, &places).unwrap();
@@ -197,7 +198,7 @@ fn turning(suspects: &RecordBatch, given: &RecordBatch) -> RecordBatch {
         ("similarity", Arc::new(Float32Array::new_null(rows))),
         ("named", get(&pages, "named")),
         ("page", get(&pages, "page")),
-        ("meets", get(suspects, "meets")),
+        ("bucket", get(suspects, "bucket")),
     ];
     batch("role", columns).unwrap()
 }
@@ -229,12 +230,13 @@ fn candidates(representatives: &RecordBatch, steps: &Steps, count: u64) -> Vec<(
             sums[query as usize][distance as usize] += number("count", row) as u64;
         }
         match steps.see(&queries, &sums, rows.num_rows()) {
-            super::Seen::Clear => found.push(meet(&rows, None, steps, count)),
+            super::Seen::Clear => found.push(of_keys(&rows, None, steps, count)),
             super::Seen::Bands(_) => {
                 let keys = tasks(&rows, "position", count, |rows| {
                     steps.band_keys(rows, count as usize).unwrap()
                 });
-                found.push(tasks(&keys, "task", count, |rows| steps.band_meet(rows).unwrap()));
+                found
+                    .push(tasks(&keys, "task", count, |rows| steps.band_candidates(rows).unwrap()));
             }
             super::Seen::Narrow(bits, dense) => {
                 let marks = steps.saturated(&rows, &dense).unwrap();
@@ -247,8 +249,8 @@ fn candidates(representatives: &RecordBatch, steps: &Steps, count: u64) -> Vec<(
                             .map(|row| row as u64),
                     ),
                 );
-                found.push(meet(&free.unwrap(), None, steps, count));
-                found.push(meet(&rows, Some(bits), steps, count));
+                found.push(of_keys(&free.unwrap(), None, steps, count));
+                found.push(of_keys(&rows, Some(bits), steps, count));
             }
         }
     }
@@ -261,13 +263,13 @@ fn candidates(representatives: &RecordBatch, steps: &Steps, count: u64) -> Vec<(
     pairs
 }
 
-fn meet(rows: &RecordBatch, within: Option<u32>, steps: &Steps, count: u64) -> RecordBatch {
+fn of_keys(rows: &RecordBatch, within: Option<u32>, steps: &Steps, count: u64) -> RecordBatch {
     let rows_in_all = rows.num_rows().max(1);
     let cut = Cut { rows: rows_in_all, pieces: 8, blocks: None, within, cluster: Some(50) };
     let cut = steps.cut(cut).unwrap();
     let keys =
         tasks(rows, "position", count, |rows| steps.keys(rows, &cut, count as usize).unwrap());
-    tasks(&keys, "task", count, |rows| steps.meet(rows, &cut).unwrap())
+    tasks(&keys, "task", count, |rows| steps.candidates(rows, &cut).unwrap())
 }
 
 fn with_both(pairs: &[(i64, i64)], representatives: &RecordBatch) -> RecordBatch {

@@ -1,32 +1,32 @@
 //! Dense clusters: many pages that are nearly one, led by their best.
 //!
-//! Pages meet by a key: first by the whole fingerprint, where [`TWINS`] or more come together, then, where 64 do, by
+//! Pages share a key: first by the whole fingerprint, where [`TWINS`] or more come together, then, where 64 do, by
 //! 16 bits of the sketch, eight times with other bits. Two pages of similarity J agree in such
 //! a key with probability ((1 + J) / 2)^16, which is 0.19 at J = 0.8 and 0.85 at 0.98, so of a dense cluster
-//! hardly anything is left after eight turns. Among millions of collisions 64 would meet by chance:
-//! keys grow with the number of pages, by a bit for every doubling beyond a million. Those who meet by a key choose the best page as
+//! hardly anything is left after eight passes. Among millions of collisions 64 would share one by chance:
+//! keys grow with the number of pages, by a bit for every doubling beyond a million. Those who share a key choose the best page as
 //! representative; who matches it becomes its member, and the others choose again, a few times.
 //!
 //! # What it promises
 //!
 //! Every member matches its representative, and the representative wins over it. The work is bounded by the number
-//! of pages times a constant: [`TURNS`] keys, [`ROUNDS`] representatives each.
+//! of pages times a constant: [`PASSES`] keys, [`ROUNDS`] representatives each.
 //!
 //! When many pages share a fingerprint and match no representative they are *collisions*: they are compared with
-//! those of them that they meet by the sketch, and with nobody else.
+//! those of them that they share a part of the sketch with, and with nobody else.
 
 use hapax::fingerprint::Sketch;
 use hapax::group::NearPair;
 
 use crate::facts::FactTable;
-use crate::near::Judge;
+use crate::near::Matcher;
 use crate::pages::Pages;
 
-/// As many that meet by a part of the sketch are a dense cluster.
+/// As many that share a part of the sketch are a dense cluster.
 pub(crate) const DENSE: usize = 64;
 /// How many parts of the sketch are tried.
-pub(crate) const TURNS: usize = 8;
-/// How often those who meet by a part of the sketch choose a representative.
+pub(crate) const PASSES: usize = 8;
+/// How often those who share a part of the sketch choose a representative.
 const ROUNDS: usize = 4;
 /// As many pages of one fingerprint are a dense cluster; fewer are all compared, with each other and with those near them.
 pub(crate) const TWINS: usize = 64;
@@ -35,11 +35,11 @@ const TWIN_ROUNDS: usize = 4;
 /// As many pages of a fingerprint that match no representative go on choosing until none is left.
 pub(crate) const FEW_COLLISIONS: usize = 64;
 /// How many parts of the sketch are tried on those who share a fingerprint and match no representative.
-pub(crate) const TWIN_TURNS: usize = 16;
+pub(crate) const TWIN_PASSES: usize = 16;
 
-/// Bits of a sketch by which pages meet, if they are not very many.
+/// Bits of a sketch that pages have to share, if they are not very many.
 pub(crate) const PART_BITS: u32 = 16;
-/// As many pages meet by so many bits: 16 by chance, where 64 are a dense cluster.
+/// As many pages share so many bits: 16 by chance, where 64 are a dense cluster.
 pub(crate) const MANY: usize = 1 << 20;
 
 /// A page that is represented by another one.
@@ -74,28 +74,33 @@ pub(crate) struct Led {
 pub(super) fn thin_out(
     set: &[u32],
     pages: &Pages,
-    judge: &Judge<'_>,
+    matcher: &Matcher<'_>,
     table: &FactTable<'_>,
     many: usize,
 ) -> Led {
-    let mut led = twins(set, pages, judge, table);
+    let mut led = twins(set, pages, matcher, table);
     let bits = part_bits(led.representatives.len(), many);
-    for number in 0..TURNS {
-        turn(&mut led, number, bits, pages, judge, table);
+    for number in 0..PASSES {
+        thin(&mut led, number, bits, pages, matcher, table);
     }
     led
 }
 
 /// The first step: [`TWINS`] pages and more that share a fingerprint. Pages of other fingerprints make no difference.
-pub(crate) fn twins(set: &[u32], pages: &Pages, judge: &Judge<'_>, table: &FactTable<'_>) -> Led {
+pub(crate) fn twins(
+    set: &[u32],
+    pages: &Pages,
+    matcher: &Matcher<'_>,
+    table: &FactTable<'_>,
+) -> Led {
     let mut led = Led::default();
-    let twins = meet(set.to_vec(), |page| pages.fingerprint(page).to_bits(), TWINS);
+    let twins = buckets(set.to_vec(), |page| pages.fingerprint(page).to_bits(), TWINS);
     led.representatives = twins.others;
     for cluster in twins.clusters {
-        let mut found = lead(cluster, 2, TWIN_ROUNDS, judge, table);
+        let mut found = lead(cluster, 2, TWIN_ROUNDS, matcher, table);
         let few = found.rest.len() <= FEW_COLLISIONS;
         if few {
-            let last = lead(std::mem::take(&mut found.rest), 2, FEW_COLLISIONS, judge, table);
+            let last = lead(std::mem::take(&mut found.rest), 2, FEW_COLLISIONS, matcher, table);
             found.representatives.extend(last.representatives);
             found.members.extend(last.members);
         }
@@ -103,38 +108,38 @@ pub(crate) fn twins(set: &[u32], pages: &Pages, judge: &Judge<'_>, table: &FactT
         if few {
             continue;
         }
-        let (left, members) = pair_up(found.rest, pages, judge, table);
+        let (left, members) = pair_up(found.rest, pages, matcher, table);
         led.members.extend(members);
         led.collisions += left.len() as u64;
     }
     led
 }
 
-/// By how many bits of a sketch pages meet, if so many of one scope take turns; more than `many`, which is
+/// How many bits of a sketch pages have to share, if so many of one scope are compared; more than `many`, which is
 /// [`MANY`] but in tests, need more.
 pub(crate) fn part_bits(pages: usize, many: usize) -> u32 {
     let doublings = pages.div_ceil(many).max(1).next_power_of_two().ilog2();
     PART_BITS + doublings.min(16)
 }
 
-/// One of the [`TURNS`] after that: who shares a part of the sketch. Pages in which that part is
+/// One of the [`PASSES`] after that: who shares a part of the sketch. Pages in which that part is
 /// another make no difference.
-pub(crate) fn turn(
+pub(crate) fn thin(
     led: &mut Led,
     number: usize,
     bits: u32,
     pages: &Pages,
-    judge: &Judge<'_>,
+    matcher: &Matcher<'_>,
     table: &FactTable<'_>,
 ) {
     if led.representatives.len() < DENSE {
         return;
     }
     let set = std::mem::take(&mut led.representatives);
-    let met = meet(set, |page| sketch_part(pages.sketch(page), number, bits), DENSE);
-    led.representatives = met.others;
-    for cluster in met.clusters {
-        let mut found = lead(cluster, DENSE, ROUNDS, judge, table);
+    let buckets = buckets(set, |page| sketch_part(pages.sketch(page), number, bits), DENSE);
+    led.representatives = buckets.others;
+    for cluster in buckets.clusters {
+        let mut found = lead(cluster, DENSE, ROUNDS, matcher, table);
         if found.members.is_empty() {
             led.representatives.append(&mut found.representatives);
             led.representatives.extend(found.rest);
@@ -157,22 +162,22 @@ impl Led {
 }
 
 /// Finds who is alike among pages of one fingerprint and many texts: two pages of similarity 0.8
-/// meet in one of the turns with probability 0.96.
+/// share a part in one of the passes with probability 0.96.
 fn pair_up(
     mut set: Vec<u32>,
     pages: &Pages,
-    judge: &Judge<'_>,
+    matcher: &Matcher<'_>,
     table: &FactTable<'_>,
 ) -> (Vec<u32>, Vec<Member>) {
     let mut members = Vec::new();
-    for turn in 0..TWIN_TURNS {
+    for pass in 0..TWIN_PASSES {
         if set.len() < 2 {
             break;
         }
-        let met = meet(set, |page| sketch_part(pages.sketch(page), turn, PART_BITS), 2);
-        set = met.others;
-        for cluster in met.clusters {
-            let found = lead(cluster, 2, 2, judge, table);
+        let buckets = buckets(set, |page| sketch_part(pages.sketch(page), pass, PART_BITS), 2);
+        set = buckets.others;
+        for cluster in buckets.clusters {
+            let found = lead(cluster, 2, 2, matcher, table);
             set.extend(found.representatives);
             set.extend(found.rest);
             members.extend(found.members);
@@ -181,33 +186,33 @@ fn pair_up(
     (set, members)
 }
 
-/// So many of the sketch's 1,024 bits, 32 at most; turns take them far apart.
-pub(crate) fn sketch_part(sketch: &Sketch, turn: usize, bits: u32) -> u64 {
+/// So many of the sketch's 1,024 bits, 32 at most; passes take them far apart.
+pub(crate) fn sketch_part(sketch: &Sketch, pass: usize, bits: u32) -> u64 {
     let bytes = sketch.to_bytes();
-    let at = turn * bytes.len() / TWIN_TURNS;
+    let at = pass * bytes.len() / TWIN_PASSES;
     let four = bytes[at..].first_chunk().map_or(0, |four| u32::from_le_bytes(*four));
     u64::from(four) & ((1 << bits) - 1)
 }
 
-struct Met {
+struct Buckets {
     clusters: Vec<Vec<u32>>,
     others: Vec<u32>,
 }
 
 /// Puts together who has the same key, `least` at least.
-fn meet(set: Vec<u32>, key: impl Fn(u32) -> u64, least: usize) -> Met {
+fn buckets(set: Vec<u32>, key: impl Fn(u32) -> u64, least: usize) -> Buckets {
     let mut keyed: Vec<(u64, u32)> = set.into_iter().map(|page| (key(page), page)).collect();
     keyed.sort_unstable();
-    let mut met = Met { clusters: Vec::new(), others: Vec::new() };
+    let mut buckets = Buckets { clusters: Vec::new(), others: Vec::new() };
     for same in keyed.chunk_by(|a, b| a.0 == b.0) {
         let pages = same.iter().map(|&(_, page)| page);
         if same.len() < least {
-            met.others.extend(pages);
+            buckets.others.extend(pages);
         } else {
-            met.clusters.push(pages.collect());
+            buckets.clusters.push(pages.collect());
         }
     }
-    met
+    buckets
 }
 
 /// What came of choosing representatives.
@@ -224,7 +229,7 @@ pub(crate) fn lead(
     cluster: Vec<u32>,
     least: usize,
     rounds: usize,
-    judge: &Judge<'_>,
+    matcher: &Matcher<'_>,
     table: &FactTable<'_>,
 ) -> Chosen {
     let mut chosen = Chosen { representatives: Vec::new(), members: Vec::new(), rest: cluster };
@@ -239,7 +244,7 @@ pub(crate) fn lead(
             if page == representative {
                 return false;
             }
-            let Some(pair) = judge.confirm(representative, page) else { return true };
+            let Some(pair) = matcher.confirm(representative, page) else { return true };
             let (distance, similarity) = (pair.distance, pair.similarity);
             members.push(Member { page, representative, distance, similarity });
             false
@@ -275,6 +280,6 @@ mod tests {
         assert_eq!(sketch_part(&sketch, 0, 16), 0x0100);
         assert_eq!(sketch_part(&sketch, 1, 16), 0x0908);
         assert_eq!(sketch_part(&sketch, 1, 20), 0xA0908);
-        assert_eq!(sketch_part(&sketch, TWIN_TURNS - 1, 32), 0x7B7A_7978);
+        assert_eq!(sketch_part(&sketch, TWIN_PASSES - 1, 32), 0x7B7A_7978);
     }
 }

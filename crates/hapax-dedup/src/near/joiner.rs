@@ -38,7 +38,7 @@ impl<E: Executor> Joiner<'_, E> {
         }
         let mut waiting = Vec::new();
         join.finish(|pair| {
-            // Those with one fingerprint have met before.
+            // Those with one fingerprint were compared before.
             if pair.distance > 0 {
                 waiting.push(pair);
             }

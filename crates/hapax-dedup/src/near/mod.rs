@@ -16,7 +16,7 @@
 //!
 //! Every pair it reports is within the bound and confirmed. Of pages that are in no dense cluster and no saturation
 //! it reports every such pair. The result depends on the set of pages, not on threads.
-//! [`Judge::compared`] says how many sketches were compared.
+//! [`Matcher::compared`] says how many sketches were compared.
 //!
 //! # What it does not know
 //!
@@ -26,7 +26,7 @@
 pub(crate) mod bands;
 pub(crate) mod dense;
 mod joiner;
-mod judge;
+mod matcher;
 pub(crate) mod saturation;
 
 use hapax::fingerprint::MaxDistance;
@@ -35,7 +35,7 @@ use hapax::join::{Executor, Pair, PairOptions, Record};
 
 pub(crate) use dense::{Led, Member, lead};
 pub(crate) use joiner::Joiner;
-pub(crate) use judge::{Judge, Opinion};
+pub(crate) use matcher::{Matcher, PairMatch};
 
 use crate::error::Error;
 use crate::facts::FactTable;
@@ -72,7 +72,7 @@ const TOGETHER: usize = 1 << 14;
 pub(crate) fn find(
     representatives: &[u32],
     pages: &Pages,
-    judge: &Judge<'_>,
+    matcher: &Matcher<'_>,
     table: &FactTable<'_>,
     (within, many): (MaxDistance, usize),
     joiner: &Joiner<'_, impl Executor>,
@@ -80,11 +80,11 @@ pub(crate) fn find(
     let mut near = Near::default();
     for scope in representatives.chunk_by(|&a, &b| pages.scope(a) == pages.scope(b)) {
         let Led { representatives, members, links, collisions } =
-            dense::thin_out(scope, pages, judge, table, many);
+            dense::thin_out(scope, pages, matcher, table, many);
         near.members.extend(members);
         near.links.extend(links);
         near.collisions += collisions;
-        near.propose(&representatives, pages, judge, within, joiner)?;
+        near.propose(&representatives, pages, matcher, within, joiner)?;
         keep_most_similar(&mut near.refused);
     }
     Ok(near)
@@ -97,7 +97,7 @@ impl Near {
         &mut self,
         representatives: &[u32],
         pages: &Pages,
-        judge: &Judge<'_>,
+        matcher: &Matcher<'_>,
         within: MaxDistance,
         joiner: &Joiner<'_, impl Executor>,
     ) -> Result<(), Error> {
@@ -113,26 +113,26 @@ impl Near {
         let wide = PairOptions::within(within)?;
         let mut confirm = |candidates: &[Pair<u32>]| {
             self.candidates += candidates.len() as u64;
-            for opinions in confirm(candidates, &twins, judge, joiner.executor) {
-                self.pairs.extend(opinions.confirmed);
-                self.refused.extend(opinions.refused);
+            for compared in confirm(candidates, &twins, matcher, joiner.executor) {
+                self.pairs.extend(compared.confirmed);
+                self.refused.extend(compared.refused);
             }
         };
         let Some(found) = saturation::saturation(&fingerprints, within, joiner.executor) else {
             joiner.pairs(records(&|_| true), &wide, confirm)?;
-            self.compare_twins(&twins, judge);
+            self.compare_twins(&twins, matcher);
             return Ok(());
         };
-        if bands::suffice(judge.least()) {
+        if bands::suffice(matcher.least()) {
             self.saturated += representatives.len() as u64;
-            self.chance = Some(bands::chance(judge.least()));
-            self.propose_by_sketch(representatives, pages, judge, joiner.executor);
+            self.chance = Some(bands::chance(matcher.least()));
+            self.propose_by_sketch(representatives, pages, matcher, joiner.executor);
             return Ok(());
         }
         let narrow = PairOptions::within(found.narrow)?;
         joiner.pairs(records(&|at| !found.saturated[at]), &wide, &mut confirm)?;
         joiner.pairs(records(&|_| true), &narrow, confirm)?;
-        self.compare_twins(&twins, judge);
+        self.compare_twins(&twins, matcher);
         self.pairs.sort_unstable_by_key(|pair| (pair.a, pair.b));
         self.pairs.dedup_by_key(|pair| (pair.a, pair.b));
         self.saturated += found.saturated.iter().filter(|saturated| **saturated).count() as u64;
@@ -141,16 +141,16 @@ impl Near {
     }
 
     /// Pairs of representatives that share a fingerprint, which a join does not name.
-    fn compare_twins(&mut self, twins: &Twins, judge: &Judge<'_>) {
-        let mut opinions = Opinions::default();
+    fn compare_twins(&mut self, twins: &Twins, matcher: &Matcher<'_>) {
+        let mut compared = Compared::default();
         for class in twins.0.chunk_by(|one, other| one.0 == other.0) {
             for (at, &(first, twin)) in class.iter().enumerate() {
-                opinions.ask(judge, first, twin);
-                class[..at].iter().for_each(|&(_, other)| opinions.ask(judge, other, twin));
+                compared.ask(matcher, first, twin);
+                class[..at].iter().for_each(|&(_, other)| compared.ask(matcher, other, twin));
             }
         }
-        self.pairs.extend(opinions.confirmed);
-        self.refused.extend(opinions.refused);
+        self.pairs.extend(compared.confirmed);
+        self.refused.extend(compared.refused);
     }
 
     /// The same by bands of sketches.
@@ -158,22 +158,22 @@ impl Near {
         &mut self,
         representatives: &[u32],
         pages: &Pages,
-        judge: &Judge<'_>,
+        matcher: &Matcher<'_>,
         executor: &impl Executor,
     ) {
         let found = executor.map((0..bands::count()).collect(), |band: usize| {
-            let mut opinions = Opinions::default();
+            let mut compared = Compared::default();
             let mut candidates = 0u64;
             bands::candidates(representatives, pages, band, |a, b| {
                 candidates += 1;
-                opinions.ask(judge, a, b);
+                compared.ask(matcher, a, b);
             });
-            (candidates, opinions)
+            (candidates, compared)
         });
-        for (candidates, opinions) in found {
+        for (candidates, compared) in found {
             self.candidates += candidates;
-            self.pairs.extend(opinions.confirmed);
-            self.refused.extend(opinions.refused);
+            self.pairs.extend(compared.confirmed);
+            self.refused.extend(compared.refused);
         }
         for pairs in [&mut self.pairs, &mut self.refused] {
             pairs.sort_unstable_by_key(|pair| (pair.a, pair.b));
@@ -217,20 +217,20 @@ fn keep_most_similar(pairs: &mut Vec<NearPair>) {
     pairs.truncate(REFUSED);
 }
 
-/// What a judge thought of candidates.
+/// What comparing candidates found.
 #[derive(Debug, Default)]
-struct Opinions {
+struct Compared {
     confirmed: Vec<NearPair>,
     /// The most similar, and some others.
     refused: Vec<NearPair>,
 }
 
-impl Opinions {
-    fn ask(&mut self, judge: &Judge<'_>, a: u32, b: u32) {
-        match judge.opinion(a, b) {
-            Opinion::Alike(pair) => self.confirmed.push(pair),
-            Opinion::NotAlike(pair) => self.refused.push(pair),
-            Opinion::Far => {}
+impl Compared {
+    fn ask(&mut self, matcher: &Matcher<'_>, a: u32, b: u32) {
+        match matcher.compare(a, b) {
+            PairMatch::Alike(pair) => self.confirmed.push(pair),
+            PairMatch::NotAlike(pair) => self.refused.push(pair),
+            PairMatch::Far => {}
         }
         if self.refused.len() > 4 * REFUSED {
             keep_most_similar(&mut self.refused);
@@ -238,20 +238,20 @@ impl Opinions {
     }
 }
 
-/// Asks the judge about every candidate, and about those that share a candidate's fingerprint.
+/// Compares every candidate, and those that share a candidate's fingerprint.
 fn confirm(
     candidates: &[Pair<u32>],
     twins: &Twins,
-    judge: &Judge<'_>,
+    matcher: &Matcher<'_>,
     executor: &impl Executor,
-) -> Vec<Opinions> {
+) -> Vec<Compared> {
     executor.map(candidates.chunks(TOGETHER).collect(), |candidates: &[Pair<u32>]| {
-        let mut opinions = Opinions::default();
+        let mut compared = Compared::default();
         for pair in candidates {
             for (a, b) in twins.of(pair.a).flat_map(|a| twins.of(pair.b).map(move |b| (a, b))) {
-                opinions.ask(judge, a, b);
+                compared.ask(matcher, a, b);
             }
         }
-        opinions
+        compared
     })
 }

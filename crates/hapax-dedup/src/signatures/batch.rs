@@ -141,7 +141,7 @@ fn put_page(bytes: &mut Vec<u8>, page: &NewPage) {
 }
 
 const fn has_words(status: Status) -> bool {
-    matches!(status, Status::Judged | Status::TooShort)
+    matches!(status, Status::Comparable | Status::TooShort)
 }
 
 /// Bytes that are still to be read.

@@ -67,7 +67,7 @@ impl Fingerprints {
         };
         self.without += u64::from(fingerprint.is_none());
         self.too_short += u64::from(too_short && fingerprint.is_some());
-        let judged = fingerprint.filter(|_| !too_short);
+        let comparable = fingerprint.filter(|_| !too_short);
         let nothing = Sketch::from_bytes(&[0; 128]);
         if sketch.is_some() && self.sketches.is_empty() {
             if self.fingerprints.iter().any(Option::is_some) {
@@ -75,14 +75,14 @@ impl Fingerprints {
             }
             self.sketches.resize(self.ids.len(), nothing);
         }
-        if sketch.is_none() && judged.is_some() && !self.sketches.is_empty() {
+        if sketch.is_none() && comparable.is_some() && !self.sketches.is_empty() {
             return Err("it has no sketch and those before have".to_owned());
         }
         if !self.sketches.is_empty() || sketch.is_some() {
             self.sketches.push(sketch.unwrap_or(nothing));
         }
         self.ids.push(id);
-        self.fingerprints.push(judged);
+        self.fingerprints.push(comparable);
         // Documents without text are not copies of each other.
         self.contents.push(content.filter(|content| *content != ContentHash::of("")));
         Ok(())

@@ -10,7 +10,7 @@ use crate::pages::Pages;
 
 /// What is thought of a pair.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Opinion {
+pub(crate) enum PairMatch {
     /// Near and confirmed.
     Alike(NearPair),
     /// Near, but the sketches do not confirm it.
@@ -20,35 +20,35 @@ pub(crate) enum Opinion {
 
 /// Decides on pairs, and counts how often it was asked.
 #[derive(Debug)]
-pub(crate) struct Judge<'p> {
+pub(crate) struct Matcher<'p> {
     pages: &'p Pages,
     policy: Policy,
     compared: AtomicU64,
 }
 
-impl<'p> Judge<'p> {
+impl<'p> Matcher<'p> {
     pub(crate) fn new(pages: &'p Pages, policy: Policy) -> Self {
         Self { pages, policy, compared: AtomicU64::new(0) }
     }
 
     /// The pair, if the fingerprints are near and the sketches confirm it. Both pages must be
-    /// [`Judged`](crate::Status::Judged).
+    /// [`Comparable`](crate::Status::Comparable).
     pub(crate) fn confirm(&self, a: u32, b: u32) -> Option<NearPair> {
-        match self.opinion(a, b) {
-            Opinion::Alike(pair) => Some(pair),
-            Opinion::NotAlike(_) | Opinion::Far => None,
+        match self.compare(a, b) {
+            PairMatch::Alike(pair) => Some(pair),
+            PairMatch::NotAlike(_) | PairMatch::Far => None,
         }
     }
 
     /// What fingerprints and sketches say.
-    pub(crate) fn opinion(&self, a: u32, b: u32) -> Opinion {
+    pub(crate) fn compare(&self, a: u32, b: u32) -> PairMatch {
         self.compared.fetch_add(1, Ordering::Relaxed);
         let [one, other] = [a, b].map(|page| self.pages.evidence(page));
         let Some(likeness) = self.policy.compare_candidate(&one, &other) else {
-            return Opinion::Far;
+            return PairMatch::Far;
         };
         let pair = NearPair { a, b, distance: likeness.distance, similarity: likeness.similarity };
-        if likeness.matches() { Opinion::Alike(pair) } else { Opinion::NotAlike(pair) }
+        if likeness.matches() { PairMatch::Alike(pair) } else { PairMatch::NotAlike(pair) }
     }
 
     /// The largest distance of a pair.
