@@ -17,8 +17,8 @@ pub const BOUNDS: [u8; 6] = [3, 4, 6, 8, 10, 64];
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measured {
     pub exact: bool,
-    /// Both can be judged by their text.
-    pub judged: bool,
+    /// Both can be comparable by their text.
+    pub comparable: bool,
     /// Bits between the fingerprints.
     pub distance: u8,
     /// Estimated from the sketches.
@@ -29,13 +29,13 @@ impl Measured {
     /// Measures a pair.
     pub fn of(pages: &Pages, a: u32, b: u32) -> Self {
         let exact = pages.content(a).is_some() && pages.content(a) == pages.content(b);
-        let judged = [a, b].iter().all(|&it| pages.status(it) == Status::Judged);
-        if !judged {
-            return Self { exact, judged, distance: 64, similarity: f32::from(u8::from(exact)) };
+        let comparable = [a, b].iter().all(|&it| pages.status(it) == Status::Comparable);
+        if !comparable {
+            return Self { exact, comparable, distance: 64, similarity: f32::from(u8::from(exact)) };
         }
         Self {
             exact,
-            judged,
+            comparable,
             distance: pages.fingerprint(a).distance(pages.fingerprint(b)) as u8,
             similarity: pages.sketch(a).estimate(pages.sketch(b)).jaccard as f32,
         }
@@ -43,7 +43,7 @@ impl Measured {
 
     /// Would these bounds take it for a duplicate?
     pub fn within(&self, distance: u8, similarity: f32) -> bool {
-        self.exact || self.judged && self.distance <= distance && self.similarity >= similarity
+        self.exact || self.comparable && self.distance <= distance && self.similarity >= similarity
     }
 }
 
@@ -100,10 +100,10 @@ pub struct Distances {
     pub others: Vec<u64>,
 }
 
-/// Distances of known pairs that can be judged.
+/// Distances of known pairs that can be comparable.
 pub fn distances(pairs: &[KnownPair], measured: &[Measured]) -> Distances {
     let mut found = Distances { duplicates: vec![0; 65], others: vec![0; 65] };
-    for (pair, measured) in pairs.iter().zip(measured).filter(|(_, it)| it.judged) {
+    for (pair, measured) in pairs.iter().zip(measured).filter(|(_, it)| it.comparable) {
         match pair.duplicate {
             Some(true) => found.duplicates[usize::from(measured.distance)] += 1,
             Some(false) => found.others[usize::from(measured.distance)] += 1,
@@ -137,22 +137,22 @@ pub fn ladder(
     let mut rungs: Vec<Rung> = (0..=20u8)
         .map(|i| Rung { from: f32::from(i) / 20.0, pairs: 0, together: 0, bias: 0.0, error: 0.0 })
         .collect();
-    let mut judged = vec![0u64; rungs.len()];
+    let mut comparable = vec![0u64; rungs.len()];
     for (pair, measured) in pairs.iter().zip(measured) {
         let Some(jaccard) = pair.jaccard.filter(|_| wanted(pair)) else { continue };
         let at = ((jaccard * 20.0 + 1e-4) as usize).min(20);
         rungs[at].pairs += 1;
         rungs[at].together += u64::from(together(pair.a, pair.b));
-        if measured.judged {
-            judged[at] += 1;
+        if measured.comparable {
+            comparable[at] += 1;
             let off = 100.0 * f64::from(measured.similarity - jaccard);
             rungs[at].bias += off;
             rungs[at].error += off.abs();
         }
     }
-    for (rung, judged) in rungs.iter_mut().zip(judged) {
-        rung.bias /= judged.max(1) as f64;
-        rung.error /= judged.max(1) as f64;
+    for (rung, comparable) in rungs.iter_mut().zip(comparable) {
+        rung.bias /= comparable.max(1) as f64;
+        rung.error /= comparable.max(1) as f64;
     }
     rungs.retain(|rung| rung.pairs > 0);
     rungs
@@ -167,14 +167,14 @@ mod tests {
     }
 
     fn at(distance: u8, similarity: f32) -> Measured {
-        Measured { exact: false, judged: true, distance, similarity }
+        Measured { exact: false, comparable: true, distance, similarity }
     }
 
     #[test]
     fn bounds_are_inclusive_and_equal_texts_are_always_found() {
         assert!(at(6, 0.8).within(6, 0.8) && !at(7, 0.8).within(6, 0.8));
         assert!(!at(6, 0.79).within(6, 0.8));
-        let short = Measured { exact: true, judged: false, distance: 64, similarity: 1.0 };
+        let short = Measured { exact: true, comparable: false, distance: 64, similarity: 1.0 };
         assert!(short.within(0, 1.0));
     }
 
