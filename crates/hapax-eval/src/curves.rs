@@ -31,7 +31,12 @@ impl Measured {
         let exact = pages.content(a).is_some() && pages.content(a) == pages.content(b);
         let comparable = [a, b].iter().all(|&it| pages.status(it) == Status::Comparable);
         if !comparable {
-            return Self { exact, comparable, distance: 64, similarity: f32::from(u8::from(exact)) };
+            return Self {
+                exact,
+                comparable,
+                distance: 64,
+                similarity: f32::from(u8::from(exact)),
+            };
         }
         Self {
             exact,

@@ -382,8 +382,8 @@ impl Judge<'_> {
                 label: label.to_owned(),
                 jaccard,
                 reference: label == REMOVED,
-                distance: measured.judged.then_some(measured.distance),
-                similarity: measured.judged.then_some(measured.similarity),
+                distance: measured.comparable.then_some(measured.distance),
+                similarity: measured.comparable.then_some(measured.similarity),
             }
         };
         let mut merged: Vec<WrongPair> = Vec::new();
