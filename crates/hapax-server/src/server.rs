@@ -25,6 +25,9 @@ use tower::ServiceExt;
 
 /// After a failure to accept, which is mostly a lack of file handles.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
+/// The repository's file is read so often and so long at a time to find damage: a fiftieth of one core.
+const SCRUB_EVERY: Duration = Duration::from_secs(1);
+const SCRUB_FOR: Duration = Duration::from_millis(20);
 /// Bytes that a connection buffers of a request.
 const BUFFER: usize = 64 * 1024;
 
@@ -83,6 +86,7 @@ pub async fn serve(service: Arc<Service>, listener: TcpListener, stop: impl Futu
     let graceful = GracefulShutdown::new();
     let room = Arc::new(Semaphore::new(service.config.limits.connections));
     let sampler = tokio::spawn(sample(service.clone()));
+    let scrubber = tokio::spawn(scrub(service.clone()));
     let mut stop = std::pin::pin!(stop);
     loop {
         let accepted = tokio::select! {
@@ -127,6 +131,7 @@ pub async fn serve(service: Arc<Service>, listener: TcpListener, stop: impl Futu
         tracing::warn!("some clients did not finish in time and were cut off");
     }
     sampler.abort();
+    scrubber.abort();
     let last = service.clone();
     let _ = tokio::task::spawn_blocking(move || last.finish()).await;
 }
@@ -141,6 +146,25 @@ async fn sample(service: Arc<Service>) {
             Ok(())
         });
         let _ = sampled.await;
+    }
+}
+
+/// Reads the repository's file piece by piece, over and over, and compares it with what was written. What it finds
+/// is in `/readyz` from then on.
+async fn scrub(service: Arc<Service>) {
+    let mut next = 0;
+    loop {
+        tokio::time::sleep(SCRUB_EVERY).await;
+        let repository = service.repository.clone();
+        let scrubbed = tokio::task::spawn_blocking(move || repository.scrub(next, SCRUB_FOR));
+        next = match scrubbed.await {
+            Ok(Ok(next)) => next,
+            Ok(Err(error)) => {
+                tracing::error!("{error}");
+                return;
+            }
+            Err(_) => return,
+        };
     }
 }
 

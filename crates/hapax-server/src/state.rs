@@ -27,6 +27,8 @@ use tokio::sync::{Semaphore, watch};
 /// The list of the largest groups is made again when it is so many times as old as making it
 /// takes: that reads a row of every group, and may take no more than this share of the time.
 const SIZES_AGE: u32 = 20;
+/// The repository's file is verified so long before the service starts; the rest follows while it runs.
+const VERIFY_AT_START: Duration = Duration::from_secs(5);
 /// How many of the largest groups are kept ready.
 pub const LARGEST: usize = 200;
 
@@ -83,6 +85,9 @@ pub enum StartError {
     /// Fingerprinter and repository do not belong together.
     #[error(transparent)]
     Recipe(#[from] hapax::fingerprint::RecipeMismatch),
+    /// The repository is damaged, or cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
     /// The texts cannot be kept.
     #[error("the texts cannot be kept ({0}); set texts.max_bytes = 0 to do without")]
     Texts(#[source] Box<redb::Error>),
@@ -109,6 +114,7 @@ impl Service {
     ) -> Result<Arc<Self>, StartError> {
         let recipe_id = fingerprinter.recipe_id().clone();
         repository.settings().recipe.must_be(&recipe_id)?;
+        repository.scrub(0, VERIFY_AT_START)?;
         let texts = match config.texts.max_bytes {
             0 => None,
             most => {

@@ -1,13 +1,15 @@
 //! The checksums of a store's file, before the store below believes it.
 //!
-//! redb writes a checksum of every page and looks at it only after a crash. It trusts its own tables,
-//! which pages are free among them, and panics when that is wrong, once more while it unwinds, which
-//! ends the process. So those tables, small ones, are verified here whenever a file is opened.
+//! redb writes a checksum of every page into the page above it, and looks at it only after a crash. It trusts its
+//! own tables, which pages are free among them, and panics when that is wrong, once more while it unwinds, which
+//! ends the process. So those tables, small ones, are verified here whenever a file is opened; all others when it
+//! is not known that nothing has changed (see [`crate::blocks`]). [`Image::rows`] reads what is left.
 //!
-//! Says nothing of files that were not closed (redb verifies these itself) and of other versions.
-//! Source: redb 4.4, `docs/design.md`, "File format", version 3.
+//! Says nothing of other versions. Source: redb 4.4, `docs/design.md`, "File format", version 3.
 
+use std::collections::BTreeSet;
 use std::io;
+use std::ops::Range;
 
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -23,11 +25,19 @@ const VERSION: u8 = 3;
 /// In a slot: whether there is a tree of tables, and its root, with checksum and length.
 const CONTENT: (usize, usize) = (1, 8);
 const OWN: (usize, usize) = (2, 40);
+/// In a slot: the number of its commit.
+const COMMIT: usize = 104;
 const ROOT: usize = 32;
 const LEAF: u8 = 1;
 const BRANCH: u8 = 2;
 /// A table of one value for a key.
 const NORMAL: u8 = 3;
+/// Tables are found by a table of theirs.
+const LIST: Widths = Widths { key: None, value: None };
+
+/// Where a repository counts its commits.
+const COUNTERS: &str = "counters";
+const COMMITS: &[u8] = b"commits";
 
 /// What is verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,12 +51,28 @@ pub(crate) enum Tables {
 /// Reads so many bytes at a place of the file.
 pub(crate) type Read<'r> = &'r dyn Fn(u64, &mut [u8]) -> io::Result<()>;
 
-/// Are these tables as they were written? Also if nothing can be said.
-pub(crate) fn are_right(read: Read<'_>, len: u64, tables: Tables) -> io::Result<bool> {
-    let Some(file) = File::open(read, len)? else { return Ok(true) };
-    let right = file.tables(tables)?;
-    // Another process may have opened and changed it meanwhile; it is refused for that, later.
-    Ok(right || File::open(read, len)?.is_none_or(|now| now.header != file.header))
+/// One row of a table, as bytes.
+pub(crate) struct Row<'p> {
+    pub(crate) key: &'p [u8],
+    pub(crate) value: &'p [u8],
+    /// It is on a page whose checksum is right.
+    pub(crate) sound: bool,
+}
+
+/// The tables of a commit.
+pub(crate) struct Commit {
+    tables: Vec<Table>,
+    /// Pages of their list that are damaged or not there.
+    bad_pages: u64,
+}
+
+/// How much of a table could be read.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Extent {
+    /// Rows it should have; `None` if even that is lost.
+    pub(crate) rows: Option<u64>,
+    /// Pages that are damaged or not there.
+    pub(crate) bad_pages: u64,
 }
 
 /// Makes the header of a closed file that of one that was not closed and has no tables of its own: redb
@@ -66,11 +92,11 @@ fn slot(state: u8) -> usize {
     SLOTS + if state & SECOND_SLOT == 0 { 0 } else { SLOT }
 }
 
-/// A file that was closed.
-struct File<'r> {
+/// A file of the store, read past the store.
+pub(crate) struct Image<'r> {
     read: Read<'r>,
     len: u64,
-    header: [u8; HEADER],
+    pub(crate) header: [u8; HEADER],
 }
 
 /// Where a tree begins, with the checksum of that page.
@@ -87,79 +113,163 @@ struct Widths {
     value: Option<usize>,
 }
 
-impl<'r> File<'r> {
-    fn open(read: Read<'r>, len: u64) -> io::Result<Option<Self>> {
+impl<'r> Image<'r> {
+    /// `None` for a file that is none of the store's, or of another version of it.
+    pub(crate) fn open(read: Read<'r>, len: u64) -> io::Result<Option<Self>> {
         let mut header = [0; HEADER];
         if len < HEADER as u64 {
             return Ok(None);
         }
         read(0, &mut header)?;
-        let file = Self { read, len, header };
-        let closed = file.header.starts_with(MAGIC) && file.state() & NOT_CLOSED == 0;
-        let (said, checksum) = file.slot().split_at(SLOT - 16);
-        // A slot that is damaged itself is found out by redb.
-        let known = said[0] == VERSION && xxh3_128(said).to_le_bytes() == checksum;
-        Ok((closed && known).then_some(file))
+        let image = Self { read, len, header };
+        let ours = image.header.starts_with(MAGIC) && image.slot()[0] == VERSION;
+        Ok(ours.then_some(image))
     }
 
-    fn state(&self) -> u8 {
-        self.header[MAGIC.len()]
+    pub(crate) fn is_closed(&self) -> bool {
+        self.header[MAGIC.len()] & NOT_CLOSED == 0
     }
 
-    fn slot(&self) -> &[u8] {
-        let at = slot(self.state());
+    /// What is wrong: a word for each table whose pages are not as they were written.
+    pub(crate) fn damage(&self, tables: Tables) -> io::Result<Vec<String>> {
+        if self.is_closed() && !self.is_last_commit() {
+            return Ok(vec!["its header".into()]);
+        }
+        let (list, bad_pages) = self.list(self.slot(), tables)?;
+        let mut damaged = Vec::new();
+        if bad_pages > 0 {
+            damaged.push("its list of tables".to_owned());
+        }
+        for table in list {
+            if let Some(root) = table.root
+                && self.tree(root, table.widths, &mut |_| {})? > 0
+            {
+                damaged.push(format!("its table `{}`", table.name));
+            }
+        }
+        Ok(damaged)
+    }
+
+    /// The commits that are left, latest first: the last one, the one before, and, if those are damaged, older ones
+    /// whose pages were not used again.
+    pub(crate) fn commits(&self) -> io::Result<Vec<Commit>> {
+        let mut slots = [self.slot_at(SLOTS), self.slot_at(SLOTS + SLOT)];
+        slots.sort_by_key(|slot| std::cmp::Reverse((is_sound(slot), commit_of(slot))));
+        let mut commits = Vec::new();
+        for slot in slots {
+            let (tables, bad_pages) = self.list(slot, Tables::Content)?;
+            commits.push(Commit { tables, bad_pages });
+        }
+        if commits[0].bad_pages > 0 {
+            let mut older = Vec::new();
+            let [size, in_region] = [12, 20].map(|at| u64::from(self.word(at)).max(1));
+            for at in 0..self.len / size {
+                let page = self.page(((at / in_region) << 20) | (at % in_region))?;
+                let tables = page.and_then(|page| read_list(&page)).unwrap_or_default();
+                let counted = self.commits_of(&tables)?;
+                older.extend(counted.map(|counted| (counted, Commit { tables, bad_pages: 0 })));
+            }
+            older.sort_by_key(|(counted, _)| std::cmp::Reverse(*counted));
+            commits.extend(older.into_iter().map(|(_, commit)| commit));
+        }
+        Ok(commits)
+    }
+
+    /// Shows the rows of a table that can be read: of the first of these commits, then, as long as pages are damaged,
+    /// of the next.
+    pub(crate) fn rows(
+        &self,
+        commits: &[Commit],
+        name: &str,
+        see: &mut dyn FnMut(&Row<'_>),
+    ) -> io::Result<Extent> {
+        let mut extent = Extent::default();
+        for commit in commits {
+            let table = commit.tables.iter().find(|table| table.name == name);
+            let bad = match table {
+                None => commit.bad_pages,
+                Some(Table { root: None, .. }) => 0,
+                Some(&Table { root: Some(root), widths, .. }) => self.tree(root, widths, see)?,
+            };
+            extent.rows = extent.rows.or(table.map(|table| table.rows));
+            extent.bad_pages += bad;
+            if bad == 0 {
+                break;
+            }
+        }
+        Ok(extent)
+    }
+
+    /// The number that a list of tables has for its commit, if it is that of a repository.
+    fn commits_of(&self, list: &[Table]) -> io::Result<Option<u64>> {
+        let table = list.iter().find(|table| table.name == COUNTERS);
+        let Some(&Table { root: Some(root), widths, .. }) = table else { return Ok(None) };
+        let mut counted = None;
+        self.tree(root, widths, &mut |row| {
+            if row.sound && row.key == COMMITS {
+                counted = row.value.first_chunk().map(|bytes| u64::from_le_bytes(*bytes));
+            }
+        })?;
+        Ok(counted)
+    }
+
+    fn slot_at(&self, at: usize) -> &[u8] {
         &self.header[at..at + SLOT]
     }
 
-    fn tables(&self, tables: Tables) -> io::Result<bool> {
+    fn slot(&self) -> &[u8] {
+        self.slot_at(slot(self.header[MAGIC.len()]))
+    }
+
+    /// Nothing else protects the bit that says which commit counts: after a flip, the one before would.
+    fn is_last_commit(&self) -> bool {
+        let other = self.slot_at(slot(self.header[MAGIC.len()] ^ SECOND_SLOT));
+        is_sound(self.slot()) && (!is_sound(other) || commit_of(other) <= commit_of(self.slot()))
+    }
+
+    /// The tables of a commit, and how many pages of their list are bad.
+    fn list(&self, slot: &[u8], tables: Tables) -> io::Result<(Vec<Table>, u64)> {
         let (there, at) = match tables {
             Tables::Content => CONTENT,
             Tables::Own => OWN,
         };
-        let slot = self.slot();
         if slot[there] == 0 {
-            return Ok(true);
+            return Ok((Vec::new(), 0));
         }
-        let Some(root) = Root::at(slot, at) else { return Ok(false) };
-        let mut found = Vec::new();
-        let widths = Widths { key: None, value: None };
-        if !self.tree(root, widths, &mut |definition| found.push(Table::read(definition)))? {
-            return Ok(false);
-        }
-        for table in found {
-            let right = match table {
-                None => false,
-                Some(Table { root: None, .. }) => true,
-                Some(Table { root: Some(root), widths }) => self.tree(root, widths, &mut |_| {})?,
-            };
-            if !right {
-                return Ok(false);
-            }
-        }
-        Ok(true)
+        let Some(root) = Root::at(slot, at) else { return Ok((Vec::new(), 1)) };
+        let (mut found, mut unknown) = (Vec::new(), 0);
+        let bad = self.tree(root, LIST, &mut |row| match Table::read(row) {
+            Some(table) if row.sound => found.push(table),
+            _ => unknown += 1,
+        })?;
+        Ok((found, bad + u64::from(bad == 0 && unknown > 0)))
     }
 
-    /// Verifies every page of a tree, and shows the values in its leaves.
-    fn tree(&self, root: Root, widths: Widths, see: &mut dyn FnMut(&[u8])) -> io::Result<bool> {
-        let mut left = vec![root];
-        // A tree has no more pages than its file.
-        let mut most = self.len / u64::from(self.word(12)).max(1) + 1;
-        while let Some(next) = left.pop() {
-            let Some(page) = self.page(next.page)? else { return Ok(false) };
-            let fewer = most.checked_sub(1);
-            let node = match page.first() {
-                Some(&LEAF) => Node::leaf(&page, widths, see),
-                Some(&BRANCH) => Node::branch(&page, widths),
-                _ => None,
+    /// Shows the rows in the leaves of a tree. How many pages of it are bad: damaged, or not there. Below a
+    /// damaged page only what is proven by its checksum is followed.
+    fn tree(&self, root: Root, widths: Widths, see: &mut dyn FnMut(&Row<'_>)) -> io::Result<u64> {
+        let (mut left, mut bad) = (vec![(root, true)], 0);
+        let mut visited = BTreeSet::new();
+        while let Some((next, proven)) = left.pop() {
+            let page = self.page(next.page)?.filter(|_| visited.insert(next.page));
+            let node = page.as_deref().and_then(|page| Node::read(page, widths));
+            let (Some(page), Some(node)) = (&page, node) else {
+                bad += 1;
+                continue;
             };
-            let (Some(node), Some(fewer)) = (node, fewer) else { return Ok(false) };
-            if page.get(..node.end).map(xxh3_128) != Some(next.checksum) {
-                return Ok(false);
+            let sound = page.get(..node.end).map(xxh3_128) == Some(next.checksum);
+            bad += u64::from(!sound);
+            if !sound && !proven {
+                continue;
             }
-            most = fewer;
-            left.extend(node.children);
+            for (key, value) in &node.rows {
+                if let (Some(key), Some(value)) = (page.get(key.clone()), page.get(value.clone())) {
+                    see(&Row { key, value, sound });
+                }
+            }
+            left.extend(node.children.into_iter().rev().map(|child| (child, sound)));
         }
-        Ok(true)
+        Ok(bad)
     }
 
     fn word(&self, at: usize) -> u32 {
@@ -183,33 +293,44 @@ impl<'r> File<'r> {
     }
 }
 
-/// A page, and where what it says ends.
+/// What a page says, and where that ends.
 struct Node {
     children: Vec<Root>,
+    rows: Vec<(Range<usize>, Range<usize>)>,
     end: usize,
 }
 
 impl Node {
-    fn leaf(page: &[u8], widths: Widths, see: &mut dyn FnMut(&[u8])) -> Option<Self> {
+    fn read(page: &[u8], widths: Widths) -> Option<Self> {
+        match *page.first()? {
+            LEAF => Self::leaf(page, widths),
+            BRANCH => Self::branch(page, widths),
+            _ => None,
+        }
+    }
+
+    fn leaf(page: &[u8], widths: Widths) -> Option<Self> {
         let pairs = usize::from(u16::from_le_bytes(*page.get(2..)?.first_chunk()?));
         let listed = |width: Option<usize>| if width.is_none() { 4 * pairs } else { 0 };
         let keys = 4 + listed(widths.key) + listed(widths.value);
         let last = pairs.checked_sub(1)?;
-        let values = match widths.key {
-            Some(width) => keys.checked_add(width.checked_mul(pairs)?)?,
-            None => word(page, 4 + 4 * last)? as usize,
+        let key_end = |pair: usize| match widths.key {
+            Some(width) => keys.checked_add(width.checked_mul(pair + 1)?),
+            None => Some(word(page, 4 + 4 * pair)? as usize),
         };
-        let end_of = |pair: usize| match widths.value {
+        let values = key_end(last)?;
+        let value_end = |pair: usize| match widths.value {
             Some(width) => values.checked_add(width.checked_mul(pair + 1)?),
             None => Some(word(page, 4 + listed(widths.key) + 4 * pair)? as usize),
         };
-        let mut start = values;
+        let (mut key, mut value) = (keys, values);
+        let mut rows = Vec::with_capacity(pairs);
         for pair in 0..pairs {
-            let end = end_of(pair)?;
-            see(page.get(start..end)?);
-            start = end;
+            let (key_end, value_end) = (key_end(pair)?, value_end(pair)?);
+            rows.push((key..key_end, value..value_end));
+            (key, value) = (key_end, value_end);
         }
-        Some(Self { children: Vec::new(), end: start })
+        Some(Self { children: Vec::new(), rows, end: value })
     }
 
     fn branch(page: &[u8], widths: Widths) -> Option<Self> {
@@ -225,11 +346,15 @@ impl Node {
             Some(width) => behind.checked_add(width.checked_mul(keys)?)?,
             None => word(page, behind + 4 * keys.checked_sub(1)?)? as usize,
         };
-        Some(Self { children: (0..children).map(child).collect::<Option<_>>()?, end })
+        let children = (0..children).map(child).collect::<Option<_>>()?;
+        Some(Self { children, rows: Vec::new(), end })
     }
 }
 
+#[derive(Clone)]
 struct Table {
+    name: String,
+    rows: u64,
     root: Option<Root>,
     widths: Widths,
 }
@@ -237,7 +362,8 @@ struct Table {
 impl Table {
     /// A definition: kind, length, root, and the widths of keys and values, each behind a byte that
     /// says whether there is one.
-    fn read(definition: &[u8]) -> Option<Self> {
+    fn read(row: &Row<'_>) -> Option<Self> {
+        let definition = row.value;
         if *definition.first()? != NORMAL {
             return None;
         }
@@ -246,6 +372,8 @@ impl Table {
         };
         let root = Root::at(definition, 10)?;
         Some(Self {
+            name: str::from_utf8(row.key).ok()?.to_owned(),
+            rows: u64::from_le_bytes(*definition.get(1..)?.first_chunk()?),
             root: (*definition.get(9)? != 0).then_some(root),
             widths: Widths { key: width(42)?, value: width(47)? },
         })
@@ -262,4 +390,24 @@ impl Root {
 
 fn word(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+/// A list of tables, on a page of which nothing is known. What it says is proven by the checksums of its tables.
+fn read_list(page: &[u8]) -> Option<Vec<Table>> {
+    let node = Node::read(page, LIST)?;
+    let row = |(key, value): &(Range<usize>, Range<usize>)| {
+        let (key, value) = (page.get(key.clone())?, page.get(value.clone())?);
+        Table::read(&Row { key, value, sound: false })
+    };
+    node.rows.iter().map(row).collect()
+}
+
+/// Is a commit's slot as it was written?
+fn is_sound(slot: &[u8]) -> bool {
+    let (said, checksum) = slot.split_at(SLOT - 16);
+    xxh3_128(said).to_le_bytes() == checksum
+}
+
+fn commit_of(slot: &[u8]) -> u64 {
+    slot[COMMIT..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
 }

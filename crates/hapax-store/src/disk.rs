@@ -8,7 +8,10 @@
 //!
 //! What is in the files.
 
-use crate::checksums::{self, Tables};
+use crate::blocks::{BLOCK, Blocks};
+use crate::checksums::{HEADER, Image, Tables};
+use crate::error::{Fault, StoreError};
+use crate::tables;
 use redb::backends::FileBackend;
 use redb::{BackendError, StorageBackend};
 use std::fmt::Debug;
@@ -16,8 +19,13 @@ use std::fs;
 use std::io::{self, Write};
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+/// Bytes that are read at once to compare them with what was written.
+const SCRUBBED: usize = 1 << 20;
+/// Times that a block is read before it is called damaged.
+const READS: usize = 3;
 
 /// What is about to happen to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,13 +109,38 @@ pub(crate) fn rename(disk: &dyn Disk, from: &Path, to: &Path) -> io::Result<()> 
     fs::File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all())
 }
 
-/// The store's file: asked about, and its syncs counted.
+/// What happened to a file while it was open, however often it was opened.
+#[derive(Debug, Default)]
+pub(crate) struct Watch {
+    /// Times it was synced.
+    pub(crate) syncs: AtomicU64,
+    /// What was found damaged first.
+    pub(crate) damage: OnceLock<String>,
+}
+
+impl Watch {
+    /// After damage was found the store below takes nothing more: that is why, whatever it says then.
+    pub(crate) fn refusal(&self, fault: Fault, file: &Path) -> StoreError {
+        match self.damage.get() {
+            Some(what) => StoreError::Damaged { file: file.to_owned(), what: what.clone() },
+            None => fault.at(file),
+        }
+    }
+}
+
+/// The store's file: asked about, what is read of it verified, and its syncs counted.
+#[derive(Clone, Debug)]
+pub(crate) struct StoreFile(Arc<Inner>);
+
 #[derive(Debug)]
-pub(crate) struct StoreFile {
+struct Inner {
     file: FileBackend,
     path: PathBuf,
     disk: Arc<dyn Disk>,
-    syncs: Arc<AtomicU64>,
+    watch: Arc<Watch>,
+    blocks: Blocks,
+    /// Every block in use has a checksum.
+    known: AtomicBool,
 }
 
 impl StoreFile {
@@ -115,55 +148,153 @@ impl StoreFile {
         handle: fs::File,
         path: &Path,
         disk: Arc<dyn Disk>,
-        syncs: Arc<AtomicU64>,
+        watch: Arc<Watch>,
     ) -> Result<Self, redb::DatabaseError> {
-        Ok(Self { file: FileBackend::new(handle)?, path: path.to_owned(), disk, syncs })
+        let (file, path) = (FileBackend::new(handle)?, path.to_owned());
+        let (blocks, known) = (Blocks::default(), AtomicBool::new(false));
+        Ok(Self(Arc::new(Inner { file, path, disk, watch, blocks, known })))
     }
 
-    /// Are its checksums right? Also if nothing can be said.
-    pub(crate) fn is_right(&self, tables: Tables) -> io::Result<bool> {
-        checksums::are_right(&|at, out| self.read(at, out), self.len()?, tables)
+    /// Reads the file if it was closed. What of one that was not closed counts is the store's to find out.
+    fn closed<T>(&self, with: impl FnOnce(&Image<'_>) -> io::Result<T>) -> io::Result<Option<T>> {
+        let read = |at, out: &mut [u8]| self.read_raw(at, out);
+        let image = Image::open(&read, self.len()?)?.filter(Image::is_closed);
+        image.map(|image| with(&image)).transpose()
+    }
+
+    /// Which tables of a closed file are not as they were written?
+    pub(crate) fn damage(&self, tables: Tables) -> io::Result<Vec<String>> {
+        let found = self.closed(|image| Ok((image.damage(tables)?, image.header)))?;
+        found.map_or(Ok(Vec::new()), |(damage, header)| self.unless_changed(damage, &header))
+    }
+
+    /// Another process may have opened and changed it meanwhile; it is refused for that, later.
+    fn unless_changed(&self, damage: Vec<String>, was: &[u8; HEADER]) -> io::Result<Vec<String>> {
+        let mut now = [0; HEADER];
+        self.read_raw(0, &mut now)?;
+        Ok(if now == *was { damage } else { Vec::new() })
+    }
+
+    pub(crate) fn is_closed(&self) -> io::Result<bool> {
+        Ok(self.closed(|_| Ok(()))?.is_some())
+    }
+
+    /// Takes the checksums of its blocks that were kept when it was closed. Were they?
+    pub(crate) fn load_blocks(&self) -> io::Result<bool> {
+        let Inner { blocks, disk, known, .. } = &*self.0;
+        let loaded = self.closed(|image| Ok(blocks.load(&**disk, self.folder(), &image.header)))?;
+        known.store(loaded == Some(true), Ordering::Relaxed);
+        Ok(loaded == Some(true))
+    }
+
+    /// Reads the file by its own checksums, and believes what is right. The damaged tables.
+    pub(crate) fn learn_blocks(&self) -> io::Result<Vec<String>> {
+        let read = |at, out: &mut [u8]| {
+            self.read_raw(at, out)?;
+            self.0.blocks.learn(at, out);
+            Ok(())
+        };
+        let Some(image) = Image::open(&read, self.len()?)? else { return Ok(Vec::new()) };
+        let mut damage = image.damage(Tables::Own)?;
+        damage.extend(image.damage(Tables::Content)?);
+        self.0.known.store(damage.is_empty(), Ordering::Relaxed);
+        self.unless_changed(damage, &image.header)
+    }
+
+    /// Reads from a place on while that is wanted. Where to go on; 0 after the end.
+    pub(crate) fn scrub(&self, from: u64, go_on: &dyn Fn() -> bool) -> io::Result<u64> {
+        let len = self.len()?;
+        let mut buffer = vec![0; SCRUBBED];
+        let mut at = from - from % BLOCK as u64;
+        while at < len {
+            let piece = &mut buffer[..SCRUBBED.min((len - at) as usize)];
+            self.read(at, piece)?;
+            at += piece.len() as u64;
+            if !go_on() {
+                break;
+            }
+        }
+        Ok(if at < len { at } else { 0 })
+    }
+
+    fn folder(&self) -> &Path {
+        self.0.path.parent().unwrap_or(Path::new("."))
+    }
+
+    fn read_raw(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        allowed(&*self.0.disk, &self.0.path, Access::Read)?;
+        self.0.file.read(offset, out)
+    }
+
+    /// Keeps the checksums of the blocks for the next time, if the store says that the file is whole.
+    fn keep_blocks(&self) -> io::Result<()> {
+        let Inner { blocks, disk, known, path, .. } = &*self.0;
+        let named = path.file_name().is_some_and(|name| name == tables::FILE);
+        if !named || !known.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        self.closed(|image| blocks.save(&**disk, self.folder(), &image.header)).map(drop)
     }
 }
 
 impl StorageBackend for StoreFile {
     fn len(&self) -> io::Result<u64> {
-        self.file.len()
+        self.0.file.len()
     }
 
     fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        allowed(&*self.disk, &self.path, Access::Read)?;
-        self.file.read(offset, out)
+        let mut wrong = None;
+        // More than once: it may have been written meanwhile, or not the disk may be wrong, but the way from it.
+        for _ in 0..READS {
+            self.read_raw(offset, out)?;
+            wrong = self.0.blocks.wrong(offset, out);
+            if wrong.is_none() {
+                break;
+            }
+        }
+        let Some(block) = wrong else { return Ok(()) };
+        let start = block * BLOCK as u64;
+        let what = format!("bytes {start} to {} are not as written", start + BLOCK as u64 - 1);
+        let what = self.0.watch.damage.get_or_init(|| what);
+        Err(io::Error::new(io::ErrorKind::InvalidData, what.as_str()))
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
-        allowed(&*self.disk, &self.path, Access::Resize(len))?;
-        self.file.set_len(len)
+        allowed(&*self.0.disk, &self.0.path, Access::Resize(len))?;
+        self.0.blocks.cut(len);
+        self.0.file.set_len(len)
     }
 
     fn sync_data(&self) -> io::Result<()> {
-        allowed(&*self.disk, &self.path, Access::Sync)?;
-        self.syncs.fetch_add(1, Ordering::Relaxed);
-        self.file.sync_data()
+        allowed(&*self.0.disk, &self.0.path, Access::Sync)?;
+        self.0.watch.syncs.fetch_add(1, Ordering::Relaxed);
+        self.0.file.sync_data()
     }
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        match self.disk.permit(&self.path, Access::Write(data.len())) {
-            Permit::Go => self.file.write(offset, data),
+        self.0.blocks.forget(offset, data.len());
+        match self.0.disk.permit(&self.0.path, Access::Write(data.len())) {
+            Permit::Go => {
+                self.0.file.write(offset, data)?;
+                self.0.blocks.learn(offset, data);
+                Ok(())
+            }
             Permit::Refuse(error) => Err(error),
             Permit::Short(bytes, error) => {
-                self.file.write(offset, &data[..bytes.min(data.len())])?;
+                self.0.file.write(offset, &data[..bytes.min(data.len())])?;
                 Err(error)
             }
         }
     }
 
     fn close(&self) -> io::Result<()> {
-        self.file.close()
+        // A cache: without it, the file is read when it is opened.
+        let _ = self.keep_blocks();
+        self.0.file.close()
     }
 
     fn try_lock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<bool, BackendError> {
-        self.file.try_lock_range(start, end)
+        self.0.file.try_lock_range(start, end)
     }
 
     fn try_lock_shared_range(
@@ -171,22 +302,22 @@ impl StorageBackend for StoreFile {
         start: Bound<u64>,
         end: Bound<u64>,
     ) -> Result<bool, BackendError> {
-        self.file.try_lock_shared_range(start, end)
+        self.0.file.try_lock_shared_range(start, end)
     }
 
     fn lock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<(), BackendError> {
-        self.file.lock_range(start, end)
+        self.0.file.lock_range(start, end)
     }
 
     fn lock_shared_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<(), BackendError> {
-        self.file.lock_shared_range(start, end)
+        self.0.file.lock_shared_range(start, end)
     }
 
     fn unlock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<(), BackendError> {
-        self.file.unlock_range(start, end)
+        self.0.file.unlock_range(start, end)
     }
 
     fn query_lock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<bool, BackendError> {
-        self.file.query_lock_range(start, end)
+        self.0.file.query_lock_range(start, end)
     }
 }

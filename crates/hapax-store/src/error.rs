@@ -92,8 +92,8 @@ pub enum StoreError {
     },
     /// What is stored contradicts itself.
     #[error(
-        "{} is damaged: {what}; check it with `hapax inspect --check`, restore a snapshot if it \
-         does not pass",
+        "{} is damaged: {what}; nothing of it is served; save what can be read of it with \
+         `hapax inspect --repair`, or restore a snapshot",
         .file.display()
     )]
     Damaged { file: PathBuf, what: String },

@@ -3,8 +3,9 @@
 //! Addresses, records, places, lists, groups, events and the index say many things twice. Here
 //! they are read completely and compared with each other; nothing is changed.
 
+use crate::checksums::Tables;
 use crate::codec;
-use crate::disk;
+use crate::disk::{self, Disk, RealDisk};
 use crate::error::{Fault, Outcome, StoreError, guarded, of_search};
 use crate::opening;
 use crate::page::PageData;
@@ -21,6 +22,7 @@ use hapax::index::{HammingIndex, Query};
 use redb::{Database, ReadableTable, ReadableTableMetadata};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::sync::Arc;
 
 /// So many problems are told one by one.
 const MAX_DETAILS: usize = 50;
@@ -68,9 +70,15 @@ impl Integrity {
 ///
 /// It cannot be opened, or its checksums are wrong beyond recovery.
 pub fn check_folder(folder: &Path) -> Result<Integrity, StoreError> {
+    let file = folder.join(tables::FILE);
+    let disk: Arc<dyn Disk> = Arc::new(RealDisk);
+    let backend = opening::open_backend(&file, &disk, Arc::default())?;
+    let damage = backend.damage(Tables::Content);
+    drop(backend);
+    let damage = damage.map_err(|source| StoreError::Disk { file: file.clone(), source })?;
+    opening::refuse_damaged(&file, &damage)?;
     // Names what is wrong with a file that is no repository.
     drop(Repository::open(folder, None)?);
-    let file = folder.join(tables::FILE);
     let sound = guarded(|| Ok(Database::open(&file)?.check_integrity()?));
     let sound = sound.map_err(|fault| fault.at(&file))?;
     let mut found = Repository::open(folder, None)?.verify()?;

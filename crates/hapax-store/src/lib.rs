@@ -30,7 +30,7 @@
 //! [`page`] is what is known of a page and `codec` its bytes; `tables` is the file. [`confirm`] is
 //! the repository's key and what it is for. `state` and `world` are what [`hapax::group::live`] asks for, over those tables. `session` is one
 //! transaction and its operations, `commit` who is in which. `opening` gets from a folder to open
-//! tables, [`disk`] touches the files, `index_file` keeps the index between runs. [`repository`]
+//! tables, [`disk`] touches the files, `checksums` and `blocks` verify what is read of them, `index_file` keeps the index between runs. [`repository`]
 //! ties them together. [`view`], [`reader`] and [`browse`] read, [`integrity`] checks, [`repair`]
 //! mends.
 //!
@@ -39,6 +39,7 @@
 //! HTTP, file formats of the outside world. Times come with the pages; a page without one, and every
 //! event, has the time of [`Repository::with_clock`], the system's unless another is given.
 
+mod blocks;
 pub mod browse;
 mod checksums;
 mod codec;

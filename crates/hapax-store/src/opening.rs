@@ -6,7 +6,7 @@
 use crate::checksums::Tables;
 use crate::codec;
 use crate::confirm;
-use crate::disk::{Disk, StoreFile};
+use crate::disk::{Disk, StoreFile, Watch};
 use crate::error::{Fault, Outcome, StoreError, guarded, of_segment};
 use crate::index_file;
 use crate::settings::Settings;
@@ -22,11 +22,17 @@ use std::io::ErrorKind;
 use std::ops::{Deref, DerefMut};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 /// A database that can be closed whatever is in its file: the store below writes its bookkeeping
 /// then, and panics when that makes no sense. Nothing that was committed depends on it.
-pub(crate) struct OpenFile(Option<Database>);
+pub(crate) struct OpenFile(Option<Database>, StoreFile);
+
+impl OpenFile {
+    /// What it reads and writes.
+    pub(crate) fn backend(&self) -> &StoreFile {
+        &self.1
+    }
+}
 
 impl Deref for OpenFile {
     type Target = Database;
@@ -104,7 +110,7 @@ pub(crate) fn make_tables(db: &Database, settings: &Settings) -> Outcome<()> {
 pub(crate) fn open_backend(
     file: &Path,
     disk: &Arc<dyn Disk>,
-    syncs: Arc<AtomicU64>,
+    watch: Arc<Watch>,
 ) -> Result<StoreFile, StoreError> {
     let refused = |source| StoreError::Disk { file: file.to_owned(), source };
     let handle = match fs::OpenOptions::new().read(true).write(true).open(file) {
@@ -118,26 +124,36 @@ pub(crate) fn open_backend(
     if handle.metadata().map_err(refused)?.len() == 0 {
         return Err(StoreError::Foreign { file: file.to_owned(), what: "it is empty".into() });
     }
-    guarded(|| Ok(StoreFile::new(handle, file, disk.clone(), syncs)?))
+    guarded(|| Ok(StoreFile::new(handle, file, disk.clone(), watch)?))
         .map_err(|fault| fault.at(file))
 }
 
 pub(crate) fn open_file(
     file: &Path,
     disk: &Arc<dyn Disk>,
-    syncs: Arc<AtomicU64>,
+    watch: Arc<Watch>,
     cache_bytes: usize,
 ) -> Result<OpenFile, StoreError> {
-    let backend = open_backend(file, disk, syncs)?;
-    let right = backend.is_right(Tables::Own);
-    if !right.map_err(|source| StoreError::Disk { file: file.to_owned(), source })? {
+    let backend = open_backend(file, disk, watch)?;
+    let refused = |source| StoreError::Disk { file: file.to_owned(), source };
+    if !backend.damage(Tables::Own).map_err(refused)?.is_empty() {
         return Err(StoreError::Bookkeeping { file: file.to_owned() });
     }
+    let mut known = backend.load_blocks().map_err(refused)?;
+    if !known && backend.is_closed().map_err(refused)? {
+        // Before anything is written to it.
+        refuse_damaged(file, &backend.learn_blocks().map_err(refused)?)?;
+        known = true;
+    }
+    let reading = backend.clone();
     let opened = guarded(|| {
         Ok(Database::builder().set_cache_size(cache_bytes).create_with_backend(backend))
     });
     let opened = opened.map_err(|fault| fault.at(file))?;
-    opened.map(|db| OpenFile(Some(db))).map_err(|error| match error {
+    if opened.is_ok() && !known {
+        refuse_damaged(file, &reading.learn_blocks().map_err(refused)?)?;
+    }
+    opened.map(|db| OpenFile(Some(db), reading)).map_err(|error| match error {
         redb::DatabaseError::UpgradeRequired(version) => StoreError::Foreign {
             file: file.to_owned(),
             what: format!("a store of file version {version}"),
@@ -149,6 +165,15 @@ pub(crate) fn open_file(
         }
         other => Fault::from(other).at(file),
     })
+}
+
+/// Refuses a file with tables whose pages fail their checksums.
+pub(crate) fn refuse_damaged(file: &Path, tables: &[String]) -> Result<(), StoreError> {
+    if tables.is_empty() {
+        return Ok(());
+    }
+    let what = format!("pages of {} are not as they were written", tables.join(", "));
+    Err(StoreError::Damaged { file: file.to_owned(), what })
 }
 
 /// What the repository was made with, once it is known to be one that this version reads. A file of

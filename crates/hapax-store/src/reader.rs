@@ -10,7 +10,7 @@
 //! Source: Zhu et al. 2012, section 5, for markets.
 
 use crate::codec;
-use crate::disk::{Disk, RealDisk};
+use crate::disk::{Disk, RealDisk, Watch};
 use crate::error::{Fault, Outcome, StoreError, guarded, of_groups};
 use crate::opening;
 use crate::page::PageInfo;
@@ -31,6 +31,7 @@ use std::sync::Arc;
 pub struct Reader {
     view: Arc<View>,
     file: PathBuf,
+    watch: Arc<Watch>,
 }
 
 /// The copies that stay under a named list of rules.
@@ -59,8 +60,8 @@ impl std::fmt::Debug for Reader {
 }
 
 impl Reader {
-    pub(crate) fn new(view: Arc<View>, file: PathBuf) -> Self {
-        Self { view, file }
+    pub(crate) fn new(view: Arc<View>, file: PathBuf, watch: Arc<Watch>) -> Self {
+        Self { view, file, watch }
     }
 
     /// What the repository was made with, and its rules and markets.
@@ -199,7 +200,7 @@ impl Reader {
     }
 
     fn ask<T>(&self, question: impl FnOnce(&View) -> Outcome<T>) -> Result<T, StoreError> {
-        guarded(|| question(&self.view)).map_err(|fault| fault.at(&self.file))
+        guarded(|| question(&self.view)).map_err(|fault| self.watch.refusal(fault, &self.file))
     }
 }
 

@@ -8,7 +8,7 @@ mod recovery;
 mod writing;
 
 use crate::commit::Queue;
-use crate::disk::{self, Disk, RealDisk};
+use crate::disk::{self, Disk, RealDisk, StoreFile, Watch};
 use crate::error::{Fault, Outcome, StoreError, guarded};
 use crate::index_file;
 use crate::merger::Merger;
@@ -26,7 +26,7 @@ use hapax::index::live::LiveIndex;
 use redb::{Database, ReadableDatabase};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -61,7 +61,8 @@ pub struct Repository {
     folder: PathBuf,
     file: PathBuf,
     disk: Arc<dyn Disk>,
-    syncs: Arc<AtomicU64>,
+    watch: Arc<Watch>,
+    backend: Mutex<StoreFile>,
     cache_bytes: usize,
     /// The disk refused the last write.
     refused: AtomicBool,
@@ -152,8 +153,8 @@ impl Repository {
         cache_bytes: usize,
     ) -> Result<Self, StoreError> {
         let file = folder.join(tables::FILE);
-        let syncs = Arc::new(AtomicU64::new(0));
-        let db = opening::open_file(&file, &disk, syncs.clone(), cache_bytes)?;
+        let watch = Arc::<Watch>::default();
+        let db = opening::open_file(&file, &disk, watch.clone(), cache_bytes)?;
         let settings = opening::read_settings(&db, &file)?;
         let choose_again = opening::must_choose_again(&db, &file)?;
         let counters = opening::read_counters(&db, &file)?;
@@ -174,6 +175,7 @@ impl Repository {
         };
         let index = Arc::new(index);
         let view = take_view(&db, &index, &settings, counters).map_err(|fault| fault.at(&file))?;
+        let backend = Mutex::new(db.backend().clone());
         let opened = Self {
             view: Mutex::new(Arc::new(view)),
             writer: Mutex::new(Writer {
@@ -189,7 +191,8 @@ impl Repository {
             folder: folder.to_owned(),
             file,
             disk,
-            syncs,
+            watch,
+            backend,
             cache_bytes,
             refused: AtomicBool::new(false),
             clock: Arc::new(|| {
@@ -272,7 +275,7 @@ impl Repository {
     /// Everything as of the last commit, for questions that must agree with each other.
     pub fn reader(&self) -> Reader {
         self.reopen_if_failed();
-        Reader::new(self.view(), self.file.clone())
+        Reader::new(self.view(), self.file.clone(), self.watch.clone())
     }
 
     /// Groups choose again, pages find their group again by their content: for repair.
@@ -295,7 +298,7 @@ impl Repository {
         let disk = |source| StoreError::Disk { file: self.file.clone(), source };
         let file_bytes = fs::metadata(&self.file).map_err(disk)?.len();
         let index_bytes = self.index.memory_bytes() as u64;
-        let syncs = self.syncs.load(Ordering::Relaxed);
+        let syncs = self.watch.syncs.load(Ordering::Relaxed);
         // Segments are merged in the background, between commits too.
         let segments = self.index.snapshot().segments().len() as u64;
         Ok(Stats { file_bytes, index_bytes, syncs, segments, ..stats })
@@ -310,7 +313,11 @@ impl Repository {
         question: impl FnOnce(&View) -> Outcome<T>,
     ) -> Result<T, StoreError> {
         self.reopen_if_failed();
-        guarded(|| question(&self.view())).map_err(|fault| fault.at(&self.file))
+        guarded(|| question(&self.view())).map_err(|fault| self.refusal(fault))
+    }
+
+    pub(crate) fn refusal(&self, fault: Fault) -> StoreError {
+        self.watch.refusal(fault, &self.file)
     }
 }
 

@@ -17,13 +17,10 @@ use crate::opening;
 pub(super) fn drop_damaged(file: &Path, disk: &Arc<dyn Disk>) -> Result<bool, StoreError> {
     let backend = opening::open_backend(file, disk, Arc::default())?;
     let refused = |source| StoreError::Disk { file: file.to_owned(), source };
-    if backend.is_right(Tables::Own).map_err(refused)? {
+    if backend.damage(Tables::Own).map_err(refused)?.is_empty() {
         return Ok(false);
     }
-    if !backend.is_right(Tables::Content).map_err(refused)? {
-        let what = "its bookkeeping and its pages fail their checksums".to_owned();
-        return Err(StoreError::Damaged { file: file.to_owned(), what });
-    }
+    opening::refuse_damaged(file, &backend.damage(Tables::Content).map_err(refused)?)?;
     let mut header = [0; checksums::HEADER];
     backend.read(0, &mut header).map_err(refused)?;
     checksums::drop_own_tables(&mut header);

@@ -13,17 +13,20 @@
 //! | records that nothing leads to | are removed |
 //! | events that skip a number or contradict the groups | cannot be had again: all are dropped, and numbers go on |
 //!
-//! A page record that cannot be read, or is not there, comes from nowhere: then nothing is changed
-//! at all, unless the caller says that such pages may go. So does a redirect whose target is lost.
+//! A file with damaged pages is replaced by a new one with every row that can be read, and kept beside it
+//! (`pages.redb.damaged`). A page record that cannot be read, or is not there, comes from nowhere: then nothing is
+//! changed at all, unless the caller says that such pages may go. So does a redirect whose target is lost.
 //!
 //! Everything is written in one commit, then groups choose and are compared through the usual
 //! operations, then everything is checked again. About 40 bytes of memory a page.
 
 mod bookkeeping;
 mod mend;
+mod salvage;
 mod survey;
 
-use crate::disk::{Disk, RealDisk};
+use crate::blocks;
+use crate::disk::{self, Disk, RealDisk};
 use crate::error::{StoreError, guarded};
 use crate::index_file;
 use crate::integrity::Integrity;
@@ -91,15 +94,41 @@ impl Repair {
 pub fn repair_folder(folder: &Path, unreadable: Unreadable) -> Result<Repair, StoreError> {
     let file = folder.join(tables::FILE);
     let disk: Arc<dyn Disk> = Arc::new(RealDisk);
-    let dropped = bookkeeping::drop_damaged(&file, &disk)?;
-    let mut db = opening::open_file(&file, &disk, Arc::default(), opening::CACHE_BYTES)?;
-    let settings = opening::read_settings(&db, &file)?;
-    let sound = guarded(|| Ok(db.check_integrity()?)).map_err(|fault| fault.at(&file))?;
-    let mut survey = guarded(|| Survey::of(&db)).map_err(|fault| fault.at(&file))?;
+    // Without them, everything is verified.
+    removed(&folder.join(blocks::FILE))?;
+    let new = file.with_added_extension("new");
+    let opened = bookkeeping::drop_damaged(&file, &disk)
+        .and_then(|dropped| Ok((dropped, open_checked(&file, &disk)?)));
+    let (dropped, (db, sound), salvage) = match opened {
+        Ok((dropped, opened)) => (dropped, opened, None),
+        Err(StoreError::Damaged { .. }) => {
+            let salvage = salvage::save(&file, &new, &disk)?;
+            (false, open_checked(&new, &disk)?, Some(salvage))
+        }
+        Err(other) => return Err(other),
+    };
+    let at = if salvage.is_some() { &new } else { &file };
+    let settings = opening::read_settings(&db, at)?;
+    let mut survey = guarded(|| Survey::of(&db)).map_err(|fault| fault.at(at))?;
     if dropped || !sound {
         survey.mended.note(|| "the file's own bookkeeping".into());
     }
+    if let Some(salvage) = &salvage {
+        salvage.tables.details.iter().for_each(|table| survey.mended.note(|| table.clone()));
+        if salvage.tables.count == 0 {
+            survey.mended.note(|| "the file's length or header".into());
+        }
+        let nameless = salvage.lost_pages.saturating_sub(survey.lost.count);
+        if nameless > 0 {
+            survey.lost.note(|| format!("{nameless} pages, their addresses too"));
+            survey.lost.count += nameless - 1;
+        }
+    }
     if survey.lost.count > 0 && unreadable == Unreadable::Refuse {
+        drop(db);
+        if salvage.is_some() {
+            removed(&new)?;
+        }
         return Ok(Repair { mended: Findings::default(), lost: survey.lost, check: None });
     }
     let index = folder.join(index_file::FILE);
@@ -108,15 +137,17 @@ pub fn repair_folder(folder: &Path, unreadable: Unreadable) -> Result<Repair, St
     {
         survey.mended.note(|| format!("the index was built again: {why}"));
     }
-    guarded(|| mend::write(&db, &mut survey)).map_err(|fault| fault.at(&file))?;
+    guarded(|| mend::write(&db, &mut survey)).map_err(|fault| fault.at(at))?;
     drop(db);
-    // The records have changed under it.
-    match fs::remove_file(&index) {
-        Err(error) if error.kind() != ErrorKind::NotFound => {
-            return Err(StoreError::Disk { file: index, source: error });
-        }
-        _ => {}
+    if salvage.is_some() {
+        let kept = salvage::kept_as(&file);
+        let swapped =
+            disk::rename(&*disk, &file, &kept).and_then(|()| disk::rename(&*disk, &new, &file));
+        swapped.map_err(|source| StoreError::Disk { file: file.clone(), source })?;
+        survey.mended.note(|| format!("the damaged file is kept: {}", kept.display()));
     }
+    // The records have changed under it.
+    removed(&index)?;
     let store = Repository::open(folder, None)?;
     debug_assert!(matches!(store.index_origin(), IndexOrigin::Rebuilt { .. }));
     let Survey { mut mended, lost, homeless, mut groups, .. } = survey;
@@ -142,4 +173,23 @@ pub fn repair_folder(folder: &Path, unreadable: Unreadable) -> Result<Repair, St
         check = store.verify()?;
     }
     Ok(Repair { mended, lost, check: Some(check) })
+}
+
+/// A file, and whether its bookkeeping was in order.
+fn open_checked(
+    file: &Path,
+    disk: &Arc<dyn Disk>,
+) -> Result<(opening::OpenFile, bool), StoreError> {
+    let mut db = opening::open_file(file, disk, Arc::default(), opening::CACHE_BYTES)?;
+    let sound = guarded(|| Ok(db.check_integrity()?)).map_err(|fault| fault.at(file))?;
+    Ok((db, sound))
+}
+
+fn removed(file: &Path) -> Result<(), StoreError> {
+    match fs::remove_file(file) {
+        Err(source) if source.kind() != ErrorKind::NotFound => {
+            Err(StoreError::Disk { file: file.to_owned(), source })
+        }
+        _ => Ok(()),
+    }
 }

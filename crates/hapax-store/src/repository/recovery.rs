@@ -34,8 +34,9 @@ impl Repository {
     /// The disk refuses, or the file cannot be opened again.
     pub fn ready(&self) -> Result<(), StoreError> {
         self.stats()?;
+        self.sound()?;
         if self.writer().failed {
-            return Err(closed().at(&self.file));
+            return Err(self.refusal(closed()));
         }
         if !self.refused.load(Ordering::Relaxed) {
             return Ok(());
@@ -44,6 +45,27 @@ impl Repository {
         let written = disk::replace(&*self.disk, &probe, &[&[0; PROBE_BYTES]]);
         let removed = fs::remove_file(&probe);
         written.and(removed).map_err(|source| StoreError::Disk { file: probe, source })
+    }
+
+    /// Reads the file from a place on for so long, and compares it with what was written. Where to go on; 0 after its
+    /// end. While it is read, others read and write.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Damaged`]: from then on nothing is written.
+    pub fn scrub(&self, from: u64, within: Duration) -> Result<u64, StoreError> {
+        let backend = self.backend.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let start = Instant::now();
+        let next = backend.scrub(from, &|| start.elapsed() < within);
+        next.map_err(|error| self.refusal(redb::Error::Io(error).into()))
+    }
+
+    /// Was no damage found since it was opened?
+    pub(super) fn sound(&self) -> Result<(), StoreError> {
+        match self.watch.damage.get() {
+            Some(_) => Err(self.refusal(closed())),
+            None => Ok(()),
+        }
     }
 
     /// For those who read: they go on with what the last commit left.
@@ -61,12 +83,15 @@ impl Repository {
         if !writer.failed {
             return Ok(());
         }
+        if self.watch.damage.get().is_some() {
+            return Err(closed());
+        }
         writer.tried = Some(Instant::now());
         // Closed first: it holds the lock.
         writer.db = None;
         let opened = || {
             let db =
-                opening::open_file(&self.file, &self.disk, self.syncs.clone(), self.cache_bytes)?;
+                opening::open_file(&self.file, &self.disk, self.watch.clone(), self.cache_bytes)?;
             let counters = opening::read_counters(&db, &self.file)?;
             Ok((db, counters))
         };
@@ -75,6 +100,7 @@ impl Repository {
             let what = "a write that failed is on the disk all the same; open the repository again";
             return Err(Fault::Damaged(what.into()));
         }
+        *self.backend.lock().unwrap_or_else(PoisonError::into_inner) = db.backend().clone();
         let view = take_view(&db, &self.index, &writer.settings, counters)?;
         *self.view.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(view);
         (writer.db, writer.failed, writer.tried) = (Some(db), false, None);

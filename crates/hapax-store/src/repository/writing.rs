@@ -137,18 +137,17 @@ impl Repository {
         let mut writer = self.writer();
         match self.transact(&mut writer, &jobs) {
             Ok(answers) => answers.into_iter().map(Ok).collect(),
-            Err(fault) if jobs.len() == 1 => vec![Err(fault.at(&self.file))],
+            Err(fault) if jobs.len() == 1 => vec![Err(self.refusal(fault))],
             Err(fault) if recovery::is_of_disk(&fault) => {
                 let text = fault.at(&self.file).to_string();
-                let refused = || io::Error::other(text.clone());
-                let error =
-                    |_| Err(StoreError::Disk { file: self.file.clone(), source: refused() });
+                let again = || Fault::from(redb::Error::Io(io::Error::other(text.clone())));
+                let error = |_| Err(self.refusal(again()));
                 jobs.iter().map(error).collect()
             }
             Err(_) => {
                 let alone = |job| {
                     let answers = self.transact(&mut writer, &[job]);
-                    let mut answers = answers.map_err(|fault| fault.at(&self.file))?;
+                    let mut answers = answers.map_err(|fault| self.refusal(fault))?;
                     Ok(answers.pop().unwrap_or_default())
                 };
                 jobs.into_iter().map(alone).collect()
@@ -157,6 +156,9 @@ impl Repository {
     }
 
     fn transact(&self, writer: &mut Writer, jobs: &[Job]) -> Outcome<Vec<Vec<Answer>>> {
+        if self.watch.damage.get().is_some() {
+            return Err(recovery::closed());
+        }
         let done = self.reopened(writer).and_then(|()| self.attempt(writer, jobs));
         self.refused.store(done.as_ref().is_err_and(recovery::is_of_disk), Ordering::Relaxed);
         // Whoever reads should not have to wait for the next write.

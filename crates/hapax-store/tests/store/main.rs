@@ -8,6 +8,7 @@
 //! | `recrawl` | pages that are fetched again: which copy passes, verdicts and events |
 //! | `forged` | texts made to have another one's public signature, and pages without a text |
 //! | `browsing` | pages by address, groups by number and size |
+//! | `damaged` | damaged files in bulk: found, refused, mended |
 //! | `faults` | files that are not what they should be |
 //! | `markets` | what settings do to answers: markets, scopes, repaired groups |
 //! | `repairing` | tables that contradict each other, and their repair |
@@ -21,6 +22,7 @@
 
 mod bad_disk;
 mod browsing;
+mod damaged;
 mod faults;
 mod forged;
 #[cfg(unix)]

@@ -21,8 +21,9 @@ use hapax_store::{Integrity, Repair, StoreError, Unreadable, check_folder, repai
 #[derive(Args, Debug)]
 #[command(after_help = "\
 --repair mends what follows from something else: the index, addresses, places and lists, winners and
-counts of groups, counters, records that nothing leads to. What does not, a page record that cannot be
-read, is refused and details, and then nothing is changed; with --forget-unreadable such pages are
+counts of groups, counters, records that nothing leads to. If the file has damaged pages, every row that
+can be read goes into a new file, and the damaged one is kept beside it as pages.redb.damaged. If page
+records cannot be read, they are listed and nothing is changed; with --forget-unreadable such pages are
 forgotten and the rest is mended.
 
 Examples:
@@ -65,7 +66,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     if arguments.check {
         let folder = arguments.store.folder("--check")?;
-        let found = check_folder(folder).map_err(unreadable_store)?;
+        let found = check_folder(folder).map_err(failure)?;
         output::answer(arguments.json, &Checked::from(&found), &check_text(&found))?;
         return sound(arguments, &found);
     }
@@ -73,12 +74,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     output::answer(arguments.json, &answer, &description_text(&answer))
 }
 
-/// Other commands advise to run this one; here that leads nowhere.
+/// Other commands advise to repair; here that leads nowhere.
 fn unreadable_store(error: StoreError) -> Failure {
     match error {
         StoreError::Damaged { file, what } => Failure::Run(anyhow::anyhow!(
-            "{} is damaged beyond what can be checked or mended: {}; restore a snapshot, or feed the \
-             pages to a new repository",
+            "{} is damaged beyond what can be mended: {}; restore a snapshot, or feed the pages to a \
+             new repository",
             readable::path(&file),
             harmless(&what)
         )),

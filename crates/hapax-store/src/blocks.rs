@@ -1,0 +1,126 @@
+//! A checksum of every block of the store's file: what is read is what was written, or it is an error.
+//!
+//! The store below verifies nothing that it reads. Here every 4 KiB that it reads are compared with a checksum in
+//! memory (a thousandth of the file), which comes from what was written since the file was opened, and before that
+//! from `pages.sums`, or, if that does not belong to the file, from reading the file once by its own checksums.
+//!
+//! ```text
+//!   pages.sums: HPXSUMS1, XXH3 of the file's header, 4 bytes for each block, XXH3 of all that
+//! ```
+//!
+//! It is written when the file is closed and is a cache, safe to delete. Does not cover the file's first block: what
+//! is in use of that is verified when the file is opened.
+
+use crate::checksums::HEADER;
+use crate::disk::{self, Disk};
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{PoisonError, RwLock};
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
+
+pub(crate) const FILE: &str = "pages.sums";
+const MAGIC: &[u8; 8] = b"HPXSUMS1";
+pub(crate) const BLOCK: usize = 4096;
+const UNKNOWN: u32 = 0;
+
+/// See the module header.
+#[derive(Debug, Default)]
+pub(crate) struct Blocks {
+    sums: RwLock<Vec<AtomicU32>>,
+}
+
+impl Blocks {
+    /// Bytes that were read at a place are believed.
+    pub(crate) fn learn(&self, offset: u64, bytes: &[u8]) {
+        self.forget(offset, bytes.len());
+        self.each(offset, bytes, |known, sum, _| known.store(sum, Ordering::Release));
+    }
+
+    /// Bytes are about to be written at a place.
+    pub(crate) fn forget(&self, offset: u64, len: usize) {
+        let (first, end) = (offset / BLOCK as u64, (offset + len as u64).div_ceil(BLOCK as u64));
+        let sums = self.sums.read().unwrap_or_else(PoisonError::into_inner);
+        if sums.len() < end as usize {
+            drop(sums);
+            let mut sums = self.sums.write().unwrap_or_else(PoisonError::into_inner);
+            let more = (end as usize).saturating_sub(sums.len());
+            sums.extend(std::iter::repeat_with(|| AtomicU32::new(UNKNOWN)).take(more));
+            return;
+        }
+        sums[first as usize..end as usize]
+            .iter()
+            .for_each(|sum| sum.store(UNKNOWN, Ordering::Release));
+    }
+
+    /// The first block of these bytes, read at a place, that is not what was written there.
+    pub(crate) fn wrong(&self, offset: u64, bytes: &[u8]) -> Option<u64> {
+        let mut wrong = None;
+        self.each(offset, bytes, |known, sum, block| {
+            let known = known.load(Ordering::Acquire);
+            if known != UNKNOWN && known != sum {
+                wrong = wrong.or(Some(block));
+            }
+        });
+        wrong
+    }
+
+    /// The file has this length from now on.
+    pub(crate) fn cut(&self, len: u64) {
+        let mut sums = self.sums.write().unwrap_or_else(PoisonError::into_inner);
+        sums.truncate(len.div_ceil(BLOCK as u64) as usize);
+    }
+
+    /// Calls `with` for each whole block in the bytes.
+    fn each(&self, offset: u64, bytes: &[u8], mut with: impl FnMut(&AtomicU32, u32, u64)) {
+        let skip = (offset.next_multiple_of(BLOCK as u64) - offset) as usize;
+        let first = offset.div_ceil(BLOCK as u64);
+        let sums = self.sums.read().unwrap_or_else(PoisonError::into_inner);
+        for (block, bytes) in (first..).zip(bytes.get(skip..).unwrap_or(&[]).chunks_exact(BLOCK)) {
+            if let Some(known) = sums.get(block as usize) {
+                with(known, sum(block, bytes), block);
+            }
+        }
+    }
+
+    /// Takes the checksums of a file that was closed with this header, if they were kept.
+    pub(crate) fn load(&self, disk: &dyn Disk, folder: &Path, header: &[u8; HEADER]) -> bool {
+        let sums =
+            disk::read(disk, &folder.join(FILE)).ok().and_then(|bytes| parse(&bytes, header));
+        let there = sums.is_some();
+        *self.sums.write().unwrap_or_else(PoisonError::into_inner) = sums.unwrap_or_default();
+        there
+    }
+
+    /// Keeps them for the next time.
+    pub(crate) fn save(
+        &self,
+        disk: &dyn Disk,
+        folder: &Path,
+        header: &[u8; HEADER],
+    ) -> io::Result<()> {
+        let sums = self.sums.read().unwrap_or_else(PoisonError::into_inner);
+        let mut bytes = Vec::with_capacity(16 + 4 * sums.len());
+        bytes.extend_from_slice(MAGIC);
+        bytes.extend_from_slice(&xxh3_64(header).to_le_bytes());
+        bytes.extend(sums.iter().flat_map(|sum| sum.load(Ordering::Acquire).to_le_bytes()));
+        let checksum = xxh3_64(&bytes);
+        disk::replace(disk, &folder.join(FILE), &[&bytes, &checksum.to_le_bytes()])
+    }
+}
+
+fn parse(bytes: &[u8], header: &[u8; HEADER]) -> Option<Vec<AtomicU32>> {
+    let (bytes, checksum) = bytes.split_last_chunk::<8>()?;
+    let (magic, rest) = bytes.split_first_chunk::<8>()?;
+    let (of, rest) = rest.split_first_chunk::<8>()?;
+    let (sums, []) = rest.as_chunks::<4>() else { return None };
+    let ours = magic == MAGIC
+        && xxh3_64(bytes).to_le_bytes() == *checksum
+        && xxh3_64(header).to_le_bytes() == *of;
+    ours.then(|| sums.iter().map(|&sum| AtomicU32::new(u32::from_le_bytes(sum))).collect())
+}
+
+/// Two blocks in each other's place are wrong, too.
+fn sum(block: u64, bytes: &[u8]) -> u32 {
+    (xxh3_64_with_seed(bytes, block) as u32).max(1)
+}
