@@ -17,13 +17,14 @@ use std::fs::{self, DirEntry};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use hapax::fingerprint::Sketch;
+use hapax::fingerprint::{Key, Sketch};
 use hapax::group::Outcome;
 use hapax::join::matching::{Batch, Chunks, Wanted};
 use hapax::join::{Executor, JoinError, PairOptions};
 use hapax::similarity::Likeness;
 
 use crate::error::Error;
+use crate::key;
 use crate::near::dense::{FEW_COLLISIONS, PART_BITS, TWIN_PASSES, sketch_part};
 use crate::options::Options;
 use crate::pages::{Pages, Status};
@@ -40,6 +41,7 @@ const TOGETHER: usize = 1024;
 #[derive(Debug, Default)]
 pub struct Earlier {
     pages: Pages,
+    key: Option<Key>,
 }
 
 /// The earlier document that a new page matches.
@@ -60,8 +62,9 @@ impl Earlier {
     ///
     /// A file is missing or damaged, or was made by another recipe or for another scope.
     pub fn load(paths: &[PathBuf], options: &Options) -> Result<Self, Error> {
-        let ours = header(options);
+        let ours = Header::of(options, None);
         let mut pages = Pages::default();
+        let mut key: Option<String> = None;
         for path in files_of(paths)? {
             let mut reader = SignatureReader::open(&path)?;
             let theirs = reader.header();
@@ -75,14 +78,25 @@ impl Earlier {
                     return Err(Error::Signatures { path, what });
                 }
             }
-            while let Some(batch) = reader.next()? {
+            let theirs = theirs.key.clone();
+            key = key.or_else(|| theirs.clone());
+            while let Some(mut batch) = reader.next()? {
+                if theirs != key {
+                    // Sketches under different keys cannot be compared.
+                    batch.pages.iter_mut().for_each(|page| page.short = None);
+                }
                 if pages.len() + batch.pages.len() > Pages::MOST {
                     return Err(Error::TooMany { most: Pages::MOST });
                 }
                 batch.pages.iter().for_each(|page| pages.push(page));
             }
         }
-        Ok(Self { pages })
+        Ok(Self { pages, key: key.as_deref().and_then(key::from_hex) })
+    }
+
+    /// The key of the first file that has one.
+    pub(crate) fn key(&self) -> Option<&Key> {
+        self.key.as_ref()
     }
 
     /// The documents.
@@ -123,14 +137,6 @@ fn files_of(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
     Ok(files)
 }
 
-fn header(options: &Options) -> Header {
-    Header {
-        recipe: options.fingerprinter.recipe_id().to_string(),
-        scope: options.scope.to_string(),
-        inputs: None,
-    }
-}
-
 /// Writes the signatures of documents.
 pub(crate) fn write(
     path: &Path,
@@ -138,7 +144,7 @@ pub(crate) fn write(
     pages: &Pages,
     kept: impl Iterator<Item = u32>,
 ) -> Result<(), Error> {
-    let mut writer = SignatureWriter::create(path, &header(options))?;
+    let mut writer = SignatureWriter::create(path, &Header::of(options, None))?;
     let mut batch = SignatureBatch::default();
     for page in kept {
         batch.pages.push(pages.get(page));
@@ -228,7 +234,8 @@ fn near(
             {
                 let likeness =
                     options.policy.compare(&pages.evidence(page), &earlier.evidence(old));
-                if !likeness.matches() {
+                let pair = [(pages, page), (earlier, old)];
+                if !likeness.matches() || !options.confirm.stands(&options.policy, pair) {
                     continue;
                 }
                 let Likeness { distance, similarity, .. } = likeness;
@@ -302,6 +309,7 @@ mod tests {
     use hapax::join::OneThread;
 
     use super::*;
+    use crate::options::Confirm;
     use crate::pages::NewPage;
 
     /// A sketch like no other, but for some changed bits.
@@ -321,6 +329,7 @@ mod tests {
             status: Status::Comparable,
             fingerprint: Fingerprint::from_bits(fingerprint),
             sketch,
+            short: None,
             score: None,
             fetched: None,
             words: 100,
@@ -360,7 +369,8 @@ mod tests {
     #[test]
     fn among_many_collisions_of_one_fingerprint_those_alike_are_found() {
         let recipe = Recipe::built_in("web-2").unwrap();
-        let options = Options::new(Fingerprinter::new(recipe, None).unwrap());
+        let mut options = Options::new(Fingerprinter::new(recipe, None).unwrap());
+        options.confirm = Confirm::No;
         for collisions in [10, FEW_COLLISIONS as u64, 600] {
             let of = |at: u64| page(format!("old {at}"), 7, sketch(at, 0), at % 2);
             let earlier = gather((0..2 * collisions).map(of));

@@ -1,8 +1,6 @@
-//! Near removals confirmed by the texts, between deciding and writing.
+//! Near removals confirmed by the texts, between deciding and writing: [`Confirm::Exact`].
 //!
-//! Signatures are public and can be forged, so a document that goes because another one has nearly its
-//! signature is read again with the one that stays. With [`Confirm::Keyed`], those on different domains are
-//! compared by sketches under a key that depends on every text of the corpus; with [`Confirm::Exact`], all are
+//! A document that goes because another one has nearly its signature is read again with the one that stays. They are
 //! compared by their whole sets of shingles, two sets at a time, which wait in a temporary file. A pair that is
 //! not confirmed is no match any more, and its pages are grouped again.
 //!
@@ -16,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use hapax::fingerprint::keyed::jaccard;
-use hapax::fingerprint::{ContentHash, Key, KeyedReader, Sketch};
+use hapax::fingerprint::{ContentHash, Key, KeyedReader};
 use hapax_corpus::{Batch, Entry, Source};
 
 use crate::decide::Decision;
@@ -45,12 +43,14 @@ pub(crate) fn confirm(
     scratch: &Path,
     watch: &mut dyn Watch,
 ) -> Result<(), Error> {
+    let (Confirm::Exact, Some(key)) = (options.confirm, options.fingerprinter.key()) else {
+        return Ok(());
+    };
     let pages = &corpus.pages;
-    let mut key = None;
     let mut asked: BTreeSet<Contents> = BTreeSet::new();
     for _ in 0..ROUNDS {
         let mut open: BTreeMap<Contents, (u32, u32)> = BTreeMap::new();
-        for (page, winner) in decision.near_removals(options.confirm) {
+        for (page, winner) in decision.near_removals() {
             if let (Some(a), Some(b)) = (pages.content(page), pages.content(winner)) {
                 open.entry((a, b)).or_insert((page, winner));
             }
@@ -59,16 +59,14 @@ pub(crate) fn confirm(
         if open.is_empty() {
             return Ok(());
         }
-        let all = || Key::of_texts((0..pages.len() as u32).filter_map(|it| pages.content(it)));
-        let key = key.get_or_insert_with(all);
-        let again = Again { source, names, corpus, options, key: &*key };
+        let again = Again { source, names, corpus, options, key };
         let wanted = open.iter().flat_map(|((a, b), (page, winner))| [(*a, *page), (*b, *winner)]);
         let texts = again.read(&wanted.collect(), scratch, watch)?;
         let mut refuted = BTreeMap::new();
         for contents in open.into_keys() {
-            let (similarity, confirmed) = texts.compare(contents, options)?;
-            if !confirmed {
-                refuted.insert(contents, similarity);
+            let similarity = texts.compare(contents)?;
+            if similarity < options.policy.min_similarity.jaccard() {
+                refuted.insert(contents, similarity as f32);
             }
             asked.insert(contents);
         }
@@ -78,7 +76,7 @@ pub(crate) fn confirm(
         decision.refute(&refuted, options)?;
     }
     // Nobody goes for a text that was not looked at. What was refuted is no pair any more.
-    decision.keep_only(options.confirm, |contents| asked.contains(&contents))
+    decision.keep_only(|contents| asked.contains(&contents))
 }
 
 /// The corpus, to be read again in part.
@@ -88,12 +86,6 @@ struct Again<'a> {
     corpus: &'a Corpus,
     options: &'a Options,
     key: &'a Key,
-}
-
-/// What is compared of a document.
-enum Witness {
-    Sketch(Option<Sketch>),
-    Shingles(Vec<u64>),
 }
 
 impl Again<'_> {
@@ -106,8 +98,7 @@ impl Again<'_> {
     ) -> Result<Texts, Error> {
         let by_position: BTreeMap<u32, ContentHash> =
             wanted.iter().map(|(content, page)| (*page, *content)).collect();
-        let exact = self.options.confirm == Confirm::Exact;
-        let mut texts = Texts::new(exact.then(|| scratch.join(SETS)))?;
+        let mut texts = Texts::new(scratch.join(SETS))?;
         let idle: Mutex<Vec<KeyedReader>> = Mutex::new(Vec::new());
         let lock = || idle.lock().unwrap_or_else(PoisonError::into_inner);
         self.source.in_order(
@@ -124,9 +115,9 @@ impl Again<'_> {
                 lock().push(reader);
                 found
             },
-            |found: Result<Vec<(ContentHash, Witness)>, Error>| {
-                for (content, witness) in found? {
-                    texts.add(content, witness)?;
+            |found: Result<Vec<(ContentHash, Vec<u64>)>, Error>| {
+                for (content, set) in found? {
+                    texts.add(content, &set)?;
                 }
                 if watch.stopped() { Err(Error::Stopped) } else { Ok(()) }
             },
@@ -140,7 +131,7 @@ impl Again<'_> {
         from: u32,
         wanted: &BTreeMap<u32, ContentHash>,
         reader: &mut KeyedReader,
-    ) -> Result<Vec<(ContentHash, Witness)>, Error> {
+    ) -> Result<Vec<(ContentHash, Vec<u64>)>, Error> {
         let mut found = Vec::new();
         let mut position = from;
         for entry in batch.entries() {
@@ -151,13 +142,8 @@ impl Again<'_> {
                     return Err(changed());
                 }
                 let document = known(&document).map_err(|_| changed())?;
-                let witness = match self.options.confirm {
-                    Confirm::Exact => {
-                        reader.shingles(&document).map(|it| Witness::Shingles(it.to_vec()))
-                    }
-                    Confirm::Keyed | Confirm::No => reader.sketch(&document).map(Witness::Sketch),
-                };
-                found.push((*content, witness.map_err(|_| changed())?));
+                let set = reader.shingles(&document).map_err(|_| changed())?;
+                found.push((*content, set.to_vec()));
             }
             position += 1;
         }
@@ -165,71 +151,48 @@ impl Again<'_> {
     }
 }
 
-/// What was read, by content.
+/// The sets of shingles that were read, by content.
 struct Texts {
-    sketches: BTreeMap<ContentHash, Sketch>,
     /// Where a set begins, and how many shingles it has.
     sets: BTreeMap<ContentHash, (u64, u32)>,
-    file: Option<(PathBuf, BufWriter<File>)>,
+    path: PathBuf,
+    file: BufWriter<File>,
     written: u64,
 }
 
 impl Texts {
-    fn new(file: Option<PathBuf>) -> Result<Self, Error> {
-        let create = |path: PathBuf| match File::create(&path) {
-            Ok(file) => Ok((path, BufWriter::new(file))),
-            Err(error) => Err(Error::io("create", path, error)),
-        };
-        let file = file.map(create).transpose()?;
-        Ok(Self { sketches: BTreeMap::new(), sets: BTreeMap::new(), file, written: 0 })
+    fn new(path: PathBuf) -> Result<Self, Error> {
+        let file = File::create(&path).map_err(|error| Error::io("create", &path, error))?;
+        Ok(Self { sets: BTreeMap::new(), path, file: BufWriter::new(file), written: 0 })
     }
 
-    fn add(&mut self, content: ContentHash, witness: Witness) -> Result<(), Error> {
-        match (witness, &mut self.file) {
-            (Witness::Sketch(sketch), _) => {
-                self.sketches.extend(sketch.map(|sketch| (content, sketch)));
-            }
-            (Witness::Shingles(set), Some((path, file))) => {
-                let bytes: Vec<u8> = set.iter().flat_map(|it| it.to_le_bytes()).collect();
-                file.write_all(&bytes).map_err(|error| Error::io("write", path.clone(), error))?;
-                self.sets.insert(content, (self.written, set.len() as u32));
-                self.written += bytes.len() as u64;
-            }
-            (Witness::Shingles(_), None) => {}
-        }
+    fn add(&mut self, content: ContentHash, set: &[u64]) -> Result<(), Error> {
+        let bytes: Vec<u8> = set.iter().flat_map(|it| it.to_le_bytes()).collect();
+        self.file.write_all(&bytes).map_err(|error| Error::io("write", &self.path, error))?;
+        self.sets.insert(content, (self.written, set.len() as u32));
+        self.written += bytes.len() as u64;
         Ok(())
     }
 
     fn finish(mut self) -> Result<Self, Error> {
-        if let Some((path, file)) = &mut self.file {
-            file.flush().map_err(|error| Error::io("write", path.clone(), error))?;
-        }
+        self.file.flush().map_err(|error| Error::io("write", &self.path, error))?;
         Ok(self)
     }
 
-    /// How alike two texts are, and whether that is enough. A text that was not found is like none.
-    fn compare(&self, contents: Contents, options: &Options) -> Result<(f32, bool), Error> {
-        let least = options.policy.min_similarity;
-        if let Some((path, _)) = &self.file {
-            let [a, b] = [contents.0, contents.1].map(|content| self.set(path, content));
-            let similarity = jaccard(&a?, &b?);
-            return Ok((similarity as f32, similarity >= least.jaccard()));
-        }
-        let sketches = self.sketches.get(&contents.0).zip(self.sketches.get(&contents.1));
-        let Some((a, b)) = sketches else { return Ok((0.0, false)) };
-        let estimate = a.estimate(b);
-        Ok((estimate.jaccard as f32, least.confirmed_by(&estimate)))
+    /// How alike two texts are. A text that was not found is like none.
+    fn compare(&self, (one, other): Contents) -> Result<f64, Error> {
+        Ok(jaccard(&self.set(one)?, &self.set(other)?))
     }
 
-    fn set(&self, path: &Path, content: ContentHash) -> Result<Vec<u64>, Error> {
+    fn set(&self, content: ContentHash) -> Result<Vec<u64>, Error> {
         let Some(&(from, count)) = self.sets.get(&content) else { return Ok(Vec::new()) };
         let mut bytes = vec![0; count as usize * 8];
         let read = |bytes: &mut [u8]| {
-            let mut file = File::open(path)?;
+            let mut file = File::open(&self.path)?;
             file.seek(SeekFrom::Start(from))?;
             file.read_exact(bytes)
         };
-        read(&mut bytes).map_err(|error| Error::io("read", path, error))?;
+        read(&mut bytes).map_err(|error| Error::io("read", &self.path, error))?;
         Ok(bytes.as_chunks::<8>().0.iter().map(|it| u64::from_le_bytes(*it)).collect())
     }
 }
@@ -237,8 +200,6 @@ impl Texts {
 impl Drop for Texts {
     /// The file is of no use to anybody else; should it stay, the folder's owner removes it.
     fn drop(&mut self) {
-        if let Some((path, _)) = &self.file {
-            let _ = std::fs::remove_file(path);
-        }
+        let _ = std::fs::remove_file(&self.path);
     }
 }

@@ -15,6 +15,7 @@ use crate::confirm::confirm;
 use crate::decide::{Decision, decide};
 use crate::error::Error;
 use crate::inputs::{self, STANDARD_INPUT, StreamName};
+use crate::key::with_key;
 use crate::options::Options;
 use crate::outputs::{GROUPS, LAST, OutFolder, REMOVED, Seen, Summary, Writing, kept_name};
 use crate::pages::Pages;
@@ -44,7 +45,7 @@ pub struct Run {
     pub reading_seconds: f64,
     /// Seconds to find pairs and groups.
     pub deciding_seconds: f64,
-    /// Seconds to read removed documents again and confirm that they may go.
+    /// Seconds to read removed documents again and compare their texts; 0 where that is not asked for.
     pub confirming_seconds: f64,
     /// Seconds to read again and write; 0 for a dry run.
     pub writing_seconds: f64,
@@ -71,6 +72,7 @@ pub fn dedup(
     let mut folder = OutFolder::open(out, options.restart)?;
     let (source, names) =
         inputs::open(inputs, &options.read, options.threads, || folder.making(STANDARD_INPUT))?;
+    let options = &with_key(options, &source, &earlier)?;
     let mut clock = Clock::start();
     // Standard input comes once; there is no going on with it.
     let checkpoint = names.is_none().then(|| folder.making(CHECKPOINT));
@@ -143,6 +145,7 @@ pub fn dry_run(
 ) -> Result<Finished, Error> {
     let earlier = Earlier::load(&options.against, options)?;
     let source = Source::open(inputs, options.read.clone())?;
+    let options = &with_key(options, &source, &earlier)?;
     let names = StreamName::default();
     let mut clock = Clock::start();
     let (corpus, mut run) = read_all(&source, &names, inputs, options, None, watch, &mut clock)?;
@@ -173,6 +176,7 @@ pub fn read_corpus(
     watch: &mut dyn Watch,
 ) -> Result<Corpus, Error> {
     let source = Source::open(inputs, options.read.clone())?;
+    let options = &with_key(options, &source, &Earlier::default())?;
     let mut clock = Clock::start();
     let names = StreamName::default();
     let (corpus, _) = read_all(&source, &names, inputs, options, None, watch, &mut clock)?;

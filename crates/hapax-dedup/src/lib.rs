@@ -34,6 +34,7 @@ mod exact;
 mod facts;
 mod inputs;
 mod job;
+pub mod key;
 mod near;
 mod options;
 mod outputs;

@@ -101,20 +101,21 @@ impl Options {
 pub enum Confirm {
     /// Nothing: signatures decide.
     No,
-    /// Between domains, the estimated similarity under a key of the whole corpus.
+    /// Between domains, that sketches under the key of the job do not contradict.
     Keyed,
-    /// The exact similarity of every pair.
+    /// That, and the exact similarity of every pair.
     Exact,
 }
 
 impl Confirm {
-    /// Must a match of pages at these addresses be confirmed? A page without an address is of no domain.
-    pub(crate) fn asks(self, one: &str, other: &str) -> bool {
-        match self {
-            Self::No => false,
-            Self::Keyed => !same_domain(one, other),
-            Self::Exact => true,
-        }
+    /// Does a near match of two pages stand? A page without an address is of no domain.
+    #[inline]
+    pub(crate) fn stands(self, policy: &Policy, pair: [(&Pages, u32); 2]) -> bool {
+        let one_domain = || {
+            let [one, other] = pair.map(|(pages, page)| pages.url(page));
+            same_domain(one, other)
+        };
+        self == Self::No || policy.stands(pair.map(|(pages, page)| pages.short(page)), one_domain)
     }
 
     /// As `summary.json` has it.

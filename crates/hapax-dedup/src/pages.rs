@@ -1,8 +1,8 @@
 //! What is remembered of every page, and no more.
 //!
 //! The pages themselves are read again when the kept ones are written. Between the two
-//! readings a page is a content hash, a fingerprint, a sketch and the facts that winner rules
-//! look at: 189 bytes and its names, in columns. [`Pages::bytes`] counts them.
+//! readings a page is a content hash, a fingerprint, two sketches and the facts that winner rules
+//! look at: 221 bytes and its names, in columns. [`Pages::bytes`] counts them.
 //!
 //! # What this module does not know
 //!
@@ -11,7 +11,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use hapax::fingerprint::{ContentHash, Fingerprint, Sketch};
+use hapax::fingerprint::{ContentHash, Fingerprint, ShortSketch, Sketch, short_sketch};
 use hapax::group::{PageFacts, ScopeKey};
 use hapax::similarity::Evidence;
 
@@ -68,6 +68,8 @@ pub struct NewPage {
     pub fingerprint: Fingerprint,
     /// All zeros without words.
     pub sketch: Sketch,
+    /// Under the key of the job; `None` without words or without a key.
+    pub short: Option<ShortSketch>,
     /// Larger is better.
     pub score: Option<f64>,
     /// Seconds since 1970.
@@ -86,6 +88,8 @@ pub struct Pages {
     contents: Vec<ContentHash>,
     fingerprints: Vec<Fingerprint>,
     sketches: Vec<Sketch>,
+    /// Empty as long as no page has one; all zeros for a page without.
+    shorts: Vec<ShortSketch>,
     statuses: Vec<Status>,
     /// NaN is unknown.
     scores: Vec<f64>,
@@ -100,6 +104,8 @@ pub struct Pages {
 }
 
 const UNKNOWN_TIME: i64 = i64::MIN;
+/// No text has it, but by a chance of one in 2^256.
+const NO_SHORT: [u8; short_sketch::BYTES] = [0; short_sketch::BYTES];
 
 impl Pages {
     /// Positions are 32 bits and one of them is reserved.
@@ -123,6 +129,11 @@ impl Pages {
         self.contents.push(page.content);
         self.fingerprints.push(page.fingerprint);
         self.sketches.push(page.sketch);
+        if page.short.is_some() || !self.shorts.is_empty() {
+            let none = ShortSketch::from_bytes(&NO_SHORT);
+            self.shorts.resize(position as usize, none);
+            self.shorts.push(page.short.unwrap_or(none));
+        }
         self.statuses.push(page.status);
         self.scores.push(page.score.unwrap_or(f64::NAN));
         self.fetched.push(page.fetched.unwrap_or(UNKNOWN_TIME));
@@ -183,6 +194,12 @@ impl Pages {
         &self.sketches[page as usize]
     }
 
+    /// The sketch under the key of the job.
+    #[inline]
+    pub fn short(&self, page: u32) -> Option<&ShortSketch> {
+        self.shorts.get(page as usize).filter(|it| it.to_bytes() != NO_SHORT)
+    }
+
     /// What it is compared by; meaningless unless it is [`Status::Comparable`]. Equal texts are found
     /// before.
     #[inline]
@@ -233,6 +250,7 @@ impl Pages {
             status: self.status(page),
             fingerprint: self.fingerprint(page),
             sketch: *self.sketch(page),
+            short: self.short(page).copied(),
             score: (!score.is_nan()).then_some(score),
             fetched: (fetched != UNKNOWN_TIME).then_some(fetched),
             words: self.words(page),
@@ -247,6 +265,7 @@ impl Pages {
             + size_of_val(&self.contents[..])
             + size_of_val(&self.fingerprints[..])
             + size_of_val(&self.sketches[..])
+            + size_of_val(&self.shorts[..])
             + size_of_val(&self.statuses[..])
             + size_of_val(&self.scores[..])
             + size_of_val(&self.fetched[..])
@@ -269,6 +288,7 @@ mod tests {
             status: Status::Comparable,
             fingerprint: Fingerprint::from_bits(7),
             sketch: Sketch::from_bytes(&[3; 128]),
+            short: None,
             score: None,
             fetched: Some(-5),
             words: 12,
@@ -283,6 +303,11 @@ mod tests {
             page("http://a.test/", "http://a.test/"),
             NewPage { scope: ScopeKey(9), score: Some(0.5), ..page("seventeen", "http://b.test/") },
             NewPage { canonical: Some("http://c.test/".to_owned()), ..page("eighteen", "") },
+            NewPage {
+                short: Some(ShortSketch::from_bytes(&[5; 32])),
+                ..page("nineteen", "http://d.test/")
+            },
+            page("twenty", ""),
         ];
         given.iter().for_each(|page| pages.push(page));
         for (position, page) in (0..).zip(&given) {
@@ -293,9 +318,10 @@ mod tests {
     }
 
     #[test]
-    fn a_page_takes_189_bytes_and_its_names() {
+    fn a_page_takes_221_bytes_and_its_names() {
         let mut pages = Pages::default();
-        pages.push(&page("http://a.test/", "http://a.test/"));
-        assert_eq!(pages.bytes(), 189 + "http://a.test/".len());
+        let short = Some(ShortSketch::from_bytes(&[5; 32]));
+        pages.push(&NewPage { short, ..page("http://a.test/", "http://a.test/") });
+        assert_eq!(pages.bytes(), 221 + "http://a.test/".len());
     }
 }

@@ -63,18 +63,23 @@ impl Signer {
             status: Status::NotText,
             fingerprint: Fingerprint::from_bits(0),
             sketch: Sketch::from_bytes(&[0; 128]),
+            short: None,
             score: document.score,
             fetched: document.fetched.map(|it| it.seconds()),
             words: 0,
             scope,
         };
         match signed {
-            Ok(signed) => fill(&mut page, &signed.signature, signed.page.text.is_empty()),
+            Ok(signed) => {
+                page.short = signed.short;
+                fill(&mut page, &signed.signature, signed.page.text.is_empty());
+            }
             Err(_) => page.content = hash_of_bytes(document.body.content.as_bytes()),
         }
         if !wanted {
             page.status = Status::OtherLanguage;
             page.sketch = Sketch::from_bytes(&[0; 128]);
+            page.short = None;
         }
         page
     }

@@ -10,7 +10,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::fingerprint::{ContentHash, Estimate, Fingerprint, MaxDistance, Sketch};
+use crate::fingerprint::{ContentHash, Estimate, Fingerprint, MaxDistance, ShortSketch, Sketch};
 #[cfg(feature = "text")]
 use crate::page::Extent;
 
@@ -29,6 +29,11 @@ pub const MAIN_CONTENT_MIN_SIMILARITY: f64 = 0.5;
 /// How many standard errors an estimate under a key may be below the bound: four of the difference of
 /// two estimates. Of 30,000 true pairs at the bound, about one is not confirmed.
 pub const CONFIRMING_ERRORS: f64 = 5.7;
+
+/// How many standard errors an estimate by short sketches may be below the bound before it contradicts a
+/// match. Of a million true matches at the least favourable similarity less than one is contradicted, with bounds from 0.5
+/// up; at the default bound, of a hundred million.
+pub const CONTRADICTING_ERRORS: f64 = 5.2;
 
 /// When two pages are near-duplicates.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -129,6 +134,22 @@ impl Policy {
         let is_candidate = self.within.admits(a.fingerprint.distance(b.fingerprint));
         is_candidate.then(|| self.compare(a, b))
     }
+
+    /// Does a near match stand, or may it be forged? Public signatures are not enough between domains:
+    /// both pages must have a short sketch under one key, and these must not contradict the match.
+    /// `one_domain` is asked only otherwise.
+    #[inline]
+    pub fn stands(
+        &self,
+        short: [Option<&ShortSketch>; 2],
+        one_domain: impl FnOnce() -> bool,
+    ) -> bool {
+        let borne_out = match short {
+            [Some(a), Some(b)] => !self.min_similarity.contradicted_by(&a.estimate(b)),
+            _ => false,
+        };
+        borne_out || one_domain()
+    }
 }
 
 impl Default for Policy {
@@ -170,6 +191,11 @@ impl MinSimilarity {
         keyed.jaccard + CONFIRMING_ERRORS * keyed.standard_error >= self.0
     }
 
+    /// Is an estimate by short sketches under a key so low that a match must be forged?
+    pub fn contradicted_by(self, short: &Estimate) -> bool {
+        short.jaccard + CONTRADICTING_ERRORS * short.standard_error < self.0
+    }
+
     pub const fn jaccard(self) -> f64 {
         self.0
     }
@@ -197,7 +223,7 @@ pub struct ParseSimilarityError;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fingerprint::{Fingerprinter, Recipe};
+    use crate::fingerprint::{Fingerprinter, Recipe, short_sketch};
 
     const HARBOUR: &str = "The old harbour crane has stood unused for forty years, and the council \
         voted on Tuesday evening to restore it at last, with money from a fund for monuments.";
@@ -282,6 +308,63 @@ mod tests {
         let near = policy.compare(&side(0), &side(0b11_1111));
         assert_eq!((near.distance, near.matching), (DEFAULT_WITHIN, Matching::Near));
         assert_eq!(policy.compare(&side(0), &side(0b111_1111)).matching, Matching::No);
+    }
+
+    /// Sketches whose estimate is that of so many differing bins.
+    fn short(differing: usize) -> [ShortSketch; 2] {
+        let mut bytes = [0; short_sketch::BYTES];
+        (0..differing).for_each(|bin| bytes[bin / 4] |= 1 << (2 * (bin % 4)));
+        [[0; short_sketch::BYTES], bytes].map(|bytes| ShortSketch::from_bytes(&bytes))
+    }
+
+    #[test]
+    fn between_domains_short_sketches_must_be_there_and_must_not_contradict() {
+        let (alike, unlike) = (short(20), short(90));
+        let stands = |short: [Option<&ShortSketch>; 2], one_domain| {
+            Policy::default().stands(short, || one_domain)
+        };
+        assert!(stands([Some(&alike[0]), Some(&alike[1])], false));
+        for lacking in [[Some(&unlike[0]), Some(&unlike[1])], [Some(&alike[0]), None], [None; 2]] {
+            assert!(!stands(lacking, false) && stands(lacking, true));
+        }
+    }
+
+    /// The chance that of `n` bins, each agreeing with probability `p`, at least so many agree.
+    fn at_least(n: usize, many: usize, p: f64) -> f64 {
+        let mut log = n as f64 * (1.0 - p).ln();
+        let mut sum = 0.0;
+        for k in 0..=n {
+            if k >= many {
+                sum += log.exp();
+            }
+            log += ((n - k) as f64 / (k + 1) as f64 * p / (1.0 - p)).ln();
+        }
+        sum
+    }
+
+    #[test]
+    fn true_matches_are_contradicted_less_than_once_in_a_million_and_forgeries_nearly_always() {
+        let bins = short_sketch::BINS;
+        for (bound, million, even) in [(0.5, 1.0, 0.17), (0.84, 0.01, 0.52), (0.95, 1e-4, 0.66)] {
+            let least = MinSimilarity::new(bound).unwrap();
+            let [zero, _] = short(0);
+            let passes = |agreeing: &usize| {
+                !least.contradicted_by(&zero.estimate(&short(bins - agreeing)[1]))
+            };
+            let needed = (0..=bins).find(passes).unwrap();
+            let contradicted = |jaccard: f64| {
+                1.0 - at_least(bins, needed, jaccard + (1.0 - jaccard) / 4.0).min(1.0)
+            };
+            let public = (1024.0 * (1.0 + bound) / 2.0f64).ceil() as usize;
+            let wrong = (1..1000)
+                .map(|it| f64::from(it) / 1000.0)
+                .map(|it| contradicted(it) * at_least(1024, public, (1.0 + it) / 2.0))
+                .fold(0.0, f64::max);
+            println!("{bound}: {wrong:e} wrong, forged {:e}", 1.0 - contradicted(0.0));
+            assert!(wrong < million / 1e6, "{bound}: {wrong}");
+            assert!(1.0 - contradicted(0.0) < 1e-3, "{bound}");
+            assert!(contradicted(even) > 0.5 && contradicted(even + 0.05) < 0.5, "{bound}");
+        }
     }
 
     #[test]

@@ -35,7 +35,7 @@ use crate::error::Error;
 use crate::exact;
 use crate::facts::FactTable;
 use crate::near::{self, Joiner, Matcher, Member, Near, lead};
-use crate::options::{Confirm, Options};
+use crate::options::Options;
 use crate::pages::Pages;
 
 /// What becomes of every document.
@@ -123,7 +123,7 @@ pub fn decide<'p>(
         false => against::known(pages, earlier, options, executor)?,
     };
     let table = FactTable::new(pages, rules);
-    let matcher = Matcher::new(pages, options.policy);
+    let matcher = Matcher::new(pages, options);
     let classes = exact::classes(pages, &table, |page| !known.contains_key(&page));
     let representatives = &classes.representatives;
     let joiner = Joiner { executor, memory: options.memory_beside(pages)?, scratch };
@@ -295,16 +295,14 @@ impl<'p> Decision<'p> {
         self.unconfirmed.keys().filter(|&&page| self.unconfirmed(page).is_some()).count()
     }
 
-    /// Documents that go for being nearly like another one, with that one, where the texts are to
-    /// confirm it.
-    pub(crate) fn near_removals(&self, how: Confirm) -> impl Iterator<Item = (u32, u32)> {
+    /// Documents that go for being nearly like another one of the corpus, with that one.
+    pub(crate) fn near_removals(&self) -> impl Iterator<Item = (u32, u32)> {
         let all = self.pages.len() as u32;
         let documents = self.linked.pages.iter().copied().take_while(move |&page| page < all);
         documents.filter_map(move |page| {
             let verdict = self.verdict(page);
             let near = verdict.outcome == Outcome::Near && !verdict.earlier;
-            let asks = near && how.asks(self.pages.url(page), self.pages.url(verdict.winner));
-            asks.then_some((page, verdict.winner))
+            near.then_some((page, verdict.winner))
         })
     }
 
@@ -319,7 +317,7 @@ impl<'p> Decision<'p> {
         let contents = |a: u32, b: u32| pages.content(a).zip(pages.content(b));
         let similarity = |a: u32, b: u32| refuted.get(&contents(a, b)?).copied();
         let lost: Vec<(u32, Unconfirmed)> = self
-            .near_removals(Confirm::Exact)
+            .near_removals()
             .filter_map(|(page, winner)| {
                 let similarity = similarity(page, winner)?;
                 Some((page, Unconfirmed { winner, similarity }))
@@ -332,8 +330,7 @@ impl<'p> Decision<'p> {
         self.unconfirmed.extend(lost);
         self.pairs
             .retain(|pair| similarity(pair.a, pair.b).or(similarity(pair.b, pair.a)).is_none());
-        let (matcher, table) =
-            (Matcher::new(pages, options.policy), FactTable::new(pages, self.rules));
+        let (matcher, table) = (Matcher::new(pages, options), FactTable::new(pages, self.rules));
         for alike in left.into_values() {
             let members = lead(alike, 2, rematch::ROUNDS, &matcher, &table).members;
             self.pairs.extend(members.iter().map(Member::pair));
@@ -341,18 +338,12 @@ impl<'p> Decision<'p> {
         self.regroup()
     }
 
-    /// Only matches that were confirmed, and those that need not be, remain.
-    pub(crate) fn keep_only(
-        &mut self,
-        how: Confirm,
-        confirmed: impl Fn(Contents) -> bool,
-    ) -> Result<(), Error> {
+    /// Only matches that were confirmed remain.
+    pub(crate) fn keep_only(&mut self, confirmed: impl Fn(Contents) -> bool) -> Result<(), Error> {
         let pages = self.pages;
         let stands =
             |a: u32, b: u32| pages.content(a).zip(pages.content(b)).is_some_and(&confirmed);
-        self.pairs.retain(|&NearPair { a, b, .. }| {
-            !how.asks(pages.url(a), pages.url(b)) || stands(a, b) || stands(b, a)
-        });
+        self.pairs.retain(|&NearPair { a, b, .. }| stands(a, b) || stands(b, a));
         self.regroup()
     }
 

@@ -21,6 +21,7 @@ fn options() -> Options {
     let recipe = Recipe::built_in("web-2").unwrap();
     let mut options = Options::new(Fingerprinter::new(recipe, None).unwrap());
     options.many = 1 << 7;
+    options.confirm = crate::Confirm::No;
     options.policy.within = MaxDistance::new(6).unwrap();
     options.policy.min_similarity = MinSimilarity::new(0.8).unwrap();
     options
@@ -40,6 +41,7 @@ fn page(name: usize, content: usize, fingerprint: &[u8], sketch: &[u16], scope: 
         status: Status::Comparable,
         fingerprint: Fingerprint::from_bits(fingerprint.iter().fold(0, |bits, i| bits ^ 1 << i)),
         sketch: Sketch::from_bytes(&bytes),
+        short: None,
         score: None,
         fetched: None,
         words: 100,

@@ -82,7 +82,7 @@ impl Steps {
         let loaded = rows.pages(|_| true)?;
         let pages = &loaded.pages;
         let table = FactTable::marked(pages, &self.options.keep, &loaded.named);
-        let matcher = Matcher::new(pages, self.options.policy);
+        let matcher = Matcher::new(pages, &self.options);
         let classes = exact::classes(pages, &table, |_| true);
         let mut roles = Roles::default();
         let key = |page: u32| (pages.scope(page), pages.content(page));
@@ -187,7 +187,7 @@ impl Steps {
         let loaded = rows.pages(|row| role[row] == REPRESENTATIVE)?;
         let pages = &loaded.pages;
         let table = FactTable::marked(pages, &self.options.keep, &loaded.named);
-        let matcher = Matcher::new(pages, self.options.policy);
+        let matcher = Matcher::new(pages, &self.options);
         let mut order: Vec<u32> = (0..pages.len() as u32).collect();
         order.sort_by_key(|&page| pages.scope(page));
         let mut led = Led::default();

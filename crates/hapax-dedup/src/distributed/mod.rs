@@ -47,7 +47,7 @@ pub use report::Shown;
 pub use saturation::{SaturationCounts, Seen};
 pub use signature::PartSignatures;
 
-use crate::options::Options;
+use crate::options::{Confirm, Options};
 
 /// The steps, under the options of a job.
 #[derive(Clone, Debug)]
@@ -57,7 +57,9 @@ pub struct Steps {
 
 impl Steps {
     /// Ready to work. Steps use the calling thread only: an engine gives each task a core.
-    pub fn new(options: Options) -> Self {
+    pub fn new(mut options: Options) -> Self {
+        // Rows do not have what a key needs.
+        options.confirm = Confirm::No;
         Self { options }
     }
 

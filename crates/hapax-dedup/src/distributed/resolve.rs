@@ -55,7 +55,7 @@ impl Steps {
         let loaded = rows.pages(|row| kinds[row] == 0)?;
         let pages = &loaded.pages;
         let table = FactTable::marked(pages, &self.options.keep, &loaded.named);
-        let matcher = Matcher::new(pages, self.options.policy);
+        let matcher = Matcher::new(pages, &self.options);
         let near = near(&rows, kinds, &loaded)?;
         let (earlier, copies) = (Pages::default(), (0..pages.len() as u32).collect());
         let found =

@@ -22,7 +22,7 @@ use super::rows::{batch, numbers};
 use super::{Cut, Steps, Wide};
 use crate::against::Earlier;
 use crate::decide;
-use crate::options::Options;
+use crate::options::{Confirm, Options};
 use crate::outputs::outcome_name;
 use crate::pages::{NewPage, Pages, Status};
 use crate::signatures::page_bytes;
@@ -34,6 +34,7 @@ fn options(least: f64) -> Options {
     let recipe = Recipe::built_in("web-2").unwrap();
     let mut options = Options::new(Fingerprinter::new(recipe, None).unwrap());
     options.many = MANY;
+    options.confirm = Confirm::No;
     options.policy.within = MaxDistance::new(6).unwrap();
     options.policy.min_similarity = MinSimilarity::new(least).unwrap();
     options
@@ -55,6 +56,7 @@ fn page(name: usize, content: u64, bits: u64, sketch: &[u16], scope: u64) -> New
         status: Status::Comparable,
         fingerprint: Fingerprint::from_bits(bits),
         sketch: Sketch::from_bytes(&bytes),
+        short: None,
         score: Some((mix(name as u64) % 5) as f64),
         fetched: None,
         words: 100,

@@ -6,6 +6,7 @@ use hapax::fingerprint::MaxDistance;
 use hapax::group::NearPair;
 use hapax::similarity::Policy;
 
+use crate::options::{Confirm, Options};
 use crate::pages::Pages;
 
 /// What is thought of a pair.
@@ -13,7 +14,7 @@ use crate::pages::Pages;
 pub(crate) enum PairMatch {
     /// Near and confirmed.
     Alike(NearPair),
-    /// Near, but the sketches do not confirm it.
+    /// Near, but the sketches do not confirm it, or those under the key contradict.
     NotAlike(NearPair),
     Far,
 }
@@ -23,12 +24,14 @@ pub(crate) enum PairMatch {
 pub(crate) struct Matcher<'p> {
     pages: &'p Pages,
     policy: Policy,
+    confirm: Confirm,
     compared: AtomicU64,
 }
 
 impl<'p> Matcher<'p> {
-    pub(crate) fn new(pages: &'p Pages, policy: Policy) -> Self {
-        Self { pages, policy, compared: AtomicU64::new(0) }
+    pub(crate) fn new(pages: &'p Pages, options: &Options) -> Self {
+        let (policy, confirm) = (options.policy, options.confirm);
+        Self { pages, policy, confirm, compared: AtomicU64::new(0) }
     }
 
     /// The pair, if the fingerprints are near and the sketches confirm it. Both pages must be
@@ -48,7 +51,9 @@ impl<'p> Matcher<'p> {
             return PairMatch::Far;
         };
         let pair = NearPair { a, b, distance: likeness.distance, similarity: likeness.similarity };
-        if likeness.matches() { PairMatch::Alike(pair) } else { PairMatch::NotAlike(pair) }
+        let stands = likeness.matches()
+            && self.confirm.stands(&self.policy, [(self.pages, a), (self.pages, b)]);
+        if stands { PairMatch::Alike(pair) } else { PairMatch::NotAlike(pair) }
     }
 
     /// The largest distance of a pair.

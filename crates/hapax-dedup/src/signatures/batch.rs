@@ -7,7 +7,7 @@
 //! | number of facts; for each: kind (0 redirect, 1 revisit), from, to, place | 4; 1, text, text, 32 |
 //! | number of pages; for each: id, url, canonical | 4; text, text, 1 or 1 and text |
 //! | - content hash, status, fingerprint, words, scope | 16, 1, 8, 4, 8 |
-//! | - sketch, of pages that have words | 128 |
+//! | - sketch, of pages that have words; short sketch | 128; 1 or 1 and 32 |
 //! | - score, time of fetching | 1 or 1 and 8, each |
 //! | of a checkpoint: which piece of its part the batch was, from and to | none or 8, 8 |
 //! | - records that were passed over, by reason | 8 each |
@@ -16,7 +16,7 @@
 
 use std::ops::Range;
 
-use hapax::fingerprint::{ContentHash, Fingerprint, Sketch};
+use hapax::fingerprint::{ContentHash, Fingerprint, ShortSketch, Sketch};
 use hapax::group::ScopeKey;
 use hapax_corpus::{Fact, FileId, Place};
 
@@ -132,6 +132,8 @@ fn put_page(bytes: &mut Vec<u8>, page: &NewPage) {
     if has_words(page.status) {
         bytes.extend(page.sketch.to_bytes());
     }
+    bytes.push(u8::from(page.short.is_some()));
+    bytes.extend(page.short.as_ref().map(ShortSketch::to_bytes).as_slice().as_flattened());
     for number in [page.score.map(f64::to_bits), page.fetched.map(i64::cast_unsigned)] {
         bytes.push(u8::from(number.is_some()));
         if let Some(number) = number {
@@ -207,6 +209,7 @@ impl<'b> Cursor<'b> {
         let fingerprint = Fingerprint::from_bits(self.u64()?);
         let (words, scope) = (self.u32()?, ScopeKey(self.u64()?));
         let sketch = if has_words(status) { self.array()? } else { [0; 128] };
+        let short = self.optional(|from| from.array().map(|it| ShortSketch::from_bytes(&it)))?;
         Some(NewPage {
             id,
             url,
@@ -215,6 +218,7 @@ impl<'b> Cursor<'b> {
             status,
             fingerprint,
             sketch: Sketch::from_bytes(&sketch),
+            short,
             score: self.optional(Self::u64)?.map(f64::from_bits),
             fetched: self.optional(Self::u64)?.map(u64::cast_signed),
             words,
@@ -244,6 +248,7 @@ mod tests {
                     status,
                     fingerprint: Fingerprint::from_bits(bits),
                     sketch: Sketch::from_bytes(&[if has_words(status) { sketch } else { 0 }; 128]),
+                    short: (sketch > 99).then(|| ShortSketch::from_bytes(&[sketch; 32])),
                     score,
                     fetched,
                     words,

@@ -116,9 +116,5 @@ fn refused(error: Error) -> Error {
 
 /// What a checkpoint must have been made from to be taken over.
 pub(crate) fn header(source: &Source, options: &Options) -> Header {
-    Header {
-        recipe: options.fingerprinter.recipe_id().to_string(),
-        scope: options.scope.to_string(),
-        inputs: Some(Inputs::of(source, options)),
-    }
+    Header::of(options, Some(Inputs::of(source, options)))
 }

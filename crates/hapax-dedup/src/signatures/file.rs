@@ -13,10 +13,12 @@ use serde::{Deserialize, Serialize};
 use super::batch::SignatureBatch;
 use super::inputs::Inputs;
 use crate::error::Error;
+use crate::key;
+use crate::options::Options;
 
 const MAGIC: &[u8; 8] = b"HAPAXIMP";
-/// The format that is written, and the only one so far.
-const VERSION: u32 = 1;
+/// The format that is written, and the only one that is read: 1 had no short sketches.
+const VERSION: u32 = 2;
 const CHECKSUM: usize = 8;
 
 /// Under which circumstances the signatures were made.
@@ -26,9 +28,23 @@ pub(crate) struct Header {
     pub(crate) recipe: String,
     /// Who was compared with whom.
     pub(crate) scope: String,
+    /// The key of the short sketches, in hexadecimal; none where there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) key: Option<String>,
     /// Of a checkpoint: the inputs and how they are read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) inputs: Option<Inputs>,
+}
+
+impl Header {
+    pub(crate) fn of(options: &Options, inputs: Option<Inputs>) -> Self {
+        Self {
+            recipe: options.fingerprinter.recipe_id().to_string(),
+            scope: options.scope.to_string(),
+            key: options.fingerprinter.key().map(key::to_hex),
+            inputs,
+        }
+    }
 }
 
 /// Writes batches one after the other.
@@ -120,7 +136,8 @@ impl SignatureReader {
 
     pub(crate) fn open(path: &Path) -> Result<Self, Error> {
         let file = File::open(path).map_err(|e| Error::io("open", path, e))?;
-        let header = Header { recipe: String::new(), scope: String::new(), inputs: None };
+        let header =
+            Header { recipe: String::new(), scope: String::new(), key: None, inputs: None };
         let file = BufReader::new(file);
         let mut reader = Self { path: path.to_owned(), file, header, end: 0 };
         let mut start = [0; 12];

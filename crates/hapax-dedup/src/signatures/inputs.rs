@@ -107,9 +107,11 @@ impl Header {
                 return Some(format!("it was begun with {what} {then}, and this job has {now}"));
             }
         }
-        match (&self.inputs, &then.inputs) {
+        let inputs = match (&self.inputs, &then.inputs) {
             (Some(now), Some(then)) => now.difference(then),
             _ => Some("it does not say what it was made from".to_owned()),
-        }
+        };
+        let other_key = "it was begun against other earlier runs";
+        inputs.or_else(|| (self.key != then.key).then(|| other_key.to_owned()))
     }
 }

@@ -362,9 +362,9 @@ fn batches_that_are_cut_elsewhere_are_refused_and_not_taken_for_others() {
     let input = folder.write("pages.jsonl", &lines);
     let written = std::fs::metadata(&input).unwrap().modified().unwrap();
     stopped(&folder, &input, |_| {});
-    // As long and as old as before, with other lines: only the cuts show it.
-    let mut moved = json_lines(20..40);
-    moved.extend(json_lines(0..20));
+    // As long and as old as before, with the same ends and other lines: only the cuts show it.
+    let moved = [0..5, 20..35, 5..20, 35..40].map(json_lines);
+    let mut moved = moved.concat();
     moved.resize(lines.len(), b'\n');
     folder.write("pages.jsonl", moved);
     std::fs::File::options().write(true).open(&input).unwrap().set_modified(written).unwrap();

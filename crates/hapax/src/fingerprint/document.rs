@@ -11,6 +11,7 @@ use url::Url;
 
 use super::fingerprinter::{Fingerprinter, Signature};
 use super::keyed::KeyedMaker;
+use super::short_sketch::ShortSketch;
 use super::sketch::Sketch;
 use crate::page::{Document, Page, PageError};
 
@@ -22,6 +23,8 @@ pub struct SignedPage<'p> {
     pub signature: Signature,
     /// Its sketch under the key of [`Fingerprinter::with_key`]; `None` without one, or without words.
     pub keyed: Option<Sketch>,
+    /// Its short sketch under the key of [`Fingerprinter::with_short_key`].
+    pub short: Option<ShortSketch>,
     /// Primary subtag in lower case; empty when nothing states it.
     pub language: String,
     pub canonical: Option<String>,
@@ -38,7 +41,7 @@ impl Fingerprinter {
         let weights = self.weights.as_deref();
         let mut signature =
             self.maker.signature(&page.text, &self.recipe, weights, self.keyed.as_mut());
-        let keyed = self.keyed.as_mut().and_then(KeyedMaker::sketch);
+        let (keyed, short) = self.keyed.as_mut().map(KeyedMaker::sketches).unwrap_or_default();
         signature.hidden_bytes = page.hidden_bytes;
         signature.hides_most = page.hides_most();
         let (mut language, canonical) = document.stated();
@@ -46,7 +49,7 @@ impl Fingerprinter {
             language = primary_language(marked);
         }
         let canonical = canonical.or_else(|| page.canonical.clone());
-        Ok(SignedPage { page, signature, keyed, language, canonical })
+        Ok(SignedPage { page, signature, keyed, short, language, canonical })
     }
 
     /// The text of a document, as the signature would be made of it.

@@ -5,13 +5,13 @@
 //! are hashed with it, so that neither chosen minima nor words with colliding public hashes outlive it. The text, its
 //! words and its shingles are those of the recipe, and so is the true Jaccard similarity of two pages.
 //!
-//! Does not say when a match is confirmed: [`MinSimilarity`](crate::similarity::MinSimilarity) does.
+//! Does not say when a match is confirmed or contradicted: [`similarity`](crate::similarity) does.
 
 use std::fmt;
 use std::sync::Arc;
 
-use super::content::ContentHash;
 use super::fingerprinter::Fingerprinter;
+use super::short_sketch::{ShortSketch, ShortSketcher};
 use super::sketch::{Sketch, Sketcher};
 use crate::features::hash::SECRET;
 use crate::features::{ShingleSize, WordHasher, shingles};
@@ -19,7 +19,10 @@ use crate::page::{Document, ExtractOptions, Extractor, PageError};
 
 /// Makes hashes of words that cannot be computed without it.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Key(Arc<[u8; SECRET]>);
+pub struct Key {
+    bytes: Arc<[u8]>,
+    secret: Arc<[u8; SECRET]>,
+}
 
 impl Key {
     /// A key from bytes that nobody can guess.
@@ -28,15 +31,12 @@ impl Key {
         hasher.update(bytes);
         let mut secret = [0; SECRET];
         hasher.finalize_xof().fill(&mut secret);
-        Self(Arc::new(secret))
+        Self { bytes: bytes.into(), secret: Arc::new(secret) }
     }
 
-    /// The key of a set of texts: any order gives the same, any other set another one. Who makes a page
-    /// cannot know it without all the others, and changes it with every change of the page.
-    pub fn of_texts(contents: impl IntoIterator<Item = ContentHash>) -> Self {
-        let mut all: Vec<_> = contents.into_iter().map(|content| content.to_bytes()).collect();
-        all.sort_unstable();
-        Self::new(all.as_flattened())
+    /// What it was made from, to be kept where nobody else reads it.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
     }
 }
 
@@ -59,62 +59,81 @@ impl Fingerprinter {
     pub fn keyed(&self, key: &Key) -> KeyedReader {
         let extent = self.recipe.extent;
         let extractor = Extractor::new(ExtractOptions { extent, ..Default::default() });
-        let words = self.maker.words.clone().keyed(Arc::clone(&key.0));
-        KeyedReader { extractor, words, maker: self.keyed_maker(key) }
+        let words = self.maker.words.clone().keyed(Arc::clone(&key.secret));
+        KeyedReader { extractor, words, maker: self.keyed_maker(key, Size::Full) }
     }
 
     /// The same recipe; documents get a sketch under the key, too.
     #[must_use]
     pub fn with_key(mut self, key: &Key) -> Self {
-        self.keyed = Some(self.keyed_maker(key));
+        self.keyed = Some(self.keyed_maker(key, Size::Full));
         self
     }
 
-    /// Was it given a key?
-    pub const fn has_key(&self) -> bool {
-        self.keyed.is_some()
+    /// The same recipe; documents get a short sketch under the key, too.
+    #[must_use]
+    pub fn with_short_key(mut self, key: &Key) -> Self {
+        self.keyed = Some(self.keyed_maker(key, Size::Short));
+        self
     }
 
-    fn keyed_maker(&self, key: &Key) -> KeyedMaker {
-        KeyedMaker::new(key.clone(), self.recipe.sketch_shingle)
+    /// The key it was given.
+    pub fn key(&self) -> Option<&Key> {
+        self.keyed.as_ref().map(|keyed| &keyed.key)
     }
+
+    fn keyed_maker(&self, key: &Key, size: Size) -> KeyedMaker {
+        KeyedMaker::new(key.clone(), self.recipe.sketch_shingle, size)
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Size {
+    Full,
+    Short,
 }
 
 /// The buffers between the words of a text and its sketch under a key.
 #[derive(Debug)]
 pub(super) struct KeyedMaker {
     key: Key,
-    size: ShingleSize,
+    shingle: ShingleSize,
+    size: Size,
     /// Of the words of the text that is read.
     hashes: Vec<u64>,
     shingles: Vec<u64>,
     sketcher: Sketcher,
+    short: ShortSketcher,
 }
 
 impl KeyedMaker {
-    fn new(key: Key, size: ShingleSize) -> Self {
+    fn new(key: Key, shingle: ShingleSize, size: Size) -> Self {
         let (hashes, shingles) = (Vec::new(), Vec::new());
-        Self { key, size, hashes, shingles, sketcher: Sketcher::default() }
+        let (sketcher, short) = (Sketcher::default(), ShortSketcher::default());
+        Self { key, shingle, size, hashes, shingles, sketcher, short }
     }
 
     /// Appends the public hashes of the words of a text, and remembers those under the key.
     pub(super) fn read(&mut self, words: &mut WordHasher, text: &str, public: &mut Vec<u64>) {
         self.hashes.clear();
-        words.hash_both(text, &self.key.0, public, &mut self.hashes);
+        words.hash_both(text, &self.key.secret, public, &mut self.hashes);
     }
 
-    /// Of the text that was read last; `None` without words.
-    pub(super) fn sketch(&mut self) -> Option<Sketch> {
+    /// Of the text that was read last, the one of the size that is made; neither without words.
+    pub(super) fn sketches(&mut self) -> (Option<Sketch>, Option<ShortSketch>) {
         self.shingles.clear();
-        shingles(&self.hashes, self.size, &mut self.shingles);
-        self.sketcher.sketch(&self.shingles)
+        shingles(&self.hashes, self.shingle, &mut self.shingles);
+        match self.size {
+            Size::Full => (self.sketcher.sketch(&self.shingles), None),
+            Size::Short => (None, self.short.sketch(&self.shingles)),
+        }
     }
 }
 
 impl Clone for KeyedMaker {
     /// Same recipe and key, own buffers.
     fn clone(&self) -> Self {
-        Self::new(self.key.clone(), self.size)
+        Self::new(self.key.clone(), self.shingle, self.size)
     }
 }
 
@@ -126,9 +145,9 @@ impl KeyedReader {
     /// The body is neither HTML nor text.
     pub fn shingles(&mut self, document: &Document<'_>) -> Result<&[u64], PageError> {
         self.read(document)?;
-        let KeyedMaker { size, hashes, shingles: set, .. } = &mut self.maker;
+        let KeyedMaker { shingle, hashes, shingles: set, .. } = &mut self.maker;
         set.clear();
-        shingles(hashes, *size, set);
+        shingles(hashes, *shingle, set);
         set.sort_unstable();
         set.dedup();
         Ok(set)
@@ -137,7 +156,7 @@ impl KeyedReader {
     /// The sketch of a document under the key; `None` without words.
     pub fn sketch(&mut self, document: &Document<'_>) -> Result<Option<Sketch>, PageError> {
         self.read(document)?;
-        Ok(self.maker.sketch())
+        Ok(self.maker.sketches().0)
     }
 
     fn read(&mut self, document: &Document<'_>) -> Result<(), PageError> {
@@ -180,25 +199,30 @@ mod tests {
     }
 
     #[test]
-    fn a_key_does_not_depend_on_the_order_of_the_texts_and_on_each_of_them() {
-        let [a, b, c] = ["a", "b", "c"].map(ContentHash::of);
-        assert_eq!(Key::of_texts([a, b, c]), Key::of_texts([c, a, b]));
-        for other in [&[a, b][..], &[a, b, b], &[a, b, c, c]] {
-            assert_ne!(Key::of_texts([a, b, c]), Key::of_texts(other.iter().copied()));
-        }
-    }
-
-    #[test]
     fn a_fingerprinter_with_a_key_makes_the_reader_s_sketch_and_its_own_signature() {
         let (plain, key) = (Fingerprinter::default(), Key::new(b"any"));
         let text = text(&(0..40).collect::<Vec<_>>());
         let document = Document::new(Body::Text(&text));
         let sketch = plain.keyed(&key).sketch(&document).unwrap();
         let expected = plain.clone().text(&text).unwrap();
-        let mut keyed = plain.with_key(&key).clone();
+        let mut keyed = plain.clone().with_key(&key).clone();
         let signed = keyed.document(&document).unwrap();
-        assert_eq!((signed.keyed, signed.signature), (sketch, expected));
-        assert_eq!(keyed.document(&Document::new(Body::Text(""))).unwrap().keyed, None);
+        assert_eq!(
+            (signed.keyed, signed.short, signed.signature),
+            (sketch, None, expected.clone())
+        );
+        let nothing = Document::new(Body::Text(""));
+        assert_eq!(keyed.document(&nothing).unwrap().keyed, None);
+
+        let short = {
+            let mut reader = plain.keyed(&key);
+            ShortSketcher::default().sketch(reader.shingles(&document).unwrap())
+        };
+        let mut keyed = plain.with_short_key(&key).clone();
+        let signed = keyed.document(&document).unwrap();
+        assert_eq!((signed.keyed, signed.short, signed.signature), (None, short, expected));
+        assert_eq!(keyed.document(&nothing).unwrap().short, None);
+        assert_eq!(keyed.key().map(Key::bytes), Some(&b"any"[..]));
     }
 
     #[test]

@@ -3,7 +3,8 @@
 //! # Reading order
 //!
 //! [`bits`] holds the values: [`Fingerprint`], [`MaxDistance`], [`BitSums`]. [`simhash`]
-//! makes them, [`sketch`] makes the small set summary that confirms a pair, [`content`] the
+//! makes them, [`sketch`] makes the small set summary that confirms a pair, [`short_sketch`] one under a key that
+//! contradicts a forged pair, [`content`] the
 //! hash that exact duplicates share. [`recipe`] names the whole way from bytes to bits and
 //! [`fingerprinter`] runs it; [`document`] is the way in for a document with all that is known of it.
 //! [`explain`] says why two pages are alike,
@@ -28,6 +29,7 @@ pub mod recipe;
 #[cfg(feature = "text")]
 mod recipe_file;
 pub mod recipe_id;
+pub mod short_sketch;
 #[cfg(feature = "text")]
 pub mod side_by_side;
 pub mod simhash;
@@ -46,5 +48,6 @@ pub use keyed::{Key, KeyedReader};
 #[cfg(feature = "text")]
 pub use recipe::{Recipe, RecipeError, Weighting};
 pub use recipe_id::{ParseRecipeIdError, RecipeId, RecipeMismatch};
+pub use short_sketch::ShortSketch;
 pub use simhash::{Tally, Tie};
 pub use sketch::{Estimate, ParseSketchError, Sketch};

@@ -56,11 +56,7 @@ impl Sketch {
     /// The estimated Jaccard similarity of the two sets of shingles.
     pub fn estimate(&self, other: &Self) -> Estimate {
         let differing: u32 = self.0.iter().zip(&other.0).map(|(a, b)| (a ^ b).count_ones()).sum();
-        let bins = BINS as f64;
-        let jaccard = (1.0 - 2.0 * f64::from(differing) / bins).max(0.0);
-        // The error at the estimate; half a bin more on both sides keeps it honest at 0 and 1.
-        let agree = ((bins - f64::from(differing)) + 0.5) / (bins + 1.0);
-        Estimate { jaccard, standard_error: 2.0 * (agree * (1.0 - agree) / bins).sqrt() }
+        Estimate::of(BINS as u32, differing, 2.0)
     }
 
     /// The sketch as stored: bin `i` is bit `i % 8` of byte `i / 8`.
@@ -79,6 +75,19 @@ impl Sketch {
             *word = u64::from_le_bytes(*chunk);
         }
         Self(words)
+    }
+}
+
+impl Estimate {
+    /// What so many differing bins say, each cut to one of so many values.
+    #[inline]
+    pub(super) fn of(bins: u32, differing: u32, values: f64) -> Self {
+        let (bins, differing) = (f64::from(bins), f64::from(differing));
+        let by_chance = values / (values - 1.0);
+        let jaccard = (1.0 - by_chance * differing / bins).max(0.0);
+        // The error at the estimate; half a bin more on both sides keeps it honest at 0 and 1.
+        let agree = ((bins - differing) + 0.5) / (bins + 1.0);
+        Self { jaccard, standard_error: by_chance * (agree * (1.0 - agree) / bins).sqrt() }
     }
 }
 
@@ -116,8 +125,8 @@ impl fmt::Debug for Sketch {
     }
 }
 
-/// A text with this many shingles that still leaves bins empty says little again and again.
-const MANY_SHINGLES: usize = 8 * BINS;
+/// A text with this many shingles a bin that still leaves bins empty says little again and again.
+const MANY_SHINGLES: usize = 8;
 
 /// Makes sketches. Reuse it: it keeps its bins.
 #[derive(Clone, Debug)]
@@ -128,18 +137,34 @@ pub struct Sketcher {
 
 impl Default for Sketcher {
     fn default() -> Self {
-        Self { bins: vec![EMPTY; BINS], distinct: Vec::new() }
+        Self::of(BINS)
     }
 }
 
 impl Sketcher {
+    /// With so many bins, a power of two up to [`BINS`].
+    pub(super) fn of(bins: usize) -> Self {
+        Self { bins: vec![EMPTY; bins], distinct: Vec::new() }
+    }
+
     /// The sketch of a set of shingles; repeats do no harm. `None` of an empty set.
     pub fn sketch(&mut self, shingles: &[u64]) -> Option<Sketch> {
+        let minima = self.minima(shingles)?;
+        let mut words = [0; BINS / 64];
+        for (word, bins) in words.iter_mut().zip(minima.as_chunks::<64>().0) {
+            *word = bins.iter().enumerate().fold(0, |bits, (i, min)| bits | (min & 1) << i);
+        }
+        Some(Sketch(words))
+    }
+
+    /// The minima of a set of shingles; `None` of an empty set.
+    pub(super) fn minima(&mut self, shingles: &[u64]) -> Option<&[u64]> {
         if shingles.is_empty() {
             return None;
         }
         let mut set = shingles;
-        if shingles.len() > MANY_SHINGLES && !fills(shingles) {
+        let bins = self.bins.len();
+        if shingles.len() > MANY_SHINGLES * bins && !fills(shingles, bins) {
             // Rounds go over what is given: over a million repeats of ten shingles, without this.
             self.distinct.clear();
             self.distinct.extend_from_slice(shingles);
@@ -148,20 +173,16 @@ impl Sketcher {
             set = &self.distinct;
         }
         minima(set, &mut self.bins);
-        let mut words = [0; BINS / 64];
-        for (word, bins) in words.iter_mut().zip(self.bins.as_chunks::<64>().0) {
-            *word = bins.iter().enumerate().fold(0, |bits, (i, min)| bits | (min & 1) << i);
-        }
-        Some(Sketch(words))
+        Some(&self.bins)
     }
 }
 
-/// Does round 0 leave no bin of a sketch empty?
-fn fills(shingles: &[u64]) -> bool {
+/// Does round 0 leave none of so many bins empty?
+fn fills(shingles: &[u64], bins: usize) -> bool {
     let mut hit = [false; BINS];
-    let mut left = BINS;
+    let mut left = bins;
     shingles.iter().any(|shingle| {
-        let bin = &mut hit[(shingle >> (64 - BINS.trailing_zeros())) as usize];
+        let bin = &mut hit[(shingle >> (64 - bins.trailing_zeros())) as usize];
         left -= usize::from(!std::mem::replace(bin, true));
         left == 0
     })
@@ -318,7 +339,7 @@ mod tests {
     #[test]
     fn a_long_text_that_repeats_itself_has_the_sketch_of_what_it_says() {
         let said = set(0..10);
-        let again: Vec<u64> = said.iter().copied().cycle().take(3 * MANY_SHINGLES).collect();
+        let again: Vec<u64> = said.iter().copied().cycle().take(3 * MANY_SHINGLES * BINS).collect();
         assert_eq!(sketch(&again), sketch(&said));
     }
 

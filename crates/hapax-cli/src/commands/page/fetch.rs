@@ -209,7 +209,7 @@ impl Target {
     /// Gives the fingerprinter what confirms matches in a folder, unless it has it. Whether it did.
     fn give_key(&self, by: &mut Fingerprinter) -> Result<bool, Failure> {
         match self {
-            Self::Folder(folder) if !by.has_key() => {
+            Self::Folder(folder) if by.key().is_none() => {
                 *by = by.clone().with_key(folder.store()?.key());
                 Ok(true)
             }
