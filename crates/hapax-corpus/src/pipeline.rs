@@ -35,6 +35,17 @@ impl Source {
         &self,
         threads: NonZero<usize>,
         work: impl Fn(Batch) -> R + Sync,
+        receive: impl FnMut(R) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.in_order_ahead(threads, AHEAD, work, receive)
+    }
+
+    /// As [`in_order`](Self::in_order), for results that are large: no more than `ahead` wait for each thread.
+    pub fn in_order_ahead<R: Send, E>(
+        &self,
+        threads: NonZero<usize>,
+        ahead: usize,
+        work: impl Fn(Batch) -> R + Sync,
         mut receive: impl FnMut(R) -> Result<(), E>,
     ) -> Result<(), E> {
         let desk = Desk {
@@ -48,6 +59,7 @@ impl Source {
             }),
             changed: Condvar::new(),
             threads: threads.get(),
+            waiting: ahead * threads.get(),
         };
         thread::scope(|scope| {
             for _ in 0..threads.get() {
@@ -68,6 +80,8 @@ struct Desk<'s, R> {
     state: Mutex<Schedule<R>>,
     changed: Condvar,
     threads: usize,
+    /// How many results may wait.
+    waiting: usize,
 }
 
 struct Schedule<R> {
@@ -128,7 +142,7 @@ impl<R> Desk<'_, R> {
             if state.stopped {
                 return None;
             }
-            let room = state.results.len() < AHEAD * self.threads;
+            let room = state.results.len() < self.waiting;
             let wanted = !state.results.contains_key(&state.current);
             let current = state.current.0;
             let free = state.lanes.iter_mut().find(|lane| {

@@ -17,7 +17,7 @@ use crate::error::Error;
 use crate::inputs::{self, STANDARD_INPUT, StreamName};
 use crate::key::with_key;
 use crate::options::Options;
-use crate::outputs::{GROUPS, LAST, OutFolder, REMOVED, Seen, Summary, Writing, kept_name};
+use crate::outputs::{GROUPS, LAST, OutFolder, REMOVED, Shown, Summary, Writing, kept_name};
 use crate::pages::Pages;
 use crate::read::{Corpus, read};
 use crate::report::{self, Contents, Examples};
@@ -96,23 +96,17 @@ pub fn dedup(
     watch.stage(Stage::Writing);
     let summary = Summary::of(&corpus, &decision, options, format, inputs);
     let kept = kept_name(format);
-    let mut examples = Examples::choose(&decision, &options.fingerprinter);
+    let mut shown = Shown { examples: Examples::choose(&decision), passed: Vec::new() };
     let work = Writing {
         source: &source,
         names: &names,
+        corpus: &corpus,
         decision: &decision,
         folder: &folder,
         kept: &kept,
-        revisits: options.revisits,
+        options,
     };
-    let mut passed = Vec::new();
-    let written = work.write(watch, &mut |seen| match seen {
-        Seen::Document(page, document) => examples.see(page, document),
-        Seen::Passed(record, file) if passed.len() < report::passed::MOST => {
-            passed.push(report::Passed::of(record, file));
-        }
-        Seen::Passed(..) => {}
-    });
+    let written = work.write(&mut shown, watch);
     if matches!(written, Err(Error::Changed { .. })) {
         // What was read is of files that are no more.
         folder.keep_checkpoint(false);
@@ -122,7 +116,7 @@ pub fn dedup(
     let stay = |page: &u32| decision.verdict(*page).outcome == Outcome::Kept;
     let stay = (0..pages.len() as u32).filter(stay);
     against::write(&folder.making(KEPT_SIGNATURES), options, pages, stay)?;
-    let contents = Contents::of(&summary, &decision, examples, passed, options.made.clone());
+    let contents = Contents::of(&summary, &decision, shown, options.made.clone());
     let report = report::page(&contents, &options.fingerprinter);
     folder.make(REPORT, report.as_bytes())?;
     folder.make(LAST, &json(&summary))?;

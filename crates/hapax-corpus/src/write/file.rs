@@ -100,58 +100,6 @@ impl Drop for PendingFile {
     }
 }
 
-/// A pending file, packed as its name says.
-pub(crate) enum PackedFile {
-    Plain(PendingFile),
-    Gzip(GzEncoder<PendingFile>),
-    Zstd(zstd::stream::write::Encoder<'static, PendingFile>),
-}
-
-impl PackedFile {
-    pub(crate) fn create(target: &Path) -> Result<Self, Error> {
-        let file = PendingFile::create(target)?;
-        match packing_by_name(target) {
-            Packing::Gzip => Ok(Self::Gzip(GzEncoder::new(file, gzip_level()))),
-            Packing::Zstd => {
-                let mut encoder = zstd::stream::write::Encoder::new(file, ZSTD_LEVEL)
-                    .map_err(|cause| Error::io("write", target, cause))?;
-                encoder
-                    .include_checksum(true)
-                    .map_err(|cause| Error::io("write", target, cause))?;
-                Ok(Self::Zstd(encoder))
-            }
-            Packing::Plain | Packing::Bzip2 | Packing::Xz => Ok(Self::Plain(file)),
-        }
-    }
-
-    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        let result = match self {
-            Self::Plain(file) => file.write_all(bytes),
-            Self::Gzip(encoder) => encoder.write_all(bytes),
-            Self::Zstd(encoder) => encoder.write_all(bytes),
-        };
-        result.map_err(|cause| self.pending().error(cause))
-    }
-
-    fn pending(&self) -> &PendingFile {
-        match self {
-            Self::Plain(file) => file,
-            Self::Gzip(encoder) => encoder.get_ref(),
-            Self::Zstd(encoder) => encoder.get_ref(),
-        }
-    }
-
-    pub(crate) fn finish(self) -> Result<u64, Error> {
-        let name = self.pending().target.clone();
-        let file = match self {
-            Self::Plain(file) => Ok(file),
-            Self::Gzip(encoder) => encoder.finish(),
-            Self::Zstd(encoder) => encoder.finish(),
-        };
-        file.map_err(|cause| Error::io("write", name, cause))?.finish()
-    }
-}
-
 /// What a name ends in; bzip2 and xz are read but not written.
 pub(crate) fn packing_by_name(path: &Path) -> Packing {
     match path.extension().and_then(|ending| ending.to_str()) {
@@ -161,19 +109,20 @@ pub(crate) fn packing_by_name(path: &Path) -> Packing {
     }
 }
 
-pub(crate) fn gzip_level() -> flate2::Compression {
-    flate2::Compression::new(GZIP_LEVEL)
-}
-
 /// One member or frame that holds exactly these bytes.
 pub(crate) fn pack(packing: Packing, bytes: &[u8]) -> io::Result<Vec<u8>> {
     match packing {
         Packing::Gzip => {
-            let mut encoder = GzEncoder::new(Vec::new(), gzip_level());
+            let level = flate2::Compression::new(GZIP_LEVEL);
+            let mut encoder = GzEncoder::new(Vec::new(), level);
             encoder.write_all(bytes)?;
             encoder.finish()
         }
-        Packing::Zstd => zstd::bulk::compress(bytes, ZSTD_LEVEL),
+        Packing::Zstd => {
+            let mut compressor = zstd::bulk::Compressor::new(ZSTD_LEVEL)?;
+            compressor.include_checksum(true)?;
+            compressor.compress(bytes)
+        }
         Packing::Plain | Packing::Bzip2 | Packing::Xz => Ok(bytes.to_vec()),
     }
 }

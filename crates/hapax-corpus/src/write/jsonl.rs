@@ -6,22 +6,13 @@
 //! `base64`, which readers pass over.
 
 use std::borrow::Cow;
-use std::path::Path;
 
 use serde::Serialize;
 
-use super::file::PackedFile;
-use super::{Writer, Written, characters};
+use super::characters;
 use crate::document::{Document, Kind};
 use crate::error::Error;
 use crate::original::Original;
-
-/// Writes JSONL, packed when the name ends in `.gz` or `.zst`.
-pub struct JsonlWriter {
-    file: PackedFile,
-    written: Written,
-    line: Vec<u8>,
-}
 
 #[derive(Serialize)]
 struct Object<'d> {
@@ -44,34 +35,18 @@ struct Object<'d> {
     language: Option<&'d str>,
 }
 
-impl JsonlWriter {
-    /// The file appears under this name when it is finished.
-    pub fn create(path: &Path) -> Result<Self, Error> {
-        let file = PackedFile::create(path)?;
-        Ok(Self { file, written: Written::default(), line: Vec::new() })
+/// Appends the line of a document.
+pub(super) fn line(out: &mut Vec<u8>, document: &Document<'_>) -> Result<(), Error> {
+    if let Original::Json(line) = &document.original {
+        out.extend_from_slice(line.as_bytes());
+    } else {
+        serde_json::to_writer(&mut *out, &object(document)).map_err(|error| Error::Output {
+            path: document.id.to_string(),
+            what: error.to_string(),
+        })?;
     }
-}
-
-impl Writer for JsonlWriter {
-    fn write(&mut self, document: &Document<'_>) -> Result<(), Error> {
-        self.line.clear();
-        if let Original::Json(line) = &document.original {
-            self.line.extend_from_slice(line.as_bytes());
-        } else {
-            serde_json::to_writer(&mut self.line, &object(document)).map_err(|error| {
-                Error::Output { path: document.id.to_string(), what: error.to_string() }
-            })?;
-        }
-        self.line.push(b'\n');
-        self.file.write(&self.line)?;
-        self.written.documents += 1;
-        Ok(())
-    }
-
-    fn finish(self: Box<Self>) -> Result<Written, Error> {
-        let bytes = self.file.finish()?;
-        Ok(Written { bytes, ..self.written })
-    }
+    out.push(b'\n');
+    Ok(())
 }
 
 fn object<'d>(document: &'d Document<'_>) -> Object<'d> {

@@ -1,47 +1,294 @@
 //! Corpora out: one file, one format, complete or not there at all.
 //!
-//! Every writer fills a hidden file beside its target and renames it when it is complete and on
-//! disk, so an interrupted or failed run leaves what was there before. The same documents in the
-//! same order give the same bytes.
+//! An [`Encoder`], of which every thread has its own, makes [`Piece`]s of documents; an [`Output`] takes pieces in
+//! order and puts a complete file in its place, or leaves what was there before. A [`Writer`] is both. The same
+//! documents in the same pieces give the same bytes for any number of threads.
 //!
-//! A document that was read from the format it is written to goes out as it came: the JSON line
-//! with all its fields, the row with all its columns, the WARC record byte for byte. From another
-//! format it takes along what [`Document`] holds.
+//! A document that was read from the format it is written to goes out as it came: the JSON line, the row with all
+//! its columns, the WARC record byte for byte. From another format it takes along what [`Document`] holds.
 
 mod characters;
 mod file;
 mod jsonl;
 mod parquet;
 mod revisit;
+mod table;
 mod warc;
 
+use std::io::Write;
+use std::num::NonZero;
 use std::path::Path;
 
+use ::parquet::file::metadata::KeyValue;
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+
+use self::file::{PendingFile, pack, packing_by_name};
+use self::parquet::RowEncoder;
+use self::warc::Records;
 use crate::document::Document;
 use crate::error::Error;
 use crate::options::Format;
 use crate::sniff;
 use crate::source::Source;
 use crate::timestamp::Timestamp;
+use crate::unpack::Packing;
 
-pub use jsonl::JsonlWriter;
-pub use parquet::ParquetWriter;
-pub use warc::WarcWriter;
+pub use table::Table;
 
-/// Takes documents one after the other.
-pub trait Writer {
+/// Bytes that a [`Writer`] encodes and packs together.
+const TOGETHER: usize = 1 << 20;
+
+/// Makes the bytes or rows of documents.
+pub struct Encoder {
+    kind: Kind,
+    packing: Packing,
+    bytes: Vec<u8>,
+    count: Written,
+    /// Of the file, for errors.
+    name: String,
+}
+
+enum Kind {
+    Jsonl,
+    Warc(Records),
+    Parquet(RowEncoder),
+}
+
+/// Documents as they stand in a file.
+#[derive(Debug)]
+pub struct Piece {
+    content: Content,
+    count: Written,
+}
+
+#[derive(Debug)]
+enum Content {
+    Bytes(Vec<u8>),
+    Rows(Vec<RecordBatch>, Vec<KeyValue>),
+}
+
+impl Piece {
+    /// How many bytes it has, packed; of rows, in memory.
+    pub fn bytes(&self) -> u64 {
+        self.count.bytes
+    }
+}
+
+impl Encoder {
+    /// For the format and packing that the name of `path` says: `.jsonl`, `.parquet` or `.warc`; behind `.jsonl` and
+    /// `.warc` also `.gz` or `.zst`. Records of archives that need no other packing are copied from the files of
+    /// `source`, from which the documents must come.
+    pub fn new(path: &Path, source: Option<&Source>) -> Result<Self, Error> {
+        let packing = packing_by_name(path);
+        let kind = match sniff::by_name(path) {
+            Some(Format::Jsonl) => Kind::Jsonl,
+            Some(Format::Parquet) => Kind::Parquet(RowEncoder::default()),
+            Some(Format::Warc) => Kind::Warc(Records::new(packing, source)),
+            Some(Format::Arc | Format::Html | Format::Text | Format::Lines) | None => {
+                return Err(Error::Output {
+                    path: path.display().to_string(),
+                    what: "its name does not say what to write; end it in .jsonl, .parquet or \
+                           .warc, and .gz or .zst behind it"
+                        .to_owned(),
+                });
+            }
+        };
+        let name = path.display().to_string();
+        Ok(Self { kind, packing, bytes: Vec::new(), count: Written::default(), name })
+    }
+
     /// Adds a document.
-    fn write(&mut self, document: &Document<'_>) -> Result<(), Error>;
-
-    /// Says that a document was left out because another stands for it. Only archives have a
-    /// record for this; the other formats do nothing.
-    fn write_removed(&mut self, removed: &Document<'_>, kept: &Kept<'_>) -> Result<(), Error> {
-        let _ = (removed, kept);
+    pub fn write(&mut self, document: &Document<'_>) -> Result<(), Error> {
+        match &mut self.kind {
+            Kind::Jsonl => jsonl::line(&mut self.bytes, document)?,
+            Kind::Warc(records) => records.record(&mut self.bytes, document)?,
+            Kind::Parquet(rows) => {
+                let failed = |what| Error::Output { path: self.name.clone(), what };
+                rows.push(document).map_err(failed)?;
+            }
+        }
+        self.count.documents += 1;
         Ok(())
     }
 
+    /// Says that a document was left out because another stands for it. Only archives have a
+    /// record for this; the other formats do nothing.
+    pub fn write_removed(&mut self, removed: &Document<'_>, kept: &Kept<'_>) -> Result<(), Error> {
+        if let Kind::Warc(records) = &self.kind {
+            records.removed(&mut self.bytes, removed, kept)?;
+            self.count.removed += 1;
+        }
+        Ok(())
+    }
+
+    /// What was written since the last call, packed.
+    pub fn piece(&mut self) -> Result<Piece, Error> {
+        let mut count = std::mem::take(&mut self.count);
+        let bytes = std::mem::take(&mut self.bytes);
+        let failed = |what: String| Error::Output { path: self.name.clone(), what };
+        let content = match &mut self.kind {
+            Kind::Jsonl if self.packing != Packing::Plain && !bytes.is_empty() => {
+                Content::Bytes(pack(self.packing, &bytes).map_err(|e| failed(e.to_string()))?)
+            }
+            Kind::Jsonl | Kind::Warc(_) => Content::Bytes(bytes),
+            Kind::Parquet(rows) => {
+                let (rows, pairs) = rows.take().map_err(failed)?;
+                Content::Rows(rows, pairs)
+            }
+        };
+        count.bytes = match &content {
+            Content::Bytes(bytes) => bytes.len() as u64,
+            Content::Rows(rows, _) => {
+                rows.iter().map(RecordBatch::get_array_memory_size).sum::<usize>() as u64
+            }
+        };
+        Ok(Piece { content, count })
+    }
+
+    /// Is there enough for a piece?
+    fn full(&self) -> bool {
+        match &self.kind {
+            Kind::Jsonl | Kind::Warc(_) => self.bytes.len() >= TOGETHER,
+            Kind::Parquet(rows) => rows.ready() > 0,
+        }
+    }
+}
+
+/// A file that is filled with pieces and appears when it is complete.
+pub struct Output {
+    target: Target,
+    written: Written,
+    threads: NonZero<usize>,
+    name: String,
+}
+
+enum Target {
+    /// With what stands in an empty file.
+    Bytes(PendingFile, Vec<u8>),
+    /// The first rows decide on the schema.
+    NoRows(PendingFile),
+    Rows(Box<Table<PendingFile>>),
+    Broken,
+}
+
+impl Output {
+    /// The file appears under this name when it is finished. Rows are encoded on so many threads.
+    pub fn create(path: &Path, threads: NonZero<usize>) -> Result<Self, Error> {
+        let file = PendingFile::create(path)?;
+        let name = file.name();
+        let target = match sniff::by_name(path) {
+            Some(Format::Parquet) => Target::NoRows(file),
+            Some(Format::Jsonl) if packing_by_name(path) != Packing::Plain => {
+                let empty = pack(packing_by_name(path), &[]).map_err(|cause| file.error(cause))?;
+                Target::Bytes(file, empty)
+            }
+            _ => Target::Bytes(file, Vec::new()),
+        };
+        Ok(Self { target, written: Written::default(), threads, name })
+    }
+
+    /// Appends a piece.
+    pub fn add(&mut self, piece: Piece) -> Result<(), Error> {
+        self.written.documents += piece.count.documents;
+        self.written.removed += piece.count.removed;
+        match piece.content {
+            Content::Bytes(bytes) => {
+                let Target::Bytes(file, empty) = &mut self.target else {
+                    return Err(self.broken());
+                };
+                file.write_all(&bytes).map_err(|cause| file.error(cause))?;
+                if !bytes.is_empty() {
+                    empty.clear();
+                }
+                Ok(())
+            }
+            Content::Rows(rows, pairs) => {
+                let Some(first) = rows.first() else { return Ok(()) };
+                self.start(&first.schema(), pairs)?;
+                rows.into_iter().try_for_each(|rows| self.rows(rows))
+            }
+        }
+    }
+
+    fn start(&mut self, schema: &SchemaRef, pairs: Vec<KeyValue>) -> Result<(), Error> {
+        if !matches!(self.target, Target::NoRows(_)) {
+            return Ok(());
+        }
+        if let Target::NoRows(file) = std::mem::replace(&mut self.target, Target::Broken) {
+            let by = concat!("hapax-corpus ", env!("CARGO_PKG_VERSION"));
+            let table = Table::create(file, schema, pairs, by, self.threads);
+            self.target = Target::Rows(Box::new(table.map_err(|error| self.error(&error))?));
+        }
+        Ok(())
+    }
+
+    fn rows(&mut self, rows: RecordBatch) -> Result<(), Error> {
+        let Target::Rows(table) = &mut self.target else { return Err(self.broken()) };
+        if rows.schema_ref().fields() != table.schema().fields() {
+            return Err(self.error(&parquet::MIXED));
+        }
+        let pushed = table.push(rows);
+        pushed.map_err(|error| self.error(&error))
+    }
+
+    fn error(&self, error: &impl std::fmt::Display) -> Error {
+        Error::Output { path: self.name.clone(), what: error.to_string() }
+    }
+
+    fn broken(&self) -> Error {
+        self.error(&"an earlier document could not be written")
+    }
+
     /// Puts the file in its place. Without this call nothing appears.
-    fn finish(self: Box<Self>) -> Result<Written, Error>;
+    pub fn finish(mut self) -> Result<Written, Error> {
+        self.start(&parquet::plain_schema(), Vec::new())?;
+        let file = match std::mem::replace(&mut self.target, Target::Broken) {
+            Target::Bytes(mut file, empty) => {
+                file.write_all(&empty).map_err(|cause| file.error(cause))?;
+                file
+            }
+            Target::Rows(table) => table.finish().map_err(|error| self.error(&error))?,
+            Target::NoRows(_) | Target::Broken => return Err(self.broken()),
+        };
+        Ok(Written { bytes: file.finish()?, ..self.written })
+    }
+}
+
+/// Takes documents one after the other.
+pub struct Writer {
+    encoder: Encoder,
+    output: Output,
+}
+
+impl Writer {
+    /// Adds a document.
+    pub fn write(&mut self, document: &Document<'_>) -> Result<(), Error> {
+        self.encoder.write(document)?;
+        self.pass_on()
+    }
+
+    /// As [`Encoder::write_removed`].
+    pub fn write_removed(&mut self, removed: &Document<'_>, kept: &Kept<'_>) -> Result<(), Error> {
+        self.encoder.write_removed(removed, kept)?;
+        self.pass_on()
+    }
+
+    fn pass_on(&mut self) -> Result<(), Error> {
+        if self.encoder.full() { self.output.add(self.encoder.piece()?) } else { Ok(()) }
+    }
+
+    /// Puts the file in its place. Without this call nothing appears.
+    pub fn finish(mut self) -> Result<Written, Error> {
+        self.output.add(self.encoder.piece()?)?;
+        self.output.finish()
+    }
+}
+
+/// A writer for the format that the name of `path` says; see [`Encoder::new`].
+pub fn create(path: &Path, source: Option<&Source>) -> Result<Writer, Error> {
+    let encoder = Encoder::new(path, source)?;
+    Ok(Writer { encoder, output: Output::create(path, NonZero::<usize>::MIN)? })
 }
 
 /// The document that stands for a removed one.
@@ -64,23 +311,4 @@ pub struct Written {
     pub removed: u64,
     /// The size of the file.
     pub bytes: u64,
-}
-
-/// A writer for the format and packing that the name of `path` says: `.jsonl`, `.parquet` or
-/// `.warc`; behind `.jsonl` and `.warc` also `.gz` or `.zst`. `source` is where the documents come
-/// from, if they come from files; see [`WarcWriter::create`].
-pub fn create(path: &Path, source: Option<&Source>) -> Result<Box<dyn Writer>, Error> {
-    match sniff::by_name(path) {
-        Some(Format::Jsonl) => Ok(Box::new(JsonlWriter::create(path)?)),
-        Some(Format::Parquet) => Ok(Box::new(ParquetWriter::create(path)?)),
-        Some(Format::Warc) => Ok(Box::new(WarcWriter::create(path, source)?)),
-        Some(Format::Arc | Format::Html | Format::Text | Format::Lines) | None => {
-            Err(Error::Output {
-                path: path.display().to_string(),
-                what: "its name does not say what to write; end it in .jsonl, .parquet or .warc, \
-                       and .gz or .zst behind it"
-                    .to_owned(),
-            })
-        }
-    }
 }

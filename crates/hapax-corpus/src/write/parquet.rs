@@ -1,13 +1,12 @@
-//! A Parquet file, packed with Zstandard.
+//! Rows for a Parquet file.
 //!
 //! Rows that were read from Parquet go out with all their columns and the file's key and value
 //! pairs; their schema is that of the first one, and a row of another schema is refused. Any other
 //! document becomes a row of `id`, `url`, `html`, `text`, `bytes`, `content_type`, `fetched`,
 //! `score`, `language`, where just one of `html`, `text` and `bytes` holds its body.
 //!
-//! Memory is one batch of rows and one row group.
+//! Does not encode: [`Table`](super::table::Table) does.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::builder::{
@@ -16,15 +15,10 @@ use arrow_array::builder::{
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef, TimeUnit};
 use arrow_select::interleave::interleave_record_batch;
-use parquet::arrow::ArrowWriter;
-use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::metadata::KeyValue;
-use parquet::file::properties::WriterProperties;
 
-use super::file::PendingFile;
-use super::{Writer, Written, characters};
+use super::characters;
 use crate::document::{Document, Kind};
-use crate::error::Error;
 use crate::original::Original;
 use crate::read::parquet::Row;
 
@@ -32,21 +26,78 @@ use crate::read::parquet::Row;
 const MOST_ROWS: usize = 1024;
 /// Bytes of bodies that wait to be written together.
 const MOST_BYTES: usize = 16 << 20;
-/// A row group is closed when it holds this much, packed.
-const ROW_GROUP: usize = 64 << 20;
 
-pub struct ParquetWriter {
-    state: Writing,
-    written: Written,
-    name: String,
+/// What every document of one file has to have in common.
+pub(super) const MIXED: &str = "documents with different columns cannot share a Parquet file; write JSONL, \
+                               or one file for each schema";
+
+/// Collects the rows of documents.
+#[derive(Default)]
+pub(super) struct RowEncoder {
+    kind: Option<Collected>,
+    done: Vec<RecordBatch>,
+    pairs: Vec<KeyValue>,
 }
 
-enum Writing {
-    /// The first document decides on the schema.
-    Empty(PendingFile),
-    Copying(ArrowWriter<PendingFile>, Rows),
-    Building(ArrowWriter<PendingFile>, Box<Columns>),
-    Broken,
+enum Collected {
+    /// Rows of the input.
+    Chosen(Rows),
+    Built(Box<Columns>),
+}
+
+impl RowEncoder {
+    pub(super) fn push(&mut self, document: &Document<'_>) -> Result<(), String> {
+        let kind = self.kind.get_or_insert_with(|| match &document.original {
+            Original::Row(row) => {
+                self.pairs = row.metadata.to_vec();
+                Collected::Chosen(Rows {
+                    schema: row.rows.schema(),
+                    batches: Vec::new(),
+                    chosen: Vec::new(),
+                })
+            }
+            _ => Collected::Built(Box::new(Columns::new())),
+        });
+        let full = match (kind, &document.original) {
+            (Collected::Chosen(rows), Original::Row(row)) if rows.fits(row) => {
+                rows.push(row);
+                rows.chosen.len() >= MOST_ROWS
+            }
+            (Collected::Built(columns), original) if !matches!(original, Original::Row(_)) => {
+                columns.push(document);
+                columns.rows >= MOST_ROWS || columns.size >= MOST_BYTES
+            }
+            _ => return Err(MIXED.to_owned()),
+        };
+        if full { self.flush().map_err(|error| error.to_string()) } else { Ok(()) }
+    }
+
+    fn flush(&mut self) -> Result<(), ArrowError> {
+        let rows = match &mut self.kind {
+            Some(Collected::Chosen(rows)) => rows.take()?,
+            Some(Collected::Built(columns)) => columns.take()?,
+            None => None,
+        };
+        self.done.extend(rows);
+        Ok(())
+    }
+
+    /// Everything since the last call, and what the input's file says about itself.
+    pub(super) fn take(&mut self) -> Result<(Vec<RecordBatch>, Vec<KeyValue>), String> {
+        self.flush().map_err(|error| error.to_string())?;
+        self.kind = None;
+        Ok((std::mem::take(&mut self.done), std::mem::take(&mut self.pairs)))
+    }
+
+    /// Rows that are ready, in batches.
+    pub(super) fn ready(&self) -> usize {
+        self.done.len()
+    }
+}
+
+/// The schema of documents that were not read from a table.
+pub(super) fn plain_schema() -> SchemaRef {
+    Columns::schema()
 }
 
 /// Rows chosen from batches of the input.
@@ -70,110 +121,6 @@ struct Columns {
     size: usize,
 }
 
-impl ParquetWriter {
-    /// The file appears under this name when it is finished.
-    pub fn create(path: &Path) -> Result<Self, Error> {
-        let file = PendingFile::create(path)?;
-        let name = file.name();
-        Ok(Self { state: Writing::Empty(file), written: Written::default(), name })
-    }
-
-    fn start(&mut self, document: Option<&Document<'_>>) -> Result<(), Error> {
-        if !matches!(self.state, Writing::Empty(_)) {
-            return Ok(());
-        }
-        let Writing::Empty(file) = std::mem::replace(&mut self.state, Writing::Broken) else {
-            return Ok(());
-        };
-        self.state = match document.map(|it| &it.original) {
-            Some(Original::Row(row)) => {
-                let schema = row.rows.schema();
-                let writer = open(file, &schema, Some(row.metadata.to_vec()))
-                    .map_err(|error| self.error(&error))?;
-                Writing::Copying(writer, Rows { schema, batches: Vec::new(), chosen: Vec::new() })
-            }
-            _ => {
-                let writer = open(file, &Columns::schema(), None);
-                let writer = writer.map_err(|error| self.error(&error))?;
-                Writing::Building(writer, Box::new(Columns::new()))
-            }
-        };
-        Ok(())
-    }
-
-    fn error(&self, error: &impl std::fmt::Display) -> Error {
-        Error::Output { path: self.name.clone(), what: error.to_string() }
-    }
-}
-
-impl Writer for ParquetWriter {
-    fn write(&mut self, document: &Document<'_>) -> Result<(), Error> {
-        self.start(Some(document))?;
-        let result = match (&mut self.state, &document.original) {
-            (Writing::Copying(writer, rows), Original::Row(row)) if rows.fits(row) => {
-                rows.push(row);
-                if rows.chosen.len() >= MOST_ROWS { rows.flush(writer) } else { Ok(()) }
-            }
-            (Writing::Building(writer, columns), original)
-                if !matches!(original, Original::Row(_)) =>
-            {
-                columns.push(document);
-                let full = columns.rows >= MOST_ROWS || columns.size >= MOST_BYTES;
-                if full { columns.flush(writer) } else { Ok(()) }
-            }
-            _ => {
-                return Err(self.error(
-                    &"documents with different columns cannot share a Parquet file; write JSONL, \
-                      or one file for each schema",
-                ));
-            }
-        };
-        result.map_err(|error| self.error(&error))?;
-        self.written.documents += 1;
-        Ok(())
-    }
-
-    fn finish(mut self: Box<Self>) -> Result<Written, Error> {
-        self.start(None)?;
-        let file = match std::mem::replace(&mut self.state, Writing::Broken) {
-            Writing::Copying(mut writer, mut rows) => {
-                rows.flush(&mut writer).and_then(|()| Ok(writer.into_inner()?))
-            }
-            Writing::Building(mut writer, mut columns) => {
-                columns.flush(&mut writer).and_then(|()| Ok(writer.into_inner()?))
-            }
-            Writing::Empty(file) => Ok(file),
-            Writing::Broken => {
-                return Err(self.error(&"an earlier document could not be written"));
-            }
-        };
-        let bytes = file.map_err(|error| self.error(&error))?.finish()?;
-        Ok(Written { bytes, ..self.written })
-    }
-}
-
-fn open(
-    file: PendingFile,
-    schema: &SchemaRef,
-    pairs: Option<Vec<KeyValue>>,
-) -> Result<ArrowWriter<PendingFile>, ArrowError> {
-    let level = ZstdLevel::try_new(3)?;
-    let properties = WriterProperties::builder()
-        .set_compression(Compression::ZSTD(level))
-        .set_key_value_metadata(pairs.filter(|it| !it.is_empty()))
-        .set_created_by(concat!("hapax-corpus ", env!("CARGO_PKG_VERSION")).to_owned())
-        .build();
-    Ok(ArrowWriter::try_new(file, Arc::clone(schema), Some(properties))?)
-}
-
-fn put(writer: &mut ArrowWriter<PendingFile>, rows: &RecordBatch) -> Result<(), ArrowError> {
-    writer.write(rows)?;
-    if writer.in_progress_size() >= ROW_GROUP {
-        writer.flush()?;
-    }
-    Ok(())
-}
-
 impl Rows {
     fn fits(&self, row: &Row) -> bool {
         let schema = row.rows.schema();
@@ -192,16 +139,16 @@ impl Rows {
         self.chosen.push((self.batches.len() - 1, row.row));
     }
 
-    fn flush(&mut self, writer: &mut ArrowWriter<PendingFile>) -> Result<(), ArrowError> {
+    fn take(&mut self) -> Result<Option<RecordBatch>, ArrowError> {
         if self.chosen.is_empty() {
-            return Ok(());
+            return Ok(None);
         }
         let batches: Vec<&RecordBatch> = self.batches.iter().collect();
         let rows = interleave_record_batch(&batches, &self.chosen)?;
         let rows = RecordBatch::try_new(Arc::clone(&self.schema), rows.columns().to_vec())?;
         self.batches.clear();
         self.chosen.clear();
-        put(writer, &rows)
+        Ok(Some(rows))
     }
 }
 
@@ -255,9 +202,9 @@ impl Columns {
         self.size += bytes.len();
     }
 
-    fn flush(&mut self, writer: &mut ArrowWriter<PendingFile>) -> Result<(), ArrowError> {
+    fn take(&mut self) -> Result<Option<RecordBatch>, ArrowError> {
         if self.rows == 0 {
-            return Ok(());
+            return Ok(None);
         }
         let columns: Vec<ArrayRef> = vec![
             Arc::new(self.id.finish()),
@@ -271,6 +218,6 @@ impl Columns {
             Arc::new(self.language.finish()),
         ];
         (self.rows, self.size) = (0, 0);
-        put(writer, &RecordBatch::try_new(Self::schema(), columns)?)
+        RecordBatch::try_new(Self::schema(), columns).map(Some)
     }
 }

@@ -1,4 +1,4 @@
-//! A WARC file of the records that were kept.
+//! WARC records of the documents that were kept.
 //!
 //! A record that was read from WARC goes out byte for byte. Where input and output are packed
 //! alike and the record has a gzip member or Zstandard frame of its own, that member is copied
@@ -10,47 +10,85 @@
 //! Records about records (warcinfo, request, metadata) are not carried over. Format: ISO 28500:2017.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::path::Path;
+use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::Arc;
 
-use super::file::{PendingFile, pack, packing_by_name};
-use super::{Kept, Writer, Written, revisit};
+use super::file::pack;
+use super::{Kept, revisit};
 use crate::document::{Content, Document, FileId, Kind};
 use crate::error::Error;
 use crate::original::{Archived, Original};
 use crate::source::{Files, Source};
 use crate::unpack::Packing;
 
-pub struct WarcWriter {
-    file: PendingFile,
+/// Makes records, each packed by itself.
+pub(super) struct Records {
     packing: Packing,
     input: Option<Arc<Files>>,
     /// The input that was copied from last.
     open: Option<(FileId, File)>,
-    written: Written,
 }
 
-impl WarcWriter {
-    /// The file appears under this name when it is finished. Packed members are copied from the
-    /// files of `source`, from which the documents must come; without it they are packed anew.
-    pub fn create(path: &Path, source: Option<&Source>) -> Result<Self, Error> {
-        Ok(Self {
-            file: PendingFile::create(path)?,
-            packing: packing_by_name(path),
-            input: source.map(|source| Arc::clone(&source.files)),
-            open: None,
-            written: Written::default(),
-        })
+impl Records {
+    /// Packed members are copied from the files of `source`, from which the documents must come;
+    /// without it they are packed anew.
+    pub(super) fn new(packing: Packing, source: Option<&Source>) -> Self {
+        Self { packing, input: source.map(|source| Arc::clone(&source.files)), open: None }
     }
 
-    fn put(&mut self, record: &[u8]) -> Result<(), Error> {
-        let packed = pack(self.packing, record).map_err(|cause| self.file.error(cause))?;
-        self.file.write_all(&packed).map_err(|cause| self.file.error(cause))
+    /// Appends the record of a document.
+    pub(super) fn record(
+        &mut self,
+        out: &mut Vec<u8>,
+        document: &Document<'_>,
+    ) -> Result<(), Error> {
+        match &document.original {
+            Original::Warc(record) => {
+                if self.copy_member(out, document.place.file, record)? {
+                    return Ok(());
+                }
+                let mut bytes = record.bytes.to_vec();
+                bytes.extend_from_slice(b"\r\n\r\n");
+                self.put(out, &bytes)
+            }
+            Original::Arc(record) => {
+                let kind = "application/http; msgtype=response";
+                self.put(out, &new_record("response", document, kind, record.block()))
+            }
+            Original::File | Original::Nothing | Original::Json(_) | Original::Row(_) => {
+                let kind = content_type(document);
+                let body = document.body.content.as_bytes();
+                self.put(out, &new_record("resource", document, &kind, body))
+            }
+        }
+    }
+
+    /// Appends a record about a document that was left out.
+    pub(super) fn removed(
+        &self,
+        out: &mut Vec<u8>,
+        removed: &Document<'_>,
+        kept: &Kept<'_>,
+    ) -> Result<(), Error> {
+        self.put(out, &revisit::record(removed, kept))
+    }
+
+    fn put(&self, out: &mut Vec<u8>, record: &[u8]) -> Result<(), Error> {
+        if self.packing == Packing::Plain {
+            out.extend_from_slice(record);
+        } else {
+            out.extend(pack(self.packing, record).map_err(|e| Error::io("pack", "a record", e))?);
+        }
+        Ok(())
     }
 
     /// True when the record's own member could be copied.
-    fn copy_member(&mut self, file: FileId, record: &Archived<'_>) -> Result<bool, Error> {
+    fn copy_member(
+        &mut self,
+        out: &mut Vec<u8>,
+        file: FileId,
+        record: &Archived<'_>,
+    ) -> Result<bool, Error> {
         let Some((offset, length)) = record.packed else { return Ok(false) };
         let Some(path) = self.input.as_ref().and_then(|files| files.path(file)) else {
             return Ok(false);
@@ -61,49 +99,13 @@ impl WarcWriter {
         }
         let Some((_, input)) = &mut self.open else { return Ok(false) };
         input.seek(SeekFrom::Start(offset)).map_err(cannot_read)?;
-        let mut member = Vec::new();
-        Read::by_ref(input).take(length).read_to_end(&mut member).map_err(cannot_read)?;
-        if member.len() as u64 != length || Packing::of(&member) != self.packing {
-            return Ok(false);
+        let before = out.len();
+        let read = Read::by_ref(input).take(length).read_to_end(out).map_err(cannot_read)?;
+        let whole = read as u64 == length && Packing::of(&out[before..]) == self.packing;
+        if !whole {
+            out.truncate(before);
         }
-        self.file.write_all(&member).map_err(|cause| self.file.error(cause))?;
-        Ok(true)
-    }
-}
-
-impl Writer for WarcWriter {
-    fn write(&mut self, document: &Document<'_>) -> Result<(), Error> {
-        match &document.original {
-            Original::Warc(record) => {
-                if !self.copy_member(document.place.file, record)? {
-                    let mut bytes = record.bytes.to_vec();
-                    bytes.extend_from_slice(b"\r\n\r\n");
-                    self.put(&bytes)?;
-                }
-            }
-            Original::Arc(record) => {
-                let kind = "application/http; msgtype=response";
-                self.put(&new_record("response", document, kind, record.block()))?;
-            }
-            Original::File | Original::Nothing | Original::Json(_) | Original::Row(_) => {
-                let kind = content_type(document);
-                let body = document.body.content.as_bytes();
-                self.put(&new_record("resource", document, &kind, body))?;
-            }
-        }
-        self.written.documents += 1;
-        Ok(())
-    }
-
-    fn write_removed(&mut self, removed: &Document<'_>, kept: &Kept<'_>) -> Result<(), Error> {
-        self.put(&revisit::record(removed, kept))?;
-        self.written.removed += 1;
-        Ok(())
-    }
-
-    fn finish(self: Box<Self>) -> Result<Written, Error> {
-        let bytes = self.file.finish()?;
-        Ok(Written { bytes, ..self.written })
+        Ok(whole)
     }
 }
 

@@ -8,20 +8,27 @@ mod summary;
 mod tables;
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::path::Path;
 
+use arrow_array::RecordBatch;
+use arrow_schema::ArrowError;
 use hapax::group::Outcome;
-use hapax_corpus::write::{Kept, create};
-use hapax_corpus::{Document, Entry, Fact, Source, Timestamp, Writer};
+use hapax_corpus::write::{Encoder, Kept, Output, Piece};
+use hapax_corpus::{Batch, Document, Entry, Fact, Source, Timestamp};
 
 pub(crate) use folder::{LAST, OutFolder};
 pub(crate) use summary::kept_name;
 pub use summary::{Settings, Summary};
-use tables::{Row, Table};
+use tables::{Row, Rows, TableFile};
 
 use crate::decide::{Decision, Verdict};
 use crate::error::Error;
 use crate::inputs::StreamName;
+use crate::options::Options;
 use crate::passed_over::PassedRecord;
+use crate::read::Corpus;
+use crate::report::{self, Examples, Passed, Text, TextReader};
 use crate::watch::Watch;
 
 pub(crate) const GROUPS: &str = "groups.parquet";
@@ -30,77 +37,135 @@ pub(crate) const REMOVED: &str = "removed.parquet";
 /// The outcome of a record that is not a document.
 pub(crate) const PASSED_OVER: &str = "passed_over";
 
-/// A record that is written.
-pub(crate) enum Seen<'s> {
-    /// The document at this position.
-    Document(u32, &'s Document<'s>),
-    /// A record that is not a document, and its file.
-    Passed(&'s PassedRecord<'s>, &'s str),
-}
+/// Results of a batch that wait to be written, for each thread: they hold documents.
+const AHEAD: usize = 4;
 
 /// What is written, of what, where.
 pub(crate) struct Writing<'w> {
     pub(crate) source: &'w Source,
     pub(crate) names: &'w StreamName,
+    pub(crate) corpus: &'w Corpus,
     pub(crate) decision: &'w Decision<'w>,
     pub(crate) folder: &'w OutFolder,
     /// The name of the file with the kept documents.
     pub(crate) kept: &'w str,
-    /// Put revisit records where documents were removed.
-    pub(crate) revisits: bool,
+    pub(crate) options: &'w Options,
+}
+
+/// What the report shows of the second reading.
+pub(crate) struct Shown {
+    pub(crate) examples: Examples,
+    /// The first records that were passed over.
+    pub(crate) passed: Vec<Passed>,
+}
+
+/// What is written of a batch.
+struct BatchOutput {
+    documents: u32,
+    input_bytes: u64,
+    kept: Piece,
+    groups: Result<RecordBatch, ArrowError>,
+    removed: Result<RecordBatch, ArrowError>,
+    texts: Vec<(u32, Option<Text>)>,
+    passed: Vec<Passed>,
+}
+
+/// What a thread makes of a batch.
+#[derive(Default)]
+struct BatchRows {
+    groups: Rows,
+    removed: Rows,
+    texts: Vec<(u32, Option<Text>)>,
+    passed: Vec<Passed>,
 }
 
 impl Writing<'_> {
     /// Reads the corpus again and writes the kept documents and both tables where they are made.
-    /// `see` is shown every record that has no row at the end.
-    pub(crate) fn write(
-        &self,
-        watch: &mut dyn Watch,
-        see: &mut dyn FnMut(Seen<'_>),
-    ) -> Result<(), Error> {
+    /// Batches are read, encoded and packed by all threads and land in the order of the corpus.
+    pub(crate) fn write(&self, shown: &mut Shown, watch: &mut dyn Watch) -> Result<(), Error> {
+        let threads = self.options.threads;
         let names = self.source.files();
         let files: Vec<String> = names.map(|it| self.names.clean(&it).into_owned()).collect();
-        let mut kept = create(&self.folder.making(self.kept), Some(self.source))?;
-        let mut groups = Table::create(&self.folder.making(GROUPS))?;
-        let mut removed = Table::create(&self.folder.making(REMOVED))?;
-        let pages = self.decision.pages();
-        let mut position = 0;
-        for mut batch in self.source.batches() {
-            let (before, input_bytes) = (position, batch.input_bytes);
-            for entry in batch.entries() {
-                let entry = entry?;
-                if let Some(passed) = PassedRecord::of(&entry).filter(|_| !self.leads(&entry)) {
-                    let file = match &passed.file {
-                        Ok(file) => Cow::Borrowed(files[file.0 as usize].as_str()),
-                        Err(name) => self.names.clean(name),
-                    };
-                    self.passed(&passed, &file, &mut groups)?;
-                    see(Seen::Passed(&passed, &file));
-                }
-                let Entry::Document(mut document) = entry else { continue };
-                let file = &files[document.place.file.0 as usize];
-                if let Cow::Owned(id) = self.names.clean(&document.id) {
-                    document.id = Cow::Owned(id);
-                }
-                if position as usize >= pages.len() || document.id != pages.id(position) {
-                    return Err(Error::Changed { path: file.clone() });
-                }
-                see(Seen::Document(position, &document));
-                self.document(position, &document, file, &mut *kept, &mut groups, &mut removed)?;
-                position += 1;
-            }
-            watch.progress(u64::from(position - before), input_bytes);
-            if watch.stopped() {
-                return Err(Error::Stopped);
-            }
-        }
-        if position as usize != pages.len() {
+        let path = self.folder.making(self.kept);
+        let mut kept = Output::create(&path, threads)?;
+        let mut groups = TableFile::create(&self.folder.making(GROUPS), threads)?;
+        let mut removed = TableFile::create(&self.folder.making(REMOVED), threads)?;
+        let mut documents = 0;
+        let examples = shown.examples.wanted();
+        let mut seen = Vec::new();
+        self.source.in_order_ahead(
+            threads,
+            AHEAD,
+            |batch| self.batch(batch, &path, &files, &examples),
+            |batch: Result<BatchOutput, Error>| {
+                let batch = batch?;
+                kept.add(batch.kept)?;
+                groups.add(batch.groups)?;
+                removed.add(batch.removed)?;
+                seen.extend(batch.texts);
+                let room = report::passed::MOST.saturating_sub(shown.passed.len());
+                shown.passed.extend(batch.passed.into_iter().take(room));
+                documents += batch.documents;
+                watch.progress(u64::from(batch.documents), batch.input_bytes);
+                if watch.stopped() { Err(Error::Stopped) } else { Ok(()) }
+            },
+        )?;
+        if documents as usize != self.decision.pages().len() {
             return Err(Error::Changed { path: files.join(", ") });
         }
-        self.addresses(&files, &mut groups)?;
+        shown.examples.take(seen);
+        groups.add(self.addresses(&files))?;
         kept.finish()?;
         groups.finish()?;
         removed.finish()
+    }
+
+    fn batch(
+        &self,
+        mut batch: Batch,
+        path: &Path,
+        files: &[String],
+        examples: &BTreeSet<u32>,
+    ) -> Result<BatchOutput, Error> {
+        let (from, to) = self.corpus.documents_of(batch.part, batch.index);
+        let (mut position, input_bytes) = (from, batch.input_bytes);
+        let mut kept = Encoder::new(path, Some(self.source))?;
+        let mut rows = BatchRows::default();
+        let mut reader = None;
+        for entry in batch.entries() {
+            let entry = entry?;
+            if let Some(passed) = PassedRecord::of(&entry).filter(|_| !self.leads(&entry)) {
+                let file = match &passed.file {
+                    Ok(file) => Cow::Borrowed(files[file.0 as usize].as_str()),
+                    Err(name) => self.names.clean(name),
+                };
+                rows.passed(&passed, &file);
+            }
+            let Entry::Document(mut document) = entry else { continue };
+            let file = &files[document.place.file.0 as usize];
+            if let Cow::Owned(id) = self.names.clean(&document.id) {
+                document.id = Cow::Owned(id);
+            }
+            if position >= to || document.id != self.decision.pages().id(position) {
+                return Err(Error::Changed { path: file.clone() });
+            }
+            if examples.contains(&position) {
+                let new = || TextReader::new(&self.options.fingerprinter);
+                let text = reader.get_or_insert_with(new).text(&document);
+                rows.texts.push((position, text));
+            }
+            self.document(position, &document, file, &mut kept, &mut rows)?;
+            position += 1;
+        }
+        Ok(BatchOutput {
+            documents: position - from,
+            input_bytes,
+            kept: kept.piece()?,
+            groups: rows.groups.finish(),
+            removed: rows.removed.finish(),
+            texts: rows.texts,
+            passed: rows.passed,
+        })
     }
 
     fn document(
@@ -108,9 +173,8 @@ impl Writing<'_> {
         position: u32,
         document: &Document<'_>,
         file: &str,
-        kept: &mut dyn Writer,
-        groups: &mut Table,
-        removed: &mut Table,
+        kept: &mut Encoder,
+        rows: &mut BatchRows,
     ) -> Result<(), Error> {
         let verdict = self.decision.verdict(position);
         let (winners, winner) = self.decision.winner(&verdict);
@@ -130,11 +194,11 @@ impl Writing<'_> {
             file,
             record: Some(document.place.number),
         };
-        groups.push(&row)?;
+        rows.groups.push(&row);
         if stays {
             return Ok(kept.write(document)?);
         }
-        if self.revisits {
+        if self.options.revisits {
             let fetched = winners.facts(winner).first_seen.and_then(|it| i64::try_from(it).ok());
             let stands = Kept {
                 url: winners.address(winner),
@@ -144,7 +208,8 @@ impl Writing<'_> {
             };
             kept.write_removed(document, &stands)?;
         }
-        removed.push(&row)
+        rows.removed.push(&row);
+        Ok(())
     }
 
     /// Does it say of an address which document it leads to? Such addresses have rows at the end.
@@ -157,40 +222,19 @@ impl Writing<'_> {
         addresses.binary_search_by_key(place, |address| address.place).is_ok()
     }
 
-    fn passed(
-        &self,
-        passed: &PassedRecord<'_>,
-        file: &str,
-        groups: &mut Table,
-    ) -> Result<(), Error> {
-        groups.push(&Row {
-            document: &passed.called(file),
-            url: None,
-            group: None,
-            winner: None,
-            earlier: false,
-            outcome: PASSED_OVER,
-            distance: None,
-            similarity: None,
-            rule: None,
-            reason: Some(&passed.reason),
-            file,
-            record: passed.record,
-        })
-    }
-
     /// One number for each winner.
     fn group(&self, verdict: &Verdict) -> u64 {
         let before = if verdict.earlier { self.decision.pages().len() as u64 } else { 0 };
         before + u64::from(verdict.winner)
     }
 
-    fn addresses(&self, files: &[String], groups: &mut Table) -> Result<(), Error> {
+    fn addresses(&self, files: &[String]) -> Result<RecordBatch, ArrowError> {
+        let mut rows = Rows::default();
         for address in self.decision.addresses() {
             let verdict = self.decision.verdict(address.document);
             let (winners, winner) = self.decision.winner(&verdict);
             let outcome = if address.revisit { "revisit" } else { "redirect" };
-            groups.push(&Row {
+            rows.push(&Row {
                 document: &address.url,
                 url: Some(&address.url),
                 group: Some(self.group(&verdict)),
@@ -203,9 +247,31 @@ impl Writing<'_> {
                 reason: None,
                 file: &files[address.place.file.0 as usize],
                 record: Some(address.place.number),
-            })?;
+            });
         }
-        Ok(())
+        rows.finish()
+    }
+}
+
+impl BatchRows {
+    fn passed(&mut self, passed: &PassedRecord<'_>, file: &str) {
+        if self.passed.len() < report::passed::MOST {
+            self.passed.push(Passed::of(passed, file));
+        }
+        self.groups.push(&Row {
+            document: &passed.called(file),
+            url: None,
+            group: None,
+            winner: None,
+            earlier: false,
+            outcome: PASSED_OVER,
+            distance: None,
+            similarity: None,
+            rule: None,
+            reason: Some(&passed.reason),
+            file,
+            record: passed.record,
+        });
     }
 }
 

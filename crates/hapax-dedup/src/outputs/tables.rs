@@ -14,6 +14,7 @@
 //! | `file`, `record` | where it was read: the file, and the line, row or record from 1, null where damage hides it |
 
 use std::fs::File;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -21,15 +22,10 @@ use arrow_array::builder::{
     BooleanBuilder, Float32Builder, StringBuilder, UInt8Builder, UInt64Builder,
 };
 use arrow_array::{ArrayRef, RecordBatch};
-use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use parquet::arrow::ArrowWriter;
-use parquet::basic::{Compression, ZstdLevel};
-use parquet::file::properties::WriterProperties;
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use hapax_corpus::write::Table;
 
 use crate::error::Error;
-
-/// Rows that wait to be written together.
-const TOGETHER: usize = 8192;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Row<'a> {
@@ -47,13 +43,24 @@ pub(crate) struct Row<'a> {
     pub(crate) record: Option<u64>,
 }
 
+/// Rows of a table, made on any thread.
+#[derive(Default)]
+pub(crate) struct Rows(Columns);
+
+impl Rows {
+    pub(crate) fn push(&mut self, row: &Row<'_>) {
+        self.0.push(row);
+    }
+
+    pub(crate) fn finish(mut self) -> Result<RecordBatch, ArrowError> {
+        RecordBatch::try_new(schema(), self.0.finish())
+    }
+}
+
 /// Writes rows.
-pub(crate) struct Table {
+pub(crate) struct TableFile {
     path: PathBuf,
-    writer: ArrowWriter<File>,
-    schema: SchemaRef,
-    columns: Columns,
-    waiting: usize,
+    table: Table<File>,
 }
 
 #[derive(Default)]
@@ -72,37 +79,22 @@ struct Columns {
     record: UInt64Builder,
 }
 
-impl Table {
-    pub(crate) fn create(path: &Path) -> Result<Self, Error> {
+impl TableFile {
+    pub(crate) fn create(path: &Path, threads: NonZero<usize>) -> Result<Self, Error> {
         let file = File::create(path).map_err(|e| Error::io("create", path, e))?;
-        let schema = schema();
-        let failed = |error: &dyn std::fmt::Display| failure(path, error);
-        let level = ZstdLevel::try_new(3).map_err(|e| failed(&e))?;
-        let properties = WriterProperties::builder()
-            .set_compression(Compression::ZSTD(level))
-            .set_created_by(concat!("hapax-dedup ", env!("CARGO_PKG_VERSION")).to_owned())
-            .build();
-        let writer = ArrowWriter::try_new(file, Arc::clone(&schema), Some(properties));
-        let writer = writer.map_err(|e| failed(&e))?;
-        Ok(Self { path: path.to_owned(), writer, schema, columns: Columns::default(), waiting: 0 })
+        let by = concat!("hapax-dedup ", env!("CARGO_PKG_VERSION"));
+        let table = Table::create(file, &schema(), Vec::new(), by, threads);
+        let table = table.map_err(|e| failure(path, &e))?;
+        Ok(Self { path: path.to_owned(), table })
     }
 
-    pub(crate) fn push(&mut self, row: &Row<'_>) -> Result<(), Error> {
-        self.columns.push(row);
-        self.waiting += 1;
-        if self.waiting >= TOGETHER { self.flush() } else { Ok(()) }
-    }
-
-    fn flush(&mut self) -> Result<(), Error> {
-        self.waiting = 0;
-        let rows = RecordBatch::try_new(Arc::clone(&self.schema), self.columns.finish());
+    pub(crate) fn add(&mut self, rows: Result<RecordBatch, ArrowError>) -> Result<(), Error> {
         let rows = rows.map_err(|e| failure(&self.path, &e))?;
-        self.writer.write(&rows).map_err(|e| failure(&self.path, &e))
+        self.table.push(rows).map_err(|e| failure(&self.path, &e))
     }
 
-    pub(crate) fn finish(mut self) -> Result<(), Error> {
-        self.flush()?;
-        let file = self.writer.into_inner().map_err(|e| failure(&self.path, &e))?;
+    pub(crate) fn finish(self) -> Result<(), Error> {
+        let file = self.table.finish().map_err(|e| failure(&self.path, &e))?;
         file.sync_all().map_err(|e| Error::io("write", &self.path, e))
     }
 }

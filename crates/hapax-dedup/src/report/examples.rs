@@ -4,7 +4,7 @@
 //! show whether the bound is too low; pairs that just failed show whether it is too high. Their
 //! texts are taken from the documents as these pass by in the second reading.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hapax::fingerprint::side_by_side::{Row, lay_out};
 use hapax::fingerprint::{Fingerprinter, compare};
@@ -32,7 +32,6 @@ const LONGEST_ROW: usize = 4_000;
 pub(crate) struct Examples {
     pairs: Vec<Chosen>,
     texts: BTreeMap<u32, Option<Text>>,
-    reader: TextReader,
 }
 
 #[derive(Clone, Copy)]
@@ -117,7 +116,7 @@ pub(crate) fn shown_apart<P: Copy + PartialEq>(pairs: impl Iterator<Item = (P, P
 
 impl Examples {
     /// Chooses pairs.
-    pub(crate) fn choose(decision: &Decision<'_>, fingerprinter: &Fingerprinter) -> Self {
+    pub(crate) fn choose(decision: &Decision<'_>) -> Self {
         let mut near: Vec<Chosen> = Vec::new();
         for group in decision.groups() {
             for page in group.documents().skip(1) {
@@ -141,14 +140,17 @@ impl Examples {
             pairs.push(Chosen { winner, other, distance, similarity, alike: false });
         }
         let texts = pairs.iter().flat_map(|it| [(it.winner, None), (it.other, None)]).collect();
-        Self { pairs, texts, reader: TextReader::new(fingerprinter) }
+        Self { pairs, texts }
     }
 
-    /// Takes what it needs of a document that passes by.
-    pub(crate) fn see(&mut self, page: u32, document: &Document<'_>) {
-        if let Some(text) = self.texts.get_mut(&page) {
-            *text = self.reader.text(document);
-        }
+    /// The documents whose texts are shown.
+    pub(crate) fn wanted(&self) -> BTreeSet<u32> {
+        self.texts.keys().copied().collect()
+    }
+
+    /// Takes texts of documents that were wanted.
+    pub(crate) fn take(&mut self, texts: Vec<(u32, Option<Text>)>) {
+        self.texts.extend(texts);
     }
 
     /// The pairs of which both documents have been seen.

@@ -22,13 +22,13 @@ use serde::{Deserialize, Serialize};
 
 use charts::{Bar, columns, percent};
 use examples::Example;
-pub(crate) use examples::Examples;
+pub(crate) use examples::{Examples, Text, TextReader};
 use groups::LargestGroups;
 use origins::Origins;
 pub(crate) use passed::Passed;
 
 use crate::decide::Decision;
-use crate::outputs::Summary;
+use crate::outputs::{Shown, Summary};
 use hapax_report::{BASE_STYLE, counted, escape, grouped, plural};
 
 const STYLE: &str = include_str!("report.css");
@@ -60,17 +60,16 @@ impl Contents {
     pub(crate) fn of(
         summary: &Summary,
         decision: &Decision<'_>,
-        examples: Examples,
-        passed: Vec<Passed>,
+        shown: Shown,
         made: Option<Made>,
     ) -> Self {
         Self {
-            passed,
+            passed: shown.passed,
             made,
             summary: summary.clone(),
             origins: Origins::of(decision),
             groups: LargestGroups::of(decision),
-            examples: examples.seen(decision),
+            examples: shown.examples.seen(decision),
         }
     }
 }

@@ -93,6 +93,27 @@ fn what_was_kept_has_no_duplicates_left() {
 }
 
 #[test]
+fn every_format_has_the_same_bytes_for_any_number_of_threads() {
+    let folder = Folder::new();
+    let lines = as_jsonl(&folder);
+    for format in KeptFormat::ALL {
+        let [one, others @ ..] = [1, 2, 7].map(|threads: usize| {
+            let out = format!("{threads}-{}", format.ending());
+            let set = |options: &mut hapax_dedup::Options| {
+                options.format = Some(format);
+                options.threads = threads.try_into().unwrap();
+            };
+            folder.dedup(&[&lines], &out, set).unwrap();
+            let kept = format!("kept.{}", format.ending());
+            [kept.as_str(), "groups.parquet", "removed.parquet"]
+                .map(|name| folder.read(&format!("{out}/{name}")))
+        });
+        assert!(one.iter().all(|file| !file.is_empty()));
+        assert!(others.iter().all(|other| *other == one), "{format:?}");
+    }
+}
+
+#[test]
 fn lines_of_jsonl_go_out_as_they_came() {
     let folder = Folder::new();
     let text = crate::folder::words(40, 1);
