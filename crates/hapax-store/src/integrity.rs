@@ -42,6 +42,8 @@ pub struct Integrity {
     pub details: Vec<String>,
     /// Groups that say something untrue of their members, for repair.
     pub(crate) wrong_groups: Vec<GroupId>,
+    /// Winners with the text of another one, for repair.
+    pub(crate) twins: Vec<PageId>,
     /// Following the events does not give the groups.
     pub(crate) wrong_events: bool,
 }
@@ -243,12 +245,22 @@ fn check_index(
 fn check_groups(view: &View, found: &mut Integrity) -> Outcome<()> {
     let groups = view.groups();
     let state = groups.state();
+    let mut winners = BTreeMap::new();
     view.with_world(|world, _| {
         for row in state.tables.groups.iter()? {
             let (id, bytes) = row?;
             let group = GroupId(id.value());
             found.groups += 1;
             let Some(record) = codec::read_group(bytes.value()) else { continue };
+            let winner = world.readable(record.winner)?.filter(|page| page.comparable.is_some());
+            let text = winner.map(|page| (page.content.to_bytes(), page.scope.0));
+            if let Some(twin) = text.and_then(|text| winners.insert(text, record.winner)) {
+                let page = record.winner;
+                found.note(false, || {
+                    format!("pages {twin} and {page} have one text and are both kept")
+                });
+                found.twins.push(page);
+            }
             let right = check_group(view, state, world, group, &record)?;
             if let Err(what) = right {
                 found.note(false, || format!("group {group}: {what}: {record:?}"));

@@ -9,6 +9,7 @@
 //! | places | `members` and `sources`, else the page's content is grouped anew |
 //! | `members`, `sources` | the places |
 //! | groups: counts, winners, checks | their members and the rules |
+//! | pages of one text that are both kept | find each other again |
 //! | counters | the highest number that is used |
 //! | records that nothing leads to | are removed |
 //! | events that skip a number or contradict the groups | cannot be had again: all are dropped, and numbers go on |
@@ -150,12 +151,16 @@ pub fn repair_folder(folder: &Path, unreadable: Unreadable) -> Result<Repair, St
     removed(&index)?;
     let store = Repository::open(folder, None)?;
     debug_assert!(matches!(store.index_origin(), IndexOrigin::Rebuilt { .. }));
-    let Survey { mut mended, lost, homeless, mut groups, .. } = survey;
+    let Survey { mut mended, lost, mut homeless, mut groups, .. } = survey;
     let before = store.verify()?;
     for &group in &before.wrong_groups {
         if groups.insert(group) {
             mended.note(|| format!("group {group}: its winner, or who matches it"));
         }
+    }
+    for &page in &before.twins {
+        homeless.push(page);
+        mended.note(|| format!("page {page} had the text of another page that is kept"));
     }
     if !groups.is_empty() || !homeless.is_empty() {
         store.regroup(groups.into_iter().collect(), homeless)?;

@@ -183,8 +183,12 @@ fn what_rots_below_an_open_repository_is_found_and_nothing_is_written_from_then_
     let store = Repository::open(folder.path(), None).unwrap();
     let long = Duration::from_secs(600);
     assert_eq!(store.scrub(0, long).unwrap(), 0);
-    let next = store.scrub(0, Duration::ZERO).unwrap();
-    assert_eq!(next, 0, "one piece is more than this file");
+    let mut next = store.scrub(0, Duration::ZERO).unwrap();
+    while next > 0 {
+        let further = store.scrub(next, Duration::ZERO).unwrap();
+        assert!(further > next || further == 0, "it goes on where it stopped");
+        next = further;
+    }
     rot(folder.path());
     let error = store.scrub(0, long).unwrap_err();
     assert!(error.to_string().contains("are not as written"), "{error}");

@@ -1,8 +1,11 @@
 //! Crawling again: of every content one copy passes, in every run, and it is the same one.
 
-use crate::line::{assert_clean, page, recipe};
+use crate::line::{assert_clean, open, page, recipe};
 use hapax::group::live::{Change, Kind};
-use hapax_store::{Confirm, Decision, Observation, Repository, Seen, Settings};
+use hapax_store::{
+    Confirm, Decision, Observation, Repository, Seen, Settings, Unreadable, check_folder,
+    repair_folder,
+};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -192,4 +195,50 @@ proptest! {
         let changed = changed.iter().any(|event| matches!(event.change, Change::WinnerChanged { .. }));
         prop_assert!(!changed);
     }
+}
+
+/// Two groups whose members come to have the same text while both still match their winners.
+fn twins(folder: &Path) -> Repository {
+    let store = crate::line::create(folder);
+    for (url, content) in [("a/1", 5), ("a/2", 5), ("b/1", 7), ("b/2", 7), ("a/2", 6), ("b/2", 6)] {
+        store.observe(page(&format!("http://{url}"), content)).unwrap();
+    }
+    store
+}
+
+#[test]
+fn members_that_came_to_have_one_text_find_each_other_when_their_winners_go() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = twins(folder.path());
+    assert_eq!(store.stats().unwrap().groups, 2);
+    store.forget_many(vec!["http://a/1".into(), "http://b/1".into()]).unwrap();
+    let group = store.group("http://a/2").unwrap().unwrap();
+    assert_eq!(group.pages.len(), 2, "{group:?}");
+    assert_clean(&store);
+}
+
+#[test]
+fn a_winner_that_takes_the_text_of_another_one_finds_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = twins(folder.path());
+    for (url, content) in [("http://a/1", 6), ("http://b/1", 6)] {
+        store.observe(page(url, content)).unwrap();
+    }
+    assert_eq!(store.stats().unwrap().groups, 1);
+    assert_clean(&store);
+}
+
+/// `fixtures/twins` was written by a version in which they did not find each other.
+#[test]
+fn pages_of_one_text_that_are_both_kept_are_seen_by_the_check_and_mended() {
+    let folder = tempfile::tempdir().unwrap();
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/twins.redb.zst");
+    let bytes = zstd::decode_all(std::fs::File::open(fixture).unwrap()).unwrap();
+    std::fs::write(folder.path().join("pages.redb"), bytes).unwrap();
+    let found = check_folder(folder.path()).unwrap();
+    assert!(found.details.iter().any(|it| it.contains("have one text")), "{found:#?}");
+    let repair = repair_folder(folder.path(), Unreadable::Refuse).unwrap();
+    assert!(repair.check.as_ref().is_some_and(|check| check.is_clean()), "{repair:#?}");
+    let group = open(folder.path()).group("http://a/2").unwrap().unwrap();
+    assert_eq!(group.pages.len(), 2, "{group:?}");
 }

@@ -79,6 +79,7 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
         self.state.put_page(page, Some(PageRecord::Content { group, check }))?;
         self.state.put_group(group, Some(record))?;
         self.state.append(Change::WinnerChanged { group, from: former, to: page })?;
+        self.crowned.push(page);
         likeness.map_or(Ok(()), |likeness| self.note_check(former, group, &likeness))
     }
 

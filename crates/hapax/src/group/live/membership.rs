@@ -9,6 +9,8 @@ use super::{GroupState, LiveResult, Near, Operation, World};
 /// How many members speak for a group whose winner changed, and for one that may be merged.
 const SAMPLE: usize = 16;
 const MERGE_SAMPLE: usize = 64;
+/// New winners that are searched for in one operation, at most: each may make others.
+const RECONNECTED: usize = 1024;
 
 impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
     /// Tier 1: may a page with new content stay where it is?
@@ -42,9 +44,63 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
             record.radius = FARTHEST;
             self.begin_term(group, &mut record)?;
             self.state.put_group(group, Some(record))?;
+            self.crowned.push(page);
             self.elect(group)?;
         }
         Ok(stays)
+    }
+
+    /// What every operation does at its end: winners that are new, or whose content is, find the groups they match.
+    /// While they were members, or when they joined, others may have come that only they match.
+    pub(super) fn reconnect(&mut self) -> LiveResult<(), S> {
+        let mut pages = Vec::new();
+        self.crowned.sort_unstable();
+        self.crowned.dedup();
+        for page in std::mem::take(&mut self.crowned) {
+            pages.extend(self.winner_of(page)?.map(|_| page));
+        }
+        for _ in 0..RECONNECTED {
+            let Some(page) = pages.pop() else { break };
+            self.connect(page)?;
+            pages.append(&mut self.crowned);
+        }
+        self.crowned.clear();
+        Ok(())
+    }
+
+    /// Merges a page's group with those of its matches, as far as they may be merged; no winner of theirs matches it
+    /// then. With repairs only groups whose winners match can be meant.
+    fn connect(&mut self, page: PageId) -> LiveResult<(), S> {
+        let found = self.near(page)?;
+        for other in self.homes(page, None, &found)? {
+            let Some(PageRecord::Content { group: own, .. }) = self.state.page(page)? else {
+                break;
+            };
+            let (Some(mine), Some(theirs)) = (self.state.group(own)?, self.state.group(other)?)
+            else {
+                continue;
+            };
+            let meant = own != other
+                && (self.options.repair_share >= 1.0
+                    || mine.winner == page && self.compare(page, theirs.winner)?.matches());
+            if !meant {
+                continue;
+            }
+            if self.merge(own, other)?.is_none() {
+                self.yield_winners(own, other)?;
+            }
+            self.resolve(own)?;
+            self.resolve(other)?;
+        }
+        Ok(())
+    }
+
+    /// The group that a page stands for.
+    fn winner_of(&self, page: PageId) -> LiveResult<Option<GroupId>, S> {
+        let Some(PageRecord::Content { group, .. }) = self.state.page(page)? else {
+            return Ok(None);
+        };
+        Ok((self.group(group, page)?.winner == page).then_some(group))
     }
 
     /// Tier 2: puts a page with content where its matches are, or alone.
@@ -81,19 +137,6 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
         touched.extend(own);
         for group in touched {
             self.resolve(group)?;
-        }
-        Ok(())
-    }
-
-    /// A page that a repair left alone joins the best winner that it matches, if that winner is
-    /// better: the other group gains a member that matches, and nothing else changes.
-    pub(super) fn take_in(&mut self, page: PageId) -> LiveResult<(), S> {
-        let found = self.near(page)?;
-        let Some(&home) = self.homes(page, None, &found)?.first() else { return Ok(()) };
-        let winner = self.group(home, page)?.winner;
-        if self.compare(page, winner)?.matches() && self.better(winner, page)? {
-            self.detach(page)?;
-            self.join(page, home)?;
         }
         Ok(())
     }

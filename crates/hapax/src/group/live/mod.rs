@@ -20,6 +20,8 @@
 //!   members regroup among themselves as stars, as in [`batch`](super::batch). Two groups are
 //!   not merged when that would only have to be repaired; if their winners match all the same,
 //!   the worse one moves over.
+//! - A page that becomes the winner of a group is searched for, so that no winner is the copy of
+//!   another one's, whatever its content was when it joined.
 //! - The winner of a group is its best member by the rules, whatever the order of arrival.
 //!   With a repair share of 1, pages that are only added form the same groups and winners in
 //!   any order; with a smaller share the groups may differ with the order, the winners of equal
@@ -28,8 +30,8 @@
 //!   found; their pages share a group without content. Redirects cross scopes.
 //! - State is linear in pages; nothing is kept of pairs. Every change is an event, in one order.
 //! - An operation costs a handful of comparisons and at most one index search, plus the
-//!   smaller group when two merge, the group when its winner leaves, and a search for each
-//!   resulting group when a large one is repaired.
+//!   smaller group when two merge, the group and a search when its winner changes, and a search
+//!   for each resulting group when one is repaired.
 //!
 //! # Reading order
 //!
@@ -152,7 +154,8 @@ impl<S: GroupState> LiveGroups<S> {
     where
         W: World<Error = S::Error>,
     {
-        Operation { state: &mut self.state, world, rules: &self.rules, options: self.options }
+        let (rules, options) = (&self.rules, self.options);
+        Operation { state: &mut self.state, world, rules, options, crowned: Vec::new() }
     }
 
     /// A page was seen: cases 1 and 2 of the paper.
@@ -174,6 +177,7 @@ impl<S: GroupState> LiveGroups<S> {
                 (Tier::None, Vec::new())
             }
         };
+        operation.reconnect()?;
         operation.verdict(page, tier, found)
     }
 
@@ -185,6 +189,7 @@ impl<S: GroupState> LiveGroups<S> {
     {
         let mut operation = self.with(world);
         operation.redirect(page, to)?;
+        operation.reconnect()?;
         operation.verdict(page, Tier::None, Vec::new())
     }
 
@@ -194,7 +199,9 @@ impl<S: GroupState> LiveGroups<S> {
     where
         W: World<Error = S::Error>,
     {
-        self.with(world).gone(pages)
+        let mut operation = self.with(world);
+        operation.gone(pages)?;
+        operation.reconnect()
     }
 
     /// Scores or other facts of these pages changed, their contents did not.
@@ -202,7 +209,9 @@ impl<S: GroupState> LiveGroups<S> {
     where
         W: World<Error = S::Error>,
     {
-        self.with(world).facts_changed(pages)
+        let mut operation = self.with(world);
+        operation.facts_changed(pages)?;
+        operation.reconnect()
     }
 
     /// Other rules: every group chooses its winner again.
@@ -211,7 +220,9 @@ impl<S: GroupState> LiveGroups<S> {
         W: World<Error = S::Error>,
     {
         self.rules = rules;
-        self.with(world).elect_everywhere()
+        let mut operation = self.with(world);
+        operation.elect_everywhere()?;
+        operation.reconnect()
     }
 
     /// How a known page stands; `None` if it is unknown. Compares the page with its winner if
@@ -225,6 +236,7 @@ impl<S: GroupState> LiveGroups<S> {
         }
         let mut operation = self.with(world);
         operation.check_now(page)?;
+        operation.reconnect()?;
         operation.verdict(page, Tier::None, Vec::new()).map(Some)
     }
 
@@ -253,7 +265,9 @@ impl<S: GroupState> LiveGroups<S> {
     where
         W: World<Error = S::Error>,
     {
-        self.with(world).seen(page).map(drop)
+        let mut operation = self.with(world);
+        operation.seen(page)?;
+        operation.reconnect()
     }
 
     /// Compares every member of a group with its winner, tightens its diameter, and repairs it
@@ -267,7 +281,7 @@ impl<S: GroupState> LiveGroups<S> {
             operation.verify(group)?;
             operation.repair_if_failing(group)?;
         }
-        Ok(())
+        operation.reconnect()
     }
 
     /// What would be said of a page that is not recorded, or that is `known` with another content:
@@ -303,6 +317,8 @@ struct Operation<'a, S, W> {
     world: &'a W,
     rules: &'a Rules,
     options: LiveOptions,
+    /// Pages that stand for a group since this operation and were not searched for.
+    crowned: Vec<PageId>,
 }
 
 impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {

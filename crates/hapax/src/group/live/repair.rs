@@ -2,8 +2,8 @@
 //!
 //! The members regroup among themselves: the best takes every member it matches, the best of
 //! the rest does the same, until none is left, exactly as in [`batch`](crate::group::batch).
-//! The first star keeps the group's number. A page that is left alone may match the winner of
-//! some other group, which a worse winner had hidden from it: then it moves there.
+//! The first star keeps the group's number. The new winners may match those of other groups, which a
+//! worse winner had hidden from them: they are searched for at the end of the operation.
 //!
 //! Source: Zhu et al. 2012, section 5.2, second strategy.
 
@@ -82,9 +82,8 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
         let mut stars = self.stars(group)?.into_iter();
         let Some(first) = stars.next() else { return Ok(()) };
         let former = self.group(group, first.winner)?.winner;
-        let mut lone = Vec::new();
         for star in stars {
-            lone.extend(star.others.is_empty().then_some(star.winner));
+            self.crowned.push(star.winner);
             let into = self.state.new_group()?;
             self.state.append(Change::Split { from: group, into })?;
             let pages = [star.winner].into_iter().chain(star.others.iter().map(|&(page, _)| page));
@@ -98,9 +97,7 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
         if first.winner != former {
             let change = Change::WinnerChanged { group, from: former, to: first.winner };
             self.state.append(change)?;
-        }
-        for page in lone {
-            self.take_in(page)?;
+            self.crowned.push(first.winner);
         }
         Ok(())
     }

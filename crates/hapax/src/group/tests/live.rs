@@ -92,6 +92,17 @@ fn apply(step: &Step, line: &mut Line, groups: &mut Groups, model: &mut Model, r
             groups.set_rules(line, rules.clone()).unwrap();
         }
     }
+    model.reconnect(line, rules);
+}
+
+/// No page stands for a group whose content stands for another group, too.
+fn check_winners(groups: &Groups, line: &Line) {
+    let winners: Vec<PageId> = partition(groups).into_iter().map(|(winner, _)| winner).collect();
+    for (nth, &a) in winners.iter().enumerate() {
+        for &b in &winners[..nth] {
+            assert!(!line.matches(a, b), "{a} and {b} are both kept");
+        }
+    }
 }
 
 fn all_groups(groups: &Groups) -> Vec<GroupId> {
@@ -209,6 +220,7 @@ proptest! {
             apply(step, &mut line, &mut groups, &mut model, &mut rules);
             prop_assert_eq!(partition(&groups), model.partition(&line, &rules), "{:?}", step);
             check_records(&groups, &line, 9);
+            check_winners(&groups, &line);
         }
         prop_assert_eq!(replay(&groups), partition(&groups));
         for page in (0..9).map(PageId) {
@@ -233,6 +245,7 @@ proptest! {
         for step in &steps {
             apply(step, &mut line, &mut groups, &mut model, &mut rules);
             check_records(&groups, &line, 12);
+            check_winners(&groups, &line);
             for group in all_groups(&groups) {
                 let record = groups.state().group(group).unwrap().unwrap();
                 prop_assert!(record.failing_share() <= share);

@@ -1,7 +1,8 @@
 //! The paper's rules over plain sets: slow, and short enough to be believed.
 //!
 //! Groups of pages with content are sets in a list. Redirects are a map. Everything else is
-//! computed from these when it is asked. No repair: plain transitive groups.
+//! computed from these when it is asked. No repair: plain transitive groups. Beyond the paper, a winner that is
+//! new is searched for.
 
 use super::line::Line;
 use crate::group::Rules;
@@ -14,6 +15,8 @@ pub(super) struct Model {
     redirects: BTreeMap<PageId, PageId>,
     /// Seen, without words.
     empty: BTreeSet<PageId>,
+    /// The winners after the last step, with their content.
+    winners: BTreeSet<(PageId, i32)>,
 }
 
 impl Model {
@@ -35,10 +38,28 @@ impl Model {
             }
         }
         self.leave(page);
-        let (mut joined, others): (Vec<_>, Vec<_>) = std::mem::take(&mut self.groups)
+        self.groups.push(BTreeSet::from([page]));
+        self.unite(line, page);
+    }
+
+    /// What every step ends with: winners that are new, or have another content, bring together the groups they match.
+    pub(super) fn reconnect(&mut self, line: &Line, rules: &Rules) {
+        let best_of = |group: &BTreeSet<PageId>| best(line, rules, group);
+        let present = |page: PageId| (page, line.contents[&page]);
+        let winners: Vec<PageId> = self.groups.iter().map(best_of).collect();
+        for page in winners {
+            if !self.winners.contains(&present(page)) {
+                self.unite(line, page);
+            }
+        }
+        self.winners = self.groups.iter().map(best_of).map(present).collect();
+    }
+
+    /// One group of all that have a page like this one, and its own.
+    fn unite(&mut self, line: &Line, page: PageId) {
+        let (joined, others): (Vec<_>, Vec<_>) = std::mem::take(&mut self.groups)
             .into_iter()
-            .partition(|group| group.iter().any(|&p| line.matches(page, p)));
-        joined.push(BTreeSet::from([page]));
+            .partition(|group| group.iter().any(|&p| p == page || line.matches(page, p)));
         self.groups = others;
         self.groups.push(joined.into_iter().flatten().collect());
     }
