@@ -10,8 +10,8 @@ use std::sync::PoisonError;
 use arrow_array::RecordBatch;
 use arrow_pyarrow::PyArrowType;
 use hapax_corpus::Source;
-use hapax_dedup::Error;
 use hapax_dedup::distributed::{Cut, PartSignatures, Seen, Steps, Wide, write_part};
+use hapax_dedup::{Error, KeptFormat};
 use pyo3::prelude::*;
 use serde_json::json;
 
@@ -302,6 +302,12 @@ impl StepsCore {
     ) -> PyResult<Batch> {
         let source = self.part(&inputs, part, files, first)?;
         batch(py, || self.engine.example_texts(&source, part, &wanted))
+    }
+
+    /// What documents are written as unless the caller says otherwise; of so many, archived, rows of tables, and files.
+    #[staticmethod]
+    fn kept_ending(documents: u64, archived: u64, rows: u64, names: Vec<String>) -> &'static str {
+        KeptFormat::as_read(documents, (archived, rows), names).ending()
     }
 
     /// `report.html` of what was gathered, as JSON.

@@ -16,7 +16,7 @@ use crate::decide::{Decision, decide};
 use crate::error::Error;
 use crate::inputs::{self, STANDARD_INPUT, StreamName};
 use crate::key::with_key;
-use crate::options::Options;
+use crate::options::{KeptFormat, Options};
 use crate::outputs::{GROUPS, LAST, OutFolder, REMOVED, Shown, Summary, Writing, kept_name};
 use crate::pages::Pages;
 use crate::read::{Corpus, read};
@@ -81,7 +81,7 @@ pub fn dedup(
     let resumable = checkpoint.is_some() && read.as_ref().err().is_none_or(Error::may_go_on);
     folder.keep_checkpoint(resumable);
     let (corpus, mut run) = read?;
-    let format = options.format.unwrap_or_else(|| corpus.natural_format());
+    let format = options.format.unwrap_or_else(|| as_read(&corpus, &source));
     format.check_revisits(options.revisits)?;
     let scratch = folder.making("");
     let mut decision = decide_all(&corpus, &earlier, options, &scratch, watch)?;
@@ -127,6 +127,12 @@ pub fn dedup(
     Ok(Finished { summary, run, files })
 }
 
+fn as_read(corpus: &Corpus, source: &Source) -> KeptFormat {
+    let counts = &corpus.counts;
+    let documents = corpus.pages.len() as u64;
+    KeptFormat::as_read(documents, (counts.archived, counts.rows), source.files())
+}
+
 /// Says what [`dedup`] would do, and writes nothing.
 ///
 /// # Errors
@@ -143,7 +149,7 @@ pub fn dry_run(
     let names = StreamName::default();
     let mut clock = Clock::start();
     let (corpus, mut run) = read_all(&source, &names, inputs, options, None, watch, &mut clock)?;
-    let format = options.format.unwrap_or_else(|| corpus.natural_format());
+    let format = options.format.unwrap_or_else(|| as_read(&corpus, &source));
     format.check_revisits(options.revisits)?;
     let scratch = scratch()?;
     let mut decision = decide_all(&corpus, &earlier, options, scratch.path(), watch)?;

@@ -4,14 +4,14 @@
 //! are set, before any document is read.
 
 use std::num::NonZero;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use hapax::fingerprint::Fingerprinter;
 use hapax::group::scope::same_domain;
 use hapax::group::{Rules, Scope};
 use hapax::similarity::Policy;
-use hapax_corpus::ReadOptions;
+use hapax_corpus::{Packing, ReadOptions};
 
 use crate::error::Error;
 use crate::near::dense::MANY;
@@ -165,6 +165,28 @@ impl KeptFormat {
         Self::WarcZstd,
     ];
 
+    /// What so many documents are written as unless the caller says otherwise: rows as rows, records of archives as
+    /// WARC, others as JSONL, packed as the names of all their files say. Where these differ, WARC is packed with gzip and
+    /// JSONL not at all.
+    pub fn as_read<S: AsRef<Path>>(
+        documents: u64,
+        (archived, rows): (u64, u64),
+        names: impl IntoIterator<Item = S>,
+    ) -> Self {
+        let mut packings = names.into_iter().map(|name| Packing::by_name(name.as_ref()));
+        let first = packings.next().unwrap_or(Packing::Plain);
+        let common = packings.all(|other| other == first).then_some(first);
+        match common {
+            _ if rows == documents && archived != documents => Self::Parquet,
+            Some(Packing::Plain) if archived == documents => Self::Warc,
+            Some(Packing::Zstd) if archived == documents => Self::WarcZstd,
+            _ if archived == documents => Self::WarcGzip,
+            None | Some(Packing::Plain) => Self::Jsonl,
+            Some(Packing::Zstd) => Self::JsonlZstd,
+            Some(Packing::Gzip | Packing::Bzip2 | Packing::Xz) => Self::JsonlGzip,
+        }
+    }
+
     /// As the user writes it and as the file ends.
     pub const fn ending(self) -> &'static str {
         match self {
@@ -220,5 +242,20 @@ mod tests {
             assert_eq!(format.ending().parse(), Ok(format));
         }
         assert!("csv".parse::<KeptFormat>().unwrap_err().to_string().contains("warc.gz"));
+    }
+
+    #[test]
+    fn documents_are_packed_as_they_came_where_all_files_agree() {
+        for (names, warc, jsonl) in [
+            (&["a.warc"][..], "warc", "jsonl"),
+            (&["a.gz", "b.gz"], "warc.gz", "jsonl.gz"),
+            (&["a.zst"], "warc.zst", "jsonl.zst"),
+            (&["a.gz", "b.zst"], "warc.gz", "jsonl"),
+            (&["a.xz"], "warc.gz", "jsonl.gz"),
+        ] {
+            assert_eq!(KeptFormat::as_read(9, (9, 0), names).ending(), warc, "{names:?}");
+            assert_eq!(KeptFormat::as_read(9, (8, 1), names).ending(), jsonl, "{names:?}");
+            assert_eq!(KeptFormat::as_read(9, (0, 9), names), KeptFormat::Parquet);
+        }
     }
 }

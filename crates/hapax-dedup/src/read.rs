@@ -11,7 +11,7 @@ use hapax_corpus::{Batch, Document, Entry, Fact, Original, Source};
 
 use crate::error::Error;
 use crate::inputs::StreamName;
-use crate::options::{KeptFormat, Options};
+use crate::options::Options;
 use crate::pages::Pages;
 use crate::passed_over::{PassedCounts, PassedRecord};
 use crate::signature::Signer;
@@ -67,16 +67,6 @@ impl Corpus {
         match self.batches.binary_search_by_key(&key, |it| (it.0, it.1)) {
             Ok(at) => (end(at), end(at + 1)),
             Err(_) => (0, 0),
-        }
-    }
-
-    /// What kept documents are written as unless the caller says otherwise.
-    pub fn natural_format(&self) -> KeptFormat {
-        let all = self.pages.len() as u64;
-        match &self.counts {
-            counts if counts.archived == all => KeptFormat::WarcGzip,
-            counts if counts.rows == all => KeptFormat::Parquet,
-            _ => KeptFormat::Jsonl,
         }
     }
 }

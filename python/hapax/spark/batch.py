@@ -126,7 +126,7 @@ def whole(job: Job, inputs: Inputs, asked: dict[str, Any], format: Optional[str]
         leading = made.stage("addresses", lambda: outputs.addresses(facts_of(job.spark, [read.stored]), names))
     passed = outputs.passed_rows(passed_of(job.spark, [read.stored]), leading)
     outputs.write_tables(job, groups, leading, passed, sums["documents"])
-    ending = outputs.kept_ending(format, sums)
+    ending = outputs.kept_ending(format, sums, inputs)
     if asked["keep_documents"]:
         outputs.write_kept(job, inputs, read, groups, ending)
     outputs.write_signatures(job, pages, groups, sums["documents"])

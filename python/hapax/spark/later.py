@@ -128,7 +128,7 @@ class Next:
         outputs.write_tables(job, groups, leading, passed, sums["documents"])
         changed = groups.where(f"position < {first}").select(*outputs.COLUMNS)
         made.output("changed.parquet", lambda: changed.exceptAll(before.table("groups").select(*outputs.COLUMNS)))
-        ending = outputs.kept_ending(format, new_sums)
+        ending = outputs.kept_ending(format, new_sums, inputs)
         if keep_documents:
             outputs.write_kept(job, inputs, read, groups, ending)
         outputs.write_signatures(job, pages, groups, sums["documents"])

@@ -12,6 +12,7 @@ from typing import Any, Optional
 
 from . import steps
 from .job import Inputs, Job, Read, spread, with_mark
+from .._hapax import StepsCore
 from ..errors import ArgumentError
 
 #: How many redirects in a row are followed; as on one machine.
@@ -98,13 +99,12 @@ def write_tables(job: Job, groups: Any, leading: Any, passed: Any, documents: in
     job.snapshot.output("removed.parquet", lambda: in_order(job, gone, documents))
 
 
-def kept_ending(asked: Optional[str], sums: dict[str, int]) -> str:
+def kept_ending(asked: Optional[str], sums: dict[str, int], inputs: Inputs) -> str:
     """The format of kept documents: what they were read from, unless the caller says otherwise."""
     if asked is not None:
         return asked
-    if sums["archived"] == sums["documents"]:
-        return "warc.gz"
-    return "parquet" if sums["rows"] == sums["documents"] else "jsonl"
+    names = [file for _, file, _ in inputs.items]
+    return StepsCore.kept_ending(sums["documents"], sums["archived"], sums["rows"], names)
 
 
 def write_kept(job: Job, inputs: Inputs, read: Read, groups: Any, ending: str) -> None:

@@ -22,6 +22,7 @@ mod input;
 
 use std::fmt;
 use std::io::{self, Read};
+use std::path::Path;
 
 use zstd::stream::raw::{Decoder as ZstdFrame, Operation, OutBuffer};
 use zstd::zstd_safe::InBuffer;
@@ -54,6 +55,17 @@ impl Packing {
             bytes if zstd_begins(bytes) => Self::Zstd,
             [b'B', b'Z', b'h', b'1'..=b'9', 0x31 | 0x17, ..] => Self::Bzip2,
             [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Self::Xz,
+            _ => Self::Plain,
+        }
+    }
+
+    /// By what a name ends in.
+    pub fn by_name(path: &Path) -> Self {
+        match path.extension().and_then(|ending| ending.to_str()) {
+            Some("gz") => Self::Gzip,
+            Some("zst") => Self::Zstd,
+            Some("bz2") => Self::Bzip2,
+            Some("xz") => Self::Xz,
             _ => Self::Plain,
         }
     }

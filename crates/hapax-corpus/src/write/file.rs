@@ -100,15 +100,6 @@ impl Drop for PendingFile {
     }
 }
 
-/// What a name ends in; bzip2 and xz are read but not written.
-pub(crate) fn packing_by_name(path: &Path) -> Packing {
-    match path.extension().and_then(|ending| ending.to_str()) {
-        Some("gz") => Packing::Gzip,
-        Some("zst") => Packing::Zstd,
-        _ => Packing::Plain,
-    }
-}
-
 /// One member or frame that holds exactly these bytes.
 pub(crate) fn pack(packing: Packing, bytes: &[u8]) -> io::Result<Vec<u8>> {
     match packing {

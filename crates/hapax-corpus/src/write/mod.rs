@@ -23,7 +23,7 @@ use ::parquet::file::metadata::KeyValue;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
-use self::file::{PendingFile, pack, packing_by_name};
+use self::file::{PendingFile, pack};
 use self::parquet::RowEncoder;
 use self::warc::Records;
 use crate::document::Document;
@@ -80,18 +80,21 @@ impl Encoder {
     /// `.warc` also `.gz` or `.zst`. Records of archives that need no other packing are copied from the files of
     /// `source`, from which the documents must come.
     pub fn new(path: &Path, source: Option<&Source>) -> Result<Self, Error> {
-        let packing = packing_by_name(path);
+        let packing = Packing::by_name(path);
+        let failed =
+            |what: &str| Error::Output { path: path.display().to_string(), what: what.to_owned() };
+        if matches!(packing, Packing::Bzip2 | Packing::Xz) {
+            return Err(failed("bzip2 and xz are read, not written; end it in .gz or .zst"));
+        }
         let kind = match sniff::by_name(path) {
             Some(Format::Jsonl) => Kind::Jsonl,
             Some(Format::Parquet) => Kind::Parquet(RowEncoder::default()),
             Some(Format::Warc) => Kind::Warc(Records::new(packing, source)),
             Some(Format::Arc | Format::Html | Format::Text | Format::Lines) | None => {
-                return Err(Error::Output {
-                    path: path.display().to_string(),
-                    what: "its name does not say what to write; end it in .jsonl, .parquet or \
-                           .warc, and .gz or .zst behind it"
-                        .to_owned(),
-                });
+                return Err(failed(
+                    "its name does not say what to write; end it in .jsonl, .parquet or .warc, \
+                     and .gz or .zst behind it",
+                ));
             }
         };
         let name = path.display().to_string();
@@ -179,8 +182,8 @@ impl Output {
         let name = file.name();
         let target = match sniff::by_name(path) {
             Some(Format::Parquet) => Target::NoRows(file),
-            Some(Format::Jsonl) if packing_by_name(path) != Packing::Plain => {
-                let empty = pack(packing_by_name(path), &[]).map_err(|cause| file.error(cause))?;
+            Some(Format::Jsonl) if Packing::by_name(path) != Packing::Plain => {
+                let empty = pack(Packing::by_name(path), &[]).map_err(|cause| file.error(cause))?;
                 Target::Bytes(file, empty)
             }
             _ => Target::Bytes(file, Vec::new()),

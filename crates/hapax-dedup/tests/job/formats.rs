@@ -59,9 +59,10 @@ fn every_format_gives_the_same_decisions() {
     let inputs = [
         ("folder", sample().display().to_string(), "kept.jsonl"),
         ("jsonl", lines.clone(), "kept.jsonl"),
-        ("jsonl-packed", convert(&folder, &lines, "pages.jsonl.zst"), "kept.jsonl"),
+        ("jsonl-packed", convert(&folder, &lines, "pages.jsonl.zst"), "kept.jsonl.zst"),
         ("parquet", convert(&folder, &lines, "pages.parquet"), "kept.parquet"),
-        ("warc", convert(&folder, &lines, "pages.warc.gz"), "kept.warc.gz"),
+        ("warc", convert(&folder, &lines, "pages.warc"), "kept.warc"),
+        ("warc-packed", convert(&folder, &lines, "pages.warc.gz"), "kept.warc.gz"),
     ];
     let mut first: Option<BTreeMap<String, (String, String)>> = None;
     for (out, input, kept) in &inputs {

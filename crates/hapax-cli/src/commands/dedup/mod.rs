@@ -31,7 +31,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 #[derive(Args, Debug)]
 #[command(after_help = "\
 The output folder holds, all of it or nothing:
-  kept.*            documents that stay, as they were read (kept.warc.gz, kept.parquet, kept.jsonl)
+  kept.*            documents that stay, as they were read (kept.jsonl, kept.parquet, kept.warc.gz, ...)
   groups.parquet    every document: its group, its winner, distance, similarity, and what decided
   removed.parquet   the same for documents that went
   kept.signatures     what --against needs of the kept documents
