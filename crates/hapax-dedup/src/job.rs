@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use cpu_time::ProcessTime;
 use hapax::group::Outcome;
 use hapax_corpus::Source;
 use serde::Serialize;
@@ -41,14 +42,18 @@ pub struct Finished {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Run {
     pub threads: usize,
-    /// Seconds to read and fingerprint.
+    /// Seconds to read and fingerprint; of the processor, on all threads.
     pub reading_seconds: f64,
+    pub reading_cpu_seconds: f64,
     /// Seconds to find pairs and groups.
     pub deciding_seconds: f64,
+    pub deciding_cpu_seconds: f64,
     /// Seconds to read removed documents again and compare their texts; 0 where that is not asked for.
     pub confirming_seconds: f64,
+    pub confirming_cpu_seconds: f64,
     /// Seconds to read again and write; 0 for a dry run.
     pub writing_seconds: f64,
+    pub writing_cpu_seconds: f64,
     /// Bytes of memory for each document between the two readings.
     pub bytes_per_document: f64,
     /// The most memory the process had, in bytes; `None` where the system does not say.
@@ -85,17 +90,17 @@ pub fn dedup(
     format.check_revisits(options.revisits)?;
     let scratch = folder.making("");
     let mut decision = decide_all(&corpus, &earlier, options, &scratch, watch)?;
-    run.deciding_seconds = clock.lap();
+    (run.deciding_seconds, run.deciding_cpu_seconds) = clock.lap();
     let confirmed = confirm(&source, &names, &corpus, &mut decision, options, &scratch, watch);
     if matches!(confirmed, Err(Error::Changed { .. })) {
         folder.keep_checkpoint(false);
     }
     confirmed?;
-    run.confirming_seconds = clock.lap();
+    (run.confirming_seconds, run.confirming_cpu_seconds) = clock.lap();
 
     watch.stage(Stage::Writing);
     let summary = Summary::of(&corpus, &decision, options, format, inputs);
-    let kept = kept_name(format);
+    let kept = kept_name(format, options);
     let mut shown = Shown { examples: Examples::choose(&decision), passed: Vec::new() };
     let work = Writing {
         source: &source,
@@ -111,7 +116,7 @@ pub fn dedup(
         // What was read is of files that are no more.
         folder.keep_checkpoint(false);
     }
-    written?;
+    let kept = written?;
     let pages = &corpus.pages;
     let stay = |page: &u32| decision.verdict(*page).outcome == Outcome::Kept;
     let stay = (0..pages.len() as u32).filter(stay);
@@ -120,10 +125,12 @@ pub fn dedup(
     let report = report::page(&contents, &options.fingerprinter);
     folder.make(REPORT, report.as_bytes())?;
     folder.make(LAST, &json(&summary))?;
-    run.writing_seconds = clock.lap();
+    (run.writing_seconds, run.writing_cpu_seconds) = clock.lap();
     run.peak_memory = peak_memory();
     folder.make(RUN, &json(&run))?;
-    let files = folder.publish(&[&kept, KEPT_SIGNATURES, GROUPS, REMOVED, REPORT, RUN, LAST])?;
+    let mut names: Vec<&str> = kept.iter().map(String::as_str).collect();
+    names.extend([KEPT_SIGNATURES, GROUPS, REMOVED, REPORT, RUN, LAST]);
+    let files = folder.publish(&names)?;
     Ok(Finished { summary, run, files })
 }
 
@@ -153,12 +160,12 @@ pub fn dry_run(
     format.check_revisits(options.revisits)?;
     let scratch = scratch()?;
     let mut decision = decide_all(&corpus, &earlier, options, scratch.path(), watch)?;
-    run.deciding_seconds = clock.lap();
+    (run.deciding_seconds, run.deciding_cpu_seconds) = clock.lap();
     // Standard input comes once; what it would remove is said without looking at the texts again.
     if !inputs.iter().any(|input| input == "-") {
         confirm(&source, &names, &corpus, &mut decision, options, scratch.path(), watch)?;
     }
-    run.confirming_seconds = clock.lap();
+    (run.confirming_seconds, run.confirming_cpu_seconds) = clock.lap();
     run.peak_memory = peak_memory();
     let summary = Summary::of(&corpus, &decision, options, format, inputs);
     Ok(Finished { summary, run, files: Vec::new() })
@@ -198,9 +205,11 @@ fn read_all(
         return Err(Error::NoDocuments { inputs: inputs.join(", ") });
     }
     check_ids(source, names, &corpus.pages)?;
+    let (reading_seconds, reading_cpu_seconds) = clock.lap();
     let run = Run {
         threads: options.threads.get(),
-        reading_seconds: clock.lap(),
+        reading_seconds,
+        reading_cpu_seconds,
         bytes_per_document: corpus.pages.bytes() as f64 / corpus.pages.len() as f64,
         version: env!("CARGO_PKG_VERSION"),
         ..Run::default()
@@ -266,18 +275,19 @@ fn json(value: &impl Serialize) -> Vec<u8> {
     bytes
 }
 
-struct Clock(Instant);
+struct Clock(Instant, ProcessTime);
 
 impl Clock {
     fn start() -> Self {
-        Self(Instant::now())
+        Self(Instant::now(), ProcessTime::now())
     }
 
-    /// Seconds since the last lap, to a thousandth.
-    fn lap(&mut self) -> f64 {
-        let seconds = self.0.elapsed().as_secs_f64();
-        self.0 = Instant::now();
-        (seconds * 1000.0).round() / 1000.0
+    /// Seconds since the last lap, and those of the processor, to a thousandth.
+    fn lap(&mut self) -> (f64, f64) {
+        let lap = [self.0.elapsed(), self.1.elapsed()];
+        *self = Self::start();
+        let [wall, cpu] = lap.map(|it| (it.as_secs_f64() * 1000.0).round() / 1000.0);
+        (wall, cpu)
     }
 }
 

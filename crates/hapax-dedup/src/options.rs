@@ -40,6 +40,8 @@ pub struct Options {
     pub threads: NonZero<usize>,
     /// What kept documents are written as; `None` for what they were read from.
     pub format: Option<KeptFormat>,
+    /// Kept documents go to files of about so many bytes; `None` for one file.
+    pub shard_size: Option<NonZero<u64>>,
     /// In WARC, put a revisit record where a document was removed.
     pub revisits: bool,
     /// Output folders of earlier jobs: what they kept is not kept again.
@@ -71,6 +73,7 @@ impl Options {
             languages: Vec::new(),
             threads: std::thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN),
             format: None,
+            shard_size: None,
             revisits: false,
             against: Vec::new(),
             memory: None,

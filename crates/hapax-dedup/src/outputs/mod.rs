@@ -4,6 +4,7 @@
 //! before.
 
 mod folder;
+mod kept;
 mod summary;
 mod tables;
 
@@ -14,11 +15,12 @@ use std::path::Path;
 use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
 use hapax::group::Outcome;
-use hapax_corpus::write::{Encoder, Kept, Output, Piece};
+use hapax_corpus::write::{Encoder, Kept, Piece};
 use hapax_corpus::{Batch, Document, Entry, Fact, Source, Timestamp};
 
 pub(crate) use folder::{LAST, OutFolder};
-pub(crate) use summary::kept_name;
+use kept::KeptFiles;
+pub(crate) use kept::kept_name;
 pub use summary::{Settings, Summary};
 use tables::{Row, Rows, TableFile};
 
@@ -47,7 +49,7 @@ pub(crate) struct Writing<'w> {
     pub(crate) corpus: &'w Corpus,
     pub(crate) decision: &'w Decision<'w>,
     pub(crate) folder: &'w OutFolder,
-    /// The name of the file with the kept documents.
+    /// The name of the file with the kept documents, or a pattern.
     pub(crate) kept: &'w str,
     pub(crate) options: &'w Options,
 }
@@ -81,13 +83,18 @@ struct BatchRows {
 
 impl Writing<'_> {
     /// Reads the corpus again and writes the kept documents and both tables where they are made.
-    /// Batches are read, encoded and packed by all threads and land in the order of the corpus.
-    pub(crate) fn write(&self, shown: &mut Shown, watch: &mut dyn Watch) -> Result<(), Error> {
+    /// Batches are read, encoded and packed by all threads and land in the order of the corpus. The names of
+    /// the files with kept documents.
+    pub(crate) fn write(
+        &self,
+        shown: &mut Shown,
+        watch: &mut dyn Watch,
+    ) -> Result<Vec<String>, Error> {
         let threads = self.options.threads;
         let names = self.source.files();
         let files: Vec<String> = names.map(|it| self.names.clean(&it).into_owned()).collect();
-        let path = self.folder.making(self.kept);
-        let mut kept = Output::create(&path, threads)?;
+        let mut kept = KeptFiles::create(self.folder, self.kept, self.options)?;
+        let path = kept.path();
         let mut groups = TableFile::create(&self.folder.making(GROUPS), threads)?;
         let mut removed = TableFile::create(&self.folder.making(REMOVED), threads)?;
         let mut documents = 0;
@@ -115,9 +122,9 @@ impl Writing<'_> {
         }
         shown.examples.take(seen);
         groups.add(self.addresses(&files))?;
-        kept.finish()?;
         groups.finish()?;
-        removed.finish()
+        removed.finish()?;
+        kept.finish()
     }
 
     fn batch(

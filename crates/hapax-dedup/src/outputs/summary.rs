@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use hapax::group::Outcome;
 use serde::{Deserialize, Serialize};
 
+use super::kept::kept_name;
 use crate::decide::Decision;
 use crate::options::{KeptFormat, Options};
 use crate::pages::Status;
@@ -105,7 +106,7 @@ pub struct Settings {
     pub scope: String,
     /// In which languages; empty for all.
     pub languages: Vec<String>,
-    /// The name of the file with the kept documents.
+    /// The name of the file with the kept documents; of several, a pattern.
     pub kept: String,
     /// The inputs as they were given.
     pub inputs: Vec<String>,
@@ -222,14 +223,9 @@ impl Settings {
             keep: options.keep.to_string(),
             scope: options.scope.to_string(),
             languages: options.languages.clone(),
-            kept: kept_name(format),
+            kept: kept_name(format, options),
             inputs: inputs.to_vec(),
             against: options.against.iter().map(|it| it.display().to_string()).collect(),
         }
     }
-}
-
-/// The name of the file with the kept documents.
-pub(crate) fn kept_name(format: KeptFormat) -> String {
-    format!("kept.{}", format.ending())
 }

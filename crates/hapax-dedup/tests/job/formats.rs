@@ -115,6 +115,34 @@ fn every_format_has_the_same_bytes_for_any_number_of_threads() {
 }
 
 #[test]
+fn kept_documents_in_several_files_are_those_of_one() {
+    let folder = Folder::new();
+    let lines = as_jsonl(&folder);
+    let set = |options: &mut hapax_dedup::Options, format, threads: usize| {
+        options.format = Some(format);
+        options.threads = threads.try_into().unwrap();
+    };
+    for format in [KeptFormat::Jsonl, KeptFormat::WarcGzip] {
+        let ending = format.ending();
+        folder.dedup(&[&lines], &format!("one-{ending}"), |it| set(it, format, 2)).unwrap();
+        let whole = folder.read(&format!("one-{ending}/kept.{ending}"));
+        for threads in [1, 3] {
+            let out = format!("several-{ending}-{threads}");
+            let finished = folder.dedup(&[&lines], &out, |options| {
+                set(options, format, threads);
+                options.shard_size = std::num::NonZero::new(1000);
+            });
+            assert_eq!(finished.unwrap().summary.settings.kept, format!("kept-*.{ending}"));
+            let names = folder.names(&out);
+            let shards: Vec<&String> = names.iter().filter(|it| it.starts_with("kept-")).collect();
+            assert!(shards.len() > 1, "{names:?}");
+            let shards = shards.iter().flat_map(|name| folder.read(&format!("{out}/{name}")));
+            assert!(shards.collect::<Vec<u8>>() == whole, "{out}");
+        }
+    }
+}
+
+#[test]
 fn lines_of_jsonl_go_out_as_they_came() {
     let folder = Folder::new();
     let text = crate::folder::words(40, 1);

@@ -20,6 +20,7 @@ use hapax::group::{Rules, Scope};
 use hapax::similarity::MinSimilarity;
 use hapax_dedup::{Confirm, Finished, KeptFormat, Made, Options, Stage, Watch};
 use hapax_store::{Settings, Wanted};
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -123,6 +124,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FORMAT")]
     format: Option<KeptFormat>,
 
+    /// Write kept documents to files of about this size, such as 1GB: kept-00000.jsonl, kept-00001.jsonl and so on
+    /// [default: one file]
+    #[arg(long, value_name = "SIZE", value_parser = shard_size, requires = "out")]
+    shard_size: Option<NonZero<u64>>,
+
     /// In WARC output, put a revisit record where a document was removed
     #[arg(long)]
     revisits: bool,
@@ -163,6 +169,11 @@ pub(crate) fn similarity(text: &str) -> Result<f64, String> {
     text.parse::<MinSimilarity>().map(MinSimilarity::jaccard).map_err(|error| error.to_string())
 }
 
+fn shard_size(text: &str) -> Result<NonZero<u64>, String> {
+    let size = super::plan::quantity::bytes(text)?;
+    NonZero::new(size).ok_or_else(|| "a file has at least one byte; 1GB is usual".to_owned())
+}
+
 /// Rules as a user writes them. The library has a list of none, which no one means by typing nothing.
 pub(crate) fn rules(text: &str) -> Result<Rules, String> {
     if text.trim().is_empty() {
@@ -190,6 +201,7 @@ impl Arguments {
         options.scope = self.scope.clone().unwrap_or(Scope::None);
         options.languages = self.language.clone();
         options.format = self.format;
+        options.shard_size = self.shard_size;
         options.revisits = self.revisits;
         options.against = self.against.clone();
         options.memory = self.memory;
