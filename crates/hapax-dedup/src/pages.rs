@@ -231,7 +231,7 @@ impl Pages {
             id: u64::from(page),
             score: (!score.is_nan()).then_some(score),
             first_seen: u64::try_from(fetched).ok(),
-            recorded: None,
+            recorded: Some(u64::from(page)),
             domain_place: None,
             words: self.words[page as usize],
             canonical: self.canonicals.get(&page).map(|it| Cow::Borrowed(&**it)),

@@ -24,8 +24,8 @@ pub struct PageFacts<'a> {
     /// When the page was first seen with its present content, seconds since 1970. Never the last
     /// fetch: fetching a page again must not change which copy stays.
     pub first_seen: Option<u64>,
-    /// Place in the order in which a repository recorded contents, lower first. `None` in a batch,
-    /// whose pages all come at once.
+    /// Place in the order in which a repository recorded contents, or in which a batch has them, lower
+    /// first.
     pub recorded: Option<u64>,
     /// Place of the page's domain among those that have a copy; see [`note_domains`].
     pub domain_place: Option<u64>,

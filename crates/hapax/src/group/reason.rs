@@ -103,7 +103,7 @@ fn sentence(rule: &Rule, winner: &PageFacts<'_>, loser: &PageFacts<'_>) -> Strin
             winner.url.chars().count(),
             loser.url.chars().count()
         ),
-        Rule::FirstRecorded => "it was recorded first".into(),
+        Rule::FirstRecorded => "it came first".into(),
         Rule::Earliest => by_time("earlier", '<', winner, loser),
         Rule::Latest => by_time("later", '>', winner, loser),
         Rule::Longest => format!("longer text ({} > {} words)", winner.words, loser.words),

@@ -23,7 +23,7 @@
 //! | `canonical` | named canonical by another page, then silent, then pointing elsewhere |
 //! | `static` | an address without query, session or script ending |
 //! | `shortest-url` | the shorter address, in characters |
-//! | `first-recorded` | what the repository recorded first; decides nothing in a batch |
+//! | `first-recorded`, or `first` | what the repository recorded first; in a batch, what the input has first |
 //! | `earliest`, `latest` | the time at which the content was first seen |
 //! | `longest`, `shortest` | the length of the text, in words |
 //!
@@ -331,7 +331,7 @@ impl FromStr for Rule {
             "canonical" => Self::Canonical,
             "static" => Self::Static,
             "shortest-url" => Self::ShortestUrl,
-            "first-recorded" => Self::FirstRecorded,
+            "first" | "first-recorded" => Self::FirstRecorded,
             "earliest" => Self::Earliest,
             "latest" => Self::Latest,
             "longest" => Self::Longest,
