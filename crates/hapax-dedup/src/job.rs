@@ -96,6 +96,7 @@ pub fn dedup(
         folder.keep_checkpoint(false);
     }
     confirmed?;
+    watch.decided(&decision);
     (run.confirming_seconds, run.confirming_cpu_seconds) = clock.lap();
 
     watch.stage(Stage::Writing);
@@ -165,6 +166,7 @@ pub fn dry_run(
     if !inputs.iter().any(|input| input == "-") {
         confirm(&source, &names, &corpus, &mut decision, options, scratch.path(), watch)?;
     }
+    watch.decided(&decision);
     (run.confirming_seconds, run.confirming_cpu_seconds) = clock.lap();
     run.peak_memory = peak_memory();
     let summary = Summary::of(&corpus, &decision, options, format, inputs);
@@ -225,8 +227,8 @@ fn decide_all<'p>(
     watch: &mut dyn Watch,
 ) -> Result<Decision<'p>, Error> {
     watch.stage(Stage::Deciding);
-    let threads = Threads::new(options.threads)?;
-    decide(&corpus.pages, &corpus.facts, earlier, options, &threads, scratch)
+    let threads = Threads::new(options.threads)?.until(&options.stop);
+    threads.run(|threads| decide(&corpus.pages, &corpus.facts, earlier, options, threads, scratch))
 }
 
 /// A folder for temporary files where there is no output folder. Its name cannot be guessed and

@@ -61,5 +61,5 @@ pub use passed_over::{PassedCounts, PassedOver, passed_line};
 pub use read::{Corpus, ReadCounts};
 pub use report::Made;
 pub use signature::{known, sign};
-pub use threads::Threads;
+pub use threads::{Stop, Threads};
 pub use watch::{Stage, Watch};

@@ -17,6 +17,7 @@ use crate::error::Error;
 use crate::near::dense::MANY;
 use crate::pages::Pages;
 use crate::report::Made;
+use crate::threads::Stop;
 
 /// How a corpus is cleaned.
 #[derive(Clone, Debug)]
@@ -50,6 +51,8 @@ pub struct Options {
     pub memory: Option<u64>,
     /// Drop what an interrupted job left in the output folder, instead of going on with it.
     pub restart: bool,
+    /// Ends the search for pairs before it is through; [`Watch::stopped`](crate::Watch::stopped) ends the rest.
+    pub stop: Stop,
     /// When and by which command, for the report. The only thing in it, beside its nonce, that differs
     /// from run to run; `None` leaves it out.
     pub made: Option<Made>,
@@ -78,6 +81,7 @@ impl Options {
             against: Vec::new(),
             memory: None,
             restart: false,
+            stop: Stop::default(),
             made: None,
             many: MANY,
         }

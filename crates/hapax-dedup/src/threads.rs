@@ -1,6 +1,12 @@
-//! The threads that joins run on.
+//! The threads that joins run on, and how their caller stops them.
+//!
+//! A join asks nobody whether to go on; once it is told to stop, its next task unwinds, and
+//! [`Threads::run`] makes an error of that.
 
 use std::num::NonZero;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use hapax::join::Executor;
 use rayon::prelude::*;
@@ -9,7 +15,27 @@ use crate::error::Error;
 
 /// So many threads, kept as long as the value lives.
 #[derive(Debug)]
-pub struct Threads(rayon::ThreadPool);
+pub struct Threads {
+    pool: rayon::ThreadPool,
+    stop: Stop,
+}
+
+/// Says to whoever holds a clone that no more is wanted.
+#[derive(Clone, Debug, Default)]
+pub struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    pub fn set(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    pub fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// What a task unwinds with.
+struct Unwanted;
 
 impl Threads {
     /// Starts them.
@@ -22,20 +48,66 @@ impl Threads {
         rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
             .build()
-            .map(Self)
+            .map(|pool| Self { pool, stop: Stop::default() })
             .map_err(|error| Error::Threads { threads, reason: error.to_string() })
+    }
+
+    /// Whose tasks end when `stop` is set.
+    #[must_use]
+    pub fn until(self, stop: &Stop) -> Self {
+        Self { stop: stop.clone(), ..self }
+    }
+
+    /// Does work that uses these threads.
+    ///
+    /// # Errors
+    ///
+    /// That of the work, or [`Error::Stopped`].
+    pub fn run<T>(&self, work: impl FnOnce(&Self) -> Result<T, Error>) -> Result<T, Error> {
+        // What was half done is dropped.
+        catch_unwind(AssertUnwindSafe(|| work(self))).unwrap_or_else(|cause| {
+            if cause.is::<Unwanted>() { Err(Error::Stopped) } else { resume_unwind(cause) }
+        })
     }
 }
 
 impl Executor for Threads {
     fn map<T: Send, R: Send>(&self, tasks: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
+        let work = |task| {
+            if self.stop.is_set() {
+                resume_unwind(Box::new(Unwanted));
+            }
+            work(task)
+        };
         if tasks.len() < 2 {
             return tasks.into_iter().map(work).collect();
         }
-        self.0.install(|| tasks.into_par_iter().map(&work).collect())
+        self.pool.install(|| tasks.into_par_iter().map(&work).collect())
     }
 
     fn width(&self) -> usize {
-        self.0.current_num_threads()
+        self.pool.current_num_threads()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tasks_end_when_no_more_is_wanted_and_other_panics_go_on() {
+        let stop = Stop::default();
+        let threads = Threads::new(NonZero::new(2).unwrap()).unwrap().until(&stop);
+        let double = |threads: &Threads| Ok(threads.map((0..9).collect(), |it: u32| 2 * it));
+        assert_eq!(threads.run(double).unwrap()[8], 16);
+        let stopped = threads.run(|threads| {
+            threads.map((0..9).collect(), |_: u32| stop.set());
+            double(threads)
+        });
+        assert!(matches!(stopped, Err(Error::Stopped)));
+        let other = catch_unwind(AssertUnwindSafe(|| {
+            threads.run(|_| -> Result<(), Error> { resume_unwind(Box::new(7)) })
+        }));
+        assert_eq!(other.unwrap_err().downcast_ref(), Some(&7));
     }
 }

@@ -2,6 +2,8 @@
 
 use hapax_corpus::Error;
 
+use crate::decide::Decision;
+
 /// The steps of a job, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
@@ -34,6 +36,11 @@ pub trait Watch {
     /// Does the caller want no more? Asked after every progress.
     fn stopped(&self) -> bool {
         false
+    }
+
+    /// What becomes of every document, before anything is written.
+    fn decided(&mut self, decision: &Decision<'_>) {
+        let _ = decision;
     }
 
     /// Something damaged was passed.
