@@ -3,8 +3,13 @@
 use super::{Client, ClientError, ErrorAnswer, LONGEST_ANSWER};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use ureq::Body;
 use ureq::http::Response;
-use ureq::{Body, SendBody};
+
+/// Pages from this size on are sent when the service has agreed to read them, so that its refusal of one that is
+/// too large arrives before it closes the connection. A batch is answered while it is read.
+const ASKED_BEFORE: usize = 1 << 20;
+const JSON: &str = "application/json";
 
 #[derive(serde::Deserialize)]
 struct Envelope {
@@ -24,7 +29,7 @@ impl Client {
         body: &B,
     ) -> Result<T, ClientError> {
         let body = serde_json::to_vec(body).map_err(|error| self.strange(error.to_string()))?;
-        let response = self.call(method, path, Some(("application/json", body)))?;
+        let response = self.call(method, path, Some((JSON, body)))?;
         self.read(response)
     }
 
@@ -39,21 +44,19 @@ impl Client {
         if let Some(token) = &self.token {
             request = request.header("authorization", token);
         }
-        let (kind, body) = match body {
-            Some((kind, body)) => {
-                (Some(kind), SendBody::from_owned_reader(std::io::Cursor::new(body)))
-            }
-            None => (None, SendBody::none()),
-        };
-        if let Some(kind) = kind {
-            request = request.header("content-type", kind);
-        }
-        let request = request.body(body).map_err(|error| self.strange(error.to_string()))?;
         let unreachable = |source| ClientError::Unreachable {
             server: self.server.clone(),
             source: Box::new(source),
         };
-        self.agent.run(request).map_err(unreachable)
+        let strange = |error: ureq::http::Error| self.strange(error.to_string());
+        let Some((kind, body)) = body else {
+            return self.agent.run(request.body(()).map_err(strange)?).map_err(unreachable);
+        };
+        request = request.header("content-type", kind);
+        if kind == JSON && body.len() >= ASKED_BEFORE {
+            request = request.header("expect", "100-continue");
+        }
+        self.agent.run(request.body(body).map_err(strange)?).map_err(unreachable)
     }
 
     pub(super) fn good(&self, mut response: Response<Body>) -> Result<Response<Body>, ClientError> {

@@ -27,7 +27,7 @@ use crate::error::{ApiError, Code};
 use crate::middleware::{Guard, RequestClass, guarded};
 use crate::state::Service;
 use axum::Router;
-use axum::body::{Body, Bytes, to_bytes};
+use axum::body::{Body, Bytes, HttpBody, to_bytes};
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
@@ -166,13 +166,17 @@ pub fn must_be(headers: &HeaderMap, types: &[&str]) -> Result<(), ApiError> {
 
 async fn whole_body(service: &Service, body: Body) -> Result<Bytes, ApiError> {
     let limits = &service.config.limits;
+    let (size, most) = (body.size_hint().lower(), limits.body_bytes);
+    if size > most as u64 {
+        let message = format!("the body has {size} bytes, and at most {most} are read");
+        return Err(ApiError::new(Code::TooLarge, message));
+    }
     let read = tokio::time::timeout(limits.idle_time(), to_bytes(body, limits.body_bytes)).await;
     let slow = |_| ApiError::new(Code::SlowBody, "the body did not arrive in time");
     read.map_err(slow)?.map_err(|error| {
         let mut cause: Option<&(dyn Error + 'static)> = Some(&error);
         while let Some(inner) = cause {
             if inner.is::<http_body_util::LengthLimitError>() {
-                let most = limits.body_bytes;
                 return ApiError::new(Code::TooLarge, format!("a body has at most {most} bytes"));
             }
             cause = inner.source();
