@@ -11,10 +11,8 @@ import sys
 from array import array
 from typing import Any, Optional
 
+from . import _inputs
 from .errors import ArgumentError, ArrowError
-
-#: Columns that hold documents when none is named, best first; the names a corpus file is searched for, too.
-USUAL = ("text", "content", "raw_content", "body", "html", "raw_html")
 
 
 def pyarrow() -> Any:
@@ -73,26 +71,53 @@ def checked(value: Any) -> Any:
     return value
 
 
-def documents(value: Any, name: Optional[str], id_name: Optional[str] = None) -> tuple[Any, bool]:
-    """A table of documents, and ids if they are asked for; whether there are ids."""
+def documents(value: Any, kind: Optional[str], name: Optional[str], id_name: Optional[str] = None) -> Any:
+    """A table of documents in columns that are called what they hold (``html``, ``text``, ``bytes``), and of ``id`` if it is
+    asked for."""
     pa = pyarrow()
     if not is_table(value):
         if name is not None or id_name is not None:
             raise ArgumentError("column= and id= name columns of a table; this is a single column")
-        return pa.table({"document": checked(column(value))}), False
-    whole = table(value)
-    there = list(whole.column_names)
-    if name is None:
-        name = next((usual for usual in USUAL if usual in there), None)
-        if name is None:
-            raise ArgumentError(f"which column holds the documents? column= one of: {', '.join(there)}")
-    for wanted in (name, id_name):
-        if wanted is not None and wanted not in there:
-            raise ArgumentError(f"no column {wanted!r}; there are: {', '.join(there)}")
-    chosen = {"document": checked(whole.column(name))}
+        return pa.table({kind or "text": readable(column(value))})
+    there = names_of(value)
+    if id_name is not None and id_name not in there:
+        raise ArgumentError(f"no column {id_name!r} for id; there are: {', '.join(there)}")
+    if name is not None:
+        found = _inputs.chosen(there, {kind if kind == "html" else "text": name})
+        roles = {kind or _inputs.kind_of(name): found["html" if kind == "html" else "text"]}
+    else:
+        found = _inputs.chosen(there, {})
+        roles = {role: found[role] for role in ("html", "text") if role in found}
+        if kind is not None:
+            # What is said of one column is not said of two.
+            roles = {kind: roles.get(kind) or next(iter(roles.values()))}
     if id_name is not None:
-        chosen["id"] = checked(whole.column(id_name)).cast(pa.string())
-    return pa.table(chosen), id_name is not None
+        roles["id"] = id_name
+    # Other columns may be of types that cannot leave their library.
+    needed = list(dict.fromkeys(roles.values()))
+    whole = table(value[needed] if hasattr(value, "iloc") else value.select(needed))
+    chosen = {role: readable(whole.column(name)) for role, name in roles.items()}
+    if "id" in chosen:
+        chosen["id"] = chosen["id"].cast(pa.string())
+    return pa.table(chosen)
+
+
+def names_of(value: Any) -> list[str]:
+    """The columns of a table or data frame."""
+    names = value.column_names if hasattr(value, "column_names") else value.columns
+    return [name for name in names if isinstance(name, str)]
+
+
+def readable(array: Any) -> Any:
+    """A column that the engine reads: checked, and without a dictionary."""
+    pa = pyarrow()
+    if not pa.types.is_dictionary(checked(array).type):
+        return array
+    try:
+        return array.cast(array.type.value_type)
+    except pa.ArrowNotImplementedError:
+        # Of views, as polars has them.
+        return pa.chunked_array([pa.array(array.to_pylist(), pa.large_string())])
 
 
 def numbers(value: Any, what: str) -> bytes:

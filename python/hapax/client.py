@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from typing import Any, Iterable, Mapping, Optional, Union
+from typing import Callable, Iterable, Mapping, Optional, TypeVar, Union
 
 from ._hapax import ClientCore, Signature
 from .answers import Event, Group, Page, Verdict
 from .errors import ArgumentError
-from .repository import Pages, Time, seconds
+from .repository import PageFields, Pages, Settings, Stats, Time, seconds
 
 __all__ = ["AsyncClient", "Client"]
+
+T = TypeVar("T")
 
 
 class Client(Pages):
     """A Hapax service (``hapax serve``) at an address such as ``http://127.0.0.1:8017``.
 
     Has the methods of :class:`hapax.Repository`. ``timeout`` is in seconds, for connecting and for waiting. Threads
-    and forked children may share it. What goes wrong is a :class:`~hapax.errors.ServiceError`:
+    and forked children may share it, and it can be pickled: the pickle holds the token. What goes wrong is a :class:`~hapax.errors.ServiceError`:
 
     >>> import hapax
     >>> try:
@@ -33,7 +34,11 @@ class Client(Pages):
             raise ArgumentError(f"a service's address begins with http:// or https://, not {url!r}")
         #: The service.
         self.url = url
-        self._core = ClientCore(url, token, timeout)
+        self._arguments = (url, token, timeout)
+        self._core = ClientCore(*self._arguments)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _client, self._arguments
 
     def forget(self, url: str) -> bool:
         return self._core.forget(url)
@@ -45,17 +50,20 @@ class Client(Pages):
         """Changes after a number, oldest first; waits up to so many seconds for the next."""
         return [Event.from_json(event) for event in json.loads(self._core.events(after, limit, wait))]
 
-    def stats(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self._core.stats())
+    def stats(self) -> Stats:
+        found: Stats = json.loads(self._core.stats())
         return found
 
-    def _observe(self, one: Mapping[str, Any]) -> Verdict:
+    def _settings(self) -> str:
+        return self._core.settings()
+
+    def _observe(self, one: PageFields) -> Verdict:
         return Verdict.from_json(json.loads(self._core.observe(one)))
 
-    def _observe_many(self, pages: list[Mapping[str, Any]]) -> str:
+    def _observe_many(self, pages: list[PageFields]) -> str:
         return self._core.observe_many(pages)
 
-    def _check(self, page: Mapping[str, Any]) -> str:
+    def _check(self, page: PageFields) -> str:
         return self._core.check(page)
 
     def _page(self, url: str) -> Optional[str]:
@@ -91,6 +99,12 @@ class AsyncClient:
         #: What is asked underneath.
         self.client = Client(url, token=token, timeout=timeout)
 
+    async def __aenter__(self) -> "AsyncClient":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.client.close()
+
     async def observe(
         self,
         url: str,
@@ -105,7 +119,7 @@ class AsyncClient:
         headers: Optional[Mapping[str, str]] = None,
     ) -> Verdict:
         """As :meth:`Client.observe`."""
-        return await asyncio.to_thread(
+        return await _on_thread(
             self.client.observe,
             url,
             content,
@@ -130,7 +144,7 @@ class AsyncClient:
         headers: Optional[Mapping[str, str]] = None,
     ) -> Verdict:
         """As :meth:`Client.check`."""
-        return await asyncio.to_thread(
+        return await _on_thread(
             self.client.check,
             url,
             content,
@@ -143,40 +157,55 @@ class AsyncClient:
 
     async def redirect(self, url: str, to: str, *, fetched: Optional[Time] = None) -> Verdict:
         """As :meth:`Client.redirect`."""
-        return await asyncio.to_thread(self.client.redirect, url, to, fetched=fetched)
+        return await _on_thread(self.client.redirect, url, to, fetched=fetched)
 
-    async def observe_many(self, pages: Iterable[Mapping[str, Any]]) -> list[Verdict]:
+    async def observe_many(self, pages: Iterable[Union[PageFields, Mapping[str, object]]]) -> list[Verdict]:
         """As :meth:`Client.observe_many`."""
-        return await asyncio.to_thread(self.client.observe_many, pages)
+        return await _on_thread(self.client.observe_many, pages)
 
     async def page(self, url: str) -> Optional[Page]:
         """As :meth:`Client.page`."""
-        return await asyncio.to_thread(self.client.page, url)
+        return await _on_thread(self.client.page, url)
 
     async def group(self, url: str) -> Optional[Group]:
         """As :meth:`Client.group`."""
-        return await asyncio.to_thread(self.client.group, url)
+        return await _on_thread(self.client.group, url)
 
     async def groups(self, limit: int = 100) -> list[Group]:
         """As :meth:`Client.groups`."""
-        return await asyncio.to_thread(self.client.groups, limit)
+        return await _on_thread(self.client.groups, limit)
 
     async def forget(self, url: str) -> bool:
         """As :meth:`Client.forget`."""
-        return await asyncio.to_thread(self.client.forget, url)
+        return await _on_thread(self.client.forget, url)
 
     async def score(self, url: str, score: Optional[float]) -> Optional[Verdict]:
         """As :meth:`Client.score`."""
-        return await asyncio.to_thread(self.client.score, url, score)
+        return await _on_thread(self.client.score, url, score)
 
     async def expire(self, before: Time) -> int:
         """As :meth:`Client.expire`."""
-        return await asyncio.to_thread(self.client.expire, before)
+        return await _on_thread(self.client.expire, before)
 
     async def events(self, after: int = 0, limit: int = 1000, wait: int = 0) -> list[Event]:
         """As :meth:`Client.events`."""
-        return await asyncio.to_thread(self.client.events, after, limit, wait)
+        return await _on_thread(self.client.events, after, limit, wait)
 
-    async def stats(self) -> dict[str, Any]:
+    async def stats(self) -> Stats:
         """As :meth:`Client.stats`."""
-        return await asyncio.to_thread(self.client.stats)
+        return await _on_thread(self.client.stats)
+
+    async def settings(self) -> Settings:
+        """As :attr:`Client.settings`."""
+        return await _on_thread(lambda: self.client.settings)
+
+
+async def _on_thread(ask: Callable[..., T], *arguments: object, **named: object) -> T:
+    # Costs more to import than all of the package.
+    import asyncio
+
+    return await asyncio.to_thread(ask, *arguments, **named)
+
+
+def _client(url: str, token: Optional[str], timeout: float) -> Client:
+    return Client(url, token=token, timeout=timeout)

@@ -67,6 +67,12 @@ class HapaxError(Exception):
             return self.reason
         return f"{self.path}: {self.reason}"
 
+    def at(self, place: str) -> "HapaxError":
+        """The same error with the place of what it is about."""
+        self.reason = f"{place}: {self.reason}"
+        self.args = (self.reason,)
+        return self
+
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), (self.reason, self.path)
 

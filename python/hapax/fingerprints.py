@@ -11,14 +11,30 @@ True
 
 from __future__ import annotations
 
-from typing import Any, Iterable, Optional, Union, overload
+from collections.abc import Iterator, Mapping
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Iterable, Literal, Optional, Union, overload
 
-from . import _arrow
+from . import _arrow, _inputs
 from ._hapax import Comparison, FingerprinterCore, Signature, built_in_recipes
+from .errors import HapaxError
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
 
 __all__ = ["Comparison", "Fingerprinter", "Signature", "compare", "recipes"]
 
 Document = Union[str, bytes]
+#: What a column holds: plain text, HTML, or bytes of either in any encoding.
+Kind = Literal["text", "html", "bytes"]
+#: What becomes of a page that is neither HTML nor text.
+Errors = Literal["raise", "none"]
+#: A column, or a table with a column, of documents.
+Table = Union[
+    "pyarrow.Array", "pyarrow.ChunkedArray", "pyarrow.RecordBatch", "pyarrow.Table", "pandas.Series[str]", "pandas.DataFrame", "polars.Series", "polars.DataFrame"
+]
 
 
 def recipes() -> list[str]:
@@ -78,7 +94,7 @@ class Fingerprinter:
             raise TypeError(f"data is {type(data).__name__}, not bytes")
         return self._core.one(data, "bytes", content_type, url)
 
-    def extract(self, document: Document, *, kind: str = "html") -> str:
+    def extract(self, document: Document, *, kind: Kind = "html") -> str:
         """The text that is fingerprinted.
 
         >>> import hapax
@@ -89,76 +105,93 @@ class Fingerprinter:
 
     @overload
     def fingerprints(
-        self, documents: list[str], *, kind: str = ..., column: None = ..., threads: int = ..., errors: str = ...
+        self, documents: Union[list[str], list[bytes]], *, kind: Optional[Kind] = ..., column: None = ..., threads: int = ..., errors: Errors = ...
     ) -> list[Optional[int]]: ...
     @overload
     def fingerprints(
-        self, documents: Any, *, kind: str = ..., column: Optional[str] = ..., threads: int = ..., errors: str = ...
-    ) -> Any: ...
+        self, documents: Iterator[Document], *, kind: Optional[Kind] = ..., column: None = ..., threads: int = ..., errors: Errors = ...
+    ) -> Iterator[Optional[int]]: ...
+    @overload
+    def fingerprints(
+        self, documents: Table, *, kind: Optional[Kind] = ..., column: Optional[str] = ..., threads: int = ..., errors: Errors = ...
+    ) -> "pyarrow.UInt64Array": ...
 
     def fingerprints(
         self,
         documents: Any,
         *,
-        kind: str = "text",
+        kind: Optional[Kind] = None,
         column: Optional[str] = None,
         threads: int = 1,
-        errors: str = "raise",
+        errors: Errors = "raise",
     ) -> Any:
         """The fingerprints of many documents, as ints; None for a document without words.
 
         ``documents`` is a list of str or of bytes, or Arrow data: an array, a chunked array, a series of pandas or
         polars, or a table or data frame whose ``column`` holds them. Arrow gives a ``pyarrow.UInt64Array`` and has
-        nulls for None. ``kind`` is ``text``, ``html`` or ``bytes``. ``threads=0`` uses all cores. What is neither
+        nulls for None. An iterator of documents, or of batches of them, gives an iterator and holds some at a time, so that what is
+        larger than memory can be read. Columns are found by the rule of :func:`hapax.dedup`: by their usual names, HTML before text.
+        ``kind`` is ``text``, ``html`` or ``bytes``; by default a column's name says it. ``threads=0`` uses all cores. What is neither
         HTML nor text is a :class:`~hapax.errors.PageError`, or None with ``errors="none"``.
+
+        >>> import hapax
+        >>> stream = hapax.Fingerprinter().fingerprints(f"text number {n}" for n in range(100_000))
+        >>> next(stream)
+        5011369200919285781
         """
         skip = _skips(errors)
-        if _arrow.is_arrow(documents):
-            table, _ = _arrow.documents(documents, column)
-            return self._core.fingerprints_of_stream(table, kind, threads, skip)
-        return self._core.fingerprints_of_list(_listed(documents, column), kind, threads, skip)
+
+        def of_table(table: Any, _: int) -> Any:
+            return self._core.fingerprints_of_stream(_arrow.documents(table, kind, column), threads, skip)
+
+        def of_list(part: list[Document]) -> list[Optional[int]]:
+            return self._core.fingerprints_of_list(part, kind or "text", threads, skip)
+
+        return _many(documents, column, of_list, of_table)
 
     @overload
     def signatures(
-        self, documents: list[str], *, kind: str = ..., column: None = ..., id: None = ..., threads: int = ..., errors: str = ...
+        self, documents: Union[list[str], list[bytes]], *, kind: Optional[Kind] = ..., column: None = ..., id: None = ..., threads: int = ..., errors: Errors = ...
     ) -> list[Optional[Signature]]: ...
     @overload
     def signatures(
-        self,
-        documents: Any,
-        *,
-        kind: str = ...,
-        column: Optional[str] = ...,
-        id: Optional[str] = ...,
-        threads: int = ...,
-        errors: str = ...,
-    ) -> Any: ...
+        self, documents: Iterator[Document], *, kind: Optional[Kind] = ..., column: None = ..., id: None = ..., threads: int = ..., errors: Errors = ...
+    ) -> Iterator[Optional[Signature]]: ...
+    @overload
+    def signatures(
+        self, documents: Table, *, kind: Optional[Kind] = ..., column: Optional[str] = ..., id: Optional[str] = ..., threads: int = ..., errors: Errors = ...
+    ) -> "pyarrow.Table": ...
 
     def signatures(
         self,
         documents: Any,
         *,
-        kind: str = "text",
+        kind: Optional[Kind] = None,
         column: Optional[str] = None,
         id: Optional[str] = None,
         threads: int = 1,
-        errors: str = "raise",
+        errors: Errors = "raise",
     ) -> Any:
         """The signatures of many documents, given as for :meth:`fingerprints`.
 
         A list gives a list of :class:`Signature`. Arrow data gives the table that ``hapax fingerprint`` writes:
         ``id`` (of the column named so, or the row), ``recipe``, ``fingerprint``, ``content``, ``words``,
-        ``features``, ``too_short``, ``weak_bits``, ``sketch``. :func:`hapax.pairs` takes it.
+        ``features``, ``too_short``, ``weak_bits``, ``sketch``. :func:`hapax.pairs` takes it. A stream of batches gives a
+        stream of tables, whose rows are numbered on.
         """
         skip = _skips(errors)
-        if _arrow.is_arrow(documents):
-            table, ids = _arrow.documents(documents, column, id)
-            return self._core.signatures_of_stream(table, kind, threads, skip, ids)
-        if id is not None:
-            raise TypeError("id= names a column of a table")
-        return self._core.signatures_of_list(_listed(documents, column), kind, threads, skip)
 
-    def compare(self, left: Document, right: Document, *, kind: str = "text") -> Comparison:
+        def of_table(table: Any, first: int) -> Any:
+            return self._core.signatures_of_stream(_arrow.documents(table, kind, column, id), threads, skip, first)
+
+        def of_list(part: list[Document]) -> list[Optional[Signature]]:
+            if id is not None:
+                raise TypeError("id= names a column of a table; a list has none")
+            return self._core.signatures_of_list(part, kind or "text", threads, skip)
+
+        return _many(documents, column, of_list, of_table)
+
+    def compare(self, left: Document, right: Document, *, kind: Kind = "text") -> Comparison:
         """Why two documents are, or are not, alike. Slow and exact; notebooks show it side by side.
 
         >>> import hapax
@@ -169,14 +202,14 @@ class Fingerprinter:
         """
         return self._core.compare(left, right, kind)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return _again, self._arguments
 
     def __repr__(self) -> str:
         return f"Fingerprinter({self.recipe})"
 
 
-def compare(left: Document, right: Document, *, kind: str = "text", recipe: str = "web-2") -> Comparison:
+def compare(left: Document, right: Document, *, kind: Kind = "text", recipe: str = "web-2") -> Comparison:
     """Why two documents are, or are not, alike; see :meth:`Fingerprinter.compare`.
 
     >>> import hapax
@@ -196,9 +229,38 @@ def _skips(errors: str) -> bool:
     return errors == "none"
 
 
-def _listed(documents: Iterable[Document], column: Optional[str]) -> list[Document]:
+def _many(documents: Any, column: Optional[str], of_list: Any, of_table: Any) -> Any:
+    """What is made of many documents: of a stream, some at a time."""
+    if isinstance(documents, Iterator) or type(documents).__name__ == "RecordBatchReader":
+        return _streamed(iter(documents), column, of_list, of_table)
+    if _arrow.is_arrow(documents):
+        return of_table(documents, 0)
     if column is not None:
         raise TypeError("column= names a column of a table; a list has none")
     if isinstance(documents, (str, bytes)):
         raise TypeError("many documents are a list; for one, use text(), html() or page()")
-    return documents if isinstance(documents, list) else list(documents)
+    if isinstance(documents, Mapping):
+        raise TypeError("a dict is not a table: give pyarrow.table(it), or one of its lists")
+    return of_list(documents if isinstance(documents, list) else list(documents))
+
+
+def _streamed(stream: Iterator[Any], column: Optional[str], of_list: Any, of_table: Any) -> Iterator[Any]:
+    row = 0
+    first = next(stream, None)
+    stream = chain([] if first is None else [first], stream)
+    if first is None or not isinstance(first, (str, bytes)):
+        for batch in stream:
+            if _arrow.is_arrow(batch):
+                yield of_table(batch, row)
+            else:
+                yield of_list(list(batch))
+            row += len(batch)
+        return
+    if column is not None:
+        raise TypeError(f"column= names a column of a table; the stream holds {type(first).__name__}")
+    for part in _inputs.portions(stream):
+        try:
+            yield from of_list(part)
+        except HapaxError as error:
+            raise error.at(f"from document {row} on") from None
+        row += len(part)

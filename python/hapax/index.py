@@ -5,12 +5,20 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Optional, Union
+from typing import TYPE_CHECKING, Any, Iterable, NamedTuple, Optional, Union, overload
 
 from . import _arrow
 from ._hapax import IndexCore, plan_json
 
+if TYPE_CHECKING:
+    import numpy
+    import polars
+    import pyarrow
+
 __all__ = ["Candidate", "Index", "Match", "Plan", "plan"]
+
+#: Whole numbers of 64 bits.
+Numbers = Union[Iterable[int], "numpy.ndarray[Any, Any]", "pyarrow.Array", "pyarrow.ChunkedArray", "polars.Series"]
 
 
 class Match(NamedTuple):
@@ -34,7 +42,7 @@ class Index:
     ([Match(id=1, distance=1)], 3, True)
 
     ``within`` is the widest distance that can be asked for. Ids are whole numbers from 0 to 2**64 - 1; a second
-    fingerprint under an id replaces the first.
+    fingerprint under an id replaces the first. It can be pickled.
     """
 
     __slots__ = ("_core", "recipe")
@@ -47,7 +55,7 @@ class Index:
         self.recipe = recipe
 
     @classmethod
-    def build(cls, fingerprints: Any, ids: Any = None, *, within: int = 6, recipe: Optional[str] = None) -> "Index":
+    def build(cls, fingerprints: Numbers, ids: Optional[Numbers] = None, *, within: int = 6, recipe: Optional[str] = None) -> "Index":
         """An index of fingerprints that are there already: a list, a NumPy array or an Arrow array.
 
         Without ids they are numbered from 0.
@@ -85,7 +93,7 @@ class Index:
         """Puts a fingerprint in."""
         self.add_many([id], [fingerprint])
 
-    def add_many(self, ids: Any, fingerprints: Any) -> None:
+    def add_many(self, ids: Numbers, fingerprints: Numbers) -> None:
         """Puts many in, as one change: a search sees all of them or none."""
         self._core.add(_arrow.numbers(ids, "ids"), _arrow.numbers(fingerprints, "fingerprints"))
 
@@ -93,13 +101,24 @@ class Index:
         """Takes a fingerprint out. Whether there was one."""
         return self.remove_many([id]) == 1
 
-    def remove_many(self, ids: Any) -> int:
+    def remove_many(self, ids: Numbers) -> int:
         """Takes many out, as one change. How many there were."""
         return self._core.remove(_arrow.numbers(ids, "ids"))
 
     def find(self, fingerprint: int, within: Optional[int] = None) -> list[Match]:
         """All matches, nearest first, ties by id."""
         return [Match(*found) for found in self._core.find(fingerprint, within)]
+
+    @overload
+    def find_many(self, fingerprints: list[int], within: Optional[int] = ..., *, threads: int = ...) -> list[list[Match]]: ...
+    @overload
+    def find_many(
+        self, fingerprints: "numpy.ndarray[Any, Any]", within: Optional[int] = ..., *, threads: int = ...
+    ) -> "tuple[numpy.ndarray[Any, Any], numpy.ndarray[Any, Any], numpy.ndarray[Any, Any]]": ...
+    @overload
+    def find_many(
+        self, fingerprints: "Union[pyarrow.Array, pyarrow.ChunkedArray, polars.Series]", within: Optional[int] = ..., *, threads: int = ...
+    ) -> "pyarrow.Table": ...
 
     def find_many(self, fingerprints: Any, within: Optional[int] = None, *, threads: int = 1) -> Any:
         """The matches of many fingerprints, in the order of the queries, nearest first.
@@ -149,6 +168,9 @@ class Index:
         """Which index its fingerprints would need; see :func:`plan`."""
         return plan(max(1, len(self)), self.within, memory=memory, recall=recall, queries=queries)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return _index, (*self._core.entries(), self.within, self.recipe)
+
     def __len__(self) -> int:
         return self._core.count()
 
@@ -157,6 +179,10 @@ class Index:
 
     def __repr__(self) -> str:
         return f"Index({len(self)} fingerprints, within {self.within})"
+
+
+def _index(ids: bytes, fingerprints: bytes, within: int, recipe: Optional[str]) -> Index:
+    return Index._of(IndexCore.build(ids, fingerprints, within), recipe)
 
 
 @dataclass(frozen=True)

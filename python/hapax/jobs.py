@@ -1,32 +1,35 @@
-"""Corpora: all near pairs, groups with a copy that stays, and the whole job."""
+"""Corpora: all near pairs, groups with a copy that stays, and the whole job on files or on a caller's data."""
 
 from __future__ import annotations
 
 import json
 import os
-import pathlib
 import sys
-import tempfile
-from html import escape
-from typing import Any, Callable, Iterable, Optional, Union
+from typing import Any, Callable, Iterable, Optional, TypeVar, Union
 
-from . import _arrow
+from . import _arrow, _inputs
 from ._hapax import (
     DEFAULT_MIN_SIMILARITY,
     DEFAULT_RULES,
     DEFAULT_WITHIN,
+    SpoolCore,
+    StepsCore,
     groups_of_pairs,
     pairs_of_file,
     pairs_of_fingerprints,
     pairs_of_table,
     run_dedup,
 )
+from ._result import Decided, Decision, DedupResult
 from .errors import ArgumentError
-from .fingerprints import Fingerprinter
+from .fingerprints import Fingerprinter, Kind
 
-__all__ = ["DEFAULT_MIN_SIMILARITY", "DEFAULT_RULES", "DEFAULT_WITHIN", "DedupResult", "dedup", "groups", "pairs"]
+__all__ = ["DEFAULT_MIN_SIMILARITY", "DEFAULT_RULES", "DEFAULT_WITHIN", "Decision", "DedupResult", "dedup", "groups", "pairs"]
 
+T = TypeVar("T")
 Path = Union[str, "os.PathLike[str]"]
+#: Of a job without documents.
+COUNTS = ("records", "documents", "kept", "exact", "near", "known", "unconfirmed", "groups", "largest_group")
 
 
 def pairs(
@@ -114,58 +117,12 @@ def groups(pairs: Any, *, keep: str = DEFAULT_RULES) -> Any:
     return groups_of_pairs(_arrow.checked(whole.select(list(types))).cast(pa.schema(types.items())), keep)
 
 
-class DedupResult:
-    """What a job did."""
-
-    #: ``summary.json``: documents, kept, exact, near, groups and the rest, and the settings.
-    summary: dict[str, Any]
-    #: ``run.json``: what it took.
-    run: dict[str, Any]
-    #: The files that were made; empty without ``out``.
-    files: list[str]
-    #: ``groups.parquet`` as a table: every record; of a document its group, its winner and what decided, of others
-    #: why they were passed over.
-    groups: Any
-    #: ``removed.parquet`` as a table: the same for documents that go.
-    removed: Any
-    #: The rows that stay of a table that was given; None for files.
-    kept: Any
-
-    def __init__(self, answer: dict[str, Any], groups: Any, removed: Any, kept: Any) -> None:
-        self.summary = answer["summary"]
-        self.run = answer["run"]
-        self.files = answer["files"]
-        self.groups, self.removed, self.kept = groups, removed, kept
-
-    def __repr__(self) -> str:
-        s = self.summary
-        return (
-            f"DedupResult({s['documents']} documents, {s['kept']} kept, {s['exact']} exact and {s['near']} near "
-            f"duplicates in {s['groups']} groups)"
-        )
-
-    def _repr_html_(self) -> str:
-        """For notebooks: the summary as a table."""
-        s = self.summary
-        rows = [
-            ("documents", f"{s['documents']:,}"),
-            ("kept", f"{s['kept']:,}"),
-            ("exact duplicates", f"{s['exact']:,}"),
-            ("near duplicates", f"{s['near']:,}"),
-            ("groups", f"{s['groups']:,}"),
-            ("largest group", f"{s['largest_group']:,}"),
-            ("recipe", s["settings"]["recipe"]),
-            ("within", f"{s['settings']['within']} bits"),
-            ("similarity from", f"{s['settings']['min_similarity']}"),
-        ]
-        cells = "".join(f"<tr><th style='text-align:left'>{name}</th><td>{escape(value)}</td></tr>" for name, value in rows)
-        return f"<table class='hapax-summary'><tbody>{cells}</tbody></table>"
-
-
 def dedup(
-    source: Any,
+    source: Optional[T] = None,
     out: Optional[Path] = None,
     *,
+    files: Union[Path, Iterable[Path], None] = None,
+    kind: Optional[Kind] = None,
     recipe: str = "web-2",
     frequencies: Optional[str] = None,
     main_content: bool = False,
@@ -192,26 +149,30 @@ def dedup(
     fetched_field: Optional[str] = None,
     language_field: Optional[str] = None,
     progress: Optional[bool] = None,
-) -> DedupResult:
-    """Cleans a corpus: exact and near duplicates go, the best copy of each stays.
+) -> DedupResult[T]:
+    """Removes exact and near duplicates; of each group one document stays.
 
-    ``source`` is a file, folder or glob, or a list of them (WARC, WET, ARC, JSONL, Parquet, HTML, text; packed or
-    not), or a table: pyarrow, pandas, polars. With ``out``, a new or empty folder, everything that ``hapax dedup``
-    writes is written there; a job that was interrupted continues when it is called again, or starts over with
-    ``restart``. Options are those of the program; ``None`` stands for its default. ``verify`` checks every
-    near-duplicate exactly against the text that stays. ``progress`` shows a
-    bar of tqdm: by default on a terminal, when tqdm is installed.
+    ``source`` is a list or series of str, a list of dicts, a data frame of pandas or polars (also lazy), a table, reader or dataset of
+    pyarrow, a dataset of Hugging Face (also iterable, also with splits), or an iterator of rows or batches, which is
+    copied to temporary files: memory does not grow with the texts. ``kept`` is of the same type; ``removed`` and
+    ``groups`` name rows of the input, from 0. Columns are found by their usual names, HTML before text, or named by
+    ``text_field`` and its like; ``kind`` says what a single column holds. Without a column of URLs the first
+    of each group stays (``keep="first"``).
 
-    >>> import hapax, pyarrow as pa
+    Files are given as a :class:`pathlib.Path` or by ``files``: names, folders or globs (WARC, WET, ARC, JSONL, Parquet, HTML,
+    text; packed or not). With ``out``, a new or empty folder, what ``hapax dedup`` writes is written there; a job that was interrupted
+    continues when it is called again, or starts over with ``restart``. Options are those of the program; ``None``
+    stands for its default. ``verify`` checks every near-duplicate exactly against the text that stays. ``progress``
+    shows a bar of tqdm: by default on a terminal, when tqdm is installed.
+
+    >>> import hapax
     >>> text = " ".join(f"sentence {n} of a story about foxes." for n in range(30))
-    >>> found = hapax.dedup(pa.table({"id": ["a", "b", "c"], "text": [text, text + " again", "something else"]}))
-    >>> found.kept.column("id").to_pylist(), found.removed.column("winner").to_pylist()
-    (['a', 'c'], ['a'])
+    >>> found = hapax.dedup([text, text + " again", "something else"])
+    >>> found.kept == [text, "something else"]
+    True
+    >>> [(gone.row, gone.kept_row, gone.outcome) for gone in found.removed]
+    [(1, 0, 'near')]
     """
-    pa = _arrow.pyarrow()
-    import pyarrow.compute
-    import pyarrow.parquet
-
     by = Fingerprinter(recipe, frequencies=frequencies, main_content=main_content)
     asked = {
         "within": within,
@@ -237,37 +198,81 @@ def dedup(
         "fetched_field": fetched_field,
         "language_field": language_field,
     }
-    with tempfile.TemporaryDirectory(prefix="hapax-") as scratch:
-        given = None
-        if isinstance(source, (str, os.PathLike)):
-            inputs = [os.fspath(source)]
-        elif _arrow.is_arrow(source):
-            given = _arrow.table(source)
-            inputs = [os.path.join(scratch, "table.parquet")]
-            pyarrow.parquet.write_table(given, inputs[0], compression="zstd")
-        else:
-            inputs = [os.fspath(one) for one in source]
-        folder = pathlib.Path(scratch, "out") if out is None else pathlib.Path(os.fspath(out))
+    inputs = _paths(source, files)
+    folder = None if out is None else os.fspath(out)
+    scratch = _inputs.Scratch()
+    try:
+        if inputs is None:
+            return _dedup_rows(_inputs.given(source, scratch), kind, scratch, folder, by, asked, progress)
+        made = folder or scratch.path("out")
         with _Bar(progress) as bar:
-            done = json.loads(run_dedup(inputs, os.fspath(folder), by._core, asked, bar))
-        every = pyarrow.parquet.read_table(folder / "groups.parquet")
-        removed = pyarrow.parquet.read_table(folder / "removed.parquet")
-        kept = None
-        if given is not None:
-            # Arrow has no filter for views.
-            given = given.cast(pa.schema([(field.name, _plain(field.type)) for field in given.schema]))
-            stay = every.filter(pa.compute.equal(every.column("outcome"), "kept"))
-            rows = set(stay.column("record").to_pylist())
-            kept = given.filter(pa.array([row in rows for row in range(1, len(given) + 1)], pa.bool_()))
-        if out is None:
-            done["files"] = []
-        return DedupResult(done, every, removed, kept)
+            told, _ = run_dedup(inputs, made, by._core, asked, bar, False)
+        done = json.loads(told)
+        return DedupResult(done if out is not None else {**done, "files": []}, None, None, made, scratch)
+    except BaseException:
+        # An exception holds this frame, and with it the folder.
+        scratch.remove()
+        raise
 
 
-def _plain(type: Any) -> Any:
-    """The type of a column that Arrow can filter."""
-    pa = _arrow.pyarrow()
-    return {"string_view": pa.large_string(), "binary_view": pa.large_binary()}.get(str(type), type)
+def _paths(source: object, files: Union[Path, Iterable[Path], None]) -> Optional[list[str]]:
+    """The files that a caller names; None for data."""
+    if files is not None:
+        if source is not None:
+            raise ArgumentError("give either documents or files=, not both")
+        return [os.fspath(one) for one in ([files] if isinstance(files, (str, os.PathLike)) else files)]
+    if isinstance(source, os.PathLike):
+        return [os.fspath(source)]
+    if isinstance(source, list) and source and all(isinstance(one, os.PathLike) for one in source):
+        return [os.fspath(one) for one in source]
+    return None
+
+
+def _dedup_rows(
+    given: _inputs.Given,
+    kind: Optional[Kind],
+    scratch: _inputs.Scratch,
+    out: Optional[str],
+    by: Fingerprinter,
+    asked: dict[str, Any],
+    progress: Optional[bool],
+) -> DedupResult[Any]:
+    """The job on a caller's data, by way of a temporary file of what it needs."""
+    fields = {role: asked.pop(f"{role}_field") for role in ("id", *_inputs.ROLES) if f"{role}_field" in asked}
+    named = {role: name for role, name in fields.items() if name is not None}
+    if given.names is None and named:
+        raise ArgumentError(f"{next(iter(named))}_field= names a column of a table; this is a single column")
+    if given.names is not None and kind is not None:
+        raise ArgumentError("kind= is for a single column; name columns of a table by html_field= or text_field=")
+    roles = {kind or "text": ""} if given.names is None else _inputs.chosen(given.names, named)
+    roles = {role: name for role, name in roles.items() if role in _inputs.ROLES}
+    path = scratch.path("documents.parquet")
+    spool = SpoolCore(path)
+    for batch in given.batches(list(dict.fromkeys(roles.values()))):
+        columns = {role: list(batch[name]) for role, name in roles.items()}
+        if "fetched" in columns:
+            columns["fetched"] = [_inputs.seconds(value) for value in columns["fetched"]]
+        spool.add(len(next(iter(columns.values()))), columns)
+    count, documents = spool.finish()
+    if "url" not in roles:
+        # Rules may not tell rows apart, and numbers of rows are no addresses.
+        asked["keep"] = "first" if asked["keep"] is None else f"{asked['keep']}, first" if "first" not in asked["keep"] else asked["keep"]
+    # The file has the names that are looked for.
+    asked.update({f"{role}_field": None for role in fields}, input_format=None)
+    if not documents:
+        settings = json.loads(StepsCore(by._core, asked).settings())
+        done: dict[str, Any] = {"summary": {**dict.fromkeys(COUNTS, 0), "passed_over": {}, "settings": settings}, "run": {}, "files": []}
+        decided = Decided.nothing(count)
+    else:
+        with _Bar(progress) as bar:
+            told, rows = run_dedup([path], out, by._core, asked, bar, True)
+        assert rows is not None
+        done, decided = json.loads(told), Decided(count, documents, rows)
+    os.remove(path)
+    if missing := count - len(decided.documents):
+        done["summary"]["records"] += missing
+        done["summary"]["passed_over"]["null_text"] = missing
+    return DedupResult(done, given, decided, out or "", scratch)
 
 
 def _strings(values: Iterable[str], what: str) -> list[str]:

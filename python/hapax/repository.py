@@ -11,7 +11,7 @@ import math
 import os
 from abc import ABC, abstractmethod
 from datetime import datetime
-from typing import Any, Iterable, Mapping, Optional, Union
+from typing import Any, Iterable, Iterator, Literal, Mapping, Optional, TypedDict, TypeVar, Union
 
 from ._hapax import Signature, RepositoryCore, parse_time
 from .answers import Event, Group, Page, Verdict
@@ -19,6 +19,11 @@ from .errors import ArgumentError
 
 __all__ = ["Pages", "Repository", "page"]
 
+#: How a repository is opened: created if it is not there, only opened, only created.
+Mode = Literal["auto", "open", "create"]
+Self = TypeVar("Self", bound="Pages")
+#: Addresses that are read at a time.
+TOGETHER = 1000
 #: Seconds since 1970, a datetime, or a text such as ``2026-03-01`` or ``2026-03-01T12:00:00Z``.
 Time = Union[int, float, str, datetime]
 
@@ -35,6 +40,46 @@ def seconds(time: Optional[Time]) -> Optional[int]:
     return value
 
 
+class PageFields(TypedDict):
+    """A page as :func:`page` makes it."""
+
+    url: str
+    html: Optional[str]
+    text: Optional[str]
+    data: Optional[bytes]
+    content_type: Optional[str]
+    signature: Optional[Signature]
+    redirect: Optional[str]
+    score: Optional[float]
+    fetched: Optional[int]
+    headers: dict[str, str]
+
+
+class Stats(TypedDict):
+    """How much a repository holds."""
+
+    pages: int
+    pages_with_content: int
+    groups: int
+    events: int
+    commits: int
+    index_bytes: int
+    file_bytes: int
+
+
+class Settings(TypedDict):
+    """What a repository was made with."""
+
+    #: ``{"id": "name:digest"}``
+    recipe: dict[str, str]
+    within: int
+    min_similarity: float
+    rules: str
+    markets: dict[str, str]
+    scope: str
+    confirm: str
+
+
 def page(
     url: str,
     content: Union[str, bytes, None] = None,
@@ -47,7 +92,7 @@ def page(
     score: Optional[float] = None,
     fetched: Optional[Time] = None,
     headers: Optional[Mapping[str, str]] = None,
-) -> dict[str, Any]:
+) -> PageFields:
     """A page for :meth:`Pages.observe_many`; the arguments are those of :meth:`Pages.observe`."""
     data = content if isinstance(content, bytes) else None
     if isinstance(content, str):
@@ -74,8 +119,44 @@ def page(
     }
 
 
+def _page_of(number: int, one: Mapping[str, Any]) -> PageFields:
+    """A page of many: as :func:`page` makes it, or a dict of its arguments."""
+    if one.keys() == PageFields.__annotations__.keys():
+        return one  # type: ignore[return-value]
+    url = one.get("url")
+    try:
+        return page(**one)
+    except ArgumentError as error:
+        raise error.at(f"page {number} ({url})") from None
+    except TypeError as error:
+        raise ArgumentError(f"page {number} ({url}): {error}; the fields are the arguments of hapax.page()") from None
+
+
 class Pages(ABC):
-    """What can be asked of a repository, wherever it is."""
+    """What can be asked of a repository, wherever it is. ``with`` closes it."""
+
+    def close(self) -> None:
+        """Ends its use; a second time does nothing."""
+
+    def __enter__(self: Self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __contains__(self, url: object) -> bool:
+        """Is the address known?"""
+        return isinstance(url, str) and self._page(url) is not None
+
+    def __len__(self) -> int:
+        """How many addresses are known."""
+        return self.stats()["pages"]
+
+    @property
+    def settings(self) -> Settings:
+        """What the repository was made with."""
+        found: Settings = json.loads(self._settings())
+        return found
 
     def observe(
         self,
@@ -129,9 +210,11 @@ class Pages(ABC):
         """A page was found to redirect to another, which need not be known."""
         return self._observe(page(url, redirect=to, fetched=fetched))
 
-    def observe_many(self, pages: Iterable[Mapping[str, Any]]) -> list[Verdict]:
-        """Pages, each made by :func:`hapax.page`, in this order."""
-        return [Verdict.from_json(one) for one in json.loads(self._observe_many(list(pages)))]
+    def observe_many(self, pages: Iterable[Union[PageFields, Mapping[str, object]]]) -> list[Verdict]:
+        """Pages, each made by :func:`hapax.page` or a dict of its arguments, in this order. An error names the place and
+        the address of the page at fault."""
+        made = [_page_of(number, one) for number, one in enumerate(pages)]
+        return [Verdict.from_json(one) for one in json.loads(self._observe_many(made))]
 
     def page(self, url: str) -> Optional[Page]:
         """What is known of a page; None for an unknown address."""
@@ -165,15 +248,17 @@ class Pages(ABC):
         """Changes after a number, oldest first."""
 
     @abstractmethod
-    def stats(self) -> dict[str, Any]:
+    def stats(self) -> Stats:
         """How much there is."""
 
     @abstractmethod
-    def _observe(self, one: Mapping[str, Any]) -> Verdict: ...
+    def _settings(self) -> str: ...
     @abstractmethod
-    def _observe_many(self, pages: list[Mapping[str, Any]]) -> str: ...
+    def _observe(self, one: PageFields) -> Verdict: ...
     @abstractmethod
-    def _check(self, page: Mapping[str, Any]) -> str: ...
+    def _observe_many(self, pages: list[PageFields]) -> str: ...
+    @abstractmethod
+    def _check(self, page: PageFields) -> str: ...
     @abstractmethod
     def _page(self, url: str) -> Optional[str]: ...
     @abstractmethod
@@ -195,6 +280,8 @@ class Repository(Pages):
     ...     first.verdict, second.verdict, second.winner
     ('new', 'exact', 'https://example.org/fox')
 
+    ``len(seen)`` counts addresses, ``url in seen`` asks for one, and iterating gives all of them in their order.
+
     ``mode`` is ``auto`` (open it, or create it if it is not there), ``open`` or ``create``. ``recipe``, ``within``,
     ``min_similarity``, ``keep``, ``scope`` and ``confirm`` are for a new one; one that is there refuses others than its own
     (:class:`~hapax.errors.SettingsMismatchError`). ``confirm`` says what pages given by ``signature=`` need to
@@ -207,7 +294,7 @@ class Repository(Pages):
         self,
         path: Union[str, "os.PathLike[str]"],
         *,
-        mode: str = "auto",
+        mode: Mode = "auto",
         recipe: Optional[str] = None,
         frequencies: Optional[str] = None,
         main_content: bool = False,
@@ -246,11 +333,12 @@ class Repository(Pages):
         """Closes it; a second time does nothing."""
         self._core.close()
 
-    def __enter__(self) -> "Repository":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __iter__(self) -> Iterator[str]:
+        """All addresses in their order; those that are recorded meanwhile may be among them."""
+        after: Optional[str] = None
+        while urls := self._core.urls(after, TOGETHER):
+            yield from urls
+            after = urls[-1]
 
     def forget(self, url: str) -> bool:
         return self._core.forget(url)
@@ -265,17 +353,20 @@ class Repository(Pages):
     def events(self, after: int = 0, limit: int = 1000) -> list[Event]:
         return [Event.from_json(event) for event in json.loads(self._core.events(after, limit))]
 
-    def stats(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self._core.stats())
+    def stats(self) -> Stats:
+        found: Stats = json.loads(self._core.stats())
         return found
 
-    def _observe(self, one: Mapping[str, Any]) -> Verdict:
+    def _settings(self) -> str:
+        return self._core.settings()
+
+    def _observe(self, one: PageFields) -> Verdict:
         return Verdict.from_json(json.loads(self._core.observe(one)))
 
-    def _observe_many(self, pages: list[Mapping[str, Any]]) -> str:
+    def _observe_many(self, pages: list[PageFields]) -> str:
         return self._core.observe_many(pages)
 
-    def _check(self, page: Mapping[str, Any]) -> str:
+    def _check(self, page: PageFields) -> str:
         return self._core.check(page)
 
     def _page(self, url: str) -> Optional[str]:

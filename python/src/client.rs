@@ -7,13 +7,15 @@ use std::io::Cursor;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use hapax_client::client::{Client, LineOutcome};
+use hapax_client::client::{Client, ClientError, LineOutcome};
+use hapax_dedup::Stop;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde::Serialize;
 
 use crate::errors::{of_client, raised};
-use crate::pages::Given;
+use crate::pages::{Given, of_page_at};
+use crate::workers::interruptible;
 
 /// Rows of one answer.
 const PIECE: usize = 1000;
@@ -45,6 +47,14 @@ fn to_json(answer: &impl Serialize) -> PyResult<String> {
     serde_json::to_string(answer).map_err(|error| raised("HapaxError", error.to_string(), None))
 }
 
+/// Asks the service; Ctrl-C ends the waiting.
+fn asked<T: Send + 'static>(
+    py: Python<'_>,
+    ask: impl FnOnce() -> PyResult<T> + Send + 'static,
+) -> PyResult<T> {
+    interruptible(py, &Stop::default(), ask)
+}
+
 #[pymethods]
 impl ClientCore {
     #[new]
@@ -59,15 +69,20 @@ impl ClientCore {
 
     fn observe(&self, py: Python<'_>, page: &Bound<'_, PyDict>) -> PyResult<String> {
         let (client, page) = (self.client(), Given::of(page)?);
-        py.detach(|| to_json(&client.observe(&page.input()?).map_err(|e| of_client(&e))?))
+        asked(py, move || to_json(&client.observe(&page.input()?).map_err(|e| of_client(&e))?))
     }
 
     fn observe_many(&self, py: Python<'_>, pages: Vec<Bound<'_, PyDict>>) -> PyResult<String> {
         let (client, pages) = (self.client(), Given::all(&pages)?);
-        py.detach(|| {
+        let server = self.server.clone();
+        asked(py, move || {
             let mut lines = Vec::new();
-            for page in pages {
-                lines.extend_from_slice(to_json(&page.input()?)?.as_bytes());
+            let mut places = Vec::with_capacity(pages.len());
+            for (number, page) in pages.into_iter().enumerate() {
+                let (from, url) = (lines.len(), page.url().to_owned());
+                let input = page.input().map_err(|error| of_page_at(error, number, &url))?;
+                lines.extend_from_slice(to_json(&input)?.as_bytes());
+                places.push((url, lines.len() - from));
                 lines.push(b'\n');
             }
             let mut answers = Vec::new();
@@ -76,11 +91,19 @@ impl ClientCore {
                 match answer.outcome {
                     LineOutcome::Done(verdict) => answers.push(verdict),
                     LineOutcome::Failed { error } => {
-                        let refused = hapax_client::client::ClientError::Refused {
-                            server: self.server.clone(),
+                        let number = (answer.line as usize).saturating_sub(1);
+                        let (url, bytes) = places.get(number).cloned().unwrap_or_default();
+                        let message = match &*error.code {
+                            "too_large" => {
+                                format!("it has {bytes} bytes as JSON, and {}", error.message)
+                            }
+                            _ => error.message,
+                        };
+                        let refused = ClientError::Refused {
+                            server,
                             code: error.code,
                             status: 200,
-                            message: format!("page {}: {}", answer.line - 1, error.message),
+                            message: format!("page {number} ({url}): {message}"),
                         };
                         return Err(of_client(&refused));
                     }
@@ -92,44 +115,47 @@ impl ClientCore {
 
     fn check(&self, py: Python<'_>, page: &Bound<'_, PyDict>) -> PyResult<String> {
         let (client, page) = (self.client(), Given::of(page)?);
-        py.detach(|| to_json(&client.check(&page.input()?).map_err(|e| of_client(&e))?))
+        asked(py, move || to_json(&client.check(&page.input()?).map_err(|e| of_client(&e))?))
     }
 
     fn forget(&self, py: Python<'_>, url: &str) -> PyResult<bool> {
         let client = self.client();
-        py.detach(|| client.forget(url)).map_err(|error| of_client(&error))
+        let url = url.to_owned();
+        asked(py, move || client.forget(&url).map_err(|error| of_client(&error)))
     }
 
     fn score(&self, py: Python<'_>, url: &str, score: Option<f64>) -> PyResult<Option<String>> {
-        let client = self.client();
-        let page = py.detach(|| client.score(url, score)).map_err(|error| of_client(&error))?;
-        page.as_ref().map(to_json).transpose()
+        let (client, url) = (self.client(), url.to_owned());
+        asked(py, move || {
+            let page = client.score(&url, score).map_err(|error| of_client(&error))?;
+            page.as_ref().map(to_json).transpose()
+        })
     }
 
     fn expire(&self, py: Python<'_>, before: u64) -> PyResult<u64> {
         let client = self.client();
-        py.detach(|| client.expire(before)).map_err(|error| of_client(&error))
+        asked(py, move || client.expire(before).map_err(|error| of_client(&error)))
     }
 
     fn page(&self, py: Python<'_>, url: &str) -> PyResult<Option<String>> {
-        let client = self.client();
-        py.detach(|| {
-            let page = client.page(url, None).map_err(|error| of_client(&error))?;
+        let (client, url) = (self.client(), url.to_owned());
+        asked(py, move || {
+            let page = client.page(&url, None).map_err(|error| of_client(&error))?;
             page.map(|page| to_json(&page)).transpose()
         })
     }
 
     fn group(&self, py: Python<'_>, url: &str) -> PyResult<Option<String>> {
-        let client = self.client();
-        py.detach(|| {
-            let group = client.page_group(url, None, PIECE).map_err(|error| of_client(&error))?;
+        let (client, url) = (self.client(), url.to_owned());
+        asked(py, move || {
+            let group = client.page_group(&url, None, PIECE).map_err(|error| of_client(&error))?;
             group.map(|group| to_json(&group)).transpose()
         })
     }
 
     fn groups(&self, py: Python<'_>, limit: usize) -> PyResult<String> {
         let client = self.client();
-        py.detach(|| {
+        asked(py, move || {
             let (mut all, mut after) = (Vec::new(), None);
             while all.len() < limit {
                 let asked = (limit - all.len()).min(PIECE);
@@ -147,7 +173,7 @@ impl ClientCore {
 
     fn events(&self, py: Python<'_>, after: u64, limit: usize, wait: u64) -> PyResult<String> {
         let client = self.client();
-        py.detach(|| {
+        asked(py, move || {
             let rows = client.events(after, limit, wait).map_err(|error| of_client(&error))?;
             to_json(&rows.rows)
         })
@@ -155,6 +181,12 @@ impl ClientCore {
 
     fn stats(&self, py: Python<'_>) -> PyResult<String> {
         let client = self.client();
-        py.detach(|| to_json(&client.stats().map_err(|error| of_client(&error))?))
+        asked(py, move || to_json(&client.stats().map_err(|error| of_client(&error))?))
+    }
+
+    /// What its repository was made with.
+    fn settings(&self, py: Python<'_>) -> PyResult<String> {
+        let client = self.client();
+        asked(py, move || to_json(&client.settings().map_err(|e| of_client(&e))?.repository))
     }
 }

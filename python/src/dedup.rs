@@ -1,23 +1,27 @@
 //! The whole job, watched by Python.
 //!
 //! The job of `hapax dedup`, with the same options and the same files. Progress goes to a Python
-//! function a few times a second; what it raises, Ctrl-C included, stops the job; called again, it
+//! function a few times a second; what it raises, or Ctrl-C, stops the job; called again, it
 //! continues.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use hapax::group::Scope;
+use hapax::group::{Outcome, Scope};
 use hapax_corpus::{Fields, Format, ReadOptions};
-use hapax_dedup::{Confirm, Error, KeptFormat, Options, Stage, Watch, dedup, dry_run};
+use hapax_dedup::{
+    Confirm, Decision, Error, KeptFormat, Options, Stage, Stop, Watch, dedup, dry_run,
+};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 use serde_json::json;
 
 use crate::errors::{of_argument, of_job, raised};
 use crate::fingerprinter::FingerprinterCore;
-use crate::index::bound;
+use crate::index::{bound, bytes_of};
 use crate::stages::{rules, similarity};
-use crate::workers::threads;
+use crate::workers::{interruptible, threads};
 
 /// How often progress is told.
 const EVERY: Duration = Duration::from_millis(100);
@@ -37,7 +41,7 @@ pub(crate) struct Asked {
     against: Vec<PathBuf>,
     memory: Option<u64>,
     restart: bool,
-    threads: usize,
+    threads: i64,
     skip_bad: bool,
     error_pages: bool,
     input_format: Option<String>,
@@ -92,7 +96,7 @@ impl Asked {
         options.against = self.against;
         options.memory = self.memory;
         options.restart = self.restart;
-        options.threads = threads(self.threads);
+        options.threads = threads(self.threads)?;
         Ok(options)
     }
 }
@@ -119,36 +123,124 @@ fn input_format(name: &str) -> PyResult<Format> {
     })
 }
 
-/// Cleans a corpus into a folder, or without one says what would happen. JSON of what it did.
+/// What became of every document, in columns of bytes: the place of the document that stays (those of earlier jobs
+/// count on behind the last), `k`, `e` or `n` for kept, exact and near, distance, similarity, the number of the
+/// reason; then the reasons and the ids of earlier documents.
+type Rows<'py> = (
+    Bound<'py, PyBytes>,
+    Bound<'py, PyBytes>,
+    Bound<'py, PyBytes>,
+    Bound<'py, PyBytes>,
+    Bound<'py, PyBytes>,
+    Vec<String>,
+    Vec<String>,
+);
+
+/// Cleans a corpus into a folder, or without one says what would happen. JSON of what it did, and with
+/// `rows` what became of every document.
 #[pyfunction]
-pub(crate) fn run_dedup(
-    py: Python<'_>,
+pub(crate) fn run_dedup<'py>(
+    py: Python<'py>,
     inputs: Vec<String>,
     out: Option<PathBuf>,
     by: &FingerprinterCore,
     asked: Asked,
     told: Option<Py<PyAny>>,
-) -> PyResult<String> {
+    rows: bool,
+) -> PyResult<(String, Option<Rows<'py>>)> {
     let options = asked.options(by)?;
-    let mut watch = Callback::new(told);
-    let finished = py.detach(|| match &out {
-        Some(out) => dedup(&inputs, out, &options, &mut watch),
-        None => dry_run(&inputs, &options, &mut watch),
-    });
-    match (finished, watch.raised) {
-        (Err(Error::Stopped), Some(error)) => Err(error),
-        (Err(error), _) => Err(of_job(&error)),
-        (Ok(_), Some(error)) => Err(error),
-        (Ok(done), None) => {
-            let files: Vec<String> = done.files.iter().map(|f| f.display().to_string()).collect();
-            Ok(json!({"summary": done.summary, "run": done.run, "files": files}).to_string())
+    let stop = options.stop.clone();
+    let mut watch = Callback::new(told, stop.clone());
+    watch.decided = rows.then(Decided::default);
+    let (told, decided) = interruptible(py, &stop, move || {
+        let finished = match &out {
+            Some(out) => dedup(&inputs, out, &options, &mut watch),
+            None => dry_run(&inputs, &options, &mut watch),
+        };
+        match (finished, watch.raised) {
+            (Err(Error::Stopped), Some(error)) => Err(error),
+            (Err(error), _) => Err(of_job(&error)),
+            (Ok(_), Some(error)) => Err(error),
+            (Ok(done), None) => {
+                let files = done.files.iter().map(|file| file.display().to_string());
+                let files: Vec<String> = files.collect();
+                let told = json!({"summary": done.summary, "run": done.run, "files": files});
+                Ok((told.to_string(), watch.decided))
+            }
         }
+    })?;
+    Ok((told, decided.map(|decided| decided.rows(py))))
+}
+
+/// What became of every document.
+#[derive(Default)]
+struct Decided {
+    winners: Vec<u64>,
+    outcomes: Vec<u8>,
+    distances: Vec<u8>,
+    similarities: Vec<u8>,
+    reasons: Vec<u8>,
+    distinct: Vec<String>,
+    earlier: Vec<String>,
+}
+
+/// The number of a document without a reason.
+const NO_REASON: u32 = u32::MAX;
+
+impl Decided {
+    fn of(decision: &Decision<'_>) -> Self {
+        let mut this = Self::default();
+        let mut numbers: BTreeMap<String, u32> = BTreeMap::new();
+        let documents = decision.pages().len() as u32;
+        for page in 0..documents {
+            let verdict = decision.verdict(page);
+            this.winners.push(match verdict.earlier {
+                false => u64::from(verdict.winner),
+                true => {
+                    let (pages, winner) = decision.winner(&verdict);
+                    this.earlier.push(pages.id(winner).to_owned());
+                    u64::from(documents) + this.earlier.len() as u64 - 1
+                }
+            });
+            this.outcomes.push(match verdict.outcome {
+                Outcome::Kept => b'k',
+                Outcome::Exact => b'e',
+                Outcome::Near | Outcome::Redirect => b'n',
+            });
+            this.distances.push(verdict.distance);
+            this.similarities.extend(verdict.similarity.to_le_bytes());
+            let number = decision.reason(page).map_or(NO_REASON, |reason| {
+                let next = numbers.len() as u32;
+                *numbers.entry(reason.to_string()).or_insert(next)
+            });
+            this.reasons.extend(number.to_le_bytes());
+        }
+        let mut distinct: Vec<(u32, String)> = numbers.into_iter().map(|(a, b)| (b, a)).collect();
+        distinct.sort_unstable();
+        this.distinct = distinct.into_iter().map(|(_, reason)| reason).collect();
+        this
+    }
+
+    fn rows(self, py: Python<'_>) -> Rows<'_> {
+        let bytes = |bytes: &[u8]| PyBytes::new(py, bytes);
+        (
+            bytes(&bytes_of(self.winners.into_iter())),
+            bytes(&self.outcomes),
+            bytes(&self.distances),
+            bytes(&self.similarities),
+            bytes(&self.reasons),
+            self.distinct,
+            self.earlier,
+        )
     }
 }
 
 /// Calls a Python function with the stage, documents and input bytes so far.
 struct Callback {
     function: Option<Py<PyAny>>,
+    stop: Stop,
+    /// `None` when nobody asks for it.
+    decided: Option<Decided>,
     stage: &'static str,
     documents: u64,
     bytes: u64,
@@ -157,22 +249,24 @@ struct Callback {
 }
 
 impl Callback {
-    fn new(function: Option<Py<PyAny>>) -> Self {
-        let last = Instant::now();
-        Self { function, stage: "reading", documents: 0, bytes: 0, last, raised: None }
+    fn new(function: Option<Py<PyAny>>, stop: Stop) -> Self {
+        Self {
+            function,
+            stop,
+            decided: None,
+            stage: "reading",
+            documents: 0,
+            bytes: 0,
+            last: Instant::now(),
+            raised: None,
+        }
     }
 
     fn tell(&mut self) {
         self.last = Instant::now();
-        let told = Python::attach(|py| {
-            py.check_signals()?;
-            match &self.function {
-                Some(function) => {
-                    function.call1(py, (self.stage, self.documents, self.bytes)).map(drop)
-                }
-                None => Ok(()),
-            }
-        });
+        let Some(function) = &self.function else { return };
+        let (stage, documents, bytes) = (self.stage, self.documents, self.bytes);
+        let told = Python::attach(|py| function.call1(py, (stage, documents, bytes)).map(drop));
         if let Err(error) = told {
             self.raised.get_or_insert(error);
         }
@@ -201,6 +295,12 @@ impl Watch for Callback {
     }
 
     fn stopped(&self) -> bool {
-        self.raised.is_some()
+        self.raised.is_some() || self.stop.is_set()
+    }
+
+    fn decided(&mut self, decision: &Decision<'_>) {
+        if let Some(decided) = &mut self.decided {
+            *decided = Decided::of(decision);
+        }
     }
 }

@@ -11,6 +11,7 @@ use arrow_array::{Array, RecordBatch, UInt64Array};
 use arrow_pyarrow::{PyArrowType, Table, ToPyArrow};
 use hapax::fingerprint::{ContentHash, Fingerprinter, RecipeId, Signature as Engine, compare};
 use hapax::page::{Document, PageError};
+use hapax_dedup::Stop;
 use hapax_dedup::stages::fingerprints::table::{SignatureRows, schema};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -20,13 +21,11 @@ use crate::comparison::Comparison;
 use crate::errors::{of_page, raised};
 use crate::recipes;
 use crate::signature::Signature;
-use crate::texts::{Content, Kind, Texts};
-use crate::workers::{Done, each, threads};
+use crate::texts::{Content, Kind, Texts, not_unicode};
+use crate::workers::{Done, each, interruptible, threads};
 
 /// Documents that a thread takes at a time.
 const TOGETHER: usize = 16;
-/// The name of the column with the documents; the package names it so.
-const DOCUMENT: &str = "document";
 /// The name of the column with their ids, if there is one.
 const ID: &str = "id";
 
@@ -53,7 +52,9 @@ impl Given {
 
     fn of(value: &Bound<'_, PyAny>) -> PyResult<Self> {
         if let Ok(text) = value.cast::<PyString>() {
-            return Ok(Self::Text(text.to_cow()?.into_owned()));
+            let text =
+                text.to_cow().map_err(|error| not_unicode(value.py(), error, "the document"));
+            return Ok(Self::Text(text?.into_owned()));
         }
         if let Ok(bytes) = value.cast::<PyBytes>() {
             return Ok(Self::Bytes(bytes.as_bytes().to_vec()));
@@ -96,7 +97,7 @@ impl FingerprinterCore {
     ) -> PyResult<Vec<Option<R>>> {
         let count = options.threads.min(texts.len().max(1));
         let work = |by: &mut Fingerprinter, row: usize| -> Result<Option<R>, PageError> {
-            match texts.get(row).map(|text| text.signature(by, options.kind)) {
+            match texts.document(row).map(|(text, kind)| text.signature(by, kind)) {
                 None => Ok(None),
                 Some(Ok(signature)) => Ok(Some(keep(signature))),
                 Some(Err(_)) if options.skip => Ok(None),
@@ -133,14 +134,13 @@ impl FingerprinterCore {
 }
 
 struct Options {
-    kind: Kind,
     threads: usize,
     skip: bool,
 }
 
 impl Options {
-    fn new(kind: &str, asked: usize, skip: bool) -> PyResult<Self> {
-        Ok(Self { kind: Kind::parse(kind)?, threads: threads(asked).get(), skip })
+    fn new(asked: i64, skip: bool) -> PyResult<Self> {
+        Ok(Self { threads: threads(asked)?.get(), skip })
     }
 }
 
@@ -183,12 +183,12 @@ impl FingerprinterCore {
         py: Python<'_>,
         list: &Bound<'_, PyList>,
         kind: &str,
-        threads: usize,
+        threads: i64,
         skip: bool,
     ) -> PyResult<Vec<Option<u64>>> {
-        let options = Options::new(kind, threads, skip)?;
+        let options = Options::new(threads, skip)?;
         let bits = |signature: Engine| signature.comparable.map(|it| it.fingerprint.to_bits());
-        let all = self.all(py, &Texts::of_list(list)?, &options, bits)?;
+        let all = self.all(py, &Texts::of_list(list, Kind::parse(kind)?)?, &options, bits)?;
         Ok(all.into_iter().map(Option::flatten).collect())
     }
 
@@ -197,11 +197,11 @@ impl FingerprinterCore {
         py: Python<'_>,
         list: &Bound<'_, PyList>,
         kind: &str,
-        threads: usize,
+        threads: i64,
         skip: bool,
     ) -> PyResult<Vec<Option<Signature>>> {
-        let options = Options::new(kind, threads, skip)?;
-        let texts = Texts::of_list(list)?;
+        let options = Options::new(threads, skip)?;
+        let texts = Texts::of_list(list, Kind::parse(kind)?)?;
         self.all(py, &texts, &options, |signature| self.wrapped(signature))
     }
 
@@ -209,12 +209,11 @@ impl FingerprinterCore {
         &self,
         py: Python<'py>,
         stream: PyArrowType<RecordBatchStreamReader>,
-        kind: &str,
-        threads: usize,
+        threads: i64,
         skip: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let options = Options::new(kind, threads, skip)?;
-        let texts = Texts::of_batches(&batches(stream.0)?, DOCUMENT)?;
+        let options = Options::new(threads, skip)?;
+        let texts = Texts::of_documents(&batches(stream.0)?)?;
         let bits = |signature: Engine| signature.comparable.map(|it| it.fingerprint.to_bits());
         let all = self.all(py, &texts, &options, bits)?;
         let array: UInt64Array = all.into_iter().map(Option::flatten).collect();
@@ -225,15 +224,14 @@ impl FingerprinterCore {
         &self,
         py: Python<'_>,
         stream: PyArrowType<RecordBatchStreamReader>,
-        kind: &str,
-        threads: usize,
+        threads: i64,
         skip: bool,
-        ids: bool,
+        first: u64,
     ) -> PyResult<PyArrowType<Table>> {
-        let options = Options::new(kind, threads, skip)?;
+        let options = Options::new(threads, skip)?;
         let batches = batches(stream.0)?;
-        let texts = Texts::of_batches(&batches, DOCUMENT)?;
-        let ids = if ids { Some(Texts::of_batches(&batches, ID)?) } else { None };
+        let texts = Texts::of_documents(&batches)?;
+        let ids = Texts::of_columns(&batches, &[(ID, Kind::Text)])?;
         let all = self.all(py, &texts, &options, |signature| signature)?;
         let recipe = self.recipe_id().to_string();
         let table = py.detach(|| {
@@ -241,8 +239,8 @@ impl FingerprinterCore {
             let nothing = Engine::without_text(ContentHash::of(""));
             for (row, signature) in all.iter().enumerate() {
                 let signature = signature.as_ref().unwrap_or(&nothing);
-                let number = row.to_string();
-                let id = match ids.as_ref().and_then(|ids| ids.get(row)) {
+                let number = (first + row as u64).to_string();
+                let id = match ids.get(row) {
                     Some(Content::Text(id)) => id,
                     _ => &number,
                 };
@@ -261,19 +259,20 @@ impl FingerprinterCore {
     }
 
     fn compare(
-        &self,
-        py: Python<'_>,
+        slf: Bound<'_, Self>,
         left: &Bound<'_, PyAny>,
         right: &Bound<'_, PyAny>,
         kind: &str,
     ) -> PyResult<Comparison> {
         let (left, right, kind) = (Given::of(left)?, Given::of(right)?, Kind::parse(kind)?);
-        let compared = py.detach(|| {
-            let (left, right) = (self.extracted(&left, kind)?, self.extracted(&right, kind)?);
-            let comparison = self.with(|by| compare(by, &left, &right));
-            Ok(Comparison::new(Arc::new(comparison), self.recipe_id().clone(), left, right))
-        });
-        compared.map_err(|error: PageError| of_page(&error))
+        let (py, this) = (slf.py(), slf.unbind());
+        interruptible(py, &Stop::default(), move || {
+            let this = this.get();
+            let text = |given| this.extracted(given, kind).map_err(|error| of_page(&error));
+            let (left, right) = (text(&left)?, text(&right)?);
+            let comparison = this.with(|by| compare(by, &left, &right));
+            Ok(Comparison::new(Arc::new(comparison), this.recipe_id().clone(), left, right))
+        })
     }
 
     /// Seconds that the engine alone takes for a list of documents that lie in its own memory, on

@@ -13,12 +13,13 @@ use hapax::index::plan::{Candidate, Machine, Request, plan};
 use hapax::index::segment::{Encoding, Removed, Segment, SegmentEngine, SegmentView};
 use hapax::index::{Answers, Entry, HammingIndex, Match, Query, Recall};
 use hapax_corpus::hpx::{Appender, Hpx, HpxError};
+use hapax_dedup::Stop;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::{Value, json};
 
 use crate::errors::{of_argument, raised, system};
-use crate::workers::{Done, each, threads};
+use crate::workers::{Done, each, interruptible, threads};
 
 /// Queries that are searched together.
 const BATCH: usize = 4096;
@@ -38,12 +39,8 @@ pub(crate) fn numbers(bytes: &[u8]) -> PyResult<Vec<u64>> {
 }
 
 /// Their bytes.
-pub(crate) fn bytes_of<'py>(
-    py: Python<'py>,
-    numbers: impl Iterator<Item = u64>,
-) -> Bound<'py, PyBytes> {
-    let bytes: Vec<u8> = numbers.flat_map(u64::to_le_bytes).collect();
-    PyBytes::new(py, &bytes)
+pub(crate) fn bytes_of(numbers: impl Iterator<Item = u64>) -> Vec<u8> {
+    numbers.flat_map(u64::to_le_bytes).collect()
 }
 
 /// A bound as the caller says it.
@@ -137,7 +134,7 @@ impl IndexCore {
     #[staticmethod]
     fn build(py: Python<'_>, ids: &[u8], fingerprints: &[u8], within: u32) -> PyResult<Self> {
         let (bound, entries) = (bound(within)?, entries(ids, fingerprints)?);
-        py.detach(|| {
+        interruptible(py, &Stop::default(), move || {
             let engine = if entries.len() <= SCANNED { SegmentEngine::Scan } else { TABLES };
             let segment = Segment::build(entries, engine, bound);
             Self::of_segment(segment.map_err(|error| of_argument(&error))?, bound)
@@ -179,7 +176,7 @@ impl IndexCore {
         py: Python<'py>,
         fingerprints: &[u8],
         within: Option<u32>,
-        asked_threads: usize,
+        asked_threads: i64,
     ) -> PyResult<Columns<'py>> {
         let (bound, fingerprints) = (self.bound(within)?, numbers(fingerprints)?);
         let snapshot = self.index.snapshot();
@@ -191,7 +188,7 @@ impl IndexCore {
                 .collect();
             snapshot.find_all_batch(&queries, bound)
         };
-        let tools = vec![(); threads(asked_threads).get().min(batches.len().max(1))];
+        let tools = vec![(); threads(asked_threads)?.get().min(batches.len().max(1))];
         let Done { results: answers, failed, .. } = each(py, batches.len(), 1, tools, work)?;
         if let Some((_, error)) = failed {
             return Err(of_argument(&error));
@@ -204,8 +201,8 @@ impl IndexCore {
         };
         let distances: Vec<u8> = found().map(|(_, near)| near.distance as u8).collect();
         Ok((
-            bytes_of(py, found().map(|(query, _)| query)),
-            bytes_of(py, found().map(|(_, near)| near.id)),
+            PyBytes::new(py, &bytes_of(found().map(|(query, _)| query))),
+            PyBytes::new(py, &bytes_of(found().map(|(_, near)| near.id))),
             PyBytes::new(py, &distances),
         ))
     }
@@ -230,16 +227,18 @@ impl IndexCore {
 
     /// Writes a collection as `hapax near build` does, with ids as names; the file appears when it is
     /// complete.
-    fn save(&self, py: Python<'_>, path: PathBuf, recipe: Option<&str>) -> PyResult<()> {
-        if let Some(recipe) = recipe {
+    fn save(slf: Bound<'_, Self>, path: PathBuf, recipe: Option<String>) -> PyResult<()> {
+        if let Some(recipe) = &recipe {
             recipe
                 .parse::<RecipeId>()
                 .map_err(|error: hapax::fingerprint::ParseRecipeIdError| of_argument(&error))?;
         }
-        py.detach(|| {
+        let (py, this) = (slf.py(), slf.unbind());
+        interruptible(py, &Stop::default(), move || {
             let failed = |error: HpxError| of_collection(error, &path);
-            let entries = self.all().map_err(|e| raised("IndexFileError", e, None))?;
-            let mut file = Appender::create(&path, recipe.unwrap_or_default()).map_err(failed)?;
+            let entries = this.get().all().map_err(|e| raised("IndexFileError", e, None))?;
+            let recipe = recipe.as_deref().unwrap_or_default();
+            let mut file = Appender::create(&path, recipe).map_err(failed)?;
             for Entry { fingerprint, id } in entries {
                 let name = id.to_string();
                 file.push(fingerprint.to_bits(), Some(name.as_bytes())).map_err(failed)?;
@@ -248,11 +247,22 @@ impl IndexCore {
         })
     }
 
+    /// Ids and fingerprints of one moment, by id.
+    fn entries<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
+        let entries = py.detach(|| self.all()).map_err(|e| raised("IndexFileError", e, None))?;
+        let ids = bytes_of(entries.iter().map(|entry| entry.id));
+        let bits = bytes_of(entries.iter().map(|entry| entry.fingerprint.to_bits()));
+        Ok((PyBytes::new(py, &ids), PyBytes::new(py, &bits)))
+    }
+
     /// Reads such a file, or a segment of version 0.1; gives the recipe it states.
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf, within: u32) -> PyResult<(Self, Option<String>)> {
         let bound = bound(within)?;
-        py.detach(|| {
+        interruptible(py, &Stop::default(), move || {
             let bad = |error: &dyn std::error::Error| {
                 raised("IndexFileError", error.to_string(), Some(&path))
             };

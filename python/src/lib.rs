@@ -7,9 +7,9 @@
 //! # Reading order
 //!
 //! `errors` turns every error of the engine into a Python exception. `recipes` makes a recipe
-//! ready, `texts` is a column of documents wherever it lies, `workers` spreads it over threads
+//! ready, `columns` says which column is what, `texts` is a column of documents wherever it lies, `workers` spreads it over threads
 //! without the interpreter's lock; `fingerprinter`, `signature` and `comparison` are the
-//! values. `index` searches, `stages` and `dedup` clean a corpus, `steps` does it in steps for Spark
+//! values. `index` searches, `stages` and `dedup` clean a corpus, `spool` makes one of a caller's data, `steps` does it in steps for Spark
 //! and `cells` joins new pages with stored ones there, `repository` and `client` keep pages, here or
 //! behind HTTP.
 //!
@@ -25,6 +25,7 @@
 mod cell_rows;
 mod cells;
 mod client;
+mod columns;
 mod comparison;
 mod dedup;
 mod errors;
@@ -34,6 +35,7 @@ mod pages;
 mod recipes;
 mod repository;
 mod signature;
+mod spool;
 mod stages;
 mod steps;
 mod texts;
@@ -48,6 +50,8 @@ mod _hapax {
     use super::cells::{CellsCore, learn_cells};
     #[pymodule_export]
     use super::client::ClientCore;
+    #[pymodule_export]
+    use super::columns::document_columns;
     #[pymodule_export]
     use super::comparison::Comparison;
     #[pymodule_export]
@@ -64,6 +68,8 @@ mod _hapax {
     use super::repository::RepositoryCore;
     #[pymodule_export]
     use super::signature::Signature;
+    #[pymodule_export]
+    use super::spool::SpoolCore;
     #[pymodule_export]
     use super::stages::{groups_of_pairs, pairs_of_file, pairs_of_fingerprints, pairs_of_table};
     #[pymodule_export]

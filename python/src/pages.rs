@@ -5,12 +5,14 @@ use std::collections::BTreeMap;
 use hapax::page::{Hints, Kind, decoded};
 use hapax_client::wire::{PageInput, ReadySignature};
 use hapax_store::Observation;
+use pyo3::exceptions::PyUnicodeEncodeError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyDict;
 
 use crate::errors::{of_page, raised};
 use crate::signature::Signature;
+use crate::texts::not_unicode;
 
 /// Everything that may be known; the package always gives all of it.
 pub(crate) struct Given {
@@ -46,7 +48,17 @@ impl Given {
 
     /// Of many.
     pub(crate) fn all(pages: &[Bound<'_, PyDict>]) -> PyResult<Vec<Self>> {
-        pages.iter().map(Self::of).collect()
+        let one = |(number, page): (usize, &Bound<'_, PyDict>)| {
+            Self::of(page).map_err(|error| {
+                let url = page.get_item("url").ok().flatten().map(|url| url.to_string());
+                of_page_at(error, number, &url.unwrap_or_default())
+            })
+        };
+        pages.iter().enumerate().map(one).collect()
+    }
+
+    pub(crate) fn url(&self) -> &str {
+        &self.url
     }
 
     /// Bytes become HTML or text by what they are; the package sees to it that they are all that
@@ -82,6 +94,23 @@ impl Given {
             headers,
         })
     }
+}
+
+/// The same error with the page it is about.
+pub(crate) fn of_page_at(error: PyErr, number: usize, url: &str) -> PyErr {
+    let place = format!("page {number} ({url})");
+    Python::attach(|py| {
+        if error.is_instance_of::<PyUnicodeEncodeError>(py) {
+            return not_unicode(py, error, &place);
+        }
+        match error.value(py).getattr("at") {
+            Ok(at) => at.call1((&place,)).map_or_else(|error| error, PyErr::from_value),
+            Err(_) => {
+                let said = format!("{place}: {}", error.value(py));
+                PyErr::from_type(error.get_type(py), said)
+            }
+        }
+    })
 }
 
 /// Seconds since 1970 of a date or a date and time.

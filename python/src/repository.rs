@@ -11,7 +11,8 @@ use hapax::fingerprint::Fingerprinter;
 use hapax::fingerprint::recipe::DEFAULT_RECIPE;
 use hapax_client::local::{self, Done};
 use hapax_client::prepare::{Prepared, prepare};
-use hapax_client::wire::{Event, Group, StatsShown};
+use hapax_client::wire::{Event, Group, RepositorySettings, StatsShown};
+use hapax_dedup::Stop;
 use hapax_store::{Action, Confirm, Repository, Settings, StoreError, Wanted};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -20,9 +21,10 @@ use serde::Serialize;
 use crate::dedup::scope_of;
 use crate::errors::{of_input, of_store, raised};
 use crate::index::bound;
-use crate::pages::Given;
+use crate::pages::{Given, of_page_at};
 use crate::recipes;
 use crate::stages::{rules, similarity};
+use crate::workers::interruptible;
 
 /// Pages, duplicate groups and their index in a folder.
 #[pyclass(frozen, module = "hapax._hapax")]
@@ -159,7 +161,8 @@ impl RepositoryCore {
 impl RepositoryCore {
     #[new]
     fn new(py: Python<'_>, path: PathBuf, making: Making) -> PyResult<Self> {
-        let (store, by) = py.detach(|| making.make(&path))?;
+        let folder = path.clone();
+        let (store, by) = interruptible(py, &Stop::default(), move || making.make(&folder))?;
         let first = by.with_key(store.key());
         Ok(Self {
             store: Mutex::new(Some(Arc::new(store))),
@@ -170,10 +173,19 @@ impl RepositoryCore {
         })
     }
 
-    fn observe_many(&self, py: Python<'_>, pages: Vec<Bound<'_, PyDict>>) -> PyResult<String> {
-        let (store, pages) = (self.store()?, Given::all(&pages)?);
-        py.detach(|| {
-            let actions = pages.into_iter().map(|page| Ok(self.prepared(page)?.action));
+    fn observe_many(slf: Bound<'_, Self>, pages: Vec<Bound<'_, PyDict>>) -> PyResult<String> {
+        let (store, pages) = (slf.get().store()?, Given::all(&pages)?);
+        let (py, this, stop) = (slf.py(), slf.unbind(), Stop::default());
+        let stopped = stop.clone();
+        interruptible(py, &stop, move || {
+            let actions = pages.into_iter().enumerate().map(|(number, page)| {
+                if stopped.is_set() {
+                    return Err(raised("HapaxError", "interrupted", None));
+                }
+                let url = page.url().to_owned();
+                let prepared = this.get().prepared(page);
+                Ok(prepared.map_err(|error| of_page_at(error, number, &url))?.action)
+            });
             let done = local::apply(&store, actions.collect::<PyResult<_>>()?).map_err(of_store)?;
             let verdict = |done| match done {
                 Done::Verdict(verdict) => Some(verdict),
@@ -225,12 +237,12 @@ impl RepositoryCore {
 
     fn expire(&self, py: Python<'_>, before: u64) -> PyResult<u64> {
         let store = self.store()?;
-        py.detach(|| store.expire(before)).map_err(of_store)
+        interruptible(py, &Stop::default(), move || store.expire(before).map_err(of_store))
     }
 
     fn set_rules(&self, py: Python<'_>, keep: &str) -> PyResult<()> {
         let (store, rules) = (self.store()?, rules(keep)?);
-        py.detach(|| store.set_rules(rules)).map_err(of_store)
+        interruptible(py, &Stop::default(), move || store.set_rules(rules).map_err(of_store))
     }
 
     fn page(&self, py: Python<'_>, url: &str) -> PyResult<Option<String>> {
@@ -251,7 +263,7 @@ impl RepositoryCore {
 
     fn groups(&self, py: Python<'_>, limit: usize) -> PyResult<String> {
         let store = self.store()?;
-        py.detach(|| {
+        interruptible(py, &Stop::default(), move || {
             let largest = store.group_sizes(limit).map_err(of_store)?.largest;
             to_json(&largest.into_iter().map(Group::from).collect::<Vec<_>>())
         })
@@ -269,6 +281,18 @@ impl RepositoryCore {
         let store = self.store()?;
         let stats = py.detach(|| store.stats()).map_err(of_store)?;
         to_json(&StatsShown::from(stats))
+    }
+
+    /// The next addresses behind one, in their order.
+    fn urls(&self, py: Python<'_>, after: Option<&str>, limit: usize) -> PyResult<Vec<String>> {
+        let store = self.store()?;
+        let pages = py.detach(|| store.reader().pages(after, limit, None)).map_err(of_store)?;
+        Ok(pages.into_iter().map(|(page, _)| page.url).collect())
+    }
+
+    /// What it was made with.
+    fn settings(&self) -> PyResult<String> {
+        to_json(&RepositorySettings::from(self.store()?.settings()))
     }
 
     #[getter]

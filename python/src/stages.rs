@@ -3,6 +3,7 @@
 //! The same functions as `hapax pairs` and `hapax groups`; here columns are taken apart and put
 //! together.
 
+use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -17,17 +18,17 @@ use arrow_pyarrow::{PyArrowType, Table};
 use arrow_schema::ArrowError;
 use hapax::group::{Outcome, Rules};
 use hapax::similarity::{MinSimilarity, Policy};
-use hapax_dedup::Threads;
 use hapax_dedup::stages::fingerprints::table::TableRows;
 use hapax_dedup::stages::fingerprints::{Fingerprints, Listed};
 use hapax_dedup::stages::grouping::{NamedPair, Pairs};
 use hapax_dedup::stages::pairing::{self, Pair};
+use hapax_dedup::{Stop, Threads};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::errors::{of_argument, of_job, of_lines, raised};
 use crate::index::{bound, bytes_of, numbers};
-use crate::workers::threads;
+use crate::workers::{interruptible, threads};
 
 fn arrow(error: &ArrowError) -> PyErr {
     raised("ArrowError", error.to_string(), None)
@@ -45,15 +46,25 @@ pub(crate) fn rules(keep: &str) -> PyResult<Rules> {
     keep.parse().map_err(|error: hapax::group::ParseRulesError| of_argument(&error))
 }
 
-fn find(
-    list: &Fingerprints,
-    within: u32,
-    min_similarity: f64,
-    asked: usize,
-) -> PyResult<Vec<Pair>> {
-    let policy = Policy { within: bound(within)?, min_similarity: similarity(min_similarity)? };
-    let pool = Threads::new(threads(asked)).map_err(|error| of_job(&error))?;
-    pairing::find(list, policy, &pool).map_err(|error| of_job(&error))
+/// How pairs are found.
+#[derive(Clone)]
+struct Search {
+    policy: Policy,
+    threads: NonZero<usize>,
+    stop: Stop,
+}
+
+impl Search {
+    fn new(within: u32, min_similarity: f64, asked_threads: i64) -> PyResult<Self> {
+        let policy = Policy { within: bound(within)?, min_similarity: similarity(min_similarity)? };
+        Ok(Self { policy, threads: threads(asked_threads)?, stop: Stop::default() })
+    }
+
+    fn find(&self, list: &Fingerprints) -> PyResult<Vec<Pair>> {
+        let pool = Threads::new(self.threads).map_err(|error| of_job(&error))?.until(&self.stop);
+        let found = pool.run(|pool| pairing::find(list, self.policy, pool));
+        found.map_err(|error| of_job(&error))
+    }
 }
 
 /// All near pairs of fingerprints: places of both and distances, as columns of bytes.
@@ -62,24 +73,23 @@ pub(crate) fn pairs_of_fingerprints<'py>(
     py: Python<'py>,
     fingerprints: &[u8],
     within: u32,
-    asked_threads: usize,
+    asked_threads: i64,
 ) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
-    let bits = numbers(fingerprints)?;
-    let pairs = py.detach(|| {
+    let search = Search::new(within, 0.0, asked_threads)?;
+    let (bits, stop) = (numbers(fingerprints)?, search.stop.clone());
+    let (a, b, distances) = interruptible(py, &stop, move || {
         let mut list = Fingerprints::default();
         for bits in bits {
             let fingerprint = Some(hapax::fingerprint::Fingerprint::from_bits(bits));
             let listed = Listed { fingerprint, ..Listed::default() };
             list.push(listed).map_err(|what| raised("ArgumentError", what, None))?;
         }
-        find(&list, within, 0.0, asked_threads)
+        let pairs = search.find(&list)?;
+        let distances: Vec<u8> = pairs.iter().map(|pair| pair.distance).collect();
+        let a = bytes_of(pairs.iter().map(|pair| u64::from(pair.a)));
+        Ok((a, bytes_of(pairs.iter().map(|pair| u64::from(pair.b))), distances))
     })?;
-    let distances: Vec<u8> = pairs.iter().map(|pair| pair.distance).collect();
-    Ok((
-        bytes_of(py, pairs.iter().map(|pair| u64::from(pair.a))),
-        bytes_of(py, pairs.iter().map(|pair| u64::from(pair.b))),
-        PyBytes::new(py, &distances),
-    ))
+    Ok((PyBytes::new(py, &a), PyBytes::new(py, &b), PyBytes::new(py, &distances)))
 }
 
 /// All near pairs of signatures in a table.
@@ -89,15 +99,16 @@ pub(crate) fn pairs_of_table(
     stream: PyArrowType<RecordBatchStreamReader>,
     within: u32,
     min_similarity: f64,
-    asked_threads: usize,
+    asked_threads: i64,
 ) -> PyResult<PyArrowType<Table>> {
-    py.detach(|| {
+    let search = Search::new(within, min_similarity, asked_threads)?;
+    interruptible(py, &search.stop.clone(), move || {
         let mut rows = TableRows::default();
         for batch in stream.0 {
             let batch = batch.map_err(|error| arrow(&error))?;
             rows.add(&batch).map_err(|error| of_lines(&error, None))?;
         }
-        let pairs = find(&rows.list, within, min_similarity, asked_threads)?;
+        let pairs = search.find(&rows.list)?;
         named_table(&rows.list, &pairs)
     })
 }
@@ -109,11 +120,12 @@ pub(crate) fn pairs_of_file(
     path: PathBuf,
     within: u32,
     min_similarity: f64,
-    asked_threads: usize,
+    asked_threads: i64,
 ) -> PyResult<PyArrowType<Table>> {
-    py.detach(|| {
+    let search = Search::new(within, min_similarity, asked_threads)?;
+    interruptible(py, &search.stop.clone(), move || {
         let list = Fingerprints::open(&path).map_err(|error| of_lines(&error, Some(&path)))?;
-        let pairs = find(&list, within, min_similarity, asked_threads)?;
+        let pairs = search.find(&list)?;
         named_table(&list, &pairs)
     })
 }
@@ -156,7 +168,7 @@ pub(crate) fn groups_of_pairs(
     keep: &str,
 ) -> PyResult<PyArrowType<Table>> {
     let rules = rules(keep)?;
-    py.detach(|| {
+    interruptible(py, &Stop::default(), move || {
         let mut named = Vec::new();
         for batch in stream.0 {
             add_pairs(&batch.map_err(|error| arrow(&error))?, &mut named)?;

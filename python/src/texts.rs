@@ -77,68 +77,116 @@ impl Content<'_> {
 
 /// Documents by number.
 pub(crate) enum Texts {
-    Strings(Vec<PyBackedStr>),
-    Bytes(Vec<PyBackedBytes>),
-    Arrow { columns: Vec<Column>, starts: Vec<usize> },
+    Strings(Vec<PyBackedStr>, Kind),
+    Bytes(Vec<PyBackedBytes>, Kind),
+    /// Of each batch its columns, best first: a document is what the first of them has that is not null.
+    Arrow {
+        batches: Vec<Vec<(Column, Kind)>>,
+        starts: Vec<usize>,
+    },
 }
+
+/// How many documents of a list are taken between looks for Ctrl-C.
+const BETWEEN: usize = 1 << 16;
 
 impl Texts {
     /// A list of strings, or of bytes.
-    pub(crate) fn of_list(list: &Bound<'_, PyList>) -> PyResult<Self> {
+    pub(crate) fn of_list(list: &Bound<'_, PyList>, kind: Kind) -> PyResult<Self> {
+        let bytes = list.get_item(0).is_ok_and(|first| first.is_instance_of::<PyBytes>());
         let wrong = |at: usize, item: &Bound<'_, PyAny>| {
             let found = item.get_type().name().map_or_else(|_| "?".into(), |name| name.to_string());
-            PyTypeError::new_err(format!(
-                "document {at} is {found}, not str or bytes; all are of one type"
-            ))
+            let expected = match (at, bytes) {
+                (0, _) => "str or bytes",
+                (_, true) => "bytes, as document 0 is",
+                (_, false) => "str, as document 0 is",
+            };
+            PyTypeError::new_err(format!("document {at} is {found}; expected {expected}"))
         };
-        let bytes = list.get_item(0).is_ok_and(|first| first.is_instance_of::<PyBytes>());
+        let look =
+            |at: usize| if at.is_multiple_of(BETWEEN) { list.py().check_signals() } else { Ok(()) };
         if bytes {
             let one = |(at, item): (usize, Bound<'_, PyAny>)| {
+                look(at)?;
                 item.cast::<PyBytes>().map(|b| b.clone().into()).map_err(|_| wrong(at, &item))
             };
-            return Ok(Self::Bytes(list.iter().enumerate().map(one).collect::<PyResult<_>>()?));
+            let all = list.iter().enumerate().map(one).collect::<PyResult<_>>()?;
+            return Ok(Self::Bytes(all, kind));
         }
         let one = |(at, item): (usize, Bound<'_, PyAny>)| {
+            look(at)?;
             let text = item.cast::<PyString>().map_err(|_| wrong(at, &item))?;
             PyBackedStr::try_from(text.clone())
+                .map_err(|error| not_unicode(list.py(), error, &format!("document {at}")))
         };
-        Ok(Self::Strings(list.iter().enumerate().map(one).collect::<PyResult<_>>()?))
+        Ok(Self::Strings(list.iter().enumerate().map(one).collect::<PyResult<_>>()?, kind))
+    }
+
+    /// The columns of tables that follow each other whose names say what they hold: `html`, `text`, `bytes`.
+    pub(crate) fn of_documents(batches: &[RecordBatch]) -> PyResult<Self> {
+        let kinds = [("html", Kind::Html), ("text", Kind::Text), ("bytes", Kind::Bytes)];
+        Self::of_columns(batches, &kinds)
     }
 
     /// A column of tables that follow each other.
     pub(crate) fn of_batches(batches: &[RecordBatch], name: &str) -> PyResult<Self> {
-        let mut columns = Vec::with_capacity(batches.len());
+        if batches.iter().any(|batch| batch.column_by_name(name).is_none()) {
+            return Err(PyTypeError::new_err(format!("no column {name}")));
+        }
+        Self::of_columns(batches, &[(name, Kind::Text)])
+    }
+
+    /// These columns, where they are there.
+    pub(crate) fn of_columns(batches: &[RecordBatch], names: &[(&str, Kind)]) -> PyResult<Self> {
         let mut starts = vec![0];
         let mut rows = 0;
-        for batch in batches {
-            let column = batch.column_by_name(name);
-            let column = column.ok_or_else(|| PyTypeError::new_err(format!("no column {name}")))?;
-            columns.push(Column::of(column)?);
-            rows += column.len();
+        let columns = |batch: &RecordBatch| {
+            rows += batch.num_rows();
             starts.push(rows);
-        }
-        Ok(Self::Arrow { columns, starts })
+            let there = names.iter().filter_map(|&(name, kind)| {
+                batch.column_by_name(name).map(|column| Ok((Column::of(column)?, kind)))
+            });
+            there.collect::<PyResult<Vec<_>>>()
+        };
+        let batches = batches.iter().map(columns).collect::<PyResult<_>>()?;
+        Ok(Self::Arrow { batches, starts })
     }
 
     pub(crate) fn len(&self) -> usize {
         match self {
-            Self::Strings(all) => all.len(),
-            Self::Bytes(all) => all.len(),
+            Self::Strings(all, _) => all.len(),
+            Self::Bytes(all, _) => all.len(),
             Self::Arrow { starts, .. } => starts.last().copied().unwrap_or(0),
         }
     }
 
-    /// A document; `None` for a null.
+    /// A text; `None` for a null.
     pub(crate) fn get(&self, row: usize) -> Option<Content<'_>> {
+        self.document(row).map(|(content, _)| content)
+    }
+
+    /// A document and what it is; `None` for a null.
+    pub(crate) fn document(&self, row: usize) -> Option<(Content<'_>, Kind)> {
         match self {
-            Self::Strings(all) => Some(Content::Text(&all[row])),
-            Self::Bytes(all) => Some(Content::Bytes(&all[row])),
-            Self::Arrow { columns, starts } => {
+            Self::Strings(all, kind) => Some((Content::Text(&all[row]), *kind)),
+            Self::Bytes(all, kind) => Some((Content::Bytes(&all[row]), *kind)),
+            Self::Arrow { batches, starts } => {
                 let at = starts.partition_point(|&start| start <= row) - 1;
-                columns[at].get(row - starts[at])
+                let mut columns = batches[at].iter();
+                columns.find_map(|(column, kind)| Some((column.get(row - starts[at])?, *kind)))
             }
         }
     }
+}
+
+/// The same error, about a lone surrogate, with the place of the text.
+pub(crate) fn not_unicode(py: Python<'_>, error: PyErr, place: &str) -> PyErr {
+    let reason = format!(
+        "{place} has half of a surrogate pair, which no UTF-8 text has; repair it, such as with \
+         text.encode('utf-8', 'replace').decode()"
+    );
+    // An error without the attribute stays as it is.
+    drop(error.value(py).setattr("reason", reason));
+    error
 }
 
 /// A column of text or bytes in one of Arrow's forms.

@@ -2,13 +2,16 @@
 //!
 //! Threads live as long as the call: nothing is left behind that a forked child could wait for.
 //! Rows are handed out in small runs; results come back in order. The calling thread works too,
-//! and looks between runs whether the user pressed Ctrl-C.
+//! and looks between rows whether the user pressed Ctrl-C. Work that is not cut into rows runs on a
+//! thread beside the one that looks ([`interruptible`]).
 
 use std::num::NonZero;
-use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
+
+use hapax_dedup::Stop;
 
 use pyo3::prelude::*;
 
@@ -17,11 +20,48 @@ use crate::errors::raised;
 /// How long a user waits for Ctrl-C, about.
 const LOOK: Duration = Duration::from_millis(100);
 
+/// How long interrupted work has to end before the caller goes on without it.
+const GRACE: Duration = Duration::from_millis(500);
+/// More threads than any machine has cores, and fewer than a system lends.
+const MOST: i64 = 4096;
+
 /// As the caller says it: 0 for all cores.
-pub(crate) fn threads(asked: usize) -> NonZero<usize> {
-    NonZero::new(asked)
-        .or_else(|| std::thread::available_parallelism().ok())
-        .unwrap_or(NonZero::<usize>::MIN)
+pub(crate) fn threads(asked: i64) -> PyResult<NonZero<usize>> {
+    if !(0..=MOST).contains(&asked) {
+        let reason = format!("threads={asked}: expected 0 for all cores, or 1 to {MOST}");
+        return Err(raised("ArgumentError", reason, None));
+    }
+    let count = NonZero::new(asked as usize).or_else(|| std::thread::available_parallelism().ok());
+    Ok(count.unwrap_or(NonZero::<usize>::MIN))
+}
+
+/// Does work on a thread of its own, and looks for Ctrl-C meanwhile. Then `stop` is set, for work that asks it;
+/// other work ends when it is through, and nobody waits for it.
+pub(crate) fn interruptible<R: Send + 'static>(
+    py: Python<'_>,
+    stop: &Stop,
+    work: impl FnOnce() -> PyResult<R> + Send + 'static,
+) -> PyResult<R> {
+    let (sender, answer) = channel();
+    let work = move || drop(sender.send(work()));
+    let begun = std::thread::Builder::new().name("hapax".to_owned()).spawn(work);
+    begun.map_err(|error| raised("HapaxError", format!("cannot start a thread: {error}"), None))?;
+    py.detach(move || {
+        loop {
+            match answer.recv_timeout(LOOK) {
+                Ok(done) => return done,
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(raised("HapaxError", "a thread did not finish", None));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            if let Err(signal) = Python::attach(|py| py.check_signals()) {
+                stop.set();
+                drop(answer.recv_timeout(GRACE));
+                return Err(signal);
+            }
+        }
+    })
 }
 
 /// What became of the rows.
@@ -44,11 +84,19 @@ pub(crate) fn each<T: Send, R: Send, E: Send>(
     work: impl Fn(&mut T, usize) -> Result<R, E> + Sync,
 ) -> PyResult<Done<R, T, E>> {
     let next = AtomicUsize::new(0);
-    let stop = AtomicBool::new(false);
+    let (stop, quit) = (AtomicBool::new(false), AtomicBool::new(false));
     let done: Mutex<Vec<(usize, Vec<R>)>> = Mutex::new(Vec::new());
     let failed: Mutex<Option<(usize, E)>> = Mutex::new(None);
-    let job =
-        Job { next: &next, stop: &stop, done: &done, failed: &failed, rows, together, work: &work };
+    let job = Job {
+        next: &next,
+        stop: &stop,
+        quit: &quit,
+        done: &done,
+        failed: &failed,
+        rows,
+        together,
+        work: &work,
+    };
     let (tools, interrupted) = py.detach(|| {
         std::thread::scope(|scope| {
             let mut tools = tools.into_iter();
@@ -101,7 +149,10 @@ pub(crate) fn each<T: Send, R: Send, E: Send>(
 
 struct Job<'a, R, E, W> {
     next: &'a AtomicUsize,
+    /// No further run is begun.
     stop: &'a AtomicBool,
+    /// No further row is begun.
+    quit: &'a AtomicBool,
     done: &'a Mutex<Vec<(usize, Vec<R>)>>,
     failed: &'a Mutex<Option<(usize, E)>>,
     rows: usize,
@@ -122,27 +173,26 @@ impl<R, E, W> Job<'_, R, E, W> {
             if first >= self.rows {
                 break;
             }
-            match self.run_of(tool, first..self.rows.min(first + self.together)) {
-                Ok(results) => mine.push((first, results)),
-                Err((row, error)) => {
-                    self.stop.store(true, Ordering::Relaxed);
-                    let mut failed = self.failed.lock().unwrap_or_else(|it| it.into_inner());
-                    if failed.as_ref().is_none_or(|(earlier, _)| row < *earlier) {
-                        *failed = Some((row, error));
+            let mut results = Vec::with_capacity(self.together);
+            for row in first..self.rows.min(first + self.together) {
+                match (self.work)(tool, row) {
+                    Ok(result) => results.push(result),
+                    Err(error) => {
+                        self.stop.store(true, Ordering::Relaxed);
+                        let mut failed = self.failed.lock().unwrap_or_else(|it| it.into_inner());
+                        if failed.as_ref().is_none_or(|(earlier, _)| row < *earlier) {
+                            *failed = Some((row, error));
+                        }
+                        break;
                     }
                 }
+                if self.quit.load(Ordering::Relaxed) || !go_on() {
+                    self.quit.store(true, Ordering::Relaxed);
+                    return;
+                }
             }
-            if !go_on() {
-                self.stop.store(true, Ordering::Relaxed);
-            }
+            mine.push((first, results));
         }
         self.done.lock().unwrap_or_else(|it| it.into_inner()).append(&mut mine);
-    }
-
-    fn run_of<T>(&self, tool: &mut T, rows: Range<usize>) -> Result<Vec<R>, (usize, E)>
-    where
-        W: Fn(&mut T, usize) -> Result<R, E>,
-    {
-        rows.map(|row| (self.work)(tool, row).map_err(|error| (row, error))).collect()
     }
 }

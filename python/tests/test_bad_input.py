@@ -31,8 +31,13 @@ def test_none_and_single_documents_are_not_many(by: hapax.Fingerprinter) -> None
         by.fingerprints(None)
     with pytest.raises(TypeError, match="a list"):
         by.fingerprints("one text")
-    with pytest.raises(TypeError, match="document 1 is bytes"):
+    with pytest.raises(TypeError, match="document 1 is bytes; expected str, as document 0 is"):
         by.fingerprints(["a", b"b"])
+    for ask in (by.fingerprints, hapax.dedup):
+        with pytest.raises(TypeError, match="a dict is not a table"):
+            ask({"text": ["a"]})
+    with pytest.raises(hapax.errors.ArgumentError, match="no column 'story' for text; there are: text"):
+        next(by.fingerprints(pa.table({"text": ["a"]}).to_reader(), column="story"))
     with pytest.raises(TypeError):
         by.fingerprints(17)
     for column in (pa.array([1, 2]), pa.array([["a"]]), pa.table({"text": [1.5]})):
@@ -41,9 +46,13 @@ def test_none_and_single_documents_are_not_many(by: hapax.Fingerprinter) -> None
 
 
 def test_surrogates_are_an_encoding_error(by: hapax.Fingerprinter) -> None:
-    for ask in (by.text, by.html, lambda it: by.fingerprints(["fine", it]), lambda it: by.compare(it, "x")):
-        with pytest.raises(UnicodeEncodeError):
+    for ask in (by.text, by.html, lambda it: by.compare(it, "x")):
+        with pytest.raises(UnicodeEncodeError, match="the document has half of a surrogate pair"):
             ask("words \ud800 more")
+    with pytest.raises(UnicodeEncodeError, match="document 1 has half"):
+        by.fingerprints(["fine", "words \ud800 more"])
+    with pytest.raises(UnicodeEncodeError, match="text of row 1 has half"):
+        hapax.dedup(["fine", "words \ud800 more"])
 
 
 def test_bytes_that_are_no_utf8_are_decoded_and_binaries_refused(by: hapax.Fingerprinter) -> None:
@@ -74,8 +83,11 @@ def test_hostile_and_huge_texts_end_well(by: hapax.Fingerprinter) -> None:
 def test_settings_that_cannot_be(by: hapax.Fingerprinter, tmp_path: pathlib.Path) -> None:
     with pytest.raises(hapax.errors.ArgumentError, match='kind "pdf"'):
         by.fingerprints(["x"], kind="pdf")
-    with pytest.raises(OverflowError):
-        by.fingerprints(["x"], threads=-1)
+    for count in (-1, 10**6):
+        with pytest.raises(hapax.errors.ArgumentError, match=f"threads={count}: expected 0"):
+            by.fingerprints(["x"], threads=count)
+        with pytest.raises(hapax.errors.ArgumentError, match=f"threads={count}: expected 0"):
+            hapax.dedup(["x"], threads=count)
     with pytest.raises(TypeError):
         by.fingerprints(["x"], threads="two")
     with pytest.raises(hapax.errors.RecipeError):
@@ -163,7 +175,7 @@ def test_an_arrow_file_whose_offsets_lead_out_of_it_is_refused(by: hapax.Fingerp
         by.fingerprints(pa.ipc.open_stream(data.replace(sound, beyond)).read_all())
 
 
-def test_without_pyarrow_lists_work_and_arrow_says_what_it_needs() -> None:
+def test_without_pyarrow_lists_work_and_arrow_says_what_it_needs(tmp_path: pathlib.Path) -> None:
     script = (
         "import sys; sys.modules['pyarrow'] = None; sys.modules['numpy'] = None; sys.modules['tqdm'] = None\n"
         "import hapax\n"
@@ -171,10 +183,12 @@ def test_without_pyarrow_lists_work_and_arrow_says_what_it_needs() -> None:
         "assert by.fingerprints(['tea'])[0] == by.text('tea').fingerprint\n"
         "assert hapax.pairs([1, 3], within=1) == [(0, 1, 1)]\n"
         "assert hapax.Index.build([1, 2]).find_many([1])[0]\n"
-        "try:\n    hapax.dedup('x')\n"
+        "assert hapax.dedup(['tea', 'tea']).kept == ['tea']\n"
+        "try:\n    hapax.dedup(files=__file__, input_format='lines').removed\n"
         "except ImportError as error:\n    print(error)\n"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    (tmp_path / "script.py").write_text(script)
+    done = subprocess.run([sys.executable, tmp_path / "script.py"], capture_output=True, text=True)
     assert "pip install 'hapax[arrow]'" in done.stdout, done.stderr
 
 

@@ -126,6 +126,4 @@ def test_a_map_of_datasets_and_a_clean_dataset(by: hapax.Fingerprinter) -> None:
 
     mapped = data.with_format("arrow").map(tables, batched=True).with_format(None)
     assert mapped["fingerprint"][:] == expected
-    found = hapax.dedup(data.with_format("arrow")[:])
-    rows = sorted(set(range(len(data))) - {row - 1 for row in found.removed.column("record").to_pylist()})
-    assert data.select(rows)["text"][:] == found.kept.column("text").to_pylist() == [TEXTS[n] for n in FIRST]
+    assert hapax.dedup(data).kept["text"][:] == [TEXTS[n] for n in FIRST]

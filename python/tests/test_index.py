@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import random
 import threading
 
@@ -158,3 +159,13 @@ def test_plans_say_what_an_index_takes() -> None:
     with pytest.raises(hapax.errors.ArgumentError, match="no index of 8000000000 pages fits"):
         hapax.plan(8_000_000_000, memory=10**9)
     assert hapax.Index.build([1, 2, 3]).plan().choice.engine == "scan"
+
+
+def test_an_index_is_pickled() -> None:
+    bits = planted(9000)
+    index = hapax.Index.build(bits, within=5, recipe="web-2:0123456789abcdef")
+    index.add(99_999, bits[0])
+    index.remove(3)
+    again = pickle.loads(pickle.dumps(index))
+    assert (len(again), again.within, again.recipe) == (9000, 5, index.recipe)
+    assert again.find_many(bits[:50]) == index.find_many(bits[:50]) and 3 not in again

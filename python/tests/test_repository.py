@@ -73,6 +73,55 @@ def test_many_pages_at_once(pages: hapax.Pages) -> None:
     assert pages.observe_many([]) == []
 
 
+def test_a_bad_page_among_many_is_named_by_place_and_address(pages: hapax.Pages) -> None:
+    fine = {"url": "http://a/0", "text": "some words"}
+    assert [v.verdict for v in pages.observe_many([fine, hapax.page("http://a/1", text="other words")])] == ["new", "new"]
+    for bad, what in (
+        ({"url": "http://a/bad"}, "exactly one of content"),
+        ({"url": "http://a/bad", "txt": "words"}, "txt"),
+        ({"url": "http://a/bad", "text": "x", "score": float("inf")}, "finite"),
+        ({"url": "http://a/bad", "content": b"%PDF-1.7\n\x00\x01"}, "PDF"),
+        ({"url": "http://a/bad", "text": "\ud800"}, "surrogate"),
+        ({"url": "http://a/bad", "text": 17}, "int"),
+    ):
+        with pytest.raises((ValueError, TypeError, hapax.errors.RefusedError), match=r"page 1 \(http://a/bad\)") as refused:
+            pages.observe_many([fine, bad])
+        assert what in str(refused.value)
+    assert len(pages) == 2
+
+
+def test_a_repository_has_addresses_and_settings(tmp_path: pathlib.Path) -> None:
+    with hapax.Repository(tmp_path / "seen", within=4, keep="longest") as seen:
+        urls = [f"http://a/{n:04}" for n in range(1500)]
+        seen.observe_many({"url": url, "text": "words"} for url in reversed(urls))
+        assert len(seen) == 1500 and list(seen) == urls
+        assert urls[3] in seen and "http://b/" not in seen and 17 not in seen
+        assert (seen.settings["within"], seen.settings["rules"], seen.settings["recipe"]["id"]) == (4, "longest", seen.recipe)
+    for other in ({"within": 5}, {"keep": "shortest"}, {"min_similarity": 0.5}, {"scope": "domain"}):
+        with pytest.raises(hapax.errors.SettingsMismatchError):
+            hapax.Repository(tmp_path / "seen", **other)
+
+
+def test_a_client_is_pickled_and_closed(service: Service) -> None:
+    with hapax.Client(service.url, timeout=17) as client:
+        client.observe("http://a/", text=story(1))
+        again = pickle.loads(pickle.dumps(client))
+        assert again.url == client.url and "http://a/" in again and len(again) == 1
+
+
+def test_a_page_that_is_too_large_for_a_service_is_refused_with_both_sizes(service: Service) -> None:
+    client, text = hapax.Client(service.url), "word " * (8 << 20)
+    for ask in (client.observe, client.check):
+        with pytest.raises(hapax.errors.RefusedError, match=r"the body has \d{8} bytes, and at most \d+ are read") as refused:
+            ask("http://a/", text=text)
+        assert (refused.value.code, refused.value.status) == ("too_large", 413)
+    with pytest.raises(hapax.errors.RefusedError, match=r"page 0 \(http://a/\): it has \d{8} bytes as JSON, and a line has at most") as refused:
+        client.observe_many([hapax.page("http://a/", text=text)])
+    assert refused.value.code == "too_large"
+    # The limit is of the service, and nearly that much is taken.
+    assert client.observe("http://a/", text="word " * (1 << 20)).verdict == "new"
+
+
 def test_bad_pages_are_refused(pages: hapax.Pages) -> None:
     refusals = (hapax.errors.ArgumentError, hapax.errors.RefusedError)
     for arguments in (
@@ -274,7 +323,7 @@ def test_a_token_is_sent_and_a_refusal_has_its_code(tmp_path: pathlib.Path) -> N
         assert (refused.value.code, refused.value.status) == ("unauthorized", 401)
         client = hapax.Client(running.url, token="0123456789abcdef0123456789abcdef")
         assert client.observe("http://a/", text="some words").verdict == "new"
-        with pytest.raises(hapax.errors.RefusedError, match="page 1: ") as refused:
+        with pytest.raises(hapax.errors.RefusedError, match=r"page 1 \(\): url must have") as refused:
             client.observe_many([hapax.page("http://b/", text="x y"), hapax.page("", text="x y")])
         assert refused.value.code == "invalid"
     finally:
@@ -312,10 +361,12 @@ def test_the_asynchronous_client_has_the_same_methods(service: Service) -> None:
         assert len(await client.groups()) == 1 and await client.events()
         assert await client.score("http://b/", 1.0) and await client.forget("http://b/")
         assert await client.expire(1) == 0 and (await client.stats())["pages"] == 2
+        async with client as same:
+            assert same is client and (await client.settings())["within"] == client.client.settings["within"]
         return [verdict.verdict for verdict in found]
 
     assert asyncio.run(crawl()) == ["new", "exact"] * 4
-    public = {name for name in dir(hapax.Client) if not name.startswith("_")}
+    public = {name for name in dir(hapax.Client) if not name.startswith("_")} - {"close"}
     assert public <= set(dir(hapax.AsyncClient))
 
 

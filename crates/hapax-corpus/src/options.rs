@@ -204,6 +204,11 @@ impl Fields {
         }
     }
 
+    /// What `look` finds under the first name for a role that it knows.
+    pub fn find<T>(&self, role: Role, look: impl FnMut(&str) -> Option<T>) -> Option<T> {
+        self.names(role).find_map(look)
+    }
+
     /// The names tried for a role, best first.
     pub(crate) fn names(&self, role: Role) -> impl Iterator<Item = &str> {
         let given = self.given(role);

@@ -79,8 +79,8 @@ impl Table {
     pub(crate) fn open(path: &str, file: &File, options: &ReadOptions) -> Result<Self, Error> {
         let footer = guarded(path, At::File, || load_footer(path, file))?;
         let schema = footer.schema();
-        let mut columns = Role::ALL
-            .map(|role| options.fields.names(role).find_map(|name| schema.index_of(name).ok()));
+        let mut columns =
+            Role::ALL.map(|role| options.fields.find(role, |name| schema.index_of(name).ok()));
         let body = columns[Role::Html as usize].or(columns[Role::Text as usize]);
         let Some(body) = body else {
             let names: Vec<&str> =
