@@ -1,4 +1,4 @@
-//! What a job tells while it runs.
+//! Progress callbacks of a running job.
 
 use hapax_corpus::Error;
 

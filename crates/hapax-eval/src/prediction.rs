@@ -1,4 +1,4 @@
-//! What was said about a corpus: who is in a group with whom, and who goes for whose sake.
+//! Predictions about a corpus: its groups, and for each removed document the kept one.
 //!
 //! Comes from a [`Decision`] of the job itself, or from a table that another program wrote, so that its
 //! answers are judged by the same numbers.

@@ -1,6 +1,6 @@
 //! The log: lines on standard error, for people or for programs.
 //!
-//! `info` tells of starting, stopping and failures; `debug` adds a line for each request, with its
+//! `info` reports starting, stopping and failures; `debug` adds a line for each request, with its
 //! number, which clients are given as `X-Request-Id`.
 
 use crate::config::{Log, LogFormat};

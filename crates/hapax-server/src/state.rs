@@ -291,7 +291,7 @@ impl Service {
         self.stopping.load(Ordering::Relaxed)
     }
 
-    /// From now on it is not ready, and whoever waits for events is sent home.
+    /// From now on it is not ready, and open event streams end.
     pub fn begin_stop(&self) {
         self.stopping.store(true, Ordering::Relaxed);
         self.changed.send_modify(|commits| *commits += 1);

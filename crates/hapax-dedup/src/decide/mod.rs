@@ -1,4 +1,4 @@
-//! Which documents stay, which go, and for whose sake.
+//! Which documents are kept, which are removed, and for each removed one the document that is kept instead.
 //!
 //! ```text
 //!   pages --exact--> representatives --near--> pairs, members

@@ -1,6 +1,6 @@
 //! What the files of an index may say about other files.
 //!
-//! An index may come from a stranger. Tantivy deletes every path of its list that no segment uses,
+//! An index may be untrusted. Tantivy deletes every path of its list that no segment uses,
 //! wherever it leads, and a commit names the list that belongs to it: both must name files of the
 //! folder, and links in place of those files are not followed.
 //!

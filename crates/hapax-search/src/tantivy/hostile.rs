@@ -1,4 +1,4 @@
-//! Indexes that a stranger made, and damaged ones.
+//! Untrusted and damaged indexes.
 //!
 //! Nothing outside the folder is touched, and nothing panics, whatever the files say.
 //! Does not cover files that were forged with right checksums: `forged` does.

@@ -187,7 +187,7 @@ pub async fn forget_many(
     changing(&service, work).await.map(Json)
 }
 
-/// Runs a call that writes, and tells those who wait for events.
+/// Runs a call that writes, and wakes open event streams.
 pub(super) async fn changing<T: Send + 'static>(
     service: &Arc<Service>,
     work: impl FnOnce(&Service) -> Result<T, ApiError> + Send + 'static,

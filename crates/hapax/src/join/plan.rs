@@ -32,8 +32,8 @@ use crate::hamming::Kernel;
 /// Distances beyond this are refused: the cost would be that of comparing everything.
 pub(super) const WIDEST: u32 = 16;
 
-/// Up to this bound, 32 of the bits not yet known to agree tell strangers apart: within 7 bits,
-/// one pair of strangers in a thousand passes.
+/// Up to this bound, 32 of the bits not yet known to agree rule out unrelated fingerprints: within 7 bits,
+/// one unrelated pair in a thousand passes.
 const HALF_WORDS_UP_TO: u32 = 7;
 
 /// Records in a bucket below which a finer one costs more than it saves: one vector of words.
@@ -136,7 +136,7 @@ impl Plan {
         self.stages.iter().map(|stage| stage.inner.len()).sum()
     }
 
-    /// Do 32 bits tell strangers apart well enough?
+    /// Do 32 bits rule out enough unrelated fingerprints?
     pub(super) fn half_words(&self) -> bool {
         self.bound.bits() <= HALF_WORDS_UP_TO
     }

@@ -24,11 +24,11 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Clean a corpus: exact and near duplicates go, the best copy of each stays
+/// Clean a corpus: remove exact and near duplicates, keep the best copy of each
 ///
 /// Reads WARC, WET, ARC, JSONL, Parquet, folders of HTML and text, and text with a document a
-/// line; plain or packed with gzip, zstd, bzip2 or xz. Writes the documents that stay, who was
-/// removed for whose sake and why, and a report to look at.
+/// line; plain or packed with gzip, zstd, bzip2 or xz. Writes the kept documents, a table of
+/// removed documents with the reason for each, and an HTML report.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 The output folder holds, all of it or nothing:

@@ -62,7 +62,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-/// An engine's error as the program tells it.
+/// An engine's error as the program prints it.
 fn failed(error: impl std::error::Error + Send + Sync + 'static) -> Failure {
     Failure::Run(anyhow::Error::new(error))
 }

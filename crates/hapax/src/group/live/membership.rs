@@ -313,7 +313,7 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
     }
 
     /// Two groups that are not merged, but whose winners match: no winner may stand for another,
-    /// so the worse one moves over, until the winners are strangers. A bounded number of times:
+    /// so the worse one moves over, until no two winners match. A bounded number of times:
     /// every move makes a group choose again.
     fn yield_winners(&mut self, a: GroupId, b: GroupId) -> LiveResult<(), S> {
         for _ in 0..SAMPLE {

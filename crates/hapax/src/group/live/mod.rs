@@ -1,4 +1,4 @@
-//! Live groups: pages come, change, redirect and die, and the groups follow at once.
+//! Live groups: updated as pages are added, changed, redirected or deleted.
 //!
 //! Every known page is in exactly one group; a group has one winner, the copy that stays.
 //!
@@ -83,7 +83,7 @@ pub struct LiveOptions {
 }
 
 impl Default for LiveOptions {
-    /// Small groups are stars; a group of hundreds bears some strangers before it is mended.
+    /// Small groups are stars; a group of hundreds may have some pages unlike its winner before it is repaired.
     fn default() -> Self {
         Self { repair_share: 0.1, verify_at_once: 64, max_matches: 256 }
     }

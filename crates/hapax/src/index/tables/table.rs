@@ -9,8 +9,8 @@
 //! ```
 //!
 //! The prefix is not stored: the directory says it. The rest is not stored either: 32 bits let
-//! by about one stranger in a million at `k = 3`, and what passes is looked up in the collection
-//! and compared whole. (Where the bound is so wide that many strangers would pass, the filter is
+//! by about one unrelated fingerprint in a million at `k = 3`, and what passes is looked up in the collection
+//! and compared whole. (Where the bound is so wide that many unrelated ones would pass, the filter is
 //! all that the prefix leaves, 8 bytes a row.) A lookup that finds nothing reads one line of the directory and one or two
 //! of the filters; only likely matches read more.
 
@@ -25,7 +25,7 @@ const PARTITION_BITS: u32 = 8;
 /// Bits of a fingerprint compared inside a bucket, usually.
 const NARROW_BITS: u32 = 32;
 
-/// Beyond this bound 32 bits let by so many strangers (2.5 in a hundred at 10) that looking at
+/// Beyond this bound 32 bits let by so many unrelated fingerprints (2.5 in a hundred at 10) that looking at
 /// them costs more than reading wider filters.
 const WIDEST_FOR_NARROW: u32 = 9;
 
