@@ -5,7 +5,7 @@
 //! known to come from a short stretch of the original. Used to show results, never to make
 //! fingerprints.
 
-use super::segment::{Segmenter, is_chunk_end};
+use super::segment::{Segmenter, is_chunk_end, most_folded};
 use std::ops::Range;
 
 /// Bytes of the original text.
@@ -24,6 +24,7 @@ impl Segmenter {
     /// The words of `text`, in order, with their places.
     pub fn placed_words(&mut self, text: &str) -> Vec<PlacedWord> {
         let mut found = Vec::new();
+        let mut room = most_folded(text);
         let mut start = 0;
         for end in text
             .bytes()
@@ -31,37 +32,56 @@ impl Segmenter {
             .filter_map(|(at, b)| is_chunk_end(b).then_some(at))
             .chain([text.len()])
         {
-            self.place_chunk(text, start..end, &mut found);
+            if !self.place_chunk(text, start..end, &mut room, &mut found) {
+                break;
+            }
             start = end + 1;
         }
         found
     }
 
-    fn place_chunk(&mut self, text: &str, chunk: Place, found: &mut Vec<PlacedWord>) {
-        if chunk.is_empty() {
-            return;
-        }
+    /// Says whether all of it was read.
+    fn place_chunk(
+        &mut self,
+        text: &str,
+        chunk: Place,
+        room: &mut usize,
+        found: &mut Vec<PlacedWord>,
+    ) -> bool {
         let mut folded = String::new();
         // For each byte of `folded`, the stretch of the original it came from.
         let mut sources: Vec<Place> = Vec::new();
         let original = &text[chunk.clone()];
+        // Only what is beyond ASCII can grow.
+        let most = if original.is_ascii() { usize::MAX } else { *room };
         let mut from = 0;
+        let mut whole = true;
         let cuts: Vec<usize> = original
             .char_indices()
             .filter(|&(at, c)| at > 0 && self.normalizer().starts_afresh(c))
             .map(|(at, _)| at)
-            .chain([original.len()])
+            .chain((!original.is_empty()).then_some(original.len()))
             .collect();
         for to in cuts {
+            let before = folded.len();
             self.normalizer().fold_into(&original[from..to], &mut folded);
+            if folded.len() > most {
+                folded.truncate(before);
+                whole = false;
+                break;
+            }
             sources.resize(folded.len(), chunk.start + from..chunk.start + to);
             from = to;
+        }
+        if !original.is_ascii() {
+            *room -= folded.len();
         }
         self.cut_folded(&folded, |range| {
             // A word is never empty, so both ends have a source.
             let place = sources[range.start].start..sources[range.end - 1].end;
             found.push(PlacedWord { word: self.spelt(&folded[range]), place });
         });
+        whole
     }
 }
 

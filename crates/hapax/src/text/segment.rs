@@ -86,13 +86,14 @@ impl Segmenter {
         self
     }
 
-    /// Calls `visit` with every folded word of `text`, in order.
+    /// Calls `visit` with every folded word of `text`, in order, as far as it [may grow](most_folded).
     pub fn words(&mut self, text: &str, mut visit: impl FnMut(&str)) {
         let Self { unspaced, joined, confusables, normalizer, lowered, folded, respelt } = self;
         lowered.clear();
         lowered.push_str(text);
         lowered.make_ascii_lowercase();
         let bytes = lowered.as_bytes();
+        let mut room = most_folded(text);
         let mut at = 0;
         while at < bytes.len() {
             let start = at;
@@ -119,11 +120,15 @@ impl Segmenter {
             if seen & WIDE != 0 {
                 folded.clear();
                 // Folding starts from the original: lowering first could hide a composition.
-                normalizer.fold_into(&text[start..at], folded);
+                let whole = fold_within(normalizer, &text[start..at], room, folded);
+                room -= folded.len();
                 unspaced.cut(folded, *joined, |range| match confusables {
                     Confusables::Keep => visit(&folded[range]),
                     Confusables::Fold => visit(confusables::fold(&folded[range], respelt)),
                 });
+                if !whole {
+                    return;
+                }
             } else if *joined == Joined::Parts {
                 let chunk = &lowered[start..at];
                 chunk.split(|c: char| ASCII[c as usize & 0x7F] != PLAIN).for_each(|part| {
@@ -154,6 +159,37 @@ impl Segmenter {
     pub(super) fn normalizer(&mut self) -> &mut Normalizer {
         &mut self.normalizer
     }
+}
+
+/// Bytes that the chunks of a text beyond ASCII may have when they are folded; the rest is not read. A letter may
+/// become eighteen, so a text made of them would take many times its memory; what people write does not double.
+pub(super) const fn most_folded(text: &str) -> usize {
+    2 * text.len() + 4096
+}
+
+/// No text has more than so many times its bytes when it is folded: U+FDFA has 3 and becomes 33.
+const MOST_GROWTH: usize = 11;
+
+/// Folds a chunk as far as there is room, in pieces that fold independently where it may be short. Says
+/// whether that was all.
+fn fold_within(normalizer: &mut Normalizer, chunk: &str, room: usize, out: &mut String) -> bool {
+    if chunk.len().saturating_mul(MOST_GROWTH) <= room {
+        normalizer.fold_into(chunk, out);
+        return true;
+    }
+    let mut from = 0;
+    while from < chunk.len() {
+        let afresh = |&(at, c): &(usize, char)| at > 0 && normalizer.starts_afresh(c);
+        let to = chunk[from..].char_indices().find(afresh).map_or(chunk.len(), |(at, _)| from + at);
+        let before = out.len();
+        normalizer.fold_into(&chunk[from..to], out);
+        if out.len() > room {
+            out.truncate(before);
+            return false;
+        }
+        from = to;
+    }
+    true
 }
 
 /// Does a chunk end here: at the end or at white space?
@@ -367,6 +403,23 @@ mod tests {
             cutter.cut(&folded, joined, |range| found.push(folded[range].to_owned()));
         }
         found
+    }
+
+    #[test]
+    fn a_text_that_grows_when_it_is_folded_is_read_up_to_twice_its_size() {
+        let text = format!("plain words {} end", "\u{FDFA}".repeat(10_000));
+        for text in [text.clone(), text.replace('\u{FDFA}', "\u{FDFA} ")] {
+            let mut segmenter = Segmenter::new(Unspaced::Bigrams);
+            let (mut bytes, mut words) = (0, Vec::new());
+            segmenter.words(&text, |word| {
+                bytes += word.len();
+                words.push(word.to_owned());
+            });
+            assert!(bytes > text.len() && bytes <= most_folded(&text), "{bytes}");
+            assert!(!words.contains(&"end".to_owned()));
+            let placed = segmenter.placed_words(&text).into_iter().map(|placed| placed.word);
+            assert!(placed.eq(words));
+        }
     }
 
     #[test]
