@@ -131,3 +131,23 @@ fn the_examples_of_the_guide_are_answered_as_shown() {
     }
     assert!(examples >= 12, "only {examples} examples were found");
 }
+
+/// The manifests were validated by the published schemas of their formats; what they say of this program is
+/// checked here.
+#[test]
+fn manifests_name_paths_ports_and_files_that_are_there() {
+    let dockerfile = include_str!("../../../../deploy/Dockerfile");
+    let kubernetes = include_str!("../../../../deploy/kubernetes.yaml");
+    let compose = include_str!("../../../../deploy/compose.yaml");
+    let probes = kubernetes.match_indices("path: /").map(|(at, _)| &kubernetes[at + 6..]);
+    let probes: Vec<&str> = probes.filter_map(|rest| rest.split(',').next()).collect();
+    assert_eq!(probes, ["/readyz", "/healthz", "/readyz"]);
+    assert!(probes.iter().all(|path| routes::list().contains(&("GET", path))));
+    for manifest in [kubernetes, compose] {
+        for named in ["/var/lib/hapax", "/run/secrets", "8017", "write-token", "read-token"] {
+            assert!(manifest.contains(named) && dockerfile.contains(named), "{named}");
+        }
+    }
+    assert!(dockerfile.contains("USER 65532:65532") && kubernetes.contains("runAsUser: 65532"));
+    assert!(kubernetes.contains("replicas: 1"), "one process opens a repository at a time");
+}
