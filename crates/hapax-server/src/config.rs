@@ -45,6 +45,7 @@ pub struct Config {
 #[expect(missing_docs, reason = "default.toml documents every field")]
 pub struct Limits {
     pub body_bytes: usize,
+    pub held_bytes: usize,
     pub requests: usize,
     pub connections: usize,
     pub rate: f64,

@@ -233,6 +233,7 @@ impl From<FetchError> for ApiError {
             FetchError::Robots { .. } => Code::RobotsForbid,
             FetchError::Unresolved { .. } => Code::NameNotResolved,
             FetchError::RobotsUnreachable { .. } => Code::RobotsUnreachable,
+            FetchError::Busy { .. } => Code::Overloaded,
             FetchError::TooManyRedirects { .. }
             | FetchError::TooLong { .. }
             | FetchError::Status { .. }

@@ -24,8 +24,8 @@
 //!
 //! [`config`] is what can be set, [`error`] what can go wrong; `hapax_client` has what is sent.
 //! [`state`] holds what requests share and is the border between asynchronous and blocking code;
-//! [`writer`] makes commits of what waits. [`routes`] are the paths, [`middleware`] is what every request passes, [`server`] the
-//! connections. [`fetch`] gets pages of other sites, [`texts`] keeps texts for showing.
+//! [`writer`] makes commits of what waits. [`routes`] are the paths, [`middleware`] is what every request passes, [`server`] accepts
+//! connections, `connections` knows those that are open, `bodies` reads what they send. [`fetch`] gets pages of other sites, [`texts`] keeps texts for showing.
 //! [`metrics`] and [`history`] count, [`logging`] writes.
 //!
 //! # What this crate does not know
@@ -33,7 +33,9 @@
 //! Algorithms: the engine compares and explains, the store decides and keeps.
 
 pub mod access;
+mod bodies;
 pub mod config;
+mod connections;
 pub mod error;
 pub mod fetch;
 pub mod history;

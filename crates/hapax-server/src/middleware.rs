@@ -5,6 +5,8 @@
 //! time, counting, and a net under panics.
 
 use crate::access::Scope;
+use crate::bodies;
+use crate::connections::{Connection, Doing};
 use crate::error::{ApiError, Code};
 use crate::metrics::RouteMetrics;
 use crate::state::Service;
@@ -74,6 +76,18 @@ async fn enter(guard: &Guard, request: Request, next: Next) -> Result<Response, 
         discard(request.into_body()).await;
         return Err(refused);
     }
+    let connection = request.extensions().get::<Arc<Connection>>().cloned();
+    let follows = guard.class == RequestClass::Stream && request.method() == Method::GET;
+    let mut held = service.bodies.hold();
+    // A body that is still coming takes no place for work.
+    let request = match guard.class {
+        RequestClass::Plain => {
+            let (parts, body) = request.into_parts();
+            let bytes = bodies::whole(body, &service.config.limits, &mut held).await?;
+            Request::from_parts(parts, Body::from(bytes))
+        }
+        RequestClass::Probe | RequestClass::Stream => request,
+    };
     let permit = match guard.class {
         RequestClass::Probe => None,
         RequestClass::Stream
@@ -86,6 +100,8 @@ async fn enter(guard: &Guard, request: Request, next: Next) -> Result<Response, 
             Some(free.map_err(|_| ApiError::overloaded())?)
         }
     };
+    let is_now = |doing| connection.iter().for_each(|connection| connection.is_now(doing));
+    is_now(if follows { Doing::Streaming } else { Doing::Working });
     service.metrics.in_flight.inc();
     let caught = AssertUnwindSafe(next.run(request)).catch_unwind();
     let done = match guard.class {
@@ -95,6 +111,9 @@ async fn enter(guard: &Guard, request: Request, next: Next) -> Result<Response, 
         }
     };
     service.metrics.in_flight.dec();
+    if guard.class != RequestClass::Stream {
+        is_now(Doing::Waiting);
+    }
     match done {
         Ok(Ok(response)) if guard.class == RequestClass::Stream => Ok(response.map(|body| {
             // The room is taken until the last byte has gone.

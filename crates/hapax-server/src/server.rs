@@ -1,7 +1,8 @@
 //! Connections: accepting them, limiting them, and ending them without losing work.
 //!
 //! Stopping: no new connection, requests under way are finished within the time a request may
-//! take, then the writer finishes what was accepted, then the repository is closed.
+//! take, followers of events that do not read within two seconds; then the writer finishes what was
+//! accepted, then the repository is closed.
 
 use crate::history;
 use crate::idle::Idle;
@@ -20,7 +21,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tower::ServiceExt;
 
 /// After a failure to accept, which is mostly a lack of file handles.
@@ -28,6 +29,8 @@ const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
 /// The repository's file is read so often and so long at a time to find damage: a fiftieth of one core.
 const SCRUB_EVERY: Duration = Duration::from_secs(1);
 const SCRUB_FOR: Duration = Duration::from_millis(20);
+/// Followers of events that do not read are cut off so long after the service was asked to stop.
+const FOLLOWERS_END: Duration = Duration::from_secs(2);
 /// Bytes that a connection buffers of a request.
 const BUFFER: usize = 64 * 1024;
 
@@ -91,23 +94,27 @@ pub async fn serve(service: Arc<Service>, listener: TcpListener, stop: impl Futu
     loop {
         let accepted = tokio::select! {
             () = &mut stop => break,
-            accepted = async {
-                // One waits here until there is room.
-                let room = room.clone().acquire_owned().await;
-                (listener.accept().await, room)
-            } => accepted,
+            accepted = listener.accept() => accepted,
         };
-        let (Ok((stream, peer)), Ok(room)) = accepted else {
+        let Ok((stream, peer)) = accepted else {
             tokio::time::sleep(ACCEPT_AGAIN).await;
             continue;
         };
+        let room = tokio::select! {
+            () = &mut stop => break,
+            room = room_in(&room, &service) => room,
+        };
+        let open = service.connections.open();
         let _ = stream.set_nodelay(true);
         let idle = service.config.limits.idle_time();
         let app = app.clone();
+        let of = open.clone();
         let answer = service_fn(move |request: hyper::Request<Incoming>| {
             let app = app.clone();
+            let of = of.clone();
             async move {
-                let request = request.map(axum::body::Body::new);
+                let mut request = request.map(axum::body::Body::new);
+                request.extensions_mut().insert(of);
                 Ok::<_, Infallible>(app.answer(peer.ip(), request).await)
             }
         });
@@ -117,23 +124,50 @@ pub async fn serve(service: Arc<Service>, listener: TcpListener, stop: impl Futu
             .max_buf_size(BUFFER)
             .serve_connection(TokioIo::new(Idle::new(stream, idle)), answer);
         let connection = graceful.watch(connection);
+        let service = service.clone();
         tokio::spawn(async move {
-            if let Err(error) = connection.await {
-                tracing::debug!(target: "hapax::connection", %peer, "{error}");
+            tokio::select! {
+                ended = connection => if let Err(error) = ended {
+                    tracing::debug!(target: "hapax::connection", %peer, "{error}");
+                },
+                () = open.closed() => {}
             }
+            service.connections.ended(&open);
             drop(room);
         });
     }
     service.begin_stop();
     drop(listener);
     let finished = tokio::time::timeout(service.config.limits.request_time(), graceful.shutdown());
-    if finished.await.is_err() {
+    let close_streams = async {
+        tokio::time::sleep(FOLLOWERS_END).await;
+        service.connections.close_streams();
+        std::future::pending().await
+    };
+    let finished = tokio::select! {
+        finished = finished => finished,
+        finished = close_streams => finished,
+    };
+    if finished.is_err() {
         tracing::warn!("some clients did not finish in time and were cut off");
     }
     sampler.abort();
     scrubber.abort();
     let last = service.clone();
     let _ = tokio::task::spawn_blocking(move || last.finish()).await;
+}
+
+/// A place for a connection: one that waits for its client gives way.
+async fn room_in(room: &Arc<Semaphore>, service: &Service) -> Option<OwnedSemaphorePermit> {
+    loop {
+        if let Ok(free) = room.clone().try_acquire_owned() {
+            return Some(free);
+        }
+        service.connections.close_one_that_waits();
+        if let Ok(free) = tokio::time::timeout(ACCEPT_AGAIN, room.clone().acquire_owned()).await {
+            return free.ok();
+        }
+    }
 }
 
 async fn sample(service: Arc<Service>) {

@@ -2,12 +2,14 @@
 //!
 //! Requests wait asynchronously; fingerprinting, searching and reading the store are ordinary
 //! calls. They cross here: [`Service::work`] runs a call on a thread for such calls, and lets in no
-//! more at once than there are cores; a call whose client has gone still counts until it ends. What
+//! more at once than there are cores, and of those that read large pages one fewer; a call whose client has gone still counts until it ends. What
 //! takes a few microseconds and never waits, such as
 //! looking up a ready fingerprint, is called in place: a change of threads would cost more.
 
 use crate::access::{Access, Rate};
+use crate::bodies::Budget;
 use crate::config::Config;
+use crate::connections::Connections;
 use crate::error::{ApiError, Code};
 use crate::fetch::Fetcher;
 use crate::history::History;
@@ -27,6 +29,8 @@ use tokio::sync::{Semaphore, watch};
 /// The list of the largest groups is made again when it is so many times as old as making it
 /// takes: that reads a row of every group, and may take no more than this share of the time.
 const SIZES_AGE: u32 = 20;
+/// A page of more bytes is large: it takes more than a few milliseconds and megabytes.
+const LARGE: usize = 256 << 10;
 /// The repository's file is verified so long before the service starts; the rest follows while it runs.
 const VERIFY_AT_START: Duration = Duration::from_secs(5);
 /// How many of the largest groups are kept ready.
@@ -59,7 +63,12 @@ pub struct Service {
     /// When it started.
     pub started: Instant,
     stopping: AtomicBool,
+    /// Bytes of bodies.
+    pub(crate) bodies: Arc<Budget>,
+    pub(crate) connections: Connections,
     working: Arc<Semaphore>,
+    /// For large pages, fewer than the places for work: small ones do not wait behind them.
+    large: Arc<Semaphore>,
     spare: Mutex<Vec<Fingerprinter>>,
     first: Fingerprinter,
     sizes: Mutex<Option<Sizes>>,
@@ -147,7 +156,10 @@ impl Service {
             changed,
             started: Instant::now(),
             stopping: AtomicBool::new(false),
-            working: Arc::new(Semaphore::new(cores)),
+            bodies: Budget::new(config.limits.held_bytes),
+            connections: Connections::default(),
+            working: Arc::new(Semaphore::new(cores.max(2))),
+            large: Arc::new(Semaphore::new(cores.max(2) - 1)),
             spare: Mutex::default(),
             first: fingerprinter.with_key(repository.key()),
             sizes: Mutex::default(),
@@ -178,13 +190,38 @@ impl Service {
         done.await.map_err(|panic| ApiError::internal(format!("a call did not finish: {panic}")))?
     }
 
-    /// Lends a fingerprinter.
-    pub fn fingerprinting<T>(&self, call: impl FnOnce(&mut Fingerprinter) -> T) -> T {
+    /// [`work`](Self::work) on pages of which the largest has so many bytes.
+    ///
+    /// # Errors
+    ///
+    /// The call's own, or it panicked.
+    pub async fn work_on<T: Send + 'static>(
+        self: &Arc<Self>,
+        bytes: usize,
+        call: impl FnOnce(&Self) -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<T, ApiError> {
+        let closed = |_| ApiError::internal("no more work is taken");
+        let large = match bytes > LARGE {
+            true => Some(self.large.clone().acquire_owned().await.map_err(closed)?),
+            false => None,
+        };
+        self.work(move |service| {
+            let _held = large;
+            call(service)
+        })
+        .await
+    }
+
+    /// Lends a fingerprinter for pages of which the largest has so many bytes. After a large one its buffers are
+    /// given back.
+    pub fn fingerprinting<T>(&self, bytes: usize, call: impl FnOnce(&mut Fingerprinter) -> T) -> T {
         let spare = || self.spare.lock().unwrap_or_else(PoisonError::into_inner);
         let lent = spare().pop();
         let mut fingerprinter = lent.unwrap_or_else(|| self.first.clone());
         let result = call(&mut fingerprinter);
-        spare().push(fingerprinter);
+        if bytes <= LARGE {
+            spare().push(fingerprinter);
+        }
         result
     }
 

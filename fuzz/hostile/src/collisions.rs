@@ -9,6 +9,7 @@ use crate::server::{Server, fingerprinter};
 use anyhow::{Context, Result, ensure};
 use hapax::fingerprint::Fingerprinter;
 use std::fmt::Write;
+use std::time::Duration;
 use std::time::Instant;
 
 pub(crate) const ATTACKS: &[Attack] = &[
@@ -16,37 +17,49 @@ pub(crate) const ATTACKS: &[Attack] = &[
         name: "20,000 pages with one fingerprint, sketches apart",
         settings: &[],
         megabytes: 400,
+        p99: Duration::MAX,
         run: one_fingerprint,
     },
     Attack {
         name: "20,000 pages with one fingerprint and one sketch",
         settings: &[],
         megabytes: 400,
+        p99: Duration::MAX,
         run: one_content,
     },
     Attack {
         name: "20,000 pages in one bucket of a table",
         settings: &[],
         megabytes: 400,
+        p99: Duration::MAX,
         run: one_bucket,
     },
     Attack {
         name: "20,000 pages in a chain, each near the next",
         settings: &[],
         megabytes: 400,
+        p99: Duration::MAX,
         run: chain,
     },
     Attack {
         name: "20,000 addresses, alike for 4 KB",
         settings: &[],
         megabytes: 600,
+        p99: Duration::MAX,
         run: addresses,
     },
-    Attack { name: "20,000 redirects in a row", settings: &[], megabytes: 400, run: redirects },
+    Attack {
+        name: "20,000 redirects in a row",
+        settings: &[],
+        megabytes: 400,
+        p99: Duration::MAX,
+        run: redirects,
+    },
     Attack {
         name: "a text forged to another's fingerprint",
         settings: &[],
         megabytes: 300,
+        p99: Duration::MAX,
         run: forged,
     },
 ];

@@ -7,12 +7,14 @@
 //! # Reading order
 //!
 //! [`server`] is the process and the honest client. [`connections`] attacks with connections and
-//! bytes, [`pages`] with pages that are hard to read, [`collisions`] with pages made to meet.
+//! bytes, [`pages`] with pages that are hard to read, [`collisions`] with pages made to meet, [`readers`] keep
+//! others waiting.
 #![expect(clippy::print_stdout, reason = "a program that prints its table")]
 
 mod collisions;
 mod connections;
 mod pages;
+mod readers;
 mod server;
 
 use anyhow::{Context, Result, ensure};
@@ -47,6 +49,8 @@ struct Attack {
     name: &'static str,
     settings: &'static [(&'static str, &'static str)],
     megabytes: u64,
+    /// The most that 99 of 100 honest requests may wait.
+    p99: Duration,
     /// Says what came of it.
     run: fn(&Server) -> Result<String>,
 }
@@ -55,9 +59,12 @@ fn main() -> Result<()> {
     match Arguments::parse().command {
         Command::Serve { folder } => server::serve(&folder),
         Command::Run { word } => {
-            let all = [connections::ATTACKS, pages::ATTACKS, collisions::ATTACKS].concat();
-            println!("| attack | answer | seconds | peak MB | an honest client waits at most |");
-            println!("|---|---|---:|---:|---:|");
+            let all = [connections::ATTACKS, pages::ATTACKS, collisions::ATTACKS, readers::ATTACKS]
+                .concat();
+            println!(
+                "| attack | answer | seconds | peak MB | an honest client waits, p99 | at most |"
+            );
+            println!("|---|---|---:|---:|---:|---:|");
             let word = word.unwrap_or_default();
             let mut tried = 0;
             for attack in all.iter().filter(|attack| attack.name.contains(&word)) {
@@ -73,8 +80,8 @@ fn main() -> Result<()> {
 fn one(attack: &Attack) -> Result<()> {
     let server = Server::start(attack.settings)?;
     let stop = AtomicBool::new(false);
-    let (came, took, worst) =
-        std::thread::scope(|scope| -> Result<(String, Duration, Duration)> {
+    let (came, took, mut waits) =
+        std::thread::scope(|scope| -> Result<(String, Duration, Vec<Duration>)> {
             let honest = scope.spawn(|| server::honest(&server, &stop));
             // It shall be connected before the attack.
             std::thread::sleep(Duration::from_millis(200));
@@ -82,19 +89,24 @@ fn one(attack: &Attack) -> Result<()> {
             let came = (attack.run)(&server);
             let took = start.elapsed();
             stop.store(true, Ordering::Relaxed);
-            let worst =
+            let waits =
                 honest.join().map_err(|_| anyhow::anyhow!("the honest client panicked"))??;
-            Ok((came?, took, worst))
+            Ok((came?, took, waits))
         })?;
     server.is_healthy()?;
     let peak = server.peak().context("no memory was told")?;
+    waits.sort_unstable();
+    let p99 = waits.get(waits.len() * 99 / 100).copied().unwrap_or_default();
+    let worst = waits.last().copied().unwrap_or_default();
     println!(
-        "| {} | {came} | {:.1} | {peak} | {} ms |",
+        "| {} | {came} | {:.1} | {peak} | {} ms | {} ms |",
         attack.name,
         took.as_secs_f64(),
+        p99.as_millis(),
         worst.as_millis()
     );
     let most = attack.megabytes;
     ensure!(peak <= most, "{peak} MB are more than the {most} allowed");
+    ensure!(p99 <= attack.p99, "{p99:?} are more than the {:?} allowed", attack.p99);
     Ok(())
 }

@@ -9,7 +9,7 @@ use hapax_server::{Layers, Service};
 use hapax_store::{Repository, Settings};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -41,7 +41,9 @@ pub(crate) struct Server {
 impl Server {
     pub(crate) fn start(settings: &[(&str, &str)]) -> Result<Self> {
         let folder = tempfile::tempdir()?;
-        let mut command = Command::new(std::env::current_exe()?);
+        // Another build of this program, to compare with.
+        let program = std::env::var_os("ATTACKED_PROGRAM").map(PathBuf::from);
+        let mut command = Command::new(program.map_or_else(std::env::current_exe, Ok)?);
         command.arg("serve").arg(folder.path().join("store")).stdout(Stdio::piped());
         command.stderr(Stdio::null()).envs(settings.iter().copied());
         let mut child = command.spawn().context("cannot start the service")?;
@@ -113,8 +115,11 @@ pub(crate) fn answer(stream: &mut TcpStream) -> Result<(u16, Vec<u8>)> {
     Ok((status.unwrap_or(0), bytes))
 }
 
-/// An honest client on a connection of its own: asks again and again, and remembers its worst wait.
-pub(crate) fn honest(server: &Server, stop: &std::sync::atomic::AtomicBool) -> Result<Duration> {
+/// An honest client on a connection of its own: asks again and again, and remembers its waits.
+pub(crate) fn honest(
+    server: &Server,
+    stop: &std::sync::atomic::AtomicBool,
+) -> Result<Vec<Duration>> {
     let body = "{\"url\":\"http://honest/\",\"text\":\"a few plain words\"}";
     let ask = format!(
         "POST /v1/check HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n\
@@ -122,7 +127,7 @@ pub(crate) fn honest(server: &Server, stop: &std::sync::atomic::AtomicBool) -> R
         body.len()
     );
     let mut stream = BufReader::new(server.connect()?);
-    let mut worst = Duration::ZERO;
+    let mut waits = Vec::new();
     while !stop.load(std::sync::atomic::Ordering::Relaxed) {
         let start = Instant::now();
         // Whoever is told that there is no room asks again.
@@ -130,10 +135,10 @@ pub(crate) fn honest(server: &Server, stop: &std::sync::atomic::AtomicBool) -> R
             ensure!(start.elapsed() < Duration::from_secs(120), "there is no room any more");
             std::thread::sleep(Duration::from_millis(50));
         }
-        worst = worst.max(start.elapsed());
+        waits.push(start.elapsed());
         std::thread::sleep(Duration::from_millis(20));
     }
-    Ok(worst)
+    Ok(waits)
 }
 
 /// Whether an honest question was answered; else there was no room.

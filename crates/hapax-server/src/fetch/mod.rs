@@ -114,6 +114,9 @@ pub enum FetchError {
     /// The server answered something else.
     #[error("{url} was answered with status {status}")]
     Status { url: String, status: u16 },
+    /// Others wait for the same host.
+    #[error("{url} was not fetched: {most} requests to its host are under way; try again")]
+    Busy { url: String, most: usize },
     #[error("{url} was not fetched: {why}")]
     Failed { url: String, why: String },
 }
@@ -166,6 +169,31 @@ struct NotPublic;
 #[error("{0}")]
 struct NoSuchName(String);
 
+/// A host, and who asks it or waits for that.
+#[derive(Debug, Default)]
+struct Site {
+    asked_by: AtomicUsize,
+    host: Mutex<Host>,
+}
+
+/// One of them.
+struct Asking(Arc<Site>);
+
+impl Asking {
+    /// `None` if there are enough.
+    fn begin(site: Arc<Site>, most: usize) -> Option<Self> {
+        let asking = Self(site);
+        // Counted first: what is dropped is counted back.
+        (asking.0.asked_by.fetch_add(1, Ordering::Relaxed) < most).then_some(asking)
+    }
+}
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        self.0.asked_by.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 #[derive(Debug, Default)]
 struct Host {
     last: Option<Instant>,
@@ -188,7 +216,7 @@ pub struct Fetcher {
     agent: ureq::Agent,
     allowed: Arc<Allowed>,
     settings: config::Fetch,
-    hosts: Mutex<BTreeMap<String, Arc<Mutex<Host>>>>,
+    hosts: Mutex<BTreeMap<String, Arc<Site>>>,
     /// Of the hosts' robots.txt, at least.
     robots_bytes: AtomicUsize,
 }
@@ -224,13 +252,19 @@ impl Fetcher {
 
     /// Fetches a page, following redirects.
     pub fn fetch(&self, first: &str) -> Result<Fetched, FetchError> {
+        self.fetch_among(first, usize::MAX)
+    }
+
+    /// [`fetch`](Self::fetch), unless so many ask one of its hosts already: one slow site does not hold all places.
+    pub fn fetch_among(&self, first: &str, most: usize) -> Result<Fetched, FetchError> {
         let deadline = Instant::now() + Duration::from_secs(self.settings.seconds);
         let mut url = parse(first)?;
         let mut redirects = Vec::new();
         for _ in 0..=self.settings.redirects {
-            let host = self.host(&url);
+            let busy = || FetchError::Busy { url: url.to_string(), most };
+            let asking = Asking::begin(self.host(&url), most).ok_or_else(busy)?;
             // One connection to a host: whoever else wants it waits here.
-            let mut host = host.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut host = asking.0.host.lock().unwrap_or_else(PoisonError::into_inner);
             self.obey_robots(&url, &mut host, deadline)?;
             self.pause(&mut host, deadline, &url)?;
             let mut response = self.get(&url, deadline)?;
@@ -259,7 +293,7 @@ impl Fetcher {
         Err(FetchError::TooManyRedirects { url: first.to_owned(), most: self.settings.redirects })
     }
 
-    fn host(&self, url: &Url) -> Arc<Mutex<Host>> {
+    fn host(&self, url: &Url) -> Arc<Site> {
         let mut hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
         if hosts.len() > HOSTS || self.robots_bytes.load(Ordering::Relaxed) > ROBOTS_BYTES {
             hosts.retain(|_, host| Arc::strong_count(host) > 1);
@@ -440,12 +474,14 @@ mod tests {
         let robots = Robots::parse(&rules, "hapax");
         for n in 0..200 {
             let host = fetcher.host(&Url::parse(&format!("http://{n}.example/")).unwrap());
-            fetcher.remember(&mut host.lock().unwrap(), Ok(robots.clone()));
+            fetcher.remember(&mut host.host.lock().unwrap(), Ok(robots.clone()));
         }
         let hosts = fetcher.hosts.lock().unwrap();
         let bytes: usize = hosts
             .values()
-            .filter_map(|host| Some(host.lock().unwrap().robots.as_ref()?.1.as_ref().ok()?.bytes()))
+            .filter_map(|host| {
+                Some(host.host.lock().unwrap().robots.as_ref()?.1.as_ref().ok()?.bytes())
+            })
             .sum();
         assert!(robots.bytes() > 500_000 && bytes <= ROBOTS_BYTES + robots.bytes(), "{bytes}");
     }

@@ -9,6 +9,7 @@
 //! over. Every answer has its line's number, from 1.
 
 use super::{must_be, read_json};
+use crate::bodies::Held;
 use crate::error::{ApiError, Code, Wire};
 use crate::middleware::body_of;
 use crate::state::Service;
@@ -82,6 +83,8 @@ struct Lines {
     /// In a line that is too long already.
     skipping: bool,
     ended: bool,
+    /// The bytes of the buffer.
+    held: Held,
 }
 
 impl Lines {
@@ -108,7 +111,13 @@ impl Lines {
                 return if rest.is_empty() && !self.skipping { None } else { self.finish(rest) };
             }
             match self.body.next().await {
-                Some(Ok(bytes)) => self.buffer.extend_from_slice(&bytes),
+                Some(Ok(bytes)) => {
+                    self.buffer.extend_from_slice(&bytes);
+                    if let Err(error) = self.held.set(self.buffer.len()) {
+                        (self.ended, self.buffer) = (true, BytesMut::new());
+                        return Some((self.number + 1, Err(error)));
+                    }
+                }
                 // A client that has gone has sent what it has sent.
                 Some(Err(_)) | None => self.ended = true,
             }
@@ -125,7 +134,13 @@ impl Lines {
     }
 }
 
-async fn read(service: Arc<Service>, body: Body, chunks: mpsc::Sender<Vec<Line>>) {
+/// Lines on their way, and the bytes they hold.
+struct Chunk {
+    lines: Vec<Line>,
+    held: Held,
+}
+
+async fn read(service: Arc<Service>, body: Body, chunks: mpsc::Sender<Chunk>) {
     let limits = &service.config.limits;
     let mut lines = Lines {
         body: body.into_data_stream(),
@@ -135,26 +150,32 @@ async fn read(service: Arc<Service>, body: Body, chunks: mpsc::Sender<Vec<Line>>
         number: 0,
         skipping: false,
         ended: false,
+        held: service.bodies.hold(),
     };
     let mut chunk: Vec<Line> = Vec::new();
-    let mut bytes = 0;
+    let mut held = service.bodies.hold();
     loop {
-        let full = chunk.len() >= CHUNK_LINES || bytes >= CHUNK_BYTES;
+        let full = chunk.len() >= CHUNK_LINES || held.bytes() >= CHUNK_BYTES;
         // Lines that are there already come before handing over; waiting for more does not.
         let line = tokio::select! {
             biased;
             line = tokio::time::timeout(limits.idle_time(), lines.next()), if !full => line,
             room = chunks.reserve(), if !chunk.is_empty() => {
                 let Ok(room) = room else { return };
-                room.send(std::mem::take(&mut chunk));
-                bytes = 0;
+                let held = std::mem::replace(&mut held, service.bodies.hold());
+                room.send(Chunk { lines: std::mem::take(&mut chunk), held });
                 continue;
             }
         };
         match line {
-            Ok(Some((number, line))) => {
-                bytes += line.as_ref().map_or(0, Bytes::len);
-                chunk.push((number, line));
+            Ok(Some(line)) => {
+                let more = held.set(held.bytes() + line_bytes(&line));
+                let number = line.0;
+                chunk.push(line);
+                if let Err(error) = more {
+                    chunk.push((number + 1, Err(error)));
+                    break;
+                }
             }
             Ok(None) => break,
             Err(_) => {
@@ -165,7 +186,7 @@ async fn read(service: Arc<Service>, body: Body, chunks: mpsc::Sender<Vec<Line>>
         }
     }
     if !chunk.is_empty() {
-        let _ = chunks.send(chunk).await;
+        let _ = chunks.send(Chunk { lines: chunk, held }).await;
     }
 }
 
@@ -180,19 +201,22 @@ struct Waiting {
 
 async fn prepare(
     service: Arc<Service>,
-    mut chunks: mpsc::Receiver<Vec<Line>>,
+    mut chunks: mpsc::Receiver<Chunk>,
     ready: mpsc::Sender<Waiting>,
 ) {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    while let Some(mut lines) = chunks.recv().await {
+    while let Some(Chunk { mut lines, held }) = chunks.recv().await {
         let piece = lines.len().div_ceil(cores).max(PIECE);
         let mut pieces = Vec::new();
         while !lines.is_empty() {
             let rest = lines.split_off(lines.len().min(piece));
             let lines = std::mem::replace(&mut lines, rest);
-            pieces.push(service.work(move |service| Ok(prepare_piece(service, lines))));
+            let bytes = lines.iter().map(|line| line_bytes(line)).max().unwrap_or(0);
+            let work = move |service: &Service| Ok(prepare_piece(service, bytes, lines));
+            pieces.push(service.work_on(bytes, work));
         }
         let Ok(pieces) = try_join_all(pieces).await.inspect_err(ApiError::log) else { return };
+        drop(held);
         let (mut slots, mut actions) = (Vec::new(), Vec::new());
         for (number, line) in pieces.into_iter().flatten() {
             let slot = line.map(|Prepared { url, action, text }| {
@@ -209,8 +233,17 @@ async fn prepare(
     }
 }
 
-fn prepare_piece(service: &Service, lines: Vec<Line>) -> Vec<(u64, Result<Prepared, ApiError>)> {
-    service.fingerprinting(|by| {
+fn line_bytes((_, line): &Line) -> usize {
+    line.as_ref().map_or(0, Bytes::len)
+}
+
+/// The longest line has so many bytes.
+fn prepare_piece(
+    service: &Service,
+    bytes: usize,
+    lines: Vec<Line>,
+) -> Vec<(u64, Result<Prepared, ApiError>)> {
+    service.fingerprinting(bytes, |by| {
         let each = lines.into_iter().map(|(number, line)| {
             let prepared = line.and_then(|line| {
                 let input: PageInput = read_json(&line)?;

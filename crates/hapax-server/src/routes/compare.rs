@@ -121,7 +121,7 @@ fn compared(service: &Service, input: CompareInput) -> Result<SideBySide, ApiErr
     };
     let (mut left_side, mut right_side) = (side(left_url, &left), side(right_url, &right));
     if let (Known::Text { text: l, .. }, Known::Text { text: r, .. }) = (&left, &right) {
-        let comparison = service.fingerprinting(|by| compare_texts(by, l, r));
+        let comparison = service.fingerprinting(l.len().max(r.len()), |by| compare_texts(by, l, r));
         for (side, signature) in
             [(&mut left_side, &comparison.left), (&mut right_side, &comparison.right)]
         {
@@ -178,7 +178,8 @@ fn read(service: &Service, name: &str, side: SideInput) -> Result<Known, ApiErro
                 (Some(html), _) => Body::Html(html),
                 (None, text) => Body::Text(text.as_deref().unwrap_or_default()),
             };
-            let (title, mut text) = service.fingerprinting(|by| {
+            let bytes = html.as_ref().or(text.as_ref()).map_or(0, String::len);
+            let (title, mut text) = service.fingerprinting(bytes, |by| {
                 let page = by.extract(&Document::new(body))?;
                 Ok::<_, PageError>((page.title.clone(), page.text.clone()))
             })?;
@@ -193,7 +194,7 @@ fn comparable(service: &Service, known: Known) -> Result<Option<StoredComparable
     match known {
         Known::Comparable { comparable, .. } => Ok(comparable),
         Known::Text { text, .. } => {
-            let signature = service.fingerprinting(|by| by.text(&text))?;
+            let signature = service.fingerprinting(text.len(), |by| by.text(&text))?;
             Ok(signature.comparable.map(|it| StoredComparable {
                 fingerprint: it.fingerprint,
                 sketch: it.sketch,

@@ -19,6 +19,8 @@ use tokio::sync::Semaphore;
 
 /// Pages fetched at once; more wait.
 static AT_ONCE: Semaphore = Semaphore::const_new(16);
+/// Of these, from one host; more are answered 503.
+const PER_HOST: usize = 4;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -67,20 +69,20 @@ pub async fn fetch(
     let fetching = service.clone();
     let fetched = tokio::task::spawn_blocking(move || {
         let _held = turn;
-        Ok::<_, ApiError>(fetching.fetcher()?.fetch(&url)?)
+        Ok::<_, ApiError>(fetching.fetcher()?.fetch_among(&url, PER_HOST)?)
     });
     let fetched = fetched
         .await
         .map_err(|panic| ApiError::internal(format!("fetching failed: {panic}")))??;
-    let bytes = fetched.body.len();
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let (page, hops) = (fetched.url.clone(), fetched.redirects.clone());
+    let bytes = fetched.body.len();
     let work = move |service: &Service| {
         let kind = fetched.content_type.as_deref();
         let read = |by: &mut Fingerprinter| prepare::fetched(by, &fetched.url, kind, &fetched.body);
-        Ok(service.fingerprinting(read)?)
+        Ok(service.fingerprinting(bytes, read)?)
     };
-    let (mut seen, text) = service.work(work).await?;
+    let (mut seen, text) = service.work_on(bytes, work).await?;
     seen.fetched = Some(now);
     let shown = wanted.then(|| text.clone());
     let redirects: Vec<Hop> =

@@ -27,7 +27,7 @@ use crate::error::{ApiError, Code};
 use crate::middleware::{Guard, RequestClass, guarded};
 use crate::state::Service;
 use axum::Router;
-use axum::body::{Body, Bytes, HttpBody, to_bytes};
+use axum::body::to_bytes;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
@@ -35,7 +35,6 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, delete, get, post, put};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::error::Error;
 use std::sync::Arc;
 
 type Handler = MethodRouter<Arc<Service>>;
@@ -115,7 +114,8 @@ impl<T: DeserializeOwned> FromRequest<Arc<Service>> for Sent<T> {
 
     async fn from_request(request: Request, service: &Arc<Service>) -> Result<Self, ApiError> {
         must_be(request.headers(), &["application/json"])?;
-        let bytes = whole_body(service, request.into_body()).await?;
+        let bytes = to_bytes(request.into_body(), service.config.limits.body_bytes).await;
+        let bytes = bytes.map_err(|_| ApiError::invalid("the body did not arrive whole"))?;
         read_json(&bytes).map(Self)
     }
 }
@@ -162,27 +162,6 @@ pub fn must_be(headers: &HeaderMap, types: &[&str]) -> Result<(), ApiError> {
             format!("send `Content-Type: {}`", types.first().copied().unwrap_or_default()),
         )),
     }
-}
-
-async fn whole_body(service: &Service, body: Body) -> Result<Bytes, ApiError> {
-    let limits = &service.config.limits;
-    let (size, most) = (body.size_hint().lower(), limits.body_bytes);
-    if size > most as u64 {
-        let message = format!("the body has {size} bytes, and at most {most} are read");
-        return Err(ApiError::new(Code::TooLarge, message));
-    }
-    let read = tokio::time::timeout(limits.idle_time(), to_bytes(body, limits.body_bytes)).await;
-    let slow = |_| ApiError::new(Code::SlowBody, "the body did not arrive in time");
-    read.map_err(slow)?.map_err(|error| {
-        let mut cause: Option<&(dyn Error + 'static)> = Some(&error);
-        while let Some(inner) = cause {
-            if inner.is::<http_body_util::LengthLimitError>() {
-                return ApiError::new(Code::TooLarge, format!("a body has at most {most} bytes"));
-            }
-            cause = inner.source();
-        }
-        ApiError::invalid("the body did not arrive whole")
-    })
 }
 
 /// The parameters after `?`.

@@ -22,11 +22,18 @@ const SHORT: usize = 1024;
 
 /// Makes a page ready: in place if that takes microseconds, else on a thread for work.
 async fn prepared(service: &Arc<Service>, input: PageInput) -> Result<Prepared, ApiError> {
-    let bytes = [&input.html, &input.text].into_iter().flatten().map(String::len).sum::<usize>();
+    let bytes = size(&input);
+    let work = move |service: &Service| {
+        Ok(service.fingerprinting(bytes, |by| prepare::prepare(by, input))?)
+    };
     if bytes <= SHORT {
-        return Ok(service.fingerprinting(|by| prepare::prepare(by, input))?);
+        return work(service);
     }
-    service.work(|service| Ok(service.fingerprinting(|by| prepare::prepare(by, input))?)).await
+    service.work_on(bytes, work).await
+}
+
+fn size(input: &PageInput) -> usize {
+    [&input.html, &input.text].into_iter().flatten().map(String::len).sum()
 }
 
 /// `POST /v1/pages`
@@ -94,13 +101,14 @@ pub async fn check(
         let verdict = service.check(&page)?;
         return with_nearest(&service, page, verdict).await.map(Answer);
     }
+    let bytes = size(&input);
     let work = move |service: &Service| {
-        let page = page(service.fingerprinting(|by| prepare::prepare(by, input))?)?;
+        let page = page(service.fingerprinting(bytes, |by| prepare::prepare(by, input))?)?;
         let mut verdict = service.check(&page)?;
         service.find_nearest(&page, &mut verdict)?;
         Ok(verdict)
     };
-    service.work(work).await.map(Answer)
+    service.work_on(bytes, work).await.map(Answer)
 }
 
 /// Which pages to list.

@@ -226,3 +226,28 @@ fn a_list_goes_on_where_it_stopped() {
     .unwrap();
     assert_eq!(rest, urls[2..3]);
 }
+
+#[test]
+fn one_host_that_does_not_answer_does_not_hold_all_places() {
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let silent_url = format!("http://{}/", silent.local_addr().unwrap());
+    let site = Site::start(&[("/", page(&text(1, 50)))]);
+    let server = Running::with(
+        "[fetch]\nallow = ['127.0.0.1']\ndelay_seconds = 0.0\nrobots = false\nseconds = 600",
+    );
+    let body = json!({ "url": silent_url }).to_string();
+    let request = format!(
+        "POST /v1/fetch HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n\
+         Content-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let mut waiting: Vec<_> = (0..20).map(|_| server.connect()).collect();
+    waiting.iter_mut().for_each(|stream| stream.write_all(request.as_bytes()).unwrap());
+    let answer = server.post("/v1/fetch", json!({ "url": site.base }));
+    answer.good();
+    let mut tries = 0;
+    while server.post("/v1/fetch", json!({ "url": silent_url })).code() != "overloaded" {
+        tries += 1;
+        assert!(tries < 100, "the silent host is asked without end");
+    }
+}

@@ -138,3 +138,78 @@ fn nonsense_on_the_wire_harms_nobody() {
     }
     assert_eq!(server.get("/healthz").status, 200);
 }
+
+/// A request whose body of so many bytes lacks its end.
+fn unfinished(server: &Running, bytes: usize) -> std::net::TcpStream {
+    let mut stream = server.connect();
+    let length = bytes + 1;
+    let head = format!(
+        "POST /v1/check HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    stream.write_all(&vec![b' '; bytes]).unwrap();
+    stream
+}
+
+#[test]
+fn bodies_together_hold_what_is_allowed_and_small_ones_get_in() {
+    let server = Running::with("[limits]\nheld_bytes = 1_000_000");
+    let held = unfinished(&server, 900_000);
+    let large = json!({"url": "http://a", "text": text(1, 60_000)});
+    let mut tries = 0;
+    let refused = loop {
+        let answer = server.post("/v1/check", large.clone());
+        if answer.status == 503 {
+            break answer;
+        }
+        tries += 1;
+        assert!(tries < 300, "both are let in: {answer:?}");
+    };
+    assert_eq!(refused.code(), "overloaded");
+    assert!(refused.headers.contains("retry-after: 1"), "{refused:?}");
+    server.post("/v1/check", json!({"url": "http://a", "text": text(1, 50)})).good();
+    drop(held);
+    while server.post("/v1/check", large.clone()).status != 200 {
+        tries += 1;
+        assert!(tries < 600, "what was held does not come back");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn bodies_that_are_still_coming_take_no_place_from_others() {
+    let server = Running::with("[limits]\nrequests = 2");
+    let slow: Vec<_> = (0..20).map(|_| unfinished(&server, 10)).collect();
+    for _ in 0..20 {
+        server.get("/v1/settings").good();
+    }
+    drop(slow);
+}
+
+#[test]
+fn connections_without_a_request_give_way_to_new_ones() {
+    let server = Running::with("[limits]\nconnections = 4\nidle_seconds = 600");
+    let idle: Vec<_> = (0..20).map(|_| server.connect()).collect();
+    for _ in 0..20 {
+        assert_eq!(server.get("/healthz").status, 200);
+    }
+    drop(idle);
+}
+
+#[test]
+fn a_follower_that_does_not_read_does_not_keep_the_service_from_stopping() {
+    let mut server = Running::with("[limits]\nrequest_seconds = 600\nidle_seconds = 600");
+    // More than the buffers of two sockets take.
+    let page = |n: u32| json!({"url": format!("http://a/{n}"), "text": text(n, 20)}).to_string();
+    let long = "x".repeat(1500);
+    let lines: Vec<String> =
+        (0..4000).map(|n| page(n).replace("http://a/", &format!("http://a/{long}/"))).collect();
+    let kind = "Content-Type: application/x-ndjson\r\n";
+    assert_eq!(server.ask_with("POST", "/v1/pages/batch", kind, &lines.join("\n")).status, 200);
+    let mut follower = server.connect();
+    follower
+        .write_all(b"GET /v1/events/stream?after=0 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        .unwrap();
+    follower.read_exact(&mut [0; 12]).unwrap();
+    assert!(server.stops(), "it waits for whoever does not read");
+}

@@ -12,12 +12,15 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
 
 pub(crate) struct Running {
     pub(crate) address: SocketAddr,
     pub(crate) service: Arc<Service>,
     stop: Option<oneshot::Sender<()>>,
     runtime: Option<Runtime>,
+    serving: Option<JoinHandle<()>>,
     _folder: Option<tempfile::TempDir>,
 }
 
@@ -51,8 +54,9 @@ impl Running {
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel();
         let stopped = async move { drop(stopped.await) };
-        runtime.spawn(server::serve(service.clone(), listener, stopped));
-        Self { address, service, stop: Some(stop), runtime: Some(runtime), _folder: None }
+        let serving = Some(runtime.spawn(server::serve(service.clone(), listener, stopped)));
+        let (stop, runtime) = (Some(stop), Some(runtime));
+        Self { address, service, stop, runtime, serving, _folder: None }
     }
 
     pub(crate) fn connect(&self) -> TcpStream {
@@ -92,6 +96,15 @@ impl Running {
 
     pub(crate) fn post(&self, path: &str, body: Value) -> Answer {
         self.ask("POST", path, body)
+    }
+
+    /// Asks it to stop, as a signal would. Whether it does, within a minute.
+    pub(crate) fn stops(&mut self) -> bool {
+        drop(self.stop.take());
+        let (Some(runtime), Some(serving)) = (&self.runtime, self.serving.take()) else {
+            return true;
+        };
+        runtime.block_on(async { timeout(Duration::from_secs(60), serving).await.is_ok() })
     }
 
     /// Stops as a signal would, and waits until everything is finished.

@@ -1,0 +1,120 @@
+//! Attacks that keep others from being served: pages that grow when they are read, bodies that are held open,
+//! connections that do nothing.
+//!
+//! Each must leave an honest client with short waits, and the service with little memory. They run under the default
+//! settings.
+
+use crate::Attack;
+use crate::server::Server;
+use anyhow::{Context, Result, ensure};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+const P99: Duration = Duration::from_millis(250);
+
+pub(crate) const ATTACKS: &[Attack] = &[
+    Attack {
+        name: "readers: two clients post 15.6 MB of U+FDFA, again and again",
+        settings: &[],
+        megabytes: 512,
+        p99: P99,
+        run: growing,
+    },
+    Attack {
+        name: "readers: 200 bodies of 16 MB without their last bytes",
+        settings: &[],
+        megabytes: 512,
+        p99: P99,
+        run: unfinished,
+    },
+    Attack {
+        name: "readers: 540 bodies, a byte a second",
+        settings: &[],
+        megabytes: 512,
+        p99: P99,
+        run: slow,
+    },
+    Attack {
+        name: "readers: 1,100 idle connections, 1,024 allowed",
+        settings: &[],
+        megabytes: 512,
+        p99: P99,
+        run: idle,
+    },
+];
+
+fn growing(server: &Server) -> Result<String> {
+    let page = "\u{FDFA}".repeat(5_200_000);
+    let body = format!("{{\"url\":\"http://evil/\",\"text\":\"{page}\"}}");
+    let mut answers = Vec::new();
+    std::thread::scope(|scope| -> Result<()> {
+        let post = || server.post("/v1/check", "application/json", body.as_bytes());
+        let both = [0, 1].map(|_| scope.spawn(move || (0..3).map(|_| post()).collect::<Vec<_>>()));
+        for client in both {
+            let posted = client.join().map_err(|_| anyhow::anyhow!("a client panicked"))?;
+            for answer in posted {
+                answers.push(answer?.0);
+            }
+        }
+        Ok(())
+    })?;
+    answers.sort_unstable();
+    ensure!(answers.iter().all(|status| [200, 413, 503].contains(status)), "{answers:?}");
+    Ok(format!("{answers:?}"))
+}
+
+fn head(length: usize) -> String {
+    format!(
+        "POST /v1/check HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n\
+         Content-Length: {length}\r\n\r\n{{"
+    )
+}
+
+fn unfinished(server: &Server) -> Result<String> {
+    let mut open: Vec<TcpStream> = Vec::new();
+    let mut cut = 0;
+    let piece = vec![b' '; 1 << 20];
+    for _ in 0..200 {
+        let mut stream = server.connect()?;
+        stream.set_write_timeout(Some(Duration::from_secs(5)))?;
+        let sent = stream
+            .write_all(head(15_990_000).as_bytes())
+            .and_then(|()| (0..15).try_for_each(|_| stream.write_all(&piece)));
+        cut += u32::from(sent.is_err());
+        open.push(stream);
+    }
+    std::thread::sleep(Duration::from_secs(5));
+    Ok(format!("{cut} were cut off while they sent"))
+}
+
+fn slow(server: &Server) -> Result<String> {
+    let mut open = Vec::new();
+    for _ in 0..540 {
+        let mut stream = server.connect()?;
+        stream.write_all(head(100_000).as_bytes())?;
+        stream.set_read_timeout(Some(Duration::from_millis(1)))?;
+        open.push(stream);
+    }
+    let start = Instant::now();
+    while start.elapsed() < Duration::from_secs(20) && !open.is_empty() {
+        std::thread::sleep(Duration::from_secs(1));
+        open.retain_mut(|stream| {
+            let sent = stream.write_all(b"x").is_ok();
+            sent && stream.read(&mut [0; 512]).is_err()
+        });
+    }
+    Ok(format!("{} of 540 are left after {:.0} s", open.len(), start.elapsed().as_secs_f64()))
+}
+
+/// A new honest connection gets in at once.
+fn idle(server: &Server) -> Result<String> {
+    let connect = || TcpStream::connect_timeout(&server.address, Duration::from_secs(5));
+    let open = (0..1100).map(|_| connect()).collect::<Result<Vec<_>, _>>().context("refused")?;
+    let start = Instant::now();
+    server.is_healthy()?;
+    let waited = start.elapsed();
+    drop(open);
+    ensure!(waited < Duration::from_secs(1), "a new client waits {:.1} s", waited.as_secs_f64());
+    Ok(format!("a new client waits {} ms", waited.as_millis()))
+}
