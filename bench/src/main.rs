@@ -5,6 +5,7 @@
 //! cargo run --release -p hapax-bench -- near --pages 10e6 --within 3
 //! cargo run --release -p hapax-bench -- weak --pages 10e6 --within 3,6 --recall 0.95,0.99
 //! cargo run --release -p hapax-bench -- recall --pages 10e6
+//! cargo run --release -p hapax-bench -- threads --documents 900e3
 //! ```
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program that prints tables")]
@@ -13,6 +14,7 @@ mod growth;
 mod measure;
 mod near;
 mod recall;
+mod threads;
 mod weak;
 
 use clap::{Parser, Subcommand};
@@ -34,6 +36,8 @@ enum Benchmark {
     Weak(weak::Arguments),
     /// What `near find --recall` takes and finds, measured from outside the program
     Recall(recall::Arguments),
+    /// Seconds of every stage of `dedup` by number of threads, and the serial share
+    Threads(threads::Arguments),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -42,5 +46,6 @@ fn main() -> anyhow::Result<()> {
         Benchmark::Growth(arguments) => growth::run(&arguments),
         Benchmark::Weak(arguments) => weak::run(&arguments),
         Benchmark::Recall(arguments) => recall::run(&arguments),
+        Benchmark::Threads(arguments) => threads::run(&arguments),
     }
 }
