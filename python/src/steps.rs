@@ -11,7 +11,7 @@ use arrow_array::RecordBatch;
 use arrow_pyarrow::PyArrowType;
 use hapax_corpus::Source;
 use hapax_dedup::distributed::{Cut, PartSignatures, Seen, Steps, Wide, write_part};
-use hapax_dedup::{Error, KeptFormat};
+use hapax_dedup::{Error, KeptFormat, key};
 use pyo3::prelude::*;
 use serde_json::json;
 
@@ -90,8 +90,14 @@ fn parts_of(source: &Source) -> Vec<Vec<String>> {
 #[pymethods]
 impl StepsCore {
     #[new]
-    fn new(by: &FingerprinterCore, asked: Asked) -> PyResult<Self> {
-        let options = asked.options(by)?;
+    #[pyo3(signature = (by, asked, key=None))]
+    fn new(by: &FingerprinterCore, asked: Asked, key: Option<&str>) -> PyResult<Self> {
+        let mut options = asked.options(by)?;
+        if let Some(key) = key {
+            let wrong = || raised("ArgumentError", "a key is hexadecimal digits".to_owned(), None);
+            let key = key::from_hex(key).ok_or_else(wrong)?;
+            options.fingerprinter = options.fingerprinter.with_short_key(&key);
+        }
         let recipe = options.fingerprinter.recipe_id().to_string();
         Ok(Self { engine: Steps::new(options), recipe })
     }
@@ -103,8 +109,7 @@ impl StepsCore {
             "recipe": self.recipe,
             "within": options.policy.within.bits(),
             "min_similarity": options.policy.min_similarity.jaccard(),
-            // Removals are not confirmed by their texts here.
-            "confirm": "no",
+            "confirm": options.confirm.name(),
             "shingle": options.fingerprinter.recipe().sketch_shingle.words(),
             "keep": options.keep.to_string(),
             "scope": options.scope.to_string(),

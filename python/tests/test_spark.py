@@ -19,8 +19,8 @@ from hapax.errors import ArgumentError, DuplicateIdError, JobError, OutputExists
 from conftest import EXAMPLES, program  # noqa: E402
 from spark_cluster import rows_of, spark  # noqa: E402, F401
 
-#: What depends on where documents were read from and written to; and jobs on Spark confirm nothing by texts.
-PLACES = ("inputs", "kept", "against", "confirm")
+#: What depends on where documents were read from and written to.
+PLACES = ("inputs", "kept", "against")
 
 
 def on_one_machine(source: list[str], out: pathlib.Path, *options: str) -> dict[str, Any]:

@@ -113,6 +113,7 @@ def test_what_a_killed_job_left_is_gone_on_with_and_half_a_snapshot_is_refused(s
     done = hapax.spark.dedup(str(tmp_path / "in"), out, spark=spark, keep_documents=False)
     made = out / "snapshots/0"
     before = rows_of(made / "groups.parquet")
+    key = (made / "state/key").read_text()
     # As a killed driver leaves it: no mark of completion, late stages half there.
     for lost in (COMPLETE, f".{COMPLETE}.crc", "summary.json", "state/verdicts/_SUCCESS", "groups.parquet/_SUCCESS"):
         (made / lost).unlink(missing_ok=True)
@@ -120,6 +121,9 @@ def test_what_a_killed_job_left_is_gone_on_with_and_half_a_snapshot_is_refused(s
         hapax.spark.increment(str(tmp_path / "in"), out, spark=spark, base="0", snapshot="1")
     again = hapax.spark.dedup(str(tmp_path / "in"), out, spark=spark, keep_documents=False)
     assert again.summary == done.summary and rows_of(made / "groups.parquet") == before
+    # Sketches under another key could not be compared with those that are there.
+    assert len(key) == 64 and (made / "state/key").read_text() == key
+    assert json.loads(json.loads((made / COMPLETE).read_text())["spec"])[-1] == key
     with pytest.raises(OutputExistsError, match="another job"):
         hapax.spark.dedup(str(tmp_path / "in"), out, spark=spark, within=3)
     with pytest.raises(JobError, match="no snapshot"):

@@ -103,6 +103,7 @@ def dedup(
         check_executors(spark)
         if staged is not None:
             sources = [stage_rows(made, staged, options)]
+        spec = spec.with_key(made.key())
         job = Job(spark, spec, made, partitions_of(spark, partitions), edges_on_driver)
         return whole(job, Inputs(spark, spec, sources), asked, options.get("format"))
 

@@ -221,7 +221,7 @@ class Job:
         """Candidates that are near, and whether they are alike."""
 
         def side(name: str) -> Any:
-            return representatives.selectExpr(f"position as {name}", f"fingerprint as fingerprint_{name}", f"sketch as sketch_{name}")
+            return representatives.selectExpr(f"position as {name}", *(f"{column} as {column}_{name}" for column in ("fingerprint", "sketch", "keyed")))
 
         proposed = candidates.where("distance >= 0").select("a", "b").distinct()
         both = proposed.join(side("a"), "a").join(side("b"), "b")
@@ -313,7 +313,7 @@ SLIM = ("role", "position", "target", "distance", "similarity")
 
 def representatives_of(copies: Any) -> Any:
     """What comparing needs of those that lead after exact copies and equal fingerprints."""
-    return copies.where("role = 0").select("position", "scope", "fingerprint", "sketch")
+    return copies.where("role = 0").select("position", "scope", "fingerprint", "sketch", "keyed")
 
 
 def spread(rows: Any, tasks: int, key: str) -> Any:

@@ -59,7 +59,7 @@ def increment(
     metadata = before.complete()
     spec = steps.Spec(*json.loads(metadata["spec"]))
     if recipe is not None or options or frequencies is not None or main_content:
-        spec = make_spec(recipe or "web-2", frequencies, main_content, options)
+        spec = make_spec(recipe or "web-2", frequencies, main_content, options).with_key(spec.key)
         check_comparable(metadata["settings"], json.loads(spec.engine().settings()), before.path)
     made = Snapshot(spark, os.fspath(out), snapshot)
     sources, staged = name_sources(source, options)

@@ -14,6 +14,7 @@ import contextlib
 import hashlib
 import json
 import re
+import secrets
 import time
 from typing import Any, Callable, Iterator, Optional
 
@@ -22,6 +23,7 @@ from ..errors import HapaxError, JobError, OutputExistsError, RecipeMismatchErro
 
 COMPLETE = "_COMPLETE.json"
 JOB = "_JOB.json"
+KEY = "state/key"
 #: What two snapshots must share to be compared.
 COMPARABLE = ("recipe", "within", "min_similarity", "keep", "scope", "languages")
 
@@ -162,6 +164,15 @@ class Snapshot:
             self.store.write(self.at(JOB), json.dumps({"digest": digest, **job}, sort_keys=True).encode())
         self._digest = digest
         return None
+
+    def key(self) -> str:
+        """The random key of the job, for sketches that show forged matches; a job that goes on has the one it began with."""
+        path = self.at(KEY)
+        stored = self.store.read(path)
+        if stored is None:
+            stored = secrets.token_hex(32).encode()
+            self.store.write(path, stored)
+        return stored.decode()
 
     def stage(self, name: str, make: Callable[[], Any]) -> Any:
         """A table that is made once: what a killed run has committed is taken over."""

@@ -25,7 +25,7 @@ Step = Callable[[Batches], Batches]
 #: Columns of the rows between the steps, as Spark writes schemas.
 SIGNATURES = "part long, number long, kind long, file string, record long, bucket long, status long, says string, page binary"
 NAMES = "position long, address string, url string, own_id string, content binary"
-COPIES = "role long, position long, target long, distance long, similarity float, scope long, fingerprint long, sketch binary"
+COPIES = "role long, position long, target long, distance long, similarity float, scope long, fingerprint long, sketch binary, keyed binary"
 SUSPECTS = "position long, bucket long"
 ROLES = "role long, position long, target long, distance long, similarity float, named boolean, page binary, bucket long"
 BUCKETS = "bucket long, count long"
@@ -51,8 +51,19 @@ TEXTS = "part long, number long, words long, title string, text string, cut bool
 class Spec:
     """How documents are read and compared, as text that executors make an engine of."""
 
-    def __init__(self, recipe: str, frequencies: Optional[str], main_content: bool, asked: dict[str, Any]) -> None:
-        self.text = json.dumps([recipe, frequencies, main_content, asked], sort_keys=True)
+    def __init__(
+        self, recipe: str, frequencies: Optional[str], main_content: bool, asked: dict[str, Any], key: Optional[str] = None
+    ) -> None:
+        self.text = json.dumps([recipe, frequencies, main_content, asked, key], sort_keys=True)
+
+    def with_key(self, key: Optional[str]) -> "Spec":
+        """The same, with sketches under a key that shows forged matches."""
+        return Spec(*json.loads(self.text)[:4], key)
+
+    @property
+    def key(self) -> Optional[str]:
+        key: Optional[str] = json.loads(self.text)[4]
+        return key
 
     def engine(self) -> StepsCore:
         return engine(self.text)
@@ -61,8 +72,8 @@ class Spec:
 @functools.lru_cache(maxsize=4)
 def engine(text: str) -> StepsCore:
     """The engine of a spec; one for each process."""
-    recipe, frequencies, main_content, asked = json.loads(text)
-    return StepsCore(FingerprinterCore(recipe, frequencies, main_content), asked)
+    recipe, frequencies, main_content, asked, key = json.loads(text)
+    return StepsCore(FingerprinterCore(recipe, frequencies, main_content), asked, key)
 
 
 def each(spec: Spec, step: str, *arguments: Any) -> Step:

@@ -1,21 +1,64 @@
 //! Candidates that are confirmed or not.
 //!
-//! Rows of *representatives* are `position`, `scope`, `fingerprint`, `sketch`: all that comparing needs, so
-//! that names do not travel. A candidate comes with both of its representatives.
+//! Rows of *representatives* are `position`, `scope`, `fingerprint`, `sketch`, `keyed`: all that comparing needs, so
+//! that names do not travel. `keyed` is the short sketch under the key of the job and a hash of the domain; null
+//! without a key. A candidate comes with both of its representatives.
 
 use std::sync::Arc;
 
-use arrow_array::{BooleanArray, Float32Array, RecordBatch};
-use hapax::fingerprint::Fingerprint;
+use arrow_array::{Array, BinaryArray, BooleanArray, Float32Array, RecordBatch};
+use hapax::fingerprint::{Fingerprint, ShortSketch, short_sketch};
+use hapax::group::scope::domain_of;
 use hapax::similarity::Evidence;
 
 use super::Steps;
 use super::keys::sketch;
 use super::rows::{Rows, batch, numbers};
 use crate::error::Error;
+use crate::options::Confirm;
+use crate::pages::Pages;
+
+const DOMAIN: usize = 8;
+
+/// What a near match between domains needs, for rows that travel without names.
+pub(super) struct Proof {
+    short: ShortSketch,
+    /// All zeros without a domain. Nobody finds two domains with one hash.
+    domain: [u8; DOMAIN],
+}
+
+impl Proof {
+    /// `None` of a page without a short sketch.
+    pub(super) fn of(pages: &Pages, page: u32) -> Option<Self> {
+        let mut domain = [0; DOMAIN];
+        let name = domain_of(pages.url(page)).to_ascii_lowercase();
+        if !name.is_empty() {
+            domain.copy_from_slice(&blake3::hash(name.as_bytes()).as_bytes()[..DOMAIN]);
+        }
+        Some(Self { short: *pages.short(page)?, domain })
+    }
+
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        [&self.short.to_bytes()[..], &self.domain].concat()
+    }
+
+    fn read(rows: &Rows<'_>, column: &BinaryArray, row: usize) -> Result<Option<Self>, Error> {
+        if column.is_null(row) {
+            return Ok(None);
+        }
+        let parts = column.value(row).split_first_chunk::<{ short_sketch::BYTES }>();
+        let parts = parts.and_then(|(short, domain)| Some((short, domain.try_into().ok()?)));
+        let (short, domain) = parts.ok_or_else(|| rows.wrong("a keyed sketch has 40 bytes"))?;
+        Ok(Some(Self { short: ShortSketch::from_bytes(short), domain }))
+    }
+
+    fn same_domain(&self, other: &Self) -> bool {
+        self.domain == other.domain && self.domain != [0; DOMAIN]
+    }
+}
 
 impl Steps {
-    /// Judges candidates: `a`, `b`, and of each `fingerprint_a`, `sketch_a` and so on. What is near comes back
+    /// Judges candidates: `a`, `b`, and of each `fingerprint_a`, `sketch_a`, `keyed_a` and so on. What is near comes back
     /// with `distance`, `similarity` and whether it is `alike`; what is not does not.
     ///
     /// # Errors
@@ -26,6 +69,7 @@ impl Steps {
         let (a, b) = (rows.numbers("a")?, rows.numbers("b")?);
         let bits = [rows.numbers("fingerprint_a")?, rows.numbers("fingerprint_b")?];
         let sketches = [rows.column("sketch_a")?, rows.column("sketch_b")?];
+        let keyed = [rows.column("keyed_a")?, rows.column("keyed_b")?];
         let [mut first, mut second, mut distances] = [const { Vec::new() }; 3];
         let (mut similarities, mut alike) = (Vec::new(), Vec::new());
         for row in 0..rows.len() {
@@ -41,7 +85,7 @@ impl Steps {
             second.push(b[row]);
             distances.push(i64::from(likeness.distance));
             similarities.push(likeness.similarity);
-            alike.push(likeness.matches());
+            alike.push(likeness.matches() && self.stands(&rows, keyed, row)?);
         }
         batch(
             "pair",
@@ -53,5 +97,17 @@ impl Steps {
                 ("alike", Arc::new(BooleanArray::from(alike))),
             ],
         )
+    }
+
+    /// As [`Confirm::stands`] for pages that are here.
+    fn stands(&self, rows: &Rows<'_>, keyed: [&BinaryArray; 2], row: usize) -> Result<bool, Error> {
+        if self.options.confirm == Confirm::No {
+            return Ok(true);
+        }
+        let [one, other] = [Proof::read(rows, keyed[0], row)?, Proof::read(rows, keyed[1], row)?];
+        let (one, other) = (one.as_ref(), other.as_ref());
+        let short = [one, other].map(|it| it.map(|it| &it.short));
+        let one_domain = || one.zip(other).is_some_and(|(one, other)| one.same_domain(other));
+        Ok(self.options.policy.stands(short, one_domain))
     }
 }

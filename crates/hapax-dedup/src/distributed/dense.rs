@@ -6,7 +6,7 @@
 //! | `position` | of the document; how many sketches were compared, of effort |
 //! | `target` | as above; how many collisions there are, of effort |
 //! | `distance`, `similarity` | of members |
-//! | `scope`, `fingerprint`, `sketch` | of representatives, out of [`Steps::copies`]: all that comparing needs |
+//! | `scope`, `fingerprint`, `sketch`, `keyed` | of representatives, out of [`Steps::copies`]: all that comparing needs |
 //! | `named`, `page`, `bucket` | of representatives, in and out of [`Steps::thin`]: for choosing the best, and who must be in one batch |
 //!
 //! [`Steps::copies`] needs all rows with one `bucket` of the signatures in one batch,
@@ -21,6 +21,7 @@ use arrow_array::{Array, ArrayRef, BinaryArray, Float32Array, Int64Array, Record
 use hapax::fingerprint::Sketch;
 use hapax::group::ScopeKey;
 
+use super::confirm::Proof;
 use super::keys::sketch;
 use super::rows::{Loaded, Rows, batch, numbers};
 use super::{Steps, mixed};
@@ -52,6 +53,7 @@ struct Compared {
     scope: Int64Builder,
     fingerprint: Int64Builder,
     sketch: BinaryBuilder,
+    keyed: BinaryBuilder,
 }
 
 /// What they have in addition between passes.
@@ -109,17 +111,20 @@ impl Steps {
             compared.scope.append_null();
             compared.fingerprint.append_null();
             compared.sketch.append_null();
+            compared.keyed.append_null();
         }
         for &page in &led.representatives {
             roles.row(REPRESENTATIVE, loaded.positions[page as usize], None, None);
             compared.scope.append_value(pages.scope(page).0.cast_signed());
             compared.fingerprint.append_value(pages.fingerprint(page).to_bits().cast_signed());
             compared.sketch.append_value(pages.sketch(page).to_bytes());
+            compared.keyed.append_option(Proof::of(pages, page).map(|it| it.to_bytes()));
         }
         let mut columns = roles.finish();
         columns.push(("scope", Arc::new(compared.scope.finish())));
         columns.push(("fingerprint", Arc::new(compared.fingerprint.finish())));
         columns.push(("sketch", Arc::new(compared.sketch.finish())));
+        columns.push(("keyed", Arc::new(compared.keyed.finish())));
         batch(KIND, columns)
     }
 

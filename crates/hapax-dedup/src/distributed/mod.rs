@@ -57,9 +57,10 @@ pub struct Steps {
 
 impl Steps {
     /// Ready to work. Steps use the calling thread only: an engine gives each task a core.
+    /// Every task must have the same key, if any: without one public signatures decide.
     pub fn new(mut options: Options) -> Self {
-        // Rows do not have what a key needs.
-        options.confirm = Confirm::No;
+        let keyed = options.fingerprinter.key().is_some();
+        options.confirm = if keyed { Confirm::Keyed } else { Confirm::No };
         Self { options }
     }
 

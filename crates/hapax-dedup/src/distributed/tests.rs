@@ -12,29 +12,32 @@ use arrow_array::{
 };
 use arrow_select::concat::concat_batches;
 use arrow_select::take::take_record_batch;
-use hapax::fingerprint::{ContentHash, Fingerprint, Fingerprinter, MaxDistance, Recipe, Sketch};
+use hapax::fingerprint::{
+    ContentHash, Fingerprint, Fingerprinter, Key, MaxDistance, Recipe, ShortSketch, Sketch,
+};
 use hapax::group::ScopeKey;
 use hapax::join::OneThread;
 use hapax::similarity::MinSimilarity;
+use hapax_corpus::{ReadOptions, Source};
 use proptest::prelude::*;
 
 use super::rows::{batch, numbers};
 use super::{Cut, Steps, Wide};
 use crate::against::Earlier;
 use crate::decide;
-use crate::options::{Confirm, Options};
+use crate::options::Options;
 use crate::outputs::outcome_name;
 use crate::pages::{NewPage, Pages, Status};
-use crate::signatures::page_bytes;
+use crate::signatures::{page_bytes, page_of_bytes};
 
 /// So few representatives that scopes of tests are wide.
 const MANY: usize = 1 << 7;
 
 fn options(least: f64) -> Options {
     let recipe = Recipe::built_in("web-2").unwrap();
-    let mut options = Options::new(Fingerprinter::new(recipe, None).unwrap());
+    let by = Fingerprinter::new(recipe, None).unwrap().with_short_key(&Key::new(b"any"));
+    let mut options = Options::new(by);
     options.many = MANY;
-    options.confirm = Confirm::No;
     options.policy.within = MaxDistance::new(6).unwrap();
     options.policy.min_similarity = MinSimilarity::new(least).unwrap();
     options
@@ -45,18 +48,21 @@ fn mix(i: u64) -> u64 {
     (mixed ^ mixed >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 8
 }
 
+/// Some share a domain; between domains, one in eight is a forgery of all others that are like it.
 fn page(name: usize, content: u64, bits: u64, sketch: &[u16], scope: u64) -> NewPage {
+    let short = [if name % 8 == 5 { 0x1b } else { 0xe4 }; 32];
+    let domain = name % 7;
     let mut bytes = [0; 128];
     sketch.iter().for_each(|&bit| bytes[usize::from(bit % 1024) / 8] ^= 1 << (bit % 8));
     NewPage {
-        id: format!("http://{name:05}.test/"),
-        url: format!("http://{name:05}.test/"),
+        id: format!("http://{name:05}.d{domain}.test/"),
+        url: format!("http://{name:05}.d{domain}.test/"),
         canonical: None,
         content: ContentHash::of(&content.to_string()),
         status: Status::Comparable,
         fingerprint: Fingerprint::from_bits(bits),
         sketch: Sketch::from_bytes(&bytes),
-        short: None,
+        short: Some(ShortSketch::from_bytes(&short)),
         score: Some((mix(name as u64) % 5) as f64),
         fetched: None,
         words: 100,
@@ -293,6 +299,8 @@ fn with_both(pairs: &[(i64, i64)], representatives: &RecordBatch) -> RecordBatch
         ("fingerprint_b", get(&two, "fingerprint")),
         ("sketch_a", get(&one, "sketch")),
         ("sketch_b", get(&two, "sketch")),
+        ("keyed_a", get(&one, "keyed")),
+        ("keyed_b", get(&two, "keyed")),
     ];
     batch("candidate", columns).unwrap()
 }
@@ -407,6 +415,50 @@ fn check(list: &[NewPage], least: f64, count: u64) {
     assert!(removed > 0 && removed < list.len(), "{removed} of {}", list.len());
     for (position, (one, other)) in expected.iter().zip(&found).enumerate() {
         assert_eq!(one, other, "page {position} of {}", list.len());
+    }
+}
+
+/// Every victim with a forgery on another domain that was seen first, and with a true copy on a third.
+fn forgeries(count: usize) -> String {
+    let line = |url: String, fetched: usize, text: &str| {
+        format!("{}\n", serde_json::json!({"url": url, "fetched": fetched, "text": text}))
+    };
+    let pages = |i: usize| {
+        let word = |at: usize| format!("w{} ", (at * 7919 + i * 104_729) % 99_991);
+        let text: String = (0..257).map(word).collect();
+        let victim = Fingerprinter::default().text(&text).unwrap().comparable.unwrap();
+        let (bits, sketch) = (victim.fingerprint.to_bits(), victim.sketch.to_bytes());
+        let forged = hapax_synth::forge(bits, &sketch, &text, None, i as u64).text;
+        [
+            line(format!("https://forger{i}.test/"), 1000, &forged),
+            line(format!("https://victim{i}.test/"), 2000, &text),
+            line(format!("https://copier{i}.test/"), 3000, &format!("{text} indeed")),
+        ]
+    };
+    (0..count).flat_map(pages).collect()
+}
+
+#[test]
+fn forged_pages_remove_nobody_where_the_steps_have_a_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = folder.path().join("pages.jsonl");
+    std::fs::write(&input, forgeries(3)).unwrap();
+    let source = Source::open(&[input.display().to_string()], ReadOptions::default()).unwrap();
+    let public = Fingerprinter::default();
+    let keyed = public.clone().with_short_key(&Key::new(b"any"));
+    for (by, lost) in [(public, 3), (keyed, 0)] {
+        let steps = Steps::new(Options::new(by));
+        let mut signed = steps.signature(&source, 0, 0, None);
+        let mut list = Vec::new();
+        while let Some(rows) = signed.next_batch().unwrap() {
+            let (kinds, pages): (&Int64Array, &BinaryArray) =
+                (column(&rows, "kind"), column(&rows, "page"));
+            let documents = (0..rows.num_rows()).filter(|&row| kinds.value(row) == 0);
+            list.extend(documents.map(|row| page_of_bytes(pages.value(row)).unwrap()));
+        }
+        let verdicts = apart(&list, &steps, 3);
+        let gone = |at: usize| (at..9).step_by(3).filter(|&it| verdicts[it].1 != "kept").count();
+        assert_eq!([gone(0), gone(1), gone(2)], [0, lost, 3]);
     }
 }
 

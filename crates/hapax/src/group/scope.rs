@@ -89,9 +89,14 @@ pub fn domain(host: &str) -> &str {
     &host[second..]
 }
 
+/// The registrable domain of an address; empty when it has no host.
+pub fn domain_of(url: &str) -> &str {
+    domain(host(url))
+}
+
 /// Are both addresses of one domain? An address without a host is of no domain.
 pub fn same_domain(a: &str, b: &str) -> bool {
-    let (a, b) = (domain(host(a)), domain(host(b)));
+    let (a, b) = (domain_of(a), domain_of(b));
     !a.is_empty() && a.eq_ignore_ascii_case(b)
 }
 
