@@ -20,8 +20,8 @@
 //! [`WebOptions`] says what can be chosen, [`Web`] what can be asked. Inside, from the ground
 //! up: `rng`, `stable_math`, `zipf` and `permutation` make numbers; `words` and `language` make
 //! text; `layout` and `edit` make families; `site`, `html` and `links` make pages; `web` puts
-//! them together; `queries`, `revisit` and `bags` ask more of it. [`planted`], [`family_sums`]
-//! and [`forge`] stand alone.
+//! them together; `queries`, `revisit` and `bags` ask more of it. [`planted`], [`family_sums`],
+//! [`forge`] and [`hiding`] stand alone.
 //!
 //! # Promises
 //!
@@ -40,6 +40,7 @@
 mod bags;
 mod edit;
 mod forge;
+mod hide;
 mod html;
 mod language;
 mod layout;
@@ -60,6 +61,7 @@ mod zipf;
 pub use bags::Weighting;
 pub use edit::{EditKind, EditMix};
 pub use forge::{Forgery, forge};
+pub use hide::{DISGUISES, Disguise, HIDING, hiding};
 pub use language::{Language, LanguageMix};
 pub use layout::BLOCK;
 pub use options::{Length, WebOptions};

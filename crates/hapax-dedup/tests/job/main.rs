@@ -7,6 +7,7 @@
 //! - [`again`]: the next crawl, and the same job after an interruption.
 //! - [`resume`]: interrupted anywhere, with every format and packing.
 //! - [`forged`]: texts made to have another one's signature.
+//! - [`disguised`]: pages that show something else than their markup says.
 //! - [`bad_input`]: nothing half-written, whatever is wrong.
 //! - [`folder`]: a temporary folder, jobs run in it, and their tables.
 
@@ -16,6 +17,7 @@ mod accounts;
 mod again;
 mod bad_input;
 mod dense;
+mod disguised;
 mod folder;
 mod forged;
 mod formats;
