@@ -21,7 +21,7 @@
 //! up: `rng`, `stable_math`, `zipf` and `permutation` make numbers; `words` and `language` make
 //! text; `layout` and `edit` make families; `site`, `html` and `links` make pages; `web` puts
 //! them together; `queries`, `revisit` and `bags` ask more of it. [`planted`], [`family_sums`],
-//! [`forge`] and [`hiding`] stand alone.
+//! [`forge`], [`hiding`] and [`TemplatedSite`] stand alone.
 //!
 //! # Promises
 //!
@@ -54,6 +54,7 @@ mod rng;
 mod site;
 mod stable_math;
 mod sums;
+mod templated;
 mod web;
 mod words;
 mod zipf;
@@ -71,5 +72,6 @@ pub use queries::Query;
 pub use revisit::{Temper, Visit};
 pub use rng::{Rng, mix};
 pub use sums::family_sums;
+pub use templated::{SiteCopy, SitePage, TemplatedSite};
 pub use web::{Page, Scratch, Truth, Web};
 pub use zipf::Zipf;
