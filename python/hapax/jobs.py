@@ -129,6 +129,7 @@ def dedup(
     within: Optional[int] = None,
     min_similarity: Optional[float] = None,
     verify: bool = False,
+    frames: Optional[str] = None,
     keep: Optional[str] = None,
     scope: Optional[str] = None,
     languages: Iterable[str] = (),
@@ -162,8 +163,8 @@ def dedup(
     Files are given as a :class:`pathlib.Path` or by ``files``: names, folders or globs (WARC, WET, ARC, JSONL, Parquet, HTML,
     text; packed or not). With ``out``, a new or empty folder, what ``hapax dedup`` writes is written there; a job that was interrupted
     continues when it is called again, or starts over with ``restart``. Options are those of the program; ``None``
-    stands for its default. ``verify`` checks every near-duplicate exactly against the text that stays. ``progress``
-    shows a bar of tqdm: by default on a terminal, when tqdm is installed.
+    stands for its default. ``verify`` checks every near-duplicate exactly against the text that stays. ``frames="off"``
+    compares whole pages only, also on one host. ``progress`` shows a bar of tqdm: by default on a terminal, when tqdm is installed.
 
     >>> import hapax
     >>> text = " ".join(f"sentence {n} of a story about foxes." for n in range(30))
@@ -178,6 +179,7 @@ def dedup(
         "within": within,
         "min_similarity": min_similarity,
         "verify": verify,
+        "frames": frames,
         "keep": keep,
         "scope": scope,
         "languages": _strings(languages, "languages"),

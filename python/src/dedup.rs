@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use hapax::group::{Outcome, Scope};
 use hapax_corpus::{Fields, Format, ReadOptions};
 use hapax_dedup::{
-    Confirm, Decision, Error, KeptFormat, Options, Stage, Stop, Watch, dedup, dry_run,
+    Confirm, Decision, Error, Frames, KeptFormat, Options, Stage, Stop, Watch, dedup, dry_run,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -33,6 +33,7 @@ pub(crate) struct Asked {
     within: Option<u32>,
     min_similarity: Option<f64>,
     verify: bool,
+    frames: Option<String>,
     keep: Option<String>,
     scope: Option<String>,
     languages: Vec<String>,
@@ -65,6 +66,10 @@ impl Asked {
         }
         if self.verify {
             options.confirm = Confirm::Exact;
+        }
+        if let Some(frames) = &self.frames {
+            let frames: Result<Frames, _> = frames.parse();
+            options.frames = frames.map_err(|error| of_argument(&error))?;
         }
         if let Some(keep) = &self.keep {
             options.keep = rules(keep)?;

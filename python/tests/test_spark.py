@@ -24,7 +24,7 @@ PLACES = ("inputs", "kept", "against")
 
 
 def on_one_machine(source: list[str], out: pathlib.Path, *options: str) -> dict[str, Any]:
-    subprocess.run([*program(), "dedup", *source, "--out", str(out), "-q", *options], check=True)
+    subprocess.run([*program(), "dedup", *source, "--out", str(out), "--frames", "off", "-q", *options], check=True)
     summary: dict[str, Any] = json.loads((out / "summary.json").read_text())
     return summary
 

@@ -82,13 +82,14 @@ pub fn dedup(
     // Standard input comes once; there is no going on with it.
     let checkpoint = names.is_none().then(|| folder.making(CHECKPOINT));
     let checkpoint = checkpoint.as_deref();
-    let read = read_all(&source, &names, inputs, options, checkpoint, watch, &mut clock);
+    let scratch = folder.making("");
+    let places = (checkpoint, &*scratch);
+    let read = read_all(&source, &names, inputs, options, places, watch, &mut clock);
     let resumable = checkpoint.is_some() && read.as_ref().err().is_none_or(Error::may_go_on);
     folder.keep_checkpoint(resumable);
     let (corpus, mut run) = read?;
     let format = options.format.unwrap_or_else(|| as_read(&corpus, &source));
     format.check_revisits(options.revisits)?;
-    let scratch = folder.making("");
     let mut decision = decide_all(&corpus, &earlier, options, &scratch, watch)?;
     (run.deciding_seconds, run.deciding_cpu_seconds) = clock.lap();
     let confirmed = confirm(&source, &names, &corpus, &mut decision, options, &scratch, watch);
@@ -102,7 +103,11 @@ pub fn dedup(
     watch.stage(Stage::Writing);
     let summary = Summary::of(&corpus, &decision, options, format, inputs);
     let kept = kept_name(format, options);
-    let mut shown = Shown { examples: Examples::choose(&decision), passed: Vec::new() };
+    let mut shown = Shown {
+        examples: Examples::choose(&decision),
+        passed: Vec::new(),
+        frames: report::Frames::new(&corpus.frames),
+    };
     let work = Writing {
         source: &source,
         names: &names,
@@ -156,10 +161,11 @@ pub fn dry_run(
     let options = &with_key(options, &source, &earlier)?;
     let names = StreamName::default();
     let mut clock = Clock::start();
-    let (corpus, mut run) = read_all(&source, &names, inputs, options, None, watch, &mut clock)?;
+    let scratch = scratch()?;
+    let places = (None, scratch.path());
+    let (corpus, mut run) = read_all(&source, &names, inputs, options, places, watch, &mut clock)?;
     let format = options.format.unwrap_or_else(|| as_read(&corpus, &source));
     format.check_revisits(options.revisits)?;
-    let scratch = scratch()?;
     let mut decision = decide_all(&corpus, &earlier, options, scratch.path(), watch)?;
     (run.deciding_seconds, run.deciding_cpu_seconds) = clock.lap();
     // Standard input comes once; what it would remove is said without looking at the texts again.
@@ -188,7 +194,9 @@ pub fn read_corpus(
     let options = &with_key(options, &source, &Earlier::default())?;
     let mut clock = Clock::start();
     let names = StreamName::default();
-    let (corpus, _) = read_all(&source, &names, inputs, options, None, watch, &mut clock)?;
+    let scratch = scratch()?;
+    let places = (None, scratch.path());
+    let (corpus, _) = read_all(&source, &names, inputs, options, places, watch, &mut clock)?;
     Ok(corpus)
 }
 
@@ -197,12 +205,12 @@ fn read_all(
     names: &StreamName,
     inputs: &[String],
     options: &Options,
-    checkpoint: Option<&Path>,
+    (checkpoint, scratch): (Option<&Path>, &Path),
     watch: &mut dyn Watch,
     clock: &mut Clock,
 ) -> Result<(Corpus, Run), Error> {
     watch.stage(Stage::Reading);
-    let corpus = read(source, names, options, checkpoint, watch)?;
+    let corpus = read(source, names, options, checkpoint, scratch, watch)?;
     if corpus.pages.is_empty() {
         return Err(Error::NoDocuments { inputs: inputs.join(", ") });
     }

@@ -9,7 +9,7 @@
 //! # Reading order
 //!
 //! [`read`](mod@read) makes [`Pages`]; [`decide`](mod@decide) says what becomes of them, with `exact` and `near` for
-//! finding copies, [`against`] for what earlier jobs kept and `addresses` for redirects. [`Options`] is what a caller can ask.
+//! finding copies, `frames` for what is a site's and what a page's own, [`against`] for what earlier jobs kept and `addresses` for redirects. [`Options`] is what a caller can ask.
 //!
 //! # What it promises
 //!
@@ -32,6 +32,7 @@ pub mod distributed;
 mod error;
 mod exact;
 mod facts;
+mod frames;
 mod inputs;
 mod job;
 pub mod key;
@@ -53,8 +54,9 @@ pub use addresses::Address;
 pub use against::Earlier;
 pub use decide::{Decision, Effort, Group, Verdict, decide};
 pub use error::Error;
+pub use frames::HostFrame;
 pub use job::{Finished, Run, dedup, dry_run, read_corpus};
-pub use options::{Confirm, KeptFormat, Options, ParseFormatError};
+pub use options::{Confirm, Frames, KeptFormat, Options, ParseFormatError};
 pub use outputs::{Settings, Summary};
 pub use pages::{NewPage, Pages, Status};
 pub use passed_over::{PassedCounts, PassedOver, passed_line};

@@ -30,6 +30,8 @@ pub struct Options {
     pub policy: Policy,
     /// What the texts must confirm before a near-duplicate goes.
     pub confirm: Confirm,
+    /// Whether pages of one host must be alike beyond the frame that they share.
+    pub frames: Frames,
     /// Which copy stays.
     pub keep: Rules,
     /// Who is compared with whom.
@@ -71,6 +73,7 @@ impl Options {
             fingerprinter,
             policy,
             confirm: Confirm::Keyed,
+            frames: Frames::On,
             keep: Rules::default(),
             scope: Scope::None,
             languages: Vec::new(),
@@ -133,6 +136,40 @@ impl Confirm {
             Self::Exact => "exact",
         }
     }
+}
+
+/// Whether the frames of hosts are learned, and pages of one host compared by what they say beyond it, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Frames {
+    On,
+    /// Whole pages decide.
+    Off,
+}
+
+impl Frames {
+    /// As the user writes it and as `summary.json` has it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::On => "on",
+            Self::Off => "off",
+        }
+    }
+}
+
+impl FromStr for Frames {
+    type Err = ParseFramesError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let known = [Self::On, Self::Off].into_iter().find(|it| it.name() == text);
+        known.ok_or_else(|| ParseFramesError { given: text.to_owned() })
+    }
+}
+
+/// Why a text does not say whether frames are learned.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("frames are `on` or `off`, not `{given}`")]
+pub struct ParseFramesError {
+    pub given: String,
 }
 
 /// What each thread takes for reading and fingerprinting, about.

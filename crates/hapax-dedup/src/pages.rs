@@ -2,7 +2,8 @@
 //!
 //! The pages themselves are read again when the kept ones are written. Between the two
 //! readings a page is a content hash, a fingerprint, two sketches and the facts that winner rules
-//! look at: 221 bytes and its names, in columns. [`Pages::bytes`] counts them.
+//! look at: 221 bytes and its names, in columns, and 40 bytes more where the frames of hosts are known.
+//! [`Pages::bytes`] counts them.
 //!
 //! # What this module does not know
 //!
@@ -15,6 +16,7 @@ use hapax::fingerprint::{ContentHash, Fingerprint, ShortSketch, Sketch, short_sk
 use hapax::group::{PageFacts, ScopeKey};
 use hapax::similarity::Evidence;
 
+use crate::frames::Own;
 use crate::strings::Strings;
 
 /// How far a page can be compared by its text.
@@ -98,6 +100,8 @@ pub struct Pages {
     words: Vec<u32>,
     /// Empty as long as all pages are in one scope.
     scopes: Vec<ScopeKey>,
+    /// Empty as long as no host has a frame.
+    owns: Vec<Own>,
     /// Only of pages that name one.
     canonicals: BTreeMap<u32, Box<str>>,
     canonical_bytes: usize,
@@ -207,6 +211,33 @@ impl Pages {
         Evidence::differing(self.fingerprint(page), self.sketch(page))
     }
 
+    /// What each page says beyond the frame of its host, by position; or nothing.
+    pub(crate) fn set_owns(&mut self, owns: Vec<Own>) {
+        self.owns = owns;
+    }
+
+    /// What it says beyond the frame of its host, where that is known.
+    pub(crate) fn own(&self, page: u32) -> Option<&Own> {
+        self.owns.get(page as usize).filter(|own| own.host != 0)
+    }
+
+    /// Are both pages of one host with a frame, and does each say something else beyond it?
+    #[inline]
+    pub(crate) fn own_texts_differ(&self, a: u32, b: u32) -> bool {
+        self.own(a).zip(self.own(b)).is_some_and(|(a, b)| a.differs_from(b))
+    }
+
+    /// The estimated share of the smaller own text that is in the other, for pages of one host with a frame.
+    pub(crate) fn own_shared(&self, a: u32, b: u32) -> Option<f32> {
+        let (a, b) = self.own(a).zip(self.own(b)).filter(|(a, b)| a.host == b.host)?;
+        a.text.shared(&b.text)
+    }
+
+    /// By what its own text meets others in a pass; 0 where the whole page decides.
+    pub(crate) fn own_bucket(&self, page: u32, pass: usize) -> u64 {
+        self.own(page).map_or(0, |own| u64::from(own.text.bucket(pass)))
+    }
+
     /// With whom it may be compared.
     pub fn scope(&self, page: u32) -> ScopeKey {
         self.scopes.get(page as usize).copied().unwrap_or(ScopeKey::ALL)
@@ -271,6 +302,7 @@ impl Pages {
             + size_of_val(&self.fetched[..])
             + size_of_val(&self.words[..])
             + size_of_val(&self.scopes[..])
+            + size_of_val(&self.owns[..])
             + self.canonical_bytes
     }
 }

@@ -10,8 +10,9 @@ use std::sync::{Mutex, PoisonError};
 use hapax_corpus::{Batch, Document, Entry, Fact, Original, Source};
 
 use crate::error::Error;
+use crate::frames::{Gathering, HostFrame};
 use crate::inputs::StreamName;
-use crate::options::Options;
+use crate::options::{Frames, Options};
 use crate::pages::Pages;
 use crate::passed_over::{PassedCounts, PassedRecord};
 use crate::signature::Signer;
@@ -27,6 +28,12 @@ pub struct Corpus {
     pub facts: Vec<Fact>,
     /// What was counted on the way.
     pub counts: ReadCounts,
+    /// The frames of the hosts with most pages.
+    pub frames: Vec<HostFrame>,
+    /// Hosts whose frame was learned.
+    pub framed_hosts: u64,
+    /// Pieces of the pages, until the frames are learned.
+    gathering: Option<Gathering>,
     /// Part, index and first document of every batch, in order.
     batches: Vec<(u64, u64, u32)>,
 }
@@ -78,9 +85,11 @@ pub(crate) fn read(
     names: &StreamName,
     options: &Options,
     checkpoint: Option<&Path>,
+    scratch: &Path,
     watch: &mut dyn Watch,
 ) -> Result<Corpus, Error> {
-    let mut corpus = Corpus::default();
+    let gathering = (options.frames == Frames::On).then(|| Gathering::new(scratch));
+    let mut corpus = Corpus { gathering, ..Corpus::default() };
     let mut checkpoint = match checkpoint {
         None => None,
         Some(path) => {
@@ -120,6 +129,7 @@ pub(crate) fn read(
         let why = format!("{taken_over} of the {} batches it read are there", done.len());
         return Err(Error::CannotResume { why });
     }
+    corpus.learn_frames()?;
     Ok(corpus)
 }
 
@@ -147,12 +157,25 @@ impl Corpus {
         if watch.stopped() { Err(Error::Stopped) } else { Ok(()) }
     }
 
+    fn learn_frames(&mut self) -> Result<(), Error> {
+        let Some(gathering) = self.gathering.take() else { return Ok(()) };
+        let learned = gathering.learn(self.pages.len())?;
+        self.pages.set_owns(learned.owns);
+        (self.frames, self.framed_hosts) = (learned.largest, learned.hosts);
+        Ok(())
+    }
+
     fn add(&mut self, batch: SignatureBatch) -> Result<(), Error> {
         if self.pages.len() + batch.pages.len() > Pages::MOST {
             return Err(Error::TooMany { most: Pages::MOST });
         }
         self.batches.push((batch.part, batch.index, self.pages.len() as u32));
-        batch.pages.iter().for_each(|page| self.pages.push(page));
+        for (at, page) in batch.pages.iter().enumerate() {
+            if let (Some(gathering), Some(pieces)) = (&mut self.gathering, batch.pieces.get(at)) {
+                gathering.add(self.pages.len() as u32, page, pieces)?;
+            }
+            self.pages.push(page);
+        }
         self.facts.extend(batch.facts);
         let (all, more) = (&mut self.counts, &batch.counts);
         all.body_bytes += more.body_bytes;
@@ -206,6 +229,7 @@ impl Decoded {
                         page.id = id;
                     }
                     batch.pages.push(page);
+                    batch.pieces.extend(signer.pieces().map(<[_]>::to_vec));
                 }
                 Ok(Entry::Fact(fact)) => batch.facts.push(fact),
                 Ok(Entry::Passed { .. }) => {}

@@ -7,11 +7,12 @@ use std::borrow::Cow;
 
 use hapax::fingerprint::document::primary_language;
 use hapax::fingerprint::{ContentHash, Fingerprint, Fingerprinter, Signature, SignedPage, Sketch};
+use hapax::frame::{Piece, pieces};
 use hapax::group::{Scope, ScopeFacts};
 use hapax::page::{Body, Document as Known, PageError};
 use hapax_corpus::{Content, Document, Kind};
 
-use crate::options::Options;
+use crate::options::{Frames, Options};
 use crate::pages::{NewPage, Status};
 
 /// Makes signatures; one for each thread.
@@ -21,16 +22,19 @@ pub(crate) struct Signer {
     /// Primary subtags; empty for all.
     languages: Vec<String>,
     hides_most: bool,
+    /// Of the page that was signed last; none if frames are off.
+    pieces: Option<Vec<Piece>>,
 }
 
 impl Signer {
     pub(crate) fn new(options: &Options) -> Self {
-        let Options { fingerprinter, scope, languages, .. } = options;
+        let Options { fingerprinter, scope, languages, frames, .. } = options;
         Self {
             fingerprinter: fingerprinter.clone(),
             scope: scope.clone(),
             languages: languages.iter().map(|it| primary_language(it)).collect(),
             hides_most: false,
+            pieces: (*frames == Frames::On).then(Vec::new),
         }
     }
 
@@ -39,10 +43,19 @@ impl Signer {
         self.hides_most
     }
 
+    /// The pieces of the page that was signed last; none if frames are off.
+    pub(crate) fn pieces(&self) -> Option<&[Piece]> {
+        self.pieces.as_deref()
+    }
+
     pub(crate) fn page(&mut self, document: &Document<'_>) -> NewPage {
         let url = document.url.as_deref().unwrap_or_default();
         let signed = sign(&mut self.fingerprinter, document);
         self.hides_most = signed.as_ref().is_ok_and(|signed| signed.signature.hides_most);
+        if let Some(out) = &mut self.pieces {
+            let text = signed.as_ref().map_or("", |signed| &signed.page.text);
+            pieces(if url.is_empty() { "" } else { text }, out);
+        }
         let (canonical, language) = match &signed {
             Ok(signed) => (signed.canonical.clone(), signed.language.clone()),
             Err(_) => (None, primary_language(document.language.as_deref().unwrap_or_default())),

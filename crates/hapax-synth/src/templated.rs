@@ -60,6 +60,8 @@ pub struct SitePage {
 /// Words of a menu item, a paragraph of the frame and a paragraph of a description.
 const ITEM: usize = 2;
 const PARAGRAPH: usize = 25;
+/// A product is named by the word of this rank and up, so that no two have one name.
+const FIRST_NAME: u32 = 100_000;
 
 impl TemplatedSite {
     /// A site in one language with one frame.
@@ -92,7 +94,8 @@ impl TemplatedSite {
         let mut frame = Rng::keyed(self.seed, Purpose::Host, version, language as u64);
         let mut own = Rng::keyed(self.seed, Purpose::Content, number, 7);
         let say = |rng: &mut Rng, count: usize| self.say(language, count, rng);
-        let (name, category) = (say(&mut own, 2), say(&mut frame, 2));
+        let (mut name, category) = (say(&mut own, 1) + " ", say(&mut frame, 2));
+        self.spellers[language].spell(FIRST_NAME + number as u32, &mut name);
         let (price, article) = (own.between(100, 99_999), own.between(10_000, 999_999));
         let menu_words = self.frame_words / 3;
         let mut menu: Vec<String> =

@@ -20,13 +20,14 @@
 //!
 //! Reading order: [`page`] extracts text from HTML, [`text`] cuts words, [`features`] hashes them,
 //! [`fingerprint`] makes signatures under a named recipe, [`similarity`] decides what is a
-//! near-duplicate, [`hamming`] measures distances, [`index`] searches, [`join`] finds all pairs of a set,
+//! near-duplicate, [`frame`] tells a page's own text from its site's frame, [`hamming`] measures distances, [`index`] searches, [`join`] finds all pairs of a set,
 //! and [`group`] chooses the page to keep. Without the default feature `text`, only fingerprints,
 //! sketches, searches, joins and groups are compiled, and neither HTML nor Unicode data.
 
 mod error;
 pub mod features;
 pub mod fingerprint;
+pub mod frame;
 pub mod group;
 pub mod hamming;
 pub mod index;

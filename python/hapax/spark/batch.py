@@ -34,7 +34,7 @@ OPTIONS: dict[str, Any] = {
     "language_field": None,
 }
 #: Options of one machine that mean nothing here.
-ELSEWHERE = {"verify": False, "revisits": False, "against": [], "memory": None, "restart": False, "threads": 1}
+ELSEWHERE = {"verify": False, "frames": "off", "revisits": False, "against": [], "memory": None, "restart": False, "threads": 1}
 
 
 class Finished:

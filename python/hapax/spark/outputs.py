@@ -19,6 +19,9 @@ from ..errors import ArgumentError
 MOST_HOPS = 20
 #: Columns of both tables.
 COLUMNS = ("document", "url", "group", "winner", "earlier", "outcome", "distance", "similarity", "rule", "reason", "file", "record")
+QUOTED = tuple(f"`{name}`" for name in COLUMNS)
+#: What a page says beyond the frame of its host: known to `hapax dedup` on one machine only.
+OWN = ("cast(null as float) as own_similarity", "cast(null as long) as own_words")
 
 
 def verdict_rows(job: Job, pages: Any, verdicts: Any) -> Any:
@@ -40,7 +43,7 @@ def in_order(job: Job, rows: Any, documents: int, passed: Any = None) -> Any:
         rows = rows.union(passed.select("position", F.lit(False).alias("last"), "part", "number", *COLUMNS))
     place = F.least(F.col("position"), F.lit(documents - 1))
     tasks = spread(rows.withColumn("task", F.floor(place / each)), job.partitions, "task")
-    return tasks.sortWithinPartitions(*order).select(*COLUMNS)
+    return tasks.sortWithinPartitions(*order).selectExpr(*QUOTED, *OWN)
 
 
 def passed_rows(passed: Any, leading: Any) -> Any:
@@ -84,7 +87,7 @@ def address_rows(leading: Any, groups: Any) -> Any:
         "cast(null as float) as similarity", "if(revisit, 'revisit', 'redirect') as rule",
         "cast(null as string) as reason", "file", "record",
     )
-    return rows.coalesce(1).sortWithinPartitions("part", "number").select(*COLUMNS)
+    return rows.coalesce(1).sortWithinPartitions("part", "number").selectExpr(*QUOTED, *OWN)
 
 
 def write_tables(job: Job, groups: Any, leading: Any, passed: Any, documents: int) -> None:
@@ -191,6 +194,7 @@ def summary(job: Job, sums: dict[str, int], groups: Any, leading: Any, tables: d
         "similarities": counted("hundredths", "near"),
         "decided_by": counted("rule", "exact", "near"),
         "too_short": statuses.get(1, 0),
+        "framed_hosts": 0,
         "hides_most": sums["hides_most"],
         "without_words": statuses.get(2, 0),
         "empty": statuses.get(3, 0),

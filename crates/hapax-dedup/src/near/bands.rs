@@ -63,16 +63,17 @@ pub(crate) fn part(sketch: &Sketch, band: usize) -> u64 {
 
 /// Hands out pairs of pages that agree in a band.
 pub(crate) fn candidates(set: &[u32], pages: &Pages, band: usize, mut take: impl FnMut(u32, u32)) {
-    let key = |page: u32| part(pages.sketch(page), band) << 32 | u64::from(page);
-    let mut keyed: Vec<u64> = set.iter().map(|&page| key(page)).collect();
+    // Where products of a shop agree in a band, only those with one own text are worth comparing.
+    let key = |page: u32| part(pages.sketch(page), band) << 16 | pages.own_bucket(page, band);
+    let mut keyed: Vec<(u64, u32)> = set.iter().map(|&page| (key(page), page)).collect();
     keyed.sort_unstable();
-    for same in keyed.chunk_by(|a, b| a >> 32 == b >> 32) {
-        among(same, |a, b| take(a as u32, b as u32));
+    for same in keyed.chunk_by(|a, b| a.0 == b.0) {
+        among(same, |a, b| take(a.1, b.1));
     }
 }
 
 /// Hands out pairs of pages that agree in a band, given in the order of the corpus.
-pub(crate) fn among(same: &[u64], mut take: impl FnMut(u64, u64)) {
+pub(crate) fn among<T: Copy>(same: &[T], mut take: impl FnMut(T, T)) {
     let ahead = if same.len() > MANY { SOME } else { MANY };
     for (at, &a) in same.iter().enumerate() {
         let others = &same[at + 1..same.len().min(at + 1 + ahead)];

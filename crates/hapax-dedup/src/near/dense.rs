@@ -94,7 +94,12 @@ pub(crate) fn twins(
     table: &FactTable<'_>,
 ) -> Led {
     let mut led = Led::default();
-    let twins = buckets(set.to_vec(), |page| pages.fingerprint(page).to_bits(), TWINS);
+    // Products of a shop may share a fingerprint and nothing else beyond its frame: they are no twins.
+    let key = |page| {
+        let own = pages.own_bucket(page, 0).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        pages.fingerprint(page).to_bits() ^ own
+    };
+    let twins = buckets(set.to_vec(), key, TWINS);
     led.representatives = twins.others;
     for cluster in twins.clusters {
         let mut found = lead(cluster, 2, TWIN_ROUNDS, matcher, table);
@@ -136,7 +141,9 @@ pub(crate) fn thin(
         return;
     }
     let set = std::mem::take(&mut led.representatives);
-    let buckets = buckets(set, |page| sketch_part(pages.sketch(page), number, bits), DENSE);
+    let key =
+        |page| sketch_part(pages.sketch(page), number, bits) | pages.own_bucket(page, number) << 32;
+    let buckets = buckets(set, key, DENSE);
     led.representatives = buckets.others;
     for cluster in buckets.clusters {
         let mut found = lead(cluster, DENSE, ROUNDS, matcher, table);
@@ -174,7 +181,10 @@ fn pair_up(
         if set.len() < 2 {
             break;
         }
-        let buckets = buckets(set, |page| sketch_part(pages.sketch(page), pass, PART_BITS), 2);
+        let key = |page| {
+            sketch_part(pages.sketch(page), pass, PART_BITS) | pages.own_bucket(page, pass) << 32
+        };
+        let buckets = buckets(set, key, 2);
         set = buckets.others;
         for cluster in buckets.clusters {
             let found = lead(cluster, 2, 2, matcher, table);

@@ -1,4 +1,6 @@
 //! Are these two pages near-duplicates?
+//!
+//! Pages of one host whose frame was learned must be alike in their own texts, too.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -14,7 +16,7 @@ use crate::pages::Pages;
 pub(crate) enum PairMatch {
     /// Near and confirmed.
     Alike(NearPair),
-    /// Near, but the sketches do not confirm it, or those under the key contradict.
+    /// Near, but sketches or own texts do not confirm it, or sketches under the key contradict.
     NotAlike(NearPair),
     Far,
 }
@@ -52,6 +54,7 @@ impl<'p> Matcher<'p> {
         };
         let pair = NearPair { a, b, distance: likeness.distance, similarity: likeness.similarity };
         let stands = likeness.matches()
+            && !self.pages.own_texts_differ(a, b)
             && self.confirm.stands(&self.policy, [(self.pages, a), (self.pages, b)]);
         if stands { PairMatch::Alike(pair) } else { PairMatch::NotAlike(pair) }
     }

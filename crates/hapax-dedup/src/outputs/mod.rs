@@ -22,7 +22,7 @@ pub(crate) use folder::{LAST, OutFolder};
 use kept::KeptFiles;
 pub(crate) use kept::kept_name;
 pub use summary::{Settings, Summary};
-use tables::{Row, Rows, TableFile};
+use tables::{OwnColumns, Row, Rows, TableFile};
 
 use crate::decide::{Decision, Verdict};
 use crate::error::Error;
@@ -59,6 +59,7 @@ pub(crate) struct Shown {
     pub(crate) examples: Examples,
     /// The first records that were passed over.
     pub(crate) passed: Vec<Passed>,
+    pub(crate) frames: report::Frames,
 }
 
 /// What is written of a batch.
@@ -98,12 +99,13 @@ impl Writing<'_> {
         let mut groups = TableFile::create(&self.folder.making(GROUPS), threads)?;
         let mut removed = TableFile::create(&self.folder.making(REMOVED), threads)?;
         let mut documents = 0;
-        let examples = shown.examples.wanted();
+        let mut wanted = shown.examples.wanted();
+        wanted.extend(shown.frames.wanted());
         let mut seen = Vec::new();
         self.source.in_order_ahead(
             threads,
             AHEAD,
-            |batch| self.batch(batch, &path, &files, &examples),
+            |batch| self.batch(batch, &path, &files, &wanted),
             |batch: Result<BatchOutput, Error>| {
                 let batch = batch?;
                 kept.add(batch.kept)?;
@@ -120,6 +122,7 @@ impl Writing<'_> {
         if documents as usize != self.decision.pages().len() {
             return Err(Error::Changed { path: files.join(", ") });
         }
+        shown.frames.take(&seen, self.decision.pages());
         shown.examples.take(seen);
         groups.add(self.addresses(&files))?;
         groups.finish()?;
@@ -132,7 +135,7 @@ impl Writing<'_> {
         mut batch: Batch,
         path: &Path,
         files: &[String],
-        examples: &BTreeSet<u32>,
+        wanted: &BTreeSet<u32>,
     ) -> Result<BatchOutput, Error> {
         let (from, to) = self.corpus.documents_of(batch.part, batch.index);
         let (mut position, input_bytes) = (from, batch.input_bytes);
@@ -156,7 +159,7 @@ impl Writing<'_> {
             if position >= to || document.id != self.decision.pages().id(position) {
                 return Err(Error::Changed { path: file.clone() });
             }
-            if examples.contains(&position) {
+            if wanted.contains(&position) {
                 let new = || TextReader::new(&self.options.fingerprinter);
                 let text = reader.get_or_insert_with(new).text(&document);
                 rows.texts.push((position, text));
@@ -187,6 +190,7 @@ impl Writing<'_> {
         let (winners, winner) = self.decision.winner(&verdict);
         let reason = self.decision.reason(position);
         let stays = verdict.outcome == Outcome::Kept;
+        let own = self.decision.pages().own(position);
         let row = Row {
             document: &document.id,
             url: document.url.as_deref(),
@@ -200,6 +204,12 @@ impl Writing<'_> {
             reason: reason.as_ref().map(|it| it.text.as_str()),
             file,
             record: Some(document.place.number),
+            own: OwnColumns {
+                similarity: (!stays && !verdict.earlier)
+                    .then(|| winners.own_shared(position, winner))
+                    .flatten(),
+                words: own.map(|own| u64::from(own.text.words())),
+            },
         };
         rows.groups.push(&row);
         if stays {
@@ -254,6 +264,7 @@ impl Writing<'_> {
                 reason: None,
                 file: &files[address.place.file.0 as usize],
                 record: Some(address.place.number),
+                own: OwnColumns::default(),
             });
         }
         rows.finish()
@@ -278,6 +289,7 @@ impl BatchRows {
             reason: Some(&passed.reason),
             file,
             record: passed.record,
+            own: OwnColumns::default(),
         });
     }
 }

@@ -49,6 +49,9 @@ pub struct Summary {
     pub similarities: BTreeMap<u8, u64>,
     /// What decided for winners.
     pub decided_by: BTreeMap<Cow<'static, str>, u64>,
+    /// Hosts whose frame was learned from their pages.
+    #[serde(default)]
+    pub framed_hosts: u64,
     /// Documents with so little text that only exact copies of them are found.
     pub too_short: u64,
     /// Documents that hide more text than they show: judged by what they show.
@@ -98,6 +101,9 @@ pub struct Settings {
     /// What the texts had to confirm: `no`, `keyed` or `exact`.
     #[serde(default)]
     pub confirm: Cow<'static, str>,
+    /// Whether pages of one host were compared by what they say beyond its frame, too: `on` or `off`.
+    #[serde(default)]
+    pub frames: Cow<'static, str>,
     /// Words in a shingle.
     pub shingle: usize,
     /// The winner rules.
@@ -147,6 +153,7 @@ impl Summary {
             distances: BTreeMap::new(),
             similarities: BTreeMap::new(),
             decided_by: BTreeMap::new(),
+            framed_hosts: corpus.framed_hosts,
             too_short: status(Status::TooShort),
             hides_most: *hides_most,
             without_words: status(Status::NoWords),
@@ -219,6 +226,7 @@ impl Settings {
             within: options.policy.within.bits(),
             min_similarity: options.policy.min_similarity.jaccard(),
             confirm: options.confirm.name().into(),
+            frames: options.frames.name().into(),
             shingle: options.fingerprinter.recipe().sketch_shingle.words(),
             keep: options.keep.to_string(),
             scope: options.scope.to_string(),

@@ -11,6 +11,8 @@
 //! | `distance` | bits between it and the winner; null for the winner and for addresses |
 //! | `similarity` | estimated similarity with the winner, 0 to 1; null as above |
 //! | `rule`, `reason` | what decided for the winner, null for the winner; why a record was passed over |
+//! | `own_similarity` | shared part of the smaller own text, 0 to 1; null unless both are of one host whose frame is known, or without own text |
+//! | `own_words` | words beyond the frame of its host; null where no frame is known |
 //! | `file`, `record` | where it was read: the file, and the line, row or record from 1, null where damage hides it |
 
 use std::fs::File;
@@ -41,6 +43,14 @@ pub(crate) struct Row<'a> {
     pub(crate) reason: Option<&'a str>,
     pub(crate) file: &'a str,
     pub(crate) record: Option<u64>,
+    pub(crate) own: OwnColumns,
+}
+
+/// What is known beyond the frame of a host.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct OwnColumns {
+    pub(crate) similarity: Option<f32>,
+    pub(crate) words: Option<u64>,
 }
 
 /// Rows of a table, made on any thread.
@@ -77,6 +87,8 @@ struct Columns {
     reason: StringBuilder,
     file: StringBuilder,
     record: UInt64Builder,
+    own_similarity: Float32Builder,
+    own_words: UInt64Builder,
 }
 
 impl TableFile {
@@ -118,6 +130,8 @@ fn schema() -> SchemaRef {
         text("reason", true),
         text("file", false),
         Field::new("record", DataType::UInt64, true),
+        Field::new("own_similarity", DataType::Float32, true),
+        Field::new("own_words", DataType::UInt64, true),
     ]))
 }
 
@@ -135,6 +149,8 @@ impl Columns {
         self.reason.append_option(row.reason);
         self.file.append_value(row.file);
         self.record.append_option(row.record);
+        self.own_similarity.append_option(row.own.similarity);
+        self.own_words.append_option(row.own.words);
     }
 
     fn finish(&mut self) -> Vec<ArrayRef> {
@@ -151,6 +167,8 @@ impl Columns {
             Arc::new(self.reason.finish()),
             Arc::new(self.file.finish()),
             Arc::new(self.record.finish()),
+            Arc::new(self.own_similarity.finish()),
+            Arc::new(self.own_words.finish()),
         ]
     }
 }

@@ -7,10 +7,11 @@
 //! # Reading order
 //!
 //! [`page`] puts the sections together; `charts` draws, `origins` counts hosts, `groups` lists the largest
-//! groups, `examples` shows pairs side by side, `passed` lists records that are not documents.
+//! groups, `examples` shows pairs side by side, `frames` what pages of a host share, `passed` lists records that are not documents.
 
 mod charts;
 pub(crate) mod examples;
+mod frames;
 pub(crate) mod groups;
 pub(crate) mod origins;
 pub(crate) mod passed;
@@ -23,6 +24,7 @@ use serde::{Deserialize, Serialize};
 use charts::{Bar, columns, percent};
 use examples::Example;
 pub(crate) use examples::{Examples, Text, TextReader};
+pub(crate) use frames::{Frames, ShownFrame};
 use groups::LargestGroups;
 use origins::Origins;
 pub(crate) use passed::Passed;
@@ -41,6 +43,8 @@ pub(crate) struct Contents {
     groups: LargestGroups,
     examples: Vec<Example>,
     passed: Vec<Passed>,
+    #[serde(default)]
+    frames: Vec<ShownFrame>,
     /// When and by what it was made, where the caller says so.
     #[serde(default)]
     made: Option<Made>,
@@ -65,6 +69,7 @@ impl Contents {
     ) -> Self {
         Self {
             passed: shown.passed,
+            frames: shown.frames.seen(),
             made,
             summary: summary.clone(),
             origins: Origins::of(decision),
@@ -103,6 +108,7 @@ fn body(contents: &Contents, fingerprinter: &Fingerprinter) -> String {
         contents.groups.section(&mut out);
     }
     out.push_str(&examples::sections(&contents.examples, fingerprinter));
+    frames::section(&mut out, summary, &contents.frames);
     passed::section(&mut out, summary, &contents.passed);
     settings(&mut out, summary, contents.made.as_ref());
     out
@@ -335,6 +341,7 @@ fn settings(out: &mut String, summary: &Summary, made: Option<&Made>) {
         let why = "kept: the signature is another one's, the text is not";
         line("not confirmed", Cow::Owned(format!("{stay} {why}")));
     }
+    line("frames", escape(&set.frames));
     line("keep", escape(&set.keep));
     line("scope", escape(&set.scope));
     line(

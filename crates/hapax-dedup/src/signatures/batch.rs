@@ -11,15 +11,18 @@
 //! | - score, time of fetching | 1 or 1 and 8, each |
 //! | of a checkpoint: which piece of its part the batch was, from and to | none or 8, 8 |
 //! | - records that were passed over, by reason | 8 each |
+//! | - of each page the number of its pieces; for each: hash, words | 4; 4, 1 |
 //!
 //! A text is its length in 4 bytes and UTF-8; something that may be missing is a 0, or a 1 and its bytes.
 
 use std::ops::Range;
 
 use hapax::fingerprint::{ContentHash, Fingerprint, ShortSketch, Sketch};
+use hapax::frame::Piece;
 use hapax::group::ScopeKey;
 use hapax_corpus::{Fact, FileId, Place};
 
+use crate::frames::{PIECE, pieces_of, put_pieces};
 use crate::pages::{NewPage, Status};
 use crate::passed_over::PassedOver;
 use crate::read::ReadCounts;
@@ -34,6 +37,8 @@ pub(crate) struct SignatureBatch {
     pub(crate) counts: ReadCounts,
     pub(crate) facts: Vec<Fact>,
     pub(crate) pages: Vec<NewPage>,
+    /// The pieces of each page; none of any where frames are not learned.
+    pub(crate) pieces: Vec<Vec<Piece>>,
 }
 
 impl SignatureBatch {
@@ -62,12 +67,16 @@ impl SignatureBatch {
         bytes.extend((self.pages.len() as u32).to_le_bytes());
         self.pages.iter().for_each(|page| put_page(&mut bytes, page));
         let passed_over = &self.counts.passed_over;
-        if self.extent != (0..0) || !passed_over.is_empty() {
+        if self.extent != (0..0) || !passed_over.is_empty() || !self.pieces.is_empty() {
             bytes.extend(self.extent.start.to_le_bytes());
             bytes.extend(self.extent.end.to_le_bytes());
             for why in PassedOver::ALL {
                 bytes.extend(passed_over.get(&why).unwrap_or(&0).to_le_bytes());
             }
+        }
+        for pieces in &self.pieces {
+            bytes.extend((pieces.len() as u32).to_le_bytes());
+            put_pieces(&mut bytes, pieces);
         }
         bytes
     }
@@ -83,7 +92,7 @@ impl SignatureBatch {
         let mut counts =
             ReadCounts { body_bytes, archived, rows, hides_most, ..ReadCounts::default() };
         let facts = (0..from.u32()?).map(|_| from.fact()).collect::<Option<_>>()?;
-        let pages = (0..from.u32()?).map(|_| from.page()).collect::<Option<_>>()?;
+        let pages: Vec<_> = (0..from.u32()?).map(|_| from.page()).collect::<Option<_>>()?;
         let mut extent = 0..0;
         if !from.0.is_empty() {
             extent = from.u64()?..from.u64()?;
@@ -94,7 +103,9 @@ impl SignatureBatch {
                 }
             }
         }
-        from.0.is_empty().then_some(Self { part, index, extent, counts, facts, pages })
+        let with_pieces = if from.0.is_empty() { 0 } else { pages.len() };
+        let pieces = (0..with_pieces).map(|_| from.pieces()).collect::<Option<_>>()?;
+        from.0.is_empty().then_some(Self { part, index, extent, counts, facts, pages, pieces })
     }
 }
 
@@ -173,6 +184,13 @@ impl<'b> Cursor<'b> {
         let (text, rest) = self.0.split_at_checked(length)?;
         self.0 = rest;
         std::str::from_utf8(text).ok()
+    }
+
+    fn pieces(&mut self) -> Option<Vec<Piece>> {
+        let length = (self.u32()? as usize).checked_mul(PIECE)?;
+        let (pieces, rest) = self.0.split_at_checked(length)?;
+        self.0 = rest;
+        Some(pieces_of(pieces).collect())
     }
 
     fn optional<T>(&mut self, read: impl FnOnce(&mut Self) -> Option<T>) -> Option<Option<T>> {
@@ -271,7 +289,8 @@ mod tests {
         (any::<u64>(), any::<u64>(), any::<u64>(), lists).prop_map(
             |(part, index, rows, (facts, pages))| {
                 let counts = ReadCounts { rows, ..ReadCounts::default() };
-                SignatureBatch { part, index, extent: 0..0, counts, facts, pages }
+                let pieces = Vec::new();
+                SignatureBatch { part, index, extent: 0..0, counts, facts, pages, pieces }
             },
         )
     }
@@ -280,6 +299,8 @@ mod tests {
         #[test]
         fn a_batch_comes_back_as_it_went(mut batch in batch(), start in any::<u64>()) {
             prop_assert_eq!(SignatureBatch::from_bytes(&batch.to_bytes()), Some(batch.clone()));
+            let piece = Piece { hash: batch.index as u32, words: 3 };
+            batch.pieces = (0..batch.pages.len()).map(|at| vec![piece; at]).collect();
             batch.extent = start..batch.part;
             batch.counts.passed_over.insert(PassedOver::HttpStatus, start.max(1));
             prop_assert_eq!(SignatureBatch::from_bytes(&batch.to_bytes()), Some(batch));

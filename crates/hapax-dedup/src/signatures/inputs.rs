@@ -37,7 +37,7 @@ impl Inputs {
     pub(crate) fn of(source: &Source, options: &Options) -> Self {
         let mut inputs = Self {
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            reading: format!("{:?} {:?}", options.read, options.languages),
+            reading: format!("{:?} {:?} {:?}", options.read, options.languages, options.frames),
             files: 0,
             bytes: 0,
             digest: String::new(),
@@ -70,8 +70,7 @@ impl Inputs {
             return Some(format!("version {then} began it, and this is {now}"));
         }
         if self.reading != then.reading {
-            let what =
-                "formats, fields, languages or damaged records were to be read in another way";
+            let what = "formats, fields, languages, damaged records or frames were to be read in another way";
             return Some(what.to_owned());
         }
         if self.digest == then.digest {

@@ -60,6 +60,21 @@ impl Folder {
         std::fs::read(self.path(name)).unwrap()
     }
 
+    /// Some columns of every row of a table.
+    pub(crate) fn fields(&self, name: &str, columns: &[&str]) -> Vec<Vec<Option<String>>> {
+        let fields = Fields { text: Some("outcome".into()), ..Fields::default() };
+        let read = ReadOptions { fields, ..ReadOptions::default() };
+        let source = Source::open(&[self.path(name).display().to_string()], read).unwrap();
+        let mut rows = Vec::new();
+        for mut batch in source.batches() {
+            for document in batch.documents() {
+                let document = document.unwrap();
+                rows.push(columns.iter().map(|column| document.field(column)).collect());
+            }
+        }
+        rows
+    }
+
     /// The rows of a table by document.
     pub(crate) fn table(&self, name: &str) -> BTreeMap<String, Row> {
         let fields = Fields {
@@ -108,6 +123,14 @@ pub(crate) fn jsonl<'a>(documents: impl IntoIterator<Item = (String, &'a str)>) 
         format!("{{\"id\": {}, \"text\": {}}}\n", quoted(&id), quoted(text))
     };
     documents.into_iter().map(line).collect()
+}
+
+/// Lines of JSONL of pages at addresses.
+pub(crate) fn html_jsonl<'a>(pages: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
+    let line = |(url, html): (&str, &str)| {
+        format!("{{\"url\": {}, \"html\": {}}}\n", quoted(url), quoted(html))
+    };
+    pages.into_iter().map(line).collect()
 }
 
 pub(crate) fn quoted(text: &str) -> String {

@@ -6,6 +6,7 @@
 //! - [`accounts`]: every record is kept, removed or passed over.
 //! - [`again`]: the next crawl, and the same job after an interruption.
 //! - [`resume`]: interrupted anywhere, with every format and packing.
+//! - [`frames`]: sites whose pages share a large frame.
 //! - [`forged`]: texts made to have another one's signature.
 //! - [`disguised`]: pages that show something else than their markup says.
 //! - [`bad_input`]: nothing half-written, whatever is wrong.
@@ -21,5 +22,6 @@ mod disguised;
 mod folder;
 mod forged;
 mod formats;
+mod frames;
 mod resume;
 mod sample;

@@ -18,7 +18,7 @@ use hapax::fingerprint::MaxDistance;
 use hapax::group::rules::DEFAULT_RULES;
 use hapax::group::{Rules, Scope};
 use hapax::similarity::MinSimilarity;
-use hapax_dedup::{Confirm, Finished, KeptFormat, Made, Options, Stage, Watch};
+use hapax_dedup::{Confirm, Finished, Frames, KeptFormat, Made, Options, Stage, Watch};
 use hapax_store::{Settings, Wanted};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -96,6 +96,13 @@ pub(crate) struct Arguments {
     /// know in advance.
     #[arg(long)]
     verify: bool,
+
+    /// Compare pages of one host by what they say beyond the frame they share, too: on or off [default: on]
+    ///
+    /// What stands on many pages of a host is its frame. Products of a shop then stay although their pages are
+    /// nearly the same; copies of a page go as before.
+    #[arg(long, value_name = "WHETHER")]
+    frames: Option<Frames>,
 
     /// Which copy stays: rules, most important first
     ///
@@ -197,6 +204,7 @@ impl Arguments {
         if self.verify {
             options.confirm = Confirm::Exact;
         }
+        options.frames = self.frames.unwrap_or(Frames::On);
         options.keep = self.keep.clone().unwrap_or_default();
         options.scope = self.scope.clone().unwrap_or(Scope::None);
         options.languages = self.language.clone();

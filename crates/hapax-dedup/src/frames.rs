@@ -1,0 +1,342 @@
+//! Learns the frame of every host and what each page says beyond it.
+//!
+//! While pages are read, their [pieces](hapax::frame) go to temporary files, partitioned by host. Then, partition by
+//! partition, pieces are counted over a host's pages of different text, those on many pages are its frame, and
+//! the other pieces of a page are its own text. Of a host with more than [`SAMPLE`] pages, that many are counted,
+//! chosen by their content.
+//!
+//! Linear in pages, but for sorting; the answer depends on the set of pages, not on order or threads. Pages without a
+//! host and hosts with few pages get no own text and are compared as whole pages.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use hapax::frame::{OwnText, Piece, least_pages};
+use hapax::group::{PageFacts, Scope, ScopeFacts};
+
+use crate::error::Error;
+use crate::pages::{NewPage, Status};
+
+/// Pages of a host that are counted, about.
+const SAMPLE: u64 = 1024;
+/// Temporary files.
+const PARTS: usize = 256;
+/// Bytes of a partition that wait to be written.
+const TOGETHER: usize = 1 << 16;
+/// Hosts whose frames are reported.
+const SHOWN: usize = 5;
+
+/// What a page says beyond the frame of its host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Own {
+    /// Equal for pages of one host; 0 where no frame is known.
+    pub(crate) host: u32,
+    pub(crate) text: OwnText,
+}
+
+impl Own {
+    /// Are both pages of one host, and do their own texts differ?
+    pub(crate) fn differs_from(&self, other: &Self) -> bool {
+        self.host != 0 && self.host == other.host && self.text.differs_from(&other.text)
+    }
+}
+
+/// The frame of a host, to be shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HostFrame {
+    /// The first of its pages that was read.
+    pub(crate) page: u32,
+    pub(crate) pages: u32,
+    /// Hashes of its pieces, ascending.
+    pub(crate) pieces: Vec<u32>,
+}
+
+/// What was learned.
+#[derive(Debug, Default)]
+pub(crate) struct Learned {
+    /// By page; empty if no host has a frame.
+    pub(crate) owns: Vec<Own>,
+    /// Of the hosts with most pages.
+    pub(crate) largest: Vec<HostFrame>,
+    /// Hosts with a frame.
+    pub(crate) hosts: u64,
+}
+
+/// Pieces of pages on their way to the frames.
+#[derive(Debug)]
+pub(crate) struct Gathering {
+    folder: PathBuf,
+    parts: Vec<Part>,
+    /// Pages of every host.
+    hosts: BTreeMap<u32, u32>,
+}
+
+#[derive(Debug, Default)]
+struct Part {
+    waiting: Vec<u8>,
+    file: Option<File>,
+}
+
+impl Gathering {
+    /// Temporary files have no names and go with this value.
+    pub(crate) fn new(folder: &Path) -> Self {
+        let parts = (0..PARTS).map(|_| Part::default()).collect();
+        Self { folder: folder.to_owned(), parts, hosts: BTreeMap::new() }
+    }
+
+    /// The pieces of the page at this position.
+    pub(crate) fn add(&mut self, at: u32, page: &NewPage, pieces: &[Piece]) -> Result<(), Error> {
+        let host = host_key(&page.url);
+        if host == 0 || page.status != Status::Comparable {
+            return Ok(());
+        }
+        *self.hosts.entry(host).or_default() += 1;
+        let part = &mut self.parts[host as usize % PARTS];
+        let [a, b, c, d, ..] = page.content.to_bytes();
+        for number in [at, host, u32::from_le_bytes([a, b, c, d]), pieces.len() as u32] {
+            part.waiting.extend(number.to_le_bytes());
+        }
+        put_pieces(&mut part.waiting, pieces);
+        if part.waiting.len() < TOGETHER {
+            return Ok(());
+        }
+        part.write(&self.folder).map_err(|error| Error::io("write to", &self.folder, error))
+    }
+
+    /// The own text of each of so many pages.
+    pub(crate) fn learn(mut self, pages: usize) -> Result<Learned, Error> {
+        let mut learned = Learned::default();
+        let shown = self.largest();
+        for number in 0..self.parts.len() {
+            let mut part = std::mem::take(&mut self.parts[number]);
+            let frames = self.frames(&mut part).map_err(|error| self.cannot_read(error))?;
+            if frames.is_empty() {
+                continue;
+            }
+            learned.hosts += frames.chunk_by(|a, b| a >> 32 == b >> 32).count() as u64;
+            learned.owns.resize(pages, Own::default());
+            let mut largest: BTreeMap<u32, HostFrame> = BTreeMap::new();
+            let read = part.read(|page| {
+                let frame = of_host(&frames, page.host);
+                if frame.is_empty() {
+                    return;
+                }
+                let is_own = |piece: &&Piece| {
+                    frame.binary_search_by_key(&piece.hash, |key| *key as u32).is_err()
+                };
+                let text = OwnText::of(page.pieces.iter().filter(is_own).copied());
+                if let Some(own) = learned.owns.get_mut(page.at as usize) {
+                    *own = Own { host: page.host, text };
+                }
+                if shown.contains(&page.host) {
+                    largest.entry(page.host).or_insert_with(|| HostFrame {
+                        page: page.at,
+                        pages: self.hosts.get(&page.host).copied().unwrap_or(0),
+                        pieces: frame.iter().map(|key| *key as u32).collect(),
+                    });
+                }
+            });
+            read.map_err(|error| self.cannot_read(error))?;
+            learned.largest.extend(largest.into_values());
+        }
+        learned.largest.sort_unstable_by_key(|it| (std::cmp::Reverse(it.pages), it.page));
+        Ok(learned)
+    }
+
+    /// Host in the upper half and piece in the lower, ascending.
+    fn frames(&self, part: &mut Part) -> io::Result<Vec<u64>> {
+        let (mut keys, mut texts) = (Vec::new(), BTreeSet::new());
+        part.read(|page| {
+            let pages = u64::from(self.hosts.get(&page.host).copied().unwrap_or(0));
+            let sampled = u64::from(page.text) * pages >> 32 < SAMPLE;
+            if least_pages(pages as u32).is_some()
+                && sampled
+                && texts.insert((page.host, page.text))
+            {
+                keys.extend(
+                    page.pieces.iter().map(|it| u64::from(page.host) << 32 | u64::from(it.hash)),
+                );
+            }
+        })?;
+        let mut counted: BTreeMap<u32, u32> = BTreeMap::new();
+        texts.iter().for_each(|(host, _)| *counted.entry(*host).or_default() += 1);
+        keys.sort_unstable();
+        let mut frames = Vec::new();
+        for same in keys.chunk_by(|a, b| a == b) {
+            let pages = counted.get(&((same[0] >> 32) as u32)).copied().unwrap_or(0);
+            if least_pages(pages).is_some_and(|least| same.len() >= least as usize) {
+                frames.push(same[0]);
+            }
+        }
+        Ok(frames)
+    }
+
+    /// The hosts with most pages.
+    fn largest(&self) -> BTreeSet<u32> {
+        let mut hosts: Vec<(u32, u32)> =
+            self.hosts.iter().map(|(host, pages)| (*pages, *host)).collect();
+        hosts.sort_unstable_by(|a, b| b.cmp(a));
+        hosts.into_iter().take(SHOWN).map(|(_, host)| host).collect()
+    }
+
+    fn cannot_read(&self, error: io::Error) -> Error {
+        Error::io("read a temporary file in", &self.folder, error)
+    }
+}
+
+/// The part of all frames that is a host's.
+fn of_host(frames: &[u64], host: u32) -> &[u64] {
+    let from = frames.partition_point(|key| *key < u64::from(host) << 32);
+    let to = frames.partition_point(|key| key >> 32 <= u64::from(host));
+    &frames[from..to]
+}
+
+/// One number for each host; 0 without one.
+fn host_key(url: &str) -> u32 {
+    if PageFacts::at(url).host().is_empty() {
+        return 0;
+    }
+    (Scope::Host.key(&ScopeFacts { url, ..ScopeFacts::default() }).0 as u32).max(1)
+}
+
+/// A page as a temporary file has it.
+#[derive(Default)]
+struct Gathered {
+    at: u32,
+    host: u32,
+    /// Equal for equal texts.
+    text: u32,
+    pieces: Vec<Piece>,
+}
+
+impl Part {
+    fn write(&mut self, folder: &Path) -> io::Result<()> {
+        let file = match &mut self.file {
+            Some(file) => file,
+            none => none.insert(tempfile::tempfile_in(folder)?),
+        };
+        file.write_all(&self.waiting)?;
+        self.waiting.clear();
+        Ok(())
+    }
+
+    /// Shows every page that was added.
+    fn read(&mut self, mut see: impl FnMut(&Gathered)) -> io::Result<()> {
+        if let Some(file) = &mut self.file {
+            file.seek(SeekFrom::Start(0))?;
+        }
+        let written: Box<dyn Read + '_> = match &self.file {
+            Some(file) => Box::new(BufReader::with_capacity(TOGETHER, file)),
+            None => Box::new(io::empty()),
+        };
+        let mut all = written.chain(&self.waiting[..]);
+        let mut page = Gathered::default();
+        let mut start = [0; 16];
+        let mut bytes = Vec::new();
+        loop {
+            match all.read_exact(&mut start) {
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
+                other => other?,
+            }
+            let [at, host, text, count] = [0, 1, 2, 3]
+                .map(|i| start.as_chunks::<4>().0.get(i).map_or(0, |it| u32::from_le_bytes(*it)));
+            bytes.resize(count as usize * PIECE, 0);
+            all.read_exact(&mut bytes)?;
+            (page.at, page.host, page.text) = (at, host, text);
+            page.pieces.clear();
+            page.pieces.extend(pieces_of(&bytes));
+            see(&page);
+        }
+    }
+}
+
+/// Bytes of a piece in a file.
+pub(crate) const PIECE: usize = 5;
+
+pub(crate) fn put_pieces(bytes: &mut Vec<u8>, pieces: &[Piece]) {
+    for piece in pieces {
+        bytes.extend(piece.hash.to_le_bytes());
+        bytes.push(piece.words);
+    }
+}
+
+pub(crate) fn pieces_of(bytes: &[u8]) -> impl Iterator<Item = Piece> {
+    bytes
+        .as_chunks::<PIECE>()
+        .0
+        .iter()
+        .map(|&[a, b, c, d, words]| Piece { hash: u32::from_le_bytes([a, b, c, d]), words })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hapax::fingerprint::{ContentHash, Fingerprint, Sketch};
+    use hapax::group::ScopeKey;
+
+    fn page(url: &str, text: &str) -> NewPage {
+        NewPage {
+            id: url.to_owned(),
+            url: url.to_owned(),
+            canonical: None,
+            content: ContentHash::of(text),
+            status: Status::Comparable,
+            fingerprint: Fingerprint::from_bits(0),
+            sketch: Sketch::from_bytes(&[0; 128]),
+            score: None,
+            fetched: None,
+            words: 9,
+            short: None,
+            scope: ScopeKey::ALL,
+        }
+    }
+
+    fn learn(pages: &[(String, Vec<u32>)], order: impl Iterator<Item = usize>) -> Learned {
+        let folder = tempfile::tempdir().unwrap();
+        let mut gathering = Gathering::new(folder.path());
+        for at in order {
+            let (url, hashes) = &pages[at];
+            // Large ones are numbers.
+            let piece = |&hash: &u32| Piece { hash, words: if hash < 2_000_000 { 2 } else { 0 } };
+            let pieces: Vec<Piece> = hashes.iter().map(piece).collect();
+            gathering.add(at as u32, &page(url, &format!("{hashes:?}")), &pieces).unwrap();
+        }
+        gathering.learn(pages.len()).unwrap()
+    }
+
+    #[test]
+    fn what_stands_on_many_pages_of_a_host_is_frame_and_order_changes_nothing() {
+        let shared: Vec<u32> = (0..2000).collect();
+        let page = |host: &str, at: u32| {
+            let own = [1_000_000 + at, 2_000_000 + at];
+            (format!("http://{host}/{at}"), shared.iter().copied().chain(own).collect::<Vec<u32>>())
+        };
+        let mut pages: Vec<_> = (0..40).map(|at| page("many.test", at)).collect();
+        pages.extend((0..7).map(|at| page("few.test", at)));
+        pages.push(("no-host".to_owned(), shared.clone()));
+        let learned = learn(&pages, 0..pages.len());
+        assert_eq!(learned.hosts, 1);
+        assert_eq!(learned.largest[0].pieces, shared);
+        assert_eq!((learned.largest[0].pages, learned.largest.len()), (40, 1));
+        for (at, own) in learned.owns.iter().enumerate() {
+            assert_eq!(own.text.words(), if at < 40 { 2 } else { 0 }, "{at}");
+        }
+        assert!(learned.owns[0].differs_from(&learned.owns[1]));
+        assert!(!learned.owns[0].differs_from(&learned.owns[41]));
+        let backwards = learn(&pages, (0..pages.len()).rev());
+        assert_eq!(backwards.owns, learned.owns);
+    }
+
+    #[test]
+    fn exact_copies_are_counted_once_and_a_large_host_is_sampled() {
+        let mut pages: Vec<_> =
+            (0..30).map(|at| (format!("http://a.test/{at}"), vec![1, 2, 3])).collect();
+        assert!(learn(&pages, 0..pages.len()).owns.is_empty());
+        pages = (0..20_000).map(|at| (format!("http://b.test/{at}"), vec![1, 2, 9 + at])).collect();
+        let learned = learn(&pages, 0..pages.len());
+        assert_eq!(learned.largest[0].pieces, [1, 2]);
+        assert!(learned.owns.iter().all(|own| own.text.words() == 2));
+    }
+}

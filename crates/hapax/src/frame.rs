@@ -1,0 +1,369 @@
+//! What does a page say beyond the frame of its site?
+//!
+//! A text is cut into *pieces* of about five words, at words chosen by their hashes, so that an edit moves few
+//! cuts. A piece that stands on many pages of a host ([`least_pages`]) belongs to the host's frame. The other pieces
+//! are the page's own text, of which an [`OwnText`] is a sample. Words with a digit are pieces by themselves and count
+//! only beside words: dates, prices and counters alone do not make another page, nor does a name alone in a log-in form.
+//!
+//! Pure functions of their arguments. Does not know hosts and does not count pages: the caller does.
+
+use std::ops::Range;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::features::hash::{BASE, scramble};
+
+/// Hosts with fewer different pages have no frame: what their pages share may as well be one article, copied.
+pub const MIN_PAGES: u32 = 8;
+/// On so many pages of a host a piece is frame, if the host is not large.
+const MANY_PAGES: u32 = 8;
+/// Of a large host, a piece is frame on one page in so many.
+const ONE_PAGE_IN: u32 = 50;
+/// Own texts that share no more than this part of the smaller one are different.
+pub const MAX_SHARED: f32 = 0.7;
+/// Own texts with fewer words count only beside a number of their own.
+pub const ENOUGH_WORDS: u16 = 30;
+
+/// A piece ends before a word whose hash modulo 16 is below this, so after five words on average.
+const CUTS_IN_16: u64 = 3;
+const MAX_WORDS: u8 = 16;
+/// The same piece is told apart so many times on a page; a product's name stands in the menu and above the text.
+const OCCURRENCES: u32 = 8;
+/// Pieces in a sample.
+const SAMPLE: usize = 15;
+
+/// A short run of words of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Piece {
+    /// Of its words, and of how often it has come before on the page.
+    pub hash: u32,
+    /// Words without a digit; 0 for a number.
+    pub words: u8,
+}
+
+/// On how many of so many different pages of a host a piece must stand to be frame; `None` if the pages are too few.
+pub const fn least_pages(pages: u32) -> Option<u32> {
+    if pages < MIN_PAGES {
+        return None;
+    }
+    let half = pages.div_ceil(2);
+    let many = if half < MANY_PAGES { half } else { MANY_PAGES };
+    let share = pages / ONE_PAGE_IN;
+    Some(if share > many { share } else { many })
+}
+
+/// The pieces of a text by ascending hash, each once.
+pub fn pieces(text: &str, out: &mut Vec<Piece>) {
+    out.clear();
+    for_each_piece(text, |_, piece| out.push(piece));
+    out.sort_unstable();
+    let mut before = None;
+    let mut times = 0;
+    out.retain_mut(|piece| {
+        times = if before == Some(piece.hash) { times + 1 } else { 0 };
+        before = Some(piece.hash);
+        piece.hash = occurrence(piece.hash, times);
+        times < OCCURRENCES
+    });
+    out.sort_unstable();
+    out.dedup_by_key(|piece| piece.hash);
+}
+
+/// Where a text's pieces of words are, in its order, each with its hash as in [`pieces`].
+pub fn located_pieces(text: &str) -> Vec<(Range<usize>, u32)> {
+    let mut found = Vec::new();
+    let mut times = std::collections::BTreeMap::new();
+    for_each_piece(text, |place, piece| {
+        if piece.words == 0 {
+            return;
+        }
+        let times = times.entry(piece.hash).or_insert(0);
+        found.push((place, occurrence(piece.hash, *times)));
+        *times += 1;
+    });
+    found
+}
+
+fn occurrence(hash: u32, times: u32) -> u32 {
+    match times {
+        0 => hash,
+        _ => scramble(u64::from(hash) | u64::from(times) << 32) as u32,
+    }
+}
+
+fn for_each_piece(text: &str, mut take: impl FnMut(Range<usize>, Piece)) {
+    let (mut sum, mut words, mut place) = (0u64, 0u8, 0..0);
+    for_each_word(text, |start, end, is_number| {
+        let hash = xxh3_64(&text.as_bytes()[start..end]);
+        if is_number {
+            take(start..end, Piece { hash: scramble(hash) as u32, words: 0 });
+            return;
+        }
+        if words > 0 && (hash & 15 < CUTS_IN_16 || words == MAX_WORDS) {
+            take(place.clone(), Piece { hash: scramble(sum) as u32, words });
+            (sum, words) = (0, 0);
+        }
+        if words == 0 {
+            place.start = start;
+        }
+        place.end = end;
+        sum = sum.wrapping_mul(BASE).wrapping_add(hash);
+        words += 1;
+    });
+    if words > 0 {
+        take(place, Piece { hash: scramble(sum) as u32, words });
+    }
+}
+
+/// What a byte of UTF-8 is the beginning of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Letter,
+    Digit,
+    /// A word by itself: Chinese, Japanese, Korean, pictures.
+    Alone,
+    Gap,
+}
+
+/// Runs of letters, runs with digits, and single characters of scripts without spaces. Signs inside a number belong to
+/// it. A rough cut is enough here: it need only be the same for the same text.
+fn for_each_word(text: &str, mut take: impl FnMut(usize, usize, bool)) {
+    let bytes = text.as_bytes();
+    let (mut at, mut start, mut is_number) = (0, None, false);
+    while at < bytes.len() {
+        let (class, length) = class_of(&bytes[at..]);
+        let inside = is_number
+            && class == Class::Gap
+            && matches!(bytes[at], b'.' | b',' | b':' | b'-' | b'/')
+            && bytes.get(at + 1).is_some_and(u8::is_ascii_digit);
+        match class {
+            Class::Letter => start = start.or(Some(at)),
+            Class::Digit => (start, is_number) = (start.or(Some(at)), true),
+            Class::Gap if inside => {}
+            Class::Alone | Class::Gap => {
+                if let Some(start) = start.take() {
+                    take(start, at, is_number);
+                }
+                is_number = false;
+                if class == Class::Alone {
+                    take(at, at + length, false);
+                }
+            }
+        }
+        at += length;
+    }
+    if let Some(start) = start {
+        take(start, bytes.len(), is_number);
+    }
+}
+
+#[inline]
+fn class_of(bytes: &[u8]) -> (Class, usize) {
+    let class = match *bytes {
+        [b'a'..=b'z' | b'A'..=b'Z', ..] => return (Class::Letter, 1),
+        [b'0'..=b'9', ..] => return (Class::Digit, 1),
+        [..=0x7f, ..] => return (Class::Gap, 1),
+        // Signs of Latin-1.
+        [0xc2, ..] => return (Class::Gap, 2),
+        // Arabic digits, both kinds.
+        [0xd9, 0xa0..=0xa9, ..] | [0xdb, 0xb0..=0xb9, ..] => return (Class::Digit, 2),
+        [0xc3..=0xdf, ..] => return (Class::Letter, 2),
+        [0xe0 | 0xe1, ..] => Class::Letter,
+        // General punctuation to U+2FFF, punctuation of Chinese.
+        [0xe2, ..] | [0xe3, 0x80, ..] => Class::Gap,
+        [0xef, 0xbc, 0x90..=0x99, ..] => Class::Digit,
+        [0xef, ..] => Class::Gap,
+        [0xe3..=0xee, ..] => Class::Alone,
+        _ => return (Class::Alone, bytes.len().min(4)),
+    };
+    (class, bytes.len().min(3))
+}
+
+/// A sample of a page's own text, in 36 bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OwnText {
+    /// The least hashes, ascending; all of them if there are no more than fit.
+    sample: [u16; SAMPLE],
+    pieces: u16,
+    words: u16,
+    /// How many.
+    numbers: u16,
+}
+
+impl OwnText {
+    /// Of a page with these pieces beyond the frame.
+    pub fn of(own: impl IntoIterator<Item = Piece>) -> Self {
+        let (mut hashes, mut words, mut numbers) = (Vec::new(), 0u16, 0u16);
+        for piece in own {
+            if piece.words == 0 {
+                numbers = numbers.saturating_add(1);
+                continue;
+            }
+            hashes.push(piece.hash as u16);
+            words = words.saturating_add(u16::from(piece.words));
+        }
+        hashes.sort_unstable();
+        hashes.dedup();
+        let mut sample = [0; SAMPLE];
+        sample.iter_mut().zip(&hashes).for_each(|(slot, hash)| *slot = *hash);
+        Self { sample, pieces: u16::try_from(hashes.len()).unwrap_or(u16::MAX), words, numbers }
+    }
+
+    /// Words without a digit, at most 65,535.
+    pub const fn words(&self) -> u16 {
+        self.words
+    }
+
+    fn sampled(&self) -> &[u16] {
+        &self.sample[..SAMPLE.min(usize::from(self.pieces))]
+    }
+
+    /// The estimated share of the smaller own text that is in the other, 0 to 1; exact up to 15 pieces each.
+    /// `None` where one has nothing to compare: then the whole pages decide.
+    pub fn shared(&self, other: &Self) -> Option<f32> {
+        let complete = |it: &Self| usize::from(it.pieces) <= SAMPLE;
+        let reach = |it: &Self| if complete(it) { u16::MAX } else { it.sample[SAMPLE - 1] };
+        let reach = reach(self).min(reach(other));
+        let seen = |it: &Self| it.sampled().partition_point(|hash| *hash <= reach);
+        let (a, b) = (&self.sampled()[..seen(self)], &other.sampled()[..seen(other)]);
+        let least = a.len().min(b.len());
+        let both = a.iter().filter(|hash| b.binary_search(hash).is_ok()).count();
+        (least > 0).then(|| both as f32 / least as f32)
+    }
+
+    /// Is there enough to tell the page from others: many words, or a few and a number?
+    const fn is_enough(&self) -> bool {
+        self.words >= ENOUGH_WORDS || self.words > 0 && self.numbers > 0
+    }
+
+    /// Do both pages say enough of their own, and not the same?
+    pub fn differs_from(&self, other: &Self) -> bool {
+        let both_say_enough = self.is_enough() && other.is_enough();
+        both_say_enough && self.shared(other).is_some_and(|shared| shared <= MAX_SHARED)
+    }
+
+    /// A key by which own texts that do not [differ](Self::differs_from) meet in one of a few passes: they agree with a
+    /// probability that is their similarity. 0 where the whole page decides.
+    pub fn bucket(&self, pass: usize) -> u16 {
+        if !self.is_enough() {
+            return 0;
+        }
+        let key = |hash: &u16| scramble(u64::from(*hash) | (pass as u64) << 16) as u16 | 1;
+        self.sampled().iter().map(key).min().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    fn hashes(text: &str) -> BTreeSet<u32> {
+        let mut out = Vec::new();
+        pieces(text, &mut out);
+        out.iter().map(|piece| piece.hash).collect()
+    }
+
+    fn own(text: &str) -> OwnText {
+        let mut out = Vec::new();
+        pieces(text, &mut out);
+        OwnText::of(out)
+    }
+
+    fn text(range: Range<u32>) -> String {
+        range.map(|number| spelled(number * 7919 + 3) + " ").collect()
+    }
+
+    fn spelled(mut number: u32) -> String {
+        let mut word = String::new();
+        while number > 0 {
+            word.push(char::from(b'a' + (number % 26) as u8));
+            number /= 26;
+        }
+        word
+    }
+
+    #[test]
+    fn numbers_dates_and_session_ids_are_in_no_piece_of_words() {
+        let text = |date: &str| format!("Printed on {date} for you, price 12.99 EUR");
+        let with_words = |text: &str| {
+            let mut out = Vec::new();
+            pieces(text, &mut out);
+            out.into_iter().filter(|it| it.words > 0).map(|it| it.hash).collect::<BTreeSet<u32>>()
+        };
+        assert_eq!(with_words(&text("2026-11-16 a8f3e")), with_words(&text("3.4.1999")));
+        assert_eq!(with_words("2026年11月16日 是"), with_words("1999年2月3日 是"));
+        assert_eq!((with_words("٣ ۵ ３ 7"), hashes("12.99 14:01").len()), (BTreeSet::new(), 2));
+        assert_ne!(with_words("brass kettle 1"), with_words("copper kettle 1"));
+    }
+
+    #[test]
+    fn a_piece_that_comes_again_is_another_one() {
+        assert_eq!(hashes("茶").len(), 1);
+        let located = located_pieces("Kettle").len();
+        assert_eq!((located, hashes("").len()), (1, 0));
+        let twice = "tea house opens late today, ".repeat(2);
+        assert!(hashes(&twice).len() > hashes(&twice[..twice.len() / 2]).len());
+    }
+
+    #[test]
+    fn few_pages_have_no_frame_and_large_hosts_need_a_share() {
+        let least = [7, 8, 10, 16, 40, 400, 1024, 10_000].map(least_pages);
+        let expected = [None, Some(4), Some(5), Some(8), Some(8), Some(8), Some(20), Some(200)];
+        assert_eq!(least, expected);
+    }
+
+    #[test]
+    fn own_texts_differ_when_both_say_something_else() {
+        let (brass, copper) = (own("brass kettle 4711"), own("copper pot with lid 4712"));
+        assert!(brass.differs_from(&copper) && !brass.differs_from(&brass));
+        assert!(!brass.differs_from(&own("17.50 3")), "nothing of its own");
+        assert!(!own("brass kettle").differs_from(&own("copper pot")), "no number");
+        // Long texts: only a sample is compared.
+        let article = text(0..2000);
+        let longer = article.clone() + &text(5000..5200);
+        assert!(!own(&article).differs_from(&own(&longer)));
+        assert!(own(&article).differs_from(&own(&text(3000..5000))));
+        assert!(own(&article).words() >= 1900);
+    }
+
+    #[test]
+    fn own_texts_meet_in_buckets_if_they_are_alike() {
+        let (brass, copper) = (own("brass kettle 4711"), own("copper pot with lid 4712"));
+        let meetings =
+            |a: &OwnText, b: &OwnText| (0..40).filter(|it| a.bucket(*it) == b.bucket(*it)).count();
+        assert_eq!((meetings(&brass, &brass), own("brass kettle").bucket(3)), (40, 0));
+        assert!(meetings(&brass, &copper) < 3);
+    }
+
+    proptest! {
+        #[test]
+        fn pieces_cover_every_word_in_order_and_both_ways_agree(
+            words in prop::collection::vec("[a-e]{1,3}|[0-9]{1,2}|茶|é|,|ж", 0..80),
+        ) {
+            let text = words.join(" ");
+            let located = located_pieces(&text);
+            prop_assert!(located.windows(2).all(|two| two[0].0.end <= two[1].0.start));
+            let set: BTreeSet<u32> = located.iter().map(|it| it.1).collect();
+            let mut all = Vec::new();
+            pieces(&text, &mut all);
+            prop_assert!(all.iter().all(|it| it.words == 0 || set.contains(&it.hash)));
+            let covered: usize = located.iter().map(|(place, _)| {
+                text[place.clone()].split(' ').filter(|it| *it != "," && !it.contains(|c: char| c.is_ascii_digit())).count()
+            }).sum();
+            let expected = words.iter().filter(|it| *it != "," && !it.contains(|c: char| c.is_ascii_digit())).count();
+            prop_assert_eq!(covered, expected);
+        }
+
+        #[test]
+        fn short_own_texts_are_compared_exactly(
+            a in prop::collection::btree_set(0u32..40, 0..15), b in prop::collection::btree_set(0u32..40, 0..15),
+        ) {
+            let of = |set: &BTreeSet<u32>| OwnText::of(set.iter().map(|&hash| Piece { hash, words: 1 }));
+            let least = a.len().min(b.len());
+            let expected = (least > 0).then(|| a.intersection(&b).count() as f32 / least as f32);
+            prop_assert_eq!(of(&a).shared(&of(&b)), expected);
+        }
+    }
+}
