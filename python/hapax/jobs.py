@@ -248,7 +248,7 @@ def _dedup_rows(
         raise ArgumentError("kind= is for a single column; name columns of a table by html_field= or text_field=")
     roles = {kind or "text": ""} if given.names is None else _inputs.chosen(given.names, named)
     roles = {role: name for role, name in roles.items() if role in _inputs.ROLES}
-    path = scratch.path("documents.parquet")
+    path = scratch.path("documents.jsonl")
     spool = SpoolCore(path)
     for batch in given.batches(list(dict.fromkeys(roles.values()))):
         columns = {role: list(batch[name]) for role, name in roles.items()}
