@@ -4,12 +4,14 @@
 //! second writes. What happens in between is deterministic for any number of threads.
 
 use std::path::{Path, PathBuf};
+use std::thread;
 use std::time::Instant;
 
 use cpu_time::ProcessTime;
 use hapax::group::Outcome;
 use hapax_corpus::Source;
 use serde::Serialize;
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::against::{self, Earlier, KEPT_SIGNATURES};
 use crate::confirm::confirm;
@@ -117,16 +119,24 @@ pub fn dedup(
         kept: &kept,
         options,
     };
-    let written = work.write(&mut shown, watch);
+    let pages = &corpus.pages;
+    let stay = |page: &u32| decision.verdict(*page).outcome == Outcome::Kept;
+    let signatures = || {
+        let stay = (0..pages.len() as u32).filter(stay);
+        against::write(&folder.making(KEPT_SIGNATURES), options, pages, stay)
+    };
+    // One thread is enough for the signatures, and nothing waits for them.
+    let (written, signed) = thread::scope(|scope| {
+        let signed = scope.spawn(signatures);
+        let written = work.write(&mut shown, watch);
+        (written, signed.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    });
     if matches!(written, Err(Error::Changed { .. })) {
         // What was read is of files that are no more.
         folder.keep_checkpoint(false);
     }
     let kept = written?;
-    let pages = &corpus.pages;
-    let stay = |page: &u32| decision.verdict(*page).outcome == Outcome::Kept;
-    let stay = (0..pages.len() as u32).filter(stay);
-    against::write(&folder.making(KEPT_SIGNATURES), options, pages, stay)?;
+    signed?;
     let contents = Contents::of(&summary, &decision, shown, options.made.clone());
     let report = report::page(&contents, &options.fingerprinter);
     folder.make(REPORT, report.as_bytes())?;
@@ -249,15 +259,27 @@ fn scratch() -> Result<tempfile::TempDir, Error> {
 /// One id, one content: otherwise nobody knows which of the two was removed. An address that was
 /// crawled twice may have changed and is no mistake.
 fn check_ids(source: &Source, names: &StreamName, pages: &Pages) -> Result<(), Error> {
-    let mut order: Vec<u32> =
-        (0..pages.len() as u32).filter(|&page| !pages.is_named_by_url(page)).collect();
-    order.sort_unstable_by_key(|&page| (pages.id(page), page));
-    let twice = order.windows(2).find(|two| {
-        pages.id(two[0]) == pages.id(two[1]) && pages.content(two[0]) != pages.content(two[1])
-    });
-    let Some(&[first, second]) = twice else { return Ok(()) };
+    // Hashes are sorted many times faster than names; names are compared where hashes are equal.
+    let named = (0..pages.len() as u32).filter(|&page| !pages.is_named_by_url(page));
+    let mut order: Vec<(u64, u32)> =
+        named.map(|page| (xxh3_64(pages.id(page).as_bytes()), page)).collect();
+    order.sort_unstable();
+    let mut twice: Option<(u32, u32)> = None;
+    for same in order.chunk_by_mut(|a, b| a.0 == b.0).filter(|same| same.len() > 1) {
+        same.sort_unstable_by_key(|&(_, page)| (pages.id(page), page));
+        for two in same.windows(2) {
+            let (first, second) = (two[0].1, two[1].1);
+            if pages.id(first) == pages.id(second)
+                && pages.content(first) != pages.content(second)
+                && twice.is_none_or(|(_, earlier)| second < earlier)
+            {
+                twice = Some((first, second));
+            }
+        }
+    }
+    let Some((first, second)) = twice else { return Ok(()) };
+    let id = pages.id(first).to_owned();
     let [first, second] = [first, second].map(|page| place_of(source, names, page));
-    let id = twice.map_or("", |two| pages.id(two[0])).to_owned();
     Err(Error::DuplicateId { id, first: first?, second: second? })
 }
 
