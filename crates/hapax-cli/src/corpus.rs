@@ -34,6 +34,10 @@ pub(crate) struct ReadArguments {
     #[arg(long)]
     all_files: bool,
 
+    /// In folders, read files that links lead to even if they are outside the folder
+    #[arg(long)]
+    follow_links: bool,
+
     /// Name, count and leave out what cannot be read, instead of stopping
     #[arg(long)]
     skip_bad: bool,
@@ -98,6 +102,7 @@ impl ReadArguments {
             format: self.input_format.map(Format::from),
             keep_error_pages: self.error_pages,
             all_files: self.all_files,
+            follow_links: self.follow_links,
             skip_bad: self.skip_bad,
             named: self.named_fields(),
             ..ReadOptions::default()

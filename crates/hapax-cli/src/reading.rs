@@ -35,6 +35,7 @@ fn in_flags(text: &str) -> String {
     text.replace("`skip_bad`", "--skip-bad")
         .replace("`format`", "--input-format")
         .replace("`all_files`", "--all-files")
+        .replace("`follow_links`", "--follow-links")
         .replace("`restart`", "--restart")
 }
 

@@ -10,7 +10,8 @@
 //!
 //! In a folder a file counts by its name (`.html`, `.txt`, `.jsonl`, ...); one whose name says
 //! nothing counts when its first bytes are a format that cannot be mistaken, or when all files are
-//! asked for. Links to folders are not followed, so there is no going round in circles.
+//! asked for. Links to folders are not followed, so there is no going round in circles; links to files outside the
+//! folder only when that is asked for, because whoever made the folder could name any file.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -44,6 +45,7 @@ pub(crate) struct Expanded {
     /// How many others there are in folders, hidden ones not counted.
     pub(crate) ignored: u64,
     all_files: bool,
+    follow_links: bool,
     /// Whatever cannot be looked into has its place among the files, instead of ending it all.
     skip_bad: bool,
 }
@@ -53,8 +55,9 @@ pub(crate) fn expand<S: AsRef<Path>>(
     inputs: &[S],
     options: &ReadOptions,
 ) -> Result<Expanded, Error> {
-    let ReadOptions { all_files, skip_bad, .. } = *options;
-    let mut all = Expanded { files: Vec::new(), ignored: 0, all_files, skip_bad };
+    let ReadOptions { all_files, follow_links, skip_bad, .. } = *options;
+    let (files, ignored) = (Vec::new(), 0);
+    let mut all = Expanded { files, ignored, all_files, follow_links, skip_bad };
     for input in inputs {
         let input = input.as_ref();
         match input.to_str().and_then(|text| text.strip_prefix('@')) {
@@ -131,11 +134,15 @@ impl Expanded {
     }
 
     fn walk(&mut self, folder: &Path) -> Result<(), Error> {
+        let inside = match self.follow_links {
+            true => None,
+            false => folder.canonicalize().ok(),
+        };
         // A list of folders still to be seen, not recursion: nesting cannot exhaust the stack.
         let mut pending = vec![(folder.to_owned(), Kind::Folder)];
         while let Some((path, kind)) = pending.pop() {
             match kind {
-                Kind::Folder => match listing(&path) {
+                Kind::Folder => match listing(&path, inside.as_deref()) {
                     Ok(entries) => pending.extend(entries.into_iter().rev()),
                     Err(cause) => self.bad(&path, Error::io("list", &path, cause))?,
                 },
@@ -156,7 +163,13 @@ impl Expanded {
                 let (path, what) = (path.display().to_string(), "link to nothing".to_owned());
                 Err(Error::Unsupported { path, what })
             }
-            Kind::Folder | Kind::Nothing | Kind::Other => Ok(false),
+            Kind::Outside if wanted => {
+                let path = path.display().to_string();
+                let what =
+                    "link to a file outside the folder; `follow_links` reads it, or name that file";
+                Err(Error::Unsupported { path, what: what.to_owned() })
+            }
+            Kind::Folder | Kind::Nothing | Kind::Outside | Kind::Other => Ok(false),
         };
         match counts {
             Ok(true) => self.files.push(Input::Found(path, promised)),
@@ -174,6 +187,8 @@ enum Kind {
     File,
     /// A link that leads nowhere.
     Nothing,
+    /// A link to a file that is not below the folder that was named.
+    Outside,
     /// A socket or a pipe, which might never end.
     Other,
 }
@@ -198,7 +213,7 @@ fn matching(pattern: &str) -> Result<Vec<PathBuf>, Error> {
 }
 
 /// What is in a folder and not hidden, in order. Links to folders are left out.
-fn listing(folder: &Path) -> io::Result<Vec<(PathBuf, Kind)>> {
+fn listing(folder: &Path, inside: Option<&Path>) -> io::Result<Vec<(PathBuf, Kind)>> {
     let mut entries = Vec::new();
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
@@ -211,7 +226,10 @@ fn listing(folder: &Path) -> io::Result<Vec<(PathBuf, Kind)>> {
             _ if kind.is_file() => Kind::File,
             _ => match path.metadata() {
                 Ok(linked) if linked.is_dir() => continue,
-                Ok(linked) if linked.is_file() => Kind::File,
+                Ok(linked) if linked.is_file() => {
+                    let leads_out = |top| !path.canonicalize().is_ok_and(|to| to.starts_with(top));
+                    if inside.is_some_and(leads_out) { Kind::Outside } else { Kind::File }
+                }
                 Ok(_) => Kind::Other,
                 Err(_) => Kind::Nothing,
             },

@@ -63,6 +63,9 @@ pub struct ReadOptions {
     /// In folders, files count whose names promise no documents and whose first bytes do not show
     /// them.
     pub all_files: bool,
+    /// In folders, links to files outside the folder are read, too. By default they are an error: whoever
+    /// made the folder could name any file of the reader's.
+    pub follow_links: bool,
     /// Read only the columns of a Parquet file that make documents. Faster, but then the originals
     /// cannot be written again and no other field can be asked for.
     pub only_known_columns: bool,

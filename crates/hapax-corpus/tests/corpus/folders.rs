@@ -103,3 +103,23 @@ fn what_cannot_be_looked_into_has_its_place_with_skip_bad() {
     let all = ReadOptions { all_files: true, ..options };
     assert_eq!(read_all(&Source::open(&inputs[..1], all).unwrap()).unwrap().bodies(), ["p {}"]);
 }
+
+#[test]
+#[cfg(unix)]
+fn links_that_lead_out_of_a_folder_are_followed_only_when_that_is_asked_for() {
+    let folder = Folder::new();
+    folder.file("secret.txt", "not for the corpus");
+    folder.file("site/a.txt", "one");
+    folder.file("site/below/c.txt", "three");
+    let link = |to: &str, at: &str| std::os::unix::fs::symlink(to, folder.path(at)).unwrap();
+    link("../secret.txt", "site/b.txt");
+    link("below/c.txt", "site/d.txt");
+    let inputs = [folder.path("site")];
+    let told = Source::open(&inputs, ReadOptions::default()).err().unwrap().to_string();
+    assert!(told.contains("site/b.txt") && told.contains("outside the folder"), "{told}");
+    let bodies = |options| read_all(&Source::open(&inputs, options).unwrap()).unwrap().bodies();
+    let skipping = ReadOptions { skip_bad: true, ..ReadOptions::default() };
+    assert_eq!(bodies(skipping), ["one", "three", "three"]);
+    let following = ReadOptions { follow_links: true, ..ReadOptions::default() };
+    assert_eq!(bodies(following), ["one", "not for the corpus", "three", "three"]);
+}
