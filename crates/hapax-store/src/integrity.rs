@@ -1,11 +1,11 @@
-//! Does everything agree? And a copy of it, while it is in use.
+//! Does everything agree?
 //!
 //! Addresses, records, places, lists, groups, events and the index say many things twice. Here
 //! they are read completely and compared with each other; nothing is changed.
 
 use crate::checksums::Tables;
 use crate::codec;
-use crate::disk::{self, Disk, RealDisk};
+use crate::disk::{Disk, RealDisk};
 use crate::error::{Fault, Outcome, StoreError, guarded, of_search};
 use crate::opening;
 use crate::page::PageData;
@@ -103,54 +103,6 @@ impl Repository {
             Ok(found)
         })
     }
-
-    /// Copies the repository as of the last commit to another folder, while it is in use. The
-    /// copy is complete when its file has its name; its index is rebuilt when it is opened.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError::Exists`] when a repository is there, or a disk refuses.
-    pub fn snapshot(&self, folder: &Path) -> Result<(), StoreError> {
-        let file = folder.join(tables::FILE);
-        if file.exists() {
-            return Err(StoreError::Exists { folder: folder.to_owned() });
-        }
-        let new = folder.join(format!("{}.new", tables::FILE));
-        let view = self.view();
-        let disk = self.disk();
-        opening::make(&new, disk, |db| guarded(|| copy(&view, db)))?;
-        let renamed = disk::rename(&**disk, &new, &file);
-        renamed.map_err(|source| StoreError::Disk { file, source })
-    }
-}
-
-fn copy(view: &View, to: &Database) -> Outcome<()> {
-    let writing = to.begin_write()?;
-    macro_rules! copy_table {
-        ($($table:expr),*) => {$({
-            let from = view.transaction.open_table($table)?;
-            let mut to = writing.open_table($table)?;
-            for row in from.iter()? {
-                let (key, value) = row?;
-                to.insert(key.value(), value.value())?;
-            }
-        })*};
-    }
-    copy_table!(
-        tables::META,
-        crate::confirm::SECRET,
-        tables::COUNTERS,
-        tables::PAGES,
-        tables::URLS,
-        tables::NAMES,
-        tables::FORMER,
-        tables::PLACES,
-        tables::GROUPS,
-        tables::MEMBERS,
-        tables::SOURCES,
-        tables::EVENTS
-    );
-    Ok(writing.commit()?)
 }
 
 /// Addresses, records, places, lists and index.

@@ -31,8 +31,8 @@
 //! the repository's key and what it is for. `state` and `world` are what [`hapax::group::live`] asks for, over those tables. `session` is one
 //! transaction and its operations, `commit` who is in which. `opening` gets from a folder to open
 //! tables, [`disk`] touches the files, `checksums` and `blocks` verify what is read of them, `index_file` keeps the index between runs. [`repository`]
-//! ties them together. [`view`], [`reader`] and [`browse`] read, [`integrity`] checks, [`repair`]
-//! mends.
+//! ties them together. [`view`], [`reader`] and [`browse`] read, [`integrity`] checks, [`copies`] copies,
+//! [`repair`] mends.
 //!
 //! # What this crate does not know
 //!
@@ -45,6 +45,7 @@ mod checksums;
 mod codec;
 mod commit;
 pub mod confirm;
+pub mod copies;
 pub mod disk;
 pub mod error;
 mod index_file;
@@ -64,6 +65,7 @@ mod world;
 
 pub use browse::{FoundPages, GroupHistory, GroupSizes};
 pub use confirm::Confirm;
+pub use copies::receive;
 pub use error::StoreError;
 pub use integrity::{Integrity, check_folder};
 pub use opening::CACHE_BYTES;
@@ -73,4 +75,5 @@ pub use repair::{Repair, Unreadable, repair_folder};
 pub use repository::{IndexOrigin, Repository};
 pub use session::{Action, Decision, Effect};
 pub use settings::{Settings, Wanted};
+pub use tables::FILE;
 pub use view::{EventInfo, GroupInfo, Stats};

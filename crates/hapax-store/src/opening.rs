@@ -18,7 +18,7 @@ use hapax::index::live::LiveIndex;
 use hapax::index::segment::{Removed, Segment};
 use redb::{Database, ReadableDatabase, ReadableTable};
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::ops::{Deref, DerefMut};
 use std::path::Path;
 use std::sync::Arc;
@@ -76,17 +76,21 @@ pub(crate) fn make(
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(refused(error)),
         _ => {}
     }
-    let mut options = fs::OpenOptions::new();
-    options.read(true).write(true).create_new(true);
-    // It holds a key, which is for its owner alone.
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let handle = options.open(new).map_err(refused)?;
+    let handle = new_file(new).map_err(refused)?;
     let made = guarded(|| {
         let file = StoreFile::new(handle, new, disk.clone(), Arc::default())?;
         fill(&Database::builder().create_with_backend(file)?)
     });
     made.map_err(|fault| fault.at(new))
+}
+
+/// A file that is not there yet. It holds a key, which is for its owner alone.
+pub(crate) fn new_file(file: &Path) -> io::Result<fs::File> {
+    let mut options = fs::OpenOptions::new();
+    options.read(true).write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(file)
 }
 
 pub(crate) fn make_tables(db: &Database, settings: &Settings) -> Outcome<()> {

@@ -21,7 +21,7 @@ const CHOOSE_AGAIN: &str = "choose again";
 /// How the names of markets begin in `meta`.
 const MARKET: &str = "market ";
 /// The name of the file in the folder.
-pub(crate) const FILE: &str = "pages.redb";
+pub const FILE: &str = "pages.redb";
 
 pub(crate) const PAGES: TableDefinition<'_, u32, &[u8]> = TableDefinition::new("pages");
 pub(crate) const URLS: TableDefinition<'_, &str, u32> = TableDefinition::new("urls");

@@ -46,7 +46,7 @@ pub(crate) fn server_first(typed: impl IntoIterator<Item = OsString>) -> Vec<OsS
     let store = match (word(1), word(2)) {
         (Some("page"), Some("fetch")) => return typed,
         (Some("page" | "group"), Some(_)) => 3,
-        (Some("events" | "inspect"), _) => 2,
+        (Some("events" | "inspect" | "export"), _) => 2,
         _ => return typed,
     };
     let end = typed.iter().position(|word| word == "--").unwrap_or(typed.len());

@@ -404,7 +404,8 @@ fn what_is_no_address_is_no_server() {
         let error = folder.refusal(2, &["group", "list", server]);
         assert!(error.contains("begins with http:// or https://"), "{error}");
     }
-    let error = folder.refusal(2, &["export", "http://127.0.0.1:1", "--snapshot", "copy"]);
+    let error =
+        folder.refusal(2, &["export", "http://127.0.0.1:1", "--format", "jsonl", "--out", "x"]);
     assert!(error.contains("works on a folder"), "{error}");
 }
 

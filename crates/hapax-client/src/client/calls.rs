@@ -59,6 +59,25 @@ impl Client {
         self.agent.run(request.body(body).map_err(strange)?).map_err(unreachable)
     }
 
+    /// However long it takes until the answer begins.
+    pub(super) fn call_patiently(
+        &self,
+        method: &str,
+        path: &str,
+    ) -> Result<Response<Body>, ClientError> {
+        let mut request =
+            ureq::http::Request::builder().method(method).uri(format!("{}{path}", self.server));
+        if let Some(token) = &self.token {
+            request = request.header("authorization", token);
+        }
+        let request = request.body(()).map_err(|error| self.strange(error.to_string()))?;
+        let request = self.agent.configure_request(request).timeout_recv_response(None).build();
+        self.agent.run(request).map_err(|source| ClientError::Unreachable {
+            server: self.server.clone(),
+            source: Box::new(source),
+        })
+    }
+
     pub(super) fn good(&self, mut response: Response<Body>) -> Result<Response<Body>, ClientError> {
         if response.status().is_success() {
             return Ok(response);

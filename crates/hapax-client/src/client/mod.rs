@@ -10,7 +10,7 @@ use crate::wire::{
     Changed, Event, Forgotten, Group, GroupStatuses, PageDetail, PageInput, Rows, RulesInput,
     RulesShown, SettingsShown, StatsShown, Verdict,
 };
-use std::io::BufRead;
+use std::io::{BufRead, Read};
 use std::time::Duration;
 
 pub use batch::{Batch, LineAnswer, LineOutcome};
@@ -154,6 +154,15 @@ impl Client {
     /// What the service and its repository were set up with.
     pub fn settings(&self) -> Result<SettingsShown, ClientError> {
         self.get("/v1/settings")
+    }
+
+    /// A copy of the repository as of one commit: its length, and its bytes. It is made before the first one comes,
+    /// which takes as long as reading everything.
+    pub fn backup(&self) -> Result<(u64, impl Read + use<>), ClientError> {
+        let response = self.good(self.call_patiently("POST", "/v1/backup")?)?;
+        let length = response.body().content_length();
+        let length = length.ok_or_else(|| self.strange("a backup without its length".into()))?;
+        Ok((length, response.into_body().into_with_config().limit(u64::MAX).reader()))
     }
 
     /// How much there is.

@@ -7,9 +7,10 @@
 //!
 //! [`pages`] and [`batch`] judge, [`fetching`] fetches and judges, [`groups`] and [`events`] tell
 //! what is known, [`status`] how pages stand in their groups and [`rules`] who wins them,
-//! [`search`] searches, [`compare`] shows two pages, [`operate`] is for who runs the service, [`web`]
+//! [`search`] searches, [`compare`] shows two pages, [`operate`] and [`backup`] are for who runs the service, [`web`]
 //! is the page.
 
+pub mod backup;
 pub mod batch;
 pub mod compare;
 pub mod events;
@@ -70,6 +71,7 @@ fn routes() -> Vec<(&'static str, &'static str, Scope, RequestClass, Handler)> {
         ("DELETE", "/v1/markets/{name}", Write, Plain, delete(rules::drop_market)),
         ("GET", "/v1/events", Read, Stream, get(events::events)),
         ("GET", "/v1/events/stream", Read, Stream, get(events::stream)),
+        ("POST", "/v1/backup", Write, Stream, post(backup::backup)),
         ("GET", "/v1/stats", Read, Plain, get(operate::stats)),
         ("GET", "/v1/settings", Read, Plain, get(operate::settings)),
         ("GET", "/metrics", Read, Probe, get(operate::metrics)),

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `running` | a server for a test, and a small client that sees every byte |
 //! | `verdicts` | pages observed, checked, looked up, changed |
+//! | `backups` | copies while the service runs |
 //! | `batches` | streams of lines |
 //! | `limits` | overload, slow and hostile clients, tokens |
 //! | `hostile` | any input to the parsers of requests |
@@ -16,6 +17,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod backups;
 mod batches;
 mod documented;
 mod fetching;

@@ -18,12 +18,13 @@ use crate::failure::Failure;
 use crate::progress::say;
 use crate::readable::{self, counted};
 use crate::repositories::local::{Local, failure};
-use crate::repositories::only_folder;
+use crate::repositories::{StoreArguments, remote};
 use clap::{Args, ValueEnum};
+use hapax_store::receive;
 use rows::{Counts, Sink};
 use std::path::{Path, PathBuf};
 
-/// Export a repository as Parquet, JSONL or SQLite, or copy it while it is closed
+/// Export a repository as Parquet, JSONL or SQLite, or copy it
 ///
 /// Two relations: `pages` has every page, and `duplicates` has url, winner, verdict, similarity and
 /// distance of every page that may go.
@@ -36,11 +37,11 @@ Examples:
   hapax export seen --format sqlite --out seen.db
   sqlite3 seen.db 'select winner, count(*) from duplicates group by 1 order by 2 desc'
   hapax export seen --format parquet --out seen-tables
-  hapax export seen --snapshot backup")]
+  hapax export seen --snapshot backup
+  hapax export --server http://127.0.0.1:8017 --snapshot backup")]
 pub(crate) struct Arguments {
-    /// The repository's folder, or that of a snapshot of it
-    #[arg(value_name = "STORE")]
-    store: PathBuf,
+    #[command(flatten)]
+    store: StoreArguments,
 
     /// What to write
     #[arg(long, value_enum, requires = "out", required_unless_present = "snapshot")]
@@ -54,7 +55,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "NAME", requires = "format")]
     market: Option<String>,
 
-    /// Copy the repository itself to a new folder
+    /// Copy the repository itself to a new folder; with --server while the service runs
     #[arg(long, value_name = "DIR", conflicts_with_all = ["format", "out"])]
     snapshot: Option<PathBuf>,
 
@@ -76,7 +77,17 @@ enum Kind {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let store = Local::open(only_folder(&arguments.store, "an export")?)?.store;
+    if let (Some(server), Some(folder)) = (arguments.store.address(), &arguments.snapshot) {
+        let client = remote::client(server, arguments.store.token.as_deref());
+        let (bytes, mut copy) = client.backup().map_err(remote::failure)?;
+        let found = receive(folder, &mut copy, bytes).map_err(failure)?;
+        if !arguments.quiet {
+            let pages = counted(found.pages, "page");
+            say(&format!("{pages} copied to {} and checked", readable::path(folder)));
+        }
+        return Ok(());
+    }
+    let store = Local::open(arguments.store.folder("an export of tables")?)?.store;
     if let Some(folder) = &arguments.snapshot {
         store.snapshot(folder).map_err(failure)?;
         if !arguments.quiet {
