@@ -192,6 +192,10 @@ impl Fault {
             Self::Damaged(what) => StoreError::Damaged { file, what },
             Self::Store(error) => match *error {
                 redb::Error::DatabaseAlreadyOpen => StoreError::InUse { folder },
+                // What is read and is not what was written.
+                redb::Error::Io(source) if source.kind() == io::ErrorKind::InvalidData => {
+                    StoreError::Damaged { file, what: source.to_string() }
+                }
                 redb::Error::Io(source) => StoreError::Disk { file, source },
                 redb::Error::PreviousIo => {
                     let source = io::Error::other("an earlier write failed");

@@ -138,7 +138,7 @@ pub(crate) fn open_file(
     watch: Arc<Watch>,
     cache_bytes: usize,
 ) -> Result<OpenFile, StoreError> {
-    let backend = open_backend(file, disk, watch)?;
+    let backend = open_backend(file, disk, watch.clone())?;
     let refused = |source| StoreError::Disk { file: file.to_owned(), source };
     if !backend.damage(Tables::Own).map_err(refused)?.is_empty() {
         return Err(StoreError::Bookkeeping { file: file.to_owned() });
@@ -163,7 +163,7 @@ pub(crate) fn open_file(
             what: format!("a store of file version {version}"),
         },
         redb::DatabaseError::Storage(redb::StorageError::Io(error))
-            if error.kind() == ErrorKind::InvalidData =>
+            if error.kind() == ErrorKind::InvalidData && watch.damage.get().is_none() =>
         {
             StoreError::Foreign { file: file.to_owned(), what: error.to_string() }
         }

@@ -2,7 +2,7 @@
 //! copied, and mended as far as rows can be read.
 
 use crate::line::{assert_clean, create, page};
-use hapax_store::{Repository, Unreadable, check_folder, repair_folder};
+use hapax_store::{Repository, StoreError, Unreadable, check_folder, repair_folder};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -28,7 +28,17 @@ fn filled(folder: &Path) {
 
 /// What is served, by address; `Err` where that was refused.
 fn served(folder: &Path) -> Option<BTreeMap<String, Result<String, ()>>> {
-    let store = Repository::open(folder, None).ok()?;
+    let store = match Repository::open(folder, None) {
+        Ok(store) => store,
+        Err(error) => {
+            let text = error.to_string();
+            assert!(
+                text.contains("`hapax inspect --repair`") || text.contains("snapshot"),
+                "{text}"
+            );
+            return None;
+        }
+    };
     let mut all = BTreeMap::new();
     for url in (0..=PAGES).map(url) {
         let page = store.page(&url).map(|page| format!("{page:?}"));
@@ -196,8 +206,9 @@ fn what_rots_below_an_open_repository_is_found_and_nothing_is_written_from_then_
     let refused = store.observe(page("http://b.example/", 3)).unwrap_err().to_string();
     assert!(refused.contains("`hapax inspect --repair`"), "{refused}");
     drop(store);
-    let error = Repository::open(folder.path(), None).map(|store| store.scrub(0, long));
-    assert!(error.is_err() || error.is_ok_and(|scrubbed| scrubbed.is_err()));
+    let opened = Repository::open(folder.path(), None);
+    let error = opened.and_then(|store| store.scrub(0, long)).unwrap_err();
+    assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
     repair_folder(folder.path(), Unreadable::Forget).unwrap();
     let store = Repository::open(folder.path(), None).unwrap();
     store.scrub(0, long).unwrap();
