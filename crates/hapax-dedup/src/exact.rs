@@ -19,18 +19,21 @@ pub(crate) fn classes(
     table: &FactTable<'_>,
     wanted: impl Fn(u32) -> bool,
 ) -> Classes {
-    let key = |page: u32| (pages.scope(page), pages.content(page));
-    let mut order: Vec<u32> = (0..pages.len() as u32)
+    // Numbers side by side sort several times faster than pages looked up for every comparison.
+    let content = |page| pages.content(page).map(|it| u128::from_be_bytes(it.to_bytes()));
+    let mut order: Vec<_> = (0..pages.len() as u32)
         .filter(|&page| !pages.status(page).stays() && wanted(page))
+        .map(|page| (pages.scope(page), content(page), page))
         .collect();
-    order.sort_unstable_by_key(|&page| (key(page), page));
+    order.sort_unstable();
     let mut classes = Classes::default();
-    for class in order.chunk_by(|&a, &b| key(a) == key(b)) {
+    for class in order.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
+        let members = || class.iter().map(|it| it.2);
         if class.len() > 1 {
-            classes.copies.extend_from_slice(class);
+            classes.copies.extend(members());
         }
-        if pages.status(class[0]) == Status::Comparable {
-            classes.representatives.extend(table.best(class.iter().copied()));
+        if pages.status(class[0].2) == Status::Comparable {
+            classes.representatives.extend(table.best(members()));
         }
     }
     classes

@@ -60,6 +60,7 @@ impl Sketch {
     }
 
     /// The sketch as stored: bin `i` is bit `i % 8` of byte `i / 8`.
+    #[inline] // Callers in other crates want a few of the bytes.
     pub fn to_bytes(&self) -> [u8; BYTES] {
         let mut bytes = [0; BYTES];
         for (chunk, word) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(&self.0) {
