@@ -75,7 +75,7 @@ impl Sheet {
         let mut hides_before = false;
         let mut at = 0;
         // Only blocks that count are entered, so a closing brace just ends one of them.
-        while let Some(found) = find_outside_strings(&css[at..], b"{};") {
+        while let Some(found) = prelude_length(&css[at..]) {
             let prelude = css[at..at + found].trim_ascii();
             let mark = css[at + found];
             at += found + 1;
@@ -96,19 +96,15 @@ impl Sheet {
             let length = block_length(&css[at..]);
             let block = &css[at..at + length];
             at += length;
-            let selectors = || prelude.split(|&byte| byte == b',').map(<[u8]>::trim_ascii);
-            if !selectors().any(|selector| simple(selector).is_some()) {
-                continue;
-            }
-            let style = Style::parse(block.strip_suffix(b"}").unwrap_or(block));
-            if style.is_empty() {
-                continue;
-            }
-            for selector in selectors() {
-                if let Some((kind, name)) = simple(selector)
-                    && self.insert(kind, key_of(kind, name), style)
-                    && style.may_hide()
-                    && !hides_before
+            let mut style = None;
+            let selectors = prelude.split(|&byte| byte == b',').map(<[u8]>::trim_ascii);
+            for (kind, name) in selectors.filter_map(simple) {
+                let style = *style
+                    .get_or_insert_with(|| Style::parse(block.strip_suffix(b"}").unwrap_or(block)));
+                if style.is_empty() {
+                    break;
+                }
+                if self.insert(kind, key_of(kind, name), style) && style.may_hide() && !hides_before
                 {
                     hides_before = self.is_named(kind, name, before);
                 }
@@ -220,12 +216,8 @@ fn key_of(kind: Kind, name: &[u8]) -> u64 {
 
 /// The element, class or id that a simple selector names.
 fn simple(selector: &[u8]) -> Option<(Kind, &[u8])> {
-    let is_name = |name: &[u8]| {
-        !name.is_empty()
-            && name
-                .iter()
-                .all(|&b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_') || !b.is_ascii())
-    };
+    let is_name =
+        |name: &[u8]| !name.is_empty() && name.iter().all(|&byte| IN_NAMES[usize::from(byte)]);
     match selector {
         [b'.', class @ ..] if is_name(class) => Some((Kind::Class, class)),
         [b'#', id @ ..] if is_name(id) => Some((Kind::Id, id)),
@@ -268,6 +260,17 @@ fn without_comments(css: &[u8]) -> std::borrow::Cow<'_, [u8]> {
     out.into()
 }
 
+/// The bytes of a rule up to its block, or of what has none up to its end.
+fn prelude_length(css: &[u8]) -> Option<usize> {
+    let first = memchr::memchr3(b'{', b'}', b';', css)?;
+    if has_string(&css[..first]) { find_outside_strings(css, b"{};") } else { Some(first) }
+}
+
+/// Nearly no rule has one: then the first mark that is found is the one.
+fn has_string(css: &[u8]) -> bool {
+    memchr::memchr3(b'"', b'\'', b'\\', css).is_some()
+}
+
 /// Where the first of these bytes stands outside strings.
 fn find_outside_strings(css: &[u8], wanted: &[u8]) -> Option<usize> {
     let mut quote = None;
@@ -287,6 +290,19 @@ fn find_outside_strings(css: &[u8], wanted: &[u8]) -> Option<usize> {
     None
 }
 
+/// Bytes of names in selectors.
+static IN_NAMES: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < table.len() {
+        let sign = byte as u8;
+        table[byte] =
+            sign.is_ascii_alphanumeric() || matches!(sign, b'-' | b'_') || !sign.is_ascii();
+        byte += 1;
+    }
+    table
+};
+
 /// Bytes that may end a rule, a block or a string.
 static MATTERS: [bool; 256] = {
     let mut table = [false; 256];
@@ -301,22 +317,47 @@ static MATTERS: [bool; 256] = {
 
 /// The bytes up to the brace that closes a block, with it, from after the one that opens it.
 fn block_length(css: &[u8]) -> usize {
-    // Nearly every block holds neither strings nor blocks.
-    if let Some(end) = memchr::memchr(b'}', css) {
-        let inside = &css[..end];
-        let special = |byte: &u8| matches!(byte, b'{' | b'"' | b'\'' | b'\\');
-        if !inside.iter().fold(false, |found, byte| found | special(byte)) {
-            return end + 1;
-        }
-    }
     let mut depth = 1;
     let mut at = 0;
-    while let Some(found) = find_outside_strings(&css[at..], b"{}") {
-        depth = if css[at + found] == b'{' { depth + 1 } else { depth - 1 };
-        at += found + 1;
+    while let Some(first) = memchr::memchr2(b'{', b'}', &css[at..]) {
+        at += if has_string(&css[at..at + first]) {
+            let Some(found) = find_outside_strings(&css[at..], b"{}") else { break };
+            found + 1
+        } else {
+            first + 1
+        };
+        depth = if css[at - 1] == b'{' { depth + 1 } else { depth - 1 };
         if depth == 0 {
             return at;
         }
     }
     css.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Brace by brace.
+    fn slow_block_length(css: &[u8]) -> usize {
+        let (mut depth, mut at) = (1, 0);
+        while let Some(found) = find_outside_strings(&css[at..], b"{}") {
+            depth = if css[at + found] == b'{' { depth + 1 } else { depth - 1 };
+            at += found + 1;
+            if depth == 0 {
+                return at;
+            }
+        }
+        css.len()
+    }
+
+    proptest! {
+        #[test]
+        fn marks_are_found_as_byte_by_byte(css in "[a{};\"'\\\\\n ]{0,60}") {
+            let css = css.as_bytes();
+            prop_assert_eq!(prelude_length(css), find_outside_strings(css, b"{};"));
+            prop_assert_eq!(block_length(css), slow_block_length(css));
+        }
+    }
 }
