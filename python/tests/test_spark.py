@@ -148,3 +148,31 @@ def test_ten_thousand_documents_with_a_dense_cluster_are_cleaned_as_on_one_machi
     check_same(tmp_path / "spark", tmp_path / "machine")
     again = hapax.spark.dedup(str(tmp_path / "in"), tmp_path / "spark", spark=spark)
     assert again.summary == done.summary
+
+
+def test_a_table_of_spark_is_cleaned_into_a_table(spark: Any, tmp_path: pathlib.Path) -> None:
+    rows = synthetic(300, 3)
+    pages = spark.createDataFrame([(row["url"], row["text"], [row["url"]]) for row in rows], "url string, text string, tags array<string>")
+    pages.write.saveAsTable("crawled")
+    done = hapax.spark.dedup(spark.read.table("crawled"), tmp_path / "out", spark=spark)
+    # A corpus of a few thousand rows is not worth more than a task for every core.
+    assert done.effort["partitions"] == spark.sparkContext.defaultParallelism < int(spark.conf.get("spark.sql.shuffle.partitions"))
+    done.kept.write.saveAsTable("kept")
+    kept = spark.read.table("kept")
+    removed = {row["document"] for row in done.removed.collect()}
+    assert removed and kept.schema == pages.schema
+    assert {row["url"] for row in kept.collect()} == {row["url"] for row in rows} - removed
+    without = hapax.spark.dedup(spark.read.table("crawled"), tmp_path / "without", spark=spark, keep_documents=False)
+    with pytest.raises(hapax.errors.JobError, match="keep_documents"):
+        without.kept
+
+
+def test_a_bad_input_is_named_with_file_and_place(spark: Any, tmp_path: pathlib.Path) -> None:
+    write_lines(tmp_path / "in/a.jsonl", synthetic(20, 3))
+    with (tmp_path / "in/a.jsonl").open("a") as file:
+        file.write("{broken\n")
+    with pytest.raises(hapax.errors.CorpusError, match="a.jsonl, line 21") as raised:
+        hapax.spark.dedup(str(tmp_path / "in"), tmp_path / "out", spark=spark)
+    assert "org.apache" not in str(raised.value) and raised.value.__suppress_context__
+    with pytest.raises(FileNotFoundError):
+        hapax.spark.dedup(str(tmp_path / "none.jsonl"), tmp_path / "out", spark=spark)

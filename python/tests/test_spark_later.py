@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pathlib
+from types import SimpleNamespace
 import random
 import shutil
 from typing import Any
@@ -167,7 +168,7 @@ def test_bad_input_says_what_is_wrong_and_the_way_out(spark: Any, tmp_path: path
         hapax.spark.dedup(frame, tmp_path / "out", spark=spark, text_field="words")
     with pytest.raises(ArgumentError, match="no column 'nowhere'"):
         hapax.spark.dedup(frame, tmp_path / "out", spark=spark, text_field="nowhere")
-    with pytest.raises(ArgumentError, match="no option 'threads'"):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'threads'"):
         hapax.spark.dedup(frame, tmp_path / "out", spark=spark, threads=3)
     write_lines(tmp_path / "twice.jsonl", [{"id": "x", "text": "one " * 40}, {"id": "x", "text": "two " * 40}])
     with pytest.raises(DuplicateIdError, match="'x'"):
@@ -185,6 +186,7 @@ def test_executors_without_the_package_or_with_another_are_refused() -> None:
 
         def __init__(self, answer: Any) -> None:
             self.answer = answer
+            self.sparkContext = SimpleNamespace(pythonExec="/usr/bin/python3")
 
         def range(self, _: int) -> "Lacking":
             return self
@@ -197,7 +199,7 @@ def test_executors_without_the_package_or_with_another_are_refused() -> None:
                 raise self.answer
             return self.answer
 
-    with pytest.raises(JobError, match="spark.archives"):
+    with pytest.raises(JobError, match="/usr/bin/python3.*PYSPARK_PYTHON.*spark.archives"):
         check_executors(Lacking(RuntimeError("ModuleNotFoundError: No module named 'hapax'")))
     with pytest.raises(JobError, match="the same wheel"):
         check_executors(Lacking({"version": "0.0.0"}))

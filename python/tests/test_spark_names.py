@@ -64,3 +64,46 @@ def test_rows_that_contradict_themselves_do_not_reach_the_engine() -> None:
         together(iter([batch]))
     with pytest.raises(ArrowError, match="contradicts itself"):
         list(each(make_spec("web-2", None, False, {}), "common_folder")(iter([batch])))
+
+
+def test_what_an_executor_met_is_said_without_the_words_of_java() -> None:
+    from hapax import errors
+    from hapax.spark.snapshot import plain, plain_errors
+
+    class PythonException(Exception):
+        __module__ = "pyspark.errors.exceptions.captured"
+
+    def thrown(line: str) -> PythonException:
+        return PythonException(f"Job aborted due to stage failure\nTraceback (most recent call last):\n  File x\n{line}\n\n\tat org.apache.spark.X.run(X.scala:1)\n\tat Y")
+
+    bad = plain(thrown("hapax.errors.CorpusError: in/a.jsonl, line 7: no JSON"))
+    assert type(bad) is errors.CorpusError and str(bad) == "in/a.jsonl, line 7: no JSON"
+    gone = plain(thrown("FileNotFoundError: [Errno 2] No such file or directory: 'in/a.jsonl'"))
+    assert type(gone) is FileNotFoundError and gone.filename == "in/a.jsonl"
+    other = plain(thrown("ValueError: what nobody thought of"))
+    assert type(other) is errors.JobError and str(other) == "Spark could not do the job: ValueError: what nobody thought of"
+    refused = plain(PythonException("[UNSUPPORTED] cannot sort a MAP;\n'Sort [x]\n\tat org.apache.Z"))
+    assert str(refused) == "Spark could not do the job: [UNSUPPORTED] cannot sort a MAP;"
+    ours = KeyError("x")
+    assert plain(ours) is ours
+    with pytest.raises(errors.JobError) as raised, plain_errors():
+        raise thrown("ValueError: x")
+    assert raised.value.__suppress_context__
+
+
+def test_executors_of_one_machine_run_the_python_that_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pyspark")
+    import sys
+    from types import SimpleNamespace
+
+    from hapax.spark.batch import session
+
+    def python_of(master: str, configured: bool = False) -> str:
+        context = SimpleNamespace(master=master, pythonExec="python3", getConf=lambda: SimpleNamespace(contains=lambda name: configured))
+        return session(SimpleNamespace(sparkContext=context)).sparkContext.pythonExec
+
+    monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
+    assert python_of("local[2]") == sys.executable
+    assert python_of("spark://host:7077") == python_of("local[2]", configured=True) == "python3"
+    monkeypatch.setenv("PYSPARK_PYTHON", "/opt/python")
+    assert python_of("local[2]") == "python3"

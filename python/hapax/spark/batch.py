@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-from typing import Any, Iterable, Optional, Union
+import sys
+from typing import Any, Iterable, Iterator, Optional, Union
 
 from . import outputs, report, steps
 from .job import EDGES_ON_DRIVER, Inputs, Job, facts_of, representatives_of, needs_names, passed_of
@@ -37,6 +39,12 @@ OPTIONS: dict[str, Any] = {
 ELSEWHERE = {"verify": False, "frames": "off", "revisits": False, "against": [], "memory": None, "restart": False, "threads": 1}
 
 
+#: How many tasks Spark's own shuffles have.
+SHUFFLES = "spark.sql.shuffle.partitions"
+#: Bytes of inputs that are worth a task of every stage.
+TASK_BYTES = 16 << 20
+
+
 class Finished:
     """A complete snapshot."""
 
@@ -59,6 +67,18 @@ class Finished:
         """The same for documents that go."""
         return self._spark.read.parquet(self._snapshot.at("removed.parquet"))
 
+    @property
+    def kept(self) -> Any:
+        """The documents that stay, a DataFrame with their own columns; of an increment, those of the new documents."""
+        pattern = self.summary["settings"]["kept"]
+        ending = pattern.partition("*.")[2]
+        if not self._snapshot.store.exists(self._snapshot.at("state/written/_SUCCESS")):
+            raise JobError("the job wrote no documents (keep_documents=False); join the inputs with groups instead", self.path)
+        if ending != "parquet" and not ending.startswith("jsonl"):
+            raise JobError(f"kept documents are in {pattern}, which Spark does not read; run the job with format='parquet'", self.path)
+        reader = self._spark.read
+        return (reader.parquet if ending == "parquet" else reader.json)(self._snapshot.at(pattern))
+
     def __repr__(self) -> str:
         s = self.summary
         return f"Finished({s['documents']} documents, {s['kept']} kept, {s['exact']} exact and {s['near']} near duplicates in {s['groups']} groups: {self.path})"
@@ -76,36 +96,58 @@ def dedup(
     partitions: Optional[int] = None,
     edges_on_driver: int = EDGES_ON_DRIVER,
     keep_documents: bool = True,
-    **options: Any,
+    within: Optional[int] = None,
+    min_similarity: Optional[float] = None,
+    keep: Optional[str] = None,
+    scope: Optional[str] = None,
+    languages: Iterable[str] = (),
+    format: Optional[str] = None,
+    skip_bad: bool = False,
+    error_pages: bool = False,
+    input_format: Optional[str] = None,
+    id_field: Optional[str] = None,
+    url_field: Optional[str] = None,
+    html_field: Optional[str] = None,
+    text_field: Optional[str] = None,
+    score_field: Optional[str] = None,
+    fetched_field: Optional[str] = None,
+    language_field: Optional[str] = None,
 ) -> Finished:
     """Cleans a corpus into ``out/snapshots/ID``: exact and near duplicates go, the best copy of each stays.
 
     ``source`` is a file, folder or glob, or a list of them (WARC, WET, ARC, JSONL, Parquet, HTML, text; packed or
     not), which all machines see under the same path, or of an object store; or a DataFrame, which is first written
-    to the snapshot in the order of its ids. ``options`` are those of :func:`hapax.dedup` that say how documents are
-    read and compared. ``partitions`` is into how many tasks rows are spread. Without ``keep_documents`` the kept
-    documents are not written again.
+    to the snapshot in the order of its ids. Options have the meaning they have in :func:`hapax.dedup`.
+    ``partitions`` is into how many tasks rows are spread: by default one for every 16 MB of inputs, at least one a core, at most
+    ``spark.sql.shuffle.partitions``. Without ``keep_documents`` the kept documents are not written again.
 
     A snapshot that is complete is not made again; one that is not is gone on with.
     """
+    options = changed(
+        within=within, min_similarity=min_similarity, keep=keep, scope=scope, languages=list(languages), format=format,
+        skip_bad=skip_bad, error_pages=error_pages, input_format=input_format, id_field=id_field, url_field=url_field,
+        html_field=html_field, text_field=text_field, score_field=score_field, fetched_field=fetched_field,
+        language_field=language_field,
+    )
     spark = session(spark)
     spec = make_spec(recipe, frequencies, main_content, options)
     made = Snapshot(spark, os.fspath(out), snapshot)
     sources, staged = name_sources(source, options)
     settings = json.loads(spec.engine().settings())
     asked = {"inputs": sources, "settings": settings, "spec": spec.text, "version": __version__, "keep_documents": keep_documents, "base": None}
-    if staged is not None:
-        asked["rows"] = digest_of(staged)
-    metadata = made.begin(asked)
-    if metadata is not None:
-        return Finished(spark, made, metadata)
     with plain_errors():
+        if staged is not None:
+            asked["rows"] = digest_of(staged)
+        metadata = made.begin(asked)
+        if metadata is not None:
+            return Finished(spark, made, metadata)
         check_executors(spark)
         if staged is not None:
             sources = [stage_rows(made, staged, options)]
         spec = spec.with_key(made.key())
-        job = Job(spark, spec, made, partitions_of(spark, partitions), edges_on_driver)
-        return whole(job, Inputs(spark, spec, sources), asked, options.get("format"))
+        inputs = Inputs(spark, spec, sources)
+        with spread_over(spark, partitions, inputs.size) as tasks:
+            return whole(Job(spark, spec, made, tasks, edges_on_driver), inputs, asked, format)
 
 
 def whole(job: Job, inputs: Inputs, asked: dict[str, Any], format: Optional[str]) -> Finished:
@@ -154,12 +196,16 @@ def finish(job: Job, summary: dict[str, Any], more: dict[str, Any]) -> Finished:
 
 
 def session(spark: Any) -> Any:
-    """The session that was given, or the one that is active."""
+    """The session that was given, or the one that is active. On one machine, executors run the Python that asks."""
     try:
         from pyspark.sql import SparkSession
     except ImportError as error:
         raise ImportError("a job on Spark needs pyspark 4, pyarrow and Java 17: pip install 'hapax[spark]'") from error
-    return spark if spark is not None else SparkSession.builder.getOrCreate()
+    spark = spark if spark is not None else SparkSession.builder.getOrCreate()
+    context = spark.sparkContext
+    if context.master.startswith("local") and not (os.environ.get("PYSPARK_PYTHON") or context.getConf().contains("spark.pyspark.python")):
+        context.pythonExec = sys.executable
+    return spark
 
 
 def make_spec(recipe: str, frequencies: Optional[str], main_content: bool, options: dict[str, Any]) -> steps.Spec:
@@ -175,13 +221,24 @@ def make_spec(recipe: str, frequencies: Optional[str], main_content: bool, optio
     return spec
 
 
-def partitions_of(spark: Any, asked: Optional[int]) -> int:
-    """Into how many tasks rows are spread."""
-    if asked is not None:
-        if asked < 1:
-            raise ArgumentError(f"partitions={asked}: at least 1")
-        return asked
-    return int(spark.conf.get("spark.sql.shuffle.partitions", "200"))
+def changed(**options: Any) -> dict[str, Any]:
+    """Options that are not left to their defaults."""
+    return {name: value for name, value in options.items() if value != OPTIONS[name]}
+
+
+@contextlib.contextmanager
+def spread_over(spark: Any, asked: Optional[int], size: int) -> Iterator[int]:
+    """Into how many tasks rows are spread, for inputs of so many bytes; Spark's own shuffles follow meanwhile. A task costs more
+    than the rows of a small corpus."""
+    if asked is not None and asked < 1:
+        raise ArgumentError(f"partitions={asked}: at least 1")
+    most = int(spark.conf.get(SHUFFLES, "200"))
+    tasks = asked or min(most, max(spark.sparkContext.defaultParallelism, -(-size // TASK_BYTES)))
+    spark.conf.set(SHUFFLES, str(min(tasks, most)))
+    try:
+        yield tasks
+    finally:
+        spark.conf.set(SHUFFLES, str(most))
 
 
 def name_sources(source: Source, options: dict[str, Any]) -> tuple[list[str], Any]:
@@ -248,9 +305,9 @@ def check_executors(spark: Any) -> None:
     except Exception as error:
         if "No module named" in str(error):
             raise JobError(
-                "the executors cannot import hapax: ship the unpacked wheel with spark.archives and set PYTHONPATH, or "
-                "install it on every machine; docs/how-to/spark.md has the lines"
-            ) from error
+                f"the executors' Python ({spark.sparkContext.pythonExec}) cannot import hapax: set PYSPARK_PYTHON to one that has it before "
+                "the session is made, or ship the unpacked wheel with spark.archives and set PYTHONPATH; docs/how-to/spark.md has the lines"
+            ) from None
         raise
     if seen != __version__:
         raise JobError(f"the executors have hapax {seen} and the driver has {__version__}; ship the same wheel to both")

@@ -13,6 +13,7 @@ and counts; whatever judges is in Rust (``hapax_dedup::distributed``).
 from __future__ import annotations
 
 import json
+import os
 from typing import Any, Optional
 
 from . import steps
@@ -35,11 +36,13 @@ class Inputs:
             parts = spec.engine().parts(self.inputs)
             self.items = [(part, files[0], False) for part, files in enumerate(parts)]
             self.files = sum(len(files) for files in parts)
+            #: Bytes of all files.
+            self.size = sum(os.path.getsize(file) for files in parts for file in files)
         else:
             self.inputs = []
             named = [file for source in sources for file in store.files_below(source)]
-            self.items = [(part, file, True) for part, file in enumerate(named)]
-            self.files = len(named)
+            self.items = [(part, file, True) for part, (file, _) in enumerate(named)]
+            self.files, self.size = len(named), sum(size for _, size in named)
         if not self.items:
             raise NoDocumentsError("there is no document in " + ", ".join(sources))
 

@@ -19,11 +19,11 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any, Optional, Union
+from typing import Any, Iterable, Optional, Union
 
 from . import outputs, report, steps
 from .batch import (
-    Finished, Source, check_executors, digest_of, finish, make_spec, name_sources, partitions_of, session, stage_rows,
+    Finished, Source, changed, check_executors, digest_of, finish, make_spec, name_sources, session, spread_over, stage_rows,
 )
 from .job import EDGES_ON_DRIVER, SLIM, Inputs, Job, facts_of, representatives_of, needs_names, numbered, passed_of
 from .snapshot import Snapshot, check_comparable, plain_errors
@@ -46,14 +46,35 @@ def increment(
     partitions: Optional[int] = None,
     edges_on_driver: int = EDGES_ON_DRIVER,
     keep_documents: bool = True,
-    **options: Any,
+    within: Optional[int] = None,
+    min_similarity: Optional[float] = None,
+    keep: Optional[str] = None,
+    scope: Optional[str] = None,
+    languages: Iterable[str] = (),
+    format: Optional[str] = None,
+    skip_bad: bool = False,
+    error_pages: bool = False,
+    input_format: Optional[str] = None,
+    id_field: Optional[str] = None,
+    url_field: Optional[str] = None,
+    html_field: Optional[str] = None,
+    text_field: Optional[str] = None,
+    score_field: Optional[str] = None,
+    fetched_field: Optional[str] = None,
+    language_field: Optional[str] = None,
 ) -> Finished:
     """Makes ``out/snapshots/SNAPSHOT`` of the complete snapshot ``base`` and new documents.
 
-    Without ``recipe`` and ``options`` the new documents are read and compared as the stored ones were; what is given
+    Without ``recipe`` and other options the new documents are read and compared as the stored ones were; what is given
     must be the same. The tables hold all documents, old and new; ``kept`` holds those of the new documents that stay,
     and ``changed.parquet`` the old ones of which something has changed, as they are now.
     """
+    options = changed(
+        within=within, min_similarity=min_similarity, keep=keep, scope=scope, languages=list(languages), format=format,
+        skip_bad=skip_bad, error_pages=error_pages, input_format=input_format, id_field=id_field, url_field=url_field,
+        html_field=html_field, text_field=text_field, score_field=score_field, fetched_field=fetched_field,
+        language_field=language_field,
+    )
     spark = session(spark)
     before = Snapshot(spark, os.fspath(out), base)
     metadata = before.complete()
@@ -64,17 +85,19 @@ def increment(
     made = Snapshot(spark, os.fspath(out), snapshot)
     sources, staged = name_sources(source, options)
     asked = {"inputs": sources, "spec": spec.text, "version": __version__, "keep_documents": keep_documents, "base": metadata["digest"]}
-    if staged is not None:
-        asked["rows"] = digest_of(staged)
-    done = made.begin(asked)
-    if done is not None:
-        return Finished(spark, made, done)
     with plain_errors():
+        if staged is not None:
+            asked["rows"] = digest_of(staged)
+        done = made.begin(asked)
+        if done is not None:
+            return Finished(spark, made, done)
         check_executors(spark)
         if staged is not None:
             sources = [stage_rows(made, staged, options)]
-        job = Job(spark, spec, made, partitions_of(spark, partitions), edges_on_driver)
-        return Next(job, before, metadata).run(Inputs(spark, spec, sources), asked, keep_documents, options.get("format"))
+        inputs = Inputs(spark, spec, sources)
+        with spread_over(spark, partitions, inputs.size + metadata["sums"]["body_bytes"]) as tasks:
+            job = Job(spark, spec, made, tasks, edges_on_driver)
+            return Next(job, before, metadata).run(inputs, asked, keep_documents, format)
 
 
 class Next:

@@ -30,17 +30,31 @@ COMPARABLE = ("recipe", "within", "min_similarity", "keep", "scope", "languages"
 
 @contextlib.contextmanager
 def plain_errors() -> Iterator[None]:
-    """What the engine says on an executor comes wrapped in Java's words; here it is what it was."""
+    """What the engine says on an executor comes wrapped in Java's words; here it is what it was. What Spark itself refuses is a
+    :class:`JobError` with the first line of it."""
     try:
         yield
-    except HapaxError:
+    except (HapaxError, OSError):
         raise
     except Exception as error:
-        said = re.search(r"hapax\.errors\.(\w+): ([^\n]*)", str(error))
-        kind = getattr(errors, said.group(1), None) if said else None
-        if said is None or not isinstance(kind, type) or not issubclass(kind, HapaxError):
-            raise
-        raise kind(said.group(2)) from error
+        raise plain(error) from None
+
+
+def plain(error: Exception) -> Exception:
+    """The error that an executor met, or what Spark says in one line."""
+    text = str(error)
+    said = re.search(r"hapax\.errors\.(\w+): ([^\n]*)", text)
+    kind = getattr(errors, said.group(1), None) if said else None
+    if said is not None and isinstance(kind, type) and issubclass(kind, HapaxError):
+        return kind(said.group(2))
+    system = re.search(r"(\w*Error): \[Errno (\d+)\] ([^\n]*): '([^'\n]*)'", text)
+    if system is not None:
+        return OSError(int(system.group(2)), system.group(3), system.group(4))
+    if not type(error).__module__.startswith(("pyspark", "py4j")):
+        return error
+    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("at ")]
+    python = [line for line in lines if re.match(r"\w+(Error|Exception): ", line)]
+    return JobError(f"Spark could not do the job: {(python or lines or ['no reason is given'])[-1 if python else 0]}")
 
 
 class Store:
@@ -74,18 +88,19 @@ class Store:
             return []
         return sorted(status.getPath().getName() for status in files.listStatus(at))
 
-    def files_below(self, path: str) -> list[str]:
-        """All files a path or pattern names, in order."""
+    def files_below(self, path: str) -> list[tuple[str, int]]:
+        """All files a path or pattern names, in order, and their sizes in bytes."""
         files, at = self._at(path)
-        found: list[str] = []
+        statuses: list[Any] = []
         for status in files.globStatus(at) or []:
             if status.isFile():
-                found.append(str(status.getPath().toString()))
+                statuses.append(status)
                 continue
             below = files.listFiles(status.getPath(), True)
             while below.hasNext():
-                found.append(str(below.next().getPath().toString()))
-        return sorted(name for name in found if not name.rsplit("/", 1)[1].startswith((".", "_")))
+                statuses.append(below.next())
+        found = [(str(status.getPath().toString()), int(status.getLen())) for status in statuses]
+        return sorted((name, size) for name, size in found if not name.rsplit("/", 1)[1].startswith((".", "_")))
 
     def read(self, path: str) -> Optional[bytes]:
         """A small file; None when there is none."""
