@@ -58,7 +58,8 @@ class Spec:
 
     def with_key(self, key: Optional[str]) -> "Spec":
         """The same, with sketches under a key that shows forged matches."""
-        return Spec(*json.loads(self.text)[:4], key)
+        recipe, frequencies, main_content, asked, _ = json.loads(self.text)
+        return Spec(recipe, frequencies, main_content, asked, key)
 
     @property
     def key(self) -> Optional[str]:
