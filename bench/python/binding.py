@@ -103,7 +103,7 @@ def fingerprints(pages, count):
 def hapax_removed(pages):
     import hapax
 
-    return hapax.dedup(pages, progress=False).removed.column("document").to_pylist()
+    return hapax.dedup(pathlib.Path(pages), progress=False).removed.column("document").to_pylist()
 
 
 def hapax_table_removed(pages):
@@ -113,7 +113,8 @@ def hapax_table_removed(pages):
 
     options = pyarrow.json.ReadOptions(block_size=64 << 20)
     table = pyarrow.json.read_json(pages, read_options=options)
-    return hapax.dedup(table, progress=False).removed.column("document").to_pylist()
+    removed = hapax.dedup(table, progress=False).removed
+    return table.column("id").take(removed.column("row")).to_pylist()
 
 
 WAYS = {
