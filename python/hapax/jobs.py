@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import Any, Callable, Iterable, Optional, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Optional, TypeVar, Union, overload
 
 from . import _arrow, _inputs
 from ._hapax import (
@@ -22,7 +22,11 @@ from ._hapax import (
 )
 from ._result import Decided, Decision, DedupResult
 from .errors import ArgumentError
-from .fingerprints import Fingerprinter, Kind
+from .fingerprints import Fingerprinter, Kind, Table
+
+if TYPE_CHECKING:
+    import numpy
+    import pyarrow
 
 __all__ = ["DEFAULT_MIN_SIMILARITY", "DEFAULT_RULES", "DEFAULT_WITHIN", "Decision", "DedupResult", "dedup", "groups", "pairs"]
 
@@ -32,13 +36,19 @@ Path = Union[str, "os.PathLike[str]"]
 COUNTS = ("records", "documents", "kept", "exact", "near", "known", "unconfirmed", "groups", "largest_group")
 
 
+@overload
+def pairs(source: list[int], *, within: int = ..., min_similarity: float = ..., threads: int = ...) -> list[tuple[int, int, int]]: ...
+@overload
+def pairs(source: Union[Path, Table, "numpy.ndarray[Any, Any]"], *, within: int = ..., min_similarity: float = ..., threads: int = ...) -> "pyarrow.Table": ...
+
+
 def pairs(
-    source: Any,
+    source: Union[list[int], Path, Table, "numpy.ndarray[Any, Any]"],
     *,
     within: int = DEFAULT_WITHIN,
     min_similarity: float = DEFAULT_MIN_SIMILARITY,
     threads: int = 0,
-) -> Any:
+) -> Union[list[tuple[int, int, int]], "pyarrow.Table"]:
     """All near pairs of a set, as an Arrow table of ``a``, ``b``, ``distance``, ``similarity`` and ``exact``.
 
     ``source`` is what :meth:`Fingerprinter.signatures` makes of a table, or a file that ``hapax fingerprint`` wrote;
@@ -89,7 +99,7 @@ def _signatures(source: Any) -> Any:
     return _arrow.checked(whole.select(list(types))).cast(pa.schema(types.items()))
 
 
-def groups(pairs: Any, *, keep: str = DEFAULT_RULES) -> Any:
+def groups(pairs: Union[list[tuple[int, int, int]], Table], *, keep: str = DEFAULT_RULES) -> "pyarrow.Table":
     """Groups of documents by their pairs, and which copy stays.
 
     ``pairs`` is what :func:`pairs` gave, or any table with its columns. The answer has ``group``, ``document``,

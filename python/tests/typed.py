@@ -39,3 +39,16 @@ def refused(error: hapax.HapaxError) -> str:
 def explained(left: str, right: str) -> float:
     seen: hapax.Comparison = hapax.compare(left, right)
     return seen.jaccard if seen.similarity is None else seen.similarity
+
+
+def cleaned(texts: list[str]) -> list[str]:
+    found: hapax.DedupResult[list[str]] = hapax.dedup(texts, keep="longest")
+    pairs: list[tuple[int, int, int]] = hapax.pairs([1, 3], within=1)
+    assert len(pairs) == 1
+    return found.kept
+
+
+def settings(pages: hapax.Pages) -> tuple[int, float]:
+    with pages as same:
+        assert "https://example.org/" not in same
+        return len(same), same.settings["min_similarity"]
