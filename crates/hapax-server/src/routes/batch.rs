@@ -211,7 +211,7 @@ async fn prepare(
         while !lines.is_empty() {
             let rest = lines.split_off(lines.len().min(piece));
             let lines = std::mem::replace(&mut lines, rest);
-            let bytes = lines.iter().map(|line| line_bytes(line)).max().unwrap_or(0);
+            let bytes = lines.iter().map(line_bytes).max().unwrap_or(0);
             let work = move |service: &Service| Ok(prepare_piece(service, bytes, lines));
             pieces.push(service.work_on(bytes, work));
         }
