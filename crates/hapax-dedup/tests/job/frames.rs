@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use hapax_dedup::{Frames, Summary};
+use hapax_dedup::{Error, Frames, Summary, Watch, dedup};
 use hapax_synth::{SiteCopy, SitePage, TemplatedSite};
 
-use crate::folder::{Folder, html_jsonl};
+use crate::folder::{Folder, html_jsonl, options};
 
 fn clean(pages: &[SitePage], frames: Frames) -> (Summary, Vec<String>) {
     let folder = Folder::new();
@@ -93,6 +93,30 @@ fn the_report_shows_the_frame_and_the_tables_what_is_own() {
     assert_eq!(removed.len(), 1);
     assert_eq!(removed[0][0].as_deref(), Some("1"));
     assert!((10..40).contains(&removed[0][1].as_deref().unwrap().parse::<u32>().unwrap()));
+}
+
+#[test]
+fn an_interrupted_job_learns_the_same_frames() {
+    struct Stop(u32);
+    impl Watch for Stop {
+        fn progress(&mut self, _documents: u64, _input_bytes: u64) {
+            self.0 = self.0.saturating_sub(1);
+        }
+        fn stopped(&self) -> bool {
+            self.0 == 0
+        }
+    }
+    let site = TemplatedSite::new(7, "shop.test", 1000, 10);
+    let pages = products(&site, 40);
+    let folder = Folder::new();
+    let input =
+        folder.write("pages.jsonl", html_jsonl(pages.iter().map(|it| (&*it.url, &*it.html))));
+    let (inputs, out) = ([input], folder.path("out"));
+    let options = options(|options| options.read.limits.batch = 1 << 14);
+    let stopped = dedup(&inputs, &out, &options, &mut Stop(5)).unwrap_err();
+    assert!(matches!(stopped, Error::Stopped), "{stopped}");
+    let summary = dedup(&inputs, &out, &options, &mut ()).unwrap().summary;
+    assert_eq!((summary.removed(), summary.framed_hosts), (0, 1));
 }
 
 #[test]
