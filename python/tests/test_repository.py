@@ -177,7 +177,7 @@ def test_a_repository_is_opened_created_and_closed(tmp_path: pathlib.Path) -> No
         with pytest.raises(hapax.errors.ArgumentError):
             again.set_rules("prettiest")
     (tmp_path / "foreign").mkdir()
-    store = next(file.name for file in folder.iterdir() if file.name != "index.segment")
+    store = "pages.redb"
     (tmp_path / "foreign" / store).write_bytes(b"no repository at all" * 1000)
     with pytest.raises(hapax.errors.NotARepositoryError):
         hapax.Repository(tmp_path / "foreign")
