@@ -150,7 +150,7 @@ impl Gathering {
         let (mut keys, mut texts) = (Vec::new(), BTreeSet::new());
         part.read(|page| {
             let pages = u64::from(self.hosts.get(&page.host).copied().unwrap_or(0));
-            let sampled = u64::from(page.text) * pages >> 32 < SAMPLE;
+            let sampled = (u64::from(page.text) * pages) >> 32 < SAMPLE;
             if least_pages(pages as u32).is_some()
                 && sampled
                 && texts.insert((page.host, page.text))
