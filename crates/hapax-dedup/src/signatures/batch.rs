@@ -27,6 +27,9 @@ use crate::pages::{NewPage, Status};
 use crate::passed_over::PassedOver;
 use crate::read::ReadCounts;
 
+/// The format that is written.
+pub(crate) const FORMAT: u32 = 2;
+
 /// What came of a batch of a corpus.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct SignatureBatch {
@@ -81,9 +84,9 @@ impl SignatureBatch {
         bytes
     }
 
-    /// `None` when these are not the bytes of a batch.
-    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        let mut from = Cursor(bytes);
+    /// `None` when these are not the bytes of a batch. In format 1 pages have no short sketches.
+    pub(crate) fn from_bytes(bytes: &[u8], format: u32) -> Option<Self> {
+        let mut from = Cursor(bytes, format);
         let mut numbers = [0; 8];
         for number in &mut numbers {
             *number = from.u64()?;
@@ -118,7 +121,7 @@ pub(crate) fn page_bytes(page: &NewPage) -> Vec<u8> {
 
 /// `None` when these are not the bytes of a page.
 pub(crate) fn page_of_bytes(bytes: &[u8]) -> Option<NewPage> {
-    let mut from = Cursor(bytes);
+    let mut from = Cursor(bytes, FORMAT);
     let page = from.page()?;
     from.0.is_empty().then_some(page)
 }
@@ -157,8 +160,8 @@ const fn has_words(status: Status) -> bool {
     matches!(status, Status::Comparable | Status::TooShort)
 }
 
-/// Bytes that are still to be read.
-struct Cursor<'b>(&'b [u8]);
+/// Bytes that are still to be read, and their format.
+struct Cursor<'b>(&'b [u8], u32);
 
 impl<'b> Cursor<'b> {
     fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
@@ -227,7 +230,10 @@ impl<'b> Cursor<'b> {
         let fingerprint = Fingerprint::from_bits(self.u64()?);
         let (words, scope) = (self.u32()?, ScopeKey(self.u64()?));
         let sketch = if has_words(status) { self.array()? } else { [0; 128] };
-        let short = self.optional(|from| from.array().map(|it| ShortSketch::from_bytes(&it)))?;
+        let short = match self.1 {
+            1 => None,
+            _ => self.optional(|from| from.array().map(|it| ShortSketch::from_bytes(&it)))?,
+        };
         Some(NewPage {
             id,
             url,
@@ -298,12 +304,12 @@ mod tests {
     proptest! {
         #[test]
         fn a_batch_comes_back_as_it_went(mut batch in batch(), start in any::<u64>()) {
-            prop_assert_eq!(SignatureBatch::from_bytes(&batch.to_bytes()), Some(batch.clone()));
+            prop_assert_eq!(SignatureBatch::from_bytes(&batch.to_bytes(), FORMAT), Some(batch.clone()));
             let piece = Piece { hash: batch.index as u32, words: 3 };
             batch.pieces = (0..batch.pages.len()).map(|at| vec![piece; at]).collect();
             batch.extent = start..batch.part;
             batch.counts.passed_over.insert(PassedOver::HttpStatus, start.max(1));
-            prop_assert_eq!(SignatureBatch::from_bytes(&batch.to_bytes()), Some(batch));
+            prop_assert_eq!(SignatureBatch::from_bytes(&batch.to_bytes(), FORMAT), Some(batch));
         }
 
         #[test]
@@ -312,9 +318,9 @@ mod tests {
         ) {
             let mut bytes = batch.to_bytes();
             let at = cut.index(bytes.len());
-            prop_assert_eq!(SignatureBatch::from_bytes(&bytes[..at]), None);
+            prop_assert_eq!(SignatureBatch::from_bytes(&bytes[..at], FORMAT), None);
             bytes[at] ^= byte;
-            let _ = SignatureBatch::from_bytes(&bytes);
+            let _ = SignatureBatch::from_bytes(&bytes, FORMAT);
         }
     }
 }

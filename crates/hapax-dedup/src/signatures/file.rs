@@ -10,15 +10,15 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::batch::SignatureBatch;
+use super::batch::{FORMAT, SignatureBatch};
 use super::inputs::Inputs;
 use crate::error::Error;
 use crate::key;
 use crate::options::Options;
 
 const MAGIC: &[u8; 8] = b"HAPAXIMP";
-/// The format that is written, and the only one that is read: 1 had no short sketches.
-const VERSION: u32 = 2;
+/// The oldest format that is read.
+const OLDEST: u32 = 1;
 const CHECKSUM: usize = 8;
 
 /// Under which circumstances the signatures were made.
@@ -59,7 +59,7 @@ impl SignatureWriter {
         let mut writer = Self::append_to(path, file);
         let text = serde_json::to_vec(header).unwrap_or_default();
         writer.write(MAGIC)?;
-        writer.write(&VERSION.to_le_bytes())?;
+        writer.write(&FORMAT.to_le_bytes())?;
         writer.block(&text)?;
         Ok(writer)
     }
@@ -103,6 +103,7 @@ pub(crate) struct SignatureReader {
     path: PathBuf,
     file: BufReader<File>,
     header: Header,
+    format: u32,
     /// Where the last whole batch ends.
     end: u64,
 }
@@ -139,17 +140,19 @@ impl SignatureReader {
         let header =
             Header { recipe: String::new(), scope: String::new(), key: None, inputs: None };
         let file = BufReader::new(file);
-        let mut reader = Self { path: path.to_owned(), file, header, end: 0 };
+        let mut reader = Self { path: path.to_owned(), file, header, format: FORMAT, end: 0 };
         let mut start = [0; 12];
         let read = reader.file.read_exact(&mut start);
         let version = start[8..].try_into().map(u32::from_le_bytes).unwrap_or_default();
         if read.is_err() || start[..8] != *MAGIC {
             return Err(reader.wrong("it is no file of signatures"));
         }
-        if version != VERSION {
-            let what = format!("its format {version} is not {VERSION}, the one this program reads");
+        if !(OLDEST..=FORMAT).contains(&version) {
+            let what =
+                format!("its format is {version}, and this program reads {OLDEST} to {FORMAT}");
             return Err(reader.wrong(&what));
         }
+        reader.format = version;
         reader.end = start.len() as u64;
         let text = reader.block()?.ok_or_else(|| reader.wrong("it ends in its header"))?;
         let header = serde_json::from_slice(&text);
@@ -170,7 +173,7 @@ impl SignatureReader {
     pub(crate) fn next(&mut self) -> Result<Option<SignatureBatch>, Error> {
         let before = self.end;
         let Some(bytes) = self.block()? else { return Ok(None) };
-        let batch = SignatureBatch::from_bytes(&bytes);
+        let batch = SignatureBatch::from_bytes(&bytes, self.format);
         if batch.is_none() {
             self.end = before;
         }
