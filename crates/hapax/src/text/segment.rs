@@ -86,7 +86,7 @@ impl Segmenter {
         self
     }
 
-    /// Calls `visit` with every folded word of `text`, in order, as far as it [may grow](most_folded).
+    /// Calls `visit` with every folded word of `text`, in order, up to twice the bytes of `text`.
     pub fn words(&mut self, text: &str, mut visit: impl FnMut(&str)) {
         let Self { unspaced, joined, confusables, normalizer, lowered, folded, respelt } = self;
         lowered.clear();
