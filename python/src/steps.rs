@@ -110,6 +110,7 @@ impl StepsCore {
             "within": options.policy.within.bits(),
             "min_similarity": options.policy.min_similarity.jaccard(),
             "confirm": options.confirm.name(),
+            "frames": options.frames.name(),
             "shingle": options.fingerprinter.recipe().sketch_shingle.words(),
             "keep": options.keep.to_string(),
             "scope": options.scope.to_string(),
