@@ -268,7 +268,8 @@ def _dedup_rows(
     count, documents = spool.finish()
     if "url" not in roles:
         # Rules may not tell rows apart, and numbers of rows are no addresses.
-        asked["keep"] = "first" if asked["keep"] is None else f"{asked['keep']}, first" if "first" not in asked["keep"] else asked["keep"]
+        rules = [rule.strip() for rule in (asked["keep"] or "").split(",") if rule.strip()]
+        asked["keep"] = ", ".join(rules if "first" in rules else [*rules, "first"])
     # The file has the names that are looked for.
     asked.update({f"{role}_field": None for role in fields}, input_format=None)
     if not documents:
