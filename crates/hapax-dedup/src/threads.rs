@@ -1,6 +1,6 @@
 //! The threads that joins run on, and how their caller stops them.
 //!
-//! A join asks nobody whether to go on; once it is told to stop, its next task unwinds, and
+//! A join asks nobody whether to go on; after a request to stop, its next task unwinds, and
 //! [`Threads::run`] makes an error of that.
 
 use std::num::NonZero;

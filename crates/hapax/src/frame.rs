@@ -27,7 +27,7 @@ pub const ENOUGH_WORDS: u16 = 30;
 /// A piece ends before a word whose hash modulo 16 is below this, so after five words on average.
 const CUTS_IN_16: u64 = 3;
 const MAX_WORDS: u8 = 16;
-/// The same piece is told apart so many times on a page; a product's name stands in the menu and above the text.
+/// How many copies of one piece on a page count separately; a product's name stands in the menu and above the text.
 const OCCURRENCES: u32 = 8;
 /// Pieces in a sample.
 const SAMPLE: usize = 15;

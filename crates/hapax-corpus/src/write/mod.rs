@@ -142,9 +142,7 @@ impl Encoder {
         };
         count.bytes = match &content {
             Content::Bytes(bytes) => bytes.len() as u64,
-            Content::Rows(rows, _) => {
-                rows.iter().map(RecordBatch::get_array_memory_size).sum::<usize>() as u64
-            }
+            Content::Rows(rows, _) => rows.iter().map(table::bytes_of).sum::<usize>() as u64,
         };
         Ok(Piece { content, count })
     }

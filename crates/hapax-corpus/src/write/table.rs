@@ -71,9 +71,7 @@ impl<W: Write + Send> Table<W> {
     }
 
     pub fn push(&mut self, rows: RecordBatch) -> Result<(), ParquetError> {
-        for column in rows.columns() {
-            self.bytes += column.to_data().get_slice_memory_size()?;
-        }
+        self.bytes += bytes_of(&rows);
         self.waiting.push(rows);
         if self.bytes >= ROW_GROUP { self.start() } else { Ok(()) }
     }
@@ -121,6 +119,11 @@ impl<W: Write + Send> Table<W> {
         }
         self.writer.into_inner()
     }
+}
+
+/// What the values take: no room that was reserved for more, so equal rows count the same.
+pub(super) fn bytes_of(rows: &RecordBatch) -> usize {
+    rows.columns().iter().map(|it| it.to_data().get_slice_memory_size().unwrap_or(0)).sum()
 }
 
 fn encode(rows: &[RecordBatch], mut writers: Vec<ArrowColumnWriter>) -> Encoded {
