@@ -33,6 +33,8 @@ const SIZES_AGE: u32 = 20;
 const LARGE: usize = 256 << 10;
 /// The repository's file is verified so long before the service starts; the rest follows while it runs.
 const VERIFY_AT_START: Duration = Duration::from_secs(5);
+/// Pages that are fetched at once.
+const FETCHES: usize = 16;
 /// How many of the largest groups are kept ready.
 pub const LARGEST: usize = 200;
 
@@ -66,6 +68,10 @@ pub struct Service {
     /// Bytes of bodies.
     pub(crate) bodies: Arc<Budget>,
     pub(crate) connections: Connections,
+    /// Copies of the repository made at once: one.
+    pub(crate) backups: Arc<Semaphore>,
+    /// Pages fetched at once; more wait.
+    pub(crate) fetches: Arc<Semaphore>,
     working: Arc<Semaphore>,
     /// For large pages, fewer than the places for work: small ones do not wait behind them.
     large: Arc<Semaphore>,
@@ -158,6 +164,8 @@ impl Service {
             stopping: AtomicBool::new(false),
             bodies: Budget::new(config.limits.held_bytes),
             connections: Connections::default(),
+            backups: Arc::new(Semaphore::new(1)),
+            fetches: Arc::new(Semaphore::new(FETCHES)),
             working: Arc::new(Semaphore::new(cores.max(2))),
             large: Arc::new(Semaphore::new(cores.max(2) - 1)),
             spare: Mutex::default(),

@@ -15,9 +15,8 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::PathBuf;
 use std::sync::Arc;
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::mpsc;
 
-static ONE: Semaphore = Semaphore::const_new(1);
 /// Bytes that are read and sent at once.
 const PIECE: usize = 256 << 10;
 
@@ -32,7 +31,7 @@ impl Drop for Temporary {
 
 /// The route.
 pub async fn backup(State(service): State<Arc<Service>>) -> Result<Response, ApiError> {
-    let turn = ONE.try_acquire().map_err(|_| ApiError::overloaded())?;
+    let turn = service.backups.clone().try_acquire_owned().map_err(|_| ApiError::overloaded())?;
     // Among the large ones: it reads everything.
     let copied = service.work_on(usize::MAX, |service| {
         let folder = Temporary(service.repository.folder().join("backup.new"));

@@ -15,11 +15,8 @@ use hapax_store::Action;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
-use tokio::sync::Semaphore;
 
-/// Pages fetched at once; more wait.
-static AT_ONCE: Semaphore = Semaphore::const_new(16);
-/// Of these, from one host; more are answered 503.
+/// Of the pages fetched at once, so many are of one host; more are answered 503.
 const PER_HOST: usize = 4;
 
 #[derive(Debug, Deserialize)]
@@ -63,7 +60,7 @@ pub async fn fetch(
     good_address("url", &url)?;
     service.fetcher()?;
     let closed = |_| ApiError::internal("no more pages are fetched");
-    let turn = AT_ONCE.acquire().await.map_err(closed)?;
+    let turn = service.fetches.clone().acquire_owned().await.map_err(closed)?;
     // Mostly waiting: it takes no place among those who work. The turn ends with the fetching, not
     // with the client's patience.
     let fetching = service.clone();
