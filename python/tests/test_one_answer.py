@@ -314,6 +314,30 @@ def test_the_pages_of_a_group_are_those_that_are_asked_one_by_one(tmp_path: path
         service.stop()
 
 
+def test_two_pages_are_compared_alike_everywhere(tmp_path: pathlib.Path) -> None:
+    near, same, none = TEA + " and a little more", "  " + TEA, ""
+    service = Service(tmp_path / "http")
+    try:
+        for other in (near, same, FERRY, none):
+            over_http = Http(service.url).ask("/v1/compare", {"left": {"text": TEA}, "right": {"text": other}})
+            (tmp_path / "left.txt").write_text(TEA)
+            (tmp_path / "right.txt").write_text(other)
+            (printed,) = Program(tmp_path, str(tmp_path / "left.txt"), str(tmp_path / "right.txt")).ask("compare")
+            fields = {"same_text", "distance", "similarity", "standard_error", "exact", "differing_bits"}
+            # Besides, the program has a sentence and the web page the rows it shows.
+            assert set(printed) - {"summary"} == set(over_http) - {"sums", "rows"} == fields | {"left", "right"}
+            assert {name: printed[name] for name in fields} == {name: over_http[name] for name in fields}
+            seen = hapax.compare(TEA, other)
+            exact = dict(zip(("shared", "only_left", "only_right"), seen.shingles))
+            exact |= {"jaccard": seen.jaccard, "containment": seen.containment, "cosine": seen.cosine}
+            assert {name: printed["exact"][name] for name in exact} == exact
+            assert [tuple(bit.values()) for bit in printed["differing_bits"]] == seen.differing_bits
+            for name in ("same_text", "distance", "similarity", "standard_error"):
+                assert printed[name] == getattr(seen, name), name
+    finally:
+        service.stop()
+
+
 def test_a_check_and_a_repair_print_the_schema(tmp_path: pathlib.Path) -> None:
     schema = json.loads((ROOT / "crates/hapax-server/src/openapi.json").read_text())
     folder = str(tmp_path / "seen")
