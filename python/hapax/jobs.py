@@ -144,12 +144,14 @@ def dedup(
     scope: Optional[str] = None,
     languages: Iterable[str] = (),
     format: Optional[str] = None,
+    shard_size: Optional[int] = None,
     revisits: bool = False,
     against: Iterable[Path] = (),
     memory: Optional[int] = None,
     restart: bool = False,
     threads: int = 0,
     skip_bad: bool = False,
+    follow_links: bool = False,
     error_pages: bool = False,
     input_format: Optional[str] = None,
     id_field: Optional[str] = None,
@@ -174,7 +176,9 @@ def dedup(
     text; packed or not). With ``out``, a new or empty folder, what ``hapax dedup`` writes is written there; a job that was interrupted
     continues when it is called again, or starts over with ``restart``. Options are those of the program; ``None``
     stands for its default. ``verify`` checks every near-duplicate exactly against the text that stays. ``frames="off"``
-    compares whole pages only, also on one host. ``progress`` shows a bar of tqdm: by default on a terminal, when tqdm is installed.
+    compares whole pages only, also on one host. ``shard_size`` writes kept documents to files of about so many bytes,
+    ``follow_links`` reads what links in folders lead to. ``progress`` shows a bar of tqdm: by default on a terminal, when
+    tqdm is installed.
 
     >>> import hapax
     >>> text = " ".join(f"sentence {n} of a story about foxes." for n in range(30))
@@ -194,12 +198,14 @@ def dedup(
         "scope": scope,
         "languages": _strings(languages, "languages"),
         "format": format,
+        "shard_size": shard_size,
         "revisits": revisits,
         "against": [os.fspath(one) for one in against],
         "memory": memory,
         "restart": restart,
         "threads": threads,
         "skip_bad": skip_bad,
+        "follow_links": follow_links,
         "error_pages": error_pages,
         "input_format": input_format,
         "id_field": id_field,
@@ -210,6 +216,8 @@ def dedup(
         "fetched_field": fetched_field,
         "language_field": language_field,
     }
+    if shard_size is not None and out is None:
+        raise ArgumentError("shard_size= is the size of the files in out=, and there is no out=")
     inputs = _paths(source, files)
     folder = None if out is None else os.fspath(out)
     scratch = _inputs.Scratch()

@@ -5,6 +5,7 @@
 //! continues.
 
 use std::collections::BTreeMap;
+use std::num::NonZero;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -38,12 +39,14 @@ pub(crate) struct Asked {
     scope: Option<String>,
     languages: Vec<String>,
     format: Option<String>,
+    shard_size: Option<i64>,
     revisits: bool,
     against: Vec<PathBuf>,
     memory: Option<u64>,
     restart: bool,
     threads: i64,
     skip_bad: bool,
+    follow_links: bool,
     error_pages: bool,
     input_format: Option<String>,
     id_field: Option<String>,
@@ -81,6 +84,12 @@ impl Asked {
             let format: Result<KeptFormat, _> = format.parse();
             options.format = Some(format.map_err(|error| of_argument(&error))?);
         }
+        if let Some(size) = self.shard_size {
+            let refused =
+                || raised("ArgumentError", format!("shard_size={size}: at least 1"), None);
+            let bytes = u64::try_from(size).ok().and_then(NonZero::new);
+            options.shard_size = Some(bytes.ok_or_else(refused)?);
+        }
         options.read = ReadOptions {
             format: self.input_format.as_deref().map(input_format).transpose()?,
             fields: Fields {
@@ -94,6 +103,7 @@ impl Asked {
             },
             keep_error_pages: self.error_pages,
             skip_bad: self.skip_bad,
+            follow_links: self.follow_links,
             ..ReadOptions::default()
         };
         options.languages = self.languages;

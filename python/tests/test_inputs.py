@@ -192,6 +192,9 @@ def test_the_first_stays_unless_urls_or_rules_say_otherwise() -> None:
     assert {kept for _, kept, _ in decisions(hapax.dedup(table).removed)} == {0}
     assert {kept for _, kept, _ in decisions(hapax.dedup(table, keep="score").removed)} == {13}
     assert {kept for _, kept, _ in decisions(hapax.dedup(table, keep="longest").removed)} == {2}
+    # The numbers of rows are no addresses: as text, 10 comes before 2.
+    later = table.slice(1)
+    assert {kept for _, kept, _ in decisions(hapax.dedup(later, keep="first-domain").removed)} == {1}
     addresses = table.append_column("url", [[f"https://a.test/{'x' * (14 - n)}" for n in range(14)]])
     assert {kept for _, kept, _ in decisions(hapax.dedup(addresses, keep="shortest-url").removed)} == {13}
     assert {kept for _, kept, _ in decisions(hapax.dedup(addresses, keep="first").removed)} == {0}

@@ -36,7 +36,10 @@ OPTIONS: dict[str, Any] = {
     "language_field": None,
 }
 #: Options of one machine that mean nothing here.
-ELSEWHERE = {"verify": False, "frames": "off", "revisits": False, "against": [], "memory": None, "restart": False, "threads": 1}
+ELSEWHERE = {
+    "verify": False, "frames": "off", "shard_size": None, "follow_links": False, "revisits": False, "against": [], "memory": None,
+    "restart": False, "threads": 1,
+}
 
 
 #: How many tasks Spark's own shuffles have.

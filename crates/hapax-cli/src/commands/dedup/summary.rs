@@ -44,11 +44,7 @@ fn notes(summary: &Summary) -> Vec<String> {
     let noted =
         |n: u64, noun: &str, what: &str| (n > 0).then(|| format!("{} {what}", counted(n, noun)));
     [
-        noted(
-            summary.known,
-            "document",
-            "of the removed ones known: an earlier job kept it or its like",
-        ),
+        noted(summary.known, "document", "removed because an earlier job kept one like it"),
         noted(
             summary.unconfirmed,
             "document",
