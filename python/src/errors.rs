@@ -14,6 +14,7 @@ use hapax::fingerprint::RecipeError;
 use hapax::page::PageError;
 use hapax_client::client::ClientError;
 use hapax_client::prepare::InputError;
+use hapax_corpus::Remedy;
 use hapax_dedup::stages::LinesError;
 use hapax_store::StoreError;
 use pyo3::exceptions::PyOSError;
@@ -146,7 +147,7 @@ pub(crate) fn of_client(error: &ClientError) -> PyErr {
 
 pub(crate) fn of_corpus(error: &hapax_corpus::Error) -> PyErr {
     use hapax_corpus::Error as Corpus;
-    let text = chain(error);
+    let text = chain(error) + error.remedy().map(advice).unwrap_or_default();
     match error {
         Corpus::Io { path, source, .. } => system(Path::new(path), source),
         Corpus::NoInput { pattern, .. } => {
@@ -154,6 +155,8 @@ pub(crate) fn of_corpus(error: &hapax_corpus::Error) -> PyErr {
         }
         Corpus::WrongFormat { path, .. }
         | Corpus::Unsupported { path, .. }
+        | Corpus::TextTable { path }
+        | Corpus::OutsideLink { path }
         | Corpus::Damaged { path, .. }
         | Corpus::TooLong { path, .. }
         | Corpus::Json { path, .. }
@@ -164,9 +167,21 @@ pub(crate) fn of_corpus(error: &hapax_corpus::Error) -> PyErr {
     }
 }
 
+/// The argument that would have helped.
+fn advice(remedy: Remedy) -> &'static str {
+    match remedy {
+        Remedy::SkipBad => "; skip_bad=True counts and passes it",
+        Remedy::Format => ", or say what it is by input_format=",
+        Remedy::FollowLinks => ", or let follow_links=True read it",
+        Remedy::Restart => " with restart=True",
+        // There is no such argument.
+        _ => "",
+    }
+}
+
 pub(crate) fn of_job(error: &hapax_dedup::Error) -> PyErr {
     use hapax_dedup::Error as Job;
-    let text = chain(error);
+    let text = chain(error) + error.remedy().map(advice).unwrap_or_default();
     match error {
         Job::Corpus(error) => of_corpus(error),
         Job::Io { path, source, .. } => system(path, source),

@@ -1,42 +1,43 @@
 //! What is printed about a corpus that is read: errors, what was left out, and that nothing is
 //! there.
 //!
-//! The libraries speak of options, a user has flags; what comes from outside is made harmless.
+//! The libraries say which option would help, a user has flags; what comes from outside is made harmless.
 
 use crate::failure::Failure;
 use crate::readable::{self, counted};
-use hapax_corpus::{ReadOptions, Source};
+use hapax_corpus::{ReadOptions, Remedy, Source};
 use std::path::Path;
 
-/// What the library says where passing over damage would help.
-const WAY_OUT: &str = "; `skip_bad` counts and passes it";
-
-/// An error of a library in the words of this program.
-pub(crate) fn failure(error: impl std::error::Error + Send + Sync + 'static) -> Failure {
-    let mut text = Failure::Run(anyhow::Error::new(error)).to_string();
-    // No flag sets a limit.
-    if let Some((said, limit)) = text.split_once("; raise limits.")
-        && limit.ends_with("so long")
-    {
-        text = format!("{said}{WAY_OUT}");
+/// An error of a library, with the flag that would help.
+pub(crate) fn failure(
+    error: impl std::error::Error + Send + Sync + 'static,
+    remedy: Option<Remedy>,
+) -> Failure {
+    let flag = remedy.map(advice).unwrap_or_default();
+    match flag.is_empty() {
+        true => Failure::Run(anyhow::Error::new(error)),
+        false => Failure::Run(anyhow::anyhow!("{error}{flag}")),
     }
-    Failure::Run(anyhow::anyhow!(in_flags(&text)))
 }
 
 /// Why something was skipped.
 pub(crate) fn skipped(why: &hapax_corpus::Error) -> String {
-    let why = why.to_string();
-    // Which has just been done.
-    let why = why.strip_suffix(WAY_OUT).unwrap_or(&why);
-    readable::harmless(&in_flags(why)).into_owned()
+    // Skipping has just been done.
+    let flag = why.remedy().filter(|it| *it != Remedy::SkipBad).map(advice).unwrap_or_default();
+    readable::harmless(&format!("{why}{flag}")).into_owned()
 }
 
-fn in_flags(text: &str) -> String {
-    text.replace("`skip_bad`", "--skip-bad")
-        .replace("`format`", "--input-format")
-        .replace("`all_files`", "--all-files")
-        .replace("`follow_links`", "--follow-links")
-        .replace("`restart`", "--restart")
+fn advice(remedy: Remedy) -> String {
+    match remedy {
+        Remedy::SkipBad => "; --skip-bad counts and passes it".to_owned(),
+        Remedy::Format => ", or say what it is by --input-format".to_owned(),
+        Remedy::AllFiles(others) => {
+            format!("; --all-files would read its {}", counted(others, "other file"))
+        }
+        Remedy::FollowLinks => ", or let --follow-links read it".to_owned(),
+        Remedy::Restart => " with --restart".to_owned(),
+        _ => String::new(),
+    }
 }
 
 /// A corpus without a single record.
@@ -47,7 +48,8 @@ pub(crate) fn no_document(inputs: &[impl AsRef<Path>]) -> Failure {
 
 impl From<hapax_corpus::Error> for Failure {
     fn from(error: hapax_corpus::Error) -> Self {
-        failure(error)
+        let remedy = error.remedy();
+        failure(error, remedy)
     }
 }
 

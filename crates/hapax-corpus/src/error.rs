@@ -1,9 +1,8 @@
 //! What can be wrong with a corpus, said so that it can be put right.
 //!
 //! Every error names the file, the place inside it, what was expected there, and what can be done.
-//! Nothing read from outside panics; it becomes one of these values. `skip_bad` in
-//! [`ReadOptions`](crate::ReadOptions) turns the errors that belong to one record into entries
-//! that can be counted.
+//! An option that would help is a [`Remedy`]: a front end says it in its users' words. Nothing read
+//! from outside panics; it becomes one of these values.
 
 use std::fmt;
 use std::io;
@@ -47,6 +46,21 @@ impl fmt::Display for At {
     }
 }
 
+/// An option that would have helped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Remedy {
+    /// To count what is bad and pass over it.
+    SkipBad,
+    /// To say which format a file has.
+    Format,
+    /// To read the folder's other files, too; how many there are.
+    AllFiles(u64),
+    FollowLinks,
+    /// To forget what an interrupted job has done.
+    Restart,
+}
+
 /// Why a corpus could not be read or written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -70,7 +84,7 @@ pub enum Error {
         what: &'static str,
     },
     /// A folder has no file that counts.
-    #[error("folder {folder} holds no pages ({}){}", page_endings(), would_read(*others))]
+    #[error("folder {folder} holds no pages ({})", page_endings())]
     NoPages {
         folder: String,
         /// Files in it that do not count.
@@ -88,9 +102,7 @@ pub enum Error {
         found: String,
     },
     /// A file's name promises a format, and its bytes are something else.
-    #[error(
-        "{path} is not {expected}: it looks like {found}; rename it, or say what it is by `format`"
-    )]
+    #[error("{path} is not {expected}: it looks like {found}; rename it")]
     Misnamed {
         path: String,
         /// What its name promises.
@@ -105,8 +117,16 @@ pub enum Error {
         /// What cannot be done, and what can be done instead.
         what: String,
     },
+    /// CSV or TSV.
+    #[error(
+        "{path}: CSV and TSV are not read, only WARC, WET, ARC, JSONL, Parquet, HTML, lines and text; make JSONL of it"
+    )]
+    TextTable { path: String },
+    /// A folder has a link that leads out of it.
+    #[error("{path}: link to a file outside the folder; name that file")]
+    OutsideLink { path: String },
     /// The bytes contradict the format.
-    #[error("{path}, {at}: {what}; `skip_bad` counts and passes it")]
+    #[error("{path}, {at}: {what}")]
     Damaged {
         path: String,
         at: At,
@@ -114,9 +134,7 @@ pub enum Error {
         what: String,
     },
     /// Something is longer than the caller is ready to hold in memory.
-    #[error(
-        "{path}, {at}: {part} of more than {limit} bytes; raise limits.{knob} if it is meant to be so long"
-    )]
+    #[error("{path}, {at}: {part} of more than {limit} bytes")]
     TooLong {
         path: String,
         /// Where it begins.
@@ -129,7 +147,7 @@ pub enum Error {
         knob: &'static str,
     },
     /// A line is not a JSON object.
-    #[error("{path}, line {line}, column {column}: {message}; `skip_bad` counts and passes it")]
+    #[error("{path}, line {line}, column {column}: {message}")]
     Json {
         path: String,
         /// From 1.
@@ -196,14 +214,6 @@ fn page_endings() -> String {
     PAGE_ENDINGS.map(|(ending, _)| format!(".{ending}")).join(" ")
 }
 
-fn would_read(others: u64) -> String {
-    match others {
-        0 => String::new(),
-        1 => "; `all_files` would read its 1 other file".to_owned(),
-        _ => format!("; `all_files` would read its {others} other files"),
-    }
-}
-
 impl Error {
     /// The file that is wrong, where it is one.
     pub fn path(&self) -> Option<&str> {
@@ -212,6 +222,8 @@ impl Error {
             | Self::WrongFormat { path, .. }
             | Self::Misnamed { path, .. }
             | Self::Unsupported { path, .. }
+            | Self::TextTable { path }
+            | Self::OutsideLink { path }
             | Self::Damaged { path, .. }
             | Self::TooLong { path, .. }
             | Self::Json { path, .. }
@@ -230,6 +242,18 @@ impl Error {
             | Self::Missing { at, .. }
             | Self::WrongType { at, .. } => Some(*at),
             Self::Json { line, .. } => Some(At::Line(*line)),
+            _ => None,
+        }
+    }
+
+    pub fn remedy(&self) -> Option<Remedy> {
+        match self {
+            Self::Damaged { .. } | Self::TooLong { .. } | Self::Json { .. } => {
+                Some(Remedy::SkipBad)
+            }
+            Self::Misnamed { .. } | Self::TextTable { .. } => Some(Remedy::Format),
+            Self::NoPages { others, .. } if *others > 0 => Some(Remedy::AllFiles(*others)),
+            Self::OutsideLink { .. } => Some(Remedy::FollowLinks),
             _ => None,
         }
     }

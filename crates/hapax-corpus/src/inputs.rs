@@ -163,12 +163,7 @@ impl Expanded {
                 let (path, what) = (path.display().to_string(), "link to nothing".to_owned());
                 Err(Error::Unsupported { path, what })
             }
-            Kind::Outside if wanted => {
-                let path = path.display().to_string();
-                let what =
-                    "link to a file outside the folder; `follow_links` reads it, or name that file";
-                Err(Error::Unsupported { path, what: what.to_owned() })
-            }
+            Kind::Outside if wanted => Err(Error::OutsideLink { path: path.display().to_string() }),
             Kind::Folder | Kind::Nothing | Kind::Outside | Kind::Other => Ok(false),
         };
         match counts {

@@ -61,7 +61,7 @@ pub mod write;
 
 pub use batch::Batch;
 pub use document::{Body, Content, Document, Entry, Fact, FileId, Kind, Place, Reason};
-pub use error::{At, Error};
+pub use error::{At, Error, Remedy};
 pub use occurrence::{Absent, check_fields};
 pub use options::{Fields, Format, Limits, ReadOptions, Role, WarcId};
 pub use original::{Archived, Original};

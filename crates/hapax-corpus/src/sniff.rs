@@ -50,6 +50,8 @@ pub(crate) enum Look {
     Nothing,
     /// They are not what the name promises.
     Misnamed(Format),
+    /// CSV or TSV.
+    Table,
     /// They cannot be read; says why, and what can be done.
     Unreadable(&'static str),
 }
@@ -58,8 +60,6 @@ const UTF_16: &str = "it is UTF-16, and records are read as UTF-8; `iconv -f UTF
     converts it";
 const ARRAY: &str = "it is one JSON array, and JSONL has an object on each line; \
     `jq -c '.[]'` writes it so";
-const TABLE: &str = "CSV and TSV are not read, only WARC, WET, ARC, JSONL, Parquet, HTML and text; \
-    make JSONL of it, or say `format` lines or text to read it as that";
 
 /// What unpacked bytes are under this name; a stream has none.
 pub(crate) fn look(first_bytes: &[u8], name: &Path) -> Look {
@@ -86,7 +86,7 @@ pub(crate) fn look(first_bytes: &[u8], name: &Path) -> Look {
     let json = is_array(bytes) || bytes.trim_ascii_start().starts_with(b"{");
     let kind = by_first_bytes(first_bytes);
     match promise {
-        Promise::Table => Look::Unreadable(TABLE),
+        Promise::Table => Look::Table,
         Promise::Of(_) if utf_16.is_some() => Look::Unreadable(UTF_16),
         Promise::Nothing if utf_16.is_some() && json => Look::Unreadable(UTF_16),
         Promise::Of(Format::Jsonl) | Promise::Nothing if json => Look::Unreadable(ARRAY),
@@ -114,6 +114,7 @@ impl Look {
                 let found = describe(first_bytes, packing);
                 Err(Error::Misnamed { path, expected, found })
             }
+            Self::Table => Err(Error::TextTable { path }),
             Self::Unreadable(what) => Err(Error::Unsupported { path, what: what.to_owned() }),
         }
     }

@@ -6,6 +6,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use hapax_corpus::Remedy;
+
 /// What went wrong, where, and what can be done.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -65,7 +67,7 @@ pub enum Error {
     },
     /// What an interrupted job left in the output folder does not fit this one.
     #[error(
-        "cannot go on with the interrupted run in the output folder: {why}; give the inputs and options that it had, or start over with `restart`"
+        "cannot go on with the interrupted run in the output folder: {why}; give the inputs and options that it had, or start over"
     )]
     CannotResume {
         /// What it was begun with, and what this job has.
@@ -130,6 +132,15 @@ impl Error {
     /// While reading: may the same job go on later with what it has read?
     pub(crate) const fn may_go_on(&self) -> bool {
         matches!(self, Self::Stopped | Self::Io { .. } | Self::CannotResume { .. })
+    }
+
+    /// An option that would have helped.
+    pub fn remedy(&self) -> Option<Remedy> {
+        match self {
+            Self::Corpus(error) => error.remedy(),
+            Self::CannotResume { .. } => Some(Remedy::Restart),
+            _ => None,
+        }
     }
 
     pub(crate) fn io(action: &'static str, path: impl AsRef<Path>, source: io::Error) -> Self {

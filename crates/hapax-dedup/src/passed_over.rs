@@ -98,12 +98,11 @@ pub fn passed_line(counts: &PassedCounts) -> String {
     counts.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// What is wrong, without the file, which has a column of its own, and without the way to skip it.
+/// What is wrong, without the file, which has a column of its own.
 fn without_place(error: &hapax_corpus::Error) -> String {
     let text = error.to_string();
-    let text = text.strip_suffix("; `skip_bad` counts and passes it").unwrap_or(&text);
     let path = error.path().unwrap_or_default();
-    text.strip_prefix(path).unwrap_or(text).trim_start_matches([',', ':', ' ']).to_owned()
+    text.strip_prefix(path).unwrap_or(&text).trim_start_matches([',', ':', ' ']).to_owned()
 }
 
 impl<'a> PassedRecord<'a> {

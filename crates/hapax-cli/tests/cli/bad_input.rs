@@ -203,7 +203,7 @@ fn a_corpus_that_is_not_what_it_is_called_is_no_text() {
     assert!(told.contains("it looks like a text; rename it") && !told.contains("format"), "{told}");
     assert!(folder.refusal(1, &["fingerprint", "x.json"]).contains("jq -c '.[]'"));
     let told = folder.refusal(1, &["train", "x.csv", "--out", "t.hdf"]);
-    assert!(told.contains("say --input-format lines or text"), "{told}");
+    assert!(told.contains("make JSONL of it, or say what it is by --input-format"), "{told}");
     let lines = folder.output(&["fingerprint", "x.csv", "--input-format", "lines"]);
     assert_eq!(lines.lines().count(), 2);
     let skipped = ["fingerprint", "x.parquet", "ok.jsonl", "--skip-bad"];

@@ -284,9 +284,9 @@ fn clean(arguments: &Arguments, options: &Options) -> Result<(), Failure> {
     tell(arguments, &finished)
 }
 
-/// The libraries speak of options, a user has flags.
 pub(crate) fn failure(error: hapax_dedup::Error) -> Failure {
-    reading::failure(error)
+    let remedy = error.remedy();
+    reading::failure(error, remedy)
 }
 
 fn tell(arguments: &Arguments, finished: &Finished) -> Result<(), Failure> {

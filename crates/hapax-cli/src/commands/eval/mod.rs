@@ -215,7 +215,11 @@ fn documents(arguments: &Arguments, scratch: &Path) -> Result<Vec<String>, Failu
 }
 
 fn failure(error: hapax_eval::Error) -> Failure {
-    reading::failure(error)
+    match error {
+        hapax_eval::Error::Dedup(error) => super::dedup::failure(error),
+        hapax_eval::Error::Corpus(error) => error.into(),
+        other => Failure::Run(anyhow::Error::new(other)),
+    }
 }
 
 fn tell(arguments: &Arguments, report: &Report) -> Result<(), Failure> {

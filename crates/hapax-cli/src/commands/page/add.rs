@@ -22,7 +22,7 @@ use hapax::similarity::MinSimilarity;
 use hapax_client::moment;
 use hapax_client::prepare::Prepared;
 use hapax_client::wire::VERDICTS;
-use hapax_corpus::{Entry, Fact, ReadOptions, Source};
+use hapax_corpus::{Entry, Fact, ReadOptions, Remedy, Source};
 use hapax_store::{Action, Confirm, Repository, Settings, Wanted};
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
@@ -417,12 +417,9 @@ fn read(mut batch: hapax_corpus::Batch, observer: &mut Observer) -> Batch {
 }
 
 fn corpus_failure(error: hapax_corpus::Error) -> Failure {
-    // There is no such flag here.
-    let text = error.to_string().replace(", or say what it is by `format`", "");
-    match error {
-        hapax_corpus::Error::Misnamed { .. } => Failure::Run(anyhow::anyhow!(text)),
-        error => reading::failure(error),
-    }
+    // There is no flag for the format here.
+    let remedy = error.remedy().filter(|it| *it != Remedy::Format);
+    reading::failure(error, remedy)
 }
 
 /// Collects what comes and records it together.

@@ -17,7 +17,7 @@ use hapax_corpus::Unpacked;
 use hapax_search::rank::names::{LinksError, NamedLinks, read_tsv};
 use hapax_search::rank::scores::{ranking, write_parquet, write_tsv};
 use hapax_search::rank::table::{MAGIC, read_parquet};
-use hapax_search::rank::web::{Web, WebBuilder, WebCounts, WebOptions};
+use hapax_search::rank::web::{Web, WebBuilder, WebCounts, WebError, WebOptions};
 use hapax_search::rank::{
     DEFAULT_DAMPING, DEFAULT_MOST_ITERATIONS, DEFAULT_TOLERANCE, GraphError, RankSettings, Ranks,
     pagerank,
@@ -207,7 +207,7 @@ fn web_of_pages(arguments: &Arguments, threads: NonZeroUsize) -> Result<Web, Fai
         }
     });
     progress.clear();
-    found.map_err(reading::failure)?;
+    found.map_err(web_failure)?;
     if let Some(line) = reading::ignored_line(source.ignored()).filter(|_| !arguments.reading.quiet)
     {
         say(&line);
@@ -215,7 +215,14 @@ fn web_of_pages(arguments: &Arguments, threads: NonZeroUsize) -> Result<Web, Fai
     for file in &arguments.links {
         read_links(file, |from, to| builder.link(from, to))?;
     }
-    builder.finish().map_err(reading::failure)
+    builder.finish().map_err(web_failure)
+}
+
+fn web_failure(error: WebError) -> Failure {
+    match error {
+        WebError::Corpus(error) => error.into(),
+        other => Failure::Run(anyhow::Error::new(other)),
+    }
 }
 
 fn read_links(
