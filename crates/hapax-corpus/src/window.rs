@@ -109,8 +109,7 @@ impl Window {
         match result {
             Ok(0) => self.state = StreamState::Ended,
             Ok(_) if self.unpack.stream() > self.unpacked_limit => {
-                let what =
-                    format!("unpacks to more than limits.unpacked = {} bytes", self.unpacked_limit);
+                let what = format!("unpacks to more than {} bytes", self.unpacked_limit);
                 self.state = StreamState::Damaged(Damage {
                     member: self.member_at(self.data.len()),
                     cause: io::Error::other(what),

@@ -32,7 +32,10 @@ fn a_long_line_is_refused_or_passed_and_the_lines_keep_their_numbers() {
         let path = folder.file("x.jsonl", bytes);
         let limits = || Limits { line: 1 << 20, batch: 64 << 10, ..Limits::default() };
         let error = failure(&path, limited(limits()));
-        assert!(error.contains("line 2") && error.contains("limits.line"), "{error}");
+        assert!(
+            error.contains("line 2") && error.contains("of more than 1048576 bytes"),
+            "{error}"
+        );
         let all = read(&path, limited_skipping(limits())).unwrap();
         assert_eq!(all.ids(), ["a", "b"]);
         assert_eq!(all.documents[1].place.number, 3);
@@ -54,7 +57,10 @@ fn a_long_record_is_passed_without_being_held() {
         let path = folder.file("x.warc", bytes);
         let limits = || Limits { record: 1 << 20, ..Limits::default() };
         let error = failure(&path, limited(limits()));
-        assert!(error.contains("limits.record") && error.contains("1048576"), "{error}");
+        assert!(
+            error.contains("of more than 1048576 bytes") && error.contains("1048576"),
+            "{error}"
+        );
         let all = read(&path, limited_skipping(limits())).unwrap();
         assert_eq!(all.ids(), ["http://a.test/0", "http://a.test/2"]);
         assert_eq!(all.bad.len(), 1);
@@ -116,7 +122,7 @@ fn a_header_without_end_is_refused() {
     let folder = Folder::new();
     let endless = format!("WARC/1.0\r\n{}", "X-More: and more\r\n".repeat(200_000));
     let error = failure(&folder.file("x.warc", endless), ReadOptions::default());
-    assert!(error.contains("limits.header"), "{error}");
+    assert!(error.contains("a header of more than"), "{error}");
 }
 
 #[test]
@@ -128,7 +134,7 @@ fn a_body_that_unpacks_too_far_is_refused_and_the_next_is_read() {
         [warc("response", "http://a.test/bomb", "", &block), response("http://a.test/1", "one")];
     let path = folder.file("x.warc", records.concat());
     let limits = || Limits { body: 1 << 20, ..Limits::default() };
-    assert!(failure(&path, limited(limits())).contains("limits.body"));
+    assert!(failure(&path, limited(limits())).contains("of more than 1048576 bytes"));
     let all = read(&path, limited_skipping(limits())).unwrap();
     assert_eq!(all.ids(), ["http://a.test/1"]);
 }
@@ -145,7 +151,7 @@ fn a_file_that_unpacks_without_end_is_given_up() {
         skip_bad,
         ..ReadOptions::default()
     };
-    assert!(failure(&path, options(false)).contains("limits.unpacked"));
+    assert!(failure(&path, options(false)).contains("unpacks to more than 4194304 bytes"));
     let all = read(&path, options(true)).unwrap();
     assert_eq!(all.bad.len(), 1);
     assert!(all.passed.len() < 100, "{}", all.passed.len());
@@ -156,7 +162,7 @@ fn a_document_file_has_a_limit_too() {
     let folder = Folder::new();
     let path = folder.file("x.html.gz", gzip(&vec![b'x'; 2 << 20]));
     let error = failure(&path, limited(Limits { record: 1 << 20, ..Limits::default() }));
-    assert!(error.contains("limits.record"), "{error}");
+    assert!(error.contains("of more than 1048576 bytes"), "{error}");
 }
 
 /// A table with one column, `text`, as a writer that knows nothing of Arrow leaves it.
@@ -217,7 +223,6 @@ fn a_page_of_a_table_that_unpacks_too_far_is_refused_before_it_is_unpacked() {
         let path = texts(&folder, vec![&text], compression);
         let error = failure(&path, limited(limits()));
         assert!(error.contains("a page of more than 4194304 bytes"), "{error}");
-        assert!(error.contains("limits.record"), "{error}");
         assert_eq!(read(&path, limited_skipping(limits())).unwrap().bad.len(), 1);
         // As it should be where that much is wanted.
         assert_eq!(read(&path, ReadOptions::default()).unwrap().documents.len(), 1);
