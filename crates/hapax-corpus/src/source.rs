@@ -36,7 +36,7 @@ pub struct Source {
     pub(crate) files: Arc<Files>,
     pub(crate) options: Arc<ReadOptions>,
     pub(crate) table: Arc<FieldTable>,
-    parts: Vec<Range<u32>>,
+    pub(crate) parts: Vec<Range<u32>>,
     ignored: u64,
 }
 
