@@ -105,6 +105,16 @@ impl Earlier {
     }
 }
 
+/// The key that [`Earlier::load`] would find, without loading the documents.
+pub(crate) fn key_of(paths: &[PathBuf]) -> Result<Option<Key>, Error> {
+    for path in files_of(paths)? {
+        if let Some(key) = &SignatureReader::open(&path)?.header().key {
+            return Ok(key::from_hex(key));
+        }
+    }
+    Ok(None)
+}
+
 /// The files of signatures of what is named, in order.
 fn files_of(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
     let mut files = Vec::new();

@@ -96,6 +96,30 @@ pub enum Error {
         /// What is wrong with it.
         what: String,
     },
+    /// A shard is read by a process that sees all inputs.
+    #[error("standard input has no shards; name files")]
+    OneStream,
+    /// Only signatures are at hand.
+    #[error(
+        "exact confirmation reads texts, and signatures alone are given; decide without it, or clean the corpus in one process"
+    )]
+    NoTexts,
+    /// What was decided cannot be read.
+    #[error("cannot read what was decided from {path}: {reason}")]
+    Verdicts {
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A document that nothing was decided about.
+    #[error("nothing was decided about {id:?} ({file}, record {record}): {what}")]
+    Undecided {
+        id: String,
+        file: String,
+        record: u64,
+        /// What the decision says instead, and what to do.
+        what: &'static str,
+    },
     /// Less memory than the documents' signatures take.
     #[error(
         "{given} bytes of memory are not enough: {documents} documents need {needed} bytes, and more with every document; give more"

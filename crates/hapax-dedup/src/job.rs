@@ -28,8 +28,8 @@ use crate::signatures::checkpoint::CHECKPOINT;
 use crate::threads::Threads;
 use crate::watch::{Stage, Watch};
 
-const RUN: &str = "run.json";
-const REPORT: &str = "report.html";
+pub(crate) const RUN: &str = "run.json";
+pub(crate) const REPORT: &str = "report.html";
 
 /// What a job did.
 #[derive(Clone, Debug)]
@@ -79,7 +79,7 @@ pub fn dedup(
     let mut folder = OutFolder::open(out, options.restart)?;
     let (source, names) =
         inputs::open(inputs, &options.read, options.threads, || folder.making(STANDARD_INPUT))?;
-    let options = &with_key(options, &source, &earlier)?;
+    let options = &with_key(options, &source, earlier.key())?;
     let mut clock = Clock::start();
     // Standard input comes once; there is no going on with it.
     let checkpoint = names.is_none().then(|| folder.making(CHECKPOINT));
@@ -90,7 +90,7 @@ pub fn dedup(
     let resumable = checkpoint.is_some() && read.as_ref().err().is_none_or(Error::may_go_on);
     folder.keep_checkpoint(resumable);
     let (corpus, mut run) = read?;
-    let format = options.format.unwrap_or_else(|| as_read(&corpus, &source));
+    let format = options.format.unwrap_or_else(|| as_read(&corpus, source.files()));
     format.check_revisits(options.revisits)?;
     let mut decision = decide_all(&corpus, &earlier, options, &scratch, watch)?;
     (run.deciding_seconds, run.deciding_cpu_seconds) = clock.lap();
@@ -104,7 +104,7 @@ pub fn dedup(
 
     watch.stage(Stage::Writing);
     let summary = Summary::of(&corpus, &decision, options, format, inputs);
-    let kept = kept_name(format, options);
+    let kept = kept_name(format, options.shard_size);
     let mut shown = Shown {
         examples: Examples::choose(&decision),
         passed: Vec::new(),
@@ -150,10 +150,14 @@ pub fn dedup(
     Ok(Finished { summary, run, files })
 }
 
-fn as_read(corpus: &Corpus, source: &Source) -> KeptFormat {
+/// What documents from these files are written as.
+pub(crate) fn as_read(
+    corpus: &Corpus,
+    files: impl IntoIterator<Item = impl AsRef<Path>>,
+) -> KeptFormat {
     let counts = &corpus.counts;
     let documents = corpus.pages.len() as u64;
-    KeptFormat::as_read(documents, (counts.archived, counts.rows), source.files())
+    KeptFormat::as_read(documents, (counts.archived, counts.rows), files)
 }
 
 /// Says what [`dedup`] would do, and writes nothing.
@@ -168,13 +172,13 @@ pub fn dry_run(
 ) -> Result<Finished, Error> {
     let earlier = Earlier::load(&options.against, options)?;
     let source = Source::open(inputs, options.read.clone())?;
-    let options = &with_key(options, &source, &earlier)?;
+    let options = &with_key(options, &source, earlier.key())?;
     let names = StreamName::default();
     let mut clock = Clock::start();
     let scratch = scratch()?;
     let places = (None, scratch.path());
     let (corpus, mut run) = read_all(&source, &names, inputs, options, places, watch, &mut clock)?;
-    let format = options.format.unwrap_or_else(|| as_read(&corpus, &source));
+    let format = options.format.unwrap_or_else(|| as_read(&corpus, source.files()));
     format.check_revisits(options.revisits)?;
     let mut decision = decide_all(&corpus, &earlier, options, scratch.path(), watch)?;
     (run.deciding_seconds, run.deciding_cpu_seconds) = clock.lap();
@@ -201,7 +205,7 @@ pub fn read_corpus(
     watch: &mut dyn Watch,
 ) -> Result<Corpus, Error> {
     let source = Source::open(inputs, options.read.clone())?;
-    let options = &with_key(options, &source, &Earlier::default())?;
+    let options = &with_key(options, &source, None)?;
     let mut clock = Clock::start();
     let names = StreamName::default();
     let scratch = scratch()?;
@@ -224,20 +228,29 @@ fn read_all(
     if corpus.pages.is_empty() {
         return Err(Error::NoDocuments { inputs: inputs.join(", ") });
     }
-    check_ids(source, names, &corpus.pages)?;
+    if let Some((first, second)) = one_id_twice(&corpus.pages) {
+        let id = corpus.pages.id(first).to_owned();
+        let [first, second] = [first, second].map(|page| place_of(source, names, page));
+        return Err(Error::DuplicateId { id, first: first?, second: second? });
+    }
+    let run = run_of(&corpus, options, clock);
+    Ok((corpus, run))
+}
+
+/// What reading took.
+pub(crate) fn run_of(corpus: &Corpus, options: &Options, clock: &mut Clock) -> Run {
     let (reading_seconds, reading_cpu_seconds) = clock.lap();
-    let run = Run {
+    Run {
         threads: options.threads.get(),
         reading_seconds,
         reading_cpu_seconds,
         bytes_per_document: corpus.pages.bytes() as f64 / corpus.pages.len() as f64,
         version: env!("CARGO_PKG_VERSION"),
         ..Run::default()
-    };
-    Ok((corpus, run))
+    }
 }
 
-fn decide_all<'p>(
+pub(crate) fn decide_all<'p>(
     corpus: &'p Corpus,
     earlier: &'p Earlier,
     options: &'p Options,
@@ -257,8 +270,8 @@ fn scratch() -> Result<tempfile::TempDir, Error> {
 }
 
 /// One id, one content: otherwise nobody knows which of the two was removed. An address that was
-/// crawled twice may have changed and is no mistake.
-fn check_ids(source: &Source, names: &StreamName, pages: &Pages) -> Result<(), Error> {
+/// crawled twice may have changed and is no mistake. The first document that has the id of an earlier one, behind that.
+pub(crate) fn one_id_twice(pages: &Pages) -> Option<(u32, u32)> {
     // Hashes are sorted many times faster than names; names are compared where hashes are equal.
     let named = (0..pages.len() as u32).filter(|&page| !pages.is_named_by_url(page));
     let mut order: Vec<(u64, u32)> =
@@ -277,10 +290,7 @@ fn check_ids(source: &Source, names: &StreamName, pages: &Pages) -> Result<(), E
             }
         }
     }
-    let Some((first, second)) = twice else { return Ok(()) };
-    let id = pages.id(first).to_owned();
-    let [first, second] = [first, second].map(|page| place_of(source, names, page));
-    Err(Error::DuplicateId { id, first: first?, second: second? })
+    twice
 }
 
 /// Where a document lies. Counts through the corpus, which is slow; only errors need it.
@@ -300,22 +310,22 @@ fn place_of(source: &Source, names: &StreamName, page: u32) -> Result<String, Er
     Ok(format!("document {page}"))
 }
 
-fn json(value: &impl Serialize) -> Vec<u8> {
+pub(crate) fn json(value: &impl Serialize) -> Vec<u8> {
     // Maps with string or number keys and finite numbers always have a JSON form.
     let mut bytes = serde_json::to_vec_pretty(value).unwrap_or_default();
     bytes.push(b'\n');
     bytes
 }
 
-struct Clock(Instant, ProcessTime);
+pub(crate) struct Clock(Instant, ProcessTime);
 
 impl Clock {
-    fn start() -> Self {
+    pub(crate) fn start() -> Self {
         Self(Instant::now(), ProcessTime::now())
     }
 
     /// Seconds since the last lap, and those of the processor, to a thousandth.
-    fn lap(&mut self) -> (f64, f64) {
+    pub(crate) fn lap(&mut self) -> (f64, f64) {
         let lap = [self.0.elapsed(), self.1.elapsed()];
         *self = Self::start();
         let [wall, cpu] = lap.map(|it| (it.as_secs_f64() * 1000.0).round() / 1000.0);
@@ -324,7 +334,7 @@ impl Clock {
 }
 
 /// The most memory this process has had at a time.
-fn peak_memory() -> Option<u64> {
+pub(crate) fn peak_memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     let kilobytes: u64 = line.trim().strip_suffix(" kB")?.trim().parse().ok()?;

@@ -13,7 +13,6 @@ use std::io::{self, Read, Seek, SeekFrom};
 use hapax::fingerprint::Key;
 use hapax_corpus::Source;
 
-use crate::against::Earlier;
 use crate::error::Error;
 use crate::options::{Confirm, Options};
 
@@ -22,15 +21,15 @@ const ENDS: u64 = 4096;
 /// Files of which bytes are read, about.
 const FILES: usize = 1000;
 
-/// The options with a key, where matches are to be confirmed.
+/// The options with a key, the one that is given or that of the files, where matches are to be confirmed.
 pub(crate) fn with_key(
     options: &Options,
     source: &Source,
-    earlier: &Earlier,
+    given: Option<&Key>,
 ) -> Result<Options, Error> {
     let mut options = options.clone();
     if options.confirm != Confirm::No {
-        let key = match earlier.key() {
+        let key = match given {
             Some(key) => key.clone(),
             None => of_files(source.files())?,
         };

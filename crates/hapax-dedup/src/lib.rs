@@ -9,7 +9,7 @@
 //! # Reading order
 //!
 //! [`read`](mod@read) makes [`Pages`]; [`decide`](mod@decide) says what becomes of them, with `exact` and `near` for
-//! finding copies, `frames` for what is a site's and what a page's own, [`against`] for what earlier jobs kept and `addresses` for redirects. [`Options`] is what a caller can ask.
+//! finding copies, `frames` for what is a site's and what a page's own, [`against`] for what earlier jobs kept and `addresses` for redirects. [`shards`] does the same with several processes. [`Options`] is what a caller can ask.
 //!
 //! # What it promises
 //!
@@ -43,6 +43,7 @@ mod pages;
 mod passed_over;
 pub mod read;
 mod report;
+pub mod shards;
 mod signature;
 mod signatures;
 pub mod stages;

@@ -147,7 +147,14 @@ impl<'a> PassedRecord<'a> {
         })
     }
 
-    fn fact(fact: &Fact) -> Self {
+    /// Without a tie to the entry.
+    pub(crate) fn into_owned(self) -> PassedRecord<'static> {
+        let Self { why, reason, name, file, record } = self;
+        let name = name.map(|name| Cow::Owned(name.into_owned()));
+        PassedRecord { why, reason, name, file, record }
+    }
+
+    pub(crate) fn fact(fact: &Fact) -> Self {
         let (why, place, what) = match fact {
             Fact::Redirect { to, place, .. } => {
                 (PassedOver::Redirect, place, format!("redirects to {to}"))

@@ -16,8 +16,8 @@ use crate::options::{Frames, Options};
 use crate::pages::Pages;
 use crate::passed_over::{PassedCounts, PassedRecord};
 use crate::signature::Signer;
-use crate::signatures::SignatureBatch;
-use crate::signatures::checkpoint::{self, Checkpoint};
+use crate::signatures::checkpoint::{self, Checkpoint, Done};
+use crate::signatures::{BatchRecords, SignatureBatch};
 use crate::watch::Watch;
 
 /// What the first reading found.
@@ -88,8 +88,7 @@ pub(crate) fn read(
     scratch: &Path,
     watch: &mut dyn Watch,
 ) -> Result<Corpus, Error> {
-    let gathering = (options.frames == Frames::On).then(|| Gathering::new(scratch));
-    let mut corpus = Corpus { gathering, ..Corpus::default() };
+    let mut corpus = Corpus::gathering(options, scratch);
     let mut checkpoint = match checkpoint {
         None => None,
         Some(path) => {
@@ -102,29 +101,20 @@ pub(crate) fn read(
         watch.resumed(corpus.pages.len() as u64);
     }
     let mut taken_over = 0;
-    let idle: Mutex<Vec<Signer>> = Mutex::new(Vec::new());
-    let lock = || idle.lock().unwrap_or_else(PoisonError::into_inner);
-    source.in_order(
-        options.threads,
-        |batch| {
-            let again = done.has(&batch);
-            if !matches!(again, Ok(false)) {
-                let input_bytes = batch.input_bytes;
-                return Decoded { again, input_bytes, ..Decoded::default() };
+    sign_batches(source, names, options, &done, |decoded| {
+        taken_over += u64::from(matches!(decoded.again, Ok(true)));
+        if let Some((batch, _)) = decoded.checked(watch)? {
+            if let Some(checkpoint) = checkpoint.as_mut() {
+                checkpoint.add(&batch)?;
             }
-            let ready = lock().pop();
-            let mut signer = ready.unwrap_or_else(|| Signer::new(options));
-            let decoded = Decoded::of(batch, names, &mut signer);
-            lock().push(signer);
-            decoded
-        },
-        |decoded| {
-            taken_over += u64::from(matches!(decoded.again, Ok(true)));
-            corpus.take(decoded, checkpoint.as_mut(), watch)?;
-            // Better now than after hours.
-            options.memory_beside(&corpus.pages).map(drop)
-        },
-    )?;
+            corpus.add(batch)?;
+        }
+        if watch.stopped() {
+            return Err(Error::Stopped);
+        }
+        // Better now than after hours.
+        options.memory_beside(&corpus.pages).map(drop)
+    })?;
     if taken_over < done.len() {
         let why = format!("{taken_over} of the {} batches it read are there", done.len());
         return Err(Error::CannotResume { why });
@@ -133,31 +123,39 @@ pub(crate) fn read(
     Ok(corpus)
 }
 
+/// Signs the batches of a source, those that are `done` aside, and hands them over in order.
+pub(crate) fn sign_batches(
+    source: &Source,
+    names: &StreamName,
+    options: &Options,
+    done: &Done,
+    receive: impl FnMut(Decoded) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let idle: Mutex<Vec<Signer>> = Mutex::new(Vec::new());
+    let lock = || idle.lock().unwrap_or_else(PoisonError::into_inner);
+    let sign = |batch: Batch| {
+        let again = done.has(&batch);
+        if !matches!(again, Ok(false)) {
+            let input_bytes = batch.input_bytes;
+            return Decoded { again, input_bytes, ..Decoded::default() };
+        }
+        let ready = lock().pop();
+        let mut signer = ready.unwrap_or_else(|| Signer::new(options));
+        let decoded = Decoded::of(batch, names, &mut signer);
+        lock().push(signer);
+        decoded
+    };
+    source.in_order(options.threads, sign, receive)
+}
+
 impl Corpus {
-    fn take(
-        &mut self,
-        decoded: Decoded,
-        checkpoint: Option<&mut Checkpoint>,
-        watch: &mut dyn Watch,
-    ) -> Result<(), Error> {
-        for bad in &decoded.bad {
-            watch.skipped(bad);
-        }
-        if let Some(error) = decoded.stopped {
-            return Err(error.into());
-        }
-        let documents = decoded.batch.pages.len() as u64;
-        if !decoded.again? {
-            if let Some(checkpoint) = checkpoint {
-                checkpoint.add(&decoded.batch)?;
-            }
-            self.add(decoded.batch)?;
-        }
-        watch.progress(documents, decoded.input_bytes);
-        if watch.stopped() { Err(Error::Stopped) } else { Ok(()) }
+    /// To be filled batch by batch.
+    pub(crate) fn gathering(options: &Options, scratch: &Path) -> Self {
+        let gathering = (options.frames == Frames::On).then(|| Gathering::new(scratch));
+        Self { gathering, ..Self::default() }
     }
 
-    fn learn_frames(&mut self) -> Result<(), Error> {
+    pub(crate) fn learn_frames(&mut self) -> Result<(), Error> {
         let Some(gathering) = self.gathering.take() else { return Ok(()) };
         let learned = gathering.learn(self.pages.len())?;
         self.pages.set_owns(learned.owns);
@@ -165,7 +163,7 @@ impl Corpus {
         Ok(())
     }
 
-    fn add(&mut self, batch: SignatureBatch) -> Result<(), Error> {
+    pub(crate) fn add(&mut self, batch: SignatureBatch) -> Result<(), Error> {
         if self.pages.len() + batch.pages.len() > Pages::MOST {
             return Err(Error::TooMany { most: Pages::MOST });
         }
@@ -190,8 +188,9 @@ impl Corpus {
 }
 
 /// A batch after all the work on it.
-struct Decoded {
+pub(crate) struct Decoded {
     batch: SignatureBatch,
+    records: BatchRecords,
     bad: Vec<hapax_corpus::Error>,
     stopped: Option<hapax_corpus::Error>,
     input_bytes: u64,
@@ -203,6 +202,7 @@ impl Default for Decoded {
     fn default() -> Self {
         Self {
             batch: SignatureBatch::default(),
+            records: BatchRecords::default(),
             bad: Vec::new(),
             stopped: None,
             input_bytes: 0,
@@ -212,19 +212,39 @@ impl Default for Decoded {
 }
 
 impl Decoded {
+    /// The batch, unless it was in the checkpoint. Says what was skipped and how far the job is.
+    pub(crate) fn checked(
+        self,
+        watch: &mut dyn Watch,
+    ) -> Result<Option<(SignatureBatch, BatchRecords)>, Error> {
+        for bad in &self.bad {
+            watch.skipped(bad);
+        }
+        if let Some(error) = self.stopped {
+            return Err(error.into());
+        }
+        let again = self.again?;
+        watch.progress(self.batch.pages.len() as u64, self.input_bytes);
+        Ok((!again).then_some((self.batch, self.records)))
+    }
+
     fn of(mut source: Batch, names: &StreamName, signer: &mut Signer) -> Self {
         let mut decoded = Self { input_bytes: source.input_bytes, ..Self::default() };
-        let batch = &mut decoded.batch;
+        let (batch, records) = (&mut decoded.batch, &mut decoded.records);
         (batch.part, batch.index) = (source.part as u64, source.index as u64);
         batch.extent = source.extent();
         for entry in source.entries() {
-            if let Some(passed) = entry.as_ref().ok().and_then(PassedRecord::of) {
+            if let Ok(entry) = &entry
+                && let Some(passed) = PassedRecord::of(entry)
+            {
                 *batch.counts.passed_over.entry(passed.why).or_default() += 1;
+                records.passed(entry, passed);
             }
             match entry {
                 Ok(Entry::Document(document)) => {
                     let mut page = signer.page(&document);
                     batch.counts.add(&document, signer);
+                    records.document(&document.place);
                     if let Cow::Owned(id) = names.clean(&page.id) {
                         page.id = id;
                     }

@@ -10,19 +10,19 @@ use hapax_corpus::write::{Output, Piece};
 
 use super::folder::OutFolder;
 use crate::error::Error;
-use crate::options::{KeptFormat, Options};
+use crate::options::KeptFormat;
 
 /// What a pattern has in place of the number of a file.
 const NUMBER: &str = "*";
 
 /// The name of the file with the kept documents; of several, a pattern.
-pub(crate) fn kept_name(format: KeptFormat, options: &Options) -> String {
-    let number = if options.shard_size.is_some() { format!("-{NUMBER}") } else { String::new() };
+pub(crate) fn kept_name(format: KeptFormat, shard_size: Option<NonZero<u64>>) -> String {
+    let number = if shard_size.is_some() { format!("-{NUMBER}") } else { String::new() };
     format!("kept{number}.{}", format.ending())
 }
 
 /// Puts pieces into files.
-pub(super) struct KeptFiles<'f> {
+pub(crate) struct KeptFiles<'f> {
     folder: &'f OutFolder,
     pattern: String,
     shard_size: Option<NonZero<u64>>,
@@ -34,29 +34,30 @@ pub(super) struct KeptFiles<'f> {
 }
 
 impl<'f> KeptFiles<'f> {
-    pub(super) fn create(
+    pub(crate) fn create(
         folder: &'f OutFolder,
         pattern: &str,
-        options: &Options,
+        shard_size: Option<NonZero<u64>>,
+        threads: NonZero<usize>,
     ) -> Result<Self, Error> {
         let first = pattern.replace(NUMBER, "00000");
         Ok(Self {
             folder,
             pattern: pattern.to_owned(),
-            shard_size: options.shard_size,
-            threads: options.threads,
-            open: Output::create(&folder.making(&first), options.threads)?,
+            shard_size,
+            threads,
+            open: Output::create(&folder.making(&first), threads)?,
             bytes: 0,
             names: vec![first],
         })
     }
 
     /// Any of the files: all are of one format.
-    pub(super) fn path(&self) -> PathBuf {
+    pub(crate) fn path(&self) -> PathBuf {
         self.folder.making(&self.names[0])
     }
 
-    pub(super) fn add(&mut self, piece: Piece) -> Result<(), Error> {
+    pub(crate) fn add(&mut self, piece: Piece) -> Result<(), Error> {
         if self.shard_size.is_some_and(|most| self.bytes >= most.get()) && piece.bytes() > 0 {
             let name = self.pattern.replace(NUMBER, &format!("{:05}", self.names.len()));
             let next = Output::create(&self.folder.making(&name), self.threads)?;
@@ -69,7 +70,7 @@ impl<'f> KeptFiles<'f> {
     }
 
     /// The names of all files.
-    pub(super) fn finish(self) -> Result<Vec<String>, Error> {
+    pub(crate) fn finish(self) -> Result<Vec<String>, Error> {
         self.open.finish()?;
         Ok(self.names)
     }

@@ -19,10 +19,10 @@ use hapax_corpus::write::{Encoder, Kept, Piece};
 use hapax_corpus::{Batch, Document, Entry, Fact, Source, Timestamp};
 
 pub(crate) use folder::{LAST, OutFolder};
-use kept::KeptFiles;
-pub(crate) use kept::kept_name;
+pub(crate) use kept::{KeptFiles, kept_name};
 pub use summary::{Settings, Summary};
-use tables::{OwnColumns, Row, Rows, TableFile};
+pub(crate) use tables::TableFile;
+use tables::{OwnColumns, Row, Rows};
 
 use crate::decide::{Decision, Verdict};
 use crate::error::Error;
@@ -40,7 +40,7 @@ pub(crate) const REMOVED: &str = "removed.parquet";
 pub(crate) const PASSED_OVER: &str = "passed_over";
 
 /// Results of a batch that wait to be written, for each thread: they hold documents.
-const AHEAD: usize = 4;
+pub(crate) const AHEAD: usize = 4;
 
 /// What is written, of what, where.
 pub(crate) struct Writing<'w> {
@@ -75,11 +75,11 @@ struct BatchOutput {
 
 /// What a thread makes of a batch.
 #[derive(Default)]
-struct BatchRows {
-    groups: Rows,
-    removed: Rows,
+pub(crate) struct BatchRows {
+    pub(crate) groups: Rows,
+    pub(crate) removed: Rows,
     texts: Vec<(u32, Option<Text>)>,
-    passed: Vec<Passed>,
+    pub(crate) passed: Vec<Passed>,
 }
 
 impl Writing<'_> {
@@ -94,7 +94,7 @@ impl Writing<'_> {
         let threads = self.options.threads;
         let names = self.source.files();
         let files: Vec<String> = names.map(|it| self.names.clean(&it).into_owned()).collect();
-        let mut kept = KeptFiles::create(self.folder, self.kept, self.options)?;
+        let mut kept = KeptFiles::create(self.folder, self.kept, self.options.shard_size, threads)?;
         let path = kept.path();
         let mut groups = TableFile::create(&self.folder.making(GROUPS), threads)?;
         let mut removed = TableFile::create(&self.folder.making(REMOVED), threads)?;
@@ -124,7 +124,7 @@ impl Writing<'_> {
         }
         shown.frames.take(&seen, self.decision.pages());
         shown.examples.take(seen);
-        groups.add(self.addresses(&files))?;
+        groups.add(address_rows(self.decision, &files))?;
         groups.finish()?;
         removed.finish()?;
         kept.finish()
@@ -144,7 +144,8 @@ impl Writing<'_> {
         let mut reader = None;
         for entry in batch.entries() {
             let entry = entry?;
-            if let Some(passed) = PassedRecord::of(&entry).filter(|_| !self.leads(&entry)) {
+            let leads = matches!(&entry, Entry::Fact(fact) if leads(self.decision, fact));
+            if let Some(passed) = PassedRecord::of(&entry).filter(|_| !leads) {
                 let file = match &passed.file {
                     Ok(file) => Cow::Borrowed(files[file.0 as usize].as_str()),
                     Err(name) => self.names.clean(name),
@@ -186,36 +187,12 @@ impl Writing<'_> {
         kept: &mut Encoder,
         rows: &mut BatchRows,
     ) -> Result<(), Error> {
-        let verdict = self.decision.verdict(position);
-        let (winners, winner) = self.decision.winner(&verdict);
-        let reason = self.decision.reason(position);
-        let stays = verdict.outcome == Outcome::Kept;
-        let own = self.decision.pages().own(position);
-        let row = Row {
-            document: &document.id,
-            url: document.url.as_deref(),
-            group: Some(self.group(&verdict)),
-            winner: Some(winners.id(winner)),
-            earlier: verdict.earlier,
-            outcome: outcome_name(verdict.outcome),
-            distance: (!stays).then_some(verdict.distance),
-            similarity: (!stays).then_some(verdict.similarity),
-            rule: reason.as_ref().map(|it| it.rule),
-            reason: reason.as_ref().map(|it| it.text.as_str()),
-            file,
-            record: Some(document.place.number),
-            own: OwnColumns {
-                similarity: (!stays && !verdict.earlier)
-                    .then(|| winners.own_shared(position, winner))
-                    .flatten(),
-                words: own.map(|own| u64::from(own.text.words())),
-            },
-        };
-        rows.groups.push(&row);
-        if stays {
+        let verdict = rows.document(self.decision, position, file, document.place.number);
+        if verdict.outcome == Outcome::Kept {
             return Ok(kept.write(document)?);
         }
         if self.options.revisits {
+            let (winners, winner) = self.decision.winner(&verdict);
             let fetched = winners.facts(winner).first_seen.and_then(|it| i64::try_from(it).ok());
             let stands = Kept {
                 url: winners.address(winner),
@@ -225,54 +202,95 @@ impl Writing<'_> {
             };
             kept.write_removed(document, &stands)?;
         }
-        rows.removed.push(&row);
         Ok(())
-    }
-
-    /// Does it say of an address which document it leads to? Such addresses have rows at the end.
-    fn leads(&self, entry: &Entry<'_>) -> bool {
-        let Entry::Fact(Fact::Redirect { place, .. } | Fact::Revisit { place, .. }) = entry else {
-            return false;
-        };
-        // They are in the order of the corpus.
-        let addresses = self.decision.addresses();
-        addresses.binary_search_by_key(place, |address| address.place).is_ok()
-    }
-
-    /// One number for each winner.
-    fn group(&self, verdict: &Verdict) -> u64 {
-        let before = if verdict.earlier { self.decision.pages().len() as u64 } else { 0 };
-        before + u64::from(verdict.winner)
-    }
-
-    fn addresses(&self, files: &[String]) -> Result<RecordBatch, ArrowError> {
-        let mut rows = Rows::default();
-        for address in self.decision.addresses() {
-            let verdict = self.decision.verdict(address.document);
-            let (winners, winner) = self.decision.winner(&verdict);
-            let outcome = if address.revisit { "revisit" } else { "redirect" };
-            rows.push(&Row {
-                document: &address.url,
-                url: Some(&address.url),
-                group: Some(self.group(&verdict)),
-                winner: Some(winners.id(winner)),
-                earlier: verdict.earlier,
-                outcome,
-                distance: None,
-                similarity: None,
-                rule: Some(outcome),
-                reason: None,
-                file: &files[address.place.file.0 as usize],
-                record: Some(address.place.number),
-                own: OwnColumns::default(),
-            });
-        }
-        rows.finish()
     }
 }
 
+/// Does an archive say here of an address which document it leads to? Such addresses have rows at the end.
+pub(crate) fn leads(decision: &Decision<'_>, fact: &Fact) -> bool {
+    let (Fact::Redirect { place, .. } | Fact::Revisit { place, .. }) = fact;
+    // They are in the order of the corpus.
+    decision.addresses().binary_search_by_key(place, |address| address.place).is_ok()
+}
+
+/// One number for each winner.
+fn group(decision: &Decision<'_>, verdict: &Verdict) -> u64 {
+    let before = if verdict.earlier { decision.pages().len() as u64 } else { 0 };
+    before + u64::from(verdict.winner)
+}
+
+/// The rows of addresses that lead to documents.
+pub(crate) fn address_rows(
+    decision: &Decision<'_>,
+    files: &[String],
+) -> Result<RecordBatch, ArrowError> {
+    let mut rows = Rows::default();
+    for address in decision.addresses() {
+        let verdict = decision.verdict(address.document);
+        let (winners, winner) = decision.winner(&verdict);
+        let outcome = if address.revisit { "revisit" } else { "redirect" };
+        rows.push(&Row {
+            document: &address.url,
+            url: Some(&address.url),
+            group: Some(group(decision, &verdict)),
+            winner: Some(winners.id(winner)),
+            earlier: verdict.earlier,
+            outcome,
+            distance: None,
+            similarity: None,
+            rule: Some(outcome),
+            reason: None,
+            file: &files[address.place.file.0 as usize],
+            record: Some(address.place.number),
+            own: OwnColumns::default(),
+        });
+    }
+    rows.finish()
+}
+
 impl BatchRows {
-    fn passed(&mut self, passed: &PassedRecord<'_>, file: &str) {
+    /// A document, whose name and address are those of the page.
+    pub(crate) fn document(
+        &mut self,
+        decision: &Decision<'_>,
+        position: u32,
+        file: &str,
+        record: u64,
+    ) -> Verdict {
+        let pages = decision.pages();
+        let verdict = decision.verdict(position);
+        let (winners, winner) = decision.winner(&verdict);
+        let reason = decision.reason(position);
+        let stays = verdict.outcome == Outcome::Kept;
+        let own = pages.own(position);
+        let row = Row {
+            document: pages.id(position),
+            url: Some(pages.url(position)).filter(|url| !url.is_empty()),
+            group: Some(group(decision, &verdict)),
+            winner: Some(winners.id(winner)),
+            earlier: verdict.earlier,
+            outcome: outcome_name(verdict.outcome),
+            distance: (!stays).then_some(verdict.distance),
+            similarity: (!stays).then_some(verdict.similarity),
+            rule: reason.as_ref().map(|it| it.rule),
+            reason: reason.as_ref().map(|it| it.text.as_str()),
+            file,
+            record: Some(record),
+            own: OwnColumns {
+                similarity: (!stays && !verdict.earlier)
+                    .then(|| winners.own_shared(position, winner))
+                    .flatten(),
+                words: own.map(|own| u64::from(own.text.words())),
+            },
+        };
+        self.groups.push(&row);
+        if !stays {
+            self.removed.push(&row);
+        }
+        verdict
+    }
+
+    pub(crate) fn passed(&mut self, passed: &PassedRecord<'_>, file: &str) {
         if self.passed.len() < report::passed::MOST {
             self.passed.push(Passed::of(passed, file));
         }

@@ -231,7 +231,7 @@ impl Settings {
             keep: options.keep.to_string(),
             scope: options.scope.to_string(),
             languages: options.languages.clone(),
-            kept: kept_name(format, options),
+            kept: kept_name(format, options.shard_size),
             inputs: inputs.to_vec(),
             against: options.against.iter().map(|it| it.display().to_string()).collect(),
         }

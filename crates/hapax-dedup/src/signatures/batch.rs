@@ -97,7 +97,7 @@ impl SignatureBatch {
         let facts = (0..from.u32()?).map(|_| from.fact()).collect::<Option<_>>()?;
         let pages: Vec<_> = (0..from.u32()?).map(|_| from.page()).collect::<Option<_>>()?;
         let mut extent = 0..0;
-        if !from.0.is_empty() {
+        if !from.is_empty() {
             extent = from.u64()?..from.u64()?;
             for why in PassedOver::ALL {
                 let count = from.u64()?;
@@ -106,9 +106,9 @@ impl SignatureBatch {
                 }
             }
         }
-        let with_pieces = if from.0.is_empty() { 0 } else { pages.len() };
+        let with_pieces = if from.is_empty() { 0 } else { pages.len() };
         let pieces = (0..with_pieces).map(|_| from.pieces()).collect::<Option<_>>()?;
-        from.0.is_empty().then_some(Self { part, index, extent, counts, facts, pages, pieces })
+        from.is_empty().then_some(Self { part, index, extent, counts, facts, pages, pieces })
     }
 }
 
@@ -121,12 +121,12 @@ pub(crate) fn page_bytes(page: &NewPage) -> Vec<u8> {
 
 /// `None` when these are not the bytes of a page.
 pub(crate) fn page_of_bytes(bytes: &[u8]) -> Option<NewPage> {
-    let mut from = Cursor(bytes, FORMAT);
+    let mut from = Cursor::new(bytes);
     let page = from.page()?;
-    from.0.is_empty().then_some(page)
+    from.is_empty().then_some(page)
 }
 
-fn put_text(bytes: &mut Vec<u8>, text: &str) {
+pub(super) fn put_text(bytes: &mut Vec<u8>, text: &str) {
     bytes.extend((text.len() as u32).to_le_bytes());
     bytes.extend_from_slice(text.as_bytes());
 }
@@ -161,28 +161,37 @@ const fn has_words(status: Status) -> bool {
 }
 
 /// Bytes that are still to be read, and their format.
-struct Cursor<'b>(&'b [u8], u32);
+pub(super) struct Cursor<'b>(&'b [u8], u32);
 
 impl<'b> Cursor<'b> {
+    /// Of the format that is written.
+    pub(super) const fn new(bytes: &'b [u8]) -> Self {
+        Self(bytes, FORMAT)
+    }
+
+    pub(super) const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
         let (array, rest) = self.0.split_first_chunk()?;
         self.0 = rest;
         Some(*array)
     }
 
-    fn u8(&mut self) -> Option<u8> {
+    pub(super) fn u8(&mut self) -> Option<u8> {
         self.array::<1>().map(|[byte]| byte)
     }
 
-    fn u32(&mut self) -> Option<u32> {
+    pub(super) fn u32(&mut self) -> Option<u32> {
         self.array().map(u32::from_le_bytes)
     }
 
-    fn u64(&mut self) -> Option<u64> {
+    pub(super) fn u64(&mut self) -> Option<u64> {
         self.array().map(u64::from_le_bytes)
     }
 
-    fn text(&mut self) -> Option<&'b str> {
+    pub(super) fn text(&mut self) -> Option<&'b str> {
         let length = self.u32()? as usize;
         let (text, rest) = self.0.split_at_checked(length)?;
         self.0 = rest;
@@ -196,7 +205,10 @@ impl<'b> Cursor<'b> {
         Some(pieces_of(pieces).collect())
     }
 
-    fn optional<T>(&mut self, read: impl FnOnce(&mut Self) -> Option<T>) -> Option<Option<T>> {
+    pub(super) fn optional<T>(
+        &mut self,
+        read: impl FnOnce(&mut Self) -> Option<T>,
+    ) -> Option<Option<T>> {
         match self.u8()? {
             0 => Some(None),
             1 => read(self).map(Some),

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::batch::{FORMAT, SignatureBatch};
 use super::inputs::Inputs;
+use super::records::BatchRecords;
 use crate::error::Error;
 use crate::key;
 use crate::options::Options;
@@ -31,9 +32,24 @@ pub(crate) struct Header {
     /// The key of the short sketches, in hexadecimal; none where there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) key: Option<String>,
-    /// Of a checkpoint: the inputs and how they are read.
+    /// Of a checkpoint or a shard: the inputs of the whole job and how they are read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) inputs: Option<Inputs>,
+    /// Of a shard: which one it is. Then records follow every batch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) shard: Option<ShardInputs>,
+}
+
+/// What a shard was made from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ShardInputs {
+    pub(crate) number: u32,
+    pub(crate) of: u32,
+    /// What the user named; where all shards were given the same, the first lists it.
+    pub(crate) given: Vec<String>,
+    /// The id of the first of its files in the numbering that its places use.
+    pub(crate) first_file: u32,
+    pub(crate) files: Vec<String>,
 }
 
 impl Header {
@@ -43,6 +59,7 @@ impl Header {
             scope: options.scope.to_string(),
             key: options.fingerprinter.key().map(key::to_hex),
             inputs,
+            shard: None,
         }
     }
 }
@@ -71,6 +88,11 @@ impl SignatureWriter {
 
     pub(crate) fn batch(&mut self, batch: &SignatureBatch) -> Result<(), Error> {
         self.block(&batch.to_bytes())
+    }
+
+    /// Of a shard, behind each batch.
+    pub(crate) fn records(&mut self, records: &BatchRecords) -> Result<(), Error> {
+        self.block(&records.to_bytes())
     }
 
     fn block(&mut self, bytes: &[u8]) -> Result<(), Error> {
@@ -137,8 +159,8 @@ impl SignatureReader {
 
     pub(crate) fn open(path: &Path) -> Result<Self, Error> {
         let file = File::open(path).map_err(|e| Error::io("open", path, e))?;
-        let header =
-            Header { recipe: String::new(), scope: String::new(), key: None, inputs: None };
+        let (recipe, scope) = (String::new(), String::new());
+        let header = Header { recipe, scope, key: None, inputs: None, shard: None };
         let file = BufReader::new(file);
         let mut reader = Self { path: path.to_owned(), file, header, format: FORMAT, end: 0 };
         let mut start = [0; 12];
@@ -178,6 +200,18 @@ impl SignatureReader {
             self.end = before;
         }
         batch.map(Some).ok_or_else(|| self.damaged())
+    }
+
+    /// Of a shard, the next batch and its records; `None` at the end.
+    pub(crate) fn next_with_records(
+        &mut self,
+    ) -> Result<Option<(SignatureBatch, BatchRecords)>, Error> {
+        let Some(batch) = self.next()? else { return Ok(None) };
+        let records = self.block()?.and_then(|bytes| BatchRecords::from_bytes(&bytes));
+        match records.filter(|it| it.places.len() == batch.pages.len()) {
+            Some(records) => Ok(Some((batch, records))),
+            None => Err(self.damaged()),
+        }
     }
 
     fn block(&mut self) -> Result<Option<Vec<u8>>, Error> {

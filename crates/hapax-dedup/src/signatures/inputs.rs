@@ -1,6 +1,6 @@
-//! What a checkpoint was made from, and how that differs from what a job is given now.
+//! What a checkpoint or a shard was made from, and how that differs from what a job is given now.
 //!
-//! Files are compared by name, size and time of change. The first [`LISTED`] are listed, so that the one
+//! Files are compared by name, size and, of a checkpoint, time of change: machines that read shards may have copies. The first [`LISTED`] are listed, so that the one
 //! that changed can be named; all of them are in the digest.
 
 use std::time::UNIX_EPOCH;
@@ -34,19 +34,29 @@ struct InputFile {
 }
 
 impl Inputs {
+    /// Of a checkpoint.
     pub(crate) fn of(source: &Source, options: &Options) -> Self {
+        Self::of_files(source.files(), true, options)
+    }
+
+    /// With or without the times of change.
+    pub(crate) fn of_files(
+        names: impl Iterator<Item = String>,
+        times: bool,
+        options: &Options,
+    ) -> Self {
         let mut inputs = Self {
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            reading: format!("{:?} {:?} {:?}", options.read, options.languages, options.frames),
+            reading: reading(options),
             files: 0,
             bytes: 0,
             digest: String::new(),
             listed: Vec::new(),
         };
         let mut hasher = blake3::Hasher::new_derive_key("hapax-dedup: inputs of a checkpoint");
-        for name in source.files() {
+        for name in names {
             let there = std::fs::metadata(&name).ok();
-            let changed = there.as_ref().and_then(|it| it.modified().ok());
+            let changed = there.as_ref().filter(|_| times).and_then(|it| it.modified().ok());
             let changed = changed.and_then(|it| it.duration_since(UNIX_EPOCH).ok());
             let changed = changed.map_or(0, |it| it.as_nanos() as u64);
             let file = InputFile { name, bytes: there.map_or(0, |it| it.len()), changed };
@@ -62,6 +72,12 @@ impl Inputs {
         }
         inputs.digest = hasher.finalize().to_hex().to_string();
         inputs
+    }
+
+    /// The same files, read by this program in the way that is asked for.
+    pub(crate) fn read_with(&self, options: &Options) -> Self {
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        Self { version, reading: reading(options), ..self.clone() }
     }
 
     fn difference(&self, then: &Self) -> Option<String> {
@@ -96,9 +112,14 @@ impl Inputs {
     }
 }
 
+/// Whatever decides which documents there are and what is taken from them.
+fn reading(options: &Options) -> String {
+    format!("{:?} {:?} {:?}", options.read, options.languages, options.frames)
+}
+
 impl Header {
     /// How this job differs from the one that wrote `then`; `None` when it does not.
-    pub(super) fn difference(&self, then: &Self) -> Option<String> {
+    pub(crate) fn difference(&self, then: &Self) -> Option<String> {
         for (what, now, then) in
             [("recipe", &self.recipe, &then.recipe), ("scope", &self.scope, &then.scope)]
         {

@@ -6,6 +6,7 @@
 //! - [`accounts`]: every record is kept, removed or passed over.
 //! - [`again`]: the next crawl, and the same job after an interruption.
 //! - [`resume`]: interrupted anywhere, with every format and packing.
+//! - [`shards`]: several processes, one result.
 //! - [`frames`]: sites whose pages share a large frame.
 //! - [`forged`]: texts made to have another one's signature.
 //! - [`disguised`]: pages that show something else than their markup says.
@@ -25,3 +26,4 @@ mod formats;
 mod frames;
 mod resume;
 mod sample;
+mod shards;

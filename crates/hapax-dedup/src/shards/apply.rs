@@ -1,0 +1,160 @@
+//! The second reading of a shard: its kept documents, as a decision has them.
+//!
+//! Every document must be one that was decided on, in its place, and all that were decided on must come. Documents are
+//! written by the same encoders as [`dedup`](crate::dedup()) uses. Does not write revisit records: the address and time of a
+//! kept document of another shard are not at hand.
+
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+
+use hapax::group::Outcome;
+use hapax_corpus::write::{Encoder, Piece};
+use hapax_corpus::{Batch, Entry, ReadOptions, Shard, Source};
+use serde::Serialize;
+
+use super::verdicts::Verdicts;
+use crate::error::Error;
+use crate::job;
+use crate::options::KeptFormat;
+use crate::outputs::{AHEAD, GROUPS, KeptFiles, LAST, OutFolder, Summary, kept_name};
+use crate::watch::{Stage, Watch};
+
+/// How a decision is applied.
+#[derive(Clone, Debug)]
+pub struct Applying {
+    /// How the inputs are read: as they were fingerprinted.
+    pub read: ReadOptions,
+    /// Which of the inputs; `None` for all.
+    pub shard: Option<Shard>,
+    pub threads: NonZero<usize>,
+    /// `None` for what all documents of the decision would be written as.
+    pub format: Option<KeptFormat>,
+    /// Kept documents go to files of about so many bytes; `None` for one file.
+    pub shard_size: Option<NonZero<u64>>,
+}
+
+/// What was written; `summary.json`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Applied {
+    /// Documents that were read: those that stay and those that go.
+    pub documents: u64,
+    pub kept: u64,
+    /// Documents that go because another has the same text.
+    pub exact: u64,
+    /// Documents that go because another has nearly the same text.
+    pub near: u64,
+    /// The decision, as it was given.
+    pub decided: String,
+    /// The inputs as they were given.
+    pub inputs: Vec<String>,
+    pub shard: Option<String>,
+    #[serde(skip)]
+    pub files: Vec<PathBuf>,
+}
+
+/// Writes the documents of `inputs` that a decision keeps into a new or empty folder.
+///
+/// # Errors
+///
+/// The decision cannot be read or is about other documents, or an input is bad.
+pub fn apply(
+    decided: &Path,
+    inputs: &[String],
+    out: &Path,
+    applying: &Applying,
+    watch: &mut dyn Watch,
+) -> Result<Applied, Error> {
+    let whole = Source::open(inputs, applying.read.clone())?;
+    let source = match applying.shard {
+        Some(shard) => whole.shard(shard),
+        None => whole,
+    };
+    let format = match applying.format {
+        Some(format) => format,
+        None => format_of(&decided.join(LAST))?,
+    };
+    let files: Vec<String> = source.files().collect();
+    let range = source.file_range();
+    let mine = files[range.start as usize..range.end as usize].iter().cloned();
+    let verdicts = Verdicts::read(&decided.join(GROUPS), mine)?;
+    let folder = OutFolder::open(out, true)?;
+    let pattern = kept_name(format, applying.shard_size);
+    let mut kept = KeptFiles::create(&folder, &pattern, applying.shard_size, applying.threads)?;
+    let path = kept.path();
+    let mut applied = Applied {
+        decided: decided.display().to_string(),
+        inputs: inputs.to_vec(),
+        shard: applying.shard.map(|shard| shard.to_string()),
+        ..Applied::default()
+    };
+    watch.stage(Stage::Writing);
+    source.in_order_ahead(
+        applying.threads,
+        AHEAD,
+        |batch| Written::of(batch, &source, &path, &files, &verdicts),
+        |written: Result<Written, Error>| {
+            let written = written?;
+            kept.add(written.piece)?;
+            let [stay, exact, near] = written.counts;
+            let documents = stay + exact + near;
+            applied.documents += documents;
+            applied.kept += stay;
+            applied.exact += exact;
+            applied.near += near;
+            watch.progress(documents, written.input_bytes);
+            if watch.stopped() { Err(Error::Stopped) } else { Ok(()) }
+        },
+    )?;
+    if applied.documents != verdicts.len() {
+        return Err(Error::Changed { path: inputs.join(", ") });
+    }
+    let mut names = kept.finish()?;
+    folder.make(LAST, &job::json(&applied))?;
+    names.push(LAST.to_owned());
+    applied.files = folder.publish(&names.iter().map(String::as_str).collect::<Vec<_>>())?;
+    Ok(applied)
+}
+
+/// The format that all kept documents of a decision would have in one file.
+fn format_of(path: &Path) -> Result<KeptFormat, Error> {
+    let text = std::fs::read(path).map_err(|error| Error::io("read", path, error))?;
+    let wrong = |reason: String| Error::Verdicts { path: path.to_owned(), reason };
+    let summary: Summary = serde_json::from_slice(&text).map_err(|e| wrong(e.to_string()))?;
+    let ending = summary.settings.kept.split_once('.').map_or("", |(_, ending)| ending);
+    ending.parse().map_err(|error: crate::ParseFormatError| wrong(error.to_string()))
+}
+
+/// What is written of a batch.
+struct Written {
+    piece: Piece,
+    /// Kept, exact, near.
+    counts: [u64; 3],
+    input_bytes: u64,
+}
+
+impl Written {
+    fn of(
+        mut batch: Batch,
+        source: &Source,
+        path: &Path,
+        files: &[String],
+        verdicts: &Verdicts,
+    ) -> Result<Self, Error> {
+        let mut encoder = Encoder::new(path, Some(source))?;
+        let mut counts = [0; 3];
+        let input_bytes = batch.input_bytes;
+        for entry in batch.entries() {
+            let Entry::Document(document) = entry? else { continue };
+            let file = &files[document.place.file.0 as usize];
+            match verdicts.of(file, document.place.number, &document.id)? {
+                Outcome::Kept => {
+                    encoder.write(&document)?;
+                    counts[0] += 1;
+                }
+                Outcome::Exact => counts[1] += 1,
+                Outcome::Near | Outcome::Redirect => counts[2] += 1,
+            }
+        }
+        Ok(Self { piece: encoder.piece()?, counts, input_bytes })
+    }
+}

@@ -1,0 +1,121 @@
+//! The first reading of a shard: its signatures into one file of a folder that all shards share.
+//!
+//! The file appears when it is complete, and replaces the one of an earlier attempt. Holds a batch a thread in
+//! memory, whatever the size of the shard. An attempt that was interrupted starts over.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use hapax::fingerprint::Key;
+use hapax_corpus::{Shard, Source};
+use serde::Serialize;
+
+use super::ENDING;
+use crate::against;
+use crate::error::Error;
+use crate::inputs::StreamName;
+use crate::key::with_key;
+use crate::options::Options;
+use crate::read::sign_batches;
+use crate::signatures::checkpoint::Done;
+use crate::signatures::{Header, Inputs, ShardInputs, SignatureWriter};
+use crate::watch::{Stage, Watch};
+
+/// What came of a shard.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Fingerprinted {
+    /// Documents that were read.
+    pub documents: u64,
+    /// Records that are not documents.
+    pub passed_over: u64,
+    /// The file with the signatures.
+    pub file: PathBuf,
+}
+
+/// Fingerprints one shard of a corpus. `inputs` are those of all shards: every process sees which files there are,
+/// takes its run of them and makes the same key.
+///
+/// # Errors
+///
+/// An input is bad or standard input, or the file cannot be written.
+pub fn fingerprint(
+    inputs: &[String],
+    shard: Shard,
+    folder: &Path,
+    options: &Options,
+    watch: &mut dyn Watch,
+) -> Result<Fingerprinted, Error> {
+    if inputs.iter().any(|input| input == "-") {
+        return Err(Error::OneStream);
+    }
+    let source = Source::open(inputs, options.read.clone())?;
+    let key = against::key_of(&options.against)?;
+    let options = &with_key(options, &source, key.as_ref())?;
+    let whole = Inputs::of_files(source.files(), false, options);
+    let source = source.shard(shard);
+    let given = if shard.number() == 0 { inputs.to_vec() } else { Vec::new() };
+    write(&source, shard, given, Header::of(options, Some(whole)), folder, options, watch)
+}
+
+/// Fingerprints one shard of a corpus by a process that does not see the others; all must be given the same key, which
+/// nobody who writes documents may know.
+///
+/// # Errors
+///
+/// An input is bad or standard input, or the file cannot be written.
+pub fn fingerprint_alone(
+    inputs: &[String],
+    shard: Shard,
+    key: &Key,
+    folder: &Path,
+    options: &Options,
+    watch: &mut dyn Watch,
+) -> Result<Fingerprinted, Error> {
+    let source = Source::open(inputs, options.read.clone())?;
+    let options = &with_key(options, &source, Some(key))?;
+    let unknown = Inputs::of_files(std::iter::empty(), false, options);
+    let header = Header::of(options, Some(unknown));
+    write(&source, shard, inputs.to_vec(), header, folder, options, watch)
+}
+
+fn write(
+    source: &Source,
+    shard: Shard,
+    given: Vec<String>,
+    mut header: Header,
+    folder: &Path,
+    options: &Options,
+    watch: &mut dyn Watch,
+) -> Result<Fingerprinted, Error> {
+    let files = source.file_range();
+    let (number, of) = (shard.number(), shard.of());
+    header.shard = Some(ShardInputs {
+        number,
+        of,
+        given,
+        first_file: files.start,
+        files: source.files().skip(files.start as usize).take(files.len()).collect(),
+    });
+    fs::create_dir_all(folder).map_err(|e| Error::io("create", folder, e))?;
+    // Another attempt at this shard may be at work; each has a file of its own until the end.
+    let making = tempfile::Builder::new().prefix(".making-").tempdir_in(folder);
+    let making = making.map_err(|e| Error::io("create a folder in", folder, e))?;
+    let name = format!("{number:05}-of-{of:05}{ENDING}");
+    let unfinished = making.path().join(&name);
+    let mut writer = SignatureWriter::create(&unfinished, &header)?;
+    watch.stage(Stage::Reading);
+    let (mut documents, mut passed_over) = (0, 0);
+    sign_batches(source, &StreamName::default(), options, &Done::default(), |decoded| {
+        if let Some((batch, records)) = decoded.checked(watch)? {
+            documents += batch.pages.len() as u64;
+            passed_over += batch.counts.passed_over.values().sum::<u64>();
+            writer.batch(&batch)?;
+            writer.records(&records)?;
+        }
+        if watch.stopped() { Err(Error::Stopped) } else { Ok(()) }
+    })?;
+    writer.finish()?;
+    let file = folder.join(name);
+    fs::rename(&unfinished, &file).map_err(|e| Error::io("rename a finished file to", &file, e))?;
+    Ok(Fingerprinted { documents, passed_over, file })
+}

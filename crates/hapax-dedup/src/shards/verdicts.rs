@@ -1,0 +1,124 @@
+//! What `groups.parquet` says about the documents of some files.
+//!
+//! Row groups that say nothing about them are not read: rows are in the order of the corpus, so a shard reads little more
+//! than its own. Takes 24 bytes a document. The table may be damaged or anybody's: that is an error.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::Path;
+
+use arrow_array::{Array, RecordBatch, StringArray, UInt64Array};
+use hapax::group::Outcome;
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::file::metadata::RowGroupMetaData;
+use parquet::file::statistics::Statistics;
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::error::Error;
+use crate::outputs::outcome_name;
+
+/// Rows that are read at a time.
+const TOGETHER: usize = 8192;
+const COLUMNS: [&str; 4] = ["document", "outcome", "file", "record"];
+
+/// Verdicts on the documents of files.
+#[derive(Debug, Default)]
+pub(super) struct Verdicts(BTreeMap<String, Vec<Line>>);
+
+#[derive(Clone, Copy, Debug)]
+struct Line {
+    record: u64,
+    /// Of the document's id.
+    hash: u64,
+    outcome: Outcome,
+}
+
+impl Verdicts {
+    pub(super) fn read(path: &Path, files: impl Iterator<Item = String>) -> Result<Self, Error> {
+        let mut verdicts = Self(files.map(|file| (file, Vec::new())).collect());
+        let wrong = |reason: String| Error::Verdicts { path: path.to_owned(), reason };
+        let file = File::open(path).map_err(|error| Error::io("open", path, error))?;
+        let read = hapax_guard::guarded(|| verdicts.load(file));
+        read.unwrap_or_else(Err).map_err(wrong)?;
+        for lines in verdicts.0.values_mut() {
+            lines.sort_unstable_by_key(|line| line.record);
+        }
+        Ok(verdicts)
+    }
+
+    fn load(&mut self, file: File) -> Result<(), String> {
+        let text = |error: &dyn std::fmt::Display| error.to_string();
+        let together = hapax_corpus::rows_at_a_time(&file, TOGETHER).map_err(|e| text(&e))?;
+        let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| text(&e))?;
+        let groups = builder.metadata().row_groups().iter().enumerate();
+        let groups = groups.filter(|(_, group)| self.concerned(group)).map(|(at, _)| at).collect();
+        let columns = ProjectionMask::columns(builder.parquet_schema(), COLUMNS);
+        let reader = builder.with_row_groups(groups).with_projection(columns);
+        let reader = reader.with_batch_size(together).build().map_err(|e| text(&e))?;
+        reader.into_iter().try_for_each(|rows| self.add(&rows.map_err(|e| text(&e))?))
+    }
+
+    /// May a row group say something about the files? Statistics may be cut, and still bound the names.
+    fn concerned(&self, group: &RowGroupMetaData) -> bool {
+        let file = group.columns().iter().find(|it| it.column_path().string() == "file");
+        match file.and_then(|it| it.statistics()) {
+            Some(Statistics::ByteArray(names)) => match (names.min_opt(), names.max_opt()) {
+                (Some(least), Some(most)) => self
+                    .0
+                    .keys()
+                    .any(|name| least.data() <= name.as_bytes() && name.as_bytes() <= most.data()),
+                _ => true,
+            },
+            _ => true,
+        }
+    }
+
+    fn add(&mut self, rows: &RecordBatch) -> Result<(), String> {
+        let documents: &StringArray = column(rows, COLUMNS[0])?;
+        let outcomes: &StringArray = column(rows, COLUMNS[1])?;
+        let files: &StringArray = column(rows, COLUMNS[2])?;
+        let records: &UInt64Array = column(rows, COLUMNS[3])?;
+        for at in 0..rows.num_rows() {
+            let outcome = [Outcome::Kept, Outcome::Exact, Outcome::Near];
+            let outcome = outcome.into_iter().find(|it| outcome_name(*it) == outcomes.value(at));
+            // Addresses and records that were passed over are no documents.
+            let Some(outcome) = outcome else { continue };
+            let Some(lines) = self.0.get_mut(files.value(at)) else { continue };
+            let hash = xxh3_64(documents.value(at).as_bytes());
+            lines.push(Line { record: records.value(at), hash, outcome });
+        }
+        Ok(())
+    }
+
+    /// What becomes of a document.
+    pub(super) fn of(&self, file: &str, record: u64, id: &str) -> Result<Outcome, Error> {
+        let lines = self.0.get(file).map(Vec::as_slice).unwrap_or_default();
+        let undecided =
+            |what| Error::Undecided { id: id.to_owned(), file: file.to_owned(), record, what };
+        if lines.is_empty() {
+            return Err(undecided(
+                "the decision says nothing about this file; give inputs that were fingerprinted, named as then",
+            ));
+        }
+        let line = lines.binary_search_by_key(&record, |line| line.record).map(|at| lines[at]);
+        match line {
+            Ok(line) if line.hash == xxh3_64(id.as_bytes()) => Ok(line.outcome),
+            Ok(_) => {
+                Err(undecided("the decision names another document there; the file has changed"))
+            }
+            Err(_) => Err(undecided("the decision names no document there; the file has changed")),
+        }
+    }
+
+    /// Documents that are decided on.
+    pub(super) fn len(&self) -> u64 {
+        self.0.values().map(|lines| lines.len() as u64).sum()
+    }
+}
+
+fn column<'r, A: 'static>(rows: &'r RecordBatch, name: &str) -> Result<&'r A, String> {
+    let column = rows.column_by_name(name).ok_or_else(|| format!("it has no column `{name}`"))?;
+    let typed = column.as_any().downcast_ref();
+    typed.ok_or_else(|| format!("its column `{name}` is {}", column.data_type()))
+}
