@@ -1,8 +1,8 @@
 //! What a user can type. What it means is worked out by each command.
 
 use crate::commands::{
-    compare, completions, dedup, eval, events, export, fingerprint, group, groups, inspect, man,
-    near, page, pairs, partition, plan, query_dedup, rank, recipe, search, serve, train,
+    apply, compare, completions, dedup, eval, events, export, fingerprint, group, groups, inspect,
+    man, near, page, pairs, partition, plan, query_dedup, rank, recipe, search, serve, train,
 };
 use clap::{Parser, Subcommand};
 
@@ -38,6 +38,7 @@ pub(crate) struct Arguments {
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
     Dedup(Box<dedup::Arguments>),
+    Apply(Box<apply::Arguments>),
     Eval(Box<eval::Arguments>),
     Fingerprint(fingerprint::Arguments),
     Pairs(pairs::Arguments),

@@ -7,13 +7,13 @@ use clap::{Arg, Command};
 use std::fmt::Write;
 
 const TASKS: [(&str, &[&str]); 5] = [
-    ("Clean a corpus", &["dedup", "fingerprint", "pairs", "groups"]),
+    ("Clean a corpus", &["dedup", "apply", "fingerprint", "pairs", "groups"]),
     ("Compare and search", &["compare", "near"]),
     ("Repository and service", &["page", "group", "events", "inspect", "export", "serve"]),
     ("Search engine", &["search", "query-dedup", "rank"]),
-    ("Measure and plan", &["eval", "plan", "partition"]),
+    ("Measure and plan", &["eval", "plan"]),
 ];
-const OTHER: [&str; 4] = ["recipe", "train", "completions", "man"];
+const OTHER: [&str; 5] = ["partition", "recipe", "train", "completions", "man"];
 
 /// Long names and the letters that stand for them, wherever a command has the flag.
 const SHORT: [(&str, char); 3] = [("out", 'o'), ("threads", 't'), ("within", 'k')];

@@ -3,6 +3,7 @@
 //! A command's `Arguments` are what was typed; its `run` works out what that means before it
 //! touches any page, so that bad arguments cost nothing.
 
+pub(crate) mod apply;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod dedup;
@@ -34,6 +35,7 @@ use crate::failure::Failure;
 pub(crate) fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::Dedup(arguments) => dedup::run(&arguments),
+        Command::Apply(arguments) => apply::run(&arguments),
         Command::Eval(arguments) => eval::run(&arguments),
         Command::Fingerprint(arguments) => fingerprint::run(&arguments),
         Command::Pairs(arguments) => pairs::run(&arguments),

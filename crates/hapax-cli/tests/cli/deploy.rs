@@ -76,3 +76,37 @@ fn the_deployed_settings_are_settings_and_without_tokens_nothing_is_served() {
     let refused = crate::folder::stderr(&command.assert().failure());
     assert!(refused.contains("it holds no token"), "{refused}");
 }
+
+/// The manifest was validated by the published schemas of its format; what it says of this program is checked here.
+#[test]
+fn the_jobs_that_clean_a_corpus_do_so() {
+    let manifest = deployed("kubernetes-dedup.yaml");
+    let commands: Vec<Vec<&str>> = manifest
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("args: [")?.strip_suffix(']'))
+        .map(|words| words.split(", ").collect())
+        .collect();
+    let folder = Folder::new();
+    for number in 0..20 {
+        let text = format!("{{\"id\": {number}, \"text\": \"text {}\"}}\n", number % 7);
+        folder.write(&format!("crawl/{number}.jsonl"), text);
+    }
+    let corpus = folder.path("").display().to_string();
+    let run = |words: &[&str], index: usize| {
+        let word = |word: &&str| {
+            word.replace("$(JOB_COMPLETION_INDEX)", &index.to_string())
+                .replace("/corpus/", &format!("{corpus}/"))
+        };
+        let words: Vec<String> = words.iter().map(word).collect();
+        folder.output(&words.iter().map(String::as_str).collect::<Vec<_>>());
+    };
+    let [fingerprint, decide, apply] = &commands[..] else { panic!("{commands:?}") };
+    (0..16).for_each(|index| run(fingerprint, index));
+    run(decide, 0);
+    (0..16).for_each(|index| run(apply, index));
+    let kept = |index| folder.read(&format!("clean/{index}/kept.jsonl"));
+    let kept = String::from_utf8((0..16).flat_map(kept).collect()).unwrap();
+    assert_eq!(kept.lines().count(), 7, "{kept}");
+    assert_eq!(manifest.matches("completions: 16").count(), 2);
+    assert_eq!(manifest.matches("runAsNonRoot: true").count(), 3);
+}

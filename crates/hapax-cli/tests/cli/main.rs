@@ -4,7 +4,7 @@
 //! - [`bad_input`]: everything that can be wrong with what is read or typed.
 //! - [`compare`]: two pages, on the terminal, as JSON and as a web page.
 //! - [`dedup`]: corpora cleaned, and the stages one by one.
-//! - [`deploy`]: service file and container fit the program.
+//! - [`deploy`]: service file, container and jobs fit the program.
 //! - [`eval`]: answers judged against what is known.
 //! - [`train`]: frequency tables, and fingerprints made with them.
 //! - [`recipe`]: listing, showing and using recipes.
@@ -22,6 +22,7 @@
 //! - [`repository`]: pages, groups, events and tables of a repository.
 //! - [`resume`]: jobs that are killed and started again.
 //! - [`search`]: a search index, made, asked and changed.
+//! - [`shards`]: a corpus cleaned by several processes.
 //! - [`upgrade`]: files of former versions.
 //! - [`trust`]: what hostile names, pages and neighbours cannot do.
 //! - [`folder`]: a temporary folder and the program run in it.
@@ -51,6 +52,7 @@ mod repository;
 mod resume;
 mod search;
 mod serve;
+mod shards;
 mod stages;
 mod train;
 mod trust;

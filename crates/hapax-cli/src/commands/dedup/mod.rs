@@ -3,6 +3,7 @@
 //! The job is the crate `hapax-dedup`; here arguments become its options, its progress a bar, and
 //! its numbers a few lines.
 
+mod shards;
 mod summary;
 
 use super::page::add::Corpus;
@@ -18,6 +19,7 @@ use hapax::fingerprint::MaxDistance;
 use hapax::group::rules::DEFAULT_RULES;
 use hapax::group::{Rules, Scope};
 use hapax::similarity::MinSimilarity;
+use hapax_corpus::Shard;
 use hapax_dedup::{Confirm, Finished, Frames, KeptFormat, Made, Options, Stage, Watch};
 use hapax_store::{Settings, Wanted};
 use std::num::NonZero;
@@ -49,15 +51,40 @@ Examples:
   hapax dedup next/*.warc.gz --against clean --out clean-2
   hapax dedup crawl/*.warc.gz --into seen
   hapax dedup site/ --scope host --min-similarity 0.9 --out clean
-  hapax dedup @files.txt --dry-run")]
+  hapax dedup @files.txt --dry-run
+  hapax dedup crawl/*.warc.gz --signatures seen --shard 3/16
+  hapax dedup --from-signatures seen --out decided")]
 pub(crate) struct Arguments {
     /// Files, folders, globs, @lists of files, or `-` for standard input
-    #[arg(required = true, value_name = "INPUT")]
+    #[arg(required_unless_present = "from_signatures", value_name = "INPUT")]
     inputs: Vec<String>,
 
     /// The folder for results; it must be new or empty
-    #[arg(long, value_name = "DIR", required_unless_present_any = ["dry_run", "into"])]
+    #[arg(long, value_name = "DIR", required_unless_present_any = ["dry_run", "into", "signatures"])]
     out: Option<PathBuf>,
+
+    /// Only read: write the signatures of the documents to this folder, for --from-signatures
+    ///
+    /// The first of three steps that clean a corpus with several processes; the third is `hapax apply`. Give
+    /// every process the same inputs and options, and --shard.
+    #[arg(long, value_name = "DIR", conflicts_with_all = [
+        "out", "into", "dry_run", "restart", "within", "min_similarity", "verify", "keep", "format", "shard_size",
+        "revisits", "memory",
+    ])]
+    signatures: Option<PathBuf>,
+
+    /// Read only this run of the files: the K-th of N, from 0
+    #[arg(long, value_name = "K/N", requires = "signatures", conflicts_with_all = ["out", "into", "dry_run"])]
+    shard: Option<Shard>,
+
+    /// Decide from the signatures of all shards, and read no documents
+    ///
+    /// Writes all results but the kept documents, as one process would; `hapax apply` writes those. Give the options
+    /// that the shards were fingerprinted with.
+    #[arg(long, value_name = "DIR", requires = "out", conflicts_with_all = [
+        "inputs", "signatures", "into", "dry_run", "restart", "verify", "format", "shard_size", "revisits",
+    ])]
+    from_signatures: Option<PathBuf>,
 
     /// Record the documents in this repository, too, or instead of --out; it is made if it is not
     /// there
@@ -176,7 +203,7 @@ pub(crate) fn similarity(text: &str) -> Result<f64, String> {
     text.parse::<MinSimilarity>().map(MinSimilarity::jaccard).map_err(|error| error.to_string())
 }
 
-fn shard_size(text: &str) -> Result<NonZero<u64>, String> {
+pub(super) fn shard_size(text: &str) -> Result<NonZero<u64>, String> {
     let size = super::plan::quantity::bytes(text)?;
     NonZero::new(size).ok_or_else(|| "a file has at least one byte; 1GB is usual".to_owned())
 }
@@ -239,7 +266,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if let Scope::Field(name) = &options.scope {
         options.read.named.push((format!("--scope field:{name}"), name.clone()));
     }
+    if let (Some(folder), Some(out)) = (&arguments.from_signatures, &arguments.out) {
+        return shards::decide(arguments, &options, folder, out);
+    }
     hapax_corpus::check_fields(&arguments.inputs, &options.read, arguments.reading.threads())?;
+    if let Some(folder) = &arguments.signatures {
+        return shards::write(arguments, &options, folder);
+    }
     if let Some(store) = &arguments.into {
         super::page::add::must_be(&arguments.wanted(&options), store)?;
     }
@@ -272,7 +305,7 @@ fn record(arguments: &Arguments, options: &Options, store: &Path) -> Result<(), 
 }
 
 fn clean(arguments: &Arguments, options: &Options) -> Result<(), Failure> {
-    let mut shown = Shown { progress: Progress::start(None, arguments.reading.quiet, false) };
+    let mut shown = Shown::start(arguments.reading.quiet);
     let finished = match &arguments.out {
         Some(out) if !arguments.dry_run => {
             hapax_dedup::dedup(&arguments.inputs, out, options, &mut shown)
@@ -309,8 +342,14 @@ fn tell(arguments: &Arguments, finished: &Finished) -> Result<(), Failure> {
 }
 
 /// The job's progress on the terminal.
-struct Shown {
-    progress: Progress,
+pub(crate) struct Shown {
+    pub(crate) progress: Progress,
+}
+
+impl Shown {
+    pub(crate) fn start(quiet: bool) -> Self {
+        Self { progress: Progress::start(None, quiet, false) }
+    }
 }
 
 impl Watch for Shown {

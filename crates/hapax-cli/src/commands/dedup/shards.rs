@@ -1,0 +1,50 @@
+//! The two modes of `hapax dedup` for corpora that several processes clean: the signatures of a shard out, signatures
+//! of all shards in. `hapax apply` does the rest.
+
+use super::{Arguments, Shown, failure, tell};
+use crate::failure::Failure;
+use crate::output;
+use crate::progress::say;
+use crate::readable::{self, counted};
+use hapax_corpus::Shard;
+use hapax_dedup::Options;
+use hapax_dedup::shards::{dedup_signatures, fingerprint};
+use std::path::Path;
+
+/// One shard, or the whole corpus as the only one.
+pub(super) fn write(
+    arguments: &Arguments,
+    options: &Options,
+    folder: &Path,
+) -> Result<(), Failure> {
+    let shard = arguments.shard.unwrap_or(Shard::WHOLE);
+    let mut shown = Shown::start(arguments.reading.quiet);
+    let made = fingerprint(&arguments.inputs, shard, folder, options, &mut shown);
+    shown.progress.clear();
+    let made = made.map_err(failure)?;
+    if arguments.json {
+        output::print_json(&made)?;
+    }
+    if !arguments.reading.quiet {
+        say(&format!(
+            "shard {shard}: {} fingerprinted, {} passed over\n{}",
+            counted(made.documents, "document"),
+            counted(made.passed_over, "record"),
+            readable::path(&made.file),
+        ));
+    }
+    Ok(())
+}
+
+/// A decision without a text.
+pub(super) fn decide(
+    arguments: &Arguments,
+    options: &Options,
+    folder: &Path,
+    out: &Path,
+) -> Result<(), Failure> {
+    let mut shown = Shown::start(arguments.reading.quiet);
+    let finished = dedup_signatures(folder, out, options, &mut shown);
+    shown.progress.clear();
+    tell(arguments, &finished.map_err(failure)?)
+}
