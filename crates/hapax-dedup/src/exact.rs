@@ -1,5 +1,7 @@
 //! Exact copies: pages with the same text in the same scope.
 
+use rayon::slice::ParallelSliceMut;
+
 use crate::facts::FactTable;
 use crate::pages::{Pages, Status};
 
@@ -25,7 +27,7 @@ pub(crate) fn classes(
         .filter(|&page| !pages.status(page).stays() && wanted(page))
         .map(|page| (pages.scope(page), content(page), page))
         .collect();
-    order.sort_unstable();
+    order.par_sort_unstable();
     let mut classes = Classes::default();
     for class in order.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
         let members = || class.iter().map(|it| it.2);

@@ -58,14 +58,18 @@ impl Threads {
         Self { stop: stop.clone(), ..self }
     }
 
-    /// Does work that uses these threads.
+    /// Does work that uses these threads, on one of them: what sorts in parallel does so on these.
     ///
     /// # Errors
     ///
     /// That of the work, or [`Error::Stopped`].
-    pub fn run<T>(&self, work: impl FnOnce(&Self) -> Result<T, Error>) -> Result<T, Error> {
+    pub fn run<T: Send>(
+        &self,
+        work: impl FnOnce(&Self) -> Result<T, Error> + Send,
+    ) -> Result<T, Error> {
         // What was half done is dropped.
-        catch_unwind(AssertUnwindSafe(|| work(self))).unwrap_or_else(|cause| {
+        let done = catch_unwind(AssertUnwindSafe(|| self.pool.install(|| work(self))));
+        done.unwrap_or_else(|cause| {
             if cause.is::<Unwanted>() { Err(Error::Stopped) } else { resume_unwind(cause) }
         })
     }

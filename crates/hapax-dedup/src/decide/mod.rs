@@ -24,6 +24,7 @@ use std::path::Path;
 use hapax::group::{DecidedBy, Grouping, NearPair, Outcome, Placement, Reason, Rule, Rules, Star};
 use hapax::join::Executor;
 use hapax_corpus::Fact;
+use rayon::slice::ParallelSliceMut;
 
 use linked::Linked;
 use rematch::rematch;
@@ -169,7 +170,7 @@ pub(crate) fn resolve_groups<'p>(
     for (number, address) in (0..).zip(&addresses) {
         linked.extend([address.document, all + number]);
     }
-    linked.sort_unstable();
+    linked.par_sort_unstable();
     linked.dedup();
 
     let mut linked = Linked::new(pages, table, linked, addresses);

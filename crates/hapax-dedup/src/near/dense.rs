@@ -17,6 +17,7 @@
 
 use hapax::fingerprint::Sketch;
 use hapax::group::NearPair;
+use rayon::prelude::*;
 
 use crate::facts::FactTable;
 use crate::near::Matcher;
@@ -210,9 +211,9 @@ struct Buckets {
 }
 
 /// Puts together who has the same key, `least` at least.
-fn buckets(set: Vec<u32>, key: impl Fn(u32) -> u64, least: usize) -> Buckets {
-    let mut keyed: Vec<(u64, u32)> = set.into_iter().map(|page| (key(page), page)).collect();
-    keyed.sort_unstable();
+fn buckets(set: Vec<u32>, key: impl Fn(u32) -> u64 + Sync, least: usize) -> Buckets {
+    let mut keyed: Vec<(u64, u32)> = set.into_par_iter().map(|page| (key(page), page)).collect();
+    keyed.par_sort_unstable();
     let mut buckets = Buckets { clusters: Vec::new(), others: Vec::new() };
     for same in keyed.chunk_by(|a, b| a.0 == b.0) {
         let pages = same.iter().map(|&(_, page)| page);

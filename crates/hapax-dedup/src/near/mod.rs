@@ -32,6 +32,7 @@ pub(crate) mod saturation;
 use hapax::fingerprint::MaxDistance;
 use hapax::group::NearPair;
 use hapax::join::{Executor, Pair, PairOptions, Record};
+use rayon::slice::ParallelSliceMut;
 
 pub(crate) use dense::{Led, Member, lead};
 pub(crate) use joiner::Joiner;
@@ -133,7 +134,7 @@ impl Near {
         joiner.pairs(records(&|at| !found.saturated[at]), &wide, &mut confirm)?;
         joiner.pairs(records(&|_| true), &narrow, confirm)?;
         self.compare_twins(&twins, matcher);
-        self.pairs.sort_unstable_by_key(|pair| (pair.a, pair.b));
+        self.pairs.par_sort_unstable_by_key(|pair| (pair.a, pair.b));
         self.pairs.dedup_by_key(|pair| (pair.a, pair.b));
         self.saturated += found.saturated.iter().filter(|saturated| **saturated).count() as u64;
         self.seen_within = Some(self.seen_within.map_or(found.narrow, |it| it.min(found.narrow)));
@@ -176,7 +177,7 @@ impl Near {
             self.refused.extend(compared.refused);
         }
         for pairs in [&mut self.pairs, &mut self.refused] {
-            pairs.sort_unstable_by_key(|pair| (pair.a, pair.b));
+            pairs.par_sort_unstable_by_key(|pair| (pair.a, pair.b));
             pairs.dedup_by_key(|pair| (pair.a, pair.b));
         }
     }
@@ -189,7 +190,7 @@ impl Twins {
     fn among(representatives: &[u32], pages: &Pages) -> Self {
         let mut order: Vec<(u64, u32)> =
             representatives.iter().map(|&page| (pages.fingerprint(page).to_bits(), page)).collect();
-        order.sort_unstable();
+        order.par_sort_unstable();
         let mut twins = Vec::new();
         for same in order.chunk_by(|one, other| one.0 == other.0) {
             twins.extend(same[1..].iter().map(|&(_, page)| (same[0].1, page)));
