@@ -13,7 +13,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use hapax::frame::{OwnText, Piece, least_pages};
+use hapax::frame::{OwnText, Piece, Seen, least_pages};
 use hapax::group::{PageFacts, Scope, ScopeFacts};
 
 use crate::error::Error;
@@ -86,8 +86,8 @@ impl Gathering {
         Self { folder: folder.to_owned(), parts, hosts: BTreeMap::new() }
     }
 
-    /// The pieces of the page at this position.
-    pub(crate) fn add(&mut self, at: u32, page: &NewPage, pieces: &[Piece]) -> Result<(), Error> {
+    /// The [packed](packed) pieces of the page at this position.
+    pub(crate) fn add(&mut self, at: u32, page: &NewPage, pieces: &[u8]) -> Result<(), Error> {
         let host = host_key(&page.url);
         if host == 0 || page.status != Status::Comparable {
             return Ok(());
@@ -98,7 +98,7 @@ impl Gathering {
         for number in [at, host, u32::from_le_bytes([a, b, c, d]), pieces.len() as u32] {
             part.waiting.extend(number.to_le_bytes());
         }
-        put_pieces(&mut part.waiting, pieces);
+        part.waiting.extend_from_slice(pieces);
         if part.waiting.len() < TOGETHER {
             return Ok(());
         }
@@ -117,16 +117,20 @@ impl Gathering {
             }
             learned.hosts += frames.chunk_by(|a, b| a >> 32 == b >> 32).count() as u64;
             learned.owns.resize(pages, Own::default());
+            // Most pieces are in no frame, which this tells sooner than a search.
+            let mut seen = Seen::default();
+            frames.iter().for_each(|key| _ = seen.insert((key >> 32) as u32 ^ *key as u32));
             let mut largest: BTreeMap<u32, HostFrame> = BTreeMap::new();
             let read = part.read(|page| {
                 let frame = of_host(&frames, page.host);
                 if frame.is_empty() {
                     return;
                 }
-                let is_own = |piece: &&Piece| {
-                    frame.binary_search_by_key(&piece.hash, |key| *key as u32).is_err()
+                let is_own = |piece: &Piece| {
+                    !seen.contains(page.host ^ piece.hash)
+                        || frame.binary_search_by_key(&piece.hash, |key| *key as u32).is_err()
                 };
-                let text = OwnText::of(page.pieces.iter().filter(is_own).copied());
+                let text = OwnText::of(unpacked(&page.pieces).filter(is_own));
                 if let Some(own) = learned.owns.get_mut(page.at as usize) {
                     *own = Own { host: page.host, text };
                 }
@@ -155,9 +159,8 @@ impl Gathering {
                 && sampled
                 && texts.insert((page.host, page.text))
             {
-                keys.extend(
-                    page.pieces.iter().map(|it| u64::from(page.host) << 32 | u64::from(it.hash)),
-                );
+                let key = |it: Piece| u64::from(page.host) << 32 | u64::from(it.hash);
+                keys.extend(unpacked(&page.pieces).map(key));
             }
         })?;
         let mut counted: BTreeMap<u32, u32> = BTreeMap::new();
@@ -208,7 +211,8 @@ struct Gathered {
     host: u32,
     /// Equal for equal texts.
     text: u32,
-    pieces: Vec<Piece>,
+    /// Packed.
+    pieces: Vec<u8>,
 }
 
 impl Part {
@@ -234,40 +238,40 @@ impl Part {
         let mut all = written.chain(&self.waiting[..]);
         let mut page = Gathered::default();
         let mut start = [0; 16];
-        let mut bytes = Vec::new();
         loop {
             match all.read_exact(&mut start) {
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
                 other => other?,
             }
-            let [at, host, text, count] = [0, 1, 2, 3]
+            let [at, host, text, length] = [0, 1, 2, 3]
                 .map(|i| start.as_chunks::<4>().0.get(i).map_or(0, |it| u32::from_le_bytes(*it)));
-            bytes.resize(count as usize * PIECE, 0);
-            all.read_exact(&mut bytes)?;
+            page.pieces.resize(length as usize, 0);
+            all.read_exact(&mut page.pieces)?;
             (page.at, page.host, page.text) = (at, host, text);
-            page.pieces.clear();
-            page.pieces.extend(pieces_of(&bytes));
             see(&page);
         }
     }
 }
 
-/// Bytes of a piece in a file.
+/// Bytes of a packed piece.
 pub(crate) const PIECE: usize = 5;
 
-pub(crate) fn put_pieces(bytes: &mut Vec<u8>, pieces: &[Piece]) {
+/// Pieces as they wait and as files have them: hash and number of words of each.
+pub(crate) fn packed(pieces: &[Piece]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(pieces.len() * PIECE);
     for piece in pieces {
-        bytes.extend(piece.hash.to_le_bytes());
-        bytes.push(piece.words);
+        let [a, b, c, d] = piece.hash.to_le_bytes();
+        bytes.extend_from_slice(&[a, b, c, d, piece.words]);
     }
+    bytes
 }
 
-pub(crate) fn pieces_of(bytes: &[u8]) -> impl Iterator<Item = Piece> {
-    bytes
-        .as_chunks::<PIECE>()
-        .0
-        .iter()
-        .map(|&[a, b, c, d, words]| Piece { hash: u32::from_le_bytes([a, b, c, d]), words })
+fn unpacked(bytes: &[u8]) -> impl Iterator<Item = Piece> {
+    let piece = |&[a, b, c, d, words]: &[u8; PIECE]| Piece {
+        hash: u32::from_le_bytes([a, b, c, d]),
+        words,
+    };
+    bytes.as_chunks::<PIECE>().0.iter().map(piece)
 }
 
 #[cfg(test)]
@@ -301,7 +305,7 @@ mod tests {
             // Large ones are numbers.
             let piece = |&hash: &u32| Piece { hash, words: if hash < 2_000_000 { 2 } else { 0 } };
             let pieces: Vec<Piece> = hashes.iter().map(piece).collect();
-            gathering.add(at as u32, &page(url, &format!("{hashes:?}")), &pieces).unwrap();
+            gathering.add(at as u32, &page(url, &format!("{hashes:?}")), &packed(&pieces)).unwrap();
         }
         gathering.learn(pages.len()).unwrap()
     }

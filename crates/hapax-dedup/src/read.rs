@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use hapax_corpus::{Batch, Document, Entry, Fact, Original, Source};
 
 use crate::error::Error;
-use crate::frames::{Gathering, HostFrame};
+use crate::frames::{Gathering, HostFrame, packed};
 use crate::inputs::StreamName;
 use crate::options::{Frames, Options};
 use crate::pages::Pages;
@@ -249,7 +249,7 @@ impl Decoded {
                         page.id = id;
                     }
                     batch.pages.push(page);
-                    batch.pieces.extend(signer.pieces().map(<[_]>::to_vec));
+                    batch.pieces.extend(signer.pieces().map(packed));
                 }
                 Ok(Entry::Fact(fact)) => batch.facts.push(fact),
                 Ok(Entry::Passed { .. }) => {}

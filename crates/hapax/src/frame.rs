@@ -52,23 +52,60 @@ pub const fn least_pages(pages: u32) -> Option<u32> {
     Some(if share > many { share } else { many })
 }
 
-/// The pieces of a text by ascending hash, each once.
+/// The pieces of a text, each once, in no stated order.
 pub fn pieces(text: &str, out: &mut Vec<Piece>) {
     out.clear();
-    for_each_piece(text, |_, piece| out.push(piece));
-    // As one number, which sorts faster.
-    out.sort_unstable_by_key(|piece| u64::from(piece.hash) << 8 | u64::from(piece.words));
-    let (mut before, mut times, mut repeats) = (None, 0, false);
-    out.retain_mut(|piece| {
-        times = if before == Some(piece.hash) { times + 1 } else { 0 };
-        before = Some(piece.hash);
-        repeats |= times > 0;
-        piece.hash = occurrence(piece.hash, times);
-        times < OCCURRENCES
+    let (mut once, mut again) = (Seen::default(), Seen::default());
+    for_each_piece(text, |_, piece| {
+        if !once.insert(piece.hash) {
+            again.insert(piece.hash);
+        }
+        out.push(piece);
     });
-    if repeats {
-        out.sort_unstable_by_key(|piece| u64::from(piece.hash) << 8 | u64::from(piece.words));
-        out.dedup_by_key(|piece| piece.hash);
+    // Most pieces come once and need not be sorted.
+    let mut single = 0;
+    for at in 0..out.len() {
+        if !again.contains(out[at].hash) {
+            out.swap(single, at);
+            single += 1;
+        }
+    }
+    let mut repeated = out.split_off(single);
+    // As one number, which sorts faster.
+    repeated.sort_unstable_by_key(|piece| u64::from(piece.hash) << 8 | u64::from(piece.words));
+    for same in repeated.chunk_by(|a, b| a.hash == b.hash) {
+        let numbered = (0..OCCURRENCES).zip(same);
+        out.extend(numbered.map(|(times, it)| Piece { hash: occurrence(it.hash, times), ..*it }));
+    }
+}
+
+/// Which upper halves of hashes have come: enough to tell what certainly has not.
+#[derive(Clone, Debug)]
+pub struct Seen([u64; 1024]);
+
+impl Default for Seen {
+    fn default() -> Self {
+        Self([0; 1024])
+    }
+}
+
+impl Seen {
+    const fn place(hash: u32) -> (usize, u64) {
+        ((hash >> 22) as usize, 1 << (hash >> 16 & 63))
+    }
+
+    /// False for what certainly has not come.
+    pub fn contains(&self, hash: u32) -> bool {
+        let (word, bit) = Self::place(hash);
+        self.0[word] & bit != 0
+    }
+
+    /// False if it may have come before.
+    pub fn insert(&mut self, hash: u32) -> bool {
+        let (word, bit) = Self::place(hash);
+        let is_new = self.0[word] & bit == 0;
+        self.0[word] |= bit;
+        is_new
     }
 }
 
@@ -132,41 +169,43 @@ enum Class {
 /// it. A rough cut is enough here: it need only be the same for the same text.
 fn for_each_word(text: &str, mut take: impl FnMut(usize, usize, bool)) {
     let bytes = text.as_bytes();
-    let (mut at, mut start, mut is_number) = (0, None, false);
-    while at < bytes.len() {
-        // Most of most texts is this.
-        let letters = letters_at(bytes, at);
-        if letters > 0 {
-            start = start.or(Some(at));
-            at += letters;
-            if at == bytes.len() {
-                break;
+    let mut start = 0;
+    while start < bytes.len() {
+        let letters = start + letters_at(bytes, start);
+        let (end, next, is_number) = match bytes.get(letters) {
+            // Most words of most texts end here.
+            Some(byte) if byte.is_ascii() && !byte.is_ascii_digit() => {
+                (letters, letters + 1, false)
             }
+            _ => word_at(bytes, start, letters),
+        };
+        if start < end {
+            take(start, end, is_number);
         }
+        start = next;
+    }
+}
+
+/// Where a word that has gone on for some letters ends, where the next one may begin, and whether it is a number.
+fn word_at(bytes: &[u8], start: usize, letters: usize) -> (usize, usize, bool) {
+    let (mut at, mut is_number) = (letters, false);
+    while at < bytes.len() {
         let (class, length) = class_of(&bytes[at..]);
         let inside = is_number
             && class == Class::Gap
             && matches!(bytes[at], b'.' | b',' | b':' | b'-' | b'/')
             && bytes.get(at + 1).is_some_and(u8::is_ascii_digit);
         match class {
-            Class::Letter => start = start.or(Some(at)),
-            Class::Digit => (start, is_number) = (start.or(Some(at)), true),
+            Class::Letter => {}
+            Class::Digit => is_number = true,
             Class::Gap if inside => {}
-            Class::Alone | Class::Gap => {
-                if let Some(start) = start.take() {
-                    take(start, at, is_number);
-                }
-                is_number = false;
-                if class == Class::Alone {
-                    take(at, at + length, false);
-                }
-            }
+            Class::Alone if at > start => return (at, at, is_number),
+            Class::Alone => return (at + length, at + length, false),
+            Class::Gap => return (at, at + length, is_number),
         }
         at += length;
     }
-    if let Some(start) = start {
-        take(start, bytes.len(), is_number);
-    }
+    (at, at, is_number)
 }
 
 /// How many ASCII letters follow each other at a place, eight bytes tested in one register.

@@ -18,11 +18,10 @@
 use std::ops::Range;
 
 use hapax::fingerprint::{ContentHash, Fingerprint, ShortSketch, Sketch};
-use hapax::frame::Piece;
 use hapax::group::ScopeKey;
 use hapax_corpus::{Fact, FileId, Place};
 
-use crate::frames::{PIECE, pieces_of, put_pieces};
+use crate::frames::PIECE;
 use crate::pages::{NewPage, Status};
 use crate::passed_over::PassedOver;
 use crate::read::ReadCounts;
@@ -40,8 +39,8 @@ pub(crate) struct SignatureBatch {
     pub(crate) counts: ReadCounts,
     pub(crate) facts: Vec<Fact>,
     pub(crate) pages: Vec<NewPage>,
-    /// The pieces of each page; none of any where frames are not learned.
-    pub(crate) pieces: Vec<Vec<Piece>>,
+    /// The packed pieces of each page; none of any where frames are not learned.
+    pub(crate) pieces: Vec<Vec<u8>>,
 }
 
 impl SignatureBatch {
@@ -78,8 +77,8 @@ impl SignatureBatch {
             }
         }
         for pieces in &self.pieces {
-            bytes.extend((pieces.len() as u32).to_le_bytes());
-            put_pieces(&mut bytes, pieces);
+            bytes.extend(((pieces.len() / PIECE) as u32).to_le_bytes());
+            bytes.extend_from_slice(pieces);
         }
         bytes
     }
@@ -198,11 +197,11 @@ impl<'b> Cursor<'b> {
         std::str::from_utf8(text).ok()
     }
 
-    fn pieces(&mut self) -> Option<Vec<Piece>> {
+    fn pieces(&mut self) -> Option<Vec<u8>> {
         let length = (self.u32()? as usize).checked_mul(PIECE)?;
         let (pieces, rest) = self.0.split_at_checked(length)?;
         self.0 = rest;
-        Some(pieces_of(pieces).collect())
+        Some(pieces.to_vec())
     }
 
     pub(super) fn optional<T>(
@@ -317,8 +316,8 @@ mod tests {
         #[test]
         fn a_batch_comes_back_as_it_went(mut batch in batch(), start in any::<u64>()) {
             prop_assert_eq!(SignatureBatch::from_bytes(&batch.to_bytes(), FORMAT), Some(batch.clone()));
-            let piece = Piece { hash: batch.index as u32, words: 3 };
-            batch.pieces = (0..batch.pages.len()).map(|at| vec![piece; at]).collect();
+            let piece = batch.index as u8;
+            batch.pieces = (0..batch.pages.len()).map(|at| vec![piece; at * PIECE]).collect();
             batch.extent = start..batch.part;
             batch.counts.passed_over.insert(PassedOver::HttpStatus, start.max(1));
             prop_assert_eq!(SignatureBatch::from_bytes(&batch.to_bytes(), FORMAT), Some(batch));
