@@ -257,5 +257,16 @@ def run_dedup(
     told: Optional[Callable[[str, int, int], object]],
     rows: bool,
 ) -> tuple[str, Optional[tuple[bytes, bytes, bytes, bytes, bytes, list[str], list[str]]]]: ...
+def fingerprint_shard(
+    path: str,
+    name: str,
+    number: int,
+    of: int,
+    key: str,
+    folder: str,
+    by: FingerprinterCore,
+    asked: Mapping[str, Any],
+) -> int: ...
+def decide_shards(folder: str, out: str, by: FingerprinterCore, asked: Mapping[str, Any]) -> str: ...
 def document_columns(columns: list[str], named: Mapping[str, str]) -> dict[str, str]: ...
 def run_command(words: Sequence[str]) -> int: ...

@@ -235,6 +235,10 @@ def dedup(
         raise
 
 
+#: What is asked of a job unless the caller says otherwise.
+STANDARD: dict[str, Any] = dict(dedup.__kwdefaults__ or {})
+
+
 def _paths(source: object, files: Union[Path, Iterable[Path], None]) -> Optional[list[str]]:
     """The files that a caller names; None for data."""
     if files is not None:

@@ -251,7 +251,7 @@ impl Decided {
 }
 
 /// Calls a Python function with the stage, documents and input bytes so far.
-struct Callback {
+pub(crate) struct Callback {
     function: Option<Py<PyAny>>,
     stop: Stop,
     /// `None` when nobody asks for it.
@@ -264,7 +264,7 @@ struct Callback {
 }
 
 impl Callback {
-    fn new(function: Option<Py<PyAny>>, stop: Stop) -> Self {
+    pub(crate) fn new(function: Option<Py<PyAny>>, stop: Stop) -> Self {
         Self {
             function,
             stop,

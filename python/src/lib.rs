@@ -9,7 +9,7 @@
 //! `errors` turns every error of the engine into a Python exception. `recipes` makes a recipe
 //! ready, `columns` says which column is what, `texts` is a column of documents wherever it lies, `workers` spreads it over threads
 //! without the interpreter's lock; `fingerprinter`, `signature` and `comparison` are the
-//! values. `index` searches, `stages` and `dedup` clean a corpus, `spool` makes one of a caller's data, `steps` does it in steps for Spark
+//! values. `index` searches, `stages` and `dedup` clean a corpus, `spool` makes one of a caller's data, `shards` cleans one with several processes, `steps` does it in steps for Spark
 //! and `cells` joins new pages with stored ones there, `repository` and `client` keep pages, here or
 //! behind HTTP.
 //!
@@ -34,6 +34,7 @@ mod index;
 mod pages;
 mod recipes;
 mod repository;
+mod shards;
 mod signature;
 mod spool;
 mod stages;
@@ -66,6 +67,8 @@ mod _hapax {
     use super::recipes::built_in_recipes;
     #[pymodule_export]
     use super::repository::RepositoryCore;
+    #[pymodule_export]
+    use super::shards::{decide_shards, fingerprint_shard};
     #[pymodule_export]
     use super::signature::Signature;
     #[pymodule_export]

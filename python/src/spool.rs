@@ -44,7 +44,7 @@ impl SpoolCore {
         Ok(Self { state: Mutex::new(state) })
     }
 
-    /// Adds rows: lists of equal length for some of `html`, `text`, `bytes`, `url`, `score`, `fetched` and `language`.
+    /// Adds rows: lists of equal length for some of `id`, `html`, `text`, `bytes`, `url`, `score`, `fetched` and `language`.
     fn add(&self, count: usize, columns: BTreeMap<String, Bound<'_, PyList>>) -> PyResult<()> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         for row in 0..count {
@@ -53,7 +53,7 @@ impl SpoolCore {
             let at = Row { columns: &columns, row, number };
             let Some((kind, text)) = at.text()? else { continue };
             let document = Document {
-                id: Cow::Owned(number.to_string()),
+                id: Cow::Owned(at.string("id")?.unwrap_or_else(|| number.to_string())),
                 url: at.string("url")?.map(Cow::Owned),
                 body: Body { kind, content: Content::Str(Cow::Owned(text)) },
                 content_type: None,

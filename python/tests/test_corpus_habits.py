@@ -19,7 +19,7 @@ from datatrove.pipeline.writers import JsonlWriter
 
 import hapax
 from conftest import Service, story
-from hapax.datatrove import Deduplicate
+from hapax.datatrove import Apply, Decide, Deduplicate, Fingerprint
 
 TEXTS = [story(1), story(2), story(1) + " end", story(1), story(3), story(2)]
 #: The first of each kind.
@@ -40,30 +40,88 @@ def test_a_step_passes_the_first_of_each_kind_on(tmp_path: pathlib.Path) -> None
         assert [d.id for d in step(documents())] == [f"d{n}" for n in FIRST]
 
 
+def lines_of(folder: pathlib.Path) -> list[dict]:
+    return [json.loads(line) for file in sorted(folder.iterdir()) for line in file.read_text().splitlines()]
+
+
+def run(tmp_path: pathlib.Path, name: str, tasks: int, *pipeline: object) -> dict:
+    """Runs a pipeline; the counts of its step of ours."""
+    logs = tmp_path / f"logs-{name}"
+    LocalPipelineExecutor(pipeline=list(pipeline), tasks=tasks, workers=1, logging_dir=str(logs)).run()
+    stats = json.loads((logs / "stats.json").read_text())
+    return next(step["stats"] for step in stats if "hapax" in step["name"])
+
+
 def test_a_real_pipeline_of_datatrove(tmp_path: pathlib.Path) -> None:
     (tmp_path / "in").mkdir()
     lines = [json.dumps({"id": f"d{n}", "text": text}) + "\n" for n, text in enumerate(TEXTS)]
     (tmp_path / "in" / "pages.jsonl").write_text("".join(lines))
-    pipeline = [
-        JsonlReader(str(tmp_path / "in")),
-        Deduplicate(
-            str(tmp_path / "seen-{rank}"),
-            exclusion_writer=JsonlWriter(str(tmp_path / "gone"), compression=None),
-        ),
-        JsonlWriter(str(tmp_path / "out"), compression=None),
-    ]
-    LocalPipelineExecutor(pipeline=pipeline, logging_dir=str(tmp_path / "logs")).run()
-    kept = [json.loads(line)["id"] for line in (tmp_path / "out" / "00000.jsonl").read_text().splitlines()]
-    assert kept == [f"d{n}" for n in FIRST] and (tmp_path / "seen-00000").is_dir()
-    gone = [json.loads(line) for line in (tmp_path / "gone" / "00000.jsonl").read_text().splitlines()]
-    assert [(d["id"], d["metadata"]["hapax"], d["metadata"]["hapax_winner"]) for d in gone] == [
+    gone = JsonlWriter(str(tmp_path / "gone"), compression=None)
+    step = Deduplicate(str(tmp_path / "seen"), exclusion_writer=gone)
+    writer = JsonlWriter(str(tmp_path / "out"), compression=None)
+    counts = run(tmp_path, "one", 1, JsonlReader(str(tmp_path / "in")), step, writer)
+    assert [line["id"] for line in lines_of(tmp_path / "out")] == [f"d{n}" for n in FIRST]
+    assert [(d["id"], d["metadata"]["hapax"], d["metadata"]["hapax_winner"]) for d in lines_of(tmp_path / "gone")] == [
         ("d2", "near", "d0"),
         ("d3", "exact", "d0"),
         ("d5", "exact", "d1"),
     ]
-    stats = json.loads((tmp_path / "logs" / "stats.json").read_text())
-    ours = next(step["stats"] for step in stats if "hapax" in step["name"])
-    assert (ours["total"], ours["forwarded"], ours["dropped"]) == (6, 3, 3)
+    assert (counts["total"], counts["forwarded"], counts["dropped"]) == (6, 3, 3)
+
+
+def test_what_stays_does_not_depend_on_the_number_of_tasks(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "in").mkdir()
+    rows = [(f"{file}-{n}", story((file * 5 + n) % 13) + " again" * (file % 3)) for file in range(6) for n in range(5)]
+    for file in range(6):
+        of_file = [row for row in rows if row[0].startswith(f"{file}-")]
+        lines = [json.dumps({"id": name, "text": text, "metadata": {"n": 1}}) + "\n" for name, text in of_file]
+        (tmp_path / "in" / f"{file}.jsonl").write_text("".join(lines))
+    whole = hapax.dedup([text for _, text in rows])
+    gone_rows = {gone.row for gone in whole.removed}
+    expected = [name for n, (name, _) in enumerate(rows) if n not in gone_rows]
+    for tasks in (1, 4, 8):
+        reader = JsonlReader(str(tmp_path / "in"))
+        work, out = str(tmp_path / f"work-{tasks}"), tmp_path / f"out-{tasks}"
+        gone = JsonlWriter(str(tmp_path / f"gone-{tasks}"), compression=None)
+        read = run(tmp_path, f"first-{tasks}", tasks, reader, Fingerprint(work))
+        assert read["total"] == 30
+        run(tmp_path, f"second-{tasks}", 1, Decide(work))
+        run(tmp_path, f"third-{tasks}", tasks, reader, Apply(work, exclusion_writer=gone), JsonlWriter(str(out), compression=None))
+        kept = sorted(line["id"] for line in lines_of(out))
+        removed = lines_of(tmp_path / f"gone-{tasks}")
+        # Tasks take files in turn, so which copy is the first depends on them.
+        assert kept == expected if tasks == 1 else len(kept) == len(expected) == 13
+        assert {line["metadata"]["hapax_winner"] for line in removed} <= set(kept)
+        assert len(kept) + len(removed) == len(rows)
+        key = (tmp_path / f"work-{tasks}" / "key").read_bytes()
+        logs = [path for path in tmp_path.glob("logs-*/**/*") if path.is_file()]
+        assert len(key) == 64 and not any(key in path.read_bytes() for path in logs)
+        assert [path.name for path in (tmp_path / f"work-{tasks}").iterdir() if path.name.startswith(".")] == []
+
+
+def test_steps_refuse_what_they_cannot_do(tmp_path: pathlib.Path) -> None:
+    work = str(tmp_path / "work")
+    Fingerprint(work).run(documents()[:3], rank=0, world_size=2)
+    with pytest.raises(hapax.errors.CorpusError, match="shards 0 to 0 of 2"):
+        Decide(work).run()
+    Fingerprint(work).run(documents()[3:], rank=1, world_size=2)
+    with pytest.raises(hapax.errors.ArgumentError, match="tasks=1"):
+        Decide(work).run(rank=0, world_size=2)
+    with pytest.raises(hapax.errors.CorpusError, match="in another way"):
+        Decide(work, frames="off").run()
+    Decide(work).run()
+    assert [d.id for d in Apply(work).run(documents()[3:], rank=1, world_size=2)] == ["d4"]
+    for given in (documents(), documents()[1:], documents()[:2]):
+        with pytest.raises(hapax.errors.JobError, match="reader and the number of tasks"):
+            list(Apply(work).run(given, rank=0, world_size=2))
+    with pytest.raises(hapax.errors.JobError, match="task 0 of 3"):
+        list(Apply(work).run(documents(), rank=0, world_size=3))
+    twice = str(tmp_path / "twice")
+    Fingerprint(twice).run([Document(text=text, id="one") for text in TEXTS])
+    with pytest.raises(hapax.errors.DuplicateIdError, match="task 0 of 1, record 2"):
+        Decide(twice).run()
+    with pytest.raises(hapax.errors.ArgumentError, match="Fingerprint, Decide and Apply"):
+        list(Deduplicate("seen-{rank}").run(documents()))
 
 
 def test_ranks_share_a_service(service: Service) -> None:

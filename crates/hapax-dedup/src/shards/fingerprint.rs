@@ -54,48 +54,47 @@ pub fn fingerprint(
     let whole = Inputs::of_files(source.files(), false, options);
     let source = source.shard(shard);
     let given = if shard.number() == 0 { inputs.to_vec() } else { Vec::new() };
-    write(&source, shard, given, Header::of(options, Some(whole)), folder, options, watch)
+    let files = source.file_range();
+    let files = source.files().skip(files.start as usize).take(files.len()).collect();
+    let header = Header::of(options, Some(whole));
+    write(&source, shard, (given, files), header, folder, options, watch)
 }
 
 /// Fingerprints one shard of a corpus by a process that does not see the others; all must be given the same key, which
-/// nobody who writes documents may know.
+/// nobody who writes documents may know. The shard is one file, which tables call `name`.
 ///
 /// # Errors
 ///
-/// An input is bad or standard input, or the file cannot be written.
+/// The input is bad, or the file cannot be written.
 pub fn fingerprint_alone(
-    inputs: &[String],
+    input: &str,
+    name: &str,
     shard: Shard,
     key: &Key,
     folder: &Path,
     options: &Options,
     watch: &mut dyn Watch,
 ) -> Result<Fingerprinted, Error> {
-    let source = Source::open(inputs, options.read.clone())?;
+    let source = Source::open(&[input], options.read.clone())?;
     let options = &with_key(options, &source, Some(key))?;
     let unknown = Inputs::of_files(std::iter::empty(), false, options);
     let header = Header::of(options, Some(unknown));
-    write(&source, shard, inputs.to_vec(), header, folder, options, watch)
+    let named = vec![name.to_owned()];
+    write(&source, shard, (named.clone(), named), header, folder, options, watch)
 }
 
 fn write(
     source: &Source,
     shard: Shard,
-    given: Vec<String>,
+    (given, files): (Vec<String>, Vec<String>),
     mut header: Header,
     folder: &Path,
     options: &Options,
     watch: &mut dyn Watch,
 ) -> Result<Fingerprinted, Error> {
-    let files = source.file_range();
     let (number, of) = (shard.number(), shard.of());
-    header.shard = Some(ShardInputs {
-        number,
-        of,
-        given,
-        first_file: files.start,
-        files: source.files().skip(files.start as usize).take(files.len()).collect(),
-    });
+    let first_file = source.file_range().start;
+    header.shard = Some(ShardInputs { number, of, given, first_file, files });
     fs::create_dir_all(folder).map_err(|e| Error::io("create", folder, e))?;
     // Another attempt at this shard may be at work; each has a file of its own until the end.
     let making = tempfile::Builder::new().prefix(".making-").tempdir_in(folder);
