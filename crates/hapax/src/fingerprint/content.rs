@@ -2,10 +2,17 @@
 //!
 //! 128 bits of BLAKE3 over the extracted text: two pages with the same hash show a reader
 //! the same words in the same order with the same punctuation. Unlike a fingerprint it
-//! cannot be met by chance or, as far as anyone knows, on purpose.
+//! cannot be met by chance or, as far as anyone knows, on purpose. Of a page with a handful of words
+//! title and addresses count, too: "see" and another address is another page.
 
 use std::fmt;
 use std::str::FromStr;
+
+#[cfg(feature = "text")]
+use crate::page::{Extent, Page};
+
+/// Pages with so many words or fewer are exact copies only if addresses in the text, and titles, are equal, too.
+pub const FEW_WORDS: u32 = 5;
 
 /// What exact duplicates share.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -17,6 +24,25 @@ impl ContentHash {
         let mut bytes = [0; 16];
         bytes.copy_from_slice(&blake3::hash(text.as_bytes()).as_bytes()[..16]);
         Self(bytes)
+    }
+
+    /// The hash of a page whose text has so many words by its recipe. A page without text has that of no text.
+    #[cfg(feature = "text")]
+    pub fn of_page(page: &Page, extent: Extent, words: u32) -> Self {
+        // Of a whole page the title is in the text, if the recipe wants it.
+        let cut_out = extent == Extent::MainContent;
+        let title = page.title.as_deref().filter(|_| cut_out).unwrap_or_default();
+        let nothing_more = title.is_empty() && page.addresses.is_empty();
+        if nothing_more || page.text.is_empty() || words > FEW_WORDS {
+            return Self::of(&page.text);
+        }
+        // A recipe may leave out words that a reader sees.
+        let shown = page.text.split(' ').filter(|it| it.contains(char::is_alphanumeric));
+        if shown.count() > FEW_WORDS as usize {
+            return Self::of(&page.text);
+        }
+        // White space is folded, so that no text has a line break.
+        Self::of(&[&page.text, title, &page.addresses].join("\n"))
     }
 
     /// The hash with these bytes.

@@ -9,6 +9,7 @@
 
 use url::Url;
 
+use super::content::ContentHash;
 use super::fingerprinter::{Fingerprinter, Signature};
 use super::keyed::KeyedMaker;
 use super::short_sketch::ShortSketch;
@@ -42,6 +43,7 @@ impl Fingerprinter {
         let mut signature =
             self.maker.signature(&page.text, &self.recipe, weights, self.keyed.as_mut());
         let (keyed, short) = self.keyed.as_mut().map(KeyedMaker::sketches).unwrap_or_default();
+        signature.content = ContentHash::of_page(page, self.recipe.extent, signature.words);
         signature.hidden_bytes = page.hidden_bytes;
         signature.hides_most = page.hides_most();
         let (mut language, canonical) = document.stated();
@@ -96,7 +98,7 @@ fn canonical_link(value: &str, base: &str) -> Option<String> {
 mod tests {
     use super::*;
     use crate::fingerprint::Recipe;
-    use crate::page::Body;
+    use crate::page::{Body, Extent};
 
     fn fingerprinter() -> Fingerprinter {
         Fingerprinter::new(Recipe::built_in("web-2").unwrap(), None).unwrap()
@@ -149,6 +151,26 @@ mod tests {
             (plain.content, plain.comparable, plain.hidden_bytes),
             (hiding.content, hiding.comparable, 0)
         );
+    }
+
+    #[test]
+    fn few_words_are_a_copy_only_with_the_same_title_and_addresses() {
+        let content = |extent: Extent, html: &str| {
+            let recipe = Recipe { extent, ..Recipe::built_in("web-2").unwrap() };
+            Fingerprinter::new(recipe, None).unwrap().html(html).unwrap().content
+        };
+        let page = |title: &str, words: &str, address: &str| {
+            format!("<title>{title}</title><p>{words} http://{address}/x.")
+        };
+        for extent in [Extent::Page, Extent::MainContent] {
+            let of = |title, words, address| content(extent, &page(title, words, address));
+            let few = of("Moved", "see", "a.test");
+            assert_eq!(few, of("Moved", "see", "a.test"), "{extent:?}");
+            assert_ne!(few, of("Moved", "see", "b.test"), "{extent:?}");
+            assert_ne!(few, of("Gone", "see", "a.test"), "{extent:?}");
+            let six = "one two three four five six";
+            assert_eq!(of("Moved", six, "a.test"), of("Moved", six, "b.test"), "{extent:?}");
+        }
     }
 
     #[test]

@@ -24,7 +24,7 @@ use std::sync::Arc;
 /// What remains of a page: everything later stages compare.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Signature {
-    /// Equal exactly for equal extracted texts.
+    /// Equal exactly for equal extracted texts; of pages with few words, for equal titles and addresses in the text, too.
     pub content: ContentHash,
     /// Words that passed the filters.
     pub words: u32,
@@ -168,7 +168,9 @@ impl Fingerprinter {
 
     /// The signature of a page that is extracted already, under this recipe's extent.
     pub fn extracted(&mut self, page: &Page) -> Signature {
-        self.extracted_text(&page.text)
+        let signature = self.extracted_text(&page.text);
+        let content = ContentHash::of_page(page, self.recipe.extent, signature.words);
+        Signature { content, ..signature }
     }
 
     pub(super) fn extracted_text(&mut self, text: &str) -> Signature {

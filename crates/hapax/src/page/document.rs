@@ -8,6 +8,8 @@ pub struct Page {
     /// What a reader sees, with the title in front if [`Extent::Page`](super::Extent::Page) was
     /// asked for: words separated by single ASCII spaces, none at either end.
     pub text: String,
+    /// Addresses that stood among the words and are no part of `text`, as written, a space behind each.
+    pub addresses: String,
     /// The first `<title>`, folded like the text.
     pub title: Option<String>,
     /// `<link rel=canonical>`: absolute when the page's address is known, else as written.

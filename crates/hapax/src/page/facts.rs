@@ -194,7 +194,7 @@ impl Facts {
             let address = String::from_utf8_lossy(&self.written[link.address]);
             let Some(url) = resolver.link(&address) else { continue };
             let mut words = self.written[link.words].to_vec();
-            remove_urls(&mut words);
+            remove_urls(&mut words, |_| {});
             remove_trailing_space(&mut words);
             let text = String::from_utf8_lossy(&words).into_owned();
             links.push(Link { url, text, nofollow: link.nofollow });

@@ -188,7 +188,9 @@ impl Extractor {
         self.gathered.sheet.reset();
         let mut links = std::mem::take(&mut self.page.links);
         links.clear();
-        self.page = Page { links, encoding: "UTF-8", ..Page::default() };
+        let mut addresses = std::mem::take(&mut self.page.addresses);
+        addresses.clear();
+        self.page = Page { links, addresses, encoding: "UTF-8", ..Page::default() };
     }
 
     /// Begins the page that is being read from its first byte.
@@ -232,6 +234,7 @@ impl Extractor {
         if inside >= MIN_NOSCRIPT_BYTES && inside > self.gathered.text.len().saturating_sub(inside)
         {
             self.page.links.clear();
+            self.page.addresses.clear();
             self.finish_markup(hints);
         }
     }
@@ -278,7 +281,11 @@ impl Extractor {
 
     fn finish_text(&mut self, mut text: Vec<u8>) {
         joiners::remove_needless(&mut text);
-        urls::remove_urls(&mut text);
+        let addresses = &mut self.page.addresses;
+        urls::remove_urls(&mut text, |address| {
+            addresses.push_str(&String::from_utf8_lossy(address));
+            addresses.push(' ');
+        });
         if text.last() == Some(&b' ') {
             text.pop();
         }

@@ -15,8 +15,8 @@
 
 use memchr::memmem;
 
-/// Removes every address from folded `text`; the result is folded and may end with a space.
-pub(super) fn remove_urls(text: &mut Vec<u8>) {
+/// Removes every address from folded `text` and hands it to `take`; the result is folded and may end with a space.
+pub(super) fn remove_urls(text: &mut Vec<u8>, mut take: impl FnMut(&[u8])) {
     let mut starts = Starts::new(text);
     let Some(mut start) = starts.next_from(text, 0) else { return };
     // text[..kept] is the result so far, text[read..] has not been looked at.
@@ -26,6 +26,7 @@ pub(super) fn remove_urls(text: &mut Vec<u8>) {
         text.copy_within(read..start.begin, kept);
         kept += start.begin - read;
         read = url_end(text, start.body);
+        take(&text[start.begin..read]);
         if kept > 0 && text[kept - 1] != b' ' {
             text[kept] = b' ';
             kept += 1;
@@ -164,7 +165,7 @@ mod tests {
 
     fn without_urls(text: &str) -> String {
         let mut bytes = text.as_bytes().to_vec();
-        remove_urls(&mut bytes);
+        remove_urls(&mut bytes, |_| {});
         String::from_utf8(bytes).unwrap().trim_end().to_owned()
     }
 
