@@ -195,6 +195,8 @@ fn add_pairs(batch: &RecordBatch, named: &mut Vec<NamedPair>) -> PyResult<()> {
             distance: distance.value(row),
             similarity: similarity.is_valid(row).then(|| similarity.value(row)),
             exact: exact.is_valid(row) && exact.value(row),
+            a_url: None,
+            b_url: None,
         });
     }
     Ok(())

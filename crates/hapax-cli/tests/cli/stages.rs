@@ -1,7 +1,7 @@
 //! `hapax fingerprint | hapax pairs | hapax groups` on every format, beside `hapax dedup`.
 
 use crate::folder::{ARTICLE, Folder, stderr, stdout};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -88,6 +88,34 @@ fn stages_give_the_groups_of_the_whole_job() {
     folder.output(&[&pairs, &narrow[..4]].concat());
     let groups = folder.output(&["groups", "pairs", "--json", "-q"]);
     assert_eq!(groups_of(&groups), expected);
+}
+
+#[test]
+fn stages_choose_by_addresses_where_documents_have_other_names() {
+    let folder = Folder::new();
+    let page = |id: &str, path: &str, more: &str| {
+        let url = format!("http://a.test/{path}");
+        json!({ "id": id, "url": url, "html": format!("{ARTICLE}<p>{more}") }).to_string()
+    };
+    let pages = [
+        page("1", "a/long/way/to/tea?view=print", ""),
+        page("tabs\tand more", "tea?session=4", ""),
+        page("the-longest-name-of-all", "tea", "Indeed."),
+        page("4", "another/way/to/tea", "Indeed."),
+    ];
+    folder.write("pages.jsonl", pages.join("\n"));
+    let by_address = ["--frames", "off", "--keep", "shortest-url"];
+    let expected = dedup_groups(&folder, "pages.jsonl", &by_address);
+    assert_eq!(expected["1"].0, "the-longest-name-of-all");
+    for prints in ["prints.jsonl", "prints.csv", "prints.parquet"] {
+        folder.output(&["fingerprint", "pages.jsonl", "--out", prints, "-q"]);
+        for json in [&["--json"][..], &[]] {
+            folder.output(&[&["pairs", prints, "--out", "pairs", "-q", "--force"], json].concat());
+            let rules = &by_address[2..];
+            let groups = folder.output(&[&["groups", "pairs", "--json", "-q"], rules].concat());
+            assert_eq!(groups_of(&groups), expected, "{prints} {json:?}");
+        }
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Groups from a list of pairs.
 //!
-//! Reads what `hapax pairs` writes: lines of distance, similarity and two names between tabs, or
-//! JSON. Two documents that say the same, or have one fingerprint where no more is known, are one: they
+//! Reads what `hapax pairs` writes: lines of distance, similarity, two names and, where a document has an address
+//! that is not its name, two addresses between tabs; or JSON. Two documents that say the same, or have one fingerprint where no more is known, are one: they
 //! share everything the others are near to.
 
 use std::collections::BTreeMap;
@@ -27,6 +27,11 @@ pub struct NamedPair {
     /// They say the same.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub exact: bool,
+    /// The address of `a`, if that is not its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub a_url: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub b_url: Option<String>,
 }
 
 impl NamedPair {
@@ -37,7 +42,15 @@ impl NamedPair {
             Some(similarity) => format!("{similarity:.4}"),
             None => "-".to_owned(),
         };
-        format!("{}\t{similarity}\t{}\t{}", self.distance, escaped(&self.a), escaped(&self.b))
+        let Self { a, b, distance, a_url, b_url, .. } = self;
+        let mut line = format!("{distance}\t{similarity}\t{}\t{}", escaped(a), escaped(b));
+        if a_url.is_some() || b_url.is_some() {
+            for url in [a_url, b_url] {
+                line.push('\t');
+                line.push_str(&escaped(url.as_deref().unwrap_or_default()));
+            }
+        }
+        line
     }
 
     fn parse(text: &str) -> Result<Self, String> {
@@ -47,7 +60,13 @@ impl NamedPair {
         }
         let cells: Vec<&str> = text.split('\t').collect();
         let shape = || not_pairs(text.as_bytes());
-        let &[distance, similarity, a, b] = &cells[..] else { return Err(shape()) };
+        let (&[distance, similarity, a, b], urls) = (match &cells[..] {
+            [names @ .., a_url, b_url] if cells.len() == 6 => (names, [*a_url, *b_url]),
+            names => (names, [""; 2]),
+        }) else {
+            return Err(shape());
+        };
+        let [a_url, b_url] = urls.map(|url| (!url.is_empty()).then(|| unescaped(url)));
         let exact = similarity == SAME;
         let similarity = match similarity {
             "-" => None,
@@ -55,7 +74,7 @@ impl NamedPair {
             number => Some(number.parse().map_err(|_| shape())?),
         };
         let distance = distance.parse().ok().filter(|bits| *bits <= 64).ok_or_else(shape)?;
-        Ok(Self { a: unescaped(a), b: unescaped(b), distance, similarity, exact })
+        Ok(Self { a: unescaped(a), b: unescaped(b), distance, similarity, exact, a_url, b_url })
     }
 }
 
@@ -81,6 +100,8 @@ const SAME: &str = "=";
 pub struct Pairs {
     /// Names, in the order in which they first come.
     pub names: Vec<String>,
+    /// Addresses that are not names, by their places.
+    urls: BTreeMap<u32, String>,
     /// Pairs by the places of names.
     pub pairs: Vec<NearPair>,
     /// Those that are one, by the places of names.
@@ -116,7 +137,7 @@ impl Pairs {
         Ok(all.pairs)
     }
 
-    /// Groups the documents; names count as addresses.
+    /// Groups the documents; the name of one without an address counts as its address.
     ///
     /// # Errors
     ///
@@ -143,8 +164,9 @@ impl Pairs {
 
     /// The documents as the rules see them.
     pub fn facts(&self) -> Vec<PageFacts<'_>> {
-        let fact = |(id, name)| PageFacts { id, ..PageFacts::at(name) };
-        (0..).zip(self.names.iter().map(String::as_str)).map(fact).collect()
+        let url = |(place, name)| self.urls.get(&place).unwrap_or(name);
+        let urls = (0u32..).zip(&self.names).map(url);
+        (0..).zip(urls).map(|(id, url)| PageFacts { id, ..PageFacts::at(url) }).collect()
     }
 }
 
@@ -162,14 +184,18 @@ impl Gathering {
             return Err(format!("similarity {similarity} is not from 0 to 1"));
         }
         let Self { pairs, places } = self;
-        let mut place = |name: String| {
+        let mut place = |name: String, url: Option<String>| {
             let next = pairs.names.len() as u32;
-            *places.entry(name).or_insert_with_key(|name| {
+            let place = *places.entry(name).or_insert_with_key(|name| {
                 pairs.names.push(name.clone());
                 next
-            })
+            });
+            if let Some(url) = url {
+                pairs.urls.insert(place, url);
+            }
+            place
         };
-        let (a, b) = (place(pair.a), place(pair.b));
+        let (a, b) = (place(pair.a, pair.a_url), place(pair.b, pair.b_url));
         if pair.exact || (pair.distance == 0 && pair.similarity.is_none()) {
             pairs.same.push((a, b));
         }

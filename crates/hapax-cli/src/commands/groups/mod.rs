@@ -29,7 +29,7 @@ pub(crate) struct Arguments {
     #[arg(value_name = "PAIRS")]
     input: PathBuf,
 
-    /// Which copy stays: rules, most important first; names count as addresses
+    /// Which copy stays: rules, most important first; names count as addresses where none is known
     #[arg(long, value_name = "RULES", default_value = DEFAULT_RULES, value_parser = super::dedup::rules)]
     keep: Rules,
 

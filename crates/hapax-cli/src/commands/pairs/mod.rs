@@ -23,9 +23,10 @@ use std::path::PathBuf;
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Lines of distance, similarity and two names, between tabs, in the order of the input; similarity is `=` for the
-same text and `-` without sketches, and \\t \\n \\r \\\\ in names are escaped. With --json, objects of a, b,
-distance, similarity and exact. Exact copies are paired with the first of them, and only that one with
-others. Documents that share a fingerprint are all paired while they are at most 32; of more each is
+same text and `-` without sketches, and \\t \\n \\r \\\\ in names are escaped. Where a document has an address
+that is not its name, the addresses of both follow. With --json, objects of a, b, distance, similarity, exact,
+a_url and b_url. Exact copies are paired with the first of them, and only that one with
+others. Documents that share a fingerprint are all paired while they are fewer than 64; of more each is
 paired with the first.
 
 Examples:
@@ -84,6 +85,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             distance: pair.distance,
             similarity: pair.similarity,
             exact: pair.exact,
+            a_url: list.url(pair.a).map(str::to_owned),
+            b_url: list.url(pair.b).map(str::to_owned),
         };
         let mut line = match arguments.json {
             true => output::json(&named)?,

@@ -1,7 +1,7 @@
 //! Fingerprints as CSV (RFC 4180): a header, then one document a record.
 //!
 //! Written: `id,url,recipe,fingerprint,content,words,features,too_short,sketch`. Read: any file whose
-//! header has a column `fingerprint`; `id`, `recipe`, `content`, `too_short` and `sketch` may be missing.
+//! header has a column `fingerprint`; `id`, `url`, `recipe`, `content`, `too_short` and `sketch` may be missing.
 
 use std::io::BufRead;
 
@@ -56,7 +56,8 @@ pub(super) fn each<E: From<LinesError>>(
     let mut cells = Vec::new();
     records.next(&mut cells)?;
     let column = |name: &str| cells.iter().position(|cell| cell == name.as_bytes());
-    let columns = ["fingerprint", "id", "recipe", "content", "sketch", "too_short"].map(column);
+    let columns =
+        ["fingerprint", "id", "url", "recipe", "content", "sketch", "too_short"].map(column);
     let width = cells.len();
     let mut stated = Stated::default();
     loop {
@@ -69,7 +70,7 @@ pub(super) fn each<E: From<LinesError>>(
             let what = format!("{} cells, and the header has {width}", cells.len());
             return Err(bad(what).into());
         }
-        let [bits, name, recipe, hash, sketched, short] =
+        let [bits, name, url, recipe, hash, sketched, short] =
             columns.map(|at| at.map(|at| cells[at].as_slice()).filter(|cell| !cell.is_empty()));
         let text = |cell| text(cell).map_err(bad);
         let recipe = text(recipe)?;
@@ -80,6 +81,7 @@ pub(super) fn each<E: From<LinesError>>(
         let listed = Listed {
             number,
             name: name.map(<[u8]>::to_vec),
+            url: text(url)?.map(str::to_owned),
             fingerprint: bits.map(fingerprint).transpose().map_err(bad)?,
             content: text(hash)?.map(content).transpose().map_err(bad)?,
             sketch: text(sketched)?.map(sketch).transpose().map_err(bad)?,

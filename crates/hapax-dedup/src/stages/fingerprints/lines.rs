@@ -38,6 +38,7 @@ struct Line {
     #[serde(default, deserialize_with = "even_null")]
     fingerprint: Option<Value>,
     id: Option<Value>,
+    url: Option<String>,
     recipe: Option<String>,
     content: Option<String>,
     sketch: Option<String>,
@@ -82,6 +83,7 @@ fn json(text: &[u8]) -> Result<(Option<String>, Listed), String> {
     let listed = Listed {
         number: 0,
         name: name.filter(|name| !name.is_empty()),
+        url: line.url,
         fingerprint: bits,
         content: line.content.as_deref().map(content).transpose()?,
         sketch: line.sketch.as_deref().map(sketch).transpose()?,

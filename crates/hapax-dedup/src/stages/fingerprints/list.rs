@@ -2,6 +2,7 @@
 //!
 //! Either all documents with a fingerprint have sketches or none has.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use hapax::fingerprint::{ContentHash, Fingerprint, Sketch};
@@ -16,6 +17,8 @@ use crate::pages::Pages;
 pub struct Fingerprints {
     /// Their names; where they have none, their numbers in the file.
     pub ids: Vec<String>,
+    /// Addresses of those that have another name.
+    urls: BTreeMap<u32, String>,
     /// Their fingerprints; `None` for a document that has none or is too short to judge by it.
     pub fingerprints: Vec<Option<Fingerprint>>,
     /// What exact copies share; `None` where nothing is known, or the document has no text.
@@ -34,6 +37,11 @@ impl Fingerprints {
         let fingerprint = (*self.fingerprints.get(document as usize)?)?;
         let sketch = self.sketches.get(document as usize);
         Some(Evidence { fingerprint, sketch, content: None, too_short: false })
+    }
+
+    /// The address of a document that has another name.
+    pub fn url(&self, document: u32) -> Option<&str> {
+        self.urls.get(&document).map(String::as_str)
     }
 
     /// Reads a file, or standard input for `-`.
@@ -60,7 +68,7 @@ impl Fingerprints {
         if self.ids.len() >= Pages::MOST {
             return Err(format!("more than {} documents", Pages::MOST));
         }
-        let Listed { number, name, fingerprint, content, sketch, too_short, .. } = document;
+        let Listed { number, name, url, fingerprint, content, sketch, too_short, .. } = document;
         let id = match name {
             Some(name) => String::from_utf8(name).map_err(|_| "the name is not UTF-8")?,
             None => number.to_string(),
@@ -80,6 +88,9 @@ impl Fingerprints {
         }
         if !self.sketches.is_empty() || sketch.is_some() {
             self.sketches.push(sketch.unwrap_or(nothing));
+        }
+        if let Some(url) = url.filter(|url| !url.is_empty() && *url != id) {
+            self.urls.insert(self.ids.len() as u32, url);
         }
         self.ids.push(id);
         self.fingerprints.push(comparable);

@@ -31,6 +31,8 @@ pub struct Listed {
     pub number: u64,
     /// Any bytes; paths need not be UTF-8.
     pub name: Option<Vec<u8>>,
+    /// Its address, where that is known and not its name.
+    pub url: Option<String>,
     /// `None` for a document without words.
     pub fingerprint: Option<Fingerprint>,
     /// What exact copies share.

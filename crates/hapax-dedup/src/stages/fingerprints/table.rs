@@ -260,6 +260,10 @@ fn each_of<E: From<LinesError>>(
     take: Take<'_, E>,
 ) -> Result<(), E> {
     let ids: &StringArray = column(rows, "id", "text")?;
+    let urls: Option<&StringArray> = match rows.column_by_name("url") {
+        Some(_) => Some(column(rows, "url", "text")?),
+        None => None,
+    };
     let recipes: &StringArray = column(rows, "recipe", "text")?;
     let fingerprints: &UInt64Array = column(rows, "fingerprint", "unsigned 64-bit numbers")?;
     let contents: &FixedSizeBinaryArray = column(rows, "content", "16 bytes each")?;
@@ -275,6 +279,7 @@ fn each_of<E: From<LinesError>>(
         let mut listed = Listed {
             number,
             name: Some(ids.value(at).as_bytes().to_vec()),
+            url: urls.filter(|urls| urls.is_valid(at)).map(|urls| urls.value(at).to_owned()),
             content: Some(ContentHash::from_bytes(content)),
             too_short: too_short.value(at),
             ..Listed::default()
