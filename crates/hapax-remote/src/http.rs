@@ -1,0 +1,189 @@
+//! One HTTP client for everything: blocking, with connections that are used again.
+//!
+//! The clouds' side asks for it through [`Connector`]; a whole answer is read before it is handed on, since nobody asks
+//! for more than a piece. An answer that breaks off is an error of transport, which is tried again.
+//! Plain HTTP is spoken only where an endpoint or address says so.
+
+use std::io::{self, Read};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use http::header::{CONTENT_LENGTH, CONTENT_RANGE};
+use http::{HeaderMap, Method};
+use http_body_util::BodyExt;
+use object_store::ClientOptions;
+use object_store::client::{
+    HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService,
+};
+use ureq::Agent;
+use ureq::config::{AutoHeaderValue, RedirectAuthHeaders};
+
+/// Nobody asks for a range or a page of a listing that is longer.
+const LONGEST_ANSWER: u64 = 64 << 20;
+const CONNECT: Duration = Duration::from_secs(20);
+/// Until an answer begins; between two reads of it.
+const SILENCE: Duration = Duration::from_secs(60);
+const CONNECTIONS: usize = 64;
+
+/// A client that follows so many redirects, to HTTPS only where it begins with it. Credentials stay with their host.
+pub(crate) fn agent(redirects: u32, https_only: bool) -> Agent {
+    Agent::config_builder()
+        .http_status_as_error(false)
+        .https_only(https_only)
+        .max_redirects(redirects)
+        .redirect_auth_headers(RedirectAuthHeaders::SameHost)
+        .accept_encoding(AutoHeaderValue::None)
+        .user_agent(concat!("hapax/", env!("CARGO_PKG_VERSION")))
+        .timeout_connect(Some(CONNECT))
+        .timeout_recv_response(Some(SILENCE))
+        .timeout_per_read(Some(SILENCE))
+        .timeout_per_write(Some(SILENCE))
+        .max_idle_connections(CONNECTIONS)
+        .max_idle_connections_per_host(CONNECTIONS)
+        .build()
+        .new_agent()
+}
+
+/// An answer that was read to its end.
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+}
+
+/// Why there is no answer, and whether to ask again.
+#[derive(Debug)]
+pub(crate) struct NoAnswer {
+    pub(crate) error: io::Error,
+    pub(crate) again: bool,
+    kind: HttpErrorKind,
+}
+
+/// Sends a request and reads the whole answer.
+pub(crate) fn send(agent: &Agent, request: http::Request<Bytes>) -> Result<Answer, NoAnswer> {
+    let (parts, body) = request.into_parts();
+    let is_head = parts.method == Method::HEAD;
+    let sent = match parts.method {
+        Method::POST | Method::PUT => agent.run(http::Request::from_parts(parts, &body[..])),
+        _ => agent.run(http::Request::from_parts(parts, ())),
+    };
+    let (parts, body) = sent.map_err(no_answer)?.into_parts();
+    let length: Option<u64> = number(&parts.headers, CONTENT_LENGTH.as_str());
+    let mut bytes = Vec::with_capacity(length.unwrap_or(0).min(LONGEST_ANSWER) as usize);
+    if !is_head {
+        let mut reader = body.into_with_config().limit(u64::MAX).reader().take(LONGEST_ANSWER + 1);
+        let read = reader.read_to_end(&mut bytes);
+        // The client unpacks what a server declares as packed; a range of that cannot be read.
+        if length.is_none() && parts.headers.contains_key(CONTENT_RANGE) && read.is_err() {
+            let what = "is stored with a Content-Encoding, of which no range can be read; \
+                        store it without, or read a copy";
+            return Err(NoAnswer::last(io::ErrorKind::Unsupported, what));
+        }
+        read.map_err(|error| no_answer(error.into()))?;
+        if bytes.len() as u64 > LONGEST_ANSWER {
+            return Err(NoAnswer::last(io::ErrorKind::FileTooLarge, "answers with too many bytes"));
+        }
+        if length.is_some_and(|length| length != bytes.len() as u64) {
+            let error = io::Error::new(io::ErrorKind::ConnectionAborted, "the answer broke off");
+            return Err(NoAnswer { error, again: true, kind: HttpErrorKind::Interrupted });
+        }
+    }
+    Ok(Answer { status: parts.status.as_u16(), headers: parts.headers, body: bytes.into() })
+}
+
+pub(crate) fn number(headers: &HeaderMap, name: &str) -> Option<u64> {
+    headers.get(name)?.to_str().ok()?.trim().parse().ok()
+}
+
+impl NoAnswer {
+    fn last(kind: io::ErrorKind, what: &str) -> Self {
+        let error = io::Error::new(kind, what.to_owned());
+        Self { error, again: false, kind: HttpErrorKind::Unknown }
+    }
+}
+
+/// What went wrong, without the address, which may hold secrets.
+fn no_answer(error: ureq::Error) -> NoAnswer {
+    use io::ErrorKind as Kind;
+    let (error, again, kind) = match error {
+        ureq::Error::Timeout(_) => {
+            let what = "no answer in time";
+            (io::Error::new(Kind::TimedOut, what), true, HttpErrorKind::Timeout)
+        }
+        ureq::Error::HostNotFound => {
+            let what = "the host is not known";
+            (io::Error::new(Kind::HostUnreachable, what), true, HttpErrorKind::Connect)
+        }
+        ureq::Error::ConnectionFailed => {
+            let what = "cannot connect";
+            (io::Error::new(Kind::ConnectionRefused, what), true, HttpErrorKind::Connect)
+        }
+        ureq::Error::Io(cause) if cause.kind() == Kind::ConnectionRefused => {
+            let what = "cannot connect: the connection is refused";
+            (io::Error::new(Kind::ConnectionRefused, what), true, HttpErrorKind::Connect)
+        }
+        ureq::Error::Io(cause) => {
+            let what = format!("the connection broke: {cause}");
+            (io::Error::new(Kind::ConnectionAborted, what), true, HttpErrorKind::Interrupted)
+        }
+        ureq::Error::Protocol(cause) => {
+            let what = format!("the answer is not HTTP: {cause}");
+            (io::Error::new(Kind::ConnectionAborted, what), true, HttpErrorKind::Interrupted)
+        }
+        ureq::Error::RequireHttpsOnly(_) => {
+            let what = "redirects from HTTPS to plain HTTP, which is not followed";
+            (io::Error::new(Kind::PermissionDenied, what), false, HttpErrorKind::Unknown)
+        }
+        ureq::Error::TooManyRedirects => {
+            let what = "redirects too often";
+            (io::Error::new(Kind::ConnectionAborted, what), false, HttpErrorKind::Unknown)
+        }
+        other => {
+            let what = format!("cannot be asked: {}", kind_of(&other));
+            (io::Error::new(Kind::ConnectionAborted, what), false, HttpErrorKind::Unknown)
+        }
+    };
+    NoAnswer { error, again, kind }
+}
+
+fn kind_of(error: &ureq::Error) -> String {
+    match error {
+        ureq::Error::Rustls(cause) => format!("TLS: {cause}"),
+        ureq::Error::BadUri(_) | ureq::Error::InvalidProxyUrl => "the address is not valid".into(),
+        other => other.to_string(),
+    }
+}
+
+/// Gives the clouds' side this client.
+#[derive(Debug)]
+pub(crate) struct Connector;
+
+#[derive(Debug)]
+struct Service(Agent);
+
+impl HttpConnector for Connector {
+    fn connect(&self, _: &ClientOptions) -> object_store::Result<HttpClient> {
+        // A signed request is answered by the host it was signed for, or not at all.
+        Ok(HttpClient::new(Service(agent(0, false))))
+    }
+}
+
+#[async_trait]
+impl HttpService for Service {
+    async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        let agent = self.0.clone();
+        let (parts, body) = request.into_parts();
+        let body = body.collect().await?.to_bytes();
+        let request = http::Request::from_parts(parts, body);
+        let sent = tokio::task::spawn_blocking(move || send(&agent, request)).await;
+        let answer = sent
+            .map_err(|panic| HttpError::new(HttpErrorKind::Unknown, panic))?
+            .map_err(|none| HttpError::new(none.kind, none.error))?;
+        let mut response = HttpResponse::new(answer.body.into());
+        *response.status_mut() = http::StatusCode::from_u16(answer.status)
+            .map_err(|error| HttpError::new(HttpErrorKind::Decode, error))?;
+        *response.headers_mut() = answer.headers;
+        Ok(response)
+    }
+}

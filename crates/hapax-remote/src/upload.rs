@@ -1,0 +1,187 @@
+//! Files to a folder of a store, each appearing whole or not at all.
+//!
+//! Short files are sent in one request, others in parts, several at a time, which the store puts together at the end. The
+//! store's name for an upload in parts is handed to the caller before the first part is sent, so that a process that
+//! was killed can be cleaned up after by the next one. An upload that fails or is stopped is aborted.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path as LocalPath;
+use std::sync::Arc;
+
+use object_store::path::Path;
+use object_store::{ObjectStoreExt, PutPayload};
+
+use crate::cloud::{self, Bucket};
+use crate::object::PIECE;
+use crate::parse::{Address, invalid};
+use crate::runtime::runtime;
+use crate::shown;
+
+/// No store takes more parts.
+const MOST_PARTS: u64 = 10_000;
+/// Parts that are sent at a time.
+const IN_FLIGHT: usize = 4;
+
+/// A folder of a bucket.
+pub struct Folder {
+    bucket: Arc<Bucket>,
+    /// Without the slash at its end.
+    prefix: Path,
+}
+
+impl Folder {
+    /// The folder at an address; nothing is asked yet.
+    ///
+    /// # Errors
+    ///
+    /// The address is not valid, or of something that cannot be written to.
+    pub fn open(address: &str) -> io::Result<Self> {
+        match Address::parse(address)? {
+            Address::Cloud { cloud, scheme, bucket, key } => {
+                if key.contains(['*', '?', '[']) {
+                    return Err(invalid(format!("{address} is a pattern, not a folder")));
+                }
+                let bucket = Arc::new(Bucket::open(cloud, &scheme, &bucket)?);
+                Ok(Self { bucket, prefix: cloud::path(&key)? })
+            }
+            Address::Web(_) | Address::Hub { .. } => Err(invalid(format!(
+                "{} cannot be written to; name a folder, or an address of s3://, gs:// or az://",
+                shown(address)
+            ))),
+        }
+    }
+
+    /// The address of a file in it.
+    pub fn name(&self, file: &str) -> String {
+        format!("{}{}", self.bucket.root, self.path(file))
+    }
+
+    fn path(&self, file: &str) -> Path {
+        self.prefix.clone().join(file)
+    }
+
+    /// The names of all objects in it, in order.
+    ///
+    /// # Errors
+    ///
+    /// The store does not answer or denies access.
+    pub fn list(&self) -> io::Result<Vec<String>> {
+        let found = runtime()?.block_on(self.bucket.list(&self.prefix))?;
+        let cut = if self.prefix.as_ref().is_empty() { 0 } else { self.prefix.as_ref().len() + 1 };
+        let names = found.iter().filter_map(|it| it.location.as_ref().get(cut..));
+        let mut names: Vec<String> = names.map(str::to_owned).collect();
+        names.sort();
+        Ok(names)
+    }
+
+    /// Removes an object; one that is not there is no error.
+    ///
+    /// # Errors
+    ///
+    /// The store does not answer or denies access.
+    pub fn remove(&self, file: &str) -> io::Result<()> {
+        let path = self.path(file);
+        match runtime()?.block_on(self.bucket.store.delete(&path)) {
+            Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
+            Err(error) => Err(self.bucket.failed(error)),
+        }
+    }
+
+    /// Aborts an upload that another process began.
+    ///
+    /// # Errors
+    ///
+    /// The store does not answer or denies access; an upload that is over is none.
+    pub fn abort(&self, file: &str, upload: &str) -> io::Result<()> {
+        let path = self.path(file);
+        let id = upload.to_owned();
+        match runtime()?.block_on(self.bucket.uploads.abort_multipart(&path, &id)) {
+            Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
+            Err(error) => Err(self.bucket.failed(error)),
+        }
+    }
+
+    /// Sends a local file. `begun` is given the store's name of an upload in parts; `goes_on` is asked before every part.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read, the store fails, or it was stopped ([`io::ErrorKind::Interrupted`]).
+    pub fn send(
+        &self,
+        local: &LocalPath,
+        file: &str,
+        begun: &mut dyn FnMut(&str) -> io::Result<()>,
+        goes_on: &mut dyn FnMut(u64) -> bool,
+    ) -> io::Result<()> {
+        let mut input = File::open(local)?;
+        let size = input.metadata()?.len();
+        let path = self.path(file);
+        let runtime = runtime()?;
+        if size <= PIECE {
+            let payload = PutPayload::from(part(&mut input, size)?);
+            let sent = runtime.block_on(self.bucket.store.put(&path, payload));
+            sent.map_err(|error| self.bucket.failed(error))?;
+            goes_on(size);
+            return Ok(());
+        }
+        let uploads = &self.bucket.uploads;
+        let id = runtime.block_on(uploads.create_multipart(&path));
+        let id = id.map_err(|error| self.bucket.failed(error))?;
+        let sent = begun(&id).and_then(|()| self.parts(&mut input, size, &path, &id, goes_on));
+        let ended = sent.and_then(|parts| {
+            let ended = runtime.block_on(uploads.complete_multipart(&path, &id, parts));
+            ended.map_err(|error| self.bucket.failed(error))
+        });
+        if ended.is_err() {
+            // The first error says more.
+            let _ = runtime.block_on(uploads.abort_multipart(&path, &id));
+        }
+        ended.map(drop)
+    }
+
+    fn parts(
+        &self,
+        input: &mut File,
+        size: u64,
+        path: &Path,
+        id: &str,
+        goes_on: &mut dyn FnMut(u64) -> bool,
+    ) -> io::Result<Vec<object_store::multipart::PartId>> {
+        let length = PIECE.max(size.div_ceil(MOST_PARTS).next_multiple_of(1 << 20));
+        let runtime = runtime()?;
+        let mut done = Vec::new();
+        let mut sending = VecDeque::new();
+        let (mut at, mut number) = (0, 0);
+        while at < size || !sending.is_empty() {
+            while at < size && sending.len() < IN_FLIGHT {
+                let bytes = part(input, length.min(size - at))?;
+                at += bytes.len() as u64;
+                let (uploads, path, id) =
+                    (Arc::clone(&self.bucket.uploads), path.clone(), id.to_owned());
+                let index = number;
+                number += 1;
+                let length = bytes.len() as u64;
+                let sent = runtime.spawn(async move {
+                    uploads.put_part(&path, &id, index, PutPayload::from(bytes)).await
+                });
+                sending.push_back((length, sent));
+            }
+            let Some((length, sent)) = sending.pop_front() else { break };
+            let sent = runtime.block_on(sent).map_err(io::Error::other)?;
+            done.push(sent.map_err(|error| self.bucket.failed(error))?);
+            if !goes_on(length) {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+        }
+        Ok(done)
+    }
+}
+
+/// The next bytes of a file, which must not be shorter than it was.
+fn part(input: &mut File, length: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; length as usize];
+    input.read_exact(&mut bytes)?;
+    Ok(bytes)
+}
