@@ -69,7 +69,16 @@ pub(crate) fn dist(workspace: &Workspace, arguments: &Arguments) -> Result<()> {
 const CHECKSUMS: &str = "SHA256SUMS";
 
 fn built(workspace: &Workspace, profile: &str) -> Result<PathBuf> {
-    run(&mut workspace.cargo(["build", "--locked", "--profile", profile, "--bin", "hapax"]))?;
+    run(&mut workspace.cargo([
+        "build",
+        "--locked",
+        "--profile",
+        profile,
+        "--bin",
+        "hapax",
+        "--features",
+        "remote",
+    ]))?;
     let target = workspace.binaries().parent().context("no target folder")?;
     Ok(target.join(profile).join("hapax"))
 }

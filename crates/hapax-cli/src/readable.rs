@@ -15,9 +15,9 @@ pub(crate) fn bytes(n: u64) -> String {
     }
 }
 
-/// A path as shown in messages: harmless, whatever bytes it has.
+/// A path as shown in messages: harmless, whatever bytes it has; an address without its credentials.
 pub(crate) fn path(path: &Path) -> String {
-    harmless(&path.to_string_lossy()).into_owned()
+    harmless(&hapax_corpus::shown(&path.to_string_lossy())).into_owned()
 }
 
 /// Text from outside without what would steer a terminal or reorder its line.

@@ -55,8 +55,10 @@ impl From<hapax_corpus::Error> for Failure {
 
 /// How many files in the folders of a corpus are left out, for jobs that open it themselves.
 pub(crate) fn ignored(inputs: &[String]) -> u64 {
-    let may_be_folder =
-        |input: &String| Path::new(input).is_dir() || input.contains(['@', '*', '?', '[']);
+    let may_be_folder = |input: &String| {
+        let is_pattern = input.contains(['@', '*', '?', '[']);
+        Path::new(input).is_dir() || is_pattern || hapax_corpus::is_address(input)
+    };
     if !inputs.iter().any(may_be_folder) {
         return 0;
     }

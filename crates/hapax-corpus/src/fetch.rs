@@ -40,12 +40,12 @@ impl Source {
         let context = self.context(place.file);
         let limits = &self.options.limits;
         let cannot_read = |cause| Error::io("read", &*context.name, cause);
-        if self.files.path(place.file).is_none() {
+        let Some(origin) = self.files.origin(place.file) else {
             return Err(Error::Unsupported {
                 path: context.path(),
                 what: "cannot be gone back in; save it to a file first".to_owned(),
             });
-        }
+        };
         let mut opened = self.files.open(place.file)?;
         let packing = opened.packing;
         let batch = |payload| Batch {
@@ -63,8 +63,7 @@ impl Source {
         };
         match format {
             Format::Parquet => {
-                let file = std::fs::File::open(&*context.name).map_err(cannot_read)?;
-                let table = Table::open(&context.name, &file, &self.options)?;
+                let table = Table::open(&context.name, origin, &self.options)?;
                 let group = table.groups().find(|group| place.number <= group.last());
                 let group = group.ok_or_else(|| Error::Damaged {
                     path: context.path(),

@@ -6,6 +6,8 @@
 //! | `@names.txt` | every line of that file is an input; no lists inside lists |
 //! | a folder | all files below it that can be read, in order of their names; hidden ones are left out |
 //! | `crawl/*.warc.gz` | a glob, where no file has exactly that name; in order of the names |
+//! | `s3://bucket/crawl/`, `hf://datasets/…`, `https://…` | an object, a folder or a glob of a store, by the same rules |
+//! | `file:///…` | the local file or folder |
 //! | anything else | that file |
 //!
 //! In a folder a file counts by its name (`.html`, `.txt`, `.jsonl`, ...); one whose name says
@@ -17,8 +19,11 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use hapax_remote::{Finder, Found, is_address, shown};
+
 use crate::error::Error;
 use crate::options::{Format, ReadOptions};
+use crate::origin::Origin;
 use crate::sniff;
 use crate::unpack::Packing;
 
@@ -26,9 +31,9 @@ use crate::unpack::Packing;
 #[derive(Debug)]
 pub(crate) enum Input {
     /// Named by the caller: whatever it is, it is read.
-    File(PathBuf),
+    Named(Origin),
     /// Found in a folder, with the format its name promises.
-    Found(PathBuf, Option<Format>),
+    Found(Origin, Option<Format>),
     Stdin,
     /// What was named or found, and cannot be looked into.
     Bad(PathBuf, Error),
@@ -38,12 +43,12 @@ pub(crate) enum Input {
 const LONGEST_LIST: u64 = 1 << 30;
 
 /// What inputs stand for.
-#[derive(Debug)]
 pub(crate) struct Expanded {
     /// All files in order.
     pub(crate) files: Vec<Input>,
     /// How many others there are in folders, hidden ones not counted.
     pub(crate) ignored: u64,
+    finder: Finder,
     all_files: bool,
     follow_links: bool,
     /// Whatever cannot be looked into has its place among the files, instead of ending it all.
@@ -56,19 +61,22 @@ pub(crate) fn expand<S: AsRef<Path>>(
     options: &ReadOptions,
 ) -> Result<Expanded, Error> {
     let ReadOptions { all_files, follow_links, skip_bad, .. } = *options;
-    let (files, ignored) = (Vec::new(), 0);
-    let mut all = Expanded { files, ignored, all_files, follow_links, skip_bad };
+    let (files, ignored, finder) = (Vec::new(), 0, Finder::default());
+    let mut all = Expanded { files, ignored, finder, all_files, follow_links, skip_bad };
     for input in inputs {
         let input = input.as_ref();
         match input.to_str().and_then(|text| text.strip_prefix('@')) {
             // A file may really be called so.
-            Some(list) if !input.exists() => match read_list(list) {
-                Ok(list) => {
-                    for line in list.lines().map(str::trim).filter(|line| !line.is_empty()) {
+            Some(list) if !input.exists() => match all.read_list(list) {
+                Ok(text) => {
+                    let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
+                    let prepared = all.finder.prepare(lines());
+                    prepared.map_err(|cause| Error::io("read the list", &*shown(list), cause))?;
+                    for line in lines() {
                         all.add(Path::new(line))?;
                     }
                 }
-                Err(error) => all.bad(input, error)?,
+                Err(error) => all.bad(Path::new(&*shown(list)), error)?,
             },
             _ => all.add(input)?,
         }
@@ -76,16 +84,27 @@ pub(crate) fn expand<S: AsRef<Path>>(
     Ok(all)
 }
 
-fn read_list(path: &str) -> Result<String, Error> {
-    let file = File::open(path).map_err(|cause| Error::io("open the list", path, cause))?;
-    let mut text = String::new();
-    file.take(LONGEST_LIST)
-        .read_to_string(&mut text)
-        .map_err(|cause| Error::io("read the list", path, cause))?;
-    Ok(text)
-}
-
 impl Expanded {
+    fn read_list(&mut self, path: &str) -> Result<String, Error> {
+        let mut text = String::new();
+        let list: Box<dyn Read> = if is_address(path) {
+            let cannot = |cause| Error::io("open the list", &*shown(path), cause);
+            match self.finder.find(path).map_err(cannot)? {
+                Found::One(object) => Box::new(object.reader()),
+                Found::Matching(_) | Found::Below(_) => {
+                    return Err(cannot(io::ErrorKind::IsADirectory.into()));
+                }
+            }
+        } else {
+            let file = File::open(path);
+            Box::new(file.map_err(|cause| Error::io("open the list", path, cause))?)
+        };
+        list.take(LONGEST_LIST)
+            .read_to_string(&mut text)
+            .map_err(|cause| Error::io("read the list", &*shown(path), cause))?;
+        Ok(text)
+    }
+
     /// Something that cannot be read, in its place.
     fn bad(&mut self, path: &Path, error: Error) -> Result<(), Error> {
         if !self.skip_bad {
@@ -101,6 +120,11 @@ impl Expanded {
             self.files.push(Input::Stdin);
             return Ok(());
         }
+        if let Some(address) = path.to_str().filter(|text| is_address(text)) {
+            return self.address(address);
+        }
+        let local = path.to_str().and_then(local_path);
+        let path = local.as_deref().unwrap_or(path);
         if path.is_dir() {
             let (before, ignored) = (self.files.len(), self.ignored);
             self.walk(path)?;
@@ -116,7 +140,7 @@ impl Expanded {
             return match path.metadata() {
                 Err(cause) if !self.skip_bad => Err(Error::io("read", path, cause)),
                 _ => {
-                    self.files.push(Input::File(path.to_owned()));
+                    self.files.push(Input::Named(Origin::Path(path.to_owned())));
                     Ok(())
                 }
             };
@@ -125,12 +149,44 @@ impl Expanded {
             Ok(found) => found.into_iter().try_for_each(|path| match path.is_dir() {
                 true => self.walk(&path),
                 false => {
-                    self.files.push(Input::File(path));
+                    self.files.push(Input::Named(Origin::Path(path)));
                     Ok(())
                 }
             }),
             Err(error) => self.bad(path, error),
         }
+    }
+
+    /// What an address stands for; of what is below a folder the same counts as of local files.
+    fn address(&mut self, address: &str) -> Result<(), Error> {
+        let shown = shown(address);
+        let found = match self.finder.find(address) {
+            Ok(found) => found,
+            Err(cause) => return self.bad(Path::new(&*shown), Error::io("read", &*shown, cause)),
+        };
+        let (before, ignored) = (self.files.len(), self.ignored);
+        match found {
+            Found::One(object) => self.files.push(Input::Named(Origin::Remote(object))),
+            Found::Matching(objects) => {
+                let named = objects.into_iter().map(|it| Input::Named(Origin::Remote(it)));
+                self.files.extend(named);
+                if self.files.len() == before {
+                    let (pattern, what) = (shown.to_string(), "matches no object");
+                    return self.bad(Path::new(&*shown), Error::NoInput { pattern, what });
+                }
+            }
+            Found::Below(objects) => {
+                let hidden = |below: &str| below.split('/').any(|part| part.starts_with('.'));
+                for (object, _) in objects.into_iter().filter(|(_, below)| !hidden(below)) {
+                    self.found(Origin::Remote(object), Kind::File)?;
+                }
+                if self.files.len() == before {
+                    let (folder, others) = (shown.to_string(), self.ignored - ignored);
+                    return self.bad(Path::new(&*shown), Error::NoPages { folder, others });
+                }
+            }
+        }
+        Ok(())
     }
 
     fn walk(&mut self, folder: &Path) -> Result<(), Error> {
@@ -146,19 +202,20 @@ impl Expanded {
                     Ok(entries) => pending.extend(entries.into_iter().rev()),
                     Err(cause) => self.bad(&path, Error::io("list", &path, cause))?,
                 },
-                _ => self.found(path, kind)?,
+                _ => self.found(Origin::Path(path), kind)?,
             }
         }
         Ok(())
     }
 
     /// What is in a folder and is none.
-    fn found(&mut self, path: PathBuf, kind: Kind) -> Result<(), Error> {
-        let promised = sniff::by_name(&path);
+    fn found(&mut self, origin: Origin, kind: Kind) -> Result<(), Error> {
+        let path = origin.name();
+        let promised = sniff::by_name(path);
         let wanted = promised.is_some() || self.all_files;
         let counts = match kind {
             Kind::File if wanted => Ok(true),
-            Kind::File => is_unmistakable(&path),
+            Kind::File => is_unmistakable(&origin),
             Kind::Nothing if wanted => {
                 let (path, what) = (path.display().to_string(), "link to nothing".to_owned());
                 Err(Error::Unsupported { path, what })
@@ -167,9 +224,9 @@ impl Expanded {
             Kind::Folder | Kind::Nothing | Kind::Outside | Kind::Other => Ok(false),
         };
         match counts {
-            Ok(true) => self.files.push(Input::Found(path, promised)),
+            Ok(true) => self.files.push(Input::Found(origin, promised)),
             Ok(false) => self.ignored += 1,
-            Err(error) => self.bad(&path, error)?,
+            Err(error) => self.bad(origin.name(), error)?,
         }
         Ok(())
     }
@@ -207,6 +264,11 @@ fn matching(pattern: &str) -> Result<Vec<PathBuf>, Error> {
     Ok(found)
 }
 
+/// What `file://` names: the file of this machine.
+fn local_path(text: &str) -> Option<PathBuf> {
+    text.starts_with("file://").then(|| url::Url::parse(text).ok()?.to_file_path().ok())?
+}
+
 /// What is in a folder and not hidden, in order. Links to folders are left out.
 fn listing(folder: &Path, inside: Option<&Path>) -> io::Result<Vec<(PathBuf, Kind)>> {
     let mut entries = Vec::new();
@@ -236,9 +298,9 @@ fn listing(folder: &Path, inside: Option<&Path>) -> io::Result<Vec<(PathBuf, Kin
 }
 
 /// HTML, WARC, ARC or Parquet under a name that does not say so.
-fn is_unmistakable(path: &Path) -> Result<bool, Error> {
-    let cannot_read = |cause| Error::io("read", path, cause);
-    let mut file = File::open(path).map_err(|cause| Error::io("open", path, cause))?;
+fn is_unmistakable(origin: &Origin) -> Result<bool, Error> {
+    let cannot_read = |cause| Error::io("read", origin.name(), cause);
+    let mut file = origin.open().map_err(|cause| Error::io("open", origin.name(), cause))?;
     let mut first = [0; 16];
     let mut length = 0;
     while length < first.len() {

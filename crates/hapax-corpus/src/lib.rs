@@ -1,7 +1,8 @@
 //! Reads and writes corpora, whatever they are stored in.
 //!
 //! Reads WARC, WET, ARC, JSONL, Parquet, folders of HTML and text, and text a document a line; plain,
-//! gzip, Zstandard, bzip2 or xz; files, folders, globs, lists of files, standard input. Writes JSONL,
+//! gzip, Zstandard, bzip2 or xz; files, folders, globs, lists of files, standard input; with the feature `remote`
+//! also addresses of object stores, web servers and hubs. Writes JSONL,
 //! Parquet, and WARC with the records that were kept.
 //!
 //! ```no_run
@@ -48,6 +49,7 @@ pub mod hpx;
 mod inputs;
 mod occurrence;
 mod options;
+mod origin;
 mod original;
 mod part;
 mod pipeline;
@@ -63,8 +65,10 @@ pub mod write;
 pub use batch::Batch;
 pub use document::{Body, Content, Document, Entry, Fact, FileId, Kind, Place, Reason};
 pub use error::{At, Error, Remedy};
+pub use hapax_remote::{is_address, shown};
 pub use occurrence::{Absent, check_fields};
 pub use options::{Fields, Format, Limits, ReadOptions, Role, WarcId};
+pub use origin::Stamp;
 pub use original::{Archived, Original};
 pub use part::Part;
 pub use pipeline::AHEAD;

@@ -115,14 +115,13 @@ impl Part {
                 what: format!("Parquet inside {packing} cannot be read; unpack it first"),
             });
         }
-        let Some(path) = self.files.path(context.file) else {
+        let Some(origin) = self.files.origin(context.file) else {
             return Err(Error::Unsupported {
                 path: context.path(),
                 what: "Parquet cannot be read from a stream; save it to a file first".to_owned(),
             });
         };
-        let file = std::fs::File::open(path).map_err(|cause| Error::io("open", path, cause))?;
-        Table::open(&context.name, &file, &context.options)
+        Table::open(&context.name, origin, &context.options)
     }
 
     fn batch(&mut self, payload: Payload, bad: Option<Error>, offset: u64) -> Batch {

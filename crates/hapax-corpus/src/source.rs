@@ -12,7 +12,6 @@
 //! Memory is one batch for each thread that decodes and one window for each part that is open,
 //! both bounded by [`Limits`](crate::Limits), plus the list of files.
 
-use std::fs::{self, File};
 use std::io::{self, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -23,6 +22,7 @@ use crate::document::FileId;
 use crate::error::Error;
 use crate::inputs;
 use crate::options::{FieldTable, Format, Limits, ReadOptions};
+use crate::origin::{Origin, Stamp};
 use crate::part::Part;
 use crate::sniff;
 use crate::unpack::{Input, Packing, Unpack};
@@ -54,7 +54,7 @@ struct Entry {
 type Stream = Box<dyn Read + Send>;
 
 enum Location {
-    Path(PathBuf),
+    At(Origin),
     /// Can be read once; with what it is called, and what its document is called if it is one.
     Stream {
         name: String,
@@ -79,8 +79,8 @@ impl Opened {
 
 impl Source {
     /// Finds the files: `-` is standard input, `@names.txt` a list of inputs, a folder all readable
-    /// files below it in order of their names, `crawl/*.warc.gz` a glob, anything else a file.
-    /// Nothing is read yet except folders and lists.
+    /// files below it in order of their names, `crawl/*.warc.gz` a glob, `s3://bucket/crawl/` the same in a store,
+    /// anything else a file. Nothing is read yet except folders, lists and listings.
     ///
     /// # Errors
     ///
@@ -97,9 +97,9 @@ impl Source {
             .files
             .into_iter()
             .map(|input| match input {
-                inputs::Input::File(path) => Entry { at: Location::Path(path), page: None },
-                inputs::Input::Found(path, promised) => {
-                    Entry { at: Location::Path(path), page: whole(promised) }
+                inputs::Input::Named(origin) => Entry { at: Location::At(origin), page: None },
+                inputs::Input::Found(origin, promised) => {
+                    Entry { at: Location::At(origin), page: whole(promised) }
                 }
                 inputs::Input::Stdin => stream("standard input", "-", Box::new(io::stdin())),
                 inputs::Input::Bad(path, error) => {
@@ -145,12 +145,38 @@ impl Source {
         (0..self.files.files.len()).map(|id| self.files.name(FileId(id as u32)))
     }
 
-    /// The files themselves, in order, without streams.
+    /// The local files themselves, in order.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
         self.files.files.iter().filter_map(|file| match &file.at {
-            Location::Path(path) => Some(path.as_path()),
+            Location::At(Origin::Path(path)) => Some(path.as_path()),
+            Location::At(Origin::Remote(_)) | Location::Stream { .. } | Location::Bad(..) => None,
+        })
+    }
+
+    /// What each file is known by; `None` for what is no file.
+    pub fn stamps(&self) -> impl Iterator<Item = Option<Stamp>> {
+        self.files.files.iter().map(|file| match &file.at {
+            Location::At(origin) => origin.stamp(),
             Location::Stream { .. } | Location::Bad(..) => None,
         })
+    }
+
+    /// The first and the last bytes of a file, at most so many each.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be read, or is no file.
+    pub fn ends(&self, file: FileId, most: u64) -> io::Result<[Vec<u8>; 2]> {
+        let origin = self.files.origin(file).ok_or(io::ErrorKind::Unsupported)?;
+        let length = origin.stamp().map_or(0, |stamp| stamp.bytes);
+        let mut open = origin.open()?;
+        let mut read = |from| {
+            let mut bytes = Vec::new();
+            open.seek(io::SeekFrom::Start(from))?;
+            open.by_ref().take(most).read_to_end(&mut bytes)?;
+            Ok::<_, io::Error>(bytes)
+        };
+        Ok([read(0)?, read(length.saturating_sub(most))?])
     }
 
     /// How many files in folders were left out because neither name nor first bytes say that they
@@ -192,7 +218,7 @@ impl Source {
     /// The size of all files together, for a progress bar; `None` when one is a stream.
     pub fn input_bytes(&self) -> Option<u64> {
         self.files.files.iter().try_fold(0, |sum, file| match &file.at {
-            Location::Path(path) => Some(sum + fs::metadata(path).map_or(0, |it| it.len())),
+            Location::At(origin) => Some(sum + origin.stamp().map_or(0, |it| it.bytes)),
             Location::Bad(..) => Some(sum),
             Location::Stream { .. } => None,
         })
@@ -201,7 +227,7 @@ impl Source {
     /// How many documents there are, where every file is known to be one by its name.
     pub fn single_documents(&self) -> Option<u64> {
         let is_page = |file: &Entry| match &file.at {
-            Location::Path(path) => file.page.is_some() || sniff::is_page(path),
+            Location::At(origin) => file.page.is_some() || sniff::is_page(origin.name()),
             Location::Stream { .. } | Location::Bad(..) => false,
         };
         self.files.files.iter().all(is_page).then_some(self.files.files.len() as u64)
@@ -220,7 +246,8 @@ impl Source {
 impl Files {
     pub(crate) fn name(&self, id: FileId) -> String {
         match &self.files[id.0 as usize].at {
-            Location::Path(path) | Location::Bad(path, _) => path.display().to_string(),
+            Location::At(origin) => origin.name().display().to_string(),
+            Location::Bad(path, _) => path.display().to_string(),
             Location::Stream { name, .. } => name.clone(),
         }
     }
@@ -228,14 +255,19 @@ impl Files {
     /// What a file that is one document is called.
     pub(crate) fn document_id(&self, id: FileId) -> String {
         match &self.files[id.0 as usize].at {
-            Location::Path(_) | Location::Bad(..) => self.name(id),
+            Location::At(_) | Location::Bad(..) => self.name(id),
             Location::Stream { id, .. } => id.clone(),
         }
     }
 
+    /// The path or address of what can be read more than once.
     pub(crate) fn path(&self, id: FileId) -> Option<&Path> {
+        self.origin(id).map(Origin::name)
+    }
+
+    pub(crate) fn origin(&self, id: FileId) -> Option<&Origin> {
         match &self.files.get(id.0 as usize)?.at {
-            Location::Path(path) => Some(path),
+            Location::At(origin) => Some(origin),
             Location::Stream { .. } | Location::Bad(..) => None,
         }
     }
@@ -246,13 +278,9 @@ impl Files {
 
     pub(crate) fn open(&self, id: FileId) -> Result<Opened, Error> {
         let mut input = match &self.files[id.0 as usize].at {
-            Location::Path(path) => {
-                let cannot = |cause| Error::io("read", path, cause);
-                let file = File::open(path).map_err(cannot)?;
-                if file.metadata().map_err(cannot)?.is_dir() {
-                    return Err(cannot(io::Error::from(io::ErrorKind::IsADirectory)));
-                }
-                Input::file(file)
+            Location::At(origin) => {
+                let open = origin.open();
+                Input::seekable(open.map_err(|cause| Error::io("read", origin.name(), cause))?)
             }
             Location::Bad(path, why) => {
                 let why = why.lock().unwrap_or_else(PoisonError::into_inner).take();

@@ -226,7 +226,7 @@ fn read_all(
     watch.stage(Stage::Reading);
     let corpus = read(source, names, options, checkpoint, scratch, watch)?;
     if corpus.pages.is_empty() {
-        return Err(Error::NoDocuments { inputs: inputs.join(", ") });
+        return Err(Error::NoDocuments { inputs: shown(inputs).join(", ") });
     }
     if let Some((first, second)) = one_id_twice(&corpus.pages) {
         let id = corpus.pages.id(first).to_owned();
@@ -248,6 +248,11 @@ pub(crate) fn run_of(corpus: &Corpus, options: &Options, clock: &mut Clock) -> R
         version: env!("CARGO_PKG_VERSION"),
         ..Run::default()
     }
+}
+
+/// The inputs as they may be printed.
+pub(crate) fn shown(inputs: &[String]) -> Vec<String> {
+    inputs.iter().map(|input| hapax_corpus::shown(input).into_owned()).collect()
 }
 
 pub(crate) fn decide_all<'p>(

@@ -7,11 +7,10 @@
 //!
 //! Which key it is changes no verdict on texts that nobody forged.
 
-use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::thread;
 
 use hapax::fingerprint::Key;
-use hapax_corpus::Source;
+use hapax_corpus::{FileId, Source};
 
 use crate::error::Error;
 use crate::options::{Confirm, Options};
@@ -20,6 +19,8 @@ use crate::options::{Confirm, Options};
 const ENDS: u64 = 4096;
 /// Files of which bytes are read, about.
 const FILES: usize = 1000;
+/// Files of which bytes are read at a time: a store takes its time for each.
+const AT_A_TIME: usize = 16;
 
 /// The options with a key, the one that is given or that of the files, where matches are to be confirmed.
 pub(crate) fn with_key(
@@ -31,7 +32,7 @@ pub(crate) fn with_key(
     if options.confirm != Confirm::No {
         let key = match given {
             Some(key) => key.clone(),
-            None => of_files(source.files())?,
+            None => of_files(source)?,
         };
         options.fingerprinter = options.fingerprinter.with_short_key(&key);
     }
@@ -43,13 +44,10 @@ pub(crate) fn with_key(
 /// # Errors
 ///
 /// There is no randomness to be had. A file that cannot be read is the reader's to complain about.
-pub fn of_files(names: impl Iterator<Item = String>) -> Result<Key, Error> {
-    let files: Vec<(String, u64)> = names
-        .filter_map(|name| {
-            let there = std::fs::metadata(&name).ok()?;
-            there.is_file().then_some((name, there.len()))
-        })
-        .collect();
+pub fn of_files(source: &Source) -> Result<Key, Error> {
+    let stamps = (0..).map(FileId).zip(source.stamps());
+    let files: Vec<(FileId, u64)> =
+        stamps.filter_map(|(id, stamp)| Some((id, stamp?.bytes))).collect();
     let mut bytes = [0; 32];
     if files.iter().all(|(_, length)| *length == 0) {
         getrandom::getrandom(&mut bytes)
@@ -60,8 +58,15 @@ pub fn of_files(names: impl Iterator<Item = String>) -> Result<Key, Error> {
     for (_, length) in &files {
         hasher.update(&length.to_le_bytes());
     }
-    for (name, length) in files.iter().step_by(files.len().div_ceil(FILES)) {
-        let _ = ends(name, *length, &mut hasher);
+    let chosen: Vec<FileId> =
+        files.iter().step_by(files.len().div_ceil(FILES)).map(|(id, _)| *id).collect();
+    for some in chosen.chunks(AT_A_TIME) {
+        let ends: Vec<[Vec<u8>; 2]> = thread::scope(|scope| {
+            let read: Vec<_> =
+                some.iter().map(|id| scope.spawn(|| source.ends(*id, ENDS))).collect();
+            read.into_iter().filter_map(|it| it.join().ok()?.ok()).collect()
+        });
+        ends.iter().flatten().for_each(|bytes| _ = hasher.update(bytes));
     }
     Ok(Key::new(hasher.finalize().as_bytes()))
 }
@@ -81,19 +86,12 @@ pub fn from_hex(text: &str) -> Option<Key> {
     (!bytes.is_empty()).then(|| Key::new(&bytes))
 }
 
-fn ends(name: &str, length: u64, hasher: &mut blake3::Hasher) -> io::Result<()> {
-    let mut file = File::open(name)?;
-    for from in [0, length.saturating_sub(ENDS)] {
-        let mut bytes = Vec::new();
-        file.seek(SeekFrom::Start(from))?;
-        Read::by_ref(&mut file).take(ENDS).read_to_end(&mut bytes)?;
-        hasher.update(&bytes);
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
+    use std::io;
+
+    use hapax_corpus::ReadOptions;
+
     use super::*;
 
     #[test]
@@ -105,7 +103,8 @@ mod tests {
                 std::fs::write(&path, text).unwrap();
                 path.display().to_string()
             });
-            of_files(names.collect::<Vec<_>>().into_iter()).unwrap()
+            let names: Vec<String> = names.collect();
+            of_files(&Source::open(&names, ReadOptions::default()).unwrap()).unwrap()
         };
         let long = "x".repeat(9000);
         let first = key(&["one", &long]);
@@ -120,7 +119,8 @@ mod tests {
 
     #[test]
     fn what_is_no_file_has_a_key_that_nobody_knows() {
-        let key = || of_files(["-".to_owned()].into_iter()).unwrap();
+        let source = Source::from_reader("pages", io::empty(), ReadOptions::default());
+        let key = || of_files(&source).unwrap();
         assert_ne!(key(), key());
     }
 }

@@ -33,6 +33,7 @@ use crate::batch::Context;
 use crate::document::{Body, Content, Document, Entry, FileId, Kind, Place, Reason};
 use crate::error::{At, Error};
 use crate::options::{Limits, ReadOptions, Role};
+use crate::origin::Origin;
 use crate::original::Original;
 use crate::timestamp::Timestamp;
 
@@ -59,6 +60,7 @@ impl Row {
 #[derive(Clone)]
 pub(crate) struct Table {
     path: Arc<str>,
+    origin: Origin,
     footer: ArrowReaderMetadata,
     /// For each role, the position of its column among those that are read.
     columns: [Option<usize>; Role::ALL.len()],
@@ -76,8 +78,9 @@ pub(crate) struct RowGroup {
 }
 
 impl Table {
-    pub(crate) fn open(path: &str, file: &File, options: &ReadOptions) -> Result<Self, Error> {
-        let footer = guarded(path, At::File, || load_footer(path, file))?;
+    pub(crate) fn open(path: &str, origin: &Origin, options: &ReadOptions) -> Result<Self, Error> {
+        let file = origin.footer().map_err(|cause| Error::io("open", path, cause))?;
+        let footer = guarded(path, At::File, || load_footer(path, &file))?;
         let schema = footer.schema();
         let mut columns =
             Role::ALL.map(|role| options.fields.find(role, |name| schema.index_of(name).ok()));
@@ -115,7 +118,8 @@ impl Table {
         // The encoded schema is written anew by every writer.
         let kept = pairs.into_iter().flatten().filter(|pair| pair.key != "ARROW:schema");
         let metadata = Arc::new(kept.cloned().collect());
-        Ok(Self { path: path.into(), footer, columns, only, metadata })
+        let (path, origin) = (path.into(), origin.clone());
+        Ok(Self { path, origin, footer, columns, only, metadata })
     }
 
     /// The row groups in order.
@@ -160,7 +164,6 @@ impl RowGroup {
     ) -> Result<ParquetRecordBatchReader, Error> {
         let path = &*self.table.path;
         let at = At::Row(self.first);
-        let file = File::open(path).map_err(|cause| Error::io("open", path, cause))?;
         let footer = self.table.footer.clone();
         let group = footer.metadata().row_group(self.group);
         let bytes = u64::try_from(group.total_byte_size()).unwrap_or(0).max(1);
@@ -171,6 +174,13 @@ impl RowGroup {
             Some(only) => ProjectionMask::roots(schema, only.iter().copied()),
             None => ProjectionMask::all(),
         };
+        let places = || {
+            let leaves = group.columns().iter().enumerate();
+            let wanted = leaves.filter(|(leaf, _)| mask.leaf_included(*leaf));
+            wanted.map(|(_, column)| column.byte_range()).map(|(at, size)| at..at + size).collect()
+        };
+        let file = self.table.origin.parts(places);
+        let file = file.map_err(|cause| Error::io("open", path, cause))?;
         let mut claims = Claims::new(longest);
         claims
             .check(&file, group, |leaf| mask.leaf_included(leaf))

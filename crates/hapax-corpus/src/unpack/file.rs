@@ -36,7 +36,7 @@ impl Unpacked {
                 if file.metadata().map_err(cannot)?.is_dir() {
                     return Err(cannot(io::Error::from(io::ErrorKind::IsADirectory)));
                 }
-                Input::file(file)
+                Input::seekable(Box::new(file))
             }
         };
         let packing = Packing::of(input.peek(FIRST).map_err(cannot)?);

@@ -1,7 +1,8 @@
 //! The bytes of one file as they lie on disk, in order, with their offset.
 
-use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Read, SeekFrom};
+
+use crate::origin::Seekable;
 
 /// How much is asked of the system at a time.
 const BUFFER: usize = 256 << 10;
@@ -17,13 +18,13 @@ pub(crate) struct Input {
 }
 
 enum From {
-    File(File),
+    Seekable(Box<dyn Seekable>),
     Stream(Box<dyn Read + Send>),
 }
 
 impl Input {
-    pub(crate) fn file(file: File) -> Self {
-        Self::new(From::File(file))
+    pub(crate) fn seekable(file: Box<dyn Seekable>) -> Self {
+        Self::new(From::Seekable(file))
     }
 
     pub(crate) fn stream(stream: Box<dyn Read + Send>) -> Self {
@@ -68,7 +69,7 @@ impl Input {
     /// Continues at `offset` if the file can be gone back in.
     pub(crate) fn seek(&mut self, offset: u64) -> io::Result<bool> {
         match &mut self.from {
-            From::File(file) => {
+            From::Seekable(file) => {
                 file.seek(SeekFrom::Start(offset))?;
                 (self.start, self.end, self.read) = (0, 0, offset);
                 Ok(true)
@@ -81,7 +82,7 @@ impl Input {
         let room = &mut self.buffer[self.end..];
         let got = loop {
             let result = match &mut self.from {
-                From::File(file) => file.read(room),
+                From::Seekable(file) => file.read(room),
                 From::Stream(stream) => stream.read(room),
             };
             match result {

@@ -9,14 +9,14 @@
 //!
 //! Records about records (warcinfo, request, metadata) are not carried over. Format: ISO 28500:2017.
 
-use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Read, SeekFrom};
 use std::sync::Arc;
 
 use super::file::pack;
 use super::{Kept, revisit};
 use crate::document::{Content, Document, FileId, Kind};
 use crate::error::Error;
+use crate::origin::Seekable;
 use crate::original::{Archived, Original};
 use crate::source::{Files, Source};
 use crate::unpack::Packing;
@@ -26,7 +26,7 @@ pub(super) struct Records {
     packing: Packing,
     input: Option<Arc<Files>>,
     /// The input that was copied from last.
-    open: Option<(FileId, File)>,
+    open: Option<(FileId, Box<dyn Seekable>)>,
 }
 
 impl Records {
@@ -90,17 +90,17 @@ impl Records {
         record: &Archived<'_>,
     ) -> Result<bool, Error> {
         let Some((offset, length)) = record.packed else { return Ok(false) };
-        let Some(path) = self.input.as_ref().and_then(|files| files.path(file)) else {
+        let Some(origin) = self.input.as_ref().and_then(|files| files.origin(file)) else {
             return Ok(false);
         };
-        let cannot_read = |cause: io::Error| Error::io("read", path, cause);
+        let cannot_read = |cause: io::Error| Error::io("read", origin.name(), cause);
         if self.open.as_ref().is_none_or(|(open, _)| *open != file) {
-            self.open = Some((file, File::open(path).map_err(cannot_read)?));
+            self.open = Some((file, origin.open().map_err(cannot_read)?));
         }
         let Some((_, input)) = &mut self.open else { return Ok(false) };
         input.seek(SeekFrom::Start(offset)).map_err(cannot_read)?;
         let before = out.len();
-        let read = Read::by_ref(input).take(length).read_to_end(out).map_err(cannot_read)?;
+        let read = input.by_ref().take(length).read_to_end(out).map_err(cannot_read)?;
         let whole = read as u64 == length && Packing::of(&out[before..]) == self.packing;
         if !whole {
             out.truncate(before);

@@ -114,7 +114,7 @@ pub struct Settings {
     pub languages: Vec<String>,
     /// The name of the file with the kept documents; of several, a pattern.
     pub kept: String,
-    /// The inputs as they were given.
+    /// The inputs as they were given, without credentials.
     pub inputs: Vec<String>,
     /// The output folders of earlier jobs, as they were given.
     pub against: Vec<String>,
@@ -232,7 +232,7 @@ impl Settings {
             scope: options.scope.to_string(),
             languages: options.languages.clone(),
             kept: kept_name(format, options.shard_size),
-            inputs: inputs.to_vec(),
+            inputs: crate::job::shown(inputs),
             against: options.against.iter().map(|it| it.display().to_string()).collect(),
         }
     }

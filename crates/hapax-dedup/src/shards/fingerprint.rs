@@ -51,7 +51,7 @@ pub fn fingerprint(
     let source = Source::open(inputs, options.read.clone())?;
     let key = against::key_of(&options.against)?;
     let options = &with_key(options, &source, key.as_ref())?;
-    let whole = Inputs::of_files(source.files(), false, options);
+    let whole = Inputs::of_files(source.files().zip(source.stamps()), false, options);
     let source = source.shard(shard);
     let given = if shard.number() == 0 { inputs.to_vec() } else { Vec::new() };
     let files = source.file_range();

@@ -1,11 +1,9 @@
 //! What a checkpoint or a shard was made from, and how that differs from what a job is given now.
 //!
-//! Files are compared by name, size and, of a checkpoint, time of change: machines that read shards may have copies. The first [`LISTED`] are listed, so that the one
+//! Files are compared by name, size and, of a checkpoint, time of change (of a store, version): machines that read shards may have copies. The first [`LISTED`] are listed, so that the one
 //! that changed can be named; all of them are in the digest.
 
-use std::time::UNIX_EPOCH;
-
-use hapax_corpus::Source;
+use hapax_corpus::{Source, Stamp};
 use serde::{Deserialize, Serialize};
 
 use super::Header;
@@ -29,19 +27,19 @@ pub(crate) struct Inputs {
 struct InputFile {
     name: String,
     bytes: u64,
-    /// Nanoseconds since 1970; 0 where the system does not say.
+    /// As [`hapax_corpus::Stamp`] has it.
     changed: u64,
 }
 
 impl Inputs {
     /// Of a checkpoint.
     pub(crate) fn of(source: &Source, options: &Options) -> Self {
-        Self::of_files(source.files(), true, options)
+        Self::of_files(source.files().zip(source.stamps()), true, options)
     }
 
     /// With or without the times of change.
     pub(crate) fn of_files(
-        names: impl Iterator<Item = String>,
+        files: impl Iterator<Item = (String, Option<Stamp>)>,
         times: bool,
         options: &Options,
     ) -> Self {
@@ -54,12 +52,9 @@ impl Inputs {
             listed: Vec::new(),
         };
         let mut hasher = blake3::Hasher::new_derive_key("hapax-dedup: inputs of a checkpoint");
-        for name in names {
-            let there = std::fs::metadata(&name).ok();
-            let changed = there.as_ref().filter(|_| times).and_then(|it| it.modified().ok());
-            let changed = changed.and_then(|it| it.duration_since(UNIX_EPOCH).ok());
-            let changed = changed.map_or(0, |it| it.as_nanos() as u64);
-            let file = InputFile { name, bytes: there.map_or(0, |it| it.len()), changed };
+        for (name, stamp) in files {
+            let (bytes, changed) = stamp.map_or((0, 0), |it| (it.bytes, it.changed));
+            let file = InputFile { name, bytes, changed: if times { changed } else { 0 } };
             for number in [file.name.len() as u64, file.bytes, file.changed] {
                 hasher.update(&number.to_le_bytes());
             }

@@ -180,11 +180,12 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// Now, and the command as it was typed.
+/// Now, and the command as it was typed, without the credentials of addresses.
 fn made() -> Made {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let now = hapax_corpus::Timestamp::from_seconds(i64::try_from(now).unwrap_or(0));
-    let typed = std::env::args().skip_while(|argument| argument != "dedup").map(quoted);
+    let typed = std::env::args().skip_while(|argument| argument != "dedup");
+    let typed = typed.map(|argument| quoted(hapax_corpus::shown(&argument).into_owned()));
     let command = std::iter::once("hapax".to_owned()).chain(typed).collect::<Vec<_>>().join(" ");
     Made { at: now.to_string(), command }
 }

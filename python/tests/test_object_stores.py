@@ -1,0 +1,325 @@
+"""Corpora in an object store: a real S3 server on loopback, whole and with faults on the way to it.
+
+The server is moto's. Requests go through a proxy that cuts connections, fails, and changes objects between two requests.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import http.client
+import http.server
+import json
+import os
+import pathlib
+import socket
+import subprocess
+import threading
+from typing import Any, Callable, Iterator, Optional
+
+import pyarrow.parquet
+import pytest
+
+import hapax
+
+from conftest import EXAMPLES, program, story
+
+moto_server = pytest.importorskip("moto.server")
+boto3 = pytest.importorskip("boto3")
+
+SECRET = "a-secret-that-nobody-may-see"
+BUCKET = "corpora"
+
+
+class Proxy(http.server.ThreadingHTTPServer):
+    """Hands requests on to a server, unless ``fault`` has something else in mind."""
+
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self, server: str) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.server = server
+        self.url = f"http://127.0.0.1:{self.server_address[1]}"
+        self.seen: list[tuple[str, str]] = []
+        #: What becomes of an answer: a status instead, or the bytes of its body after which the connection ends.
+        self.fault: Callable[[str, str], Optional[tuple[str, int]]] = lambda method, target: None
+        self.lock = threading.Lock()
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: Proxy
+
+    def handle_any(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        with self.server.lock:
+            self.server.seen.append((self.command, self.path))
+            fault = self.server.fault(self.command, self.path)
+        if fault and fault[0] == "status":
+            self.send_response(fault[1])
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
+        upstream = http.client.HTTPConnection(self.server.server)
+        headers = {name: value for name, value in self.headers.items() if name.lower() != "connection"}
+        upstream.request(self.command, self.path, body, headers)
+        answer = upstream.getresponse()
+        content = answer.read()
+        upstream.close()
+        self.send_response(answer.status)
+        for name, value in answer.getheaders():
+            if name.lower() not in ("connection", "transfer-encoding", "content-length", "server", "date"):
+                self.send_header(name, value)
+        length = answer.getheader("Content-Length") if self.command == "HEAD" else str(len(content))
+        self.send_header("Content-Length", length or "0")
+        self.end_headers()
+        if fault and fault[0] == "cut":
+            self.wfile.write(content[: fault[1]])
+            self.wfile.flush()
+            self.connection.shutdown(socket.SHUT_RDWR)
+            self.close_connection = True
+            return
+        self.wfile.write(content)
+
+    do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = handle_any
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+class Store:
+    """A bucket behind a proxy."""
+
+    def __init__(self, proxy: Proxy, client: Any) -> None:
+        self.proxy, self.client = proxy, client
+        self.environment = {
+            "AWS_ENDPOINT_URL": proxy.url,
+            "AWS_ACCESS_KEY_ID": "somebody",
+            "AWS_SECRET_ACCESS_KEY": SECRET,
+            "AWS_REGION": "us-east-1",
+            "NO_PROXY": "127.0.0.1",
+        }
+
+    def put(self, key: str, body: bytes) -> None:
+        self.client.put_object(Bucket=BUCKET, Key=key, Body=body)
+
+    def folder(self, prefix: str, local: pathlib.Path) -> None:
+        for path in sorted(local.rglob("*")):
+            if path.is_file():
+                self.put(f"{prefix}/{path.relative_to(local).as_posix()}", path.read_bytes())
+
+    def keys(self, prefix: str = "") -> list[str]:
+        pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=BUCKET, Prefix=prefix)
+        return [found["Key"] for page in pages for found in page.get("Contents", [])]
+
+    def run(self, *arguments: object, fails: bool = False, environment: Optional[dict[str, str]] = None) -> str:
+        """What the program prints. A secret that it lets out fails the test."""
+        clean = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
+        done = subprocess.run(
+            [*program(), *map(str, arguments)],
+            env={**clean, **self.environment, **(environment or {})},
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+        said = done.stdout + done.stderr
+        assert SECRET not in said
+        assert (done.returncode != 0) == fails, said
+        return said
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    running = moto_server.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    running.start()
+    host, port = running.get_host_and_port()
+    yield f"{host}:{port}"
+    running.stop()
+
+
+@pytest.fixture
+def store(server: str) -> Iterator[Store]:
+    client = boto3.client(
+        "s3",
+        endpoint_url=f"http://{server}",
+        region_name="us-east-1",
+        aws_access_key_id="somebody",
+        aws_secret_access_key=SECRET,
+    )
+    client.create_bucket(Bucket=BUCKET)
+    proxy = Proxy(server)
+    thread = threading.Thread(target=proxy.serve_forever, daemon=True)
+    thread.start()
+    yield Store(proxy, client)
+    proxy.shutdown()
+    proxy.server_close()
+    thread.join()
+    with contextlib.closing(http.client.HTTPConnection(server)) as asked:
+        asked.request("POST", "/moto-api/reset")
+        asked.getresponse().read()
+
+
+def pages(count: int, words: int = 300) -> list[dict[str, str]]:
+    """Every third is nearly the one before."""
+    rows = []
+    for at in range(count):
+        same = at % 3 == 2
+        text = story(at - 1 if same else at, words) + (" and a little more" if same else "")
+        rows.append({"id": f"page-{at}", "url": f"https://example.org/{at}", "text": text})
+    return rows
+
+
+def jsonl(rows: list[dict[str, str]]) -> bytes:
+    return "".join(json.dumps(row) + "\n" for row in rows).encode()
+
+
+def warc(rows: list[dict[str, str]]) -> bytes:
+    members = []
+    for row in rows:
+        http_part = f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<html><body>{row['text']}</body></html>".encode()
+        head = (
+            f"WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: {row['url']}\r\nWARC-Date: 2026-01-01T00:00:00Z\r\n"
+            f"WARC-Record-ID: <urn:uuid:{row['id']}>\r\nContent-Type: application/http; msgtype=response\r\n"
+            f"Content-Length: {len(http_part)}\r\n\r\n"
+        ).encode()
+        members.append(gzip.compress(head + http_part + b"\r\n\r\n", mtime=0))
+    return b"".join(members)
+
+
+def parquet(rows: list[dict[str, str]], path: pathlib.Path) -> bytes:
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), path, row_group_size=50)
+    return path.read_bytes()
+
+
+def same(local: pathlib.Path, remote: pathlib.Path, kept: str, where: tuple[str, str]) -> None:
+    """The same bytes of what is kept, and the same rows of the tables but for the names of files."""
+    assert (local / kept).read_bytes() == (remote / kept).read_bytes()
+    assert (local / "kept.signatures").read_bytes() == (remote / "kept.signatures").read_bytes()
+    for table in ("groups.parquet", "removed.parquet"):
+        here, there = (pyarrow.parquet.read_table(folder / table).to_pylist() for folder in (local, remote))
+        for row in here:
+            row["file"] = row["file"].replace(*where)
+        assert here == there
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "jsonl.gz", "warc.gz", "parquet"])
+def test_a_corpus_gives_the_same_bytes_from_a_store_and_from_files(kind: str, store: Store, tmp_path: pathlib.Path) -> None:
+    local = tmp_path / "in"
+    local.mkdir()
+    rows = pages(240)
+    for at in range(2):
+        some = rows[at * 120 : (at + 1) * 120]
+        if kind == "parquet":
+            made = parquet(some, tmp_path / "table")
+        elif kind == "warc.gz":
+            made = warc(some)
+        else:
+            made = gzip.compress(jsonl(some)) if kind.endswith("gz") else jsonl(some)
+        (local / f"part-{at}.{kind}").write_bytes(made)
+    store.folder("in", local)
+    address = f"s3://{BUCKET}/in"
+    store.run("dedup", local, "--out", tmp_path / "local", "--quiet")
+    store.run("dedup", address, "--out", tmp_path / "remote", "--quiet")
+    kept = next((tmp_path / "local").glob("kept.[jwp]*")).name
+    same(tmp_path / "local", tmp_path / "remote", kept, (str(local), address))
+    ours, theirs = (json.loads((tmp_path / out / "summary.json").read_text()) for out in ("local", "remote"))
+    assert theirs["settings"].pop("inputs") == [address] and ours["settings"].pop("inputs") == [str(local)]
+    assert ours == theirs and ours["near"] > 60
+    # A pattern and lists stand for the same files.
+    names = "".join(f"{address}/part-{at}.{kind}\n" for at in range(2))
+    (tmp_path / "list.txt").write_text(names)
+    store.put("list.txt", names.encode())
+    for at, named in enumerate([f"{address}/part-?.{kind}", f"@{tmp_path / 'list.txt'}", f"@s3://{BUCKET}/list.txt"]):
+        again = tmp_path / f"again-{at}"
+        store.run("dedup", named, "--out", again, "--quiet")
+        same(tmp_path / "remote", again, kept, ("", ""))
+
+
+def test_a_folder_of_pages_is_read_by_the_rules_of_local_folders(store: Store, tmp_path: pathlib.Path) -> None:
+    store.folder("docs", EXAMPLES)
+    store.put("docs/.hidden/page.html", b"<p>hidden</p>")
+    store.put("docs/notes.bin", b"\x00\x01")
+    said = store.run("dedup", f"s3://{BUCKET}/docs/", "--out", tmp_path / "out")
+    store.run("dedup", EXAMPLES, "--out", tmp_path / "local", "--quiet")
+    assert "1 other file in folders ignored" in said
+    ids = [[row["document"] for row in pyarrow.parquet.read_table(tmp_path / out / "groups.parquet").to_pylist()] for out in ("out", "local")]
+    assert ids[0] == [name.replace(str(EXAMPLES), f"s3://{BUCKET}/docs") for name in ids[1]]
+
+
+def test_faults_on_the_way_change_nothing(store: Store, tmp_path: pathlib.Path) -> None:
+    body = jsonl(pages(1500, 1500))
+    assert len(body) > 16 << 20
+    store.put("in.jsonl", body)
+    address = f"s3://{BUCKET}/in.jsonl"
+    store.run("dedup", address, "--out", tmp_path / "whole", "--quiet")
+    count = 0
+
+    def fault(method: str, target: str) -> Optional[tuple[str, int]]:
+        nonlocal count
+        count += 1
+        return {1: ("status", 503), 3: ("cut", 1000), 5: ("status", 500), 7: ("cut", 300_000), 8: ("cut", 0)}.get(count)
+
+    store.proxy.fault = fault
+    store.run("dedup", address, "--out", tmp_path / "broken", "--quiet")
+    assert count > 8
+    same(tmp_path / "whole", tmp_path / "broken", "kept.jsonl", ("", ""))
+
+
+def test_an_object_that_changes_is_an_error_and_not_a_mixture(store: Store, tmp_path: pathlib.Path) -> None:
+    store.put("in.jsonl", jsonl(pages(30)))
+    gets = 0
+
+    def fault(method: str, target: str) -> None:
+        nonlocal gets
+        gets += method == "GET" and "in.jsonl" in target
+        if gets == 2:
+            store.put("in.jsonl", jsonl(pages(31)))
+
+    store.proxy.fault = fault
+    said = store.run("dedup", f"s3://{BUCKET}/in.jsonl", "--out", tmp_path / "out", fails=True)
+    assert "changed since it was found" in said
+    assert not (tmp_path / "out" / "summary.json").exists()
+
+
+def test_a_listing_of_thousands_is_read_to_its_end(store: Store, tmp_path: pathlib.Path) -> None:
+    from moto.core import DEFAULT_ACCOUNT_ID
+    from moto.s3.models import s3_backends
+
+    # Over HTTP this would take a minute.
+    backend = s3_backends[DEFAULT_ACCOUNT_ID]["aws"]
+    for at in range(5000):
+        backend.put_object(BUCKET, f"many/{at % 7}/{at}.bin", b"x")
+    backend.put_object(BUCKET, "many/6/page.jsonl", jsonl(pages(3)))
+    said = store.run("dedup", f"s3://{BUCKET}/many/**/*.jsonl", "--out", tmp_path / "out")
+    assert "3 documents" in said
+    assert sum("list-type=2" in target for _, target in store.proxy.seen) >= 5
+
+
+def test_what_cannot_be_read_is_named_without_credentials(store: Store, tmp_path: pathlib.Path) -> None:
+    out = ["--out", tmp_path / "out"]
+    assert "no such object" in store.run("dedup", f"s3://{BUCKET}/nothing", *out, fails=True)
+    assert "matches no object" in store.run("dedup", f"s3://{BUCKET}/nothing/*.gz", *out, fails=True)
+    store.proxy.fault = lambda method, target: ("status", 403)
+    assert "AWS_SKIP_SIGNATURE" in store.run("dedup", f"s3://{BUCKET}/in.jsonl", *out, fails=True)
+    signed = f"{store.proxy.url}/in.jsonl?X-Amz-Signature={SECRET}"
+    assert "denies access" in store.run("dedup", signed, *out, fails=True)
+
+
+def test_keys_come_from_a_profile_too(store: Store, tmp_path: pathlib.Path) -> None:
+    store.put("in.jsonl", jsonl(pages(6)))
+    (tmp_path / "credentials").write_text(f"[other]\naws_access_key_id = me\naws_secret_access_key = {SECRET}\n")
+    del store.environment["AWS_ACCESS_KEY_ID"], store.environment["AWS_SECRET_ACCESS_KEY"]
+    store.environment["AWS_SHARED_CREDENTIALS_FILE"] = str(tmp_path / "credentials")
+    command = ["dedup", f"s3://{BUCKET}/in.jsonl", "--dry-run"]
+    store.run(*command, environment={"AWS_PROFILE": "other"})
+    said = store.run(*command, environment={"AWS_PROFILE": "third"}, fails=True)
+    assert "the profile third" in said
+
+
+def test_python_reads_the_same_addresses(store: Store, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.put("in.jsonl", jsonl(pages(30)))
+    for name, value in store.environment.items():
+        monkeypatch.setenv(name, value)
+    result = hapax.dedup(files=f"s3://{BUCKET}/in.jsonl", out=tmp_path / "out")
+    assert result.summary["documents"] == 30 and result.summary["near"] > 5
