@@ -56,7 +56,7 @@ pub(crate) struct Known {
 
 impl Earlier {
     /// Loads what is named: output folders, or their files of signatures. A job on many machines leaves a
-    /// folder of such files.
+    /// folder of such files; a folder with the signatures of shards stands for all documents of theirs, kept or not.
     ///
     /// # Errors
     ///
@@ -80,7 +80,7 @@ impl Earlier {
             }
             let theirs = theirs.key.clone();
             key = key.or_else(|| theirs.clone());
-            while let Some(mut batch) = reader.next()? {
+            while let Some(mut batch) = reader.next_pages()? {
                 if theirs != key {
                     // Sketches under different keys cannot be compared.
                     batch.pages.iter_mut().for_each(|page| page.short = None);
@@ -120,16 +120,20 @@ fn files_of(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
     let mut files = Vec::new();
     for path in paths {
         let inside = path.join(KEPT_SIGNATURES);
-        let many = match (inside.is_dir(), path.file_name()) {
-            (true, _) => &inside,
-            (false, Some(name)) if name == KEPT_SIGNATURES && path.is_dir() => path,
+        let former = path.join(FORMER_NAME);
+        let many = match (path.is_dir(), inside.is_dir()) {
+            (_, true) => &inside,
+            (true, _) if inside.is_file() => {
+                files.push(inside);
+                continue;
+            }
+            (true, _) if former.is_file() => {
+                files.push(former);
+                continue;
+            }
+            (true, _) => path,
             (false, _) => {
-                let former = path.join(FORMER_NAME);
-                files.push(match (path.is_dir(), former.is_file() && !inside.exists()) {
-                    (true, true) => former,
-                    (true, false) => inside,
-                    (false, _) => path.clone(),
-                });
+                files.push(path.clone());
                 continue;
             }
         };
@@ -138,9 +142,20 @@ fn files_of(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
         let mut parts: Vec<PathBuf> = listed.into_iter().map(|entry| entry.path()).collect();
         parts.retain(|part| part.extension().is_some_and(|it| it == "signatures"));
         parts.sort();
-        if parts.is_empty() {
-            let what = "the folder has no file of signatures".to_owned();
-            return Err(Error::Signatures { path: many.clone(), what });
+        let wrong = |what: String| Err(Error::Signatures { path: many.clone(), what });
+        let Some(first) = parts.first() else {
+            return wrong(format!(
+                "it has neither {KEPT_SIGNATURES} nor other files of signatures; name the output folder of a finished job"
+            ));
+        };
+        if let Some(shard) = &SignatureReader::open(first)?.header().shard
+            && shard.of as usize != parts.len()
+        {
+            return wrong(format!(
+                "it has {} of {} shards; fingerprint the others, too",
+                parts.len(),
+                shard.of
+            ));
         }
         files.extend(parts);
     }

@@ -202,6 +202,14 @@ impl SignatureReader {
         batch.map(Some).ok_or_else(|| self.damaged())
     }
 
+    /// The next batch of a shard or of anything else; `None` at the end.
+    pub(crate) fn next_pages(&mut self) -> Result<Option<SignatureBatch>, Error> {
+        match self.header.shard {
+            Some(_) => Ok(self.next_with_records()?.map(|(batch, _)| batch)),
+            None => self.next(),
+        }
+    }
+
     /// Of a shard, the next batch and its records; `None` at the end.
     pub(crate) fn next_with_records(
         &mut self,

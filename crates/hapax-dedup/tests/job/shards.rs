@@ -3,13 +3,14 @@
 use std::num::NonZero;
 use std::path::Path;
 
+use hapax::fingerprint::MaxDistance;
 use hapax_corpus::write::create;
 use hapax_corpus::{ReadOptions, Shard, Source};
 use hapax_dedup::shards::{Applied, Applying, apply, dedup_signatures, fingerprint};
 use hapax_dedup::{Confirm, Error, Frames, KeptFormat, Options};
 use hapax_synth::{SiteCopy, SitePage, TemplatedSite};
 
-use crate::folder::{Folder, html_jsonl, options};
+use crate::folder::{Folder, html_jsonl, jsonl, options, words};
 
 /// Files of a corpus, and how many shards are made of them.
 const FILES: usize = 20;
@@ -254,6 +255,58 @@ fn a_crawl_in_shards_is_compared_with_an_earlier_one() {
     fingerprint_all(&folder, &input, "other", 0..SHARDS, &options(|_| {}));
     let error = dedup_signatures(&folder.path("other"), &folder.path("e"), &against, &mut ());
     assert!(error.unwrap_err().to_string().contains("without the earlier runs"));
+}
+
+/// 400 words, so many of them of one text and the rest of another.
+fn mixed(first: usize) -> String {
+    let (one, other) = (words(400, 1), words(400, 2));
+    let words: Vec<&str> = one.split(' ').take(first).chain(other.split(' ')).take(400).collect();
+    words.join(" ")
+}
+
+#[test]
+fn a_test_set_is_compared_with_all_documents_of_a_training_set() {
+    let folder = Folder::new();
+    // A chain: the second is like its neighbours, which are not like each other.
+    let texts = [400, 378, 356].map(mixed);
+    let wide = |it: &mut Options| it.policy.within = MaxDistance::new(16).unwrap();
+    let other = words(200, 3);
+    let train = [("kept", texts[0].as_str()), ("copy", &texts[1]), ("other", &other)];
+    let train = folder.write("train.jsonl", jsonl(train.map(|(id, text)| (id.to_owned(), text))));
+    let test = [("question".to_owned(), texts[2].as_str()), ("new".to_owned(), &words(200, 4))];
+    let test = folder.write("test.jsonl", jsonl(test));
+    let first = folder.dedup(&[&train], "clean", |it| {
+        it.keep = "first".parse().unwrap();
+        wide(it);
+    });
+    assert_eq!(first.unwrap().summary.near, 1);
+    // What was removed from the training set is not compared with, unless its signature is given.
+    let found = |against: &str, out: &str| {
+        let against = vec![folder.path(against)];
+        let set = |it: &mut Options| {
+            it.against = against;
+            wide(it);
+        };
+        folder.dedup(&[&test], out, set).unwrap();
+        let removed = folder.table(&format!("{out}/removed.parquet"));
+        removed.into_iter().map(|(id, row)| (id, row.winner)).collect::<Vec<_>>()
+    };
+    assert_eq!(found("clean", "against-kept"), []);
+    let both = [train.clone()];
+    for number in 0..2 {
+        let to = folder.path("train");
+        if number == 1 {
+            let missing = options(|it| it.against = vec![folder.path("train")]);
+            let error = hapax_dedup::Earlier::load(&missing.against, &missing).unwrap_err();
+            assert!(error.to_string().contains("it has 1 of 2 shards"), "{error}");
+        }
+        fingerprint(&both, shard(number, 2), &to, &options(|_| {}), &mut ()).unwrap();
+    }
+    let pair = ("question".to_owned(), "copy".to_owned());
+    assert_eq!(found("train", "against-all"), [pair]);
+    let none = options(|it| it.against = vec![folder.path("")]);
+    let error = hapax_dedup::Earlier::load(&none.against, &none).unwrap_err();
+    assert!(error.to_string().contains("neither kept.signatures nor"), "{error}");
 }
 
 #[test]

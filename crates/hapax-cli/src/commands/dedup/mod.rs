@@ -92,6 +92,8 @@ pub(crate) struct Arguments {
     into: Option<PathBuf>,
 
     /// An earlier output folder: what it kept is not kept again; may be given several times
+    ///
+    /// A folder that --signatures made stands for all documents that were fingerprinted.
     #[arg(long, value_name = "DIR")]
     against: Vec<PathBuf>,
 
