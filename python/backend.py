@@ -49,7 +49,7 @@ def build_program(config_settings: Settings) -> None:
     options.add_argument("--locked", action="store_true")
     options.add_argument("--config", action="append", default=[])
     asked, _ = options.parse_known_args(maturin.get_maturin_pep517_args(config_settings))
-    command = ["cargo", "rustc", "--package", "hapax-cli", "--bin", "hapax", "--features", "remote", "--profile", asked.profile]
+    command = ["cargo", "rustc", "--package", "hapax-cli", "--bin", "hapax", "--profile", asked.profile]
     command += ["--message-format", "json-render-diagnostics"]
     command += ["--locked"] if asked.locked else []
     command += ["--target", asked.target] if asked.target else []

@@ -69,16 +69,7 @@ pub(crate) fn dist(workspace: &Workspace, arguments: &Arguments) -> Result<()> {
 const CHECKSUMS: &str = "SHA256SUMS";
 
 fn built(workspace: &Workspace, profile: &str) -> Result<PathBuf> {
-    run(&mut workspace.cargo([
-        "build",
-        "--locked",
-        "--profile",
-        profile,
-        "--bin",
-        "hapax",
-        "--features",
-        "remote",
-    ]))?;
+    run(&mut workspace.cargo(["build", "--locked", "--profile", profile, "--bin", "hapax"]))?;
     let target = workspace.binaries().parent().context("no target folder")?;
     Ok(target.join(profile).join("hapax"))
 }

@@ -82,14 +82,7 @@ impl<'w> Environment<'w> {
     fn with_wheel(workspace: &'w Workspace, name: &str, requirements: &str) -> Result<Self> {
         let made = Self::fresh(workspace, name)?;
         run(made.pip(["--requirement", requirements]).arg("--no-input"))?;
-        run(&mut workspace.cargo([
-            "build",
-            "--release",
-            "--bin",
-            "hapax",
-            "--features",
-            "remote",
-        ]))?;
+        run(&mut workspace.cargo(["build", "--release", "--bin", "hapax"]))?;
         let wheel = made.build("release", &made.folder.join("wheels"))?;
         run(made.pip(["--no-deps", "--force-reinstall"]).arg(&wheel))?;
         Ok(made)

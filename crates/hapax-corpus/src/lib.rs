@@ -1,7 +1,7 @@
 //! Reads and writes corpora, whatever they are stored in.
 //!
 //! Reads WARC, WET, ARC, JSONL, Parquet, folders of HTML and text, and text a document a line; plain,
-//! gzip, Zstandard, bzip2 or xz; files, folders, globs, lists of files, standard input; with the feature `remote`
+//! gzip, Zstandard, bzip2 or xz; files, folders, globs, lists of files, standard input;
 //! also addresses of object stores, web servers and hubs. Writes JSONL,
 //! Parquet, and WARC with the records that were kept.
 //!

@@ -10,36 +10,20 @@
 //!
 //! Not handled: listings of web servers, names with empty segments, `hf://` other than datasets.
 
-#[cfg(not(feature = "stores"))]
-mod absent;
 mod address;
-#[cfg(feature = "stores")]
 mod cloud;
-#[cfg(feature = "stores")]
 mod find;
-#[cfg(feature = "stores")]
 mod http;
-#[cfg(feature = "stores")]
 mod hub;
-#[cfg(feature = "stores")]
 mod object;
-#[cfg(feature = "stores")]
 mod parse;
-#[cfg(feature = "stores")]
 mod profile;
-#[cfg(feature = "stores")]
 mod reader;
-#[cfg(feature = "stores")]
 mod runtime;
-#[cfg(feature = "stores")]
 mod upload;
-#[cfg(feature = "stores")]
 mod web;
 
-#[cfg(not(feature = "stores"))]
-pub use absent::{Finder, Folder, Object, Reader};
 pub use address::{is_address, shown};
-#[cfg(feature = "stores")]
 pub use {find::Finder, object::Object, reader::Reader, upload::Folder};
 
 /// What an address stands for.
