@@ -176,7 +176,8 @@ def dedup(
     text; packed or not). With ``out``, a new or empty folder, what ``hapax dedup`` writes is written there; a job that was interrupted
     continues when it is called again, or starts over with ``restart``. Options are those of the program; ``None``
     stands for its default. ``verify`` checks every near-duplicate exactly against the text that stays. ``frames="off"``
-    compares whole pages only, also on one host. ``shard_size`` writes kept documents to files of about so many bytes,
+    compares whole pages only, also on one host; ``frames="own"`` compares what pages say beyond the frames of their hosts, and
+    nothing else. ``shard_size`` writes kept documents to files of about so many bytes,
     ``follow_links`` reads what links in folders lead to. ``progress`` shows a bar of tqdm: by default on a terminal, when
     tqdm is installed.
 

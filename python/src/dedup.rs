@@ -61,6 +61,10 @@ pub(crate) struct Asked {
 impl Asked {
     pub(crate) fn options(self, by: &FingerprinterCore) -> PyResult<Options> {
         let mut options = Options::new(by.engine().clone());
+        if let Some(frames) = &self.frames {
+            let frames: Result<Frames, _> = frames.parse();
+            options.use_frames(frames.map_err(|error| of_argument(&error))?);
+        }
         if let Some(within) = self.within {
             options.policy.within = bound(within)?;
         }
@@ -69,10 +73,6 @@ impl Asked {
         }
         if self.verify {
             options.confirm = Confirm::Exact;
-        }
-        if let Some(frames) = &self.frames {
-            let frames: Result<Frames, _> = frames.parse();
-            options.frames = frames.map_err(|error| of_argument(&error))?;
         }
         if let Some(keep) = &self.keep {
             options.keep = rules(keep)?;

@@ -359,6 +359,7 @@ mod tests {
             fetched: None,
             words: 100,
             scope: ScopeKey(scope),
+            alone: false,
         }
     }
 

@@ -104,6 +104,9 @@ pub enum Error {
         "exact confirmation reads texts, and signatures alone are given; decide without it, or clean the corpus in one process"
     )]
     NoTexts,
+    /// Own texts alone cannot decide here.
+    #[error("own texts alone (frames `own`) do not go with {what}; {instead}, or use frames `on`")]
+    OwnTexts { what: &'static str, instead: &'static str },
     /// What was decided cannot be read.
     #[error("cannot read what was decided from {path}: {reason}")]
     Verdicts {

@@ -13,11 +13,11 @@ use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use hapax::frame::{OwnText, Piece, Seen, least_pages};
+use hapax::fingerprint::ContentHash;
+use hapax::frame::{OwnText, Piece, Seen, own_text};
 use hapax::group::{PageFacts, Scope, ScopeFacts};
 
 use crate::error::Error;
-use crate::pages::{NewPage, Status};
 
 /// Pages of a host that are counted, about.
 const SAMPLE: u64 = 1024;
@@ -68,6 +68,8 @@ pub(crate) struct Learned {
 #[derive(Debug)]
 pub(crate) struct Gathering {
     folder: PathBuf,
+    /// On how many of so many pages a piece is frame.
+    least: fn(u32) -> Option<u32>,
     parts: Vec<Part>,
     /// Pages of every host.
     hosts: BTreeMap<u32, u32>,
@@ -81,20 +83,26 @@ struct Part {
 
 impl Gathering {
     /// Temporary files have no names and go with this value.
-    pub(crate) fn new(folder: &Path) -> Self {
+    pub(crate) fn new(folder: &Path, least: fn(u32) -> Option<u32>) -> Self {
         let parts = (0..PARTS).map(|_| Part::default()).collect();
-        Self { folder: folder.to_owned(), parts, hosts: BTreeMap::new() }
+        Self { folder: folder.to_owned(), least, parts, hosts: BTreeMap::new() }
     }
 
     /// The [packed](packed) pieces of the page at this position.
-    pub(crate) fn add(&mut self, at: u32, page: &NewPage, pieces: &[u8]) -> Result<(), Error> {
-        let host = host_key(&page.url);
-        if host == 0 || page.status != Status::Comparable {
+    pub(crate) fn add(
+        &mut self,
+        at: u32,
+        url: &str,
+        content: ContentHash,
+        pieces: &[u8],
+    ) -> Result<(), Error> {
+        let host = host_key(url);
+        if host == 0 {
             return Ok(());
         }
         *self.hosts.entry(host).or_default() += 1;
         let part = &mut self.parts[host as usize % PARTS];
-        let [a, b, c, d, ..] = page.content.to_bytes();
+        let [a, b, c, d, ..] = content.to_bytes();
         for number in [at, host, u32::from_le_bytes([a, b, c, d]), pieces.len() as u32] {
             part.waiting.extend(number.to_le_bytes());
         }
@@ -149,13 +157,23 @@ impl Gathering {
         Ok(learned)
     }
 
+    /// The frames of all hosts.
+    pub(crate) fn all(mut self) -> Result<HostFrames, Error> {
+        let mut frames = Vec::new();
+        for number in 0..self.parts.len() {
+            let mut part = std::mem::take(&mut self.parts[number]);
+            frames.push(self.frames(&mut part).map_err(|error| self.cannot_read(error))?);
+        }
+        Ok(HostFrames(frames))
+    }
+
     /// Host in the upper half and piece in the lower, ascending.
     fn frames(&self, part: &mut Part) -> io::Result<Vec<u64>> {
         let (mut keys, mut texts) = (Vec::new(), BTreeSet::new());
         part.read(|page| {
             let pages = u64::from(self.hosts.get(&page.host).copied().unwrap_or(0));
             let sampled = (u64::from(page.text) * pages) >> 32 < SAMPLE;
-            if least_pages(pages as u32).is_some()
+            if (self.least)(pages as u32).is_some()
                 && sampled
                 && texts.insert((page.host, page.text))
             {
@@ -169,7 +187,7 @@ impl Gathering {
         let mut frames = Vec::new();
         for same in keys.chunk_by(|a, b| a == b) {
             let pages = counted.get(&((same[0] >> 32) as u32)).copied().unwrap_or(0);
-            if least_pages(pages).is_some_and(|least| same.len() >= least as usize) {
+            if (self.least)(pages).is_some_and(|least| same.len() >= least as usize) {
                 frames.push(same[0]);
             }
         }
@@ -186,6 +204,26 @@ impl Gathering {
 
     fn cannot_read(&self, error: io::Error) -> Error {
         Error::io("read a temporary file in", &self.folder, error)
+    }
+}
+
+/// The frames of all hosts, 8 bytes for each of their pieces.
+#[derive(Debug)]
+pub(crate) struct HostFrames(Vec<Vec<u64>>);
+
+impl HostFrames {
+    /// What a page at this address says beyond its frame; `None` if that is little or not known.
+    pub(crate) fn own_text(&self, url: &str, text: &str) -> Option<String> {
+        let host = host_key(url);
+        let frame = of_host(self.0.get(host as usize % PARTS)?, host);
+        let is_frame = |hash: u32| frame.binary_search_by_key(&hash, |key| *key as u32).is_ok();
+        if frame.is_empty() { None } else { own_text(text, is_frame) }
+    }
+
+    /// How many hosts have one.
+    pub(crate) fn hosts(&self) -> u64 {
+        let hosts = |part: &Vec<u64>| part.chunk_by(|a, b| a >> 32 == b >> 32).count() as u64;
+        self.0.iter().map(hosts).sum()
     }
 }
 
@@ -277,35 +315,18 @@ fn unpacked(bytes: &[u8]) -> impl Iterator<Item = Piece> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hapax::fingerprint::{ContentHash, Fingerprint, Sketch};
-    use hapax::group::ScopeKey;
-
-    fn page(url: &str, text: &str) -> NewPage {
-        NewPage {
-            id: url.to_owned(),
-            url: url.to_owned(),
-            canonical: None,
-            content: ContentHash::of(text),
-            status: Status::Comparable,
-            fingerprint: Fingerprint::from_bits(0),
-            sketch: Sketch::from_bytes(&[0; 128]),
-            score: None,
-            fetched: None,
-            words: 9,
-            short: None,
-            scope: ScopeKey::ALL,
-        }
-    }
+    use hapax::frame::least_pages;
 
     fn learn(pages: &[(String, Vec<u32>)], order: impl Iterator<Item = usize>) -> Learned {
         let folder = tempfile::tempdir().unwrap();
-        let mut gathering = Gathering::new(folder.path());
+        let mut gathering = Gathering::new(folder.path(), least_pages);
         for at in order {
             let (url, hashes) = &pages[at];
             // Large ones are numbers.
             let piece = |&hash: &u32| Piece { hash, words: if hash < 2_000_000 { 2 } else { 0 } };
             let pieces: Vec<Piece> = hashes.iter().map(piece).collect();
-            gathering.add(at as u32, &page(url, &format!("{hashes:?}")), &packed(&pieces)).unwrap();
+            let content = ContentHash::of(&format!("{hashes:?}"));
+            gathering.add(at as u32, url, content, &packed(&pieces)).unwrap();
         }
         gathering.learn(pages.len()).unwrap()
     }

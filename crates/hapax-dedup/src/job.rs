@@ -75,6 +75,7 @@ pub fn dedup(
     watch: &mut dyn Watch,
 ) -> Result<Finished, Error> {
     options.format.map_or(Ok(()), |format| format.check_revisits(options.revisits))?;
+    options.check_frames(None)?;
     let earlier = Earlier::load(&options.against, options)?;
     let mut folder = OutFolder::open(out, options.restart)?;
     let (source, names) =
@@ -170,6 +171,7 @@ pub fn dry_run(
     options: &Options,
     watch: &mut dyn Watch,
 ) -> Result<Finished, Error> {
+    options.check_frames(once(inputs))?;
     let earlier = Earlier::load(&options.against, options)?;
     let source = Source::open(inputs, options.read.clone())?;
     let options = &with_key(options, &source, earlier.key())?;
@@ -204,6 +206,7 @@ pub fn read_corpus(
     options: &Options,
     watch: &mut dyn Watch,
 ) -> Result<Corpus, Error> {
+    options.check_frames(once(inputs))?;
     let source = Source::open(inputs, options.read.clone())?;
     let options = &with_key(options, &source, None)?;
     let mut clock = Clock::start();
@@ -212,6 +215,12 @@ pub fn read_corpus(
     let places = (None, scratch.path());
     let (corpus, _) = read_all(&source, &names, inputs, options, places, watch, &mut clock)?;
     Ok(corpus)
+}
+
+/// What own texts alone cannot be learned from where nothing is copied.
+fn once(inputs: &[String]) -> Option<(&'static str, &'static str)> {
+    let why = ("standard input that is not copied and comes once", "name files");
+    inputs.iter().any(|input| input == "-").then_some(why)
 }
 
 fn read_all(

@@ -39,6 +39,7 @@ pub mod key;
 mod near;
 mod options;
 mod outputs;
+mod own_texts;
 mod pages;
 mod passed_over;
 pub mod read;

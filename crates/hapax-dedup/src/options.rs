@@ -90,6 +90,34 @@ impl Options {
         }
     }
 
+    /// Sets what frames are used for, and with it the bounds.
+    pub fn use_frames(&mut self, frames: Frames) {
+        self.frames = frames;
+        self.policy = match frames {
+            Frames::Own => Policy::for_own_texts(),
+            Frames::On | Frames::Off => Policy::for_extent(self.fingerprinter.recipe().extent),
+        };
+    }
+
+    /// Refuses what own texts alone cannot do: exact confirmation, earlier jobs, and what the caller names with the way
+    /// out.
+    pub(crate) fn check_frames(
+        &self,
+        cannot: Option<(&'static str, &'static str)>,
+    ) -> Result<(), Error> {
+        let exact = ("exact confirmation, which compares whole texts", "leave it out");
+        let earlier = ("earlier jobs, whose frames are not known any more", "clean all documents");
+        let cannot = cannot
+            .or((self.confirm == Confirm::Exact).then_some(exact))
+            .or((!self.against.is_empty()).then_some(earlier));
+        match cannot {
+            Some((what, instead)) if self.frames == Frames::Own => {
+                Err(Error::OwnTexts { what, instead })
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// How much memory a join may take beside the pages.
     pub(crate) fn memory_beside(&self, pages: &Pages) -> Result<usize, Error> {
         let Some(memory) = self.memory else { return Ok(ENOUGH_FOR_JOIN.max(2 * pages.bytes())) };
@@ -142,6 +170,8 @@ impl Confirm {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Frames {
     On,
+    /// What pages say beyond the frames of their hosts decides alone, on one host and between hosts.
+    Own,
     /// Whole pages decide.
     Off,
 }
@@ -151,6 +181,7 @@ impl Frames {
     pub const fn name(self) -> &'static str {
         match self {
             Self::On => "on",
+            Self::Own => "own",
             Self::Off => "off",
         }
     }
@@ -160,14 +191,14 @@ impl FromStr for Frames {
     type Err = ParseFramesError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let known = [Self::On, Self::Off].into_iter().find(|it| it.name() == text);
+        let known = [Self::On, Self::Own, Self::Off].into_iter().find(|it| it.name() == text);
         known.ok_or_else(|| ParseFramesError { given: text.to_owned() })
     }
 }
 
 /// Why a text does not say whether frames are learned.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("frames are `on` or `off`, not `{given}`")]
+#[error("frames are `on`, `off` or `own`, not `{given}`")]
 pub struct ParseFramesError {
     pub given: String,
 }

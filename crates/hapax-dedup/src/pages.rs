@@ -79,6 +79,8 @@ pub struct NewPage {
     pub words: u32,
     /// With whom it may be compared.
     pub scope: ScopeKey,
+    /// Fingerprint and sketches are those of its own text, not of the whole page.
+    pub alone: bool,
 }
 
 /// All pages of a corpus, by position from 0, in the order of the corpus.
@@ -102,6 +104,8 @@ pub struct Pages {
     scopes: Vec<ScopeKey>,
     /// Empty as long as no host has a frame.
     owns: Vec<Own>,
+    /// Which pages are signed by their own texts; empty as long as none is.
+    alone: Vec<bool>,
     /// Only of pages that name one.
     canonicals: BTreeMap<u32, Box<str>>,
     canonical_bytes: usize,
@@ -145,6 +149,10 @@ impl Pages {
         if page.scope != ScopeKey::ALL || !self.scopes.is_empty() {
             self.scopes.resize(position as usize, ScopeKey::ALL);
             self.scopes.push(page.scope);
+        }
+        if page.alone || !self.alone.is_empty() {
+            self.alone.resize(position as usize, false);
+            self.alone.push(page.alone);
         }
         if let Some(canonical) = &page.canonical {
             self.canonicals.insert(position, canonical.as_str().into());
@@ -227,6 +235,12 @@ impl Pages {
         self.own(a).zip(self.own(b)).is_some_and(|(a, b)| a.differs_from(b))
     }
 
+    /// Are fingerprint and sketches those of its own text?
+    #[inline]
+    pub(crate) fn is_alone(&self, page: u32) -> bool {
+        self.alone.get(page as usize).copied().unwrap_or(false)
+    }
+
     /// The estimated share of the smaller own text that is in the other, for pages of one host with a frame.
     pub(crate) fn own_shared(&self, a: u32, b: u32) -> Option<f32> {
         let (a, b) = self.own(a).zip(self.own(b)).filter(|(a, b)| a.host == b.host)?;
@@ -286,6 +300,7 @@ impl Pages {
             fetched: (fetched != UNKNOWN_TIME).then_some(fetched),
             words: self.words(page),
             scope: self.scope(page),
+            alone: self.is_alone(page),
         }
     }
 
@@ -303,6 +318,7 @@ impl Pages {
             + size_of_val(&self.words[..])
             + size_of_val(&self.scopes[..])
             + size_of_val(&self.owns[..])
+            + size_of_val(&self.alone[..])
             + self.canonical_bytes
     }
 }
@@ -325,6 +341,7 @@ mod tests {
             fetched: Some(-5),
             words: 12,
             scope: ScopeKey::ALL,
+            alone: false,
         }
     }
 
@@ -333,7 +350,12 @@ mod tests {
         let mut pages = Pages::default();
         let given = [
             page("http://a.test/", "http://a.test/"),
-            NewPage { scope: ScopeKey(9), score: Some(0.5), ..page("seventeen", "http://b.test/") },
+            NewPage {
+                scope: ScopeKey(9),
+                alone: true,
+                score: Some(0.5),
+                ..page("seventeen", "http://b.test/")
+            },
             NewPage { canonical: Some("http://c.test/".to_owned()), ..page("eighteen", "") },
             NewPage {
                 short: Some(ShortSketch::from_bytes(&[5; 32])),

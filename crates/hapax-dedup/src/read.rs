@@ -5,15 +5,17 @@
 
 use std::borrow::Cow;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use hapax::frame::least_pages;
 use hapax_corpus::{Batch, Document, Entry, Fact, Original, Source};
 
 use crate::error::Error;
-use crate::frames::{Gathering, HostFrame, packed};
+use crate::frames::{Gathering, HostFrame, HostFrames, packed};
 use crate::inputs::StreamName;
 use crate::options::{Frames, Options};
-use crate::pages::Pages;
+use crate::own_texts;
+use crate::pages::{Pages, Status};
 use crate::passed_over::{PassedCounts, PassedRecord};
 use crate::signature::Signer;
 use crate::signatures::checkpoint::{self, Checkpoint, Done};
@@ -100,8 +102,13 @@ pub(crate) fn read(
     if !done.is_empty() {
         watch.resumed(corpus.pages.len() as u64);
     }
+    let frames = match options.frames {
+        Frames::Own => Some(Arc::new(own_texts::learn(source, options, scratch, watch)?)),
+        Frames::On | Frames::Off => None,
+    };
+    corpus.framed_hosts = frames.as_ref().map_or(0, |frames| frames.hosts());
     let mut taken_over = 0;
-    sign_batches(source, names, options, &done, |decoded| {
+    sign_batches(source, names, options, frames, &done, |decoded| {
         taken_over += u64::from(matches!(decoded.again, Ok(true)));
         if let Some((batch, _)) = decoded.checked(watch)? {
             if let Some(checkpoint) = checkpoint.as_mut() {
@@ -128,6 +135,7 @@ pub(crate) fn sign_batches(
     source: &Source,
     names: &StreamName,
     options: &Options,
+    frames: Option<Arc<HostFrames>>,
     done: &Done,
     receive: impl FnMut(Decoded) -> Result<(), Error>,
 ) -> Result<(), Error> {
@@ -140,7 +148,7 @@ pub(crate) fn sign_batches(
             return Decoded { again, input_bytes, ..Decoded::default() };
         }
         let ready = lock().pop();
-        let mut signer = ready.unwrap_or_else(|| Signer::new(options));
+        let mut signer = ready.unwrap_or_else(|| Signer::new(options, frames.clone()));
         let decoded = Decoded::of(batch, names, &mut signer);
         lock().push(signer);
         decoded
@@ -151,7 +159,8 @@ pub(crate) fn sign_batches(
 impl Corpus {
     /// To be filled batch by batch.
     pub(crate) fn gathering(options: &Options, scratch: &Path) -> Self {
-        let gathering = (options.frames == Frames::On).then(|| Gathering::new(scratch));
+        let gathering =
+            (options.frames == Frames::On).then(|| Gathering::new(scratch, least_pages));
         Self { gathering, ..Self::default() }
     }
 
@@ -169,8 +178,10 @@ impl Corpus {
         }
         self.batches.push((batch.part, batch.index, self.pages.len() as u32));
         for (at, page) in batch.pages.iter().enumerate() {
-            if let (Some(gathering), Some(pieces)) = (&mut self.gathering, batch.pieces.get(at)) {
-                gathering.add(self.pages.len() as u32, page, pieces)?;
+            if let (Some(gathering), Some(pieces)) = (&mut self.gathering, batch.pieces.get(at))
+                && page.status == Status::Comparable
+            {
+                gathering.add(self.pages.len() as u32, &page.url, page.content, pieces)?;
             }
             self.pages.push(page);
         }

@@ -4,6 +4,7 @@
 //! PDF in an archive, is known by its bytes alone.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use hapax::fingerprint::document::primary_language;
 use hapax::fingerprint::{ContentHash, Fingerprint, Fingerprinter, Signature, SignedPage, Sketch};
@@ -12,6 +13,7 @@ use hapax::group::{Scope, ScopeFacts};
 use hapax::page::{Body, Document as Known, PageError};
 use hapax_corpus::{Content, Document, Kind};
 
+use crate::frames::HostFrames;
 use crate::options::{Frames, Options};
 use crate::pages::{NewPage, Status};
 
@@ -24,10 +26,13 @@ pub(crate) struct Signer {
     hides_most: bool,
     /// Of the page that was signed last; none if frames are off.
     pieces: Option<Vec<Piece>>,
+    /// Where own texts alone decide.
+    frames: Option<Arc<HostFrames>>,
 }
 
 impl Signer {
-    pub(crate) fn new(options: &Options) -> Self {
+    /// With the frames of all hosts, own texts are signed.
+    pub(crate) fn new(options: &Options, all: Option<Arc<HostFrames>>) -> Self {
         let Options { fingerprinter, scope, languages, frames, .. } = options;
         Self {
             fingerprinter: fingerprinter.clone(),
@@ -35,6 +40,7 @@ impl Signer {
             languages: languages.iter().map(|it| primary_language(it)).collect(),
             hides_most: false,
             pieces: (*frames == Frames::On).then(Vec::new),
+            frames: all,
         }
     }
 
@@ -50,7 +56,13 @@ impl Signer {
 
     pub(crate) fn page(&mut self, document: &Document<'_>) -> NewPage {
         let url = document.url.as_deref().unwrap_or_default();
-        let signed = sign(&mut self.fingerprinter, document);
+        let mut alone = false;
+        let own = |text: &str| {
+            let own = self.frames.as_ref()?.own_text(url, text);
+            alone = own.is_some();
+            own
+        };
+        let signed = known(document).and_then(|it| self.fingerprinter.own_document(&it, own));
         self.hides_most = signed.as_ref().is_ok_and(|signed| signed.signature.hides_most);
         if let Some(out) = &mut self.pieces {
             let text = signed.as_ref().map_or("", |signed| &signed.page.text);
@@ -81,6 +93,7 @@ impl Signer {
             fetched: document.fetched.map(|it| it.seconds()),
             words: 0,
             scope,
+            alone,
         };
         match signed {
             Ok(signed) => {

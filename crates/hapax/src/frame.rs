@@ -24,6 +24,11 @@ pub const MAX_SHARED: f32 = 0.7;
 /// Own texts with fewer words count only beside a number of their own.
 pub const ENOUGH_WORDS: u16 = 30;
 
+/// Where own texts alone decide, one with fewer words does not: the whole page does.
+pub const ALONE_WORDS: usize = 50;
+/// Nor one with less than one in so many of the page's words.
+pub const ALONE_ONE_IN: usize = 20;
+
 /// A piece ends before a word whose hash modulo 16 is below this, so after five words on average.
 const CUTS_IN_16: u64 = 3;
 const MAX_WORDS: u8 = 16;
@@ -50,6 +55,19 @@ pub const fn least_pages(pages: u32) -> Option<u32> {
     let many = if half < MANY_PAGES { half } else { MANY_PAGES };
     let share = pages / ONE_PAGE_IN;
     Some(if share > many { share } else { many })
+}
+
+/// The same where own texts alone decide: there a frame that is taken for own text costs more than own text that is
+/// taken for frame, because the page is then compared as a whole.
+pub const fn least_pages_alone(pages: u32) -> Option<u32> {
+    if pages < 2 {
+        return None;
+    }
+    let quarter = pages / 4;
+    let many = if quarter < MANY_PAGES { quarter } else { MANY_PAGES };
+    let share = pages / ONE_PAGE_IN;
+    let least = if share > many { share } else { many };
+    Some(if least < 2 { 2 } else { least })
 }
 
 /// The pieces of a text, each once, in no stated order.
@@ -122,6 +140,27 @@ pub fn located_pieces(text: &str) -> Vec<(Range<usize>, u32)> {
         *times += 1;
     });
     found
+}
+
+/// A text without the pieces that are frame, numbers between which go with them. `None` if too little is left to
+/// speak for the page: fewer than [`ALONE_WORDS`], or than one word in [`ALONE_ONE_IN`].
+pub fn own_text(text: &str, is_frame: impl Fn(u32) -> bool) -> Option<String> {
+    let (mut own, mut own_words, mut all_words) = (String::new(), 0, 0);
+    let mut times = std::collections::BTreeMap::new();
+    for_each_piece(text, |place, piece| {
+        if piece.words == 0 {
+            return;
+        }
+        let times = times.entry(piece.hash).or_insert(0);
+        all_words += usize::from(piece.words);
+        if !is_frame(occurrence(piece.hash, *times)) {
+            own_words += usize::from(piece.words);
+            own.push_str(&text[place]);
+            own.push(' ');
+        }
+        *times = (*times + 1).min(OCCURRENCES - 1);
+    });
+    (own_words >= ALONE_WORDS && own_words * ALONE_ONE_IN >= all_words).then_some(own)
 }
 
 fn occurrence(hash: u32, times: u32) -> u32 {
@@ -384,6 +423,28 @@ mod tests {
         let least = [7, 8, 10, 16, 40, 400, 1024, 10_000].map(least_pages);
         let expected = [None, Some(4), Some(5), Some(8), Some(8), Some(8), Some(20), Some(200)];
         assert_eq!(least, expected);
+    }
+
+    #[test]
+    fn where_own_texts_alone_decide_two_pages_of_a_small_host_make_a_frame() {
+        let least = [1, 2, 3, 11, 12, 40, 400, 1024].map(least_pages_alone);
+        let expected = [None, Some(2), Some(2), Some(2), Some(3), Some(8), Some(8), Some(20)];
+        assert_eq!(least, expected);
+    }
+
+    #[test]
+    fn an_own_text_is_the_page_without_the_pieces_of_its_frame() {
+        let (menu, article) = (text(0..200), text(1000..1200));
+        let frame = hashes(&menu);
+        let own = own_text(&format!("{menu}{article}"), |hash| frame.contains(&hash)).unwrap();
+        let words =
+            |text: &str| text.split_whitespace().map(str::to_owned).collect::<BTreeSet<_>>();
+        let extra = words(&own).difference(&words(&article)).count();
+        assert!(words(&article).is_subset(&words(&own)) && extra < 16, "{extra}");
+        assert_eq!(own_text(&menu, |hash| frame.contains(&hash)), None);
+        let little = format!("{}{}", text(0..3000), text(5000..5060));
+        let frame = hashes(&text(0..3000));
+        assert_eq!(own_text(&little, |hash| frame.contains(&hash)), None, "one word in 50");
     }
 
     #[test]

@@ -26,6 +26,12 @@ pub const MAIN_CONTENT_WITHIN: u8 = 10;
 /// articles have almost nothing in common.
 pub const MAIN_CONTENT_MIN_SIMILARITY: f64 = 0.5;
 
+/// Default distance when only the text beyond the frame of the host is compared. It holds some words of each site's
+/// own, such as a date and a list of other articles.
+pub const OWN_TEXT_WITHIN: u8 = 14;
+/// Default similarity when only the text beyond the frame of the host is compared.
+pub const OWN_TEXT_MIN_SIMILARITY: f64 = 0.5;
+
 /// How many standard errors an estimate under a key may be below the bound: four of the difference of
 /// two estimates. Of 30,000 true pairs at the bound, about one is not confirmed.
 pub const CONFIRMING_ERRORS: f64 = 5.7;
@@ -89,6 +95,11 @@ impl Policy {
             Extent::Page | Extent::Body => Self::of(DEFAULT_WITHIN, DEFAULT_MIN_SIMILARITY),
             Extent::MainContent => Self::of(MAIN_CONTENT_WITHIN, MAIN_CONTENT_MIN_SIMILARITY),
         }
+    }
+
+    /// The defaults where only the text beyond the frame of the host is compared.
+    pub const fn for_own_texts() -> Self {
+        Self::of(OWN_TEXT_WITHIN, OWN_TEXT_MIN_SIMILARITY)
     }
 
     const fn of(within: u8, min_similarity: f64) -> Self {

@@ -119,6 +119,22 @@ fn stages_choose_by_addresses_where_documents_have_other_names() {
 }
 
 #[test]
+fn own_texts_alone_are_refused_where_only_whole_pages_are_known() {
+    let folder = Folder::new();
+    folder.write("pages.jsonl", r#"{"id": "1", "text": "tea"}"#);
+    let dedup = ["dedup", "pages.jsonl", "--frames", "own"];
+    for (more, why) in [
+        (&["--into", "seen"][..], "--into"),
+        (&["--out", "out", "--verify"], "exact confirmation"),
+        (&["--signatures", "seen"], "shards"),
+    ] {
+        let error = folder.refusal(1, &[&dedup, more].concat());
+        assert!(error.contains(why) && error.contains("frames `on`"), "{error}");
+    }
+    assert!(!folder.path("seen").exists() && !folder.path("out").exists());
+}
+
+#[test]
 fn every_format_has_the_same_fingerprints() {
     let folder = Folder::new();
     let docs = examples();

@@ -46,6 +46,7 @@ fn page(name: usize, content: usize, fingerprint: &[u8], sketch: &[u16], scope: 
         fetched: None,
         words: 100,
         scope: ScopeKey(scope),
+        alone: false,
     }
 }
 

@@ -131,7 +131,7 @@ impl Steps {
         part: usize,
         wanted: &[i64],
     ) -> Result<RecordBatch, Error> {
-        let mut signer = Signer::new(&self.options);
+        let mut signer = Signer::new(&self.options, None);
         let mut reader = TextReader::new(&self.options.fingerprinter);
         let [mut number, mut words] = std::array::from_fn(|_| Int64Builder::new());
         let [mut title, mut texts] = std::array::from_fn(|_| StringBuilder::new());

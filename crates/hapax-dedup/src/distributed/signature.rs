@@ -86,7 +86,7 @@ impl Steps {
             part: number,
             batches: source.part(part),
             files: source.files().collect(),
-            signer: Signer::new(&self.options),
+            signer: Signer::new(&self.options, None),
             renamed,
             documents: 0,
             facts: 0,

@@ -67,6 +67,7 @@ fn page(name: usize, content: u64, bits: u64, sketch: &[u16], scope: u64) -> New
         fetched: None,
         words: 100,
         scope: ScopeKey(scope),
+        alone: false,
     }
 }
 

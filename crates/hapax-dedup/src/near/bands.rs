@@ -126,6 +126,7 @@ mod tests {
                 fetched: None,
                 words: 100,
                 scope: ScopeKey::ALL,
+                alone: false,
             });
         }
         pages
@@ -179,6 +180,7 @@ mod tests {
                 fetched: None,
                 words: 100,
                 scope: ScopeKey::ALL,
+                alone: false,
             });
         }
         assert!(found(&pages).len() <= 2000 * SOME);

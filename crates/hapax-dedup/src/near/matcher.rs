@@ -1,6 +1,7 @@
 //! Are these two pages near-duplicates?
 //!
-//! Pages of one host whose frame was learned must be alike in their own texts, too.
+//! Pages of one host whose frame was learned must be alike in their own texts, too. Where own texts alone decide, pages
+//! with too little of it are compared as whole pages are elsewhere.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -8,7 +9,7 @@ use hapax::fingerprint::MaxDistance;
 use hapax::group::NearPair;
 use hapax::similarity::Policy;
 
-use crate::options::{Confirm, Options};
+use crate::options::{Confirm, Frames, Options};
 use crate::pages::Pages;
 
 /// What is thought of a pair.
@@ -26,6 +27,8 @@ pub(crate) enum PairMatch {
 pub(crate) struct Matcher<'p> {
     pages: &'p Pages,
     policy: Policy,
+    /// For pairs that are not both signed by their own texts, where those have other bounds.
+    whole: Option<Policy>,
     confirm: Confirm,
     compared: AtomicU64,
 }
@@ -33,7 +36,16 @@ pub(crate) struct Matcher<'p> {
 impl<'p> Matcher<'p> {
     pub(crate) fn new(pages: &'p Pages, options: &Options) -> Self {
         let (policy, confirm) = (options.policy, options.confirm);
-        Self { pages, policy, confirm, compared: AtomicU64::new(0) }
+        let extent = options.fingerprinter.recipe().extent;
+        let whole = (options.frames == Frames::Own).then(|| Policy::for_extent(extent));
+        Self { pages, policy, whole, confirm, compared: AtomicU64::new(0) }
+    }
+
+    fn policy(&self, a: u32, b: u32) -> &Policy {
+        match &self.whole {
+            Some(whole) if !(self.pages.is_alone(a) && self.pages.is_alone(b)) => whole,
+            _ => &self.policy,
+        }
     }
 
     /// The pair, if the fingerprints are near and the sketches confirm it. Both pages must be
@@ -49,13 +61,14 @@ impl<'p> Matcher<'p> {
     pub(crate) fn compare(&self, a: u32, b: u32) -> PairMatch {
         self.compared.fetch_add(1, Ordering::Relaxed);
         let [one, other] = [a, b].map(|page| self.pages.evidence(page));
-        let Some(likeness) = self.policy.compare_candidate(&one, &other) else {
+        let policy = self.policy(a, b);
+        let Some(likeness) = policy.compare_candidate(&one, &other) else {
             return PairMatch::Far;
         };
         let pair = NearPair { a, b, distance: likeness.distance, similarity: likeness.similarity };
         let stands = likeness.matches()
             && !self.pages.own_texts_differ(a, b)
-            && self.confirm.stands(&self.policy, [(self.pages, a), (self.pages, b)]);
+            && self.confirm.stands(policy, [(self.pages, a), (self.pages, b)]);
         if stands { PairMatch::Alike(pair) } else { PairMatch::NotAlike(pair) }
     }
 

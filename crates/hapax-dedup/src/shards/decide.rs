@@ -11,6 +11,7 @@ use hapax::group::Outcome;
 use hapax_corpus::{Fact, FileId};
 
 use super::ENDING;
+use super::fingerprint::ONE_SHARD;
 use crate::against::{self, Earlier, KEPT_SIGNATURES};
 use crate::decide::Decision;
 use crate::error::Error;
@@ -43,6 +44,7 @@ pub fn dedup_signatures(
     if options.confirm == Confirm::Exact {
         return Err(Error::NoTexts);
     }
+    options.check_frames(Some(ONE_SHARD))?;
     let shards = Shards::find(folder, options)?;
     let mut options = options.clone();
     if let Some(key) = &shards.key {

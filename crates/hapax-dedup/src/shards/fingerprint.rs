@@ -32,6 +32,12 @@ pub struct Fingerprinted {
     pub file: PathBuf,
 }
 
+/// Why own texts alone have no shards, and the way out.
+pub(super) const ONE_SHARD: (&str, &str) = (
+    "shards, which do not know the frames of the others' pages",
+    "clean the corpus in one process",
+);
+
 /// Fingerprints one shard of a corpus. `inputs` are those of all shards: every process sees which files there are,
 /// takes its run of them and makes the same key.
 ///
@@ -92,6 +98,7 @@ fn write(
     options: &Options,
     watch: &mut dyn Watch,
 ) -> Result<Fingerprinted, Error> {
+    options.check_frames(Some(ONE_SHARD))?;
     let (number, of) = (shard.number(), shard.of());
     let first_file = source.file_range().start;
     header.shard = Some(ShardInputs { number, of, given, first_file, files });
@@ -104,7 +111,7 @@ fn write(
     let mut writer = SignatureWriter::create(&unfinished, &header)?;
     watch.stage(Stage::Reading);
     let (mut documents, mut passed_over) = (0, 0);
-    sign_batches(source, &StreamName::default(), options, &Done::default(), |decoded| {
+    sign_batches(source, &StreamName::default(), options, None, &Done::default(), |decoded| {
         if let Some((batch, records)) = decoded.checked(watch)? {
             documents += batch.pages.len() as u64;
             passed_over += batch.counts.passed_over.values().sum::<u64>();

@@ -6,7 +6,7 @@
 //! | body bytes, documents that hide most of their text, two that are not used, archived, rows | 8 each |
 //! | number of facts; for each: kind (0 redirect, 1 revisit), from, to, place | 4; 1, text, text, 32 |
 //! | number of pages; for each: id, url, canonical | 4; text, text, 1 or 1 and text |
-//! | - content hash, status, fingerprint, words, scope | 16, 1, 8, 4, 8 |
+//! | - content hash, status (its highest bit: signed by its own text alone), fingerprint, words, scope | 16, 1, 8, 4, 8 |
 //! | - sketch, of pages that have words; short sketch | 128; 1 or 1 and 32 |
 //! | - score, time of fetching | 1 or 1 and 8, each |
 //! | of a checkpoint: which piece of its part the batch was, from and to | none or 8, 8 |
@@ -138,7 +138,7 @@ fn put_page(bytes: &mut Vec<u8>, page: &NewPage) {
         put_text(bytes, canonical);
     }
     bytes.extend(page.content.to_bytes());
-    bytes.push(page.status as u8);
+    bytes.push(page.status as u8 | u8::from(page.alone) << 7);
     bytes.extend(page.fingerprint.to_bits().to_le_bytes());
     bytes.extend(page.words.to_le_bytes());
     bytes.extend(page.scope.0.to_le_bytes());
@@ -236,7 +236,8 @@ impl<'b> Cursor<'b> {
         let (id, url) = (self.text()?.to_owned(), self.text()?.to_owned());
         let canonical = self.optional(|from| from.text().map(str::to_owned))?;
         let content = ContentHash::from_bytes(self.array()?);
-        let status = self.u8()?;
+        let byte = self.u8()?;
+        let (alone, status) = (byte >> 7 == 1, byte & 0x7f);
         let status = Status::ALL.into_iter().find(|it| *it as u8 == status)?;
         let fingerprint = Fingerprint::from_bits(self.u64()?);
         let (words, scope) = (self.u32()?, ScopeKey(self.u64()?));
@@ -258,6 +259,7 @@ impl<'b> Cursor<'b> {
             fetched: self.optional(Self::u64)?.map(u64::cast_signed),
             words,
             scope,
+            alone,
         })
     }
 }
@@ -288,6 +290,7 @@ mod tests {
                     fetched,
                     words,
                     scope: ScopeKey(scope),
+                    alone: scope % 2 == 1,
                 }
             },
         )

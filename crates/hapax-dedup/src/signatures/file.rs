@@ -15,7 +15,7 @@ use super::inputs::Inputs;
 use super::records::BatchRecords;
 use crate::error::Error;
 use crate::key;
-use crate::options::Options;
+use crate::options::{Frames, Options};
 
 const MAGIC: &[u8; 8] = b"HAPAXIMP";
 /// The oldest format that is read.
@@ -55,7 +55,11 @@ pub(crate) struct ShardInputs {
 impl Header {
     pub(crate) fn of(options: &Options, inputs: Option<Inputs>) -> Self {
         Self {
-            recipe: options.fingerprinter.recipe_id().to_string(),
+            recipe: match options.frames {
+                // Signatures of own texts are compared with their like only.
+                Frames::Own => format!("{} of own texts", options.fingerprinter.recipe_id()),
+                Frames::On | Frames::Off => options.fingerprinter.recipe_id().to_string(),
+            },
             scope: options.scope.to_string(),
             key: options.fingerprinter.key().map(key::to_hex),
             inputs,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use hapax_dedup::{Error, Frames, Summary, Watch, dedup};
+use hapax_dedup::{Confirm, Error, Frames, Summary, Watch, dedup};
 use hapax_synth::{SiteCopy, SitePage, TemplatedSite};
 
 use crate::folder::{Folder, html_jsonl, options};
@@ -11,7 +11,7 @@ fn clean(pages: &[SitePage], frames: Frames) -> (Summary, Vec<String>) {
     let folder = Folder::new();
     let input =
         folder.write("pages.jsonl", html_jsonl(pages.iter().map(|it| (&*it.url, &*it.html))));
-    let finished = folder.dedup(&[&input], "out", |options| options.frames = frames).unwrap();
+    let finished = folder.dedup(&[&input], "out", |options| options.use_frames(frames)).unwrap();
     (finished.summary, folder.table("out/removed.parquet").into_keys().collect())
 }
 
@@ -54,6 +54,83 @@ fn copies_of_a_page_go_although_its_site_has_a_frame() {
         let (summary, _) = clean(&pages, Frames::On);
         assert_eq!(summary.removed(), 60, "{frame} {own}");
     }
+}
+
+/// Sites of some pages each; every article stands on three of them, in their frames, with a line of the site's own.
+fn syndicated(pages: u64, frame: usize, own: usize) -> Vec<SitePage> {
+    let articles = TemplatedSite::new(77, "agency.test", 0, own);
+    let article = |number: u64| {
+        let html = articles.page(number).html;
+        let from = html.find("<h1>").unwrap();
+        html[from..].split("<p>2026").next().unwrap().to_owned()
+    };
+    let sites: Vec<TemplatedSite> = (0..12)
+        .map(|site| TemplatedSite::new(100 + site, &format!("paper{site}.test"), frame, 8))
+        .collect();
+    let mut found = Vec::new();
+    for number in 0..4 * pages {
+        for copy in 0..3 {
+            let site = &sites[((number * 3 + copy) % 12) as usize];
+            let mut page = site.page(number);
+            page.html = page.html.replacen("</h1>", &format!("</h1>{}", article(number)), 1);
+            found.push(page);
+        }
+    }
+    found
+}
+
+#[test]
+fn own_texts_alone_find_an_article_in_the_frames_of_other_sites() {
+    let (mut copies, mut removed) = (0, 0);
+    for pages in [2, 3, 8, 20] {
+        for (frame, own) in [(300, 150), (1000, 150), (1000, 400)] {
+            let given = syndicated(pages, frame, own);
+            let articles = given.len() as u64 / 3;
+            let (summary, _) = clean(&given, Frames::Own);
+            assert!(
+                summary.kept >= articles,
+                "{pages} pages a site, {frame} words of frame, {own} own"
+            );
+            assert_eq!(summary.framed_hosts, 12);
+            (copies, removed) = (copies + 2 * articles, removed + summary.removed());
+            assert_eq!(clean(&given, Frames::On).0.removed(), 0, "by whole pages");
+        }
+    }
+    assert!(removed * 100 >= copies * 99, "{removed} of {copies}");
+}
+
+#[test]
+fn where_own_texts_are_small_whole_pages_decide_by_the_bounds_of_whole_pages() {
+    for (frame, own) in [(1000, 10), (300, 40)] {
+        let site = TemplatedSite::new(7, "shop.test", frame, own);
+        let mut pages = products(&site, 40);
+        pages.push(site.copy(3, SiteCopy::Date));
+        let removed = [Frames::Own, Frames::Off].map(|frames| clean(&pages, frames).1);
+        assert_eq!(removed[0], removed[1], "{frame} {own}");
+        assert!(!removed[0].is_empty());
+    }
+}
+
+#[test]
+fn own_texts_alone_refuse_what_they_cannot_do() {
+    let folder = Folder::new();
+    let input = folder.write("pages.jsonl", html_jsonl([("http://a.test/", "<p>Tea")]));
+    let refused = folder.dedup(&[&input], "out", |options| {
+        options.use_frames(Frames::Own);
+        options.confirm = Confirm::Exact;
+    });
+    assert!(refused.unwrap_err().to_string().contains("exact confirmation"));
+    let kept = |out: &str, frames: Frames, against: &[&str]| {
+        folder.dedup(&[&input], out, |options| {
+            options.use_frames(frames);
+            options.against = against.iter().map(|it| folder.path(it)).collect();
+        })
+    };
+    kept("own", Frames::Own, &[]).unwrap();
+    let mixed = kept("mixed", Frames::On, &["own"]).unwrap_err().to_string();
+    assert!(mixed.contains("of own texts"), "{mixed}");
+    let again = kept("again", Frames::Own, &["own"]).unwrap_err().to_string();
+    assert!(again.contains("earlier jobs"), "{again}");
 }
 
 #[test]

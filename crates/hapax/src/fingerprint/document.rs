@@ -38,10 +38,25 @@ impl Fingerprinter {
     ///
     /// The body is neither HTML nor text.
     pub fn document(&mut self, document: &Document<'_>) -> Result<SignedPage<'_>, PageError> {
+        self.own_document(document, |_| None)
+    }
+
+    /// The same of a document that is compared by a part of its text, if `own` gives one. The content hash stays
+    /// that of the whole page.
+    ///
+    /// # Errors
+    ///
+    /// The body is neither HTML nor text.
+    pub fn own_document(
+        &mut self,
+        document: &Document<'_>,
+        own: impl FnOnce(&str) -> Option<String>,
+    ) -> Result<SignedPage<'_>, PageError> {
         let page = self.extractor.document(document)?;
+        let own = own(&page.text);
+        let text = own.as_deref().unwrap_or(&page.text);
         let weights = self.weights.as_deref();
-        let mut signature =
-            self.maker.signature(&page.text, &self.recipe, weights, self.keyed.as_mut());
+        let mut signature = self.maker.signature(text, &self.recipe, weights, self.keyed.as_mut());
         let (keyed, short) = self.keyed.as_mut().map(KeyedMaker::sketches).unwrap_or_default();
         signature.content = ContentHash::of_page(page, self.recipe.extent, signature.words);
         signature.hidden_bytes = page.hidden_bytes;

@@ -106,12 +106,12 @@ pub(crate) struct Arguments {
     dry_run: bool,
 
     /// Bits in which fingerprints of near-duplicates may differ, 0 to 16 [default: 6; 10 for main
-    /// content]
+    /// content, 14 for own texts]
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(0..=16))]
     within: Option<u32>,
 
     /// How alike their texts must be: shared part of all runs of 5 words, 0 to 1 [default: 0.84; 0.5
-    /// for main content]
+    /// for main content and own texts]
     ///
     /// Estimated from sketches with a standard error of 0.02 at 0.8; the estimate must reach the
     /// bound.
@@ -126,10 +126,12 @@ pub(crate) struct Arguments {
     #[arg(long)]
     verify: bool,
 
-    /// Compare pages of one host by what they say beyond the frame they share, too: on or off [default: on]
+    /// Compare pages of one host by what they say beyond the frame they share, too: on or off; or compare all pages by
+    /// nothing else: own [default: on]
     ///
-    /// What stands on many pages of a host is its frame. Products of a shop then stay although their pages are
-    /// nearly the same; copies of a page go as before.
+    /// What stands on many pages of a host is its frame. With `on`, products of a shop stay although their pages are
+    /// nearly the same; copies of a page go as before. With `own`, an article goes although another site shows it in
+    /// another frame; the corpus is read once more.
     #[arg(long, value_name = "WHETHER")]
     frames: Option<Frames>,
 
@@ -223,6 +225,7 @@ impl Arguments {
     fn options(&self) -> Result<Options, Failure> {
         let fingerprinter = self.recipe.fingerprinter_of(self.main_content)?;
         let mut options = Options::new(fingerprinter);
+        options.use_frames(self.frames.unwrap_or(Frames::On));
         options.read = self.reading.options();
         let within = self.within.and_then(|it| u8::try_from(it).ok());
         if let Some(within) = within.and_then(MaxDistance::new) {
@@ -234,7 +237,6 @@ impl Arguments {
         if self.verify {
             options.confirm = Confirm::Exact;
         }
-        options.frames = self.frames.unwrap_or(Frames::On);
         options.keep = self.keep.clone().unwrap_or_default();
         options.scope = self.scope.clone().unwrap_or(Scope::None);
         options.languages = self.language.clone();
@@ -275,6 +277,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     hapax_corpus::check_fields(&arguments.inputs, &options.read, arguments.reading.threads())?;
     if let Some(folder) = &arguments.signatures {
         return shards::write(arguments, &options, folder);
+    }
+    if arguments.into.is_some() && options.frames == Frames::Own {
+        let (what, instead) = ("--into, which records whole pages", "record them by themselves");
+        return Err(failure(hapax_dedup::Error::OwnTexts { what, instead }));
     }
     if let Some(store) = &arguments.into {
         super::page::add::must_be(&arguments.wanted(&options), store)?;
