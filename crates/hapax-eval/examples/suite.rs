@@ -23,6 +23,7 @@ use hapax::fingerprint::{Fingerprinter, MaxDistance, Recipe};
 use hapax::page::{Extent, ExtractOptions, Extractor, Hints};
 use hapax::similarity::MinSimilarity;
 use hapax_corpus::{ReadOptions, Source};
+use hapax_dedup::Frames;
 use hapax_eval::curves::{Curve, Point};
 use hapax_eval::{Evaluation, Report, Score, Truth, steps};
 use serde_json::{Value, json};
@@ -221,7 +222,17 @@ impl Suite {
             let bar = "main content, groups by the defaults: F1, 0.9";
             self.row(set, bar, &f1, f1.value >= 0.9);
         }
-        self.keep("syndication labelled".to_owned(), report)
+        self.keep("syndication labelled".to_owned(), report)?;
+        let recipe = Recipe::built_in("web-2")?;
+        let Some(mut own) = self.evaluation(set, "pairs.tsv.zst", recipe)? else { return Ok(()) };
+        own.use_frames(Frames::Own);
+        own.exact = false;
+        let report = own.run(&mut ())?;
+        if let Some(pairs) = report.runs[0].pairs {
+            let f1 = pairs.f1.unwrap_or_default();
+            self.row(set, "own texts, groups by the defaults: F1, 0.95", &f1, f1.value >= 0.95);
+        }
+        self.keep("syndication by own texts".to_owned(), report)
     }
 
     /// Similarity in percent against texts that change in steps.

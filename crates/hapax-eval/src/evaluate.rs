@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use hapax::fingerprint::{Fingerprinter, MaxDistance};
 use hapax::similarity::{MinSimilarity, Policy};
 use hapax_corpus::{Kind, Source};
-use hapax_dedup::{Corpus, Earlier, Options, Pages, Threads, Watch, decide, read_corpus};
+use hapax_dedup::{Corpus, Earlier, Frames, Options, Pages, Threads, Watch, decide, read_corpus};
 
 use crate::connect::Sets;
 use crate::curves::{self, Measured};
@@ -79,6 +79,13 @@ impl Evaluation {
             worst: 6,
             options,
         }
+    }
+
+    /// Sets what frames are used for, and the bounds that go with it.
+    pub fn use_frames(&mut self, frames: Frames) {
+        self.options.use_frames(frames);
+        let policy = &self.options.policy;
+        (self.within, self.min_similarity) = (vec![policy.within], vec![policy.min_similarity]);
     }
 
     /// Does it.

@@ -17,7 +17,7 @@ use clap::Args;
 use hapax::fingerprint::MaxDistance;
 use hapax::fingerprint::recipe::DEFAULT_RECIPE;
 use hapax::similarity::MinSimilarity;
-use hapax_dedup::Watch;
+use hapax_dedup::{Frames, Watch};
 use hapax_eval::truth::known::Meaning;
 use hapax_eval::truth::{core2020, news_copy};
 use hapax_eval::{Evaluation, Report, Truth, TruthKind, page};
@@ -83,6 +83,10 @@ pub(crate) struct Arguments {
     /// Judge pages by their main content
     #[arg(long)]
     main_content: bool,
+
+    /// Compare pages beyond the frames of their hosts, too, not, or by nothing else: on, off or own [default: on]
+    #[arg(long, value_name = "WHETHER")]
+    frames: Option<Frames>,
 
     /// Bits that may differ, 0 to 16; several separated by commas [default: as for dedup]
     #[arg(long, value_name = "K", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(0..=16))]
@@ -163,6 +167,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         negative: or(&arguments.negative, negative),
     };
     evaluation.alike = arguments.alike;
+    if let Some(frames) = arguments.frames {
+        evaluation.use_frames(frames);
+    }
     if !arguments.within.is_empty() {
         let within = arguments.within.iter();
         evaluation.within =
