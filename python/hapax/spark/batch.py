@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 import sys
-from typing import Any, Iterable, Iterator, Optional, Union
+from typing import TYPE_CHECKING, Any, Iterable, Iterator, Optional, TypedDict, Union
 
 from . import outputs, report, steps
 from .job import EDGES_ON_DRIVER, Inputs, Job, facts_of, representatives_of, needs_names, passed_of
@@ -14,7 +14,36 @@ from .snapshot import Snapshot, plain_errors
 from .._hapax import __version__
 from ..errors import ArgumentError, JobError
 
-Source = Any
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Path = Union[str, "os.PathLike[str]"]
+#: Files by name, or documents.
+Source = Union[Path, Iterable[Path], "DataFrame"]
+
+
+class JobOptions(TypedDict, total=False):
+    """Options of :func:`dedup` that every batch of a stream is given."""
+
+    recipe: str
+    frequencies: Optional[str]
+    main_content: bool
+    partitions: Optional[int]
+    edges_on_driver: int
+    keep_documents: bool
+    within: Optional[int]
+    min_similarity: Optional[float]
+    keep: Optional[str]
+    scope: Optional[str]
+    languages: Iterable[str]
+    id_field: Optional[str]
+    url_field: Optional[str]
+    html_field: Optional[str]
+    text_field: Optional[str]
+    score_field: Optional[str]
+    fetched_field: Optional[str]
+    language_field: Optional[str]
+
 
 #: Options of the job that are options of ``hapax dedup``, with what stands for its defaults.
 OPTIONS: dict[str, Any] = {
@@ -51,7 +80,7 @@ TASK_BYTES = 16 << 20
 class Finished:
     """A complete snapshot."""
 
-    def __init__(self, spark: Any, snapshot: Snapshot, metadata: dict[str, Any]) -> None:
+    def __init__(self, spark: "SparkSession", snapshot: Snapshot, metadata: dict[str, Any]) -> None:
         self._spark, self._snapshot = spark, snapshot
         #: Where it lies.
         self.path: str = snapshot.path
@@ -61,17 +90,17 @@ class Finished:
         self.effort: dict[str, Any] = metadata["effort"]
 
     @property
-    def groups(self) -> Any:
+    def groups(self) -> "DataFrame":
         """Every document, its group, its winner, and what decided; a DataFrame."""
         return self._spark.read.parquet(self._snapshot.at("groups.parquet"))
 
     @property
-    def removed(self) -> Any:
+    def removed(self) -> "DataFrame":
         """The same for documents that go."""
         return self._spark.read.parquet(self._snapshot.at("removed.parquet"))
 
     @property
-    def kept(self) -> Any:
+    def kept(self) -> "DataFrame":
         """The documents that stay, a DataFrame with their own columns; of an increment, those of the new documents."""
         pattern = self.summary["settings"]["kept"]
         ending = pattern.partition("*.")[2]
@@ -89,9 +118,9 @@ class Finished:
 
 def dedup(
     source: Source,
-    out: Union[str, "os.PathLike[str]"],
+    out: Path,
     *,
-    spark: Any = None,
+    spark: Optional["SparkSession"] = None,
     snapshot: str = "0",
     recipe: str = "web-2",
     frequencies: Optional[str] = None,
@@ -198,7 +227,7 @@ def finish(job: Job, summary: dict[str, Any], more: dict[str, Any]) -> Finished:
     return Finished(job.spark, made, made.finish({"summary": summary, "effort": effort, **more}))
 
 
-def session(spark: Any) -> Any:
+def session(spark: Optional["SparkSession"]) -> "SparkSession":
     """The session that was given, or the one that is active. On one machine, executors run the Python that asks."""
     try:
         from pyspark.sql import SparkSession

@@ -24,7 +24,7 @@ from __future__ import annotations
 import functools
 import json
 import os
-from typing import Any, NamedTuple, Optional, Union
+from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Union
 
 from .batch import BODIES, check_columns, check_executors, id_column
 from .job import spread
@@ -32,6 +32,9 @@ from .steps import Batches, Step
 from .._arrow import checked
 from .._hapax import CellsCore, FingerprinterCore, learn_cells
 from ..errors import ArgumentError, HapaxError, RecipeMismatchError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 #: Columns of pages on their way to a machine, of stored pages in their cells, and of pairs.
 TRAVELLING = (
@@ -84,8 +87,8 @@ MappingLike = Union[LengthMapping, str, "os.PathLike[str]"]
 
 
 def join_by_length(
-    new: Any,
-    stored: Any,
+    new: "DataFrame",
+    stored: "DataFrame",
     mapping: MappingLike,
     *,
     min_similarity: Optional[float] = None,
@@ -94,7 +97,7 @@ def join_by_length(
     frequencies: Optional[str] = None,
     main_content: bool = False,
     **fields: Optional[str],
-) -> Any:
+) -> "DataFrame":
     """Pairs of a new and a stored page whose shingles have at least this Jaccard similarity: a DataFrame of ``new``,
     ``stored`` and ``similarity``, every pair once.
 
@@ -126,7 +129,7 @@ def join_by_length(
 
 
 def place_by_length(
-    stored: Any,
+    stored: "DataFrame",
     mapping: MappingLike,
     *,
     bound: str = "exact",
@@ -134,7 +137,7 @@ def place_by_length(
     frequencies: Optional[str] = None,
     main_content: bool = False,
     **fields: Optional[str],
-) -> Any:
+) -> "DataFrame":
     """Stored pages with their machines, cells and shingles: a DataFrame to be kept, best ``partitionBy("machine")``,
     and joined with every new crawl by :func:`join_by_length`."""
     from pyspark.sql import functions as F
@@ -149,7 +152,7 @@ def place_by_length(
 
 
 def learn_mapping(
-    sample: Any,
+    sample: "DataFrame",
     *,
     machines: int,
     dimensions: int = 3,
@@ -172,7 +175,7 @@ def learn_mapping(
 
 
 def recall_by_length(
-    sample: Any,
+    sample: "DataFrame",
     mapping: MappingLike,
     *,
     min_similarity: Optional[float] = None,

@@ -19,15 +19,18 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any, Iterable, Optional, Union
+from typing import TYPE_CHECKING, Any, Iterable, Optional
 
 from . import outputs, report, steps
 from .batch import (
-    Finished, Source, changed, check_executors, digest_of, finish, make_spec, name_sources, session, spread_over, stage_rows,
+    Finished, Path, Source, changed, check_executors, digest_of, finish, make_spec, name_sources, session, spread_over, stage_rows,
 )
 from .job import EDGES_ON_DRIVER, SLIM, Inputs, Job, facts_of, representatives_of, needs_names, numbered, passed_of
 from .snapshot import Snapshot, check_comparable, plain_errors
 from .._hapax import __version__
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 #: More new representatives than this are not sent to every task: all candidates are looked for again.
 MOST_NEW = 8_000_000
@@ -35,11 +38,11 @@ MOST_NEW = 8_000_000
 
 def increment(
     source: Source,
-    out: Union[str, "os.PathLike[str]"],
+    out: Path,
     *,
     base: str,
     snapshot: str,
-    spark: Any = None,
+    spark: Optional["SparkSession"] = None,
     recipe: Optional[str] = None,
     frequencies: Optional[str] = None,
     main_content: bool = False,

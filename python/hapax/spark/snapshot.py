@@ -198,11 +198,15 @@ class Snapshot:
         return self._made(self.at(name), name, make)
 
     def _made(self, path: str, name: str, make: Callable[[], Any]) -> Any:
+        reader = self._spark.read
         if not self.store.exists(f"{path}/_SUCCESS"):
             began = time.monotonic()
-            make().write.mode("overwrite").parquet(path)
+            rows = make()
+            rows.write.mode("overwrite").parquet(path)
             self.seconds[name] = round(time.monotonic() - began, 2)
-        return self._spark.read.parquet(path)
+            # Otherwise Spark runs a job to find out.
+            reader = reader.schema(rows.schema)
+        return reader.parquet(path)
 
     def table(self, name: str) -> Any:
         """A stage of a complete snapshot."""

@@ -9,24 +9,27 @@ which comes next, and a stream whose checkpoint was lost is refused rather than 
 from __future__ import annotations
 
 import os
-from typing import Any, Optional, Union
+from typing import TYPE_CHECKING, Callable, Optional
 
-from .batch import Finished, dedup, session
+from .batch import Finished, JobOptions, Path, dedup, session
 from .later import increment
 from .snapshot import Snapshot, Store
 from ..errors import JobError
 
-Path = Union[str, "os.PathLike[str]"]
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming import StreamingQuery
+    from typing_extensions import Unpack
 
 
-def each_batch(out: Path, spark: Any = None, **options: Any) -> Any:
+def each_batch(out: Path, spark: Optional["SparkSession"] = None, **options: "Unpack[JobOptions]") -> Callable[["DataFrame", int], None]:
     """A function for ``foreachBatch``: makes snapshot N of batch N and snapshot N - 1.
 
     For any source of documents, such as Kafka; ``options`` are those of :func:`hapax.spark.dedup`.
     """
     folder = os.fspath(out)
 
-    def run(rows: Any, batch: int) -> None:
+    def run(rows: "DataFrame", batch: int) -> None:
         active = session(spark if spark is not None else rows.sparkSession)
         here = Snapshot(active, folder, str(batch))
         if here.metadata() is not None:
@@ -50,11 +53,11 @@ def stream(
     checkpoint: Path,
     schema: str,
     format: str = "json",
-    spark: Any = None,
+    spark: Optional["SparkSession"] = None,
     files_per_batch: Optional[int] = None,
     once: bool = False,
-    **options: Any,
-) -> Any:
+    **options: "Unpack[JobOptions]",
+) -> "StreamingQuery":
     """Starts to follow a folder of arriving JSONL or Parquet files; the running query.
 
     ``schema`` is that of the files, as Spark writes schemas. With ``once``, everything that is there is worked off and
@@ -72,7 +75,7 @@ def stream(
     return query.start()
 
 
-def check_checkpoint(spark: Any, out: str, checkpoint: str) -> None:
+def check_checkpoint(spark: "SparkSession", out: str, checkpoint: str) -> None:
     """A stream that has made snapshots must know which batches they were."""
     store = Store(spark)
     made = store.names(f"{out}/snapshots")
@@ -83,7 +86,7 @@ def check_checkpoint(spark: Any, out: str, checkpoint: str) -> None:
         )
 
 
-def latest(out: Path, spark: Any = None) -> Optional[Finished]:
+def latest(out: Path, spark: Optional["SparkSession"] = None) -> Optional[Finished]:
     """The last complete snapshot of a stream; None before the first."""
     active = session(spark)
     store = Store(active)
