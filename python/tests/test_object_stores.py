@@ -6,12 +6,14 @@ The server is moto's. Requests go through a proxy that cuts connections, fails, 
 from __future__ import annotations
 
 import contextlib
+import functools
 import gzip
 import http.client
 import http.server
 import json
 import os
 import pathlib
+import random
 import socket
 import subprocess
 import threading
@@ -113,19 +115,27 @@ class Store:
         pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=BUCKET, Prefix=prefix)
         return [found["Key"] for page in pages for found in page.get("Contents", [])]
 
-    def run(self, *arguments: object, fails: bool = False, environment: Optional[dict[str, str]] = None) -> str:
-        """What the program prints. A secret that it lets out fails the test."""
+    def uploads(self) -> list[str]:
+        """Uploads in parts that were neither finished nor aborted."""
+        found = self.client.list_multipart_uploads(Bucket=BUCKET).get("Uploads", [])
+        return [upload["Key"] for upload in found]
+
+    def start(self, *arguments: object, environment: Optional[dict[str, str]] = None) -> "subprocess.Popen[str]":
         clean = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
-        done = subprocess.run(
+        return subprocess.Popen(
             [*program(), *map(str, arguments)],
             env={**clean, **self.environment, **(environment or {})},
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
             text=True,
-            timeout=300,
         )
-        said = done.stdout + done.stderr
+
+    def run(self, *arguments: object, fails: bool = False, environment: Optional[dict[str, str]] = None) -> str:
+        """What the program prints. A secret that it lets out fails the test."""
+        running = self.start(*arguments, environment=environment)
+        said, _ = running.communicate(timeout=300)
         assert SECRET not in said
-        assert (done.returncode != 0) == fails, said
+        assert (running.returncode != 0) == fails, said
         return said
 
 
@@ -160,18 +170,27 @@ def store(server: str) -> Iterator[Store]:
         asked.getresponse().read()
 
 
+VOCABULARY = story(0, 5000).split()
+
+
 def pages(count: int, words: int = 300) -> list[dict[str, str]]:
     """Every third is nearly the one before."""
     rows = []
     for at in range(count):
         same = at % 3 == 2
-        text = story(at - 1 if same else at, words) + (" and a little more" if same else "")
+        text = " ".join(random.Random(at - same).choices(VOCABULARY, k=words)) + (" and a little more" if same else "")
         rows.append({"id": f"page-{at}", "url": f"https://example.org/{at}", "text": text})
     return rows
 
 
 def jsonl(rows: list[dict[str, str]]) -> bytes:
     return "".join(json.dumps(row) + "\n" for row in rows).encode()
+
+
+@functools.lru_cache
+def large() -> bytes:
+    """What takes several ranges and parts."""
+    return jsonl(pages(1500, 1500))
 
 
 def warc(rows: list[dict[str, str]]) -> bytes:
@@ -248,7 +267,7 @@ def test_a_folder_of_pages_is_read_by_the_rules_of_local_folders(store: Store, t
 
 
 def test_faults_on_the_way_change_nothing(store: Store, tmp_path: pathlib.Path) -> None:
-    body = jsonl(pages(1500, 1500))
+    body = large()
     assert len(body) > 16 << 20
     store.put("in.jsonl", body)
     address = f"s3://{BUCKET}/in.jsonl"
@@ -315,6 +334,78 @@ def test_keys_come_from_a_profile_too(store: Store, tmp_path: pathlib.Path) -> N
     store.run(*command, environment={"AWS_PROFILE": "other"})
     said = store.run(*command, environment={"AWS_PROFILE": "third"}, fails=True)
     assert "the profile third" in said
+
+
+def fetched(store: Store, prefix: str, to: pathlib.Path) -> pathlib.Path:
+    to.mkdir()
+    for key in store.keys(prefix + "/"):
+        store.client.download_file(BUCKET, key, str(to / key.removeprefix(prefix + "/")))
+    return to
+
+
+def test_results_go_to_a_store_whole_and_the_summary_last(store: Store, tmp_path: pathlib.Path) -> None:
+    corpus = tmp_path / "in.jsonl"
+    corpus.write_bytes(large())
+    work = tmp_path / "work"
+    clean = f"s3://{BUCKET}/clean"
+    store.run("dedup", corpus, "--out", tmp_path / "local", "--quiet")
+    said = store.run("dedup", corpus, "--out", clean, "--work", work)
+    assert f"{clean}/summary.json" in said
+    remote = fetched(store, "clean", tmp_path / "remote")
+    assert sorted(path.name for path in remote.iterdir()) == sorted(path.name for path in (tmp_path / "local").iterdir())
+    same(tmp_path / "local", remote, "kept.jsonl", ("", ""))
+    assert (remote / "kept.jsonl").stat().st_size > 8 << 20
+    sent = [target.split("?")[0] for method, target in store.proxy.seen if method in ("PUT", "POST")]
+    assert sent[-1].endswith("/clean/summary.json")
+    assert not store.uploads() and not list(work.iterdir())
+    # What is finished is not written over, and serves the next job.
+    assert "is not empty (it holds summary.json)" in store.run("dedup", corpus, "--out", clean, "--work", work, fails=True)
+    said = store.run("dedup", corpus, "--against", clean, "--out", f"s3://{BUCKET}/next", "--shard-size", "4MB", "--work", work)
+    assert "0 kept" in said
+    store.run("dedup", corpus, "--out", f"s3://{BUCKET}/shards/", "--shard-size", "4MB", "--work", work)
+    shards = fetched(store, "shards", tmp_path / "shards")
+    whole = b"".join(path.read_bytes() for path in sorted(shards.glob("kept-*.jsonl")))
+    assert len(list(shards.glob("kept-*.jsonl"))) > 2 and whole == (remote / "kept.jsonl").read_bytes()
+    assert "cannot be written to" in store.run("dedup", corpus, "--out", f"{store.proxy.url}/x", fails=True)
+
+
+def test_a_failed_upload_leaves_nothing_and_the_next_run_continues(store: Store, tmp_path: pathlib.Path) -> None:
+    corpus = tmp_path / "in.jsonl"
+    corpus.write_bytes(large())
+    command = ["dedup", corpus, "--out", f"s3://{BUCKET}/clean", "--work", tmp_path / "work"]
+    store.proxy.fault = lambda method, target: ("status", 403) if method == "PUT" and "groups" in target else None
+    assert "denies access" in store.run(*command, fails=True)
+    assert not store.keys() and not store.uploads()
+    store.proxy.fault = lambda method, target: ("status", 403) if "partNumber=2" in target else None
+    store.run(*command, fails=True)
+    assert not store.keys() and not store.uploads()
+    store.proxy.fault = lambda method, target: None
+    assert "continuing an interrupted run: 1,500 documents" in store.run(*command)
+    store.run("dedup", corpus, "--out", tmp_path / "local", "--quiet")
+    same(tmp_path / "local", fetched(store, "clean", tmp_path / "remote"), "kept.jsonl", ("", ""))
+
+
+@pytest.mark.parametrize("at", ["partNumber=2", "removed.parquet"])
+def test_what_a_killed_run_left_is_cleared_by_the_next(at: str, store: Store, tmp_path: pathlib.Path) -> None:
+    corpus = tmp_path / "in.jsonl"
+    corpus.write_bytes(large())
+    command = ["dedup", corpus, "--out", f"s3://{BUCKET}/clean", "--work", tmp_path / "work"]
+    running: "Optional[subprocess.Popen[str]]" = None
+
+    def fault(method: str, target: str) -> None:
+        if at in target and running is not None:
+            running.kill()
+
+    store.proxy.fault = fault
+    running = store.start(*command)
+    running.communicate(timeout=300)
+    assert running.returncode < 0
+    assert "clean/summary.json" not in store.keys()
+    store.proxy.fault = lambda method, target: None
+    assert "continuing an interrupted run: 1,500 documents" in store.run(*command)
+    assert not store.uploads()
+    store.run("dedup", corpus, "--out", tmp_path / "local", "--quiet")
+    same(tmp_path / "local", fetched(store, "clean", tmp_path / "remote"), "kept.jsonl", ("", ""))
 
 
 def test_python_reads_the_same_addresses(store: Store, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:

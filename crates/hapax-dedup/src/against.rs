@@ -15,6 +15,7 @@
 use std::collections::BTreeMap;
 use std::fs::{self, DirEntry};
 use std::io;
+use std::iter::once;
 use std::path::{Path, PathBuf};
 
 use hapax::fingerprint::{Key, Sketch};
@@ -22,6 +23,7 @@ use hapax::group::Outcome;
 use hapax::join::matching::{Batch, Chunks, Wanted};
 use hapax::join::{Executor, JoinError, PairOptions};
 use hapax::similarity::Likeness;
+use hapax_remote::{Finder, Found, Object, is_address};
 
 use crate::error::Error;
 use crate::key;
@@ -65,8 +67,8 @@ impl Earlier {
         let ours = Header::of(options, None);
         let mut pages = Pages::default();
         let mut key: Option<String> = None;
-        for path in files_of(paths)? {
-            let mut reader = SignatureReader::open(&path)?;
+        for file in files_of(paths)? {
+            let mut reader = file.open()?;
             let theirs = reader.header();
             for (what, ours, theirs) in
                 [("recipe", &ours.recipe, &theirs.recipe), ("scope", &ours.scope, &theirs.scope)]
@@ -75,7 +77,7 @@ impl Earlier {
                     let what = format!(
                         "it was made with {what} {theirs}, and this job has {ours}; use the same"
                     );
-                    return Err(Error::Signatures { path, what });
+                    return Err(Error::Signatures { path: file.path, what });
                 }
             }
             let theirs = theirs.key.clone();
@@ -107,59 +109,100 @@ impl Earlier {
 
 /// The key that [`Earlier::load`] would find, without loading the documents.
 pub(crate) fn key_of(paths: &[PathBuf]) -> Result<Option<Key>, Error> {
-    for path in files_of(paths)? {
-        if let Some(key) = &SignatureReader::open(&path)?.header().key {
+    for file in files_of(paths)? {
+        if let Some(key) = &file.open()?.header().key {
             return Ok(key::from_hex(key));
         }
     }
     Ok(None)
 }
 
+/// A file of signatures, local or in a store.
+struct SignatureFile {
+    path: PathBuf,
+    object: Option<Object>,
+}
+
+impl SignatureFile {
+    fn open(&self) -> Result<SignatureReader, Error> {
+        let Some(object) = &self.object else { return SignatureReader::open(&self.path) };
+        let copy = object.copy(once(0..object.size()));
+        SignatureReader::of(&self.path, copy.map_err(|cause| Error::io("read", &self.path, cause))?)
+    }
+}
+
 /// The files of signatures of what is named, in order.
-fn files_of(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
+fn files_of(paths: &[PathBuf]) -> Result<Vec<SignatureFile>, Error> {
+    let mut finder = Finder::default();
     let mut files = Vec::new();
     for path in paths {
-        let inside = path.join(KEPT_SIGNATURES);
-        let former = path.join(FORMER_NAME);
-        let many = match (path.is_dir(), inside.is_dir()) {
-            (_, true) => &inside,
-            (true, _) if inside.is_file() => {
-                files.push(inside);
-                continue;
+        match path.to_str().filter(|path| is_address(path)) {
+            Some(address) => {
+                let found = remote_files(&mut finder, address);
+                let path = || hapax_corpus::shown(address).into_owned();
+                files.extend(found.map_err(|cause| Error::io("read", path(), cause))?);
             }
-            (true, _) if former.is_file() => {
-                files.push(former);
-                continue;
+            None => {
+                let local = local_files(path)?.into_iter();
+                files.extend(local.map(|path| SignatureFile { path, object: None }));
             }
-            (true, _) => path,
-            (false, _) => {
-                files.push(path.clone());
-                continue;
-            }
-        };
-        let listed = fs::read_dir(many).and_then(Iterator::collect::<io::Result<Vec<DirEntry>>>);
-        let listed = listed.map_err(|error| Error::io("read", many, error))?;
-        let mut parts: Vec<PathBuf> = listed.into_iter().map(|entry| entry.path()).collect();
-        parts.retain(|part| part.extension().is_some_and(|it| it == "signatures"));
-        parts.sort();
-        let wrong = |what: String| Err(Error::Signatures { path: many.clone(), what });
-        let Some(first) = parts.first() else {
-            return wrong(format!(
-                "it has neither {KEPT_SIGNATURES} nor other files of signatures; name the output folder of a finished job"
-            ));
-        };
-        if let Some(shard) = &SignatureReader::open(first)?.header().shard
-            && shard.of as usize != parts.len()
-        {
-            return wrong(format!(
-                "it has {} of {} shards; fingerprint the others, too",
-                parts.len(),
-                shard.of
-            ));
         }
-        files.extend(parts);
     }
     Ok(files)
+}
+
+/// Of an output folder in a store, or one file.
+fn remote_files(finder: &mut Finder, address: &str) -> io::Result<Vec<SignatureFile>> {
+    let inside = match address.ends_with(".signatures") {
+        true => address.to_owned(),
+        false => format!("{}/{KEPT_SIGNATURES}", address.trim_end_matches('/')),
+    };
+    let objects = match finder.find(&inside)? {
+        Found::One(object) => vec![object],
+        Found::Matching(objects) => objects,
+        Found::Below(objects) => {
+            let parts = objects.into_iter().map(|(object, _)| object);
+            parts.filter(|part| part.name().ends_with(".signatures")).collect()
+        }
+    };
+    if objects.is_empty() {
+        return Err(io::Error::new(io::ErrorKind::NotFound, "there is no file of signatures"));
+    }
+    let file = |object: Object| SignatureFile { path: object.name().into(), object: Some(object) };
+    Ok(objects.into_iter().map(file).collect())
+}
+
+fn local_files(path: &Path) -> Result<Vec<PathBuf>, Error> {
+    let inside = path.join(KEPT_SIGNATURES);
+    let former = path.join(FORMER_NAME);
+    let many = match (path.is_dir(), inside.is_dir()) {
+        (_, true) => &inside,
+        (true, _) if inside.is_file() => return Ok(vec![inside]),
+        (true, _) if former.is_file() => return Ok(vec![former]),
+        (true, _) => path,
+        (false, _) => return Ok(vec![path.to_owned()]),
+    };
+    let listed = fs::read_dir(many).and_then(Iterator::collect::<io::Result<Vec<DirEntry>>>);
+    let listed = listed.map_err(|error| Error::io("read", many, error))?;
+    let mut parts: Vec<PathBuf> = listed.into_iter().map(|entry| entry.path()).collect();
+    parts.retain(|part| part.extension().is_some_and(|it| it == "signatures"));
+    parts.sort();
+    let wrong = |what: String| Err(Error::Signatures { path: many.to_owned(), what });
+    let Some(first) = parts.first() else {
+        return wrong(format!(
+            "it has neither {KEPT_SIGNATURES} nor other files of signatures; name the output folder of a finished job"
+        ));
+    };
+    if let Some(shard) = &SignatureReader::open(first)?.header().shard
+        && shard.of as usize != parts.len()
+    {
+        return wrong(format!(
+            "it has {} of {} shards; fingerprint the others, too",
+            parts.len(),
+            shard.of
+        ));
+    }
+    Ok(parts)
 }
 
 /// Writes the signatures of documents.

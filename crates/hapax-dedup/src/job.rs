@@ -64,7 +64,7 @@ pub struct Run {
     pub version: &'static str,
 }
 
-/// Cleans a corpus into a new or empty folder.
+/// Cleans a corpus into a new or empty folder, or to a folder of a store, given by its address.
 ///
 /// A job that was killed or stopped goes on where it was when it is called again with the same inputs
 /// and options; see [`Options::restart`].
@@ -77,7 +77,7 @@ pub fn dedup(
     options.format.map_or(Ok(()), |format| format.check_revisits(options.revisits))?;
     options.check_frames(None)?;
     let earlier = Earlier::load(&options.against, options)?;
-    let mut folder = OutFolder::open(out, options.restart)?;
+    let mut folder = OutFolder::open(out, options.work.as_deref(), options.restart)?;
     let (source, names) =
         inputs::open(inputs, &options.read, options.threads, || folder.making(STANDARD_INPUT))?;
     let options = &with_key(options, &source, earlier.key())?;
@@ -147,7 +147,7 @@ pub fn dedup(
     folder.make(RUN, &json(&run))?;
     let mut names: Vec<&str> = kept.iter().map(String::as_str).collect();
     names.extend([KEPT_SIGNATURES, GROUPS, REMOVED, REPORT, RUN, LAST]);
-    let files = folder.publish(&names)?;
+    let files = folder.publish(&names, watch)?;
     Ok(Finished { summary, run, files })
 }
 
@@ -259,9 +259,9 @@ pub(crate) fn run_of(corpus: &Corpus, options: &Options, clock: &mut Clock) -> R
     }
 }
 
-/// The inputs as they may be printed.
-pub(crate) fn shown(inputs: &[String]) -> Vec<String> {
-    inputs.iter().map(|input| hapax_corpus::shown(input).into_owned()).collect()
+/// Paths and addresses as they may be printed.
+pub(crate) fn shown(inputs: impl IntoIterator<Item = impl AsRef<str>>) -> Vec<String> {
+    inputs.into_iter().map(|input| hapax_corpus::shown(input.as_ref()).into_owned()).collect()
 }
 
 pub(crate) fn decide_all<'p>(

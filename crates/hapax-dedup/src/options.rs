@@ -53,6 +53,8 @@ pub struct Options {
     pub memory: Option<u64>,
     /// Drop what an interrupted job left in the output folder, instead of going on with it.
     pub restart: bool,
+    /// Where a job works whose results go to a store, in a folder of its own; `None` for the user's folder for caches.
+    pub work: Option<PathBuf>,
     /// Ends the search for pairs before it is through; [`Watch::stopped`](crate::Watch::stopped) ends the rest.
     pub stop: Stop,
     /// When and by which command, for the report. The only thing in it, beside its nonce, that differs
@@ -84,6 +86,7 @@ impl Options {
             against: Vec::new(),
             memory: None,
             restart: false,
+            work: None,
             stop: Stop::default(),
             made: None,
             many: MANY,

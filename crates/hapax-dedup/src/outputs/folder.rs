@@ -2,13 +2,16 @@
 //!
 //! Files are made in a hidden folder inside and moved out when all of them are done,
 //! [`LAST`] at the very end: where that file is, the others are. A job that was killed while it moved
-//! them had listed them in [`MOVING`]; the next one takes back those that were out.
+//! them had listed them in [`MOVING`]; the next one takes back those that were out. Where results go to a store
+//! ([`target`]), the folder is a local one to work in, and sending takes the place of moving.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
+use super::target::{self, SENDING, Target};
 use crate::error::Error;
 use crate::signatures::checkpoint::CHECKPOINT;
+use crate::watch::Watch;
 
 /// The hidden folder.
 pub(crate) const WORK: &str = ".hapax-work";
@@ -29,14 +32,28 @@ pub(crate) struct OutFolder {
     done: bool,
     /// A job that fails leaves its checkpoint.
     resumable: bool,
+    target: Option<Target>,
     /// Locked as long as it is open.
     _lock: File,
 }
 
 impl OutFolder {
+    /// The folder that is named, or one below `work` for an address.
+    pub(crate) fn open(out: &Path, work: Option<&Path>, restart: bool) -> Result<Self, Error> {
+        let Some((target, path)) = target::of(out, work)? else {
+            return Self::local(out, restart);
+        };
+        let mut folder = Self::local(&path, restart)?;
+        // What a folder was made for in vain goes again.
+        folder.resumable = folder.making(CHECKPOINT).exists();
+        target.prepare(&folder.making(SENDING))?;
+        folder.target = Some(target);
+        Ok(folder)
+    }
+
     /// Makes sure that the folder is there and empty. What an interrupted job left is not
     /// counted; of that the checkpoint stays, unless `restart` asks for its removal.
-    pub(crate) fn open(path: &Path, restart: bool) -> Result<Self, Error> {
+    fn local(path: &Path, restart: bool) -> Result<Self, Error> {
         let mut half_moved = Vec::new();
         let created = match fs::read_dir(path) {
             Ok(entries) => {
@@ -71,8 +88,9 @@ impl OutFolder {
             }
             Err(fs::TryLockError::Error(error)) => return Err(Error::io("lock", &lock, error)),
         }
+        let path = path.to_owned();
         let folder =
-            Self { path: path.to_owned(), created, done: false, resumable: false, _lock: file };
+            Self { path, created, done: false, resumable: false, target: None, _lock: file };
         for file in half_moved {
             fs::remove_file(&file).map_err(|e| Error::io("remove", &file, e))?;
         }
@@ -94,7 +112,9 @@ impl OutFolder {
             let entry = entry.map_err(cannot)?;
             let name = entry.file_name();
             let ordinary = entry.file_type().map_err(cannot)?.is_file();
-            if name != LOCK && !(keep_checkpoint && name == CHECKPOINT && ordinary) {
+            // The list of what was sent to a store is needed until it is taken back.
+            let sending = name == SENDING && ordinary;
+            if name != LOCK && !sending && !(keep_checkpoint && name == CHECKPOINT && ordinary) {
                 fs::remove_file(entry.path()).map_err(cannot)?;
             }
         }
@@ -116,8 +136,19 @@ impl OutFolder {
         written.map_err(|e| Error::io("write", &path, e))
     }
 
-    /// Moves the files out, in this order, and takes the hidden folder away.
-    pub(crate) fn publish(mut self, names: &[&str]) -> Result<Vec<PathBuf>, Error> {
+    /// Moves the files out, in this order, or sends them, and takes the hidden folder away.
+    pub(crate) fn publish(
+        mut self,
+        names: &[&str],
+        watch: &mut dyn Watch,
+    ) -> Result<Vec<PathBuf>, Error> {
+        if let Some(target) = &self.target {
+            let sent = target.send(&self.making(""), names, watch)?;
+            self.done = true;
+            // All is where it should be; what cannot be cleared here is no failure.
+            let _ = fs::remove_dir_all(&self.path);
+            return Ok(sent);
+        }
         let mut paths = Vec::with_capacity(names.len());
         self.make(MOVING, names.join("\n").as_bytes())?;
         for name in names {
@@ -187,7 +218,7 @@ mod tests {
         for name in [CHECKPOINT, "report.html"] {
             fs::write(work.join(name), name).unwrap();
         }
-        let folder = OutFolder::open(place.path(), false).unwrap();
+        let folder = OutFolder::open(place.path(), None, false).unwrap();
         assert!(folder.making(CHECKPOINT).is_file());
         assert!(!folder.making("report.html").exists());
     }
@@ -204,7 +235,7 @@ mod tests {
             fs::write(out.join("kept.jsonl"), "half of it").unwrap();
         };
         lay();
-        let mut folder = OutFolder::open(out, false).unwrap();
+        let mut folder = OutFolder::open(out, None, false).unwrap();
         assert!(folder.making(CHECKPOINT).is_file() && !folder.making(MOVING).exists());
         assert!(!out.join("kept.jsonl").exists());
         folder.keep_checkpoint(true);
@@ -213,7 +244,7 @@ mod tests {
         for other in ["notes.txt", LAST] {
             lay();
             fs::write(out.join(other), "mine").unwrap();
-            let error = OutFolder::open(out, false).unwrap_err();
+            let error = OutFolder::open(out, None, false).unwrap_err();
             assert!(matches!(error, Error::NotEmpty { .. }), "{error}");
             assert!(out.join("kept.jsonl").exists() && out.join(other).exists());
             fs::remove_file(out.join(other)).unwrap();
@@ -225,7 +256,7 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         fs::create_dir(place.path().join(WORK)).unwrap();
         fs::write(place.path().join(WORK).join(CHECKPOINT), "batches").unwrap();
-        let folder = OutFolder::open(place.path(), true).unwrap();
+        let folder = OutFolder::open(place.path(), None, true).unwrap();
         assert!(!folder.making(CHECKPOINT).exists());
     }
 
@@ -237,7 +268,7 @@ mod tests {
         fs::write(&precious, "mine").unwrap();
         fs::create_dir_all(out.join(WORK)).unwrap();
         std::os::unix::fs::symlink(&precious, out.join(WORK).join(CHECKPOINT)).unwrap();
-        let folder = OutFolder::open(&out, false).unwrap();
+        let folder = OutFolder::open(&out, None, false).unwrap();
         assert!(!folder.making(CHECKPOINT).is_symlink());
         assert_eq!(fs::read_to_string(&precious).unwrap(), "mine");
     }

@@ -7,6 +7,7 @@ mod folder;
 mod kept;
 mod summary;
 mod tables;
+mod target;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;

@@ -233,7 +233,7 @@ impl Settings {
             languages: options.languages.clone(),
             kept: kept_name(format, options.shard_size),
             inputs: crate::job::shown(inputs),
-            against: options.against.iter().map(|it| it.display().to_string()).collect(),
+            against: crate::job::shown(options.against.iter().map(|it| it.to_string_lossy())),
         }
     }
 }

@@ -77,13 +77,13 @@ pub fn apply(
     let range = source.file_range();
     let mine = files[range.start as usize..range.end as usize].iter().cloned();
     let verdicts = Verdicts::read(&decided.join(GROUPS), mine)?;
-    let folder = OutFolder::open(out, true)?;
+    let folder = OutFolder::open(out, None, true)?;
     let pattern = kept_name(format, applying.shard_size);
     let mut kept = KeptFiles::create(&folder, &pattern, applying.shard_size, applying.threads)?;
     let path = kept.path();
     let mut applied = Applied {
         decided: decided.display().to_string(),
-        inputs: inputs.to_vec(),
+        inputs: job::shown(inputs),
         shard: applying.shard.map(|shard| shard.to_string()),
         ..Applied::default()
     };
@@ -106,12 +106,13 @@ pub fn apply(
         },
     )?;
     if applied.documents != verdicts.len() {
-        return Err(Error::Changed { path: inputs.join(", ") });
+        return Err(Error::Changed { path: job::shown(inputs).join(", ") });
     }
     let mut names = kept.finish()?;
     folder.make(LAST, &job::json(&applied))?;
     names.push(LAST.to_owned());
-    applied.files = folder.publish(&names.iter().map(String::as_str).collect::<Vec<_>>())?;
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    applied.files = folder.publish(&names, watch)?;
     Ok(applied)
 }
 

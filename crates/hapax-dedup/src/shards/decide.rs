@@ -53,7 +53,7 @@ pub fn dedup_signatures(
     let options = &options;
     let earlier = Earlier::load(&options.against, options)?;
     shards.check_key(&earlier)?;
-    let out = OutFolder::open(out, true)?;
+    let out = OutFolder::open(out, options.work.as_deref(), true)?;
     let scratch = out.making("");
     let mut clock = Clock::start();
     watch.stage(Stage::Reading);
@@ -87,7 +87,7 @@ pub fn dedup_signatures(
     (run.writing_seconds, run.writing_cpu_seconds) = clock.lap();
     run.peak_memory = job::peak_memory();
     out.make(RUN, &job::json(&run))?;
-    let files = out.publish(&[KEPT_SIGNATURES, GROUPS, REMOVED, REPORT, RUN, LAST])?;
+    let files = out.publish(&[KEPT_SIGNATURES, GROUPS, REMOVED, REPORT, RUN, LAST], watch)?;
     Ok(Finished { summary, run, files })
 }
 

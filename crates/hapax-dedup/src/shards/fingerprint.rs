@@ -14,6 +14,7 @@ use super::ENDING;
 use crate::against;
 use crate::error::Error;
 use crate::inputs::StreamName;
+use crate::job;
 use crate::key::with_key;
 use crate::options::Options;
 use crate::read::sign_batches;
@@ -59,7 +60,7 @@ pub fn fingerprint(
     let options = &with_key(options, &source, key.as_ref())?;
     let whole = Inputs::of_files(source.files().zip(source.stamps()), false, options);
     let source = source.shard(shard);
-    let given = if shard.number() == 0 { inputs.to_vec() } else { Vec::new() };
+    let given = if shard.number() == 0 { job::shown(inputs) } else { Vec::new() };
     let files = source.file_range();
     let files = source.files().skip(files.start as usize).take(files.len()).collect();
     let header = Header::of(options, Some(whole));

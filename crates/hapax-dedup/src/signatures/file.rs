@@ -162,7 +162,11 @@ impl SignatureReader {
     }
 
     pub(crate) fn open(path: &Path) -> Result<Self, Error> {
-        let file = File::open(path).map_err(|e| Error::io("open", path, e))?;
+        Self::of(path, File::open(path).map_err(|e| Error::io("open", path, e))?)
+    }
+
+    /// Reads an open file, which is called so.
+    pub(crate) fn of(path: &Path, file: File) -> Result<Self, Error> {
         let (recipe, scope) = (String::new(), String::new());
         let header = Header { recipe, scope, key: None, inputs: None, shard: None };
         let file = BufReader::new(file);

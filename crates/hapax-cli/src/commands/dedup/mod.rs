@@ -52,14 +52,16 @@ Examples:
   hapax dedup crawl/*.warc.gz --into seen
   hapax dedup site/ --scope host --min-similarity 0.9 --out clean
   hapax dedup @files.txt --dry-run
+  hapax dedup 's3://bucket/crawl/*.warc.gz' --shard-size 1GB --out s3://bucket/clean
   hapax dedup crawl/*.warc.gz --signatures seen --shard 3/16
   hapax dedup --from-signatures seen --out decided")]
 pub(crate) struct Arguments {
-    /// Files, folders, globs, @lists of files, or `-` for standard input
+    /// Files, folders, globs, @lists of files, addresses (s3://, gs://, az://, https://, hf://datasets/), or `-` for
+    /// standard input
     #[arg(required_unless_present = "from_signatures", value_name = "INPUT")]
     inputs: Vec<String>,
 
-    /// The folder for results; it must be new or empty
+    /// The folder for results, or its address in an object store; it must be new or empty
     #[arg(long, value_name = "DIR", required_unless_present_any = ["dry_run", "into", "signatures"])]
     out: Option<PathBuf>,
 
@@ -91,7 +93,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "STORE", conflicts_with = "dry_run")]
     into: Option<PathBuf>,
 
-    /// An earlier output folder: what it kept is not kept again; may be given several times
+    /// An earlier output folder or its address: what it kept is not kept again; may be given several times
     ///
     /// A folder that --signatures made stands for all documents that were fingerprinted.
     #[arg(long, value_name = "DIR")]
@@ -100,6 +102,11 @@ pub(crate) struct Arguments {
     /// Start over instead of continuing an interrupted run in the same output folder
     #[arg(long, requires = "out")]
     restart: bool,
+
+    /// Where to work if --out is an address: results are made there before they are sent, and an interrupted run
+    /// leaves there what the next one continues with [default: ~/.cache/hapax]
+    #[arg(long, value_name = "DIR", requires = "out")]
+    work: Option<PathBuf>,
 
     /// Say what would happen and write nothing
     #[arg(long)]
@@ -246,6 +253,7 @@ impl Arguments {
         options.against = self.against.clone();
         options.memory = self.memory;
         options.restart = self.restart;
+        options.work = self.work.clone();
         options.made = Some(made());
         if let Some(threads) = self.reading.threads {
             options.threads = threads;
