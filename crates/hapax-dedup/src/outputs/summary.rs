@@ -101,7 +101,8 @@ pub struct Settings {
     /// What the texts had to confirm: `no`, `keyed` or `exact`.
     #[serde(default)]
     pub confirm: Cow<'static, str>,
-    /// Whether pages of one host were compared by what they say beyond its frame, too: `on` or `off`.
+    /// Whether pages of one host were compared by what they say beyond its frame, too (`on`), by nothing
+    /// else (`own`), or not (`off`).
     #[serde(default)]
     pub frames: Cow<'static, str>,
     /// Words in a shingle.
