@@ -350,6 +350,21 @@ class Repository(Pages):
         """Other winner rules: every group chooses again."""
         self._core.set_rules(keep)
 
+    def snapshot(self, folder: Union[str, "os.PathLike[str]"]) -> None:
+        """Copies it to another folder, as of the last change, while it is in use. The copy is a repository of its own that
+        another process can open; what either of them records is not in the other.
+
+        >>> import hapax, tempfile
+        >>> place = tempfile.mkdtemp()
+        >>> with hapax.Repository(place + "/seen") as seen:
+        ...     _ = seen.observe("https://example.org/fox", text="a long story about a fox")
+        ...     seen.snapshot(place + "/copy")
+        ...     with hapax.Repository(place + "/copy", mode="open") as copy:
+        ...         list(copy)
+        ['https://example.org/fox']
+        """
+        self._core.snapshot(os.fspath(folder))
+
     def events(self, after: int = 0, limit: int = 1000) -> list[Event]:
         return [Event.from_json(event) for event in json.loads(self._core.events(after, limit))]
 

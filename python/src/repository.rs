@@ -245,6 +245,12 @@ impl RepositoryCore {
         interruptible(py, &Stop::default(), move || store.set_rules(rules).map_err(of_store))
     }
 
+    /// Copies it to another folder, as of the last commit.
+    fn snapshot(&self, py: Python<'_>, folder: PathBuf) -> PyResult<()> {
+        let store = self.store()?;
+        interruptible(py, &Stop::default(), move || store.snapshot(&folder).map_err(of_store))
+    }
+
     fn page(&self, py: Python<'_>, url: &str) -> PyResult<Option<String>> {
         let store = self.store()?;
         py.detach(|| {

@@ -8,6 +8,8 @@ import multiprocessing
 import os
 import pathlib
 import pickle
+import subprocess
+import sys
 import threading
 from datetime import datetime, timezone
 
@@ -291,6 +293,25 @@ def test_a_client_works_on_both_sides_of_a_fork(service: Service) -> None:
 
 def _hold(url: str, n: int) -> str:
     return _work(hapax.Client(url), n)
+
+
+def test_another_process_reads_a_snapshot_while_the_repository_is_in_use(tmp_path: pathlib.Path) -> None:
+    script = (
+        "import hapax, sys\n"
+        "with hapax.Repository(sys.argv[1], mode='open') as copy:\n"
+        "    print(len(copy), copy.check('http://new/', text=sys.argv[2]).verdict, copy.settings['within'])\n"
+    )
+    with hapax.Repository(tmp_path / "seen", within=4) as seen:
+        seen.observe("http://a/", text=story(1))
+        seen.snapshot(tmp_path / "copy")
+        seen.observe("http://b/", text=story(2))
+        with pytest.raises(hapax.errors.HapaxError, match="copy"):
+            seen.snapshot(tmp_path / "copy")
+        for text, verdict in ((story(1), "exact"), (story(2), "new")):
+            words = [sys.executable, "-c", script, str(tmp_path / "copy"), text]
+            done = subprocess.run(words, capture_output=True, text=True)
+            assert done.stdout == f"1 {verdict} 4\n", done.stderr
+        assert len(seen) == 2
 
 
 def test_a_lost_server_is_an_exception(tmp_path: pathlib.Path) -> None:
