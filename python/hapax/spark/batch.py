@@ -75,6 +75,9 @@ ELSEWHERE = {
 SHUFFLES = "spark.sql.shuffle.partitions"
 #: Bytes of inputs that are worth a task of every stage.
 TASK_BYTES = 16 << 20
+#: Up to so many bytes of inputs, queries are interpreted.
+SMALL_BYTES = 64 << 20
+INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 
 
 class Finished:
@@ -261,16 +264,20 @@ def changed(**options: Any) -> dict[str, Any]:
 @contextlib.contextmanager
 def spread_over(spark: Any, asked: Optional[int], size: int) -> Iterator[int]:
     """Into how many tasks rows are spread, for inputs of so many bytes; Spark's own shuffles follow meanwhile. A task costs more
-    than the rows of a small corpus."""
+    than the rows of a small corpus, and so does code that Spark makes and compiles for every query."""
     if asked is not None and asked < 1:
         raise ArgumentError(f"partitions={asked}: at least 1")
     most = int(spark.conf.get(SHUFFLES, "200"))
     tasks = asked or min(most, max(spark.sparkContext.defaultParallelism, -(-size // TASK_BYTES)))
-    spark.conf.set(SHUFFLES, str(min(tasks, most)))
+    settings = {SHUFFLES: str(min(tasks, most)), **(INTERPRETED if size <= SMALL_BYTES else {})}
+    before = {name: spark.conf.get(name, None) for name in settings}
+    for name, value in settings.items():
+        spark.conf.set(name, value)
     try:
         yield tasks
     finally:
-        spark.conf.set(SHUFFLES, str(most))
+        for name, old in before.items():
+            spark.conf.unset(name) if old is None else spark.conf.set(name, old)
 
 
 def name_sources(source: Source, options: dict[str, Any]) -> tuple[list[str], Any]:

@@ -142,15 +142,20 @@ def near(job: Job, groups: Any, first: int) -> list[dict[str, Any]]:
     stretch = F.floor(F.col("position") / width).alias("stretch")
     counted = rows.groupBy("similarity", stretch).count().collect()
     counted = sorted((row["similarity"], row["stretch"], row["count"]) for row in counted)
-    found, before, wanted = [], 0, job.spec.engine().shown_of(sum(count for _, _, count in counted))
+    before, wanted = 0, job.spec.engine().shown_of(sum(count for _, _, count in counted))
+    ranks: list[list[int]] = []
+    cells: Any = None
     for similarity, at, count in counted:
         here = [rank - before for rank in wanted if before <= rank < before + count]
         before += count
         if here:
             same = F.col("similarity") == F.lit(similarity).cast("float")
             inside = rows.where(same & F.col("position").between(at * width, (at + 1) * width - 1))
-            inside = inside.orderBy("position").limit(here[-1] + 1).collect()
-            found += [inside[rank] for rank in here]
+            inside = inside.orderBy("position").limit(here[-1] + 1).withColumn("cell", F.lit(len(ranks)))
+            cells = inside if cells is None else cells.union(inside)
+            ranks.append(here)
+    collected = sorted(cells.collect(), key=lambda row: (row["cell"], row["position"]))
+    found = [[row for row in collected if row["cell"] == cell][rank] for cell, here in enumerate(ranks) for rank in here]
     return [
         {
             "alike": True, "distance": row["distance"], "similarity": row["similarity"], "reason": row["reason"],
