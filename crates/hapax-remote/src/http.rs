@@ -5,6 +5,7 @@
 //! Plain HTTP is spoken only where an endpoint or address says so.
 
 use std::io::{self, Read};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -18,6 +19,7 @@ use object_store::client::{
 };
 use ureq::Agent;
 use ureq::config::{AutoHeaderValue, RedirectAuthHeaders};
+use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
 
 /// Nobody asks for a range or a page of a listing that is longer.
 const LONGEST_ANSWER: u64 = 64 << 20;
@@ -26,9 +28,30 @@ const CONNECT: Duration = Duration::from_secs(20);
 const SILENCE: Duration = Duration::from_secs(60);
 const CONNECTIONS: usize = 64;
 
+/// The authorities that servers are checked by: those of a file that the environment names, or the usual ones.
+fn tls() -> io::Result<TlsConfig> {
+    let named = ["AWS_CA_BUNDLE", "SSL_CERT_FILE"].into_iter();
+    let Some((name, path)) = named.filter_map(|it| Some((it, std::env::var_os(it)?))).next() else {
+        return Ok(TlsConfig::default());
+    };
+    let wrong =
+        |what: String| io::Error::new(io::ErrorKind::InvalidInput, format!("{name}: {what}"));
+    let pem = std::fs::read(path).map_err(|cause| wrong(cause.to_string()))?;
+    let found = parse_pem(&pem).filter_map(|item| match item {
+        Ok(PemItem::Certificate(certificate)) => Some(certificate),
+        _ => None,
+    });
+    let certificates: Vec<_> = found.collect();
+    if certificates.is_empty() {
+        return Err(wrong("the file holds no certificate in PEM".to_owned()));
+    }
+    Ok(TlsConfig::builder().root_certs(RootCerts::Specific(Arc::new(certificates))).build())
+}
+
 /// A client that follows so many redirects, to HTTPS only where it begins with it. Credentials stay with their host.
-pub(crate) fn agent(redirects: u32, https_only: bool) -> Agent {
-    Agent::config_builder()
+pub(crate) fn agent(redirects: u32, https_only: bool) -> io::Result<Agent> {
+    let config = Agent::config_builder()
+        .tls_config(tls()?)
         .http_status_as_error(false)
         .https_only(https_only)
         .max_redirects(redirects)
@@ -41,8 +64,8 @@ pub(crate) fn agent(redirects: u32, https_only: bool) -> Agent {
         .timeout_per_write(Some(SILENCE))
         .max_idle_connections(CONNECTIONS)
         .max_idle_connections_per_host(CONNECTIONS)
-        .build()
-        .new_agent()
+        .build();
+    Ok(config.new_agent())
 }
 
 /// An answer that was read to its end.
@@ -165,7 +188,10 @@ struct Service(Agent);
 impl HttpConnector for Connector {
     fn connect(&self, _: &ClientOptions) -> object_store::Result<HttpClient> {
         // A signed request is answered by the host it was signed for, or not at all.
-        Ok(HttpClient::new(Service(agent(0, false))))
+        let agent = agent(0, false);
+        let agent = agent
+            .map_err(|error| object_store::Error::Generic { store: "HTTP", source: error.into() });
+        Ok(HttpClient::new(Service(agent?)))
     }
 }
 

@@ -63,7 +63,7 @@ impl Web {
         });
         let mut authorization = authorization.transpose()?;
         authorization.iter_mut().for_each(|value| value.set_sensitive(true));
-        Ok(Self { agent: agent(REDIRECTS, url.scheme() == "https"), authorization })
+        Ok(Self { agent: agent(REDIRECTS, url.scheme() == "https")?, authorization })
     }
 
     /// Size and version, by asking for the first byte: an address may be signed for reading only.
