@@ -139,7 +139,8 @@ fn of_store(error: object_store::Error, cloud: Cloud) -> io::Error {
     io::Error::new(kind, what)
 }
 
-fn credentials(cloud: Cloud) -> &'static str {
+/// What to set.
+pub(crate) fn credentials(cloud: Cloud) -> &'static str {
     match cloud {
         Cloud::S3 => {
             "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or AWS_PROFILE, or AWS_SKIP_SIGNATURE=true for a \

@@ -94,14 +94,18 @@ impl Finder {
                 found => return found.map(Found::One),
             }
         }
-        let below = store.list(folder)?;
+        let cut = if folder.is_empty() { 0 } else { folder.len() + 1 };
+        // The folder itself may be listed as an object without a name: consoles make such.
+        let below = store.list(folder)?.into_iter().filter_map(|(key, object)| {
+            let below = key.get(cut..).filter(|below| !below.is_empty())?;
+            Some((object, below.to_owned()))
+        });
+        let below: Vec<_> = below.collect();
         if below.is_empty() {
             let what = "there is no such object, and none below it";
             return Err(io::Error::new(io::ErrorKind::NotFound, what));
         }
-        let cut = if folder.is_empty() { 0 } else { folder.len() + 1 };
-        let below = below.into_iter().map(|(key, object)| (object, key[cut..].to_owned()));
-        Ok(Found::Below(below.collect()))
+        Ok(Found::Below(below))
     }
 
     /// Asks for the objects of a list ahead of [`find`](Self::find), several at a time. What cannot be found is

@@ -4,12 +4,15 @@
 //! through a browser or start a program are refused, not guessed at.
 
 use std::collections::BTreeMap;
+use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
+use std::time::Duration;
 use std::{env, fs, io};
 
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey as Key};
 
-use crate::parse::invalid;
+use crate::cloud::credentials;
+use crate::parse::{Cloud, invalid};
 
 /// Variables that say where keys come from.
 const DECIDED: [&str; 5] = [
@@ -42,6 +45,12 @@ pub(crate) fn apply(mut builder: AmazonS3Builder) -> io::Result<AmazonS3Builder>
                  a program are not read: export the keys with `aws configure export-credentials --format env`"
             )));
         }
+        if keys == [false, false] && !has_instance_role() {
+            return Err(io::Error::new(
+                io::ErrorKind::PermissionDenied,
+                format!("there are no credentials; {}", credentials(Cloud::S3)),
+            ));
+        }
         let settings = [
             ("aws_access_key_id", Key::AccessKeyId),
             ("aws_secret_access_key", Key::SecretAccessKey),
@@ -59,6 +68,18 @@ pub(crate) fn apply(mut builder: AmazonS3Builder) -> io::Result<AmazonS3Builder>
         }
     }
     Ok(builder)
+}
+
+/// Whether this machine is one that the cloud gives credentials to. Asking it elsewhere would take minutes to fail.
+fn has_instance_role() -> bool {
+    let disabled =
+        env::var("AWS_EC2_METADATA_DISABLED").is_ok_and(|it| it.eq_ignore_ascii_case("true"));
+    let elsewhere = env::var_os("AWS_METADATA_ENDPOINT").is_some();
+    let answers = || {
+        let service = SocketAddr::from(([169, 254, 169, 254], 80));
+        TcpStream::connect_timeout(&service, Duration::from_secs(1)).is_ok()
+    };
+    !disabled && (elsewhere || answers())
 }
 
 /// The settings of the first of these sections that is there.

@@ -71,6 +71,7 @@ impl Folder {
         let found = runtime()?.block_on(self.bucket.list(&self.prefix))?;
         let cut = if self.prefix.as_ref().is_empty() { 0 } else { self.prefix.as_ref().len() + 1 };
         let names = found.iter().filter_map(|it| it.location.as_ref().get(cut..));
+        let names = names.filter(|name| !name.is_empty());
         let mut names: Vec<String> = names.map(str::to_owned).collect();
         names.sort();
         Ok(names)
