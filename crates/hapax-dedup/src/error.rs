@@ -157,8 +157,16 @@ pub enum Error {
 
 impl Error {
     /// While reading: may the same job go on later with what it has read?
-    pub(crate) const fn may_go_on(&self) -> bool {
-        matches!(self, Self::Stopped | Self::Io { .. } | Self::CannotResume { .. })
+    pub(crate) fn may_go_on(&self) -> bool {
+        match self {
+            Self::Stopped | Self::Io { .. } | Self::CannotResume { .. } => true,
+            // Networks and credentials come back; a version that was replaced does not.
+            Self::Corpus(hapax_corpus::Error::Io { path, source, .. }) => {
+                let replaced = source.kind() == io::ErrorKind::StaleNetworkFileHandle;
+                hapax_corpus::is_address(path) && !replaced
+            }
+            _ => false,
+        }
     }
 
     /// An option that would have helped.
