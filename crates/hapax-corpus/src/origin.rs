@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use hapax_remote::Object;
+use hapax_remote::{Finder, Found, Object, is_address};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// What a file is known by without reading it.
@@ -38,6 +38,17 @@ impl<T: Read + Seek + Send> Seekable for T {}
 const TAIL: u64 = 256 << 10;
 
 impl Origin {
+    /// A file by its path, or one object by its address.
+    pub(crate) fn find(path: &Path) -> io::Result<Self> {
+        match path.to_str().filter(|text| is_address(text)) {
+            None => Ok(Self::Path(path.to_owned())),
+            Some(address) => match Finder::default().find(address)? {
+                Found::One(object) => Ok(Self::Remote(object)),
+                Found::Matching(_) | Found::Below(_) => Err(io::ErrorKind::IsADirectory.into()),
+            },
+        }
+    }
+
     /// Its path or address.
     pub(crate) fn name(&self) -> &Path {
         match self {
@@ -57,6 +68,14 @@ impl Origin {
             }
             Self::Remote(object) => Box::new(object.reader()),
         })
+    }
+
+    /// What [`open`](Self::open) would give, on its way already; `None` where that would gain nothing.
+    pub(crate) fn ahead(&self) -> Option<Box<dyn Seekable>> {
+        match self {
+            Self::Path(_) => None,
+            Self::Remote(object) => Some(Box::new(object.reader_ahead())),
+        }
     }
 
     /// A file with at least the footer of a table in its place.

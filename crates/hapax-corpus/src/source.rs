@@ -22,7 +22,7 @@ use crate::document::FileId;
 use crate::error::Error;
 use crate::inputs;
 use crate::options::{FieldTable, Format, Limits, ReadOptions};
-use crate::origin::{Origin, Stamp};
+use crate::origin::{Origin, Seekable, Stamp};
 use crate::part::Part;
 use crate::sniff;
 use crate::unpack::{Input, Packing, Unpack};
@@ -277,9 +277,18 @@ impl Files {
     }
 
     pub(crate) fn open(&self, id: FileId) -> Result<Opened, Error> {
+        self.open_begun(id, None)
+    }
+
+    /// Opens a file that may be on its way already ([`Origin::ahead`]).
+    pub(crate) fn open_begun(
+        &self,
+        id: FileId,
+        begun: Option<Box<dyn Seekable>>,
+    ) -> Result<Opened, Error> {
         let mut input = match &self.files[id.0 as usize].at {
             Location::At(origin) => {
-                let open = origin.open();
+                let open = begun.map_or_else(|| origin.open(), Ok);
                 Input::seekable(open.map_err(|cause| Error::io("read", origin.name(), cause))?)
             }
             Location::Bad(path, why) => {

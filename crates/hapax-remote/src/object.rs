@@ -78,6 +78,14 @@ impl Object {
         Reader::new(self.clone())
     }
 
+    /// The same, and its first bytes are asked for at once: for many short objects, one after the other.
+    pub fn reader_ahead(&self) -> Reader {
+        let mut reader = self.reader();
+        // What fails here fails again when it is read.
+        let _ = reader.ask();
+        reader
+    }
+
     /// A file as long as the object that has these bytes of it in their places, and zeros elsewhere. It has no name
     /// and goes when it is closed.
     ///

@@ -81,12 +81,9 @@ impl Reader {
         self.step = if size <= SHORT { SHORT } else { FIRST };
     }
 
-    /// Waits for the next bytes; none at the end.
-    fn fill(&mut self) -> io::Result<()> {
+    /// Asks for what may be in flight.
+    pub(crate) fn ask(&mut self) -> io::Result<()> {
         let size = self.object.size();
-        if self.at >= size {
-            return Ok(());
-        }
         // The first range alone, then two at a time, and so on.
         while self.asked < size && self.ahead.has_room() && self.ahead.0.len() <= self.row {
             let end = size.min(self.asked + self.step);
@@ -96,6 +93,15 @@ impl Reader {
                 self.step = (self.step * 2).min(PIECE);
             }
         }
+        Ok(())
+    }
+
+    /// Waits for the next bytes; none at the end.
+    fn fill(&mut self) -> io::Result<()> {
+        if self.at >= self.object.size() {
+            return Ok(());
+        }
+        self.ask()?;
         if let Some((range, mut bytes)) = self.ahead.next()? {
             // Someone went on inside it.
             bytes.advance((self.at - range.start) as usize);

@@ -1,29 +1,39 @@
 //! Files that are one document each.
 
 use std::borrow::Cow;
+use std::collections::VecDeque;
 
 use crate::batch::Context;
 use crate::document::{Body, Content, Document, Entry, FileId, Kind, Place};
 use crate::error::{At, Error};
 use crate::options::{Format, Limits};
+use crate::origin::Origin;
 use crate::original::Original;
 use crate::source::Files;
 use crate::window::Window;
 
 use super::lines::Line;
 
-/// Reads the files one after the other as they are asked for.
+/// Files of a store that are on their way at a time.
+const AHEAD: usize = 16;
+
+/// Reads the files one after the other as they are asked for, those of a store ahead.
 pub(crate) fn entries<'a>(
     files: &'a Files,
     context: &'a Context,
     ids: std::ops::Range<u32>,
     format: Option<Format>,
 ) -> impl Iterator<Item = Result<Entry<'a>, Error>> {
+    let mut following = ids.clone();
+    let mut ahead = VecDeque::new();
     ids.map(move |id| {
         let id = FileId(id);
         let name = files.name(id);
+        let room = AHEAD - ahead.len();
+        let origins = following.by_ref().take(room).map(|it| files.origin(FileId(it)));
+        ahead.extend(origins.map(|origin| origin.and_then(Origin::ahead)));
         let mut window = files
-            .open(id)?
+            .open_begun(id, ahead.pop_front().flatten())?
             .window(&context.options.limits)
             .map_err(|cause| Error::io("read", &name, cause))?;
         let format = format.or_else(|| files.page_format(id)).unwrap_or(Format::Html);

@@ -2,12 +2,12 @@
 //!
 //! Damage in a packed file is an error of reading; it does not go on behind it.
 
-use std::fs::File;
 use std::io::{self, BufRead, Read};
 use std::path::Path;
 
 use super::{Input, Packing, Unpack};
 use crate::error::Error;
+use crate::origin::Origin;
 
 /// How much is unpacked at once.
 const AT_ONCE: usize = 256 << 10;
@@ -22,21 +22,20 @@ pub struct Unpacked {
 }
 
 impl Unpacked {
-    /// Opens a file, packed with gzip, Zstandard, bzip2, xz or nothing; `-` is standard input.
+    /// Opens a file or an object at an address, packed with gzip, Zstandard, bzip2, xz or nothing; `-` is standard
+    /// input.
     ///
     /// # Errors
     ///
     /// It cannot be opened, or its beginning cannot be read.
     pub fn open(path: &Path) -> Result<Self, Error> {
-        let cannot = |cause| Error::io("read", path, cause);
+        let shown = |path: &Path| hapax_remote::shown(&path.to_string_lossy()).into_owned();
+        let cannot = |cause| Error::io("read", shown(path), cause);
         let mut input = match path.as_os_str() == "-" {
             true => Input::stream(Box::new(io::stdin())),
             false => {
-                let file = File::open(path).map_err(|cause| Error::io("open", path, cause))?;
-                if file.metadata().map_err(cannot)?.is_dir() {
-                    return Err(cannot(io::Error::from(io::ErrorKind::IsADirectory)));
-                }
-                Input::seekable(Box::new(file))
+                let open = Origin::find(path).and_then(|origin| origin.open());
+                Input::seekable(open.map_err(|cause| Error::io("open", shown(path), cause))?)
             }
         };
         let packing = Packing::of(input.peek(FIRST).map_err(cannot)?);

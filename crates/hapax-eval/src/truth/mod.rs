@@ -149,6 +149,7 @@ pub(crate) fn lines(path: &Path) -> Result<Vec<String>, Error> {
     // A name is a glob to a source, and brackets are common in names.
     let source = match std::fs::metadata(path) {
         Ok(_) => Source::open(&[&name], options)?,
+        Err(_) if hapax_corpus::is_address(&name) => Source::open(&[&name], options)?,
         Err(source) => return Err(Error::Io { what: "read", path: name, source }),
     };
     let mut lines = Vec::new();
