@@ -172,8 +172,9 @@ def dedup(
     ``text_field`` and its like; ``kind`` says what a single column holds. Without a column of URLs the first
     of each group stays (``keep="first"``).
 
-    Files are given as a :class:`pathlib.Path` or by ``files``: names, folders or globs (WARC, WET, ARC, JSONL, Parquet, HTML,
-    text; packed or not). With ``out``, a new or empty folder, what ``hapax dedup`` writes is written there; a job that was interrupted
+    Files are given as a :class:`pathlib.Path` or by ``files``: names, folders, globs or addresses such as
+    ``s3://bucket/crawl/`` (WARC, WET, ARC, JSONL, Parquet, HTML, text; packed or not). With ``out``, a new or empty folder or its
+    address, what ``hapax dedup`` writes is written there; a job that was interrupted
     continues when it is called again, or starts over with ``restart``. Options are those of the program; ``None``
     stands for its default. ``verify`` checks every near-duplicate exactly against the text that stays. ``frames="off"``
     compares whole pages only, also on one host; ``frames="own"`` compares what pages say beyond the frames of their hosts, and

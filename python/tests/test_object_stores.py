@@ -259,6 +259,7 @@ def test_a_folder_of_pages_is_read_by_the_rules_of_local_folders(store: Store, t
     store.folder("docs", EXAMPLES)
     store.put("docs/.hidden/page.html", b"<p>hidden</p>")
     store.put("docs/notes.bin", b"\x00\x01")
+    store.put("docs/", b"")
     said = store.run("dedup", f"s3://{BUCKET}/docs/", "--out", tmp_path / "out")
     store.run("dedup", EXAMPLES, "--out", tmp_path / "local", "--quiet")
     assert "1 other file in folders ignored" in said
@@ -283,6 +284,23 @@ def test_faults_on_the_way_change_nothing(store: Store, tmp_path: pathlib.Path) 
     store.run("dedup", address, "--out", tmp_path / "broken", "--quiet")
     assert count > 8
     same(tmp_path / "whole", tmp_path / "broken", "kept.jsonl", ("", ""))
+
+
+def test_a_run_whose_credentials_expired_continues(store: Store, tmp_path: pathlib.Path) -> None:
+    for at in range(2):
+        store.put(f"in/part-{at}.jsonl", jsonl(pages(90)[at * 45 : at * 45 + 45]))
+    command = ["dedup", f"s3://{BUCKET}/in/", "--out", tmp_path / "out"]
+    gets = 0
+
+    def fault(method: str, target: str) -> Optional[tuple[str, int]]:
+        nonlocal gets
+        gets += method == "GET" and "part-1" in target
+        return ("status", 403) if gets > 1 and "part-1" in target else None
+
+    store.proxy.fault = fault
+    assert "denies access" in store.run(*command, fails=True)
+    store.proxy.fault = lambda method, target: None
+    assert "continuing an interrupted run: 45 documents" in store.run(*command)
 
 
 def test_an_object_that_changes_is_an_error_and_not_a_mixture(store: Store, tmp_path: pathlib.Path) -> None:
@@ -334,6 +352,10 @@ def test_keys_come_from_a_profile_too(store: Store, tmp_path: pathlib.Path) -> N
     store.run(*command, environment={"AWS_PROFILE": "other"})
     said = store.run(*command, environment={"AWS_PROFILE": "third"}, fails=True)
     assert "the profile third" in said
+    store.environment["AWS_SHARED_CREDENTIALS_FILE"] = str(tmp_path / "nothing")
+    assert "there are no credentials" in store.run(*command, environment={"AWS_EC2_METADATA_DISABLED": "true"}, fails=True)
+    store.client.put_object_acl(Bucket=BUCKET, Key="in.jsonl", ACL="public-read")
+    store.run(*command, environment={"AWS_SKIP_SIGNATURE": "true"})
 
 
 def fetched(store: Store, prefix: str, to: pathlib.Path) -> pathlib.Path:
@@ -408,9 +430,11 @@ def test_what_a_killed_run_left_is_cleared_by_the_next(at: str, store: Store, tm
     same(tmp_path / "local", fetched(store, "clean", tmp_path / "remote"), "kept.jsonl", ("", ""))
 
 
-def test_python_reads_the_same_addresses(store: Store, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python_reads_and_writes_the_same_addresses(store: Store, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store.put("in.jsonl", jsonl(pages(30)))
-    for name, value in store.environment.items():
+    for name, value in {**store.environment, "XDG_CACHE_HOME": str(tmp_path)}.items():
         monkeypatch.setenv(name, value)
-    result = hapax.dedup(files=f"s3://{BUCKET}/in.jsonl", out=tmp_path / "out")
+    result = hapax.dedup(files=f"s3://{BUCKET}/in.jsonl", out=f"s3://{BUCKET}/clean", progress=False)
     assert result.summary["documents"] == 30 and result.summary["near"] > 5
+    assert result.files[-1] == f"s3://{BUCKET}/clean/summary.json"
+    assert result.removed.num_rows == result.summary["near"]
