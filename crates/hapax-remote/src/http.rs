@@ -28,22 +28,25 @@ const CONNECT: Duration = Duration::from_secs(20);
 const SILENCE: Duration = Duration::from_secs(60);
 const CONNECTIONS: usize = 64;
 
-/// The authorities that servers are checked by: those of a file that the environment names, or the usual ones.
+/// The authorities that servers are checked by: those of the files that the environment names, or the usual ones.
 fn tls() -> io::Result<TlsConfig> {
-    let named = ["AWS_CA_BUNDLE", "SSL_CERT_FILE"].into_iter();
-    let Some((name, path)) = named.filter_map(|it| Some((it, std::env::var_os(it)?))).next() else {
-        return Ok(TlsConfig::default());
-    };
-    let wrong =
-        |what: String| io::Error::new(io::ErrorKind::InvalidInput, format!("{name}: {what}"));
-    let pem = std::fs::read(path).map_err(|cause| wrong(cause.to_string()))?;
-    let found = parse_pem(&pem).filter_map(|item| match item {
-        Ok(PemItem::Certificate(certificate)) => Some(certificate),
-        _ => None,
-    });
-    let certificates: Vec<_> = found.collect();
+    let mut certificates = Vec::new();
+    for name in ["AWS_CA_BUNDLE", "SSL_CERT_FILE"] {
+        let Some(path) = std::env::var_os(name).filter(|path| !path.is_empty()) else { continue };
+        let wrong =
+            |what: String| io::Error::new(io::ErrorKind::InvalidInput, format!("{name}: {what}"));
+        let pem = std::fs::read(path).map_err(|cause| wrong(cause.to_string()))?;
+        let before = certificates.len();
+        certificates.extend(parse_pem(&pem).filter_map(|item| match item {
+            Ok(PemItem::Certificate(certificate)) => Some(certificate),
+            _ => None,
+        }));
+        if certificates.len() == before {
+            return Err(wrong("the file holds no certificate in PEM".to_owned()));
+        }
+    }
     if certificates.is_empty() {
-        return Err(wrong("the file holds no certificate in PEM".to_owned()));
+        return Ok(TlsConfig::default());
     }
     Ok(TlsConfig::builder().root_certs(RootCerts::Specific(Arc::new(certificates))).build())
 }
@@ -145,6 +148,11 @@ fn no_answer(error: ureq::Error) -> NoAnswer {
         ureq::Error::Io(cause) if cause.kind() == Kind::ConnectionRefused => {
             let what = "cannot connect: the connection is refused";
             (io::Error::new(Kind::ConnectionRefused, what), true, HttpErrorKind::Connect)
+        }
+        // What TLS does not accept, such as a certificate, it will not accept later.
+        ureq::Error::Io(cause) if cause.kind() == Kind::InvalidData => {
+            let what = format!("no safe connection: {cause}");
+            (io::Error::new(Kind::PermissionDenied, what), false, HttpErrorKind::Unknown)
         }
         ureq::Error::Io(cause) => {
             let what = format!("the connection broke: {cause}");
