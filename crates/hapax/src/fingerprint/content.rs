@@ -26,23 +26,24 @@ impl ContentHash {
         Self(bytes)
     }
 
-    /// The hash of a page whose text has so many words by its recipe. A page without text has that of no text.
+    /// The hash of a page of which more than the text counts, because it has so few words by its recipe. `None` for
+    /// any other: its hash is that of its text.
     #[cfg(feature = "text")]
-    pub fn of_page(page: &Page, extent: Extent, words: u32) -> Self {
+    pub(super) fn of_few_words(page: &Page, extent: Extent, words: u32) -> Option<Self> {
         // Of a whole page the title is in the text, if the recipe wants it.
         let cut_out = extent == Extent::MainContent;
         let title = page.title.as_deref().filter(|_| cut_out).unwrap_or_default();
         let nothing_more = title.is_empty() && page.addresses.is_empty();
         if nothing_more || page.text.is_empty() || words > FEW_WORDS {
-            return Self::of(&page.text);
+            return None;
         }
         // A recipe may leave out words that a reader sees.
         let shown = page.text.split(' ').filter(|it| it.contains(char::is_alphanumeric));
         if shown.count() > FEW_WORDS as usize {
-            return Self::of(&page.text);
+            return None;
         }
         // White space is folded, so that no text has a line break.
-        Self::of(&[&page.text, title, &page.addresses].join("\n"))
+        Some(Self::of(&[&page.text, title, &page.addresses].join("\n")))
     }
 
     /// The hash with these bytes.

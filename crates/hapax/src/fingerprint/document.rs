@@ -58,7 +58,8 @@ impl Fingerprinter {
         let weights = self.weights.as_deref();
         let mut signature = self.maker.signature(text, &self.recipe, weights, self.keyed.as_mut());
         let (keyed, short) = self.keyed.as_mut().map(KeyedMaker::sketches).unwrap_or_default();
-        signature.content = ContentHash::of_page(page, self.recipe.extent, signature.words);
+        let few = ContentHash::of_few_words(page, self.recipe.extent, signature.words);
+        signature.content = few.unwrap_or(signature.content);
         signature.hidden_bytes = page.hidden_bytes;
         signature.hides_most = page.hides_most();
         let (mut language, canonical) = document.stated();

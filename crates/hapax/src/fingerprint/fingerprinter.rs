@@ -169,8 +169,8 @@ impl Fingerprinter {
     /// The signature of a page that is extracted already, under this recipe's extent.
     pub fn extracted(&mut self, page: &Page) -> Signature {
         let signature = self.extracted_text(&page.text);
-        let content = ContentHash::of_page(page, self.recipe.extent, signature.words);
-        Signature { content, ..signature }
+        let few = ContentHash::of_few_words(page, self.recipe.extent, signature.words);
+        Signature { content: few.unwrap_or(signature.content), ..signature }
     }
 
     pub(super) fn extracted_text(&mut self, text: &str) -> Signature {
