@@ -33,6 +33,12 @@ impl Output {
             let to = io::stdout();
             return Ok(Self::Standard { watched: to.is_terminal(), to: BufWriter::new(to) });
         };
+        if path.to_str().is_some_and(hapax_corpus::is_address) {
+            return Err(Failure::Run(anyhow::anyhow!(
+                "cannot write {}: this command writes local files; name one, then copy it",
+                crate::readable::path(path)
+            )));
+        }
         // The file behind a link is replaced, not the link.
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         match path.metadata() {

@@ -125,6 +125,10 @@ impl Expanded {
         }
         let local = path.to_str().and_then(local_path);
         let path = local.as_deref().unwrap_or(path);
+        if path.to_str().is_some_and(|text| text.contains("://")) && !path.exists() {
+            let (named, what) = (path.display().to_string(), NO_SCHEME.to_owned());
+            return self.bad(path, Error::Unsupported { path: named, what });
+        }
         if path.is_dir() {
             let (before, ignored) = (self.files.len(), self.ignored);
             self.walk(path)?;
@@ -263,6 +267,9 @@ fn matching(pattern: &str) -> Result<Vec<PathBuf>, Error> {
     found.sort();
     Ok(found)
 }
+
+const NO_SCHEME: &str = "no address that can be read; expected s3://, gs://, az://, hf://datasets/, https://, \
+    http:// or file:///PATH";
 
 /// What `file://` names: the file of this machine.
 fn local_path(text: &str) -> Option<PathBuf> {

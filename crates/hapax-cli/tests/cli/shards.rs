@@ -55,6 +55,13 @@ fn what_a_step_cannot_use_is_refused() {
         assert!(told.contains(why), "{told}");
     };
     refused(&["dedup", "in", "--signatures", "s", "--shard", "4/4"], 2, "K from 0 to N - 1");
+    refused(&["apply", "in", "in", "--out", "c"], 1, "name the output folder of a finished job");
+    refused(
+        &["dedup", "ftp://host/x", "--out", "c"],
+        1,
+        "no address that can be read; expected s3://",
+    );
+    refused(&["fingerprint", "in", "--out", "s3://b/x"], 1, "this command writes local files");
     refused(&["dedup", "in", "--out", "o", "--shard", "1/4"], 2, "--shard");
     for option in [["--within", "3"], ["--keep", "longest"], ["--out", "o"], ["--format", "warc"]] {
         let [name, value] = option;

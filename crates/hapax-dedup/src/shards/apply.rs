@@ -118,8 +118,13 @@ pub fn apply(
 
 /// The format that all kept documents of a decision would have in one file.
 fn format_of(path: &Path) -> Result<KeptFormat, Error> {
-    let text = std::fs::read(path).map_err(|error| Error::io("read", path, error))?;
     let wrong = |reason: String| Error::Verdicts { path: path.to_owned(), reason };
+    let text = std::fs::read(path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => {
+            wrong("there is no such file; name the output folder of a finished job".to_owned())
+        }
+        _ => Error::io("read", path, error),
+    })?;
     let summary: Summary = serde_json::from_slice(&text).map_err(|e| wrong(e.to_string()))?;
     let ending = summary.settings.kept.split_once('.').map_or("", |(_, ending)| ending);
     ending.parse().map_err(|error: crate::ParseFormatError| wrong(error.to_string()))

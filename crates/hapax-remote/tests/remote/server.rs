@@ -1,4 +1,4 @@
-//! A web server that serves ranges, redirects and breaks as it is told, on a free port.
+//! A web server that serves ranges, redirects and breaks as a test asks, on a free port.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{BufRead, BufReader, Write};
