@@ -9,7 +9,6 @@ use crate::recipes;
 use clap::{Args, Subcommand};
 use hapax::fingerprint::{Recipe, Tie, Weighting};
 use hapax::page::Extent;
-use hapax::text::{Confusables, Joined, Unspaced};
 
 /// List the built-in recipes, or show one
 ///
@@ -88,65 +87,9 @@ fn sentence(recipe: &Recipe) -> String {
 
 fn settings(recipe: &Recipe) -> String {
     let identity = match recipe.weighting {
-        Weighting::Presence | Weighting::Count => format!("# {}\n", recipe.id(None)),
+        Weighting::Presence | Weighting::Count => recipe.id(None).to_string(),
         // The table is part of the identity.
-        Weighting::TfIdf => format!("# {} with a table made by `hapax train`\n", recipe.name),
+        Weighting::TfIdf => format!("{} with a table made by `hapax train`", recipe.name),
     };
-    let extent = match recipe.extent {
-        Extent::Body => "body",
-        Extent::Page => "page",
-        Extent::MainContent => "main-content",
-    };
-    let unspaced = match recipe.unspaced {
-        Unspaced::Characters => "characters",
-        Unspaced::Bigrams => "bigrams",
-        Unspaced::Dictionary => "dictionary",
-    };
-    let joined = match recipe.joined {
-        Joined::Whole => "whole",
-        Joined::Parts => "parts",
-    };
-    let confusables = match recipe.confusables {
-        Confusables::Keep => "keep",
-        Confusables::Fold => "fold",
-    };
-    let weight = match recipe.weighting {
-        Weighting::Presence => "presence",
-        Weighting::Count => "count",
-        Weighting::TfIdf => "tf-idf",
-    };
-    let tie = match recipe.tie {
-        Tie::Zero => "zero",
-        Tie::One => "one",
-    };
-    let rename = if Recipe::BUILT_IN.contains(&recipe.name.as_str()) {
-        "  # built in: a file needs another name"
-    } else {
-        ""
-    };
-    format!(
-        "{identity}\
-         name = \"{}\"{rename}\n\
-         extent = \"{extent}\"  # page (title and body), body or main-content\n\
-         unspaced = \"{unspaced}\"  # Chinese, Japanese, Thai ...: characters, bigrams or dictionary\n\
-         joined = \"{joined}\"  # snake_case, can't, 3.14: one word (whole) or several (parts)\n\
-         confusables = \"{confusables}\"  # Latin, Cyrillic and Greek letters that look alike: keep or fold\n\
-         min-word-chars = {}\n\
-         stop-words = \"{}\"  # a language code or none\n\
-         stemming = \"{}\"  # an algorithm or none\n\
-         shingle = {}  # words in a feature, 1 to 8\n\
-         weight = \"{weight}\"  # presence, count or tf-idf\n\
-         seed = {}\n\
-         tie = \"{tie}\"  # the bit where the sum is zero: zero or one\n\
-         sketch-shingle = {}  # words in a shingle of the sketch, 1 to 8\n\
-         min-features = {}  # fewer flag a page as too short to judge\n",
-        recipe.name,
-        recipe.min_word_chars,
-        recipe.stop_words.as_deref().unwrap_or("none"),
-        recipe.stemming.as_deref().unwrap_or("none"),
-        recipe.shingle.words(),
-        recipe.seed,
-        recipe.sketch_shingle.words(),
-        recipe.min_features,
-    )
+    format!("# {identity}\n{}", recipe.to_toml())
 }

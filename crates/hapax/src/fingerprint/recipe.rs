@@ -21,7 +21,8 @@ use crate::text::{Confusables, Joined, Unspaced};
 pub const PIPELINE_VERSION: u32 = 2;
 
 /// How much a feature counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Deserialize, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Weighting {
     /// Once, however often it occurs.
     Presence,

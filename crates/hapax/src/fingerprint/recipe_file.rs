@@ -9,71 +9,26 @@ use super::simhash::Tie;
 use crate::features::ShingleSize;
 use crate::page::Extent;
 use crate::text::{Confusables, Joined, Unspaced};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct RecipeFile {
     name: String,
     base: Option<String>,
-    extent: Option<ExtentName>,
-    unspaced: Option<UnspacedName>,
-    joined: Option<JoinedName>,
-    confusables: Option<ConfusablesName>,
+    extent: Option<Extent>,
+    unspaced: Option<Unspaced>,
+    joined: Option<Joined>,
+    confusables: Option<Confusables>,
     min_word_chars: Option<u8>,
     stop_words: Option<String>,
     stemming: Option<String>,
     shingle: Option<u8>,
-    weight: Option<WeightName>,
+    weight: Option<Weighting>,
     seed: Option<u64>,
-    tie: Option<TieName>,
+    tie: Option<Tie>,
     sketch_shingle: Option<u8>,
     min_features: Option<u32>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum ExtentName {
-    Body,
-    Page,
-    MainContent,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum UnspacedName {
-    Characters,
-    Bigrams,
-    Dictionary,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum JoinedName {
-    Whole,
-    Parts,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum ConfusablesName {
-    Keep,
-    Fold,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum WeightName {
-    Presence,
-    Count,
-    TfIdf,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum TieName {
-    Zero,
-    One,
 }
 
 /// How a recipe file switches off a list that its base has.
@@ -96,45 +51,12 @@ impl Recipe {
         }
         let mut recipe = Self::built_in(file.base.as_deref().unwrap_or(DEFAULT_RECIPE))?;
         recipe.name = file.name;
-        if let Some(extent) = file.extent {
-            recipe.extent = match extent {
-                ExtentName::Body => Extent::Body,
-                ExtentName::Page => Extent::Page,
-                ExtentName::MainContent => Extent::MainContent,
-            };
-        }
-        if let Some(unspaced) = file.unspaced {
-            recipe.unspaced = match unspaced {
-                UnspacedName::Characters => Unspaced::Characters,
-                UnspacedName::Bigrams => Unspaced::Bigrams,
-                UnspacedName::Dictionary => Unspaced::Dictionary,
-            };
-        }
-        if let Some(joined) = file.joined {
-            recipe.joined = match joined {
-                JoinedName::Whole => Joined::Whole,
-                JoinedName::Parts => Joined::Parts,
-            };
-        }
-        if let Some(confusables) = file.confusables {
-            recipe.confusables = match confusables {
-                ConfusablesName::Keep => Confusables::Keep,
-                ConfusablesName::Fold => Confusables::Fold,
-            };
-        }
-        if let Some(weight) = file.weight {
-            recipe.weighting = match weight {
-                WeightName::Presence => Weighting::Presence,
-                WeightName::Count => Weighting::Count,
-                WeightName::TfIdf => Weighting::TfIdf,
-            };
-        }
-        if let Some(tie) = file.tie {
-            recipe.tie = match tie {
-                TieName::Zero => Tie::Zero,
-                TieName::One => Tie::One,
-            };
-        }
+        recipe.extent = file.extent.unwrap_or(recipe.extent);
+        recipe.unspaced = file.unspaced.unwrap_or(recipe.unspaced);
+        recipe.joined = file.joined.unwrap_or(recipe.joined);
+        recipe.confusables = file.confusables.unwrap_or(recipe.confusables);
+        recipe.weighting = file.weight.unwrap_or(recipe.weighting);
+        recipe.tie = file.tie.unwrap_or(recipe.tie);
         if let Some(words) = file.shingle {
             recipe.shingle = shingle("shingle", words)?;
         }
@@ -153,6 +75,49 @@ impl Recipe {
         recipe.validate()?;
         Ok(recipe)
     }
+
+    /// The settings as a recipe file, with what each may be. A built-in recipe needs another name there.
+    pub fn to_toml(&self) -> String {
+        let rename = match Self::BUILT_IN.contains(&self.name.as_str()) {
+            true => "  # built in: a file needs another name",
+            false => "",
+        };
+        format!(
+            "name = \"{}\"{rename}\n\
+             extent = {}  # page (title and body), body or main-content\n\
+             unspaced = {}  # Chinese, Japanese, Thai ...: characters, bigrams or dictionary\n\
+             joined = {}  # snake_case, can't, 3.14: one word (whole) or several (parts)\n\
+             confusables = {}  # Latin, Cyrillic and Greek letters that look alike: keep or fold\n\
+             min-word-chars = {}\n\
+             stop-words = \"{}\"  # a language code or none\n\
+             stemming = \"{}\"  # an algorithm or none\n\
+             shingle = {}  # words in a feature, 1 to 8\n\
+             weight = {}  # presence, count or tf-idf\n\
+             seed = {}\n\
+             tie = {}  # the bit where the sum is zero: zero or one\n\
+             sketch-shingle = {}  # words in a shingle of the sketch, 1 to 8\n\
+             min-features = {}  # fewer flag a page as too short to judge\n",
+            self.name,
+            word(self.extent),
+            word(self.unspaced),
+            word(self.joined),
+            word(self.confusables),
+            self.min_word_chars,
+            self.stop_words.as_deref().unwrap_or(NONE),
+            self.stemming.as_deref().unwrap_or(NONE),
+            self.shingle.words(),
+            word(self.weighting),
+            self.seed,
+            word(self.tie),
+            self.sketch_shingle.words(),
+            self.min_features,
+        )
+    }
+}
+
+/// How a file spells a setting, in quotes.
+fn word(setting: impl Serialize) -> String {
+    toml::Value::try_from(setting).map(|value| value.to_string()).unwrap_or_default()
 }
 
 fn shingle(field: &'static str, words: u8) -> Result<ShingleSize, RecipeError> {
@@ -188,6 +153,16 @@ mod tests {
             Recipe::from_toml("name = 'x'\nbase = 'sood-tfidf'\nstop-words = 'none'").unwrap();
         assert_eq!(recipe.stop_words, None);
         assert_eq!(recipe.stemming.as_deref(), Some("porter"));
+    }
+
+    #[test]
+    fn what_is_written_is_read_as_the_same_recipe() {
+        for name in Recipe::BUILT_IN {
+            let mut recipe = Recipe::built_in(name).unwrap();
+            assert!(refused(&recipe.to_toml()).contains("built in"));
+            recipe.name = "mine".to_owned();
+            assert_eq!(Recipe::from_toml(&recipe.to_toml()).unwrap(), recipe);
+        }
     }
 
     #[test]

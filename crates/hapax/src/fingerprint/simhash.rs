@@ -23,6 +23,8 @@ use super::bits::{BitSums, Fingerprint};
 
 /// Which value a bit takes when its sum is exactly zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[cfg_attr(feature = "text", derive(serde::Deserialize, serde::Serialize))]
+#[cfg_attr(feature = "text", serde(rename_all = "kebab-case"))]
 pub enum Tie {
     /// 0, the rule of Sood and Charikar's followers, and ours.
     #[default]

@@ -58,7 +58,8 @@ impl<'a> Document<'a> {
 }
 
 /// How much of a page becomes text.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Extent {
     /// Everything a reader sees in the body.
     #[default]

@@ -11,10 +11,12 @@ use super::confusables;
 use super::normalize::Normalizer;
 use super::wordbreak::{self, Class, Piece};
 use icu_segmenter::{WordSegmenter, WordSegmenterBorrowed};
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// How letters that are written without spaces become words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Unspaced {
     /// Every character with its marks; Katakana words are cut likewise. A run of five words is then
     /// five characters, whatever they are.
@@ -28,7 +30,8 @@ pub enum Unspaced {
 }
 
 /// What becomes of a word with a sign inside, such as `snake_case`, `can't`, `3.14` or `a.b.c`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Joined {
     /// It is one word, as UAX 29 has it.
     #[default]
@@ -38,7 +41,8 @@ pub enum Joined {
 }
 
 /// What becomes of letters that look like those of another script.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Confusables {
     #[default]
     Keep,
