@@ -28,7 +28,8 @@
 //! [`dictionary`] makes lengths, [`bounds`] says how far the lengths of near-duplicates lie apart,
 //! [`slicing`] cuts a dimension into intervals, [`grid`] puts dimensions together and gives cells to
 //! machines. [`mapping`] is all of it, language by language, with its file. [`compare`] does the work of a machine.
-//! [`quality`] says how good a mapping is, [`study`](mod@study) which of many, [`sample`] keeps pages to learn from.
+//! [`quality`] says how good a mapping is, [`study`](mod@study) which of many, [`report`] shows it;
+//! [`sample`] keeps pages to learn from.
 //!
 //! # What it promises
 //!
@@ -54,6 +55,7 @@ pub mod language;
 pub mod mapping;
 mod mapping_file;
 pub mod quality;
+pub mod report;
 pub mod sample;
 pub mod slicing;
 pub mod study;

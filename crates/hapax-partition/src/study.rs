@@ -67,7 +67,7 @@ pub struct Study {
     pub trials: Vec<Trial>,
 }
 
-/// Tries all. `watch` is told how much of the work is done, from 0 to 1.
+/// Tries all. `watch` is called with the share of the work that is done, from 0 to 1.
 ///
 /// # Errors
 ///
@@ -185,8 +185,8 @@ mod tests {
             new: 100,
             parts: 5,
         };
-        let mut told = Vec::new();
-        let study = study(&pages, &settings, &mut |share| told.push(share)).unwrap();
+        let mut shares = Vec::new();
+        let study = study(&pages, &settings, &mut |share| shares.push(share)).unwrap();
         assert_eq!((study.sample, study.new + study.stored), (600, 600));
         assert_eq!(study.trials.len(), 4);
         assert!(study.pairs > 0);
@@ -197,8 +197,8 @@ mod tests {
             assert!((found - 1.0).abs() < 1e-12, "{trial:?}");
             assert!(trial.variation >= 0.0);
         }
-        assert_eq!(told.last(), Some(&1.0));
-        assert!(told.windows(2).all(|two| two[0] <= two[1]));
+        assert_eq!(shares.last(), Some(&1.0));
+        assert!(shares.windows(2).all(|two| two[0] <= two[1]));
     }
 
     #[test]

@@ -53,7 +53,7 @@ pub struct Series {
     pub name: String,
     /// From left to right.
     pub points: Vec<(f64, f64)>,
-    /// Predicted, or told by somebody else: drawn as a broken line.
+    /// Predicted, or from another source: drawn as a broken line.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub dashed: bool,
 }
@@ -131,7 +131,7 @@ impl Series {
         Self { name: name.into(), points, dashed: false }
     }
 
-    /// Points that were predicted, or told by somebody else.
+    /// Points that were predicted, or come from another source.
     pub fn reference(name: impl Into<String>, points: Vec<(f64, f64)>) -> Self {
         Self { dashed: true, ..Self::new(name, points) }
     }
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chart_names_its_series_and_escapes_what_it_is_told() {
+    fn a_chart_names_its_series_and_escapes_what_it_is_reported() {
         let figure = chart().figure();
         for part in ["Load &lt;1&gt;", ">1D<", ">paper<", "machines", "Less is better.", ">64<"] {
             assert!(figure.contains(part), "{part} is not in {figure}");

@@ -2,13 +2,17 @@
 //!
 //! Everything that comes from documents goes through [`escape`]. [`BASE_STYLE`] has the colours, by day
 //! and by night, and [`ROWS_STYLE`]; [`PAIR_STYLE`] and [`PAIR_SCRIPT`] are for a page that compares
-//! two texts, [`CHART_STYLE`] for charts. [`frame`] has axes to draw in, [`chart`] draws series.
+//! two texts, [`CHART_STYLE`] for charts. [`frame`] has axes to draw in, [`chart`] draws series, [`mod@bars`]
+//! bars, [`mod@bits`] two fingerprints. [`document`] makes a page of a body.
 
+pub mod bars;
+pub mod bits;
 pub mod chart;
 pub mod frame;
 
 use std::borrow::Cow;
 
+use hapax::fingerprint::ContentHash;
 use hapax::fingerprint::side_by_side::{Mark, Piece, Row};
 use hapax::text::Place;
 
@@ -52,6 +56,32 @@ pub fn escape(text: &str) -> Cow<'_, str> {
         }
     }
     Cow::Owned(out)
+}
+
+/// A self-contained page. Title and body are markup; `styles` go after [`BASE_STYLE`].
+///
+/// Nothing is fetched, and a content security policy forbids the page to try. The script, a JavaScript module, is
+/// allowed by a nonce that is a hash of title and body, so nothing in them can contain it; it may be empty.
+pub fn document(title: &str, styles: &[&str], body: &str, script: &str) -> String {
+    let nonce = ContentHash::of(&format!("{title}{body}"));
+    let (allowed, script) = match script {
+        "" => (String::new(), String::new()),
+        _ => (
+            format!("; script-src 'nonce-{nonce}'"),
+            format!("<script nonce=\"{nonce}\" type=\"module\">\n{script}\n</script>\n"),
+        ),
+    };
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
+         style-src 'unsafe-inline'{allowed}\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <meta name=\"referrer\" content=\"no-referrer\">\n\
+         <title>{title}</title>\n<style>\n{BASE_STYLE}{}</style>\n</head>\n<body>\n\
+         {body}{script}</body>\n</html>\n",
+        styles.concat()
+    )
 }
 
 /// One row of two texts side by side.
@@ -133,6 +163,16 @@ pub fn grouped(number: u64) -> String {
         out.push(digit);
     }
     out
+}
+
+/// Bytes in decimal units.
+pub fn bytes(n: u64) -> String {
+    match n {
+        0..1_000 => format!("{n} B"),
+        1_000..1_000_000 => format!("{:.1} kB", n as f64 / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.1} MB", n as f64 / 1e6),
+        1_000_000_000.. => format!("{:.2} GB", n as f64 / 1e9),
+    }
 }
 
 /// A noun in the number that a count asks for: `page`, `pages`, `queries`, `matches`.

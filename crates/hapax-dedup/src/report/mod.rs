@@ -1,15 +1,13 @@
 //! `report.html`: what was found, to look at.
 //!
-//! One file that fetches nothing: style, script and pictures are inside, and a content security
-//! policy forbids the page to try. Everything that comes from documents is escaped; the script is
-//! allowed by a nonce that is a hash of everything else on the page, so no document can contain it.
+//! One file that fetches nothing: style, script and pictures are inside. Everything that comes from
+//! documents is escaped.
 //!
 //! # Reading order
 //!
-//! [`page`] puts the sections together; `charts` draws, `origins` counts hosts, `groups` lists the largest
+//! [`page`] puts the sections together; `origins` counts hosts, `groups` lists the largest
 //! groups, `examples` shows pairs side by side, `frames` what pages of a host share, `passed` lists records that are not documents.
 
-mod charts;
 pub(crate) mod examples;
 mod frames;
 pub(crate) mod groups;
@@ -18,10 +16,9 @@ pub(crate) mod passed;
 
 use std::borrow::Cow;
 
-use hapax::fingerprint::{ContentHash, Fingerprinter};
+use hapax::fingerprint::Fingerprinter;
 use serde::{Deserialize, Serialize};
 
-use charts::{Bar, columns, percent};
 use examples::Example;
 pub(crate) use examples::{Examples, Text, TextReader};
 pub(crate) use frames::{Frames, ShownFrame};
@@ -31,10 +28,12 @@ pub(crate) use passed::Passed;
 
 use crate::decide::Decision;
 use crate::outputs::{Shown, Summary};
-use hapax_report::{BASE_STYLE, counted, escape, grouped, plural};
+use hapax_report::bars::{Bar, bars};
+use hapax_report::{counted, document, escape, grouped, plural};
 
 const STYLE: &str = include_str!("report.css");
 const SCRIPT: &str = include_str!("report.js");
+
 /// What the page shows, whoever gathered it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Contents {
@@ -82,17 +81,17 @@ impl Contents {
 pub(crate) fn page(contents: &Contents, fingerprinter: &Fingerprinter) -> String {
     let title = headline(&contents.summary);
     let body = body(contents, fingerprinter);
-    let nonce = ContentHash::of(&body);
-    format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
-         style-src 'unsafe-inline'; script-src 'nonce-{nonce}'\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <meta name=\"referrer\" content=\"no-referrer\">\n\
-         <title>{title} · hapax dedup</title>\n<style>\n{BASE_STYLE}{STYLE}</style>\n</head>\n<body>\n\
-         {body}<script nonce=\"{nonce}\">\n{SCRIPT}</script>\n</body>\n</html>\n"
-    )
+    document(&format!("{title} · hapax dedup"), &[STYLE], &body, SCRIPT)
+}
+
+/// A share as a percentage that is never rounded to all or nothing.
+fn percent(part: u64, whole: u64) -> String {
+    let share = 100.0 * part as f64 / whole.max(1) as f64;
+    match part {
+        0 => "0 %".to_owned(),
+        _ if part == whole => "100 %".to_owned(),
+        _ => format!("{:.1} %", share.clamp(0.1, 99.9)),
+    }
 }
 
 fn body(contents: &Contents, fingerprinter: &Fingerprinter) -> String {
@@ -214,7 +213,7 @@ fn charts_section(out: &mut String, summary: &Summary) {
     if summary.near > 0 {
         figure(
             "Similarity of near-duplicates with the copy that stays",
-            columns(&similarity_bars(summary), "near", "near-duplicates by similarity"),
+            bars(&similarity_bars(summary), "near", "near-duplicates by similarity"),
             &format!(
                 "Estimated share of runs of {} words that both have; at least {} was asked.",
                 summary.settings.shingle, summary.settings.min_similarity
@@ -222,18 +221,18 @@ fn charts_section(out: &mut String, summary: &Summary) {
         );
         figure(
             "Distance of near-duplicates from the copy that stays",
-            columns(&distance_bars(summary), "near", "near-duplicates by distance"),
+            bars(&distance_bars(summary), "near", "near-duplicates by distance"),
             "Differing bits of 64. If the last bars are still high, a wider --within would find more.",
         );
     }
     figure(
         "Groups by size",
-        columns(&size_bars(summary), "groups", "groups by number of documents"),
+        bars(&size_bars(summary), "groups", "groups by number of documents"),
         "Documents in a group, the one that stays included.",
     );
     figure(
         "What decided which copy stays",
-        columns(&reason_bars(summary), "groups", "removed documents by deciding rule"),
+        bars(&reason_bars(summary), "groups", "removed documents by deciding rule"),
         &format!(
             "Removed documents by the first rule that distinguishes them from the kept page: {}, then \
                   the URL in order.",
@@ -257,15 +256,15 @@ fn similarity_bars(summary: &Summary) -> Vec<Bar> {
     let mut from = lowest;
     while from < 100 {
         let to = from + step;
-        let value = summary.similarities.range(from..to).map(|(_, count)| count).sum();
+        let value: u64 = summary.similarities.range(from..to).map(|(_, count)| count).sum();
         let label = format!("{:.2}", f64::from(from) / 100.0);
         let title = format!("{label} to below {:.2}: {}", f64::from(to) / 100.0, documents(value));
-        bars.push(Bar { label, value, title });
+        bars.push(Bar { label, value: value as f64, title });
         from = to;
     }
     let same = summary.similarities.get(&100).copied().unwrap_or(0);
     let title = format!("the same words in all sampled places: {}", documents(same));
-    bars.push(Bar { label: "1".to_owned(), value: same, title });
+    bars.push(Bar { label: "1".to_owned(), value: same as f64, title });
     bars
 }
 
@@ -274,7 +273,7 @@ fn distance_bars(summary: &Summary) -> Vec<Bar> {
         .map(|distance| {
             let value = summary.distances.get(&distance).copied().unwrap_or(0);
             let title = format!("{}: {}", examples::bits(distance), documents(value));
-            Bar { label: distance.to_string(), value, title }
+            Bar { label: distance.to_string(), value: value as f64, title }
         })
         .collect()
 }
@@ -291,7 +290,7 @@ fn size_bars(summary: &Summary) -> Vec<Bar> {
             _ => format!("{}–{}", grouped(from), grouped(to)),
         };
         let title = format!("{} of {label} documents", counted(value, "group"));
-        bars.push(Bar { label, value, title });
+        bars.push(Bar { label, value: value as f64, title });
         from = to.saturating_add(1);
         if from > summary.largest_group.max(5) {
             break;
@@ -306,11 +305,11 @@ fn reason_bars(summary: &Summary) -> Vec<Bar> {
         .iter()
         .map(|(rule, count)| Bar {
             label: rule.to_string(),
-            value: *count,
+            value: *count as f64,
             title: format!("{rule}: {}", documents(*count)),
         })
         .collect();
-    bars.sort_by(|a, b| b.value.cmp(&a.value).then_with(|| a.label.cmp(&b.label)));
+    bars.sort_by(|a, b| b.value.total_cmp(&a.value).then_with(|| a.label.cmp(&b.label)));
     bars
 }
 
@@ -368,5 +367,18 @@ fn address(address: &str) -> String {
         format!("<a href=\"{shown}\" rel=\"noreferrer\">{shown}</a>")
     } else {
         shown.into_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::percent;
+
+    #[test]
+    fn shares_are_never_rounded_to_all_or_nothing() {
+        assert_eq!(percent(0, 10), "0 %");
+        assert_eq!(percent(1, 100_000), "0.1 %");
+        assert_eq!(percent(99_999, 100_000), "99.9 %");
+        assert_eq!(percent(5, 5), "100 %");
     }
 }

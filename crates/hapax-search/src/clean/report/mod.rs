@@ -1,22 +1,22 @@
 //! `report.html`: what a run found, to look at.
 //!
-//! One file that fetches nothing and has no script; a content security policy forbids the page to
-//! try. Queries and names come from outside and are escaped.
+//! One file that fetches nothing and has no script. Queries and names come from outside and are escaped.
 //!
 //! # Reading order
 //!
-//! [`page`] puts the sections together, `charts` draws.
+//! [`page`] puts the sections together, `lines` draws the one chart that is not of bars.
 
-mod charts;
+mod lines;
 
-use hapax_report::{BASE_STYLE, counted, escape, grouped, plural};
+use hapax_report::bars::{Bar, bars};
+use hapax_report::{counted, document, escape, grouped, plural};
 
 use super::effect::Effect;
 use super::figures::{DuplicatesByRank, Times};
 use super::run::{Choice, Mode};
 use super::summary::{Run, Summary};
 use crate::job::{Outcome, Ranked};
-use charts::{Series, bars, lines};
+use lines::{Series, lines};
 
 const STYLE: &str = include_str!("report.css");
 /// Queries and duplicates that are listed.
@@ -24,16 +24,7 @@ const LISTED: usize = 40;
 
 pub(super) fn page(summary: &Summary, run: &Run, queries: &[Ranked], outcome: &Outcome) -> String {
     let title = headline(summary);
-    let mut out = format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
-         style-src 'unsafe-inline'\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <meta name=\"referrer\" content=\"no-referrer\">\n\
-         <title>{title} · hapax query-dedup</title>\n<style>\n{BASE_STYLE}{STYLE}</style>\n</head>\n\
-         <body>\n<header>\n<h1>{title}</h1>\n"
-    );
+    let mut out = format!("<header>\n<h1>{title}</h1>\n");
     tiles(&mut out, summary, run);
     out.push_str("</header>\n");
     if let (Some(table), Some(times)) =
@@ -46,8 +37,7 @@ pub(super) fn page(summary: &Summary, run: &Run, queries: &[Ranked], outcome: &O
     query_list(&mut out, queries, outcome);
     duplicates(&mut out, queries, outcome);
     settings(&mut out, summary);
-    out.push_str("</body>\n</html>\n");
-    out
+    document(&format!("{title} · hapax query-dedup"), &[STYLE], &out, "")
 }
 
 fn headline(summary: &Summary) -> String {
@@ -158,29 +148,31 @@ fn figures(out: &mut String, table: &DuplicatesByRank, times: &Times) {
     let last = table.bounds.len().saturating_sub(1);
     let k = table.bounds.last().copied().unwrap_or(0);
     let label = |group: &super::figures::Group| format!("{}–{}", group.from, group.to);
-    let labels: Vec<String> = table.groups.iter().map(label).collect();
     let average = |group: &super::figures::Group| {
         group.removed.get(last).copied().unwrap_or(0) as f64 / group.queries.max(1) as f64
     };
-    let averages: Vec<f64> = table.groups.iter().map(average).collect();
-    let totals: Vec<f64> = table.totals().iter().map(|&total| total as f64).collect();
-    let bounds: Vec<String> = table.bounds.iter().map(|k| format!("k = {k}")).collect();
-    let seconds: Vec<f64> = (0..table.bounds.len())
+    let bar = |label: String, value: f64| Bar { title: format!("{label}: {value}"), label, value };
+    let by_rank = table.groups.iter().map(|group| bar(label(group), average(group)));
+    let by_bound = |values: Vec<f64>| -> Vec<Bar> {
+        table.bounds.iter().zip(values).map(|(k, value)| bar(format!("k = {k}"), value)).collect()
+    };
+    let totals = table.totals().iter().map(|&total| total as f64).collect();
+    let seconds = (0..table.bounds.len())
         .map(|at| times.seconds.iter().filter_map(|group| group.get(at)).sum())
         .collect();
     figure(
         format!("Duplicates a query, by rank, k = {k}"),
-        bars(&labels, &averages, "near", "duplicates a query by rank"),
+        bars(&by_rank.collect::<Vec<_>>(), "near", "duplicates a query by rank"),
         "As Figure 4 of the paper: what the average query of a group removes.",
     );
     figure(
         "Duplicates of all queries, by k".to_owned(),
-        bars(&bounds, &totals, "groups", "duplicates by k"),
+        bars(&by_bound(totals), "groups", "duplicates by k"),
         "As Figure 5 of the paper: k = 0 finds equal fingerprints, as a checksum of the words would.",
     );
     figure(
         "Seconds for all queries, by k".to_owned(),
-        bars(&bounds, &seconds, "kept", "seconds by k"),
+        bars(&by_bound(seconds), "kept", "seconds by k"),
         "As Figure 6 of the paper: retrieval and finding duplicates, summed over threads.",
     );
 }
