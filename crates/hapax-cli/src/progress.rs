@@ -1,6 +1,6 @@
-//! What is told on standard error: progress on a terminal, notes, and the closing summary.
+//! What is printed on standard error: progress on a terminal, notes, and the closing summary.
 //!
-//! A write to standard error that fails is ignored: there is nobody left to tell.
+//! A write to standard error that fails is ignored: there is no other place to report it.
 //!
 //! Does not know what is being done, only how much of it.
 
@@ -46,17 +46,12 @@ impl Progress {
     /// Starts the clock. The bar appears on a terminal only, and not where results are
     /// scrolling by; `total` is the number of pages if it is known.
     pub(crate) fn start(total: Option<u64>, quiet: bool, results_on_screen: bool) -> Self {
-        let visible = !quiet && !results_on_screen && std::io::stderr().is_terminal();
-        let target =
-            if visible { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let template = match total {
             Some(_) => "{bar:30} {human_pos}/{human_len} pages  {msg}  {eta} left",
             None => "{spinner} {human_pos} pages  {msg}  {elapsed}",
         };
-        let style = ProgressStyle::with_template(template)
-            .unwrap_or_else(|_| ProgressStyle::default_spinner());
-        let bar = ProgressBar::with_draw_target(total, target).with_style(style);
-        if visible {
+        let bar = bar(total, quiet || results_on_screen, template);
+        if !bar.is_hidden() {
             bar.enable_steady_tick(Duration::from_millis(200));
         }
         Self { bar, quiet, started: Instant::now(), read: Read::default() }
@@ -100,7 +95,7 @@ impl Progress {
         self.note(&format!("skipped: {why}"));
     }
 
-    /// Tells something that is not an error.
+    /// Prints something that is not an error.
     pub(crate) fn note(&self, line: &str) {
         self.bar.suspend(|| say(line));
     }
@@ -110,13 +105,22 @@ impl Progress {
         &mut self.read
     }
 
-    /// Takes the bar away and says what was done, unless told to be quiet.
+    /// Takes the bar away and prints what was done, unless it is quiet.
     pub(crate) fn finish(self, ignored_files: u64) {
         self.bar.finish_and_clear();
         if !self.quiet {
             say(&summary(&self.read, self.started.elapsed(), ignored_files));
         }
     }
+}
+
+/// A bar on standard error, if that is a terminal and not `hidden`.
+pub(crate) fn bar(total: Option<u64>, hidden: bool, template: &str) -> ProgressBar {
+    let visible = !hidden && std::io::stderr().is_terminal();
+    let target = if visible { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+    let style =
+        ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_spinner());
+    ProgressBar::with_draw_target(total, target).with_style(style)
 }
 
 fn summary(read: &Read, took: Duration, ignored_files: u64) -> String {

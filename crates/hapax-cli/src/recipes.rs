@@ -9,7 +9,7 @@ use crate::readable;
 use clap::Args;
 use hapax::features::{Frequencies, FrequencyWeights};
 use hapax::fingerprint::recipe::DEFAULT_RECIPE;
-use hapax::fingerprint::{Fingerprinter, Recipe, RecipeError, Weighting};
+use hapax::fingerprint::{Fingerprinter, Recipe, RecipeError, RecipeId, Weighting};
 use hapax::page::Extent;
 use std::fs::File;
 use std::io::Read;
@@ -116,6 +116,12 @@ pub(crate) fn named(argument: &str, given: &str) -> Result<Recipe, Failure> {
         .map_err(|_| anyhow::anyhow!("{}: a recipe file is UTF-8 text", readable::path(path)))?;
     Recipe::from_toml(&text)
         .map_err(|e| Failure::Run(anyhow::Error::new(e).context(readable::path(path))))
+}
+
+/// The identity of a recipe that needs no table.
+pub(crate) fn id(given: &str) -> Result<RecipeId, Failure> {
+    let fingerprinter = Fingerprinter::new(named("--recipe", given)?, None);
+    Ok(fingerprinter.map_err(anyhow::Error::new)?.recipe_id().clone())
 }
 
 fn read_table(path: &Path) -> Result<FrequencyWeights, Failure> {

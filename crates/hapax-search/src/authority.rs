@@ -43,11 +43,7 @@ impl<E: Engine> Engine for WithScores<'_, E> {
 
     fn facts(&self, ids: &[DocumentId]) -> Result<Vec<DocumentFacts>, E::Error> {
         let mut facts = self.engine.facts(ids)?;
-        if let Some(scores) = self.scores {
-            for facts in &mut facts {
-                facts.score = scores.get(&facts.url, &facts.name);
-            }
-        }
+        Scores::replace(self.scores, &mut facts);
         Ok(facts)
     }
 

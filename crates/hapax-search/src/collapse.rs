@@ -18,6 +18,7 @@ use crate::engine::{DocumentFacts, DocumentId, Excerpt, Showing};
 use crate::fold::{Folded, fold, propose};
 use crate::policy::Policy;
 use crate::query::ParsedQuery;
+use crate::rank::scores::Scores;
 use crate::snippet::Snippet;
 use crate::words::Words;
 
@@ -41,8 +42,8 @@ pub struct Request<'a> {
     pub rank: Option<u64>,
     /// Leave out documents that are marked as duplicates.
     pub hide_marked: bool,
-    /// Authority by address, in place of what the index keeps.
-    pub scores: Option<&'a BTreeMap<String, f64>>,
+    /// Authority of pages, in place of what the index keeps.
+    pub scores: Option<&'a Scores>,
 }
 
 /// Some of the results of a query.
@@ -175,7 +176,7 @@ pub fn collapse<E: Showing>(
         .collect();
     let ids: Vec<DocumentId> = places.iter().map(|&place| found[place].id).collect();
     let mut facts = engine.facts(&ids).map_err(failed)?;
-    rescore(&mut facts, request.scores);
+    Scores::replace(request.scores, &mut facts);
     let excerpts = excerpts(engine, request.query, &ids)?;
     let mut documents = places.iter().zip(facts).zip(excerpts).map(|((&place, facts), shown)| {
         let (result, (excerpt, snippet)) = (found[place], shown);
@@ -224,7 +225,7 @@ fn copies<E: Showing>(
     ids: &[DocumentId],
     within: hapax::fingerprint::MaxDistance,
     policy: &Policy,
-    scores: Option<&BTreeMap<String, f64>>,
+    scores: Option<&Scores>,
 ) -> Result<Copies, CollapseError<E::Error>> {
     let fingerprints = engine.fingerprints(ids).map_err(CollapseError::Engine)?;
     let pairs = propose(&fingerprints, within);
@@ -233,19 +234,11 @@ fn copies<E: Showing>(
     places.dedup();
     let linked: Vec<DocumentId> = places.iter().map(|&place| ids[place as usize]).collect();
     let mut facts = engine.facts(&linked).map_err(CollapseError::Engine)?;
-    rescore(&mut facts, scores);
+    Scores::replace(scores, &mut facts);
     let at = |place: u32| places.partition_point(|&other| other < place) as u32;
     let pairs: Vec<_> = pairs.iter().map(|&(a, b, bits)| (at(a), at(b), bits)).collect();
     let alone = ids.len() - places.len();
     let folded = fold(&linked, &facts, &pairs, alone, policy).map_err(CollapseError::Group)?;
     let place = |at: u32| places[at as usize] as usize;
     Ok(folded.into_iter().map(|one| (place(one.place), place(one.winner), one)).collect())
-}
-
-fn rescore(facts: &mut [DocumentFacts], scores: Option<&BTreeMap<String, f64>>) {
-    if let Some(scores) = scores {
-        for one in facts {
-            one.score = scores.get(&one.url).copied();
-        }
-    }
 }

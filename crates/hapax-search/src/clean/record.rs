@@ -24,18 +24,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{
-    ArrayRef, BooleanArray, Float32Array, RecordBatch, StringArray, UInt8Array, UInt64Array,
-};
-use parquet::arrow::{ArrowWriter, ProjectionMask};
-use parquet::basic::{Compression, ZstdLevel};
+use arrow_array::{ArrayRef, BooleanArray, Float32Array, StringArray, UInt8Array, UInt64Array};
+use parquet::arrow::ProjectionMask;
 use parquet::errors::ParquetError;
-use parquet::file::properties::WriterProperties;
 
 use super::figures::Coverage;
 use crate::guard::guarded;
 use crate::job::{Outcome, Ranked, Removal};
-use crate::rank::table::opened;
+use crate::rank::table::{opened, write};
 
 /// The duplicates as a table.
 ///
@@ -106,15 +102,8 @@ pub fn queries(
 }
 
 fn table(columns: Vec<(&str, ArrayRef)>) -> Result<Vec<u8>, ParquetError> {
-    let batch = RecordBatch::try_from_iter(columns)?;
-    let properties = WriterProperties::builder()
-        .set_compression(Compression::ZSTD(ZstdLevel::default()))
-        .set_created_by(concat!("hapax-search ", env!("CARGO_PKG_VERSION")).to_owned())
-        .build();
     let mut bytes = Vec::new();
-    let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), Some(properties))?;
-    writer.write(&batch)?;
-    writer.close()?;
+    write(columns, &mut bytes)?;
     Ok(bytes)
 }
 

@@ -16,6 +16,7 @@
 
 use std::io::{BufRead, Read};
 
+use hapax_corpus::Timestamp;
 use serde::Deserialize;
 
 use super::Row;
@@ -108,7 +109,7 @@ pub enum LogError {
         /// What is wrong with it.
         why: String,
     },
-    #[error("the log is empty: nobody asked anything")]
+    #[error("the query log is empty")]
     Empty,
 }
 
@@ -320,40 +321,17 @@ fn parse_count(text: &str) -> Result<u64, String> {
     text.trim().parse().map_err(|_| format!("`{text}` is no count"))
 }
 
-/// Seconds, from digits or from a date and time.
+/// Seconds since 1970, from digits or from a date and time.
 fn parse_time(text: &str) -> Result<u64, String> {
-    let wrong = || {
+    let given = text.trim();
+    // Two digits of a year are of 1970 to 2069.
+    let short = given.len() == 12 && given.bytes().all(|byte| byte.is_ascii_digit());
+    let century = if given < "70" { "20" } else { "19" };
+    let long = short.then(|| format!("{century}{given}"));
+    let time = Timestamp::parse(long.as_deref().unwrap_or(given));
+    time.and_then(|time| u64::try_from(time.seconds()).ok()).ok_or_else(|| {
         format!("`{text}` is no time: seconds, [YY]YYMMDDhhmmss digits, or 2026-11-15T12:00:00Z")
-    };
-    let text = text.trim();
-    let digits: String = text
-        .trim_end_matches('Z')
-        .chars()
-        .filter(|c| !matches!(c, '-' | ':' | 'T' | ' '))
-        .collect();
-    let dated = digits.len() != text.len() || matches!(digits.len(), 12 | 14);
-    if !dated {
-        return text.parse().map_err(|_| wrong());
-    }
-    let digits = digits.split('.').next().unwrap_or_default();
-    if !digits.bytes().all(|b| b.is_ascii_digit()) || !matches!(digits.len(), 12 | 14) {
-        return Err(wrong());
-    }
-    let (year, rest) = digits.split_at(digits.len() - 10);
-    let year: u64 = year.parse().map_err(|_| wrong())?;
-    let year = if year < 100 { 1900 + year + if year < 70 { 100 } else { 0 } } else { year };
-    let two = |at: usize| rest[at..at + 2].parse::<u64>().map_err(|_| wrong());
-    let (month, day, hour, minute, second) = (two(0)?, two(2)?, two(4)?, two(6)?, two(8)?);
-    if !(1..=12).contains(&month) || !(1..=31).contains(&day) || hour > 23 || minute > 59 {
-        return Err(wrong());
-    }
-    Ok(((days(year, month, day) * 24 + hour) * 60 + minute) * 60 + second)
-}
-
-/// Days from the first of March of the year 0: years that begin in March end with the leap day.
-fn days(year: u64, month: u64, day: u64) -> u64 {
-    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day - 1
+    })
 }
 
 #[derive(Deserialize)]
@@ -433,8 +411,14 @@ mod tests {
 
     #[test]
     fn times_in_all_spellings_are_as_far_apart_as_they_are() {
-        let spellings =
-            ["970916105432", "19970916105432", "1997-09-16T10:54:32Z", "1997-09-16 10:54:32.5"];
+        let spellings = [
+            "970916105432",
+            "19970916105432",
+            "1997-09-16T10:54:32Z",
+            "1997-09-16 10:54:32.5",
+            "1997-09-16T12:54:32+02:00",
+            "874407272",
+        ];
         let times = spellings.map(|text| parse_time(text).unwrap());
         assert!(times.iter().all(|&time| time == times[0]), "{times:?}");
         assert_eq!(parse_time("970916105502").unwrap() - times[0], 30);
@@ -442,13 +426,15 @@ mod tests {
             parse_time("20240301000000").unwrap() - parse_time("20240228000000").unwrap(),
             172_800
         );
-        assert_eq!(parse_time("1731672000").unwrap(), 1_731_672_000);
+        for same in ["1731672000", "1731672000000"] {
+            assert_eq!(parse_time(same).unwrap(), 1_731_672_000);
+        }
         assert!(parse_time("19971316105432").is_err() && parse_time("soon").is_err());
     }
 
     #[test]
     fn what_is_wrong_is_named_with_its_line() {
-        assert_eq!(refused(b""), "the log is empty: nobody asked anything");
+        assert_eq!(refused(b""), "the query log is empty");
         assert!(refused(b"tea\n\xe9t\xe9\n").starts_with("line 2 is not UTF-8"));
         assert_eq!(refused(b"count,query\nmany,tea\n"), "line 2: `many` is no count");
         assert_eq!(refused(b"1\ttea\n"), "the log has no column `query`; it has 1, tea");

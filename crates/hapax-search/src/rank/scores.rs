@@ -14,16 +14,14 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Float64Type};
-use arrow_array::{Array, ArrayRef, Float64Array, RecordBatch, StringArray};
+use arrow_array::{Array, ArrayRef, Float64Array, StringArray};
 use arrow_schema::DataType;
 use hapax_corpus::Unpacked;
-use parquet::arrow::ArrowWriter;
-use parquet::basic::{Compression, ZstdLevel};
-use parquet::file::properties::WriterProperties;
 
 use super::address::page_key;
-use super::table::{MAGIC, opened};
+use super::table::{self, MAGIC, opened};
 use super::web::Web;
+use crate::engine::DocumentFacts;
 use crate::guard::guarded;
 
 /// How the column of names may be called in a table.
@@ -163,6 +161,15 @@ impl Scores {
         of(url).or_else(|| of(name)).copied()
     }
 
+    /// Gives documents these scores in place of their own, if there are any: a document that is not
+    /// named has none then, because two scales cannot be compared.
+    pub fn replace(scores: Option<&Self>, facts: &mut [DocumentFacts]) {
+        let Some(scores) = scores else { return };
+        for one in facts {
+            one.score = scores.get(&one.url, &one.name);
+        }
+    }
+
     /// How many pages have one.
     pub fn len(&self) -> usize {
         self.by_name.len()
@@ -215,16 +222,7 @@ fn in_a_line(name: &str) -> Cow<'_, str> {
 pub fn write_parquet(rows: &[(&str, f64)], out: impl Write + Send) -> io::Result<()> {
     let names: ArrayRef = Arc::new(StringArray::from_iter_values(rows.iter().map(|row| row.0)));
     let scores: ArrayRef = Arc::new(Float64Array::from_iter_values(rows.iter().map(|row| row.1)));
-    let batch = RecordBatch::try_from_iter([("url", names), ("score", scores)]);
-    let batch = batch.map_err(io::Error::other)?;
-    let properties = WriterProperties::builder()
-        .set_compression(Compression::ZSTD(ZstdLevel::default()))
-        .set_created_by(concat!("hapax-search ", env!("CARGO_PKG_VERSION")).to_owned())
-        .build();
-    let mut writer = ArrowWriter::try_new(out, batch.schema(), Some(properties))?;
-    writer.write(&batch)?;
-    writer.close()?;
-    Ok(())
+    Ok(table::write(vec![("url", names), ("score", scores)], out)?)
 }
 
 fn numbers(column: &ArrayRef) -> Option<Vec<Option<f64>>> {

@@ -4,14 +4,17 @@
 //! for is not known here.
 
 use std::fs::File;
+use std::io::Write;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type, UInt32Type, UInt64Type};
-use arrow_array::{Array, ArrayRef};
+use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::DataType;
-use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::arrow::{ArrowWriter, ProjectionMask};
+use parquet::basic::{Compression, ZstdLevel};
 use parquet::errors::ParquetError;
+use parquet::file::properties::WriterProperties;
 
 use super::graph::GraphError;
 use super::names::LinksError;
@@ -43,6 +46,21 @@ pub(crate) fn opened(file: File) -> Result<ParquetRecordBatchReaderBuilder<File>
     let together = hapax_corpus::rows_at_a_time(&file, TOGETHER)
         .map_err(|error| ParquetError::External(Box::new(error)))?;
     Ok(ParquetRecordBatchReaderBuilder::try_new(file)?.with_batch_size(together))
+}
+
+/// Writes a table, packed with Zstandard.
+pub(crate) fn write(
+    columns: Vec<(&str, ArrayRef)>,
+    out: impl Write + Send,
+) -> Result<(), ParquetError> {
+    let batch = RecordBatch::try_from_iter(columns)?;
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::default()))
+        .set_created_by(concat!("hapax-search ", env!("CARGO_PKG_VERSION")).to_owned())
+        .build();
+    let mut writer = ArrowWriter::try_new(out, batch.schema(), Some(properties))?;
+    writer.write(&batch)?;
+    writer.close().map(drop)
 }
 
 fn read_rows(
@@ -113,8 +131,7 @@ fn number<'a>(number: impl ToString) -> std::borrow::Cow<'a, str> {
 mod tests {
     use std::sync::Arc;
 
-    use arrow_array::{Int64Array, RecordBatch, StringArray};
-    use parquet::arrow::ArrowWriter;
+    use arrow_array::{Int64Array, StringArray};
 
     use super::*;
 

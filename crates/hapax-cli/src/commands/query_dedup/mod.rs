@@ -1,32 +1,27 @@
 //! `hapax query-dedup`: duplicates go where people look first.
 //!
-//! - `log` opens search logs, `place` the index.
-//! - `told` says what a run did.
+//! - `log` opens search logs.
+//! - `text` says what a run did.
 //!
 //! The job is `hapax_search::clean`; here arguments become its settings, and its progress a bar.
 
 mod log;
-mod place;
 mod text;
 
+use crate::commands::search;
+use crate::commands::search::place::{MovedArguments, Opened, PlaceArguments};
 use crate::corpus::or_all_cores;
 use crate::failure::Failure;
 use crate::output;
-use crate::progress::say;
+use crate::progress::{bar, say};
 use crate::readable;
+use crate::recipes;
 use clap::{Args, Subcommand, ValueEnum};
 use hapax_search::clean::folder::OutFolder;
-use hapax_search::clean::{
-    Choice, Effect, Finished, Mode, RunError, Settings, Stage, run as clean, undo,
-};
+use hapax_search::clean::{Choice, Effect, Finished, Mode, Settings, Stage, run as clean, undo};
 use hapax_search::policy::Policy;
-use hapax_search::rank::scores::Scores;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::io::IsTerminal;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-
-use place::{MovedArguments, Opened, PlaceArguments};
 
 /// Remove duplicates from the results of the queries people really ask
 ///
@@ -114,7 +109,7 @@ struct RunArguments {
     #[arg(long, value_enum, default_value = "parallel")]
     mode: ModeArgument,
 
-    /// Process queries the other way as well, and tell the difference
+    /// Process queries the other way as well, and report the difference
     #[arg(long)]
     compare: bool,
 
@@ -179,11 +174,13 @@ fn run_job(arguments: &RunArguments) -> Result<(), Failure> {
     let place = arguments.place.place()?;
     let settings = arguments.settings(place.name()?)?;
     let (log, counts) = arguments.log.read()?;
-    let engine = place.open(arguments.recipe.as_deref())?;
+    let recipe = arguments.recipe.as_deref().map(recipes::id).transpose()?;
+    let engine = place.open(recipe.as_ref())?;
     let threads = or_all_cores(arguments.threads).get();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     let pool = pool.map_err(anyhow::Error::new)?;
-    let bar = bar(arguments.quiet);
+    let template = "{bar:30} {human_pos}/{human_len} {msg}  {eta} left";
+    let bar = bar(Some(0), arguments.quiet, template);
     let watch = |stage: Option<(Stage, u64)>| match stage {
         None => bar.inc(1),
         Some((stage, queries)) => {
@@ -200,10 +197,10 @@ fn run_job(arguments: &RunArguments) -> Result<(), Failure> {
     let out = arguments.out.as_deref().filter(|_| !arguments.dry_run);
     let finished: Result<Finished, Failure> = pool.install(|| match engine {
         Opened::Folder(mut engine) => {
-            clean(&mut *engine, &log, counts, &settings, out, &watch).map_err(failed)
+            clean(&mut *engine, &log, counts, &settings, out, &watch).map_err(search::failed)
         }
         Opened::Database(mut engine) => {
-            clean(&mut *engine, &log, counts, &settings, out, &watch).map_err(failed)
+            clean(&mut *engine, &log, counts, &settings, out, &watch).map_err(search::failed)
         }
     });
     bar.finish_and_clear();
@@ -219,24 +216,11 @@ fn run_job(arguments: &RunArguments) -> Result<(), Failure> {
 
 impl RunArguments {
     fn settings(&self, index_name: String) -> Result<Settings, Failure> {
-        let policy = match &self.policy {
-            None => Policy::default(),
-            Some(path) => {
-                let text = std::fs::read_to_string(path);
-                let text = text.map_err(|error| Failure::io("read", path, error))?;
-                let named = |error| anyhow::Error::new(error).context(readable::path(path));
-                Policy::from_toml(&text).map_err(named)?
-            }
-        };
-        let scores = match &self.scores {
-            None => None,
-            Some(path) => {
-                let named = |error| anyhow::Error::new(error).context(readable::path(path));
-                Some(Scores::read(path).map_err(named)?)
-            }
-        };
         Ok(Settings {
-            policy,
+            policy: match &self.policy {
+                None => Policy::default(),
+                Some(path) => search::policy(path)?,
+            },
             mode: match self.mode {
                 ModeArgument::Parallel => Mode::Parallel,
                 ModeArgument::Sequential => Mode::Sequential,
@@ -253,15 +237,11 @@ impl RunArguments {
                 (false, true) => Some(Effect::Removed),
                 (false, false) => Some(Effect::Marked),
             },
-            scores,
+            scores: search::scores(self.scores.as_deref())?,
             from_scratch: self.from_scratch,
             index_name,
         })
     }
-}
-
-fn failed<E: std::error::Error + Send + Sync + 'static>(error: RunError<E>) -> Failure {
-    Failure::Run(anyhow::Error::new(error))
 }
 
 fn undo_run(arguments: &UndoArguments) -> Result<(), Failure> {
@@ -272,8 +252,10 @@ fn undo_run(arguments: &UndoArguments) -> Result<(), Failure> {
     let place = arguments.place.place(state.as_ref().map(|state| state.index.as_str()))?;
     let name = place.name()?;
     let undone = match place.open(None)? {
-        Opened::Folder(mut engine) => undo(&mut *engine, &arguments.out).map_err(failed)?,
-        Opened::Database(mut engine) => undo(&mut *engine, &arguments.out).map_err(failed)?,
+        Opened::Folder(mut engine) => undo(&mut *engine, &arguments.out).map_err(search::failed)?,
+        Opened::Database(mut engine) => {
+            undo(&mut *engine, &arguments.out).map_err(search::failed)?
+        }
     };
     if !arguments.quiet {
         say(&format!(
@@ -284,12 +266,4 @@ fn undo_run(arguments: &UndoArguments) -> Result<(), Failure> {
         ));
     }
     Ok(())
-}
-
-fn bar(quiet: bool) -> ProgressBar {
-    let visible = !quiet && std::io::stderr().is_terminal();
-    let target = if visible { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-    let style = ProgressStyle::with_template("{bar:30} {human_pos}/{human_len} {msg}  {eta} left")
-        .unwrap_or_else(|_| ProgressStyle::default_bar());
-    ProgressBar::with_draw_target(Some(0), target).with_style(style)
 }

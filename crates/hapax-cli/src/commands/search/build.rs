@@ -5,7 +5,6 @@
 //! threads sort words into the index. Memory is what the index may hold before it writes, and a
 //! bounded number of documents on their way.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -13,9 +12,10 @@ use hapax::fingerprint::Fingerprinter;
 use hapax_corpus::Source;
 use hapax_dedup::stages::signing::AtHand;
 use hapax_search::SearchPage;
+use hapax_search::rank::scores::Scores;
 use hapax_search::tantivy::WriterOptions;
 
-use super::place::{Filling, NewPlace, Place};
+use super::place::{Filling, NewPlaceArguments, PlaceArguments};
 use super::scores;
 use crate::corpus::ReadArguments;
 use crate::failure::Failure;
@@ -35,7 +35,7 @@ pub(crate) struct BuildArguments {
     what: CorpusToIndex,
 
     #[command(flatten)]
-    place: NewPlace,
+    place: NewPlaceArguments,
 }
 
 /// Add the documents of a corpus to an index, in place of those with the same names
@@ -47,7 +47,7 @@ pub(crate) struct AddArguments {
     what: CorpusToIndex,
 
     #[command(flatten)]
-    place: Place,
+    place: PlaceArguments,
 }
 
 /// What both commands take.
@@ -57,7 +57,7 @@ struct CorpusToIndex {
     #[arg(required = true, value_name = "CORPUS")]
     corpus: Vec<String>,
 
-    /// What pages are worth: lines of address, tab, score [default: as the corpus says]
+    /// Authority of pages, in place of what the corpus says: what `hapax rank` writes
     #[arg(long, value_name = "FILE")]
     scores: Option<PathBuf>,
 
@@ -77,7 +77,8 @@ pub(super) fn build(arguments: &BuildArguments) -> Result<(), Failure> {
     let what = &arguments.what;
     let source = what.reading.open(&what.corpus)?;
     let fingerprinter = what.recipe.fingerprinter()?;
-    let create = || arguments.place.create(fingerprinter.recipe_id(), what.options());
+    let place = arguments.place.place()?;
+    let create = || place.create(fingerprinter.recipe_id(), what.options());
     let (index, _making) = Making::of(create, |index| index.temporary().into_iter().collect())?;
     what.fill(&source, index, &fingerprinter)
 }
@@ -87,7 +88,7 @@ pub(super) fn add(arguments: &AddArguments) -> Result<(), Failure> {
     let what = &arguments.what;
     let source = what.reading.open(&what.corpus)?;
     let fingerprinter = what.recipe.fingerprinter()?;
-    let index = arguments.place.fill(fingerprinter.recipe_id(), what.options())?;
+    let index = arguments.place.place()?.fill(fingerprinter.recipe_id(), what.options())?;
     what.fill(&source, index, &fingerprinter)
 }
 
@@ -102,7 +103,7 @@ impl CorpusToIndex {
         mut index: Filling,
         fingerprinter: &Fingerprinter,
     ) -> Result<(), Failure> {
-        let scores = self.scores.as_deref().map(scores::read).transpose()?;
+        let scores = scores(self.scores.as_deref())?;
         let quiet = self.reading.quiet;
         let mut progress = Progress::start(source.single_documents(), quiet, false);
         let mut not_text = 0u64;
@@ -136,7 +137,7 @@ impl CorpusToIndex {
 }
 
 /// What the index gets of a document; `None` when there is nothing to search.
-fn page_of(at_hand: AtHand<'_>, scores: Option<&BTreeMap<String, f64>>) -> Option<SearchPage> {
+fn page_of(at_hand: AtHand<'_>, scores: Option<&Scores>) -> Option<SearchPage> {
     let AtHand { document, page, signature } = at_hand;
     let page = page.ok()?;
     let mut new = SearchPage::new(document.id.as_ref(), page.text.as_str(), &signature);
@@ -145,7 +146,7 @@ fn page_of(at_hand: AtHand<'_>, scores: Option<&BTreeMap<String, f64>>) -> Optio
     let language = document.language.as_deref().or(page.language.as_deref());
     new.language = language.unwrap_or_default().to_owned();
     new.score = match scores {
-        Some(scores) => scores.get(&new.url).or_else(|| scores.get(&new.name)).copied(),
+        Some(scores) => scores.get(&new.url, &new.name),
         None => document.score,
     };
     new.fetched = document.fetched.and_then(|fetched| u64::try_from(fetched.seconds()).ok());

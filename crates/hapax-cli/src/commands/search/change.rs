@@ -11,7 +11,8 @@ use hapax_search::tantivy::{Writer, WriterOptions};
 use hapax_search::{Change, Removing};
 
 use super::failed;
-use super::place::{Opened, Place};
+use super::place::{Opened, PlaceArguments};
+use crate::commands::fingerprint_files::open;
 use crate::failure::Failure;
 use crate::progress::say;
 use crate::readable;
@@ -22,7 +23,7 @@ use crate::readable;
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    place: Place,
+    place: PlaceArguments,
 
     #[command(flatten)]
     names: Names,
@@ -36,7 +37,7 @@ pub(crate) struct Arguments {
 #[derive(Args, Debug)]
 pub(crate) struct RestoreArguments {
     #[command(flatten)]
-    place: Place,
+    place: PlaceArguments,
 
     #[command(flatten)]
     names: Names,
@@ -76,7 +77,7 @@ pub(super) fn remove(arguments: &Arguments) -> Result<(), Failure> {
         true => (Change::Mark, "marked"),
         false => (Change::Remove, "removed"),
     };
-    apply(arguments.place.open()?, change, &names, done)
+    apply(arguments.place.place()?.open(None)?, change, &names, done)
 }
 
 /// Restores or unmarks.
@@ -85,7 +86,7 @@ pub(super) fn restore(arguments: &RestoreArguments) -> Result<(), Failure> {
         true => (Change::Unmark, "no longer marked"),
         false => (Change::Restore, "restored"),
     };
-    let index = arguments.place.open()?;
+    let index = arguments.place.place()?.open(None)?;
     let names = match arguments.all {
         true => {
             let (removed, marked) = match &index {
@@ -136,13 +137,7 @@ impl Names {
     fn read(&self) -> Result<Vec<String>, Failure> {
         let mut names = self.name.clone();
         if let Some(path) = &self.names {
-            let lines: Box<dyn BufRead> = if path.as_os_str() == "-" {
-                Box::new(std::io::stdin().lock())
-            } else {
-                let file = std::fs::File::open(path).map_err(|e| Failure::io("read", path, e))?;
-                Box::new(std::io::BufReader::new(file))
-            };
-            for line in lines.lines() {
+            for line in open(path)?.lines() {
                 let line = line.map_err(|e| Failure::io("read", path, e))?;
                 if !line.is_empty() {
                     names.push(line);

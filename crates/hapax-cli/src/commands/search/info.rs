@@ -1,11 +1,11 @@
 //! `hapax search info`: what an index is and how much is in it.
 
 use clap::Args;
-use hapax_search::{Engine, Removing};
+use hapax_search::{Removing, Totals};
 use serde::Serialize;
 
 use super::failed;
-use super::place::{Opened, Place};
+use super::place::{Opened, PlaceArguments};
 use crate::failure::Failure;
 use crate::output;
 use crate::readable;
@@ -14,7 +14,7 @@ use crate::readable;
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    place: Place,
+    place: PlaceArguments,
 
     /// One JSON object
     #[arg(long)]
@@ -36,8 +36,8 @@ struct Described {
 
 /// Runs the command.
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let described = Described::of(&arguments.place.open()?)?;
-    output::answer(arguments.json, &described, described.to_text().trim_end())
+    let described = Described::of(&arguments.place.place()?.open(None)?)?;
+    output::answer(arguments.json, &described, &described.to_text())
 }
 
 impl Described {
@@ -45,49 +45,38 @@ impl Described {
         Ok(match index {
             Opened::Folder(index) => {
                 let totals = index.totals();
-                Self {
-                    recipe: index.recipe().to_owned(),
-                    documents: totals.documents,
-                    removed: totals.removed,
-                    marked: totals.marked,
-                    bytes: totals.bytes,
-                    segments: Some(totals.segments),
-                    operation: index.operation().map(str::to_owned),
-                }
+                Self { segments: Some(totals.segments), ..Self::new(&**index, totals) }
             }
-            Opened::Database(index) => {
-                let totals = index.totals().map_err(failed)?;
-                Self {
-                    recipe: index.recipe().to_owned(),
-                    documents: totals.documents,
-                    removed: totals.removed,
-                    marked: totals.marked,
-                    bytes: totals.bytes,
-                    segments: None,
-                    operation: index.operation().map(str::to_owned),
-                }
-            }
+            Opened::Database(index) => Self::new(&**index, index.totals().map_err(failed)?),
         })
+    }
+
+    fn new(index: &impl Removing, totals: Totals) -> Self {
+        Self {
+            recipe: index.recipe().to_owned(),
+            documents: totals.documents,
+            removed: totals.removed,
+            marked: totals.marked,
+            bytes: totals.bytes,
+            segments: None,
+            operation: index.operation().map(str::to_owned),
+        }
     }
 
     fn to_text(&self) -> String {
         let all = (self.documents + self.removed).max(1);
-        let mut text = format!(
-            "recipe     {}\ndocuments  {}\nremoved    {} (`search restore` puts them back)\n\
-             marked     {}\nsize       {}, {} bytes a document\n",
-            self.recipe,
-            readable::count(self.documents),
-            readable::count(self.removed),
-            readable::count(self.marked),
-            readable::bytes(self.bytes),
-            readable::count(self.bytes / all),
-        );
-        if let Some(segments) = self.segments {
-            text.push_str(&format!("segments   {segments}\n"));
-        }
-        if let Some(operation) = &self.operation {
-            text.push_str(&format!("changed by {}\n", readable::harmless(operation)));
-        }
-        text
+        let removed = readable::count(self.removed);
+        let size = readable::bytes(self.bytes);
+        let mut rows = vec![
+            ("recipe", self.recipe.clone()),
+            ("documents", readable::count(self.documents)),
+            ("removed", format!("{removed} (`search restore` puts them back)")),
+            ("marked", readable::count(self.marked)),
+            ("size", format!("{size}, {} bytes a document", readable::count(self.bytes / all))),
+        ];
+        rows.extend(self.segments.map(|segments| ("segments", segments.to_string())));
+        let operation = self.operation.as_deref().map(readable::harmless);
+        rows.extend(operation.map(|operation| ("changed", format!("by {operation}"))));
+        output::columns(&rows)
     }
 }

@@ -4,17 +4,19 @@
 //! - `change` takes documents out, puts them back, and gives them up.
 //! - `place` is where an index is: in a folder or in a database.
 //! - `query` asks, `info` describes.
-//! - `scores` reads what pages are worth.
 
 mod build;
 mod change;
 mod info;
-mod place;
+pub(crate) mod place;
 mod query;
-pub(crate) mod scores;
 
 use crate::failure::Failure;
+use crate::readable;
 use clap::{Args, Subcommand};
+use hapax_search::policy::Policy;
+use hapax_search::rank::scores::Scores;
+use std::path::Path;
 
 /// Build, change and ask a search index
 ///
@@ -63,6 +65,20 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 /// An engine's error as the program prints it.
-fn failed(error: impl std::error::Error + Send + Sync + 'static) -> Failure {
+pub(crate) fn failed(error: impl std::error::Error + Send + Sync + 'static) -> Failure {
     Failure::Run(anyhow::Error::new(error))
+}
+
+/// A policy file.
+pub(crate) fn policy(path: &Path) -> Result<Policy, Failure> {
+    let text = std::fs::read_to_string(path).map_err(|error| Failure::io("read", path, error))?;
+    let named = |error| anyhow::Error::new(error).context(readable::path(path));
+    Ok(Policy::from_toml(&text).map_err(named)?)
+}
+
+/// A file of scores, if one is named.
+pub(crate) fn scores(path: Option<&Path>) -> Result<Option<Scores>, Failure> {
+    let Some(path) = path else { return Ok(None) };
+    let named = |error| anyhow::Error::new(error).context(readable::path(path));
+    Ok(Some(Scores::read(path).map_err(named)?))
 }

@@ -1,14 +1,14 @@
 //! Where a search index is: in a folder, or in a PostgreSQL database.
 //!
-//! Opens either for reading or for changes and gives the commands one type to work with.
-//! Does not create an index: `build` does.
+//! Opens either for questions, changes or pages and gives the commands one type to work with.
+//! Passwords of connections are never part of a name that is kept.
 
 use std::path::PathBuf;
 
 use clap::Args;
 use hapax::fingerprint::RecipeId;
 use hapax_search::SearchPage;
-use hapax_search::postgres::{Loader, PostgresIndex};
+use hapax_search::postgres::{self, Loader, PostgresIndex};
 use hapax_search::tantivy::{TantivyIndex, Writer, WriterOptions};
 
 use super::failed;
@@ -17,8 +17,8 @@ use crate::failure::Failure;
 /// An index that is there.
 #[derive(Args, Debug)]
 #[group(required = true, multiple = false)]
-pub(crate) struct Place {
-    /// Folder of the index
+pub(crate) struct PlaceArguments {
+    /// Folder of the index that `hapax search build` made
     #[arg(long, value_name = "DIR")]
     index: Option<PathBuf>,
 
@@ -28,10 +28,22 @@ pub(crate) struct Place {
     postgres: Option<String>,
 }
 
+/// An index that may have moved since.
+#[derive(Args, Debug)]
+pub(crate) struct MovedArguments {
+    /// The index, if it is no longer where it was
+    #[arg(long, value_name = "DIR")]
+    index: Option<PathBuf>,
+
+    /// Or the PostgreSQL database, if it has moved; a password may be in PGPASSWORD
+    #[arg(long, value_name = "CONNECTION", conflicts_with = "index")]
+    postgres: Option<String>,
+}
+
 /// An index that shall be.
 #[derive(Args, Debug)]
 #[group(required = true, multiple = false)]
-pub(crate) struct NewPlace {
+pub(crate) struct NewPlaceArguments {
     /// Folder of the new index
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -41,7 +53,13 @@ pub(crate) struct NewPlace {
     postgres: Option<String>,
 }
 
-/// An index, open for questions.
+/// Where an index is.
+pub(crate) enum Place {
+    Folder(PathBuf),
+    Database(String),
+}
+
+/// An index, open for questions and changes.
 pub(crate) enum Opened {
     Folder(Box<TantivyIndex>),
     Database(Box<PostgresIndex>),
@@ -53,19 +71,72 @@ pub(crate) enum Filling {
     Database(Box<Loader>),
 }
 
+impl PlaceArguments {
+    pub(crate) fn place(&self) -> Result<Place, Failure> {
+        named(self.index.as_ref(), self.postgres.as_ref()).ok_or_else(missing)
+    }
+}
+
+impl NewPlaceArguments {
+    pub(crate) fn place(&self) -> Result<Place, Failure> {
+        named(self.out.as_ref(), self.postgres.as_ref()).ok_or_else(missing)
+    }
+}
+
+impl MovedArguments {
+    /// What was named, or else the index that a run remembers.
+    pub(crate) fn place(&self, remembered: Option<&str>) -> Result<Place, Failure> {
+        let before = || {
+            remembered.map(|name| match postgres::named(name) {
+                Some(connection) => Place::Database(connection.to_owned()),
+                None => Place::Folder(PathBuf::from(name)),
+            })
+        };
+        // A run that was killed at once remembers nothing.
+        named(self.index.as_ref(), self.postgres.as_ref()).or_else(before).ok_or_else(missing)
+    }
+}
+
+fn named(folder: Option<&PathBuf>, postgres: Option<&String>) -> Option<Place> {
+    let folder = || folder.cloned().map(Place::Folder);
+    postgres.cloned().map(Place::Database).or_else(folder)
+}
+
+fn missing() -> Failure {
+    Failure::Arguments("--index or --postgres is needed".to_owned())
+}
+
 impl Place {
-    pub(crate) fn open(&self) -> Result<Opened, Failure> {
-        match (&self.index, &self.postgres) {
-            (_, Some(connection)) => {
-                let index = PostgresIndex::open(connection).map_err(failed)?;
-                Ok(Opened::Database(Box::new(index)))
+    /// How runs remember it; the password of a connection is left out.
+    pub(crate) fn name(&self) -> Result<String, Failure> {
+        match self {
+            Self::Folder(folder) => {
+                let full = folder.canonicalize();
+                let full = full.map_err(|error| Failure::io("open", folder, error))?;
+                Ok(full.to_string_lossy().into_owned())
             }
-            (folder, None) => {
-                let folder = folder.as_deref().unwrap_or_else(|| "".as_ref());
-                let index = TantivyIndex::open(folder).map_err(failed)?;
-                Ok(Opened::Folder(Box::new(index)))
-            }
+            Self::Database(connection) => postgres::name_of(connection).map_err(failed),
         }
+    }
+
+    /// Opens it, and makes sure of its recipe where one is named.
+    pub(crate) fn open(&self, recipe: Option<&RecipeId>) -> Result<Opened, Failure> {
+        Ok(match self {
+            Self::Folder(folder) => {
+                let index = match recipe {
+                    None => TantivyIndex::open(folder),
+                    Some(recipe) => TantivyIndex::open_for(folder, recipe),
+                };
+                Opened::Folder(Box::new(index.map_err(failed)?))
+            }
+            Self::Database(connection) => {
+                let index = match recipe {
+                    None => PostgresIndex::open(connection),
+                    Some(recipe) => PostgresIndex::open_for(connection, recipe),
+                };
+                Opened::Database(Box::new(index.map_err(failed)?))
+            }
+        })
     }
 
     /// Opens it for pages of this recipe.
@@ -74,38 +145,30 @@ impl Place {
         recipe: &RecipeId,
         options: WriterOptions,
     ) -> Result<Filling, Failure> {
-        match (&self.index, &self.postgres) {
-            (_, Some(connection)) => {
-                let loader = Loader::open(connection, recipe).map_err(failed)?;
-                Ok(Filling::Database(Box::new(loader)))
+        Ok(match self {
+            Self::Folder(folder) => Filling::Folder(Box::new(
+                Writer::open_for(folder, recipe, options).map_err(failed)?,
+            )),
+            Self::Database(connection) => {
+                Filling::Database(Box::new(Loader::open(connection, recipe).map_err(failed)?))
             }
-            (folder, None) => {
-                let folder = folder.as_deref().unwrap_or_else(|| "".as_ref());
-                let writer = Writer::open_for(folder, recipe, options).map_err(failed)?;
-                Ok(Filling::Folder(Box::new(writer)))
-            }
-        }
+        })
     }
-}
 
-impl NewPlace {
     /// Begins an index of this recipe.
     pub(crate) fn create(
         &self,
         recipe: &RecipeId,
         options: WriterOptions,
     ) -> Result<Filling, Failure> {
-        match (&self.out, &self.postgres) {
-            (_, Some(connection)) => {
-                let loader = Loader::create(connection, recipe).map_err(failed)?;
-                Ok(Filling::Database(Box::new(loader)))
+        Ok(match self {
+            Self::Folder(folder) => Filling::Folder(Box::new(
+                Writer::create(folder, recipe.clone(), options).map_err(failed)?,
+            )),
+            Self::Database(connection) => {
+                Filling::Database(Box::new(Loader::create(connection, recipe).map_err(failed)?))
             }
-            (folder, None) => {
-                let folder = folder.as_deref().unwrap_or_else(|| "".as_ref());
-                let writer = Writer::create(folder, recipe.clone(), options).map_err(failed)?;
-                Ok(Filling::Folder(Box::new(writer)))
-            }
-        }
+        })
     }
 }
 

@@ -1,7 +1,7 @@
 //! `hapax search query`: the best results, copies folded under the one that the policy keeps.
 //!
 //! Results go to standard output, as text or as the JSON of the service; how many there were and how
-//! many were folded is told on standard error.
+//! many were folded goes to standard error.
 
 use std::path::PathBuf;
 
@@ -12,11 +12,10 @@ use hapax_search::policy::Policy;
 use hapax_search::snippet::Snippet;
 use hapax_search::wire::ListingRecord;
 
-use super::failed;
-use super::place::{Opened, Place};
-use super::scores;
+use super::place::{Opened, PlaceArguments};
+use super::{failed, policy, scores};
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{self, Output};
 use crate::progress::say;
 use crate::readable;
 
@@ -37,7 +36,7 @@ pub(crate) struct Arguments {
     words: Vec<String>,
 
     #[command(flatten)]
-    place: Place,
+    place: PlaceArguments,
 
     /// Fold near-duplicates under the best of them
     #[arg(long)]
@@ -51,7 +50,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     rank: Option<u64>,
 
-    /// What pages are worth: lines of address, tab, score [default: as stored]
+    /// Authority of pages, in place of what the index keeps: what `hapax rank` writes
     #[arg(long, value_name = "FILE")]
     scores: Option<PathBuf>,
 
@@ -75,7 +74,7 @@ pub(crate) struct Arguments {
 /// Runs the command.
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let policy = arguments.policy()?;
-    let scores = arguments.scores.as_deref().map(scores::read).transpose()?;
+    let scores = scores(arguments.scores.as_deref())?;
     let query = arguments.words.join(" ");
     let request = Request {
         query: &query,
@@ -86,26 +85,20 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         hide_marked: arguments.hide_marked,
         scores: scores.as_ref(),
     };
-    let listing = match arguments.place.open()? {
+    let listing = match arguments.place.place()?.open(None)? {
         Opened::Folder(index) => asked(&*index, &request),
         Opened::Database(index) => asked(&*index, &request),
     }?;
-    let mut output = Output::open(None)?;
     if arguments.json {
-        let record = ListingRecord::of(&query, &listing);
-        let mut text = serde_json::to_vec(&record).map_err(anyhow::Error::new)?;
-        text.push(b'\n');
-        output.write(&text)?;
-    } else {
-        let bold = output.on_screen() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
-        for hit in &listing.hits {
-            output.write(lines(hit, bold).as_bytes())?;
-        }
+        return output::answer(true, &ListingRecord::of(&query, &listing), "");
+    }
+    let mut output = Output::open(None)?;
+    let bold = output.on_screen() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
+    for hit in &listing.hits {
+        output.write(lines(hit, bold).as_bytes())?;
     }
     output.finish()?;
-    if !arguments.json {
-        say(&summary(&listing, arguments.offset));
-    }
+    say(&summary(&listing, arguments.offset));
     Ok(())
 }
 
@@ -115,13 +108,10 @@ fn asked<E: Showing>(engine: &E, request: &Request<'_>) -> Result<Listing, Failu
 
 impl Arguments {
     fn policy(&self) -> Result<Option<Policy>, Failure> {
-        let Some(path) = &self.policy else {
-            return Ok(self.collapse.then(Policy::default));
-        };
-        let text = std::fs::read_to_string(path).map_err(|e| Failure::io("read", path, e))?;
-        let policy = Policy::from_toml(&text)
-            .map_err(|error| anyhow::Error::new(error).context(readable::path(path)))?;
-        Ok(Some(policy))
+        match &self.policy {
+            Some(path) => policy(path).map(Some),
+            None => Ok(self.collapse.then(Policy::default)),
+        }
     }
 }
 
