@@ -36,10 +36,6 @@ mod cursor;
 mod delete;
 mod error;
 mod files;
-#[cfg(test)]
-mod forged;
-#[cfg(test)]
-mod hostile;
 mod manifest;
 mod retrieve;
 mod reveal;

@@ -63,4 +63,4 @@ pub use tables::{Costs, Design, TableOptions, Tables};
 pub use weak::{Aim, Calibration, Measured, Recall, Shape, Unmeasured, WeakBits, WeakOptions};
 
 #[cfg(test)]
-mod agreement;
+mod tests;

@@ -4,7 +4,7 @@
 //! with itself: every word against those after it, sixteen or more at a time. A word is 32 of the
 //! bits on which the bucket does not agree yet (or the whole fingerprint when the bound is wide);
 //! what is near by that is looked up whole. A pair that an earlier key has found is dropped: which
-//! keys find it can be told from the differing bits, so nothing need be remembered. Buckets that are
+//! keys find it follows from the differing bits, so nothing need be remembered. Buckets that are
 //! too large for that are left to `dense cluster`.
 //!
 //! What this module does not know: where the part came from, and threads.

@@ -13,7 +13,7 @@
 //!
 //! # What this module promises
 //!
-//! Each pair within the bound is met once, and no pair that agrees on all bits of a mask in `differ`
+//! Each pair within the bound is reported once, and no pair that agrees on all bits of a mask in `differ`
 //! is asked for: a group in which everybody agrees on one is dropped without a comparison. A dense cluster
 //! that no cut would make smaller is compared as it is: it is so dense that it has as many near pairs
 //! as comparisons, about.

@@ -1,7 +1,7 @@
 //! All pairs within a bound, of records that lie apart: on many machines, in many tasks.
 //!
 //! The stages of a [`plan`](super::plan) are independent of each other, and inside a stage only
-//! records that agree in its first bits can meet. So every record is sent to one *piece* for each
+//! records that agree in its first bits can share a bucket. So every record is sent to one *piece* for each
 //! stage, a piece is joined wherever it was sent, and nothing needs to be put together:
 //!
 //! ```text
@@ -113,7 +113,7 @@ mod tests {
 
     use super::*;
     use crate::fingerprint::MaxDistance;
-    use crate::join::agreement::{clustered, numbered};
+    use crate::join::tests::{clustered, numbered};
     use crate::join::{OneThread, pairs};
 
     fn apart(records: &[Record<u32>], pieces: &Pieces) -> (Vec<Pair<u32>>, u64) {

@@ -62,7 +62,7 @@ mod parts;
 mod sorter;
 
 #[cfg(test)]
-mod agreement;
+mod tests;
 
 pub use distributed::{PiecePairs, Pieces};
 pub use executor::{Executor, OneThread};

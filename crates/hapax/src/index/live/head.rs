@@ -118,7 +118,7 @@ impl Head {
 }
 
 /// Where in the head each id came last: an open-addressed table of positions, half full at
-/// most. Nothing is ever taken out; an entry that is gone is told by the head.
+/// most. Nothing is ever taken out; the head knows which entries are gone.
 #[derive(Clone, Debug)]
 pub(super) struct Positions {
     /// A position plus one, or zero.

@@ -165,7 +165,7 @@ impl Timed<'_> {
         let (tables, took) = self.nanoseconds(|| Tables::build(pages, options));
         let tables = tables.expect("four million fit");
         let placed = took / rows / tables.design().keys().len() as f64;
-        // Strangers: what is found is told elsewhere.
+        // Unrelated values: what a match costs is measured elsewhere.
         let asked: Vec<Query<'_>> = (0..queries).map(|i| scattered(!i).into()).collect();
         let (probes, took) = self.best_of_three(&tables, &asked, within(0), |e| e.probes);
         (took / probes, placed)

@@ -91,4 +91,4 @@ fn copies_at(stored: &[u64], index: usize) -> u32 {
 }
 
 #[cfg(test)]
-mod agreement;
+mod tests;

@@ -1,6 +1,6 @@
-//! The joins against the plainest possible judge.
+//! The joins against the reference implementation.
 //!
-//! The judge is a plain loop over all pairs; inputs are clustered so that there are pairs to find,
+//! That is a plain loop over all pairs; inputs are clustered so that there are pairs to find,
 //! and the answer must not depend on threads, memory or storage.
 
 use std::collections::BTreeMap;

@@ -6,9 +6,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::super::*;
 use super::hostile::{everything, replace};
-use super::tests::{build, few};
-use super::*;
+use super::{build, few};
 
 /// The checksum of Tantivy's files, bit by bit.
 fn crc32(bytes: &[u8]) -> u32 {
@@ -53,7 +53,7 @@ impl Forger {
         let place = tempfile::tempdir().unwrap();
         drop(build(&place, &few()));
         let index = place.path().join("index");
-        Writer::open(&index, super::tests::options()).unwrap().compact().unwrap();
+        Writer::open(&index, super::options()).unwrap().compact().unwrap();
         let mut files = fs::read_dir(&index).unwrap().map(|file| file.unwrap().path());
         let file = files.find(|it| it.extension().is_some_and(|it| it == ending)).unwrap();
         let body = parts(&fs::read(&file).unwrap()).0.to_vec();
@@ -140,8 +140,8 @@ fn lengths_of_what_is_shown_are_checked_before_memory_is_taken() {
         ("other documents", store(&packed(&[0; 40]), 40, 5)),
         ("cut off", Vec::new()),
     ] {
-        for told in forger.refusals(&body) {
-            assert!(told.contains(what), "{what}: {told}");
+        for printed in forger.refusals(&body) {
+            assert!(printed.contains(what), "{what}: {printed}");
         }
     }
 }
@@ -189,7 +189,7 @@ fn what_is_shown_cannot_ask_for_memory_or_for_depth() {
 #[test]
 fn columns_cannot_claim_more_texts_than_there_are_documents() {
     let forger = Forger::of("fast");
-    let mut told = 0;
+    let mut printed = 0;
     for at in 0..forger.body.len() - 8 {
         let mut body = forger.body.clone();
         body[at] = 0x7f;
@@ -198,10 +198,10 @@ fn columns_cannot_claim_more_texts_than_there_are_documents() {
             TantivyIndex::open(&forger.index).map(drop),
             Writer::open(&forger.index, WriterOptions::smallest()).map(drop),
         ] {
-            told += usize::from(result.is_err_and(|it| it.to_string().contains("it claims")));
+            printed += usize::from(result.is_err_and(|it| it.to_string().contains("it claims")));
         }
     }
-    assert!(told > 4, "{told}");
+    assert!(printed > 4, "{printed}");
 }
 
 #[test]
@@ -225,8 +225,8 @@ fn the_list_of_columns_is_checked_before_memory_is_taken() {
         with(end, &u64::MAX.to_le_bytes()),
         with(end + 8, &u32::MAX.to_le_bytes()),
     ] {
-        for told in forger.refusals(&body) {
-            assert!(told.contains("its list of columns is made up"), "{told}");
+        for printed in forger.refusals(&body) {
+            assert!(printed.contains("its list of columns is made up"), "{printed}");
         }
     }
 }

@@ -6,8 +6,8 @@
 use std::fs;
 use std::path::Path;
 
-use super::tests::{build, few, options};
-use super::*;
+use super::super::*;
+use super::{build, few, options};
 
 fn managed_with(folder: &Path, path: &str) {
     let list = folder.join(".managed.json");

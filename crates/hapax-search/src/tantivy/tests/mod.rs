@@ -1,5 +1,8 @@
 //! The engine against a slow one, and everything that may happen to a folder.
 
+mod forged;
+mod hostile;
+
 use std::collections::BTreeMap;
 
 use hapax::fingerprint::{Fingerprinter, Recipe};

@@ -12,7 +12,7 @@ use super::*;
 use crate::fingerprint::MaxDistance;
 use crate::hamming::Kernel;
 use crate::join::PairOptions;
-use crate::join::agreement::{Unruly, clustered};
+use crate::join::tests::{Unruly, clustered};
 
 struct Pieces<'a>(std::slice::Iter<'a, Vec<u64>>);
 
