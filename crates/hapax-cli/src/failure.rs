@@ -13,6 +13,8 @@ pub(crate) enum Failure {
     Arguments(String),
     /// The input is bad, or the run failed.
     Run(anyhow::Error),
+    /// The repository does not take this page; the text says why.
+    Refused(String),
     /// Nobody reads standard output any more.
     ClosedPipe,
 }
@@ -22,7 +24,7 @@ impl Failure {
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Self::ClosedPipe => 0,
-            Self::Run(_) => 1,
+            Self::Run(_) | Self::Refused(_) => 1,
             Self::Arguments(_) => 2,
         }
     }
@@ -60,7 +62,7 @@ impl From<anyhow::Error> for Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Arguments(text) => f.write_str(text),
+            Self::Arguments(text) | Self::Refused(text) => f.write_str(text),
             Self::Run(error) => f.write_str(&causes(error)),
             Self::ClosedPipe => f.write_str("standard output was closed"),
         }
@@ -72,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cause_that_an_error_tells_itself_is_told_once() {
+    fn a_cause_that_an_error_names_itself_is_printed_once() {
         let cause = || std::io::Error::other("the disk is full");
         let twice = anyhow::Error::new(cause()).context("cannot write x: the disk is full");
         assert_eq!(Failure::Run(twice).to_string(), "cannot write x: the disk is full");

@@ -68,8 +68,8 @@ pub fn command() -> clap::Command {
     overview::by_task(readable_help(arguments::Arguments::command()))
 }
 
-/// What holds for every command: a number below zero is the value of the flag before it, and so told
-/// to be out of range; and what stands under the options is wrapped for the reader's terminal, not as
+/// What holds for every command: a number below zero is the value of the flag before it, and so refused as
+/// out of range; and what stands under the options is wrapped for the reader's terminal, not as
 /// the source is.
 fn readable_help(command: clap::Command) -> clap::Command {
     let notes = command.get_after_help().map(|notes| unwrapped(&notes.to_string()));

@@ -10,6 +10,7 @@
 use crate::failure::Failure;
 use crate::leftovers::Making;
 use crate::readable::harmless_lines;
+use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -78,6 +79,11 @@ impl Output {
         self.write_styled(harmless_lines(&text).as_bytes())
     }
 
+    /// Writes a line.
+    pub(crate) fn line(&mut self, text: &str) -> Result<(), Failure> {
+        self.write(format!("{text}\n").as_bytes())
+    }
+
     /// Writes all of `bytes` as they are: colours are the program's own.
     pub(crate) fn write_styled(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         match self {
@@ -104,10 +110,9 @@ impl Output {
     }
 
     /// Brings everything to its place.
-    pub(crate) fn finish(self) -> Result<(), Failure> {
+    pub(crate) fn finish(mut self) -> Result<(), Failure> {
         match self {
-            Self::Standard { mut to, .. } => to.flush().map_err(standard_output),
-            Self::Direct { mut to, path } => to.flush().map_err(|e| Failure::io("write", &path, e)),
+            Self::Standard { .. } | Self::Direct { .. } => self.flush(),
             Self::Pending { to, path, making } => {
                 let complete = || {
                     let file = to.into_inner().map_err(io::IntoInnerError::into_error)?;
@@ -143,6 +148,23 @@ pub(crate) fn answer(as_json: bool, value: &impl Serialize, text: &str) -> Resul
 /// Prints a summary as JSON over several lines.
 pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     print(&(serde_json::to_string_pretty(value).map_err(anyhow::Error::new)? + "\n"))
+}
+
+/// Columns under a header, the first `left` of them aligned to the left and the others to the right.
+pub(crate) fn table<R: IntoIterator<Item = String>>(
+    header: &[&str],
+    rows: impl IntoIterator<Item = R>,
+    left: usize,
+) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_header(header);
+    for row in rows {
+        table.add_row(row);
+    }
+    for column in table.column_iter_mut().skip(left) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table.lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
 /// Names and values in two columns.

@@ -7,6 +7,7 @@
 //! Does not know about folders as results: those must be new or a job's own.
 
 use crate::failure::Failure;
+use crate::output::Output;
 use crate::readable;
 use clap::Args;
 use hapax_corpus::{ReadOptions, Source};
@@ -30,6 +31,36 @@ impl Replacing {
             ))),
             _ => Ok(()),
         }
+    }
+}
+
+/// Where the lines of a command go.
+#[derive(Args, Debug)]
+pub(crate) struct ResultFile {
+    /// Write to a file, which appears when it is complete
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+
+    #[command(flatten)]
+    replacing: Replacing,
+}
+
+impl ResultFile {
+    /// Refuses a file that is one of those that are `read`, or that is there and may not be replaced.
+    pub(crate) fn check<P: AsRef<Path>>(
+        &self,
+        read: impl IntoIterator<Item = P>,
+    ) -> Result<(), Failure> {
+        refuse("--out", self.path(), read)?;
+        self.replacing.check("--out", self.path())
+    }
+
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.out.as_deref()
+    }
+
+    pub(crate) fn open(&self) -> Result<Output, Failure> {
+        Output::open(self.path())
     }
 }
 
@@ -66,7 +97,7 @@ pub(crate) fn refuse_corpus(
     if !out.is_some_and(Path::is_file) {
         return Ok(());
     }
-    // What cannot be opened is told by whoever reads it.
+    // What cannot be opened is an error where it is read.
     match Source::open(inputs, ReadOptions { skip_bad: true, ..options }) {
         Ok(source) => refuse(option, out, source.paths().map(Path::to_owned)),
         Err(_) => Ok(()),

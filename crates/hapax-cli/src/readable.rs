@@ -3,17 +3,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-pub(crate) use hapax_report::{counted, grouped as count};
-
-/// Bytes in decimal units.
-pub(crate) fn bytes(n: u64) -> String {
-    match n {
-        0..1_000 => format!("{n} B"),
-        1_000..1_000_000 => format!("{:.1} kB", n as f64 / 1e3),
-        1_000_000..1_000_000_000 => format!("{:.1} MB", n as f64 / 1e6),
-        1_000_000_000.. => format!("{:.2} GB", n as f64 / 1e9),
-    }
-}
+pub(crate) use hapax_report::{bytes, counted, grouped as count};
 
 /// A path as shown in messages: harmless, whatever bytes it has; an address without its credentials.
 pub(crate) fn path(path: &Path) -> String {

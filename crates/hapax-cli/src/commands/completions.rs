@@ -4,7 +4,7 @@
 //! looks for such files; the examples say it for the usual ones.
 
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output;
 use clap::Args;
 use clap_complete::Shell;
 
@@ -25,7 +25,5 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut crate::command(), "hapax", &mut script);
-    let mut output = Output::open(None)?;
-    output.write(&script)?;
-    output.finish()
+    output::print(&String::from_utf8_lossy(&script))
 }

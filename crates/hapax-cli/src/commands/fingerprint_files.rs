@@ -6,6 +6,7 @@ use crate::progress::say;
 use crate::readable;
 use hapax_dedup::stages::LinesError;
 use hapax_dedup::stages::fingerprints::{self, Fingerprints, Form, Take};
+use hapax_dedup::stages::searching::Queries;
 use std::fs::File;
 use std::io::{BufRead, BufReader, stdin};
 use std::path::Path;
@@ -36,6 +37,11 @@ pub(crate) fn failed(input: &Path, error: LinesError) -> Failure {
 /// Reads all fingerprints of a file of any format.
 pub(crate) fn list(input: &Path) -> Result<Fingerprints, Failure> {
     Fingerprints::open(input).map_err(|error| failed(input, error))
+}
+
+/// Reads all queries of a file of any format.
+pub(crate) fn queries(input: &Path, form: Form, keep_sums: bool) -> Result<Queries, Failure> {
+    Queries::read(input, form, keep_sums).map_err(|error| failed(input, error))
 }
 
 /// Calls `take` with the recipe and each document of a file of any format.

@@ -1,7 +1,7 @@
 //! `hapax train`: in how many pages does each feature occur?
 //!
-//! Every thread counts into its own table; tables add up to the same whole however the pages
-//! were shared out, so the file is the same for any number of threads.
+//! `hapax_dedup::stages::training` counts. The file is the same for any number of threads, and appears
+//! when it is complete. Does not know what a feature is: the recipe does.
 
 use crate::corpus::ReadArguments;
 use crate::failure::Failure;
@@ -14,18 +14,12 @@ use clap::Args;
 use hapax::features::Frequencies;
 use hapax::features::frequency::{DEFAULT_WIDTH, ROWS};
 use hapax::fingerprint::{FeatureReader, Recipe, Weighting};
-use hapax_corpus::Document;
-use hapax_dedup::known;
-use hapax_dedup::stages::signing::not_a_page;
+use hapax_dedup::stages::training::{Counter, Occurrences};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 /// Memory for all threads' tables together, unless a number of threads is asked for.
 const TABLES_BYTES: usize = 2 << 30;
-/// Pages whose features are remembered, to say something about them at the end.
-const SAMPLED_PAGES: usize = 64;
-/// Features remembered of a sampled page.
-const SAMPLED_FEATURES: usize = 4096;
 
 /// Learn document frequencies for recipes that weigh by TF-IDF
 ///
@@ -78,9 +72,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     arguments.replacing.check("--out", out)?;
     let source = reading.open(inputs)?;
     let mut output = Output::open(out)?;
-    let first = Counter::new(arguments, &recipe)?;
+    let reader = FeatureReader::new(recipe.clone()).map_err(anyhow::Error::new)?;
+    let table = Frequencies::new(recipe.features_key(), arguments.width);
+    let table = table.map_err(|e| Failure::Arguments(format!("--width: {e}")))?;
+    let first = Counter::new(reader, table);
     let mut progress = Progress::start(source.single_documents(), reading.quiet, false);
-    let mut features = Features { least: recipe.min_features.into(), ..Features::default() };
+    let mut features = Occurrences::default();
     let counters = reading.documents(
         &source,
         threads(arguments),
@@ -88,12 +85,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         &mut progress,
         Counter::count,
         |counted, progress| {
-            features.add(counted, progress);
+            progress.page(counted.bytes);
+            let (read, least) = (progress.read(), u64::from(recipe.min_features));
+            read.without_features += u64::from(counted.distinct == 0);
+            read.too_short += u64::from(counted.distinct > 0 && counted.all < least);
+            read.cut += u64::from(counted.cut);
+            features.add(counted);
             Ok(())
         },
     )?;
 
-    let table = sum(first, counters)?;
+    let table = first.sum(counters).map_err(anyhow::Error::new)?;
     if table.documents() == 0 {
         return Err(Failure::Run(anyhow::anyhow!(
             "no page has features to count; {} was not written",
@@ -129,108 +131,16 @@ fn threads(arguments: &Arguments) -> NonZeroUsize {
     if arguments.reading.threads.is_some() { threads } else { threads.min(most) }
 }
 
-/// One thread: counts the features of documents.
-#[derive(Clone)]
-struct Counter {
-    reader: FeatureReader,
-    table: Frequencies,
-}
-
-struct Counted {
-    bytes: u64,
-    /// Of its text, only the beginning counts.
-    cut: bool,
-    /// Features of the page, repeats included.
-    all: u64,
-    distinct: u64,
-    /// Some of the distinct ones, of the first pages.
-    sample: Vec<u64>,
-}
-
-impl Counter {
-    fn new(arguments: &Arguments, recipe: &Recipe) -> Result<Self, Failure> {
-        let reader = FeatureReader::new(recipe.clone()).map_err(anyhow::Error::new)?;
-        let table = Frequencies::new(recipe.features_key(), arguments.width);
-        let table = table.map_err(|e| Failure::Arguments(format!("--width: {e}")))?;
-        Ok(Self { reader, table })
-    }
-
-    /// Adds a document to the table. Of a corpus, what is neither HTML nor text is a document without
-    /// words.
-    fn count(&mut self, document: &Document<'_>) -> Result<Counted, hapax_corpus::Error> {
-        let mut none = Vec::new();
-        let (cut, features) = match known(document).and_then(|it| self.reader.document(&it)) {
-            Ok((page, features)) => (page.truncated, features),
-            Err(error) => not_a_page(document, error).map_or(Ok((false, &mut none)), Err)?,
-        };
-        let all = features.len() as u64;
-        if all > 0 {
-            // Makes them distinct, too.
-            self.table.add_document(features);
-        }
-        // The first of each file; of these, the first of all are kept.
-        let early = document.place.number <= SAMPLED_PAGES as u64;
-        let sampled = if early { SAMPLED_FEATURES } else { 0 };
-        Ok(Counted {
-            bytes: document.body.content.as_bytes().len() as u64,
-            cut,
-            all,
-            distinct: features.len() as u64,
-            sample: features.iter().copied().take(sampled).collect(),
-        })
-    }
-}
-
-/// What is known about the features beyond the table.
-#[derive(Default)]
-struct Features {
-    /// Distinct features of each page, added up.
-    occurrences: u64,
-    sample: Vec<u64>,
-    /// How many pages it is of.
-    pages: usize,
-    /// So many features make a page long enough to be judged.
-    least: u64,
-}
-
-impl Features {
-    fn add(&mut self, counted: Counted, progress: &mut Progress) {
-        progress.page(counted.bytes);
-        let read = progress.read();
-        read.without_features += u64::from(counted.distinct == 0);
-        read.too_short += u64::from(counted.distinct > 0 && counted.all < self.least);
-        read.cut += u64::from(counted.cut);
-        self.occurrences += counted.distinct;
-        if self.pages < SAMPLED_PAGES {
-            self.pages += 1;
-            self.sample.extend(counted.sample);
-        }
-    }
-}
-
-fn sum(first: Counter, counters: Vec<Counter>) -> Result<Frequencies, Failure> {
-    let mut whole = first.table;
-    for counter in counters {
-        whole.merge(&counter.table).map_err(anyhow::Error::new)?;
-    }
-    Ok(whole)
-}
-
 /// A table cannot be asked which features it holds, only about given ones: those of the
 /// first pages stand for all.
 fn facts(
     table: &Frequencies,
-    features: &Features,
+    features: &Occurrences,
     arguments: &Arguments,
     file_bytes: usize,
 ) -> String {
     let documents = table.documents();
-    let mut sample = features.sample.clone();
-    sample.sort_unstable();
-    sample.dedup();
-    let frequencies: Vec<u32> = sample.iter().map(|&f| table.frequency(f)).collect();
-    let commonest = u64::from(frequencies.iter().copied().max().unwrap_or(0));
-    let single = frequencies.iter().filter(|&&n| n <= 1).count();
+    let (commonest, single) = features.commonest_and_single(table);
     format!(
         "{}: {}, {:.0} distinct features each on average, {}\n\
          of the features of the first pages, the commonest is in {} ({:.1} %) and {:.1} % are in a \
@@ -238,12 +148,12 @@ fn facts(
          counts are too high by less than {:.2} on average (--width {}; each bit more halves it)",
         readable::path(&arguments.out),
         readable::counted(documents, "document"),
-        features.occurrences as f64 / documents as f64,
+        features.all as f64 / documents as f64,
         readable::bytes(file_bytes as u64),
         readable::counted(commonest, "document"),
         100.0 * commonest as f64 / documents as f64,
-        100.0 * single as f64 / sample.len().max(1) as f64,
-        features.occurrences as f64 / (1u64 << arguments.width) as f64,
+        100.0 * single,
+        features.all as f64 / (1u64 << arguments.width) as f64,
         arguments.width,
     )
 }

@@ -4,8 +4,7 @@
 
 use crate::readable::{self, harmless};
 use hapax_client::moment;
-use hapax_client::wire::{Event, Group, PageDetail, RepositorySettings, StatsShown, Verdict};
-use serde::Serialize;
+use hapax_client::wire::{Event, Group, PageDetail, Verdict};
 
 /// The sentence for a page that was searched for: with the nearest known page if it is like no
 /// other.
@@ -113,16 +112,4 @@ pub(crate) fn change(event: &Event) -> String {
     };
     let at = event.at.as_deref().unwrap_or("time unknown");
     format!("{:>6}  {at}  {what}", event.sequence)
-}
-
-/// What a repository is, and how much is in it.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct Description {
-    #[serde(flatten)]
-    pub(crate) settings: RepositorySettings,
-    #[serde(flatten)]
-    pub(crate) stats: StatsShown,
-    /// Where the index is from, for people.
-    #[serde(skip)]
-    pub(crate) index_origin: &'static str,
 }

@@ -1,24 +1,20 @@
-//! A repository as the commands see it, wherever it is.
+//! Which repository a command asks, and what its errors mean to a user.
 //!
-//! [`Pages`] is everything that can be asked of one. [`local`] answers from a folder, [`remote`] asks
-//! a service that keeps a repository open; no command knows the difference. Both answer in the
-//! service's wire types, which `--json` prints; [`answers`] puts them into words for people.
+//! `hapax_client::repository` answers, from a folder or through a service; no command knows the difference.
+//! `--json` prints its wire types; [`answers`] puts them into words for people.
 //!
 //! A store is a folder or the address of a service. `--server URL` says the same as the address in
 //! place of STORE ([`server_first`]).
 
 pub(crate) mod answers;
-pub(crate) mod local;
-pub(crate) mod remote;
 
 use crate::failure::Failure;
-use answers::Description;
+use crate::readable::harmless;
 use clap::Args;
-use hapax::fingerprint::{Key, RecipeId};
-use hapax::group::{Rules, Scope};
+use hapax_client::client::ClientError;
 pub(crate) use hapax_client::local::Done;
-use hapax_client::prepare::Prepared;
-use hapax_client::wire::{Event, Group, GroupStatuses, PageDetail, RulesShown, Verdict};
+use hapax_client::repository::{Events, Folder, FolderEvents, Pages, RepositoryError, Service};
+use hapax_store::{IndexOrigin, Repository, StoreError};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -37,6 +33,25 @@ pub(crate) struct StoreArguments {
     /// Bearer token for the service; visible in the list of processes [default: $HAPAX_TOKEN]
     #[arg(long, value_name = "TOKEN")]
     pub(crate) token: Option<String>,
+}
+
+/// A question about one page.
+#[derive(Args, Debug)]
+pub(crate) struct PageQuestion {
+    #[command(flatten)]
+    pub(crate) store: StoreArguments,
+
+    /// The page's address
+    #[arg(value_name = "URL")]
+    pub(crate) url: String,
+
+    /// Under the rules of this market
+    #[arg(long, value_name = "NAME")]
+    pub(crate) market: Option<String>,
+
+    /// As JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Puts the address of `--server URL` where STORE stands: behind the words of the command.
@@ -69,22 +84,37 @@ pub(crate) fn server_first(typed: impl IntoIterator<Item = OsString>) -> Vec<OsS
 impl StoreArguments {
     pub(crate) fn open(&self) -> Result<Box<dyn Pages>, Failure> {
         match self.address() {
-            Some(server) => Ok(Box::new(remote::Remote::open(server, self.token.as_deref())?)),
-            None => Ok(Box::new(local::Local::open(&self.store)?)),
+            Some(server) => Ok(Box::new(Service::open(server, self.token.as_deref())?)),
+            None => Ok(Box::new(open_folder(&self.store)?)),
         }
     }
 
     /// Where its changes can be read.
     pub(crate) fn events(&self) -> Result<Box<dyn Events>, Failure> {
         match self.address() {
-            Some(server) => Ok(Box::new(remote::Remote::open(server, self.token.as_deref())?)),
-            None => Ok(Box::new(local::LocalEvents(self.store.clone()))),
+            Some(server) => Ok(Box::new(Service::open(server, self.token.as_deref())?)),
+            None => Ok(Box::new(FolderEvents(self.store.clone()))),
         }
     }
 
     /// The folder, for what a service cannot do.
     pub(crate) fn folder(&self, what: &str) -> Result<&Path, Failure> {
-        only_folder(&self.store, what)
+        match self.address() {
+            None => Ok(&self.store),
+            Some(server) => Err(Failure::Arguments(format!(
+                "{what} works on a folder, not on the service at {server}: stop the service, or give \
+                 the folder of a snapshot"
+            ))),
+        }
+    }
+
+    /// The error for a page that is not in it.
+    pub(crate) fn unknown(&self, url: &str) -> Failure {
+        Failure::Run(anyhow::anyhow!(
+            "repository {} does not know {}; addresses are compared as they are written",
+            crate::readable::path(&self.store),
+            crate::readable::harmless(url)
+        ))
     }
 
     /// The address, if it is a service.
@@ -105,72 +135,76 @@ fn service_address(text: &str) -> Result<String, String> {
     }
 }
 
-/// The folder, for what a service cannot do.
-pub(crate) fn only_folder<'a>(store: &'a Path, what: &str) -> Result<&'a Path, Failure> {
-    match store.to_str().filter(|text| is_address(text)) {
-        None => Ok(store),
-        Some(server) => Err(Failure::Arguments(format!(
-            "{what} works on a folder, not on the service at {server}: stop the service, or give \
-             the folder of a snapshot"
-        ))),
+/// Opens the repository in a folder, and says so when its index had to be built again.
+pub(crate) fn open_folder(folder: &Path) -> Result<Folder, Failure> {
+    let store = Repository::open(folder, None).map_err(failure)?;
+    if let IndexOrigin::Rebuilt { why } = store.index_origin() {
+        let why = harmless(why);
+        crate::progress::say(&format!("note: the index was built from the records: {why}"));
+    }
+    Ok(Folder { store })
+}
+
+/// A repository's error, with the way out that a user of this program has.
+pub(crate) fn failure(error: impl Into<RepositoryError>) -> Failure {
+    let error = error.into();
+    let (hint, refused) = match &error {
+        RepositoryError::Store(error) => of_store(error),
+        RepositoryError::Service(error) | RepositoryError::Interrupted { source: error, .. } => {
+            of_service(error)
+        }
+        _ => ("", false),
+    };
+    // Its text has the cause already.
+    let text = harmless(&format!("{error}{hint}")).into_owned();
+    match refused {
+        true => Failure::Refused(text),
+        false => Failure::Run(anyhow::anyhow!(text)),
     }
 }
 
-/// What can be asked of a repository. Every method fails when the repository cannot be read or
-/// written; then nothing has happened, but where a method says so.
-pub(crate) trait Pages {
-    /// Things that happened to pages, in this order; answered when they are durable. In a folder
-    /// all happen or none; so do pages that are forgotten together on a service, where of other
-    /// things the first may have happened when one fails.
-    fn apply(&mut self, actions: Vec<Prepared>) -> Result<Vec<Done>, Failure>;
-
-    /// What would be said of a page. Nothing changes.
-    fn check(&self, page: Prepared) -> Result<Verdict, Failure>;
-
-    /// What confirms matches; `None` for a service, which keeps it to itself and wants the texts.
-    fn key(&self) -> Option<&Key>;
-
-    /// What is known of a page, and how it stands.
-    fn page(&self, url: &str, market: Option<&str>) -> Result<Option<PageDetail>, Failure>;
-
-    /// The group of a page, and how all its pages stand, in order of their numbers.
-    fn group(&self, url: &str, market: Option<&str>) -> Result<Option<GroupStatuses>, Failure>;
-
-    /// Calls `visit` with every group behind a number that has at least `least` members, up to a
-    /// limit.
-    fn groups(
-        &self,
-        after: Option<u32>,
-        limit: u64,
-        least: u32,
-        market: Option<&str>,
-        visit: &mut dyn FnMut(&Group) -> Result<(), Failure>,
-    ) -> Result<(), Failure>;
-
-    /// Forgets pages last fetched before this time, seconds since 1970. How many.
-    fn expire(&mut self, before: u64) -> Result<u64, Failure>;
-
-    /// Other rules for all groups.
-    fn set_rules(&mut self, rules: Rules) -> Result<(), Failure>;
-
-    /// Names a list of rules, or forgets the name.
-    fn set_market(&mut self, name: &str, rules: Option<Rules>) -> Result<(), Failure>;
-
-    /// The rules, and the markets with theirs.
-    fn rules(&self) -> Result<RulesShown, Failure>;
-
-    /// What made its fingerprints.
-    fn recipe(&self) -> Result<RecipeId, Failure>;
-
-    /// Within what pages are compared.
-    fn scope(&self) -> Result<Scope, Failure>;
-
-    /// What it is, and how much is in it.
-    fn describe(&self) -> Result<Description, Failure>;
+/// What a user can do, and whether the page is at fault.
+fn of_store(error: &StoreError) -> (&'static str, bool) {
+    match error {
+        StoreError::Missing { file } if file.parent().is_some_and(Path::is_file) => {
+            ("; a repository is a folder, and this is a file", false)
+        }
+        StoreError::Missing { .. } => ("; `hapax page add STORE --create` makes one", false),
+        StoreError::OtherSetting { setting: "rules", .. } => (
+            "; `hapax group rules STORE --set RULES` changes the rules of one that is there",
+            false,
+        ),
+        StoreError::InUse { .. } => (" (`hapax export STORE --snapshot DIR` makes one)", false),
+        StoreError::BadUrl { .. } | StoreError::SelfRedirect { .. } => ("", true),
+        _ => ("", false),
+    }
 }
 
-/// Where changes of a repository can be read.
-pub(crate) trait Events {
-    /// The next changes behind a number, oldest first; `None` while the repository is in use.
-    fn next(&mut self, after: u64, limit: usize) -> Result<Option<Vec<Event>>, Failure>;
+fn of_service(error: &ClientError) -> (&'static str, bool) {
+    match error {
+        ClientError::Refused { code, .. } if code == "unauthorized" => {
+            ("; give the service's token with --token or in HAPAX_TOKEN", false)
+        }
+        ClientError::Refused { code, .. } if code == "forbidden" => (
+            "; give a token that may write with --token or in HAPAX_TOKEN, or call from the \
+             service's machine",
+            false,
+        ),
+        ClientError::Unreachable { .. } => {
+            ("; is `hapax serve` running there, and is this its address?", false)
+        }
+        ClientError::Strange { .. } => (
+            "; give the address that `hapax serve` prints, and use a program and a service of the \
+             same version",
+            false,
+        ),
+        ClientError::Refused { status: 400 | 413 | 422, .. } => ("", true),
+        _ => ("", false),
+    }
+}
+
+impl From<RepositoryError> for Failure {
+    fn from(error: RepositoryError) -> Self {
+        failure(error)
+    }
 }

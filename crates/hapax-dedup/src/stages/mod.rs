@@ -11,7 +11,9 @@ pub mod featuring;
 pub mod fingerprints;
 pub mod grouping;
 pub mod pairing;
+pub mod searching;
 pub mod signing;
+pub mod training;
 
 use std::io;
 

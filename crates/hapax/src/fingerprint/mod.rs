@@ -7,7 +7,7 @@
 //! contradicts a forged pair, [`content`] the
 //! hash that exact duplicates share. [`recipe`] names the whole way from bytes to bits and
 //! [`fingerprinter`] runs it; [`document`] is the way in for a document with all that is known of it.
-//! [`explain`] says why two pages are alike,
+//! [`explain`] says why two pages are alike, `verdict` in a sentence,
 //! [`side_by_side`] lays their texts beside each other.
 //!
 //! # What this module does not know
@@ -34,6 +34,8 @@ pub mod short_sketch;
 pub mod side_by_side;
 pub mod simhash;
 pub mod sketch;
+#[cfg(feature = "text")]
+mod verdict;
 
 pub use bits::{BitSums, Fingerprint, MaxDistance};
 pub use content::ContentHash;

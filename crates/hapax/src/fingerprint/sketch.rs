@@ -312,7 +312,7 @@ mod tests {
     }
 
     /// What the formulas promise for independent bins is the most the error may be; a
-    /// thousand pairs settle it to a few percent.
+    /// thousand pairs determine it to a few percent.
     #[test]
     fn the_error_is_not_more_than_stated_and_has_no_direction() {
         for (size, shared) in [(1, 0), (12, 8), (90, 80), (400, 300), (3000, 2700)] {

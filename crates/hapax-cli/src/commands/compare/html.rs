@@ -1,38 +1,28 @@
 //! A comparison as a web page that needs nothing else.
 //!
-//! One file: style, script and picture are inside, nothing is fetched, and a content security
-//! policy forbids the page to try. Everything that comes from the compared pages or from file
-//! names is escaped; the script is allowed by a nonce that is a hash of everything else on the
-//! page, so nothing on the page can contain it.
+//! One file: style, script and picture are inside, and nothing is fetched. Everything that comes from
+//! the compared pages or from file names is escaped.
 
-use super::{Pair, Shown, bits_svg, verdict};
+use super::{Pair, Shown};
 use crate::readable;
+use hapax::fingerprint::Signature;
 use hapax::fingerprint::explain::BitComparison;
-use hapax::fingerprint::{ContentHash, Signature};
-use hapax_report::{BASE_STYLE, PAIR_SCRIPT, PAIR_STYLE, escape, row};
+use hapax_report::{PAIR_SCRIPT, PAIR_STYLE, bits, document, escape, row};
 
 const STYLE: &str = include_str!("page.css");
 const START: &str = "sideBySide(document.querySelector(\".texts\"));";
 
 pub(super) fn page(pair: &Pair) -> String {
     let title = format!("{} and {}", escape(&pair.left.name), escape(&pair.right.name));
-    let body = body(pair);
-    let nonce = ContentHash::of(&format!("{title}{body}"));
-    format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
-         style-src 'unsafe-inline'; script-src 'nonce-{nonce}'\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <title>{title} · hapax compare</title>\n<style>\n{BASE_STYLE}{PAIR_STYLE}{STYLE}</style>\n</head>\n<body>\n\
-         {body}<script nonce=\"{nonce}\" type=\"module\">\n{PAIR_SCRIPT}{START}\n</script>\n</body>\n</html>\n"
-    )
+    let script = format!("{PAIR_SCRIPT}{START}");
+    let title = format!("{title} · hapax compare");
+    document(&title, &[PAIR_STYLE, STYLE], &body(pair), &script)
 }
 
 fn body(pair: &Pair) -> String {
     let c = &pair.comparison;
     let mut out = String::new();
-    out.push_str(&format!("<header>\n<h1>{}</h1>\n", escape(&verdict::sentence(pair))));
+    out.push_str(&format!("<header>\n<h1>{}</h1>\n", escape(&pair.sentence())));
     out.push_str("<div class=\"pages\">\n");
     page_card(&mut out, "A", &pair.left, &c.left);
     page_card(&mut out, "B", &pair.right, &c.right);
@@ -41,7 +31,7 @@ fn body(pair: &Pair) -> String {
     if let (Some(bits), Some(left), Some(right)) =
         (&c.bits, &c.left.comparable, &c.right.comparable)
     {
-        fingerprints(&mut out, bits, &bits_svg::picture(left, right), &pair.recipe_id);
+        fingerprints(&mut out, bits, &bits::picture(left, right), &pair.recipe_id);
     }
     texts(&mut out, pair);
     out

@@ -1,10 +1,10 @@
 //! A comparison as one JSON object: what the service answers to `POST /v1/compare`, and both texts.
 
-use super::{Pair, Shown, verdict};
-use crate::commands::fingerprint::PageRecord;
+use super::{Pair, Shown};
 use hapax::fingerprint::Signature;
 use hapax::fingerprint::explain::Passage;
 use hapax_client::wire::Compared;
+use hapax_dedup::stages::fingerprints::record::PageRecord;
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -34,18 +34,15 @@ struct Stretch {
     shared: bool,
 }
 
-/// The object, on one line.
-pub(super) fn object(pair: &Pair) -> serde_json::Result<String> {
+/// The object that `--json` prints.
+pub(super) fn object(pair: &Pair) -> impl Serialize {
     let c = &pair.comparison;
-    let object = Object {
-        summary: verdict::sentence(pair),
+    Object {
+        summary: pair.sentence(),
         compared: Compared::new(c, pair.recipe.sketch_shingle.words()),
         left: side(pair, &pair.left, &c.left, &c.left_passages),
         right: side(pair, &pair.right, &c.right, &c.right_passages),
-    };
-    let mut text = serde_json::to_string(&object)?;
-    text.push('\n');
-    Ok(text)
+    }
 }
 
 fn side<'a>(

@@ -2,14 +2,12 @@
 //!
 //! # Reading order
 //!
-//! [`abbreviate`] shortens what is the same on both sides, [`verdict`] says in a sentence what the numbers mean. [`terminal`], [`html`] (with [`bits_svg`]) and [`json`] show it.
+//! [`abbreviate`] shortens what is the same on both sides. [`terminal`], [`html`] and [`json`] show what the engine found.
 
 mod abbreviate;
-mod bits_svg;
 mod html;
 mod json;
 mod terminal;
-mod verdict;
 
 use crate::failure::Failure;
 use crate::one_page::Source;
@@ -99,6 +97,13 @@ struct Pair {
     rows: Vec<Row>,
 }
 
+impl Pair {
+    /// What the numbers mean.
+    fn sentence(&self) -> String {
+        self.comparison.sentence(self.recipe.sketch_shingle.words())
+    }
+}
+
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let [left, right] = [&arguments.left, &arguments.right].map(|p| Source::new(p.clone()));
@@ -124,14 +129,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if let Some(path) = &arguments.html {
         output::write_file(path, html::page(&pair).as_bytes())?;
     }
-    let mut output = Output::open(None)?;
     if arguments.json {
-        output.write(json::object(&pair).map_err(anyhow::Error::new)?.as_bytes())?;
-    } else {
-        // It has made harmless what comes from the pages.
-        let screen = terminal::Screen::new(arguments.color, arguments.full);
-        output.write_styled(terminal::text(&pair, &screen).as_bytes())?;
+        return output::answer(true, &json::object(&pair), "");
     }
+    let mut output = Output::open(None)?;
+    // It has made harmless what comes from the pages.
+    let screen = terminal::Screen::new(arguments.color, arguments.full);
+    output.write_styled(terminal::text(&pair, &screen).as_bytes())?;
     output.finish()
 }
 

@@ -5,9 +5,9 @@
 //! terminal that could steer it.
 
 use super::abbreviate::{columns_of, middle};
-use super::{Colour, Pair, Shown, verdict};
+use super::{Colour, Pair, Shown};
+use crate::output;
 use crate::readable;
-use comfy_table::{CellAlignment, Table, presets};
 use hapax::fingerprint::Signature;
 use hapax::fingerprint::side_by_side::{Mark, Piece, Row};
 use std::io::IsTerminal;
@@ -73,7 +73,7 @@ pub(super) fn text(pair: &Pair, screen: &Screen) -> String {
     out.push_str(&page_line("A", &pair.left, &pair.comparison.left));
     out.push_str(&page_line("B", &pair.right, &pair.comparison.right));
     out.push('\n');
-    out.push_str(&screen.paint(Style::Heading, &verdict::sentence(pair)));
+    out.push_str(&screen.paint(Style::Heading, &pair.sentence()));
     out.push_str("\n\n");
     out.push_str(&numbers(pair));
     out.push_str(&bits(pair, screen));
@@ -135,26 +135,18 @@ fn bits(pair: &Pair, screen: &Screen) -> String {
         _ => return String::new(),
     };
     let shown = if screen.full { differing.len() } else { differing.len().min(BIT_ROWS) };
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    table.set_header(["bit", "sum in A", "weakness in A", "sum in B", "weakness in B"]);
-    for d in &differing[..shown] {
-        table.add_row([
+    let rows = differing[..shown].iter().map(|d| {
+        [
             d.bit.to_string(),
             format!("{:+}", d.left_sum),
             format!("{} of 64", d.left_rank),
             format!("{:+}", d.right_sum),
             format!("{} of 64", d.right_rank),
-        ]);
-    }
-    for column in table.column_iter_mut() {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
+        ]
+    });
+    let header = ["bit", "sum in A", "weakness in A", "sum in B", "weakness in B"];
     let mut out = String::from("\nDiffering bits (weakness 1: the sum nearest to zero)\n");
-    for line in table.to_string().lines() {
-        out.push_str(line.trim_end());
-        out.push('\n');
-    }
+    out.push_str(&output::table(&header, rows, 0));
     if shown < differing.len() {
         out.push_str(&format!("… {} more; --full shows them\n", differing.len() - shown));
     }

@@ -114,16 +114,16 @@ pub(crate) struct Arguments {
 
     /// Bits in which fingerprints of near-duplicates may differ, 0 to 16 [default: 6; 10 for main
     /// content, 14 for own texts]
-    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(0..=16))]
-    within: Option<u32>,
+    #[arg(long, value_name = "K", value_parser = super::plan::near_bound)]
+    within: Option<MaxDistance>,
 
     /// How alike their texts must be: shared part of all runs of 5 words, 0 to 1 [default: 0.84; 0.5
     /// for main content and own texts]
     ///
     /// Estimated from sketches with a standard error of 0.02 at 0.8; the estimate must reach the
     /// bound.
-    #[arg(long, value_name = "J", value_parser = similarity)]
-    min_similarity: Option<f64>,
+    #[arg(long, value_name = "J")]
+    min_similarity: Option<MinSimilarity>,
 
     /// Check every near-duplicate exactly against the document that stays
     ///
@@ -234,13 +234,9 @@ impl Arguments {
         let mut options = Options::new(fingerprinter);
         options.use_frames(self.frames.unwrap_or(Frames::On));
         options.read = self.reading.options();
-        let within = self.within.and_then(|it| u8::try_from(it).ok());
-        if let Some(within) = within.and_then(MaxDistance::new) {
-            options.policy.within = within;
-        }
-        if let Some(least) = self.min_similarity.and_then(MinSimilarity::new) {
-            options.policy.min_similarity = least;
-        }
+        let policy = &mut options.policy;
+        policy.within = self.within.unwrap_or(policy.within);
+        policy.min_similarity = self.min_similarity.unwrap_or(policy.min_similarity);
         if self.verify {
             options.confirm = Confirm::Exact;
         }
@@ -262,10 +258,10 @@ impl Arguments {
     }
 
     /// What was said about the repository of --into.
-    fn wanted(&self, options: &Options) -> Wanted {
+    fn wanted(&self) -> Wanted {
         Wanted {
-            within: self.within.map(|_| options.policy.within),
-            min_similarity: self.min_similarity.and_then(MinSimilarity::new),
+            within: self.within,
+            min_similarity: self.min_similarity,
             rules: self.keep.clone(),
             scope: self.scope.clone(),
             confirm: None,
@@ -291,7 +287,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         return Err(failure(hapax_dedup::Error::OwnTexts { what, instead }));
     }
     if let Some(store) = &arguments.into {
-        super::page::add::must_be(&arguments.wanted(&options), store)?;
+        super::page::add::must_be(&arguments.wanted(), store)?;
     }
     if arguments.out.is_some() || arguments.dry_run {
         clean(arguments, &options)?;
@@ -331,7 +327,7 @@ fn clean(arguments: &Arguments, options: &Options) -> Result<(), Failure> {
     };
     shown.progress.clear();
     let finished = finished.map_err(failure)?;
-    tell(arguments, &finished)
+    print_summary(arguments, &finished)
 }
 
 pub(crate) fn failure(error: hapax_dedup::Error) -> Failure {
@@ -339,7 +335,7 @@ pub(crate) fn failure(error: hapax_dedup::Error) -> Failure {
     reading::failure(error, remedy)
 }
 
-fn tell(arguments: &Arguments, finished: &Finished) -> Result<(), Failure> {
+fn print_summary(arguments: &Arguments, finished: &Finished) -> Result<(), Failure> {
     if arguments.json {
         output::print_json(&finished.summary)?;
     }

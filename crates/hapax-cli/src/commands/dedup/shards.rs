@@ -1,7 +1,7 @@
 //! The two modes of `hapax dedup` for corpora that several processes clean: the signatures of a shard out, signatures
 //! of all shards in. `hapax apply` does the rest.
 
-use super::{Arguments, Shown, failure, tell};
+use super::{Arguments, Shown, failure, print_summary};
 use crate::failure::Failure;
 use crate::output;
 use crate::progress::say;
@@ -46,5 +46,5 @@ pub(super) fn decide(
     let mut shown = Shown::start(arguments.reading.quiet);
     let finished = dedup_signatures(folder, out, options, &mut shown);
     shown.progress.clear();
-    tell(arguments, &finished.map_err(failure)?)
+    print_summary(arguments, &finished.map_err(failure)?)
 }

@@ -6,6 +6,7 @@
 mod table;
 
 use crate::commands::dedup::similarity;
+use crate::commands::plan::near_bound;
 use crate::corpus::ReadArguments;
 use crate::failure::Failure;
 use crate::output::{self, write_file};
@@ -89,12 +90,12 @@ pub(crate) struct Arguments {
     frames: Option<Frames>,
 
     /// Bits that may differ, 0 to 16; several separated by commas [default: as for dedup]
-    #[arg(long, value_name = "K", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(0..=16))]
-    within: Vec<u32>,
+    #[arg(long, value_name = "K", value_delimiter = ',', value_parser = near_bound)]
+    within: Vec<MaxDistance>,
 
     /// How alike texts must be, 0 to 1; several separated by commas [default: as for dedup]
-    #[arg(long, value_name = "J", value_delimiter = ',', value_parser = similarity)]
-    min_similarity: Vec<f64>,
+    #[arg(long, value_name = "J", value_delimiter = ',')]
+    min_similarity: Vec<MinSimilarity>,
 
     /// Groups that another program made, lines of id and group; may be given several times
     #[arg(long, value_name = "NAME=FILE", value_parser = other)]
@@ -171,13 +172,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         evaluation.use_frames(frames);
     }
     if !arguments.within.is_empty() {
-        let within = arguments.within.iter();
-        evaluation.within =
-            within.filter_map(|&k| MaxDistance::new(u8::try_from(k).ok()?)).collect();
+        evaluation.within.clone_from(&arguments.within);
     }
     if !arguments.min_similarity.is_empty() {
-        let least = arguments.min_similarity.iter();
-        evaluation.min_similarity = least.filter_map(|&it| MinSimilarity::new(it)).collect();
+        evaluation.min_similarity.clone_from(&arguments.min_similarity);
     }
     evaluation.others = arguments.other.clone();
     evaluation.exact = !arguments.no_exact;
@@ -196,7 +194,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         };
         write_file(path, page::page(&report, &texts, &first).as_bytes())?;
     }
-    tell(arguments, &report)?;
+    print_report(arguments, &report)?;
     warn(&report);
     if !arguments.reading.quiet
         && let Some(line) = reading::ignored_line(reading::ignored(&arguments.inputs))
@@ -229,7 +227,7 @@ fn failure(error: hapax_eval::Error) -> Failure {
     }
 }
 
-fn tell(arguments: &Arguments, report: &Report) -> Result<(), Failure> {
+fn print_report(arguments: &Arguments, report: &Report) -> Result<(), Failure> {
     match arguments.json {
         true => output::print_json(&json!({ "report": report })),
         false => output::print(&table::table(report)),

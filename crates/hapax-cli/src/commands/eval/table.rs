@@ -3,8 +3,8 @@
 //! One row per setting, in blocks of at most 100 columns. What the truth cannot decide is left out, and
 //! a line below says why. Does not measure: the numbers come from `hapax_eval`.
 
+use crate::output;
 use crate::readable::{count, counted};
-use comfy_table::{CellAlignment, Table, presets};
 use hapax_eval::{Report, Run, Score};
 
 /// The longest line.
@@ -68,13 +68,13 @@ fn rows(report: &Report, columns: &[Column]) -> Option<String> {
     if columns.is_empty() {
         return None;
     }
-    let mut table = plain();
-    table.set_header(["answer", "within", "from"].into_iter().chain(columns.iter().map(|it| it.0)));
-    for run in &report.runs {
+    let names = columns.iter().map(|column| column.0);
+    let header: Vec<&str> = ["answer", "within", "from"].into_iter().chain(names).collect();
+    let rows = report.runs.iter().map(|run| {
         let cells = columns.iter().map(|column| column.1(run).unwrap_or_else(dash));
-        table.add_row(settings(run).into_iter().chain(cells));
-    }
-    Some(lines(table))
+        settings(run).into_iter().chain(cells)
+    });
+    Some(output::table(&header, rows, 1))
 }
 
 fn settings(run: &Run) -> [String; 3] {
@@ -134,29 +134,12 @@ fn labels(report: &Report) -> String {
     if report.runs.first().is_none_or(|run| run.labels.len() < 2) {
         return String::new();
     }
-    let mut table = plain();
-    table.set_header(["answer", "within", "from", "label", "pairs", "in one group"]);
-    for run in &report.runs {
-        for label in &run.labels {
+    let rows = report.runs.iter().flat_map(|run| {
+        run.labels.iter().map(move |label| {
             let share = 100.0 * label.together as f64 / label.pairs.max(1) as f64;
-            let [name, within, from] = settings(run);
             let cells = [shortened(&label.label), count(label.pairs), format!("{share:.2} %")];
-            table.add_row([name, within, from].into_iter().chain(cells));
-        }
-    }
-    lines(table)
-}
-
-fn plain() -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    table
-}
-
-fn lines(mut table: Table) -> String {
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    let lines: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
-    lines.join("\n") + "\n"
+            settings(run).into_iter().chain(cells)
+        })
+    });
+    output::table(&["answer", "within", "from", "label", "pairs", "in one group"], rows, 1)
 }

@@ -74,12 +74,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         for event in &found {
             after = event.sequence;
             left -= 1;
-            let mut line = match arguments.json {
+            output.line(&match arguments.json {
                 true => output::json(event)?,
                 false => change(event),
-            };
-            line.push('\n');
-            output.write(line.as_bytes())?;
+            })?;
         }
         // A service may give fewer at once than were asked for.
         if !found.is_empty() {

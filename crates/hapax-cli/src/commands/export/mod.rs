@@ -4,7 +4,7 @@
 //! winner. Columns are named as the fields of other answers. Both are of one commit. What is written appears under its
 //! name when it is complete.
 //!
-//! - [`rows`] is what a row holds and where it comes from.
+//! - [`rows`] is what the columns are and where rows come from.
 //! - [`jsonl`], [`parquet`] and [`sqlite`] write them.
 //!
 //! Source: Khan and Ali 2015, the stored relation between pages.
@@ -17,11 +17,11 @@ mod sqlite;
 use crate::failure::Failure;
 use crate::progress::say;
 use crate::readable::{self, counted};
-use crate::repositories::local::{Local, failure};
-use crate::repositories::{StoreArguments, remote};
+use crate::repositories::{StoreArguments, failure, open_folder};
 use clap::{Args, ValueEnum};
+use hapax_client::repository::Service;
 use hapax_store::receive;
-use rows::{Counts, Sink};
+use rows::Sink;
 use std::path::{Path, PathBuf};
 
 /// Export a repository as Parquet, JSONL or SQLite, or copy it
@@ -78,8 +78,8 @@ enum Kind {
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if let (Some(server), Some(folder)) = (arguments.store.address(), &arguments.snapshot) {
-        let client = remote::client(server, arguments.store.token.as_deref());
-        let (bytes, mut copy) = client.backup().map_err(remote::failure)?;
+        let client = Service::client(server, arguments.store.token.as_deref());
+        let (bytes, mut copy) = client.backup().map_err(failure)?;
         let found = receive(folder, &mut copy, bytes).map_err(failure)?;
         if !arguments.quiet {
             let pages = counted(found.pages, "page");
@@ -87,7 +87,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
         return Ok(());
     }
-    let store = Local::open(arguments.store.folder("an export of tables")?)?.store;
+    let store = open_folder(arguments.store.folder("an export of tables")?)?.store;
     if let Some(folder) = &arguments.snapshot {
         store.snapshot(folder).map_err(failure)?;
         if !arguments.quiet {
@@ -112,11 +112,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         Kind::Jsonl => Box::new(jsonl::Files::create(&pending.path)?),
         Kind::Sqlite => Box::new(sqlite::Database::create(&pending.path)?),
     };
-    let counts = rows::pour(&reader, market.as_ref(), &mut *sink)?;
+    let (pages, duplicates) = rows::pour(&reader, market.as_ref(), &mut *sink)?;
     sink.finish()?;
     pending.into_place(out)?;
     if !arguments.quiet {
-        let Counts { pages, duplicates } = counts;
         say(&format!(
             "{}, {} in {}",
             counted(pages, "page"),
@@ -147,6 +146,11 @@ impl Pending {
     fn into_place(self, out: &Path) -> Result<(), Failure> {
         std::fs::rename(&self.path, out).map_err(|error| Failure::io("write", out, error))
     }
+}
+
+fn failed(path: &Path, error: impl std::error::Error + Send + Sync + 'static) -> Failure {
+    let context = format!("cannot write {}", readable::path(path));
+    Failure::Run(anyhow::Error::new(error).context(context))
 }
 
 /// A new file on the disk for good.

@@ -1,113 +1,139 @@
-//! The two relations, row by row, from one commit of a repository.
+//! The two relations: what their columns are called and hold, and their rows from one commit of a repository.
+//!
+//! Columns are fields of the wire types, but `group_id`, because `group` is a word of SQL.
 
 use crate::failure::Failure;
-use crate::repositories::local::failure;
+use crate::repositories::failure;
 use hapax_client::moment;
 use hapax_client::wire::{Page, Verdict};
-use hapax_store::{Market, PageInfo, Reader};
-use serde::Serialize;
+use hapax_store::{Market, Reader};
+use serde::{Serialize, Serializer};
 
-/// Pages that are read together.
+/// Pages that are read and written together.
 const PIECE: usize = 5000;
 
-/// A page: the columns are fields of the wire types, but `group_id`, because `group` is a word of SQL.
-#[derive(Debug, Serialize)]
-pub(super) struct PageRow {
-    pub(super) content: Option<String>,
-    pub(super) url: String,
-    pub(super) fingerprint: Option<String>,
-    pub(super) words: u32,
-    pub(super) score: Option<f64>,
-    #[serde(serialize_with = "moment::shown_if_known")]
-    pub(super) fetched: Option<u64>,
-    #[serde(serialize_with = "moment::shown_if_known")]
-    pub(super) changed: Option<u64>,
-    pub(super) canonical: Option<String>,
-    pub(super) state: String,
-    pub(super) group_id: Option<u32>,
-    pub(super) is_winner: bool,
-    pub(super) removable: bool,
+/// A page and how it stands: a row of `pages`, and of `duplicates` if it may go.
+pub(super) struct Row {
+    page: Page,
+    status: Verdict,
 }
 
-/// A page that may go.
-#[derive(Debug, Serialize)]
-pub(super) struct DuplicateRow {
-    pub(super) url: String,
-    pub(super) winner: String,
-    /// `exact`, `near` or `redirect`.
-    pub(super) verdict: String,
-    /// Null for a page that redirects.
-    pub(super) similarity: Option<f32>,
-    pub(super) distance: Option<u8>,
-    pub(super) rule: Option<String>,
-    pub(super) reason: Option<String>,
+/// What a column holds, and where it comes from.
+pub(super) enum Cells {
+    Text(fn(&Row) -> Option<&str>),
+    Count(fn(&Row) -> Option<u32>),
+    Bits(fn(&Row) -> Option<u8>),
+    Number(fn(&Row) -> Option<f64>),
+    Share(fn(&Row) -> Option<f32>),
+    /// Seconds since 1970.
+    Time(fn(&Row) -> Option<u64>),
+    Flag(fn(&Row) -> bool),
 }
 
-/// Takes rows, in order.
-pub(super) trait Sink {
-    fn page(&mut self, row: PageRow) -> Result<(), Failure>;
-    fn duplicate(&mut self, row: DuplicateRow) -> Result<(), Failure>;
-    fn finish(self: Box<Self>) -> Result<(), Failure>;
+pub(super) struct Column {
+    pub(super) name: &'static str,
+    pub(super) nullable: bool,
+    pub(super) cells: Cells,
 }
 
-/// How many rows there were.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Counts {
-    pub(super) pages: u64,
-    pub(super) duplicates: u64,
+pub(super) struct Relation {
+    pub(super) name: &'static str,
+    pub(super) columns: &'static [Column],
 }
 
-/// Everything a reader sees.
-pub(super) fn pour(
-    reader: &Reader,
-    market: Option<&Market>,
-    sink: &mut dyn Sink,
-) -> Result<Counts, Failure> {
-    let mut counts = Counts::default();
-    let mut after: Option<String> = None;
-    loop {
-        let piece = reader.pages(after.as_deref(), PIECE, market).map_err(failure)?;
-        let Some((last, _)) = piece.last() else { return Ok(counts) };
-        after = Some(last.url.clone());
-        for (page, decision) in piece {
-            counts.pages += 1;
-            let verdict = Verdict::known(page.url.clone(), &decision);
-            sink.page(page_row(page, &verdict))?;
-            if verdict.removable {
-                counts.duplicates += 1;
-                sink.duplicate(duplicate_row(verdict))?;
-            }
+const fn always(name: &'static str, cells: Cells) -> Column {
+    Column { name, nullable: false, cells }
+}
+
+const fn maybe(name: &'static str, cells: Cells) -> Column {
+    Column { name, nullable: true, cells }
+}
+
+pub(super) static PAGES: Relation = Relation {
+    name: "pages",
+    columns: &[
+        maybe("content", Cells::Text(|row| row.page.content.as_deref())),
+        always("url", Cells::Text(|row| Some(&row.page.url))),
+        maybe("fingerprint", Cells::Text(|row| row.page.fingerprint.as_deref())),
+        always("words", Cells::Count(|row| Some(row.page.words))),
+        maybe("score", Cells::Number(|row| row.page.score)),
+        maybe("fetched", Cells::Time(|row| row.page.fetched)),
+        maybe("changed", Cells::Time(|row| row.page.changed)),
+        maybe("canonical", Cells::Text(|row| row.page.canonical.as_deref())),
+        always("state", Cells::Text(|row| Some(&row.page.state))),
+        maybe("group_id", Cells::Count(|row| row.page.group)),
+        always("is_winner", Cells::Flag(|row| row.status.is_winner)),
+        always("removable", Cells::Flag(|row| row.status.removable)),
+    ],
+};
+
+/// Similarity and distance are null for a page that redirects.
+pub(super) static DUPLICATES: Relation = Relation {
+    name: "duplicates",
+    columns: &[
+        always("url", Cells::Text(|row| Some(&row.status.url))),
+        always("winner", Cells::Text(|row| Some(&row.status.winner))),
+        always("verdict", Cells::Text(|row| Some(&row.status.verdict))),
+        maybe("similarity", Cells::Share(|row| row.status.alike.map(|alike| alike.similarity))),
+        maybe("distance", Cells::Bits(|row| row.status.alike.map(|alike| alike.distance))),
+        maybe("rule", Cells::Text(|row| row.status.reason.as_ref().map(|it| &*it.rule))),
+        maybe("reason", Cells::Text(|row| row.status.reason.as_ref().map(|it| &*it.text))),
+    ],
+};
+
+/// A cell as JSON has it.
+struct JsonCell<'a>(&'a Cells, &'a Row);
+
+impl Serialize for JsonCell<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Cells::Text(of) => of(self.1).serialize(to),
+            Cells::Count(of) => of(self.1).serialize(to),
+            Cells::Bits(of) => of(self.1).serialize(to),
+            Cells::Number(of) => of(self.1).serialize(to),
+            Cells::Share(of) => of(self.1).serialize(to),
+            Cells::Time(of) => of(self.1).map(moment::shown).serialize(to),
+            Cells::Flag(of) => of(self.1).serialize(to),
         }
     }
 }
 
-fn page_row(info: PageInfo, verdict: &Verdict) -> PageRow {
-    let page = Page::new(info, verdict.group);
-    PageRow {
-        content: page.content,
-        url: page.url,
-        fingerprint: page.fingerprint,
-        words: page.words,
-        score: page.score,
-        fetched: page.fetched,
-        changed: page.changed,
-        canonical: page.canonical,
-        state: page.state,
-        group_id: page.group,
-        is_winner: verdict.is_winner,
-        removable: verdict.removable,
+/// A row as a JSON object.
+pub(super) struct JsonRow<'a>(pub(super) &'a Relation, pub(super) &'a Row);
+
+impl Serialize for JsonRow<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_map(self.0.columns.iter().map(|it| (it.name, JsonCell(&it.cells, self.1))))
     }
 }
 
-fn duplicate_row(verdict: Verdict) -> DuplicateRow {
-    let (rule, reason) = verdict.reason.map(|reason| (reason.rule, reason.text)).unzip();
-    DuplicateRow {
-        url: verdict.url,
-        winner: verdict.winner,
-        verdict: verdict.verdict,
-        similarity: verdict.alike.map(|alike| alike.similarity),
-        distance: verdict.alike.map(|alike| alike.distance),
-        rule,
-        reason,
+/// Takes rows, in order.
+pub(super) trait Sink {
+    fn put(&mut self, relation: &'static Relation, rows: &[&Row]) -> Result<(), Failure>;
+    fn finish(self: Box<Self>) -> Result<(), Failure>;
+}
+
+/// Hands over everything a reader sees. How many pages there are, and how many of them may go.
+pub(super) fn pour(
+    reader: &Reader,
+    market: Option<&Market>,
+    sink: &mut dyn Sink,
+) -> Result<(u64, u64), Failure> {
+    let (mut pages, mut duplicates) = (0, 0);
+    let mut after: Option<String> = None;
+    loop {
+        let piece = reader.pages(after.as_deref(), PIECE, market).map_err(failure)?;
+        let Some((last, _)) = piece.last() else { return Ok((pages, duplicates)) };
+        after = Some(last.url.clone());
+        let row = |(page, decision): (hapax_store::PageInfo, _)| {
+            let status = Verdict::known(page.url.clone(), &decision);
+            Row { page: Page::new(page, status.group), status }
+        };
+        let rows: Vec<Row> = piece.into_iter().map(row).collect();
+        let all: Vec<&Row> = rows.iter().collect();
+        let removable: Vec<&Row> = rows.iter().filter(|row| row.status.removable).collect();
+        sink.put(&PAGES, &all)?;
+        sink.put(&DUPLICATES, &removable)?;
+        (pages, duplicates) = (pages + all.len() as u64, duplicates + removable.len() as u64);
     }
 }

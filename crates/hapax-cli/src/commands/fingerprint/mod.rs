@@ -4,7 +4,6 @@
 //! number. A file that is neither HTML nor text is bad input; a record of an archive that is neither
 //! has no fingerprint.
 
-mod record;
 mod sink;
 
 use crate::corpus::ReadArguments;
@@ -18,7 +17,6 @@ use hapax_dedup::stages::signing::{AtHand, not_a_page};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-pub(crate) use record::PageRecord;
 use sink::{Format, Rendered, Sink};
 
 /// Fingerprint documents: 16 hexadecimal digits and the name, one line each

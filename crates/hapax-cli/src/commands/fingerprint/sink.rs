@@ -3,7 +3,6 @@
 //! What a format needs of a document is worked out on any thread ([`Rendered`]) and written in order
 //! ([`Sink`]). A new format is a variant of each.
 
-use super::record::{PageRecord, line};
 use crate::commands::near::failed;
 use crate::failure::Failure;
 use crate::leftovers::Making;
@@ -12,6 +11,7 @@ use clap::ValueEnum;
 use hapax::fingerprint::Signature;
 use hapax_corpus::hpx::Appender;
 use hapax_dedup::stages::fingerprints::csv;
+use hapax_dedup::stages::fingerprints::record::{PageRecord, line};
 use hapax_dedup::stages::fingerprints::table::TableWriter;
 use std::path::Path;
 

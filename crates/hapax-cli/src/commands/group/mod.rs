@@ -6,11 +6,14 @@
 use crate::failure::Failure;
 use crate::output::{self, Output};
 use crate::readable::{count, harmless};
-use crate::repositories::StoreArguments;
 use crate::repositories::answers::{failing_percent, sentence};
+use crate::repositories::{PageQuestion, StoreArguments};
 use clap::{Args, Subcommand};
 use hapax::group::Rules;
 use hapax_client::wire::Group;
+
+/// Groups that are read together.
+const PIECE: u64 = 1000;
 
 /// Show duplicate groups, and the rules that choose which copy stays
 #[derive(Args, Debug)]
@@ -32,28 +35,10 @@ pub(crate) struct Arguments {
 
 #[derive(Subcommand, Debug)]
 enum GroupCommand {
-    Show(Show),
+    /// The group of a page: all its pages, and how they stand
+    Show(PageQuestion),
     List(List),
     Rules(RulesArguments),
-}
-
-/// The group of a page: all its pages, and how they stand
-#[derive(Args, Debug)]
-struct Show {
-    #[command(flatten)]
-    store: StoreArguments,
-
-    /// The address of any of its pages
-    #[arg(value_name = "URL")]
-    url: String,
-
-    /// Under the rules of this market
-    #[arg(long, value_name = "NAME")]
-    market: Option<String>,
-
-    /// As JSON
-    #[arg(long)]
-    json: bool,
 }
 
 /// All groups, by number
@@ -115,19 +100,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-fn line(output: &mut Output, text: &str) -> Result<(), Failure> {
-    output.write(text.as_bytes())?;
-    output.write(b"\n")
-}
-
-fn show(arguments: &Show) -> Result<(), Failure> {
+fn show(arguments: &PageQuestion) -> Result<(), Failure> {
     let store = arguments.store.open()?;
     let Some(mut found) = store.group(&arguments.url, arguments.market.as_deref())? else {
-        return Err(Failure::Run(anyhow::anyhow!(
-            "repository {} does not know {}; addresses are compared as they are written",
-            crate::readable::path(&arguments.store.store),
-            harmless(&arguments.url)
-        )));
+        return Err(arguments.store.unknown(&arguments.url));
     };
     if arguments.json {
         return output::answer(true, &found, "");
@@ -155,7 +131,7 @@ fn list(arguments: &List) -> Result<(), Failure> {
     // With the first group, or when it is known that there is none.
     let mut heading =
         Some("  group    pages  diameter  failing  winner").filter(|_| !arguments.json);
-    let mut tell = |group: &Group| {
+    let mut print = |group: &Group| {
         let text = match arguments.json {
             true => output::json(group)?,
             false => format!(
@@ -168,14 +144,22 @@ fn list(arguments: &List) -> Result<(), Failure> {
             ),
         };
         if let Some(heading) = heading.take() {
-            line(&mut output, heading)?;
+            output.line(heading)?;
         }
-        line(&mut output, &text)
+        output.line(&text)
     };
-    let List { least, after, limit, market, .. } = arguments;
-    store.groups(*after, *limit, *least, market.as_deref(), &mut tell)?;
+    let (mut after, mut left) = (arguments.after, arguments.limit);
+    while left > 0 {
+        let piece = left.min(PIECE) as usize;
+        let market = arguments.market.as_deref();
+        let found = store.groups(after, piece, arguments.least, market)?;
+        let Some(last) = found.last() else { break };
+        after = Some(last.id);
+        left -= found.len() as u64;
+        found.iter().try_for_each(&mut print)?;
+    }
     if let Some(heading) = heading {
-        line(&mut output, heading)?;
+        output.line(heading)?;
     }
     output.finish()
 }

@@ -2,8 +2,8 @@
 
 use crate::commands::fingerprint_files::{failed, open};
 use crate::failure::Failure;
-use crate::output::{self, Output};
-use crate::overwriting;
+use crate::output;
+use crate::overwriting::ResultFile;
 use crate::progress::say;
 use crate::readable::counted;
 use clap::Args;
@@ -37,12 +37,8 @@ pub(crate) struct Arguments {
     #[arg(long)]
     json: bool,
 
-    /// Write to a file, which appears when it is complete
-    #[arg(long, value_name = "FILE")]
-    out: Option<PathBuf>,
-
     #[command(flatten)]
-    replacing: overwriting::Replacing,
+    out: ResultFile,
 
     /// No summary; errors are still printed
     #[arg(long, short)]
@@ -63,13 +59,12 @@ struct Line<'a> {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    overwriting::refuse("--out", arguments.out.as_deref(), [&arguments.input])?;
-    arguments.replacing.check("--out", arguments.out.as_deref())?;
+    arguments.out.check([&arguments.input])?;
     let mut reader = open(&arguments.input)?;
     let pairs = Pairs::read(&mut reader).map_err(|error| failed(&arguments.input, error))?;
     let grouping = pairs.group(&arguments.keep).map_err(anyhow::Error::new)?;
     let facts = pairs.facts();
-    let mut output = Output::open(arguments.out.as_deref())?;
+    let mut output = arguments.out.open()?;
     let mut removed = 0;
     for (group, star) in grouping.stars().iter().enumerate() {
         for &page in grouping.members(star) {
@@ -85,7 +80,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
                 winner: &pairs.names[star.winner as usize],
                 reason: reason.map(|it| it.to_string()),
             };
-            let mut text = match arguments.json {
+            output.line(&match arguments.json {
                 true => output::json(&line)?,
                 false => format!(
                     "{}\t{}\t{}\t{:.4}\t{}",
@@ -95,9 +90,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
                     line.similarity,
                     escaped(line.document)
                 ),
-            };
-            text.push('\n');
-            output.write(text.as_bytes())?;
+            })?;
         }
     }
     output.finish()?;

@@ -6,10 +6,9 @@
 use crate::failure::Failure;
 use crate::output;
 use crate::readable::{self, count, counted, harmless};
-use crate::repositories::StoreArguments;
-use crate::repositories::answers::Description;
-use crate::repositories::local::failure;
+use crate::repositories::{StoreArguments, failure};
 use clap::Args;
+use hapax_client::repository::Description;
 use hapax_client::wire::{Checked, Repaired};
 use hapax_store::{Integrity, Repair, StoreError, Unreadable, check_folder, repair_folder};
 

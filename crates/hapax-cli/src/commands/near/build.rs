@@ -4,7 +4,6 @@
 //! another `.hpx` file 16 bytes a document are held.
 
 use super::failed;
-use super::queries::Queries;
 use crate::commands::fingerprint_files::{called, each, warn_unlabelled};
 use crate::failure::Failure;
 use crate::leftovers::Making;
@@ -14,6 +13,7 @@ use crate::readable;
 use clap::Args;
 use hapax_corpus::hpx::{Appended, Appender};
 use hapax_dedup::stages::fingerprints::{Form, Listed};
+use hapax_dedup::stages::searching::Queries;
 use std::path::{Path, PathBuf};
 
 /// Make a collection of fingerprints

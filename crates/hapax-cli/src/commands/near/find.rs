@@ -1,29 +1,27 @@
 //! `hapax near find`: queries in, matches out.
 //!
-//! A search loads the collection into an engine (`load`) or streams the file past the queries (`stream`),
-//! whichever the planner predicts to be done first. Exact searches give the same lines either way, whatever
-//! the number of threads.
+//! `hapax_dedup::stages::searching` searches, and predicts how that is done first. Exact searches give the
+//! same lines either way, whatever the number of threads.
 
 use super::results::Results;
-use super::{build, failed, load, stream};
-use crate::commands::fingerprint_files::{called, warn_unlabelled};
-use crate::commands::near::queries::Queries;
+use super::{build, failed};
+use crate::commands::fingerprint_files::{called, queries, warn_unlabelled};
 use crate::commands::plan::quantity::bytes;
 use crate::commands::plan::{bound, memory, recall};
 use crate::corpus::{or_all_cores, threads};
 use crate::failure::Failure;
 use crate::output::{self, Output};
-use crate::overwriting;
+use crate::overwriting::ResultFile;
 use crate::progress::say;
 use crate::readable;
 use clap::{Args, ValueEnum};
 use hapax::fingerprint::MaxDistance;
 use hapax::index::Recall;
-use hapax::index::plan::{Machine, Request, Ways};
-use hapax::similarity::DEFAULT_WITHIN;
+use hapax::index::plan::Ways;
+use hapax::similarity::Policy;
 use hapax_corpus::hpx::{Hpx, HpxError};
-use hapax_dedup::Threads;
 use hapax_dedup::stages::fingerprints::Form;
+use hapax_dedup::stages::searching::{self, Answers, Asked, Queries, SearchError, ways};
 use serde::Serialize;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -55,7 +53,7 @@ pub(super) struct Arguments {
     index: PathBuf,
 
     /// How many bits a match may differ in, inclusive
-    #[arg(long, value_name = "K", value_parser = bound, default_value_t = WITHIN)]
+    #[arg(long, value_name = "K", value_parser = bound, default_value_t = Policy::default().within)]
     within: MaxDistance,
 
     /// Share of the matches that must be found, above 0 and up to 1
@@ -87,12 +85,8 @@ pub(super) struct Arguments {
     #[arg(long)]
     json: bool,
 
-    /// Write to a file, which appears when it is complete
-    #[arg(long, value_name = "FILE")]
-    out: Option<PathBuf>,
-
     #[command(flatten)]
-    replacing: overwriting::Replacing,
+    out: ResultFile,
 
     /// Number of threads [default: all cores]
     #[arg(long, value_name = "N", value_parser = threads)]
@@ -107,12 +101,6 @@ pub(super) struct Arguments {
     quiet: bool,
 }
 
-/// The engine's default, as a bound.
-const WITHIN: MaxDistance = match MaxDistance::new(DEFAULT_WITHIN) {
-    Some(within) => within,
-    None => panic!("at most 64 bits"),
-};
-
 /// How a collection is searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Mode {
@@ -124,27 +112,17 @@ enum Mode {
     Stream,
 }
 
-/// What is asked of either.
-pub(super) struct Asked {
-    pub(super) within: MaxDistance,
-    pub(super) recall: Recall,
-    pub(super) first: bool,
-    pub(super) memory: Option<u64>,
-}
-
 /// Runs the command.
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let started = Instant::now();
-    let read_here = [&arguments.queries, &arguments.index];
-    overwriting::refuse("--out", arguments.out.as_deref(), read_here)?;
-    arguments.replacing.check("--out", arguments.out.as_deref())?;
+    arguments.out.check([&arguments.queries, &arguments.index])?;
     let stored = stored(arguments)?;
     let form = if arguments.binary { Form::Binary } else { Form::Recognized };
-    let queries = Queries::read(&arguments.queries, form, arguments.recall < Recall::ALL)?;
+    let queries = queries(&arguments.queries, form, arguments.recall < Recall::ALL)?;
     if let Some(stored) = &stored {
         check_recipes(arguments, stored, &queries)?;
     }
-    let output = Output::open(arguments.out.as_deref())?;
+    let output = arguments.out.open()?;
     let (described, (matched, matches)) = match &stored {
         Some(stored) => search(arguments, stored, &queries, output)?,
         None => output.finish().map(|()| ("nothing was stored yet".to_owned(), (0, 0)))?,
@@ -188,7 +166,7 @@ fn stored(arguments: &Arguments) -> Result<Option<Hpx>, Failure> {
 fn check_recipes(arguments: &Arguments, stored: &Hpx, queries: &Queries) -> Result<(), Failure> {
     let path = readable::path(&arguments.index);
     match (stored.recipe(), queries.recipe()) {
-        _ if stored.is_empty() || queries.len() == 0 => {}
+        _ if stored.is_empty() || queries.is_empty() => {}
         ("", _) if !arguments.quiet => warn_unlabelled(&path),
         (_, None) if !arguments.quiet => warn_unlabelled(&called(&arguments.queries)),
         ("", _) | (_, None) => {}
@@ -209,9 +187,8 @@ fn search(
     output: Output,
 ) -> Result<(String, (u64, u64)), Failure> {
     let Arguments { within, recall, first, memory, .. } = *arguments;
-    let asked = Asked { within, recall, first, memory };
-    let threads = or_all_cores(arguments.threads);
-    let mut results = Results::new(queries, stored, output, arguments.json);
+    let machine = memory::of_this_machine();
+    let asked = Asked { within, recall, first, memory, machine };
     let ways = ways(&asked, stored.len(), queries);
     let streams = match arguments.mode {
         Mode::Auto => ways.streams(),
@@ -221,35 +198,20 @@ fn search(
     if arguments.verbose {
         explain(arguments, &ways, streams)?;
     }
-    if !streams {
-        return load::search(&asked, queries, stored, &ways, threads, results);
-    }
-    let stated = (recall < Recall::ALL).then_some(1.0);
-    results = results.recall(stated);
-    let threads = Threads::new(threads).map_err(anyhow::Error::new)?;
-    let mut described = stream::search(&asked, queries, stored, &threads, &mut results)?;
-    if stated.is_some() {
-        described.push_str(", which finds every match");
-        described.push_str(if queries.any_sums() { "" } else { load::NEED_SUMS });
-    }
-    Ok((described, results.finish()?))
+    let mut results = Results::new(queries, stored, output, arguments.json);
+    let threads = or_all_cores(arguments.threads);
+    let mut take = |answers: Answers<'_>| results.write(&answers);
+    let how = searching::search(&asked, queries, stored, &ways, streams, threads, &mut take)?;
+    Ok((how, results.finish()?))
 }
 
-/// What loading and streaming are predicted to take. What is loaded exactly keeps to half of this machine's
-/// memory unless another limit is given.
-fn ways(asked: &Asked, stored: u64, queries: &Queries) -> Ways {
-    let mut request = Request::new(stored, asked.within).queries(queries.len() as u64);
-    if asked.first {
-        request = request.first();
+impl From<SearchError> for Failure {
+    fn from(error: SearchError) -> Self {
+        match error {
+            SearchError::Stored(error) => failed(error),
+            other => Self::Run(anyhow::Error::new(other)),
+        }
     }
-    if queries.any_sums() {
-        request = request.recall(asked.recall);
-    }
-    request.memory = asked.memory;
-    if request.recall == Recall::ALL {
-        request.memory = asked.memory.or_else(|| Some(memory::of_this_machine()? / 2));
-    }
-    Ways::new(&request, &Machine::typical(), stream::passes(asked, queries.len()))
 }
 
 /// Says which way was taken and why.

@@ -60,7 +60,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         recipe: Some(hpx.recipe()).filter(|recipe| !recipe.is_empty()),
         names,
     };
-    output::answer(arguments.json, &info, lines(&info).trim_end())
+    output::answer(arguments.json, &info, &lines(&info))
 }
 
 fn lines(info: &Info<'_>) -> String {
@@ -68,15 +68,12 @@ fn lines(info: &Info<'_>) -> String {
         0 => "none: matches are called by their numbers".to_owned(),
         names => readable::count(names),
     };
-    format!(
-        "fingerprints  {} in {}\n\
-         size          {}, {:.1} bytes a fingerprint\n\
-         recipe        {}\n\
-         names         {names}\n",
-        readable::count(info.fingerprints),
-        readable::counted(info.runs as u64, "run"),
-        readable::bytes(info.bytes),
-        info.bytes_per_fingerprint,
-        readable::harmless(info.recipe.unwrap_or("not stated")),
-    )
+    let (all, runs) = (readable::count(info.fingerprints), info.runs as u64);
+    let (bytes, each) = (readable::bytes(info.bytes), info.bytes_per_fingerprint);
+    output::columns(&[
+        ("fingerprints", format!("{all} in {}", readable::counted(runs, "run"))),
+        ("size", format!("{bytes}, {each:.1} bytes a fingerprint")),
+        ("recipe", readable::harmless(info.recipe.unwrap_or("not stated")).into_owned()),
+        ("names", names),
+    ])
 }

@@ -1,16 +1,12 @@
 //! `hapax near`: collections of fingerprints in one file, and the search in them.
 //!
 //! - `build` makes a file or adds to it, `info` checks and describes it.
-//! - `find` reads `queries`, chooses between `load` (an engine in memory) and `stream` (the file is
-//!   read past the queries), and writes `results`.
+//! - `find` asks for the matches of queries and writes `results`.
 
 mod build;
 mod find;
 mod info;
-mod load;
-mod queries;
 mod results;
-mod stream;
 
 use crate::failure::Failure;
 use clap::{Args, Subcommand};

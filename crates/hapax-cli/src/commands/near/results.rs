@@ -1,35 +1,14 @@
 //! From matches to lines.
 //!
-//! Lines come in the order of the queries, then by distance, then by place in the collection. Ids and names
-//! are looked up in the file, in its order, so that each block of them is read once.
+//! Names are looked up in the file, in its order, so that each block of them is read once.
 
 use super::failed;
-use super::queries::Queries;
 use crate::failure::Failure;
 use crate::output::Output;
 use hapax_corpus::hpx::{Hpx, Lookup};
+use hapax_dedup::stages::searching::{Answers, Queries, Row};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::ops::Range;
-
-/// A query and a document near it. Ordered by query, then distance, then document.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Row {
-    pub(super) query: u32,
-    pub(super) distance: u8,
-    /// Its place in the collection, from 0.
-    pub(super) document: u64,
-}
-
-/// Turns places in the file into places in the collection, and sorts. Each block of ids is read once.
-pub(super) fn documents(rows: &mut [Row], lookup: &mut Lookup) -> Result<(), Failure> {
-    rows.sort_unstable_by_key(|row| row.document);
-    for row in &mut *rows {
-        row.document = lookup.id(row.document).map_err(failed)?;
-    }
-    rows.sort_unstable();
-    Ok(())
-}
 
 /// How results are written.
 pub(super) struct Results<'a> {
@@ -37,27 +16,19 @@ pub(super) struct Results<'a> {
     lookup: Lookup,
     output: Output,
     json: bool,
-    /// Stated with each query when not all matches were asked for.
-    recall: Option<f64>,
     /// Queries that have a match.
-    pub(super) matched: u64,
-    pub(super) matches: u64,
+    matched: u64,
+    matches: u64,
 }
 
 impl<'a> Results<'a> {
     pub(super) fn new(queries: &'a Queries, stored: &Hpx, output: Output, json: bool) -> Self {
-        let (lookup, recall) = (stored.lookup(), None);
-        Self { queries, lookup, output, json, recall, matched: 0, matches: 0 }
+        Self { queries, lookup: stored.lookup(), output, json, matched: 0, matches: 0 }
     }
 
-    /// States a recall with every query.
-    pub(super) fn recall(mut self, recall: Option<f64>) -> Self {
-        self.recall = recall;
-        self
-    }
-
-    /// Writes the matches of some queries that follow each other; `rows` are sorted.
-    pub(super) fn write(&mut self, queries: Range<usize>, rows: &[Row]) -> Result<(), Failure> {
+    /// Writes the answers to some queries.
+    pub(super) fn write(&mut self, answers: &Answers<'_>) -> Result<(), Failure> {
+        let rows = answers.rows;
         let mut names: BTreeMap<u64, Option<Vec<u8>>> =
             rows.iter().map(|row| (row.document, None)).collect();
         for (&id, name) in &mut names {
@@ -66,7 +37,7 @@ impl<'a> Results<'a> {
         let name = |row: &Row| names.get(&row.document).and_then(Option::as_deref);
         let mut line = Vec::new();
         let mut rest = rows;
-        for query in queries {
+        for query in answers.queries.clone() {
             let same = rest.partition_point(|row| row.query as usize == query);
             let (found, others) = rest.split_at(same);
             rest = others;
@@ -84,7 +55,7 @@ impl<'a> Results<'a> {
                 let record = QueryRecord {
                     query: called.map_or_else(|| number.to_string(), text),
                     fingerprint: self.queries.query(query).fingerprint.to_string(),
-                    recall: self.recall,
+                    recall: answers.recall,
                     matches: matches.collect(),
                 };
                 serde_json::to_writer(&mut line, &record).map_err(anyhow::Error::new)?;

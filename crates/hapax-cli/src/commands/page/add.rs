@@ -13,14 +13,14 @@ use crate::progress::{Progress, say};
 use crate::readable::{count, counted};
 use crate::reading;
 use crate::repositories::answers::searched;
-use crate::repositories::local::{Local, failure};
-use crate::repositories::{Done, Pages, StoreArguments};
+use crate::repositories::{Done, StoreArguments, failure};
 use clap::Args;
 use hapax::fingerprint::{Fingerprinter, MaxDistance};
 use hapax::group::{Rules, Scope};
 use hapax::similarity::MinSimilarity;
 use hapax_client::moment;
 use hapax_client::prepare::Prepared;
+use hapax_client::repository::{Folder, Pages};
 use hapax_client::wire::VERDICTS;
 use hapax_corpus::{Entry, Fact, ReadOptions, Remedy, Source};
 use hapax_store::{Action, Confirm, Repository, Settings, Wanted};
@@ -121,12 +121,12 @@ const MAKING: &str = "For a new repository";
 #[derive(Args, Debug)]
 struct Making {
     /// Bits in which fingerprints of near-duplicates may differ, 0 to 16 [default: 6]
-    #[arg(long, value_name = "K", requires = "create", value_parser = clap::value_parser!(u8).range(0..=16), help_heading = MAKING)]
-    within: Option<u8>,
+    #[arg(long, value_name = "K", requires = "create", value_parser = crate::commands::plan::near_bound, help_heading = MAKING)]
+    within: Option<MaxDistance>,
 
     /// How alike their texts must be, 0 to 1 [default: 0.84]
-    #[arg(long, value_name = "J", requires = "create", value_parser = crate::commands::dedup::similarity, help_heading = MAKING)]
-    min_similarity: Option<f64>,
+    #[arg(long, value_name = "J", requires = "create", help_heading = MAKING)]
+    min_similarity: Option<MinSimilarity>,
 
     /// Which copy stays: rules, most important first
     #[arg(long, value_name = "RULES", requires = "create", value_parser = crate::commands::dedup::rules, help_heading = MAKING)]
@@ -145,8 +145,8 @@ struct Making {
 impl Making {
     fn wanted(&self) -> Wanted {
         Wanted {
-            within: self.within.and_then(MaxDistance::new),
-            min_similarity: self.min_similarity.and_then(MinSimilarity::new),
+            within: self.within,
+            min_similarity: self.min_similarity,
             rules: self.keep.clone(),
             scope: self.scope.clone(),
             confirm: self.confirm,
@@ -276,7 +276,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             arguments.page.observe(page, &mut Observer::trying(&fingerprinter, &settings.scope))?;
         }
         let store = Repository::create(folder, settings).map_err(failure)?;
-        (Box::new(Local { store }), fingerprinter, page)
+        (Box::new(Folder { store }), fingerprinter, page)
     } else {
         if arguments.create {
             must_be(&arguments.making.wanted(), folder)?;
@@ -312,7 +312,7 @@ struct Batch {
     stopped: Option<hapax_corpus::Error>,
 }
 
-/// Many pages, and how to read and tell them.
+/// Many pages, and how to read and report them.
 pub(crate) struct Corpus<'a> {
     pub(crate) inputs: &'a [String],
     pub(crate) options: ReadOptions,
@@ -332,7 +332,7 @@ pub(crate) fn record(
         true => Repository::open(folder, Some(fingerprinter.recipe_id())),
         false => Repository::create(folder, settings),
     };
-    let mut store = Local { store: store.map_err(failure)? };
+    let mut store = Folder { store: store.map_err(failure)? };
     let observer = Observer::new(fingerprinter, &store)?;
     many(corpus, &mut store, &observer)
 }
@@ -384,11 +384,16 @@ fn many(corpus: Corpus<'_>, store: &mut dyn Pages, observer: &Observer) -> Resul
     if !corpus.quiet {
         let counts = &recorder.counts;
         let worded = |verdict| counts.get(verdict).map(|n| format!("{} {verdict}", count(*n)));
-        let told: Vec<String> = VERDICTS.into_iter().filter_map(worded).collect();
+        let verdicts: Vec<String> = VERDICTS.into_iter().filter_map(worded).collect();
         let pages = counted(recorder.counts.values().sum(), "page");
         let (passed, skipped) = (count(passed), count(skipped));
-        let told = if told.is_empty() { String::new() } else { format!(": {}", told.join(", ")) };
-        say(&format!("{pages} recorded{told}; {passed} records passed over, {skipped} skipped"));
+        let verdicts = match verdicts.is_empty() {
+            true => String::new(),
+            false => format!(": {}", verdicts.join(", ")),
+        };
+        say(&format!(
+            "{pages} recorded{verdicts}; {passed} records passed over, {skipped} skipped"
+        ));
         if let Some(line) = reading::ignored_line(source.ignored()) {
             say(&line);
         }
@@ -446,9 +451,7 @@ impl Recorder<'_> {
             let Done::Verdict(answer) = done else { continue };
             *self.counts.entry(answer.verdict.clone()).or_default() += 1;
             if self.json {
-                let mut line = output::json(&answer)?;
-                line.push('\n');
-                self.output.write(line.as_bytes())?;
+                self.output.line(&output::json(&answer)?)?;
             }
         }
         Ok(())
@@ -457,11 +460,10 @@ impl Recorder<'_> {
     /// A failure, with what is recorded all the same.
     fn with_recorded(&self, failure: Failure) -> Failure {
         match failure {
-            Failure::Run(error) if self.committed > 0 => Failure::Run(anyhow::anyhow!(
-                "{}; the {} before were recorded",
-                Failure::Run(error),
-                counted(self.committed, "page")
-            )),
+            Failure::Run(_) | Failure::Refused(_) if self.committed > 0 => {
+                let pages = counted(self.committed, "page");
+                Failure::Run(anyhow::anyhow!("{failure}; the {pages} before were recorded"))
+            }
             failure => failure,
         }
     }

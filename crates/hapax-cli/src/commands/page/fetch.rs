@@ -13,17 +13,15 @@ use crate::overwriting;
 use crate::progress::say;
 use crate::readable;
 use crate::recipes::RecipeArguments;
-use crate::repositories::{local, remote};
+use crate::repositories::{Done, failure};
 use clap::Args;
 use hapax::fingerprint::Fingerprinter;
-use hapax_client::client::{Client, ClientError};
-use hapax_client::local as asked;
-use hapax_client::prepare;
-use hapax_client::wire::{PageInput, Verdict};
+use hapax_client::prepare::{self, Prepared};
+use hapax_client::repository::{Folder, Pages, Service};
+use hapax_client::wire::Verdict;
 use hapax_server::fetch::{FetchError, Fetched, Fetcher, list};
-use hapax_store::{Observation, Repository, StoreError};
+use hapax_store::{Action, Repository};
 use serde_json::json;
-use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
@@ -102,43 +100,20 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     overwriting::refuse("--progress", arguments.progress.as_deref(), &arguments.from)?;
     let mut done = Progress::open(arguments.progress.as_deref())?;
     let mut fingerprinter = arguments.recipe.fingerprinter()?;
-    let store = match (&arguments.server, &arguments.store) {
-        (Some(server), _) => {
-            let client = remote::client(server, arguments.token.as_deref());
-            let theirs = client.settings().map_err(remote::failure)?.repository.recipe.id;
-            let ours = fingerprinter.recipe_id();
-            if theirs != ours.to_string() {
-                return Err(Failure::Run(anyhow::anyhow!(
-                    "the service holds fingerprints of recipe {theirs}, not {ours}; give --recipe as \
-                     its repository was made with"
-                )));
-            }
-            Target::Service(client)
-        }
-        // Nothing is recorded, so nothing is made.
-        (None, Some(folder)) if arguments.check => {
-            let opened = Repository::open(folder, Some(fingerprinter.recipe_id()));
-            let store = OnceCell::from(opened.map_err(local::failure)?);
-            Target::Folder(Box::new(Folder { path: folder.clone(), store, fingerprinter: None }))
-        }
-        (None, folder) => {
-            let path = folder.clone().unwrap_or_default();
-            let folder =
-                Folder { path, store: OnceCell::new(), fingerprinter: Some(fingerprinter.clone()) };
-            // One that is there is opened before anything is fetched.
-            if folder.path.join("pages.redb").exists() {
-                folder.store()?;
-            }
-            Target::Folder(Box::new(folder))
-        }
-    };
+    let mut target = Target::open(arguments, &fingerprinter)?;
     let mut output = Output::open(None)?;
     let (mut good, mut failed) = (0u64, 0u64);
     let finished = done.finished.clone();
     list::fetch_all(&fetcher, urls, &finished, arguments.hosts, |url, fetched| {
         let answered = match fetched {
-            Ok(fetched) => record(&store, &mut fingerprinter, &fetched, arguments.check)?,
-            Err(error) => Err(FetchError::to_string(&error)),
+            Ok(fetched) => record(&mut target, &mut fingerprinter, &fetched, arguments.check),
+            Err(error) => Err(Failure::Refused(FetchError::to_string(&error))),
+        };
+        // An address that no repository takes is that address's trouble; all else is the run's.
+        let answered = match answered {
+            Ok(verdict) => Ok(verdict),
+            Err(Failure::Refused(why)) => Err(why),
+            Err(failure) => return Err(failure),
         };
         let line = match &answered {
             Ok(verdict) if arguments.json => {
@@ -152,7 +127,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             Ok(_) => (good + 1, failed),
             Err(_) => (good, failed + 1),
         };
-        output.write(format!("{line}\n").as_bytes())?;
+        output.line(&line)?;
         done.note(url)
     })?;
     output.finish()?;
@@ -169,126 +144,90 @@ fn fields(of: [&str; 3]) -> String {
     of.map(readable::harmless).join("\t")
 }
 
-/// Where pages are recorded.
-enum Target {
-    Folder(Box<Folder>),
-    Service(Client),
-}
-
-/// A repository that is made when there is a page to record: an address that cannot be fetched
-/// leaves none behind.
-struct Folder {
-    path: PathBuf,
-    store: OnceCell<Repository>,
-    /// For making it.
-    fingerprinter: Option<Fingerprinter>,
-}
-
-impl Folder {
-    fn store(&self) -> Result<&Repository, Failure> {
-        if let (None, Some(fingerprinter)) = (self.store.get(), &self.fingerprinter) {
-            let opened = serve::open(&self.path, fingerprinter, hapax_store::CACHE_BYTES)?;
-            // Just seen to be empty.
-            let _ = self.store.set(opened);
-        }
-        let missing = || Failure::Run(anyhow::anyhow!("the repository is not open"));
-        self.store.get().ok_or_else(missing)
-    }
+/// Where pages are recorded. A folder is made when there is a page to record: an address that cannot be
+/// fetched leaves none behind.
+struct Target {
+    folder: PathBuf,
+    pages: Option<Box<dyn Pages>>,
 }
 
 impl Target {
-    fn redirect(&self, from: &str, to: &str, fetched: u64) -> Result<Answered<()>, Failure> {
-        match self {
-            Self::Folder(folder) => {
-                of_folder(folder.store()?.redirect(from, to, Some(fetched)).map(drop))
+    /// What is there, opened before anything is fetched.
+    fn open(arguments: &Arguments, by: &Fingerprinter) -> Result<Self, Failure> {
+        let folder = arguments.store.clone().unwrap_or_default();
+        let pages: Option<Box<dyn Pages>> = match &arguments.server {
+            Some(server) => {
+                let service = Service::open(server, arguments.token.as_deref())?;
+                let (theirs, ours) = (service.recipe()?, by.recipe_id());
+                if theirs != *ours {
+                    return Err(Failure::Run(anyhow::anyhow!(
+                        "the service holds fingerprints of recipe {theirs}, not {ours}; give --recipe \
+                         as its repository was made with"
+                    )));
+                }
+                Some(Box::new(service))
             }
-            Self::Service(client) => of_service(client.redirect(from, to, Some(fetched)).map(drop)),
+            // Nothing is recorded, so nothing is made.
+            None if arguments.check => {
+                let store = Repository::open(&folder, Some(by.recipe_id()));
+                Some(Box::new(Folder { store: store.map_err(failure)? }))
+            }
+            None => None,
+        };
+        let there = pages.is_none() && folder.join("pages.redb").exists();
+        let mut target = Self { folder, pages };
+        if there {
+            target.pages(by)?;
         }
+        Ok(target)
     }
 
-    /// Gives the fingerprinter what confirms matches in a folder, unless it has it. Whether it did.
-    fn give_key(&self, by: &mut Fingerprinter) -> Result<bool, Failure> {
-        match self {
-            Self::Folder(folder) if by.key().is_none() => {
-                *by = by.clone().with_key(folder.store()?.key());
-                Ok(true)
+    fn pages(&mut self, by: &Fingerprinter) -> Result<&mut dyn Pages, Failure> {
+        let pages = match self.pages.take() {
+            Some(pages) => pages,
+            None => {
+                let store = serve::open(&self.folder, by, hapax_store::CACHE_BYTES)?;
+                Box::new(Folder { store })
             }
-            Self::Folder(_) | Self::Service(_) => Ok(false),
-        }
-    }
-
-    fn record(
-        &self,
-        (seen, text): (Observation, String),
-        only_check: bool,
-    ) -> Result<Answered<Verdict>, Failure> {
-        match self {
-            Self::Folder(folder) => {
-                let store = folder.store()?;
-                of_folder(match only_check {
-                    true => asked::check(store, &seen),
-                    false => asked::observe(store, seen),
-                })
-            }
-            Self::Service(client) => {
-                let page = PageInput::read(&seen, text);
-                of_service(if only_check { client.check(&page) } else { client.observe(&page) })
-            }
-        }
-    }
-}
-
-/// What came of one address, or why it cannot be answered.
-type Answered<T> = Result<T, String>;
-
-/// An address that no repository takes is that address's trouble; all else is the run's.
-fn of_folder<T>(said: Result<T, StoreError>) -> Result<Answered<T>, Failure> {
-    match said {
-        Err(error @ (StoreError::BadUrl { .. } | StoreError::SelfRedirect { .. })) => {
-            Ok(Err(error.to_string()))
-        }
-        Err(error) => Err(local::failure(error)),
-        Ok(said) => Ok(Ok(said)),
-    }
-}
-
-fn of_service<T>(said: Result<T, ClientError>) -> Result<Answered<T>, Failure> {
-    match said {
-        Err(ref error @ ClientError::Refused { status: 400 | 413 | 422, .. }) => {
-            Ok(Err(error.to_string()))
-        }
-        Err(error) => Err(remote::failure(error)),
-        Ok(said) => Ok(Ok(said)),
+        };
+        Ok(&mut **self.pages.insert(pages))
     }
 }
 
 fn record(
-    store: &Target,
+    target: &mut Target,
     fingerprinter: &mut Fingerprinter,
     fetched: &Fetched,
     only_check: bool,
-) -> Result<Answered<Verdict>, Failure> {
+) -> Result<Verdict, Failure> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let content_type = fetched.content_type.as_deref();
-    let read = |by: &mut _| prepare::fetched(by, &fetched.url, content_type, &fetched.body);
+    let read = |by: &mut _| {
+        let read = prepare::fetched(by, &fetched.url, content_type, &fetched.body);
+        read.map_err(|error| Failure::Refused(error.to_string()))
+    };
     // What is no page leaves no repository behind: the first one is read before there is a key.
-    let first = match read(fingerprinter) {
-        Ok(_) if store.give_key(fingerprinter)? => read(fingerprinter),
-        first => first,
-    };
-    let (mut seen, text) = match first {
-        Ok(page) => page,
-        Err(error) => return Ok(Err(error.to_string())),
-    };
+    let (mut seen, mut text) = read(fingerprinter)?;
+    let pages = target.pages(fingerprinter)?;
+    if let (None, Some(key)) = (fingerprinter.key(), pages.key()) {
+        *fingerprinter = fingerprinter.clone().with_key(key);
+        (seen, text) = read(fingerprinter)?;
+    }
     seen.fetched = Some(now);
-    if !only_check {
-        for (from, to) in fetched.redirects.iter().filter(|(from, to)| from != to) {
-            if let Err(why) = store.redirect(from, to, now)? {
-                return Ok(Err(why));
-            }
+    let page = Prepared { text: Some(text), ..Action::Observe(Box::new(seen)).into() };
+    if only_check {
+        return Ok(pages.check(page)?);
+    }
+    for (from, to) in fetched.redirects.iter().filter(|(from, to)| from != to) {
+        let (from, to) = (from.clone(), to.clone());
+        pages.apply(vec![Action::Redirect { from, to, fetched: Some(now) }.into()])?;
+    }
+    match pages.apply(vec![page])?.pop() {
+        Some(Done::Verdict(verdict)) => Ok(*verdict),
+        Some(Done::Known(_)) | None => {
+            Err(Failure::Run(anyhow::anyhow!("the repository did not answer")))
         }
     }
-    store.record((seen, text), only_check)
 }
 
 fn lines(path: &Path) -> Result<Vec<String>, Failure> {

@@ -1,4 +1,4 @@
-//! `hapax page`: tell a repository what happened to pages, and ask it about them.
+//! `hapax page`: record in a repository what happened to pages, and ask it about them.
 //!
 //! - `add` records pages, one or a whole corpus; `check` asks without recording.
 //! - `fetch` gets pages from the web and records or checks them.
@@ -11,6 +11,7 @@ mod observing;
 mod rest;
 
 use crate::failure::Failure;
+use crate::repositories::PageQuestion;
 use clap::{Args, Subcommand};
 
 /// Record pages in a repository, and ask about them
@@ -40,7 +41,8 @@ enum PageCommand {
     Add(Box<add::Arguments>),
     Check(add::CheckArguments),
     Fetch(fetch::Arguments),
-    Show(rest::Show),
+    /// What is known of a page, and how it stands
+    Show(PageQuestion),
     Forget(rest::Forget),
     Redirect(rest::Redirect),
     Score(rest::Score),

@@ -7,12 +7,12 @@
 use crate::failure::Failure;
 use crate::one_page::Source;
 use crate::recipes::RecipeArguments;
-use crate::repositories::Pages;
 use clap::Args;
 use hapax::fingerprint::{Fingerprinter, RecipeId};
 use hapax::group::Scope;
 use hapax::page::Document as Known;
 use hapax_client::prepare::Prepared;
+use hapax_client::repository::Pages;
 use hapax_corpus::Document;
 use hapax_store::{Action, Observation};
 use std::path::PathBuf;

@@ -7,31 +7,12 @@ use crate::failure::Failure;
 use crate::output;
 use crate::readable::{counted, harmless};
 use crate::repositories::answers::{rows, sentence};
-use crate::repositories::{Done, StoreArguments};
+use crate::repositories::{Done, PageQuestion, StoreArguments};
 use clap::Args;
 use hapax_client::moment;
 use hapax_client::wire::{Changed, Forgotten};
 use hapax_store::Action;
 use std::collections::BTreeSet;
-
-/// What is known of a page, and how it stands
-#[derive(Args, Debug)]
-pub(crate) struct Show {
-    #[command(flatten)]
-    store: StoreArguments,
-
-    /// The page's address
-    #[arg(value_name = "URL")]
-    url: String,
-
-    /// Under the rules of this market
-    #[arg(long, value_name = "NAME")]
-    market: Option<String>,
-
-    /// As JSON
-    #[arg(long)]
-    json: bool,
-}
 
 /// Pages exist no more: they leave their groups
 #[derive(Args, Debug)]
@@ -105,18 +86,10 @@ pub(crate) struct Expire {
     json: bool,
 }
 
-fn unknown(store: &StoreArguments, url: &str) -> Failure {
-    Failure::Run(anyhow::anyhow!(
-        "repository {} does not know {}; addresses are compared as they are written",
-        crate::readable::path(&store.store),
-        harmless(url)
-    ))
-}
-
-pub(super) fn show(arguments: &Show) -> Result<(), Failure> {
+pub(super) fn show(arguments: &PageQuestion) -> Result<(), Failure> {
     let store = arguments.store.open()?;
     let page = store.page(&arguments.url, arguments.market.as_deref())?;
-    let page = page.ok_or_else(|| unknown(&arguments.store, &arguments.url))?;
+    let page = page.ok_or_else(|| arguments.store.unknown(&arguments.url))?;
     output::answer(arguments.json, &page, &output::columns(&rows(&page)))
 }
 
@@ -136,7 +109,7 @@ pub(super) fn forget(arguments: &Forget) -> Result<(), Failure> {
     if let Some(url) = answer.unknown.first()
         && answer.pages == 0
     {
-        return Err(unknown(&arguments.store, url));
+        return Err(arguments.store.unknown(url));
     }
     let mut text = format!("{} forgotten", counted(answer.pages, "page"));
     for url in &answer.unknown {
@@ -160,10 +133,10 @@ pub(super) fn score(arguments: &Score) -> Result<(), Failure> {
     let (url, score) = (arguments.url.clone(), arguments.score);
     let done = store.apply(vec![Action::Score { url, score }.into()])?.pop();
     if matches!(done, Some(Done::Known(false))) {
-        return Err(unknown(&arguments.store, &arguments.url));
+        return Err(arguments.store.unknown(&arguments.url));
     }
     let page = store.page(&arguments.url, None)?;
-    let page = page.ok_or_else(|| unknown(&arguments.store, &arguments.url))?;
+    let page = page.ok_or_else(|| arguments.store.unknown(&arguments.url))?;
     output::answer(arguments.json, &page.status, &sentence(&page.status))
 }
 

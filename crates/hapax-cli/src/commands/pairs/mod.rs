@@ -3,13 +3,13 @@
 use crate::commands::fingerprint_files;
 use crate::corpus::or_all_cores;
 use crate::failure::Failure;
-use crate::output::{self, Output};
-use crate::overwriting;
+use crate::output;
+use crate::overwriting::ResultFile;
 use crate::progress::say;
 use crate::readable::{count, counted};
 use clap::Args;
 use hapax::fingerprint::MaxDistance;
-use hapax::similarity::{DEFAULT_MIN_SIMILARITY, DEFAULT_WITHIN, MinSimilarity, Policy};
+use hapax::similarity::{MinSimilarity, Policy};
 use hapax_dedup::Threads;
 use hapax_dedup::stages::grouping::NamedPair;
 use hapax_dedup::stages::pairing;
@@ -38,23 +38,19 @@ pub(crate) struct Arguments {
     input: PathBuf,
 
     /// Bits in which fingerprints of a pair may differ, 0 to 16
-    #[arg(long, value_name = "K", default_value_t = u32::from(DEFAULT_WITHIN), value_parser = clap::value_parser!(u32).range(0..=16))]
-    within: u32,
+    #[arg(long, value_name = "K", default_value_t = Policy::default().within, value_parser = super::plan::near_bound)]
+    within: MaxDistance,
 
     /// How alike their texts must be, 0 to 1, where there are sketches
-    #[arg(long, value_name = "J", default_value_t = DEFAULT_MIN_SIMILARITY, value_parser = super::dedup::similarity)]
-    min_similarity: f64,
+    #[arg(long, value_name = "J", default_value_t = Policy::default().min_similarity)]
+    min_similarity: MinSimilarity,
 
     /// One JSON object a line
     #[arg(long)]
     json: bool,
 
-    /// Write to a file, which appears when it is complete
-    #[arg(long, value_name = "FILE")]
-    out: Option<PathBuf>,
-
     #[command(flatten)]
-    replacing: overwriting::Replacing,
+    out: ResultFile,
 
     /// Number of threads [default: all cores]
     #[arg(long, value_name = "N", value_parser = crate::corpus::threads)]
@@ -67,17 +63,14 @@ pub(crate) struct Arguments {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    overwriting::refuse("--out", arguments.out.as_deref(), [&arguments.input])?;
-    arguments.replacing.check("--out", arguments.out.as_deref())?;
+    arguments.out.check([&arguments.input])?;
     let list = fingerprint_files::list(&arguments.input)?;
-    let within = u8::try_from(arguments.within).ok().and_then(MaxDistance::new);
-    let least = MinSimilarity::new(arguments.min_similarity);
-    let (Some(within), Some(min_similarity)) = (within, least) else { return Ok(()) };
+    let Arguments { within, min_similarity, .. } = *arguments;
     let policy = Policy { within, min_similarity };
     let threads = Threads::new(or_all_cores(arguments.threads)).map_err(anyhow::Error::new)?;
     let pairs = pairing::find(&list, policy, &threads).map_err(anyhow::Error::new)?;
 
-    let mut output = Output::open(arguments.out.as_deref())?;
+    let mut output = arguments.out.open()?;
     for pair in &pairs {
         let named = NamedPair {
             a: list.ids[pair.a as usize].clone(),
@@ -88,12 +81,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             a_url: list.url(pair.a).map(str::to_owned),
             b_url: list.url(pair.b).map(str::to_owned),
         };
-        let mut line = match arguments.json {
+        output.line(&match arguments.json {
             true => output::json(&named)?,
             false => named.line(),
-        };
-        line.push('\n');
-        output.write(line.as_bytes())?;
+        })?;
     }
     output.finish()?;
     if !arguments.quiet {

@@ -4,13 +4,13 @@
 //! All settings are checked before the first document is read.
 
 use super::pages::PageArguments;
-use super::{BoundArguments, refused, report};
+use super::{BoundArguments, refused};
 use crate::failure::Failure;
 use crate::output::{self, write_file};
 use crate::overwriting;
 use crate::progress::{Progress, say};
 use clap::Args;
-use hapax_partition::{EvenSample, MappingSettings, Study, StudySettings, study};
+use hapax_partition::{MappingSettings, Study, StudySettings, report, study};
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -84,13 +84,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let fingerprinter = arguments.pages.fingerprinter()?;
     let quiet = arguments.pages.reading.quiet;
     let mut progress = Progress::start(None, quiet, false);
-    let mut sample = EvenSample::new(arguments.sample);
-    arguments.pages.each(&fingerprinter, &mut progress, |page| {
-        if !page.features.words.is_empty() {
-            sample.add(page.features);
-        }
-        Ok(())
-    })?;
+    let pages = arguments.pages.sample(&fingerprinter, &mut progress, arguments.sample)?;
     let settings = StudySettings {
         dimensions: arguments.dimensions.clone(),
         machines: arguments.machines.clone(),
@@ -100,7 +94,6 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         new: arguments.new,
         parts: arguments.parts,
     };
-    let pages = sample.into_kept();
     progress.step("trying mappings");
     let mut shown = 0;
     let study = study(&pages, &settings, &mut |share| {
@@ -121,24 +114,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 fn table(study: &Study) -> String {
-    let mut out =
-        "  N  machines  imbalance  avoided    lost  speed-up  variation    rho  cells\n".to_owned();
-    for trial in &study.trials {
-        let it = &trial.quality;
-        out.push_str(&format!(
-            "{:>3}  {:>8}  {:>9.2}  {:>5.1} %  {:>4.2} %  {:>8.1}  {:>7.2} %  {:>5.2}  {:>5}\n",
-            trial.dimensions,
-            trial.machines,
-            it.imbalance,
-            100.0 * it.avoided,
-            100.0 * (1.0 - it.found),
-            it.speed_up(),
-            100.0 * trial.variation,
-            trial.rho,
-            trial.cells,
-        ));
-    }
-    out
+    output::table(&report::COLUMNS, study.trials.iter().map(report::cells), 0)
 }
 
 fn as_json(study: &Study, settings: &StudySettings) -> String {

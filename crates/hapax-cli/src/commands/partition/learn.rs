@@ -9,7 +9,7 @@ use crate::progress::{Progress, say};
 use crate::readable;
 use clap::Args;
 use hapax_partition::quality::imbalance;
-use hapax_partition::{EvenSample, Mapping, MappingSettings};
+use hapax_partition::{Mapping, MappingSettings};
 use std::path::PathBuf;
 
 /// Learn which machine pages of which lengths live on
@@ -64,14 +64,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut output = Output::open(Some(&arguments.out))?;
     let quiet = arguments.pages.reading.quiet;
     let mut progress = Progress::start(None, quiet, false);
-    let mut sample = EvenSample::new(arguments.sample);
-    arguments.pages.each(&fingerprinter, &mut progress, |page| {
-        if !page.features.words.is_empty() {
-            sample.add(page.features);
-        }
-        Ok(())
-    })?;
-    let sample = sample.into_kept();
+    let sample = arguments.pages.sample(&fingerprinter, &mut progress, arguments.sample)?;
     let recipe = fingerprinter.recipe_id().to_string();
     let mapping = Mapping::learn(&sample, &recipe, &settings).map_err(refused)?;
     output.write(mapping.to_toml().as_bytes())?;

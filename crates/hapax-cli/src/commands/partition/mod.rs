@@ -3,12 +3,11 @@
 //! The engine learns, places and evaluates; here documents are read for it and results are written.
 //!
 //! - `pages` reads documents as `hapax dedup` does.
-//! - `learn`, `route` and `evaluate` are the commands; `report` is the page that `evaluate` writes.
+//! - `learn`, `route` and `evaluate` are the commands.
 
 mod evaluate;
 mod learn;
 mod pages;
-mod report;
 mod route;
 
 use crate::commands::dedup::similarity;

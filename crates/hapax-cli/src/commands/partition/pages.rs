@@ -9,6 +9,7 @@ use crate::recipes::RecipeArguments;
 use clap::Args;
 use hapax::fingerprint::Fingerprinter;
 use hapax_dedup::stages::featuring::{Featured, Featuring};
+use hapax_partition::{EvenSample, PageFeatures};
 use std::path::Path;
 
 /// Which documents, and by whose words.
@@ -35,6 +36,23 @@ impl PageArguments {
     pub(crate) fn spare(&self, option: &str, out: Option<&Path>) -> Result<(), Failure> {
         overwriting::refuse(option, out, self.recipe.files())?;
         self.reading.spare(option, out, &self.inputs)
+    }
+
+    /// So many documents with words, spread evenly over all.
+    pub(crate) fn sample(
+        &self,
+        fingerprinter: &Fingerprinter,
+        progress: &mut Progress,
+        most: usize,
+    ) -> Result<Vec<PageFeatures>, Failure> {
+        let mut sample = EvenSample::new(most);
+        self.each(fingerprinter, progress, |page| {
+            if !page.features.words.is_empty() {
+                sample.add(page.features);
+            }
+            Ok(())
+        })?;
+        Ok(sample.into_kept())
     }
 
     /// Hands all documents to `take`, in order.

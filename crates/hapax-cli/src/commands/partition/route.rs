@@ -2,8 +2,7 @@
 
 use super::pages::PageArguments;
 use crate::failure::{Failure, io_error};
-use crate::output::Output;
-use crate::overwriting;
+use crate::overwriting::ResultFile;
 use crate::progress::Progress;
 use crate::readable;
 use clap::Args;
@@ -37,19 +36,14 @@ pub(super) struct Arguments {
     #[arg(long)]
     json: bool,
 
-    /// Write to a file, which appears when it is complete
-    #[arg(long, value_name = "FILE")]
-    out: Option<PathBuf>,
-
     #[command(flatten)]
-    replacing: overwriting::Replacing,
+    out: ResultFile,
 }
 
 /// Runs the command.
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    arguments.pages.spare("--out", arguments.out.as_deref())?;
-    overwriting::refuse("--out", arguments.out.as_deref(), [&arguments.mapping])?;
-    arguments.replacing.check("--out", arguments.out.as_deref())?;
+    arguments.pages.spare("--out", arguments.out.path())?;
+    arguments.out.check([&arguments.mapping])?;
     let fingerprinter = arguments.pages.fingerprinter()?;
     let mapping = read(&arguments.mapping)?;
     let recipe = fingerprinter.recipe_id().to_string();
@@ -60,7 +54,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
             mapping.recipe()
         )));
     }
-    let mut output = Output::open(arguments.out.as_deref())?;
+    let mut output = arguments.out.open()?;
     let mut progress = Progress::start(None, arguments.pages.reading.quiet, output.on_screen());
     arguments.pages.each(&fingerprinter, &mut progress, |page| {
         let placed = mapping.place(&page.features);
@@ -73,17 +67,17 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
                 "id": page.id, "language": language, "lengths": placed.lengths.lengths(),
                 "cell": cell, "machine": machine, "cells": cells, "machines": machines,
             });
-            format!("{route}\n")
+            route.to_string()
         } else {
             format!(
-                "{}\t{}\t{cell}\t{machine}\t{}\t{}\n",
+                "{}\t{}\t{cell}\t{machine}\t{}\t{}",
                 readable::harmless(&page.id),
                 if language.is_empty() { "-" } else { language },
                 joined(&cells),
                 joined(&machines)
             )
         };
-        output.write(line.as_bytes())
+        output.line(&line)
     })?;
     output.finish()?;
     progress.finish(0);

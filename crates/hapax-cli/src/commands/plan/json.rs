@@ -1,6 +1,5 @@
 //! A plan as `--json` shows it. The engine's types are not a format; these are.
 
-use crate::failure::Failure;
 use hapax::index::plan::{Candidate, Engine, Machine, Mode, Plan, PlanError, Request};
 use serde::Serialize;
 
@@ -63,19 +62,19 @@ struct KeyRecord {
     radius: u32,
 }
 
-/// The whole answer, one line.
-pub(super) fn document(
+/// The whole answer.
+pub(super) fn document<'a>(
     request: &Request,
     machine: &Machine,
     candidates: &[Candidate],
-    plan: &Result<Plan, PlanError>,
-) -> Result<Vec<u8>, Failure> {
+    plan: &'a Result<Plan, PlanError>,
+) -> impl Serialize + 'a {
     let needed_bytes = match plan {
         Err(PlanError::Memory { needed, .. }) => Some(*needed),
         _ => None,
     };
     let plan = plan.as_ref().ok();
-    let document = Document {
+    Document {
         request: RequestRecord {
             pages: request.pages,
             within: request.bound.bits(),
@@ -97,10 +96,7 @@ pub(super) fn document(
         chosen: plan.map(|plan| plan.chosen),
         reason: plan.map(|plan| plan.reason.as_str()),
         needed_bytes,
-    };
-    let mut line = serde_json::to_vec(&document).map_err(anyhow::Error::new)?;
-    line.push(b'\n');
-    Ok(line)
+    }
 }
 
 fn candidate(candidate: &Candidate) -> CandidateRecord {

@@ -1,18 +1,16 @@
 //! `hapax plan`: which index, how large, how fast, before anything is built.
 //!
-//! The engine predicts; this file asks it, lends it a clock and shows the result.
-//!
-//! Numbers come from the engine's planner; this file reads arguments and prints.
+//! The engine's planner predicts; this file asks it, lends it a clock and shows the result.
+//! Nothing is built, and no file is read.
 
 mod json;
 pub(crate) mod memory;
 pub(crate) mod quantity;
 
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output;
 use crate::progress::say;
 use clap::Args;
-use comfy_table::{CellAlignment, Table, presets};
 use hapax::fingerprint::MaxDistance;
 use hapax::index::Recall;
 use hapax::index::plan::{Candidate, Engine, Machine, PlanError, Request, candidates, plan};
@@ -75,6 +73,12 @@ pub(crate) fn bound(text: &str) -> Result<MaxDistance, String> {
     bits.ok_or_else(|| "a distance is 0 to 64 bits".to_owned())
 }
 
+/// A distance of near-duplicates as `--within` takes it.
+pub(crate) fn near_bound(text: &str) -> Result<MaxDistance, String> {
+    let bits = text.parse().ok().filter(|bits| *bits <= 16).and_then(MaxDistance::new);
+    bits.ok_or_else(|| format!("{text} is not in 0..=16"))
+}
+
 /// A share of the matches as `--recall` takes it.
 pub(crate) fn recall(text: &str) -> Result<Recall, String> {
     let share = text.parse().map_err(|_| "recall is a number above 0 and up to 1".to_owned())?;
@@ -96,17 +100,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let listed = candidates(&request, &machine).map_err(anyhow::Error::new)?;
     let plan = plan(&request, &machine);
 
-    let mut output = Output::open(None)?;
-    if arguments.json {
-        output.write(&json::document(&request, &machine, &listed, &plan)?)?;
-    } else {
-        let chosen = plan.as_ref().ok().map(|plan| plan.chosen);
-        output.write(table(&listed, chosen, arguments.all).as_bytes())?;
-        if let Ok(plan) = &plan {
-            output.write(format!("\nChosen: {}.\n", plan.reason).as_bytes())?;
-        }
-    }
-    output.finish()?;
+    let chosen = plan.as_ref().ok();
+    let mut text = table(&listed, chosen.map(|plan| plan.chosen), arguments.all);
+    text.push_str(&chosen.map_or_else(String::new, |it| format!("\nChosen: {}.", it.reason)));
+    let (machine, text) = (&machine, text.trim_end());
+    output::answer(arguments.json, &json::document(&request, machine, &listed, &plan), text)?;
     match plan {
         Ok(_) => Ok(()),
         // Who names no memory may be planning for another machine.
@@ -137,9 +135,7 @@ fn calibrated() -> Machine {
 }
 
 fn table(listed: &[Candidate], chosen: Option<usize>, all: bool) -> String {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    table.set_header([
+    let header = [
         "",
         "engine",
         "tables",
@@ -150,12 +146,12 @@ fn table(listed: &[Candidate], chosen: Option<usize>, all: bool) -> String {
         "compared",
         "time/query",
         "fits",
-    ]);
-    for (number, candidate) in listed.iter().enumerate() {
-        if !(all || chosen == Some(number) || is_worth_it(candidate, listed)) {
-            continue;
-        }
-        table.add_row([
+    ];
+    let shown = |(number, candidate): &(usize, &Candidate)| {
+        all || chosen == Some(*number) || is_worth_it(candidate, listed)
+    };
+    let rows = listed.iter().enumerate().filter(shown).map(|(number, candidate)| {
+        [
             if chosen == Some(number) { ">" } else { "" }.to_owned(),
             engine(&candidate.engine),
             candidate.engine.tables().to_string(),
@@ -166,13 +162,9 @@ fn table(listed: &[Candidate], chosen: Option<usize>, all: bool) -> String {
             amount(candidate.compared),
             time(candidate.nanoseconds_per_query),
             if candidate.fits { "yes" } else { "no" }.to_owned(),
-        ]);
-    }
-    for column in table.column_iter_mut().skip(2) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    let lines: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
-    lines.join("\n") + "\n"
+        ]
+    });
+    output::table(&header, rows, 2)
 }
 
 fn engine(engine: &Engine) -> String {

@@ -1,9 +1,9 @@
 //! `hapax rank`: links in, the authority of each page out.
 //!
-//! Scores appear when they are complete. Whatever was left out is counted and told, and so is whether
+//! Scores appear when they are complete. What was left out is counted and reported, and so is whether
 //! the scores converged.
 //!
-//! The scores are `hapax_search::rank`'s; here files are opened and what happened is told.
+//! The scores are `hapax_search::rank`'s; here files are opened and results are printed.
 
 use crate::corpus::ReadArguments;
 use crate::failure::Failure;

@@ -13,7 +13,7 @@ use super::super::{LinesError, each_line};
 use super::{Listed, Stated, Take, content, kind, sketch};
 
 /// What stands for the fingerprint of a page that has none.
-const NONE: &[u8] = b"----------------";
+pub(super) const NONE: &[u8] = b"----------------";
 
 /// Calls `take` with every line that is not blank.
 pub(super) fn each<E: From<LinesError>>(

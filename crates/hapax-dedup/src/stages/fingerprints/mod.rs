@@ -4,13 +4,14 @@
 //! Either every entry of a file states the same recipe or none states one. A file of another kind
 //! is an error that names the command that reads it.
 //!
-//! `lines` and `csv` are text, `table` is Parquet, `stored` is `.hpx` and segments, `kind` recognizes
+//! `lines` (written by [`record`]) and `csv` are text, `table` is Parquet, `stored` is `.hpx` and segments, `kind` recognizes
 //! other files, and `list` holds a whole file in memory, as `hapax pairs` needs it.
 
 pub mod csv;
 mod kind;
 mod lines;
 mod list;
+pub mod record;
 mod stored;
 pub mod table;
 

@@ -47,8 +47,9 @@ pub(super) fn segment<E: From<LinesError>>(path: &Path, take: Take<'_, E>) -> Re
         Err(error) => return Err(io(error).into()),
         Ok(mut file) => {
             let names = names(&read_all(&mut file)?, view.identity());
-            let told = || format!("{}: damaged, or of another index", Path::new(&beside).display());
-            Some(names.ok_or_else(|| LinesError::foreign(&told()))?)
+            let damaged =
+                || format!("{}: damaged, or of another index", Path::new(&beside).display());
+            Some(names.ok_or_else(|| LinesError::foreign(&damaged()))?)
         }
     };
     let mut entries = Vec::new();

@@ -4,13 +4,8 @@
 //! below 1 will do and queries come with their sums, that may be weak bits, which are made from the file
 //! as it is read: nothing but the index is held, and matches are looked up in the file.
 
-use super::failed;
-use super::find::Asked;
-use super::queries::Queries;
-use super::results::{Results, Row, documents};
-use super::stream::Source;
-use crate::failure::Failure;
-use crate::readable;
+use std::ops::Range;
+
 use hapax::fingerprint::{Fingerprint, MaxDistance};
 use hapax::index::plan::{Engine, Machine, Request, Ways, plan};
 use hapax::index::segment::{Segment, SegmentEngine};
@@ -20,9 +15,11 @@ use hapax::index::{
 };
 use hapax::join::Executor;
 use hapax_corpus::hpx::{Hpx, Lookup};
-use hapax_dedup::Threads;
-use std::num::NonZeroUsize;
-use std::ops::Range;
+use hapax_report::{counted, grouped};
+
+use super::stream::Source;
+use super::{Answers, Asked, Queries, Row, SearchError, Take, documents};
+use crate::threads::Threads;
 
 /// Batches for each thread, so that none waits long for another.
 const BATCHES: usize = 4;
@@ -41,7 +38,7 @@ pub(super) const NEED_SUMS: &str =
     "; weak bits need queries with sums: hapax fingerprint --json --sums writes them";
 
 /// What answers.
-pub(super) struct Chosen {
+struct Chosen {
     index: Box<dyn HammingIndex + Sync>,
     /// The share of the matches it was measured to find.
     recall: f64,
@@ -52,25 +49,23 @@ pub(super) struct Chosen {
     most_in_batch: usize,
 }
 
-/// Loads the collection, searches and writes the matches; says how, in words.
-pub(super) fn search(
+/// Loads the collection and searches; says how, in words.
+pub(super) fn search<E: From<SearchError>>(
     asked: &Asked,
     queries: &Queries,
     stored: &Hpx,
     ways: &Ways,
-    threads: NonZeroUsize,
-    results: Results<'_>,
-) -> Result<(String, (u64, u64)), Failure> {
-    let threads = Threads::new(threads).map_err(anyhow::Error::new)?;
-    let chosen = choose(asked, stored, queries, ways, &threads)?;
+    threads: &Threads,
+    take: Take<'_, E>,
+) -> Result<String, E> {
+    let chosen = choose(asked, stored, queries, ways, threads)?;
     let round = threads.width() * BATCHES;
     let even = queries.len().div_ceil(round);
     let batch = even.clamp(*BATCH.start(), chosen.most_in_batch);
     let ranges =
         (0..queries.len()).step_by(batch).map(|start| start..(start + batch).min(queries.len()));
     let ranges: Vec<Range<usize>> = ranges.collect();
-    let stated = (asked.recall < Recall::ALL).then_some(chosen.recall);
-    let mut results = results.recall(stated);
+    let recall = (asked.recall < Recall::ALL).then_some(chosen.recall);
     // What is found waits to be written in order, so not for all queries at once.
     for ranges in ranges.chunks(round) {
         let found = threads.map(ranges.to_vec(), |range| {
@@ -78,10 +73,10 @@ pub(super) fn search(
             rows(&*chosen.index, queries, asked, range, lookup)
         });
         for (range, rows) in ranges.iter().zip(found) {
-            results.write(range.clone(), &rows?)?;
+            take(Answers { queries: range.clone(), rows: &rows?, recall })?;
         }
     }
-    Ok((chosen.described, results.finish()?))
+    Ok(chosen.described)
 }
 
 /// Builds the engine that was planned, or an exact one where weak bits cannot state a recall.
@@ -91,7 +86,7 @@ fn choose(
     queries: &Queries,
     ways: &Ways,
     threads: &Threads,
-) -> Result<Chosen, Failure> {
+) -> Result<Chosen, SearchError> {
     // What does not fit into memory and is loaded all the same is scanned; so is an empty collection.
     let mut engine = ways.load.as_ref().map_or(Engine::Scan, |load| load.candidate.engine.clone());
     let mut why = "";
@@ -105,11 +100,11 @@ fn choose(
         let request = Request::new(stored.len(), asked.within).queries(queries.len() as u64);
         let exact = plan(&request, &Machine::typical());
         engine = exact.map_or(Engine::Scan, |plan| plan.choice().engine.clone());
-    } else if !queries.any_sums() && queries.len() > 0 {
+    } else if !queries.any_sums() && !queries.is_empty() {
         why = NEED_SUMS;
     }
     let entry = |(id, bits)| Entry { fingerprint: Fingerprint::from_bits(bits), id };
-    let entries: Vec<Entry> = stored.entries().map_err(failed)?.into_iter().map(entry).collect();
+    let entries: Vec<Entry> = stored.entries()?.into_iter().map(entry).collect();
     let mut chosen = exact_engine(engine, asked.within, entries)?;
     if asked.recall < Recall::ALL {
         chosen.described.push_str(", which finds every match");
@@ -124,17 +119,17 @@ fn weak_bits(
     stored: &Hpx,
     queries: &Queries,
     threads: &Threads,
-) -> Result<Result<Chosen, Unmeasured>, Failure> {
+) -> Result<Result<Chosen, Unmeasured>, SearchError> {
     let all: Vec<Query<'_>> = (0..queries.len()).map(|at| queries.query(at)).collect();
     let open = || Source::open(stored, PIECE);
     let built = WeakBits::build_measured(&all, asked.within, asked.recall, open, threads);
-    let measured = built.map_err(anyhow::Error::new)?;
+    let measured = built.map_err(SearchError::of)?;
     Ok(measured.map(|Measured { index, recall, pairs, matches }| {
         let described = format!(
             "loaded into weak bits for recall {}, calibrated on {} and measured {recall:.3} on {} others",
             asked.recall,
-            readable::counted(pairs as u64, "pair"),
-            readable::count(matches),
+            counted(pairs as u64, "pair"),
+            grouped(matches),
         );
         let (index, most_in_batch) = (Box::new(index), WEAK_BATCH);
         Chosen { index, recall, described, by_position: true, most_in_batch }
@@ -146,22 +141,22 @@ fn exact_engine(
     engine: Engine,
     within: MaxDistance,
     entries: Vec<Entry>,
-) -> Result<Chosen, Failure> {
+) -> Result<Chosen, SearchError> {
     Ok(match engine {
         Engine::Tables(design) => {
-            let pages = Collection::new(entries).map_err(anyhow::Error::new)?;
+            let pages = Collection::new(entries).map_err(SearchError::of)?;
             let costs = Machine::typical().costs(pages.fingerprints().len());
-            let tables = readable::counted(design.keys().len() as u64, "table");
+            let tables = counted(design.keys().len() as u64, "table");
             let options = TableOptions::within(within).design(design).costs(costs);
-            let index = Tables::build(pages, options).map_err(anyhow::Error::new)?;
+            let index = Tables::build(pages, options).map_err(SearchError::of)?;
             exact(index, format!("loaded into {tables}"))
         }
         Engine::Sorted(encoding) => {
             let sorted = Segment::build(entries, SegmentEngine::Sorted(encoding), within);
-            exact(sorted.map_err(anyhow::Error::new)?, "loaded into a sorted array".to_owned())
+            exact(sorted.map_err(SearchError::of)?, "loaded into a sorted array".to_owned())
         }
         _ => {
-            let pages = Collection::new(entries).map_err(anyhow::Error::new)?;
+            let pages = Collection::new(entries).map_err(SearchError::of)?;
             exact(Scan::new(pages), "loaded and scanned".to_owned())
         }
     })
@@ -179,7 +174,7 @@ fn rows(
     asked: &Asked,
     range: Range<usize>,
     lookup: Option<Lookup>,
-) -> Result<Vec<Row>, Failure> {
+) -> Result<Vec<Row>, SearchError> {
     let queries: Vec<Query<'_>> = range.clone().map(|at| queries.query(at)).collect();
     let within = asked.within;
     let mut rows = Vec::new();
@@ -191,10 +186,10 @@ fn rows(
         }));
     };
     if asked.first {
-        let first = index.find_first_batch(&queries, within).map_err(anyhow::Error::new)?;
+        let first = index.find_first_batch(&queries, within).map_err(SearchError::of)?;
         range.zip(&first).for_each(|(query, found)| push(query, found.as_slice()));
     } else {
-        let all = index.find_all_batch(&queries, within).map_err(anyhow::Error::new)?;
+        let all = index.find_all_batch(&queries, within).map_err(SearchError::of)?;
         range.zip(all.iter()).for_each(|(query, found)| push(query, found));
     }
     if let Some(mut lookup) = lookup {

@@ -1,15 +1,16 @@
 //! A batch of queries: 8 bytes each, its number and name, and sums where they are asked for.
 
-use crate::commands::fingerprint_files::each;
-use crate::failure::Failure;
+use std::path::Path;
+
 use hapax::fingerprint::{BitSums, Fingerprint};
 use hapax::index::Query;
-use hapax_dedup::stages::fingerprints::{Form, Listed};
-use std::path::Path;
+
+use super::super::LinesError;
+use super::super::fingerprints::{Form, Listed, each};
 
 /// See the module header.
 #[derive(Debug, Default)]
-pub(super) struct Queries {
+pub struct Queries {
     fingerprints: Vec<u64>,
     /// Line, row or place in the file of each, from 1.
     numbers: Vec<u64>,
@@ -19,14 +20,19 @@ pub(super) struct Queries {
     sums: Vec<Option<Box<BitSums>>>,
     recipe: Option<String>,
     /// Pages that have no fingerprint.
-    pub(super) without: u64,
+    pub without: u64,
 }
 
 impl Queries {
     /// Reads a file, or standard input for `-`. Sums take half a kilobyte each.
-    pub(super) fn read(path: &Path, form: Form, keep_sums: bool) -> Result<Self, Failure> {
+    ///
+    /// # Errors
+    ///
+    /// As [`each`].
+    pub fn read(path: &Path, form: Form, keep_sums: bool) -> Result<Self, LinesError> {
         let mut queries = Self::default();
-        each(path, form, &mut |recipe, Listed { number, name, fingerprint, sums, .. }| {
+        each::<LinesError>(path, form, &mut |recipe, listed| {
+            let Listed { number, name, fingerprint, sums, .. } = listed;
             if queries.recipe.is_none() {
                 queries.recipe = recipe.map(str::to_owned);
             }
@@ -46,39 +52,43 @@ impl Queries {
         Ok(queries)
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.fingerprints.len()
     }
 
-    pub(super) fn fingerprints(&self) -> &[u64] {
+    pub fn is_empty(&self) -> bool {
+        self.fingerprints.is_empty()
+    }
+
+    pub fn fingerprints(&self) -> &[u64] {
         &self.fingerprints
     }
 
     /// A query as an engine is asked.
-    pub(super) fn query(&self, query: usize) -> Query<'_> {
+    pub fn query(&self, query: usize) -> Query<'_> {
         let sums = self.sums.get(query).and_then(Option::as_deref);
         Query { fingerprint: Fingerprint::from_bits(self.fingerprints[query]), sums }
     }
 
     /// Has any query sums?
-    pub(super) fn any_sums(&self) -> bool {
+    pub fn any_sums(&self) -> bool {
         self.sums.iter().any(Option::is_some)
     }
 
     /// The recipe, if it is stated.
-    pub(super) fn recipe(&self) -> Option<&str> {
+    pub fn recipe(&self) -> Option<&str> {
         self.recipe.as_deref()
     }
 
     /// What a query is called, if it has a name.
-    pub(super) fn name(&self, query: usize) -> Option<&[u8]> {
+    pub fn name(&self, query: usize) -> Option<&[u8]> {
         let start = query.checked_sub(1).map_or(0, |before| self.name_ends[before]);
         let name = &self.names[start..self.name_ends[query]];
         (!name.is_empty()).then_some(name)
     }
 
     /// Its line, row or place in the file, from 1.
-    pub(super) fn number(&self, query: usize) -> u64 {
+    pub fn number(&self, query: usize) -> u64 {
         self.numbers[query]
     }
 }

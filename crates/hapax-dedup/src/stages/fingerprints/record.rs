@@ -1,14 +1,14 @@
-//! One document as a line or as a JSON object.
+//! One document as a line or as a JSON object, as `lines` reads them.
+
+use std::path::Path;
 
 use hapax::fingerprint::Signature;
 use serde::Serialize;
-use std::path::Path;
 
-/// What stands in for the fingerprint of a page that has none.
-const NO_FINGERPRINT: &[u8; 16] = b"----------------";
+use super::lines::NONE;
 
 /// Fingerprint, two spaces, name.
-pub(super) fn line(name: &[u8], signature: &Signature) -> Vec<u8> {
+pub fn line(name: &[u8], signature: &Signature) -> Vec<u8> {
     let mut line = Vec::with_capacity(name.len() + 20);
     let escaped = name.iter().any(|b| matches!(b, b'\\' | b'\n' | b'\r'));
     if escaped {
@@ -16,7 +16,7 @@ pub(super) fn line(name: &[u8], signature: &Signature) -> Vec<u8> {
     }
     match &signature.comparable {
         Some(comparable) => line.extend_from_slice(comparable.fingerprint.to_string().as_bytes()),
-        None => line.extend_from_slice(NO_FINGERPRINT),
+        None => line.extend_from_slice(NONE),
     }
     line.extend_from_slice(b"  ");
     for &byte in name {
@@ -31,9 +31,9 @@ pub(super) fn line(name: &[u8], signature: &Signature) -> Vec<u8> {
     line
 }
 
-/// A page as `--json` shows it.
-#[derive(Serialize)]
-pub(crate) struct PageRecord<'a> {
+/// A page as a JSON object.
+#[derive(Debug, Serialize)]
+pub struct PageRecord<'a> {
     id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     url: Option<String>,
@@ -54,17 +54,12 @@ pub(crate) struct PageRecord<'a> {
 
 impl<'a> PageRecord<'a> {
     /// Everything a signature says, under the page's name.
-    pub(crate) fn new(path: &Path, recipe: &'a str, signature: &Signature) -> Self {
+    pub fn new(path: &Path, recipe: &'a str, signature: &Signature) -> Self {
         Self::named(path.to_string_lossy().into_owned(), None, recipe, signature)
     }
 
     /// The same for a document that may have an address.
-    pub(super) fn named(
-        id: String,
-        url: Option<String>,
-        recipe: &'a str,
-        signature: &Signature,
-    ) -> Self {
+    pub fn named(id: String, url: Option<String>, recipe: &'a str, signature: &Signature) -> Self {
         let comparable = signature.comparable.as_ref();
         Self {
             id,
@@ -85,7 +80,8 @@ impl<'a> PageRecord<'a> {
     }
 
     /// With the sums the bits were cut from.
-    pub(super) fn with_sums(mut self, signature: &Signature) -> Self {
+    #[must_use]
+    pub fn with_sums(mut self, signature: &Signature) -> Self {
         self.sums = signature.comparable.as_ref().map(|it| it.sums.as_array().to_vec());
         self
     }

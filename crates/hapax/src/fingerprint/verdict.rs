@@ -1,9 +1,9 @@
-//! What the numbers mean, in a sentence.
+//! What the numbers of a comparison mean, in a sentence.
 //!
 //! The sentence follows the texts themselves (shared shingles), not the fingerprints: these
 //! propose, the texts decide.
 
-use super::Pair;
+use super::explain::Comparison;
 
 /// From here on two pages are called near-duplicates.
 const NEAR: f64 = 0.9;
@@ -14,28 +14,29 @@ const MOST: f64 = 0.5;
 /// Below this, what is shared is what any two pages share.
 const LITTLE: f64 = 0.02;
 
-/// A plain sentence about a pair.
-pub(super) fn sentence(pair: &Pair) -> String {
-    let c = &pair.comparison;
-    let empty: Vec<&str> = [(&c.left, "A"), (&c.right, "B")]
-        .into_iter()
-        .filter(|(signature, _)| signature.comparable.is_none())
-        .map(|(_, name)| name)
-        .collect();
-    match empty[..] {
-        ["A", "B"] => return "Neither page has any words to compare.".to_owned(),
-        [name] => return format!("{name} has no words to compare."),
-        _ => {}
-    }
-    let judged = if c.same_text {
-        "The pages show exactly the same text.".to_owned()
-    } else {
-        judgement(c.jaccard, c.containment, smaller(pair), pair.recipe.sketch_shingle.words())
-    };
-    if c.left.too_short || c.right.too_short {
-        format!("{judged} But there is so little text that this says little.")
-    } else {
-        judged
+impl Comparison {
+    /// A plain sentence about a pair, A and B; `shingle` is the number of words in the sketch's shingles.
+    pub fn sentence(&self, shingle: usize) -> String {
+        let empty: Vec<&str> = [(&self.left, "A"), (&self.right, "B")]
+            .into_iter()
+            .filter(|(signature, _)| signature.comparable.is_none())
+            .map(|(_, name)| name)
+            .collect();
+        match empty[..] {
+            ["A", "B"] => return "Neither page has any words to compare.".to_owned(),
+            [name] => return format!("{name} has no words to compare."),
+            _ => {}
+        }
+        let judged = if self.same_text {
+            "The pages show exactly the same text.".to_owned()
+        } else {
+            judgement(self.jaccard, self.containment, smaller(self), shingle)
+        };
+        if self.left.too_short || self.right.too_short {
+            format!("{judged} But there is so little text that this says little.")
+        } else {
+            judged
+        }
     }
 }
 
@@ -67,8 +68,8 @@ fn share(of_one: f64) -> String {
     format!("{:.0} %", (100.0 * of_one).min(99.0))
 }
 
-fn smaller(pair: &Pair) -> &'static str {
-    if pair.comparison.only_left <= pair.comparison.only_right { "A" } else { "B" }
+fn smaller(c: &Comparison) -> &'static str {
+    if c.only_left <= c.only_right { "A" } else { "B" }
 }
 
 #[cfg(test)]

@@ -3,16 +3,15 @@
 //! Under `--memory` the queries are cut so that the tables of each cut fit, and the file is read once
 //! for each.
 
-use super::find::Asked;
-use super::queries::Queries;
-use super::results::{Results, Row, documents};
-use crate::failure::Failure;
-use crate::readable;
-use hapax::join::{Batch, Chunks, Hit, JoinError, PairOptions, Wanted};
-use hapax_corpus::hpx::{Hpx, Lookup, ReadAhead};
-use hapax_dedup::Threads;
 use std::ops::Range;
 use std::time::Instant;
+
+use hapax::join::{Batch, Chunks, Hit, JoinError, PairOptions, Wanted};
+use hapax_corpus::hpx::{Hpx, HpxError, Lookup, ReadAhead};
+use hapax_report::{bytes as sized, counted};
+
+use super::{Answers, Asked, Queries, Recall, Row, SearchError, Take, documents};
+use crate::threads::Threads;
 
 /// Fingerprints of a piece: about as many as queries, within these.
 const PIECE: std::ops::RangeInclusive<usize> = 1 << 16..=8 << 20;
@@ -54,21 +53,21 @@ pub(super) fn passes(asked: &Asked, queries: usize) -> u64 {
     shape.map_or(1, |shape| queries.div_ceil(shape.at_once) as u64)
 }
 
-/// Searches and writes the matches; says how, in words.
-pub(super) fn search(
+/// Searches; says how, in words.
+pub(super) fn search<E: From<SearchError>>(
     asked: &Asked,
     queries: &Queries,
     stored: &Hpx,
     threads: &Threads,
-    results: &mut Results<'_>,
-) -> Result<String, Failure> {
-    let options = PairOptions::within(asked.within).map_err(anyhow::Error::new)?;
+    take: Take<'_, E>,
+) -> Result<String, E> {
+    let options = PairOptions::within(asked.within).map_err(SearchError::of)?;
     let Shape { piece, at_once } = Shape::of(asked, &options, queries.len());
     let started = Instant::now();
     let (mut bytes, mut passes) = (0, 0u64);
     for (number, cut) in queries.fingerprints().chunks(at_once).enumerate() {
         let mut source = Source::open(stored, piece);
-        let batch = Batch::new(cut, options.clone(), threads).map_err(anyhow::Error::new)?;
+        let batch = Batch::new(cut, options.clone(), threads).map_err(SearchError::of)?;
         // Of identical queries, hits are given for the first.
         let mut same: Vec<u32> = (0..cut.len() as u32).collect();
         batch.twins().iter().for_each(|twin| same[twin.b as usize] = twin.a);
@@ -78,16 +77,17 @@ pub(super) fn search(
             hits.push(hit);
             Ok(())
         };
-        batch.stream(wanted, &mut source, threads, sink).map_err(anyhow::Error::new)?;
+        batch.stream(wanted, &mut source, threads, sink).map_err(SearchError::of)?;
         hits.sort_unstable();
-        let found = Found { hits, same, first: asked.first };
-        found.write(number * at_once, stored, results)?;
+        let recall = (asked.recall < Recall::ALL).then_some(1.0);
+        let found = Found { hits, same, first: asked.first, recall };
+        found.hand_over(number * at_once, stored, take)?;
         bytes += source.ahead.bytes_read();
         passes += 1;
     }
     let speed = bytes as f64 * 1e-6 / started.elapsed().as_secs_f64().max(1e-9);
-    let read = readable::bytes(bytes);
-    let passes = readable::counted(passes, "pass");
+    let read = sized(bytes);
+    let passes = counted(passes, "pass");
     Ok(format!("streamed {read} in {passes} at {speed:.0} MB/s"))
 }
 
@@ -97,11 +97,17 @@ struct Found {
     /// The query whose hits are also those of this one.
     same: Vec<u32>,
     first: bool,
+    recall: Option<f64>,
 }
 
 impl Found {
-    /// Writes the matches of all queries; `base` is the number of the first.
-    fn write(&self, base: usize, stored: &Hpx, results: &mut Results<'_>) -> Result<(), Failure> {
+    /// Hands over the matches of all queries; `base` is the number of the first.
+    fn hand_over<E: From<SearchError>>(
+        &self,
+        base: usize,
+        stored: &Hpx,
+        take: Take<'_, E>,
+    ) -> Result<(), E> {
         let mut lookup = stored.lookup();
         let mut start = 0;
         while start < self.same.len() {
@@ -111,8 +117,9 @@ impl Found {
                 rows += if self.first { 1 } else { copies.sum() };
                 end += 1;
             }
-            let rows = self.rows(start..end, base, &mut lookup)?;
-            results.write(base + start..base + end, &rows)?;
+            let rows = self.rows(start..end, base, &mut lookup).map_err(SearchError::from)?;
+            let (queries, recall) = (base + start..base + end, self.recall);
+            take(Answers { queries, rows: &rows, recall })?;
             start = end;
         }
         Ok(())
@@ -131,7 +138,7 @@ impl Found {
         queries: Range<usize>,
         base: usize,
         lookup: &mut Lookup,
-    ) -> Result<Vec<Row>, Failure> {
+    ) -> Result<Vec<Row>, HpxError> {
         let mut rows = Vec::new();
         for query in queries {
             for hit in self.hits_of(query) {
