@@ -228,8 +228,8 @@ def dedup(
             return _dedup_rows(_inputs.given(source, scratch), kind, scratch, folder, by, asked, progress)
         made = folder or scratch.path("out")
         with _Bar(progress) as bar:
-            told, _ = run_dedup(inputs, made, by._core, asked, bar, False)
-        done = json.loads(told)
+            summary, _ = run_dedup(inputs, made, by._core, asked, bar, False)
+        done = json.loads(summary)
         return DedupResult(done if out is not None else {**done, "files": []}, None, None, made, scratch)
     except BaseException:
         # An exception holds this frame, and with it the folder.
@@ -292,9 +292,9 @@ def _dedup_rows(
         decided = Decided.nothing(count)
     else:
         with _Bar(progress) as bar:
-            told, rows = run_dedup([path], out, by._core, asked, bar, True)
+            summary, rows = run_dedup([path], out, by._core, asked, bar, True)
         assert rows is not None
-        done, decided = json.loads(told), Decided(count, documents, rows)
+        done, decided = json.loads(summary), Decided(count, documents, rows)
     os.remove(path)
     if missing := count - len(decided.documents):
         done["summary"]["records"] += missing

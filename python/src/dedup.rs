@@ -24,7 +24,7 @@ use crate::index::{bound, bytes_of};
 use crate::stages::{rules, similarity};
 use crate::workers::{interruptible, threads};
 
-/// How often progress is told.
+/// How often progress is reported.
 const EVERY: Duration = Duration::from_millis(100);
 
 /// What a caller may say about a job; the package always gives all of it.

@@ -90,7 +90,7 @@ pub(crate) fn look(first_bytes: &[u8], name: &Path) -> Look {
         Promise::Of(_) if utf_16.is_some() => Look::Unreadable(UTF_16),
         Promise::Nothing if utf_16.is_some() && json => Look::Unreadable(UTF_16),
         Promise::Of(Format::Jsonl) | Promise::Nothing if json => Look::Unreadable(ARRAY),
-        // A broken line is told with its number, which says more.
+        // The error for a broken line has its number, which says more.
         Promise::Of(Format::Jsonl) if kind == Kind::Text => Look::Format(Format::Jsonl),
         Promise::Of(format) => Look::Misnamed(format),
         Promise::Nothing if kind == Kind::Html => Look::Format(Format::Html),

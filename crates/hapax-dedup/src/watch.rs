@@ -15,7 +15,7 @@ pub enum Stage {
     Writing,
 }
 
-/// Is told how a job goes on. Every method may do nothing.
+/// Callbacks about the progress of a job. Every method may do nothing.
 pub trait Watch {
     /// A step begins.
     fn stage(&mut self, stage: Stage) {

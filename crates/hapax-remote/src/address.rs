@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_told_from_files() {
+    fn addresses_are_reported_from_files() {
         for address in
             ["s3://b/k", "gs://b", "az://c/", "hf://datasets/a/b", "http://h/", "https://h"]
         {

@@ -76,7 +76,7 @@ pub fn fold(
 ) -> Result<Vec<Folded>, BatchError> {
     let linked = Linked::new(ids, facts.iter().collect(), pairs, left, policy);
     let losers = linked.fold(None)?;
-    Ok(losers.into_iter().map(|loser| linked.tell(loser)).collect())
+    Ok(losers.into_iter().map(|loser| linked.describe(loser)).collect())
 }
 
 /// A result that may go, without words about it.
@@ -136,7 +136,7 @@ impl<'a> Linked<'a> {
         Ok(losers)
     }
 
-    fn tell(&self, loser: Loser) -> Folded {
+    fn describe(&self, loser: Loser) -> Folded {
         let Loser { place, winner, distance, similarity, decided } = loser;
         let [best, other] = [winner, place].map(|place| &self.pages[place as usize]);
         let reason = Reason::new(&self.policy.keep, decided, best, other);

@@ -21,7 +21,7 @@
 //!
 //! | key | meaning | default |
 //! |---|---|---|
-//! | `within` | bits in which two results may differ | 3 |
+//! | `within` | bits in which two results may differ | 6 |
 //! | `results` | how many of the best results are looked at | 1000 |
 //! | `share` | or this share of all results, if that is more | 0 |
 //! | `confirm`, `min-similarity` | sketches must agree as well, and how much | true, 0.84 |

@@ -144,7 +144,7 @@ impl ApiError {
         Wire { code: self.code.name(), message: &self.message, request: None }
     }
 
-    /// Tells the log what the client is not told.
+    /// Logs what the client does not see.
     pub fn log(&self) {
         if let Some(hidden) = &self.hidden {
             tracing::error!(code = self.code.name(), "{}", one_line(hidden));

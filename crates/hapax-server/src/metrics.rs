@@ -26,7 +26,7 @@ const DISTANCES: usize = 17;
 const STEPS_PER_DOUBLING: f64 = 4.0;
 const STEPS: usize = 128;
 
-/// How long requests took, so that quantiles of any span can be told.
+/// How long requests took, so that quantiles of any span can be computed.
 #[derive(Debug)]
 pub struct Latencies([AtomicU64; STEPS]);
 

@@ -60,7 +60,7 @@ impl App {
 
 /// Listens and serves until the process is asked to stop (SIGINT or SIGTERM). Blocks.
 ///
-/// `ready` is told the address.
+/// `ready` is called with the address.
 ///
 /// # Errors
 ///

@@ -17,8 +17,8 @@ fn a_missing_file_is_named_before_any_work() {
 #[test]
 fn unsupported_content_is_named() {
     let folder = Folder::new();
-    let told = folder.write("a.html", PNG).refusal(1, &["fingerprint", "a.html"]);
-    assert!(told.contains("a.html: unsupported content: PNG image"), "{told}");
+    let printed = folder.write("a.html", PNG).refusal(1, &["fingerprint", "a.html"]);
+    assert!(printed.contains("a.html: unsupported content: PNG image"), "{printed}");
 }
 
 #[cfg(unix)]
@@ -35,22 +35,22 @@ fn an_unreadable_file_or_folder_is_named() {
         // The administrator may read everything.
         return;
     }
-    let told = folder.refusal(1, &["fingerprint", "site"]);
-    assert!(told.contains("cannot read site/locked.html: Permission denied"), "{told}");
+    let printed = folder.refusal(1, &["fingerprint", "site"]);
+    assert!(printed.contains("cannot read site/locked.html: Permission denied"), "{printed}");
     forbid("site/locked.html", 0o600);
     forbid("site/shut", 0o000);
-    let told = folder.refusal(1, &["fingerprint", "site"]);
+    let printed = folder.refusal(1, &["fingerprint", "site"]);
     forbid("site/shut", 0o700);
-    assert!(told.contains("cannot list site/shut: Permission denied"), "{told}");
+    assert!(printed.contains("cannot list site/shut: Permission denied"), "{printed}");
 }
 
 #[test]
 fn a_folder_without_pages_is_named() {
     let folder = Folder::new();
     folder.write("site/style.css", "p {}");
-    let told = folder.refusal(1, &["fingerprint", "site"]);
-    assert!(told.contains("folder site holds no pages (.html "), "{told}");
-    assert!(told.contains("--all-files would read its 1 other file"), "{told}");
+    let printed = folder.refusal(1, &["fingerprint", "site"]);
+    assert!(printed.contains("folder site holds no pages (.html "), "{printed}");
+    assert!(printed.contains("--all-files would read its 1 other file"), "{printed}");
 }
 
 #[cfg(unix)]
@@ -59,8 +59,8 @@ fn a_link_to_nothing_is_named() {
     let folder = Folder::new();
     folder.write("site/a.html", ARTICLE);
     std::os::unix::fs::symlink("nowhere", folder.path("site/b.html")).unwrap();
-    let told = folder.refusal(1, &["fingerprint", "site"]);
-    assert!(told.contains("site/b.html: link to nothing"), "{told}");
+    let printed = folder.refusal(1, &["fingerprint", "site"]);
+    assert!(printed.contains("site/b.html: link to nothing"), "{printed}");
 }
 
 #[test]
@@ -82,21 +82,21 @@ fn skipping_names_and_counts_what_is_bad() {
     let assert = folder.hapax(&all).assert().code(0);
     assert!(stdout(&assert).ends_with("  a.html\n"));
     assert_eq!(stdout(&assert).lines().count(), 1);
-    let told = stderr(&assert);
+    let printed = stderr(&assert);
     for named in ["skipped: cannot read gone.html", "skipped: b.html: ", "skipped: folder bare "] {
-        assert!(told.contains(named), "{named} in {told}");
+        assert!(printed.contains(named), "{named} in {printed}");
     }
-    assert!(told.contains("1 page, ") && told.contains("3 skipped"), "{told}");
+    assert!(printed.contains("1 page, ") && printed.contains("3 skipped"), "{printed}");
 }
 
 #[test]
 fn a_place_that_cannot_be_written_is_named_before_any_work() {
     let folder = Folder::new();
     folder.write("a.html", ARTICLE).write("site/b.html", ARTICLE);
-    let told = folder.refusal(1, &["fingerprint", "a.html", "--out", "none/x.txt"]);
-    assert!(told.contains("cannot write none/x.txt: "), "{told}");
-    let told = folder.refusal(1, &["fingerprint", "a.html", "--out", "site"]);
-    assert!(told.contains("it is a folder"), "{told}");
+    let printed = folder.refusal(1, &["fingerprint", "a.html", "--out", "none/x.txt"]);
+    assert!(printed.contains("cannot write none/x.txt: "), "{printed}");
+    let printed = folder.refusal(1, &["fingerprint", "a.html", "--out", "site"]);
+    assert!(printed.contains("it is a folder"), "{printed}");
 }
 
 #[cfg(unix)]
@@ -111,11 +111,11 @@ fn a_device_is_written_to_and_not_replaced() {
 #[test]
 fn an_unknown_recipe_is_a_bad_argument_that_lists_the_known() {
     let folder = Folder::new();
-    let told = folder
+    let printed = folder
         .write("a.html", ARTICLE)
         .refusal(2, &["fingerprint", "--recipe", "web-99", "a.html"]);
-    assert!(told.contains("--recipe: no recipe is called `web-99`"), "{told}");
-    assert!(told.contains("web-2") && told.contains("sood-tfidf"), "{told}");
+    assert!(printed.contains("--recipe: no recipe is called `web-99`"), "{printed}");
+    assert!(printed.contains("web-2") && printed.contains("sood-tfidf"), "{printed}");
 }
 
 #[test]
@@ -126,8 +126,8 @@ fn a_bad_recipe_file_is_bad_input() {
     for (file, reason) in
         [("gone.toml", "cannot read"), ("bad.toml", "shingel"), ("bytes.toml", "UTF-8")]
     {
-        let told = folder.refusal(1, &["fingerprint", "--recipe", file, "a.html"]);
-        assert!(told.contains(file) && told.contains(reason), "{told}");
+        let printed = folder.refusal(1, &["fingerprint", "--recipe", file, "a.html"]);
+        assert!(printed.contains(file) && printed.contains(reason), "{printed}");
     }
 }
 
@@ -135,12 +135,12 @@ fn a_bad_recipe_file_is_bad_input() {
 fn a_table_must_be_given_exactly_when_it_is_used() {
     let folder = Folder::new();
     folder.write("a.html", ARTICLE).output(&["train", "a.html", "--out", "t.hdf"]);
-    let told = folder.refusal(2, &["fingerprint", "--recipe", "sood-tfidf", "a.html"]);
-    assert!(told.contains("--frequencies TABLE"), "{told}");
-    let told = folder.refusal(2, &["fingerprint", "--frequencies", "t.hdf", "a.html"]);
-    assert!(told.contains("--frequencies is of no use to --recipe web-2"), "{told}");
-    let told = folder.refusal(2, &["train", "a.html", "--out", "t", "--recipe", "web-2"]);
-    assert!(told.contains("--recipe web-2 does not weigh by frequency"), "{told}");
+    let printed = folder.refusal(2, &["fingerprint", "--recipe", "sood-tfidf", "a.html"]);
+    assert!(printed.contains("--frequencies TABLE"), "{printed}");
+    let printed = folder.refusal(2, &["fingerprint", "--frequencies", "t.hdf", "a.html"]);
+    assert!(printed.contains("--frequencies is of no use to --recipe web-2"), "{printed}");
+    let printed = folder.refusal(2, &["train", "a.html", "--out", "t", "--recipe", "web-2"]);
+    assert!(printed.contains("--recipe web-2 does not weigh by frequency"), "{printed}");
 }
 
 #[test]
@@ -161,8 +161,8 @@ fn a_damaged_foreign_or_unfitting_table_is_refused() {
         ("good.hdf", "other.toml", "trained for features"),
     ] {
         let arguments = ["fingerprint", "--recipe", recipe, "--frequencies", table, "a.html"];
-        let told = folder.refusal(1, &arguments);
-        assert!(told.contains(table) && told.contains(reason), "{table}: {told}");
+        let printed = folder.refusal(1, &arguments);
+        assert!(printed.contains(table) && printed.contains(reason), "{table}: {printed}");
     }
 }
 
@@ -184,8 +184,8 @@ fn bad_arguments_name_the_argument() {
         (&["frobnicate"], "frobnicate"),
         (&[], "Usage"),
     ] {
-        let told = folder.refusal(2, arguments);
-        assert!(told.contains(named), "{arguments:?}: {told}");
+        let printed = folder.refusal(2, arguments);
+        assert!(printed.contains(named), "{arguments:?}: {printed}");
     }
 }
 
@@ -194,16 +194,19 @@ fn a_corpus_that_is_not_what_it_is_called_is_no_text() {
     let folder = Folder::new();
     folder.write("x.parquet", "junk").write("x.csv", "id,text\n1,a\n");
     folder.write("x.json", "[{\"text\":\"a\"}]").write("ok.jsonl", "{\"text\":\"a\"}\n");
-    let told = "x.parquet is not a Parquet file: it looks like a text; rename it, or say what it is \
+    let printed = "x.parquet is not a Parquet file: it looks like a text; rename it, or say what it is \
         by --input-format";
     for command in [&["fingerprint", "x.parquet"][..], &["dedup", "x.parquet", "--out", "out"]] {
-        assert!(folder.refusal(1, command).contains(told), "{command:?}");
+        assert!(folder.refusal(1, command).contains(printed), "{command:?}");
     }
-    let told = folder.refusal(1, &["page", "add", "seen", "--create", "--from", "x.parquet"]);
-    assert!(told.contains("it looks like a text; rename it") && !told.contains("format"), "{told}");
+    let printed = folder.refusal(1, &["page", "add", "seen", "--create", "--from", "x.parquet"]);
+    assert!(
+        printed.contains("it looks like a text; rename it") && !printed.contains("format"),
+        "{printed}"
+    );
     assert!(folder.refusal(1, &["fingerprint", "x.json"]).contains("jq -c '.[]'"));
-    let told = folder.refusal(1, &["train", "x.csv", "--out", "t.hdf"]);
-    assert!(told.contains("make JSONL of it, or say what it is by --input-format"), "{told}");
+    let printed = folder.refusal(1, &["train", "x.csv", "--out", "t.hdf"]);
+    assert!(printed.contains("make JSONL of it, or say what it is by --input-format"), "{printed}");
     let lines = folder.output(&["fingerprint", "x.csv", "--input-format", "lines"]);
     assert_eq!(lines.lines().count(), 2);
     let skipped = ["fingerprint", "x.parquet", "ok.jsonl", "--skip-bad"];
@@ -226,10 +229,10 @@ fn nothing_read_is_no_document() {
         (&["search", "build", "x.jsonl", "--out", "index"], "x.jsonl"),
         (&["page", "add", "seen", "--create", "--from", "x.jsonl"], "x.jsonl"),
     ] {
-        let told = stderr(&folder.hapax(command).write_stdin("").assert().code(1));
+        let printed = stderr(&folder.hapax(command).write_stdin("").assert().code(1));
         assert!(
-            told.contains(&format!("there is no document in {named}\n")),
-            "{command:?}: {told}"
+            printed.contains(&format!("there is no document in {named}\n")),
+            "{command:?}: {printed}"
         );
     }
     let beside = folder.hapax(&["fingerprint", "x.warc.gz", "a.jsonl"]).assert().code(0);
@@ -247,15 +250,18 @@ fn a_field_that_no_document_has_is_named_before_any_work() {
         ["--id-field", "--url-field", "--score-field", "--fetched-field", "--language-field"]
     {
         for command in [&["dedup", "a.jsonl", "--out", "out"][..], &["fingerprint", "a.jsonl"]] {
-            let told = folder.refusal(1, &[command, &[flag, "ids"]].concat());
+            let printed = folder.refusal(1, &[command, &[flag, "ids"]].concat());
             let expected = format!("{flag} ids: no document has a field ids{there}");
-            assert!(told.contains(&expected), "{told}");
+            assert!(printed.contains(&expected), "{printed}");
         }
     }
-    let told = folder.refusal(1, &["dedup", "a.jsonl", "--scope", "field:sites", "--out", "out"]);
-    assert!(told.contains(&format!("--scope field:sites: no document has a field sites{there}")));
-    let told = folder.refusal(1, &["dedup", "site", "--scope", "field:sites", "--dry-run"]);
-    assert!(told.contains("no document has a field sites"), "{told}");
+    let printed =
+        folder.refusal(1, &["dedup", "a.jsonl", "--scope", "field:sites", "--out", "out"]);
+    assert!(
+        printed.contains(&format!("--scope field:sites: no document has a field sites{there}"))
+    );
+    let printed = folder.refusal(1, &["dedup", "site", "--scope", "field:sites", "--dry-run"]);
+    assert!(printed.contains("no document has a field sites"), "{printed}");
     let create = ["page", "add", "seen", "--create", "--scope", "field:sites", "--from", "a.jsonl"];
     assert!(folder.refusal(1, &create).contains("no document has a field sites"));
     for command in [
@@ -296,14 +302,14 @@ fn a_field_that_no_document_of_standard_input_has_is_named() {
         (&["rank", "-"], " at the beginning of the stream"),
         (&["train", "-", "--out", "t.hdf"], " at the beginning of the stream"),
     ] {
-        let told = asked(&[command, &["--url-field", "ids"]].concat());
+        let printed = asked(&[command, &["--url-field", "ids"]].concat());
         let expected = format!(
             "--url-field ids: no document{looked_at} has a field ids; there are: id, site, text\n"
         );
-        assert!(told.contains(&expected), "{command:?}: {told}");
+        assert!(printed.contains(&expected), "{command:?}: {printed}");
     }
-    let told = asked(&["dedup", "-", "--scope", "field:sites", "--dry-run"]);
-    assert!(told.contains("--scope field:sites: no document at the beginning"), "{told}");
+    let printed = asked(&["dedup", "-", "--scope", "field:sites", "--dry-run"]);
+    assert!(printed.contains("--scope field:sites: no document at the beginning"), "{printed}");
     // The last record will do.
     let late = format!("{lines}{{\"ids\":\"3\",\"text\":\"three\"}}\n");
     let command = ["fingerprint", "-", "--id-field", "ids"];
@@ -320,11 +326,14 @@ fn a_field_that_a_stream_does_not_have_is_named_before_anything_is_done() {
     let run = |command: &[&str]| folder.hapax(command).write_stdin(stream.clone()).assert().code(1);
     let refused = run(&["fingerprint", "-", "--id-field", "ids"]);
     assert_eq!(refused.get_output().stdout, b"", "nothing is printed");
-    let told = stderr(&refused);
-    assert!(told.contains("no document at the beginning of the stream has a field ids"), "{told}");
-    let told =
+    let printed = stderr(&refused);
+    assert!(
+        printed.contains("no document at the beginning of the stream has a field ids"),
+        "{printed}"
+    );
+    let printed =
         stderr(&run(&["page", "add", "seen", "--create", "--scope", "field:ids", "--from", "-"]));
-    assert!(told.contains("--scope field:ids: no document at the beginning"), "{told}");
+    assert!(printed.contains("--scope field:ids: no document at the beginning"), "{printed}");
     let stats = folder.output(&["inspect", "seen"]);
     assert!(stats.contains("pages       0,"), "{stats}");
     // A file is looked at as a whole.
@@ -347,8 +356,8 @@ fn files_left_out_of_folders_are_counted_by_every_command() {
         &["eval", "site", "--truth", "truth.tsv"],
         &["partition", "learn", "site", "--machines", "2", "--out", "mapping.toml"],
     ] {
-        let told = stderr(&folder.hapax(command).assert().code(0));
-        assert!(told.contains("2 other files in folders ignored"), "{command:?}: {told}");
+        let printed = stderr(&folder.hapax(command).assert().code(0));
+        assert!(printed.contains("2 other files in folders ignored"), "{command:?}: {printed}");
     }
 }
 
@@ -371,8 +380,8 @@ fn rules_scores_and_moments_that_nobody_means_are_bad_arguments() {
         (&["page", "add", "seen", url, "a.html", "--fetched", "9999999999999999"], "year 9999"),
         (&["page", "expire", "seen", "--before", "9999999999999999"], "year 9999"),
     ] {
-        let told = folder.refusal(2, arguments);
-        assert!(told.contains(named), "{arguments:?}: {told}");
+        let printed = folder.refusal(2, arguments);
+        assert!(printed.contains(named), "{arguments:?}: {printed}");
     }
     assert_eq!(folder.output(&["group", "rules", "seen"]), before);
 }
@@ -392,11 +401,11 @@ fn a_library_that_panics_on_damage_prints_no_line_of_its_own() {
         damaged[place] ^= 0xff;
         folder.write("damaged.parquet", damaged);
         let output = folder.hapax(&["pairs", "damaged.parquet"]).output().unwrap();
-        let told = String::from_utf8_lossy(&output.stderr);
-        assert!(!told.contains("panicked"), "byte {place}: {told}");
-        if told.contains("gave up on damaged data") {
+        let printed = String::from_utf8_lossy(&output.stderr);
+        assert!(!printed.contains("panicked"), "byte {place}: {printed}");
+        if printed.contains("gave up on damaged data") {
             gave_up += 1;
-            assert_eq!(told.lines().count(), 1, "byte {place}: {told}");
+            assert_eq!(printed.lines().count(), 1, "byte {place}: {printed}");
         }
         // Two are enough: a run takes milliseconds, but there are thousands of bytes.
         if gave_up == 2 {

@@ -192,10 +192,10 @@ fn the_web_page_escapes_whatever_the_pages_say() {
 fn a_folder_or_a_missing_page_is_refused() {
     let folder = pair();
     folder.write("site/a.html", ARTICLE);
-    let told = folder.refusal(1, &["compare", "old.html", "site"]);
-    assert!(told.contains("site is a folder"), "{told}");
-    let told = folder.refusal(1, &["compare", "gone.html", "old.html", "--html", "c.html"]);
-    assert!(told.contains("cannot read gone.html"), "{told}");
+    let printed = folder.refusal(1, &["compare", "old.html", "site"]);
+    assert!(printed.contains("site is a folder"), "{printed}");
+    let printed = folder.refusal(1, &["compare", "gone.html", "old.html", "--html", "c.html"]);
+    assert!(printed.contains("cannot read gone.html"), "{printed}");
     assert!(!folder.names().contains(&"c.html".to_owned()));
 }
 

@@ -16,13 +16,16 @@ fn pages(folder: &Folder) {
 }
 
 #[test]
-fn a_folder_is_cleaned_and_the_numbers_are_told() {
+fn a_folder_is_cleaned_and_the_numbers_are_reported() {
     let folder = Folder::new();
     pages(&folder);
-    let told = stderr(&folder.hapax(&["dedup", "in", "--out", "out"]).assert().code(0));
-    assert!(told.contains("5 documents read"), "{told}");
-    assert!(told.contains("3 kept · 2 removed: 1 exact, 1 near-duplicate, in 1 group"), "{told}");
-    assert!(told.contains("out/report.html"), "{told}");
+    let printed = stderr(&folder.hapax(&["dedup", "in", "--out", "out"]).assert().code(0));
+    assert!(printed.contains("5 documents read"), "{printed}");
+    assert!(
+        printed.contains("3 kept · 2 removed: 1 exact, 1 near-duplicate, in 1 group"),
+        "{printed}"
+    );
+    assert!(printed.contains("out/report.html"), "{printed}");
     let kept = String::from_utf8(folder.read("out/kept.jsonl")).unwrap();
     let ids: Vec<&str> = kept.lines().map(|line| &line[..16]).collect();
     assert_eq!(ids, ["{\"id\":\"in/a.html", "{\"id\":\"in/c.html", "{\"id\":\"in/e.txt\""]);
@@ -43,8 +46,8 @@ fn a_dry_run_says_what_would_happen_and_writes_nothing() {
     let folder = Folder::new();
     pages(&folder);
     let before = folder.names();
-    let told = folder.output(&["dedup", "in", "--dry-run"]);
-    assert!(told.contains("3 kept · 2 removed"), "{told}");
+    let printed = folder.output(&["dedup", "in", "--dry-run"]);
+    assert!(printed.contains("3 kept · 2 removed"), "{printed}");
     folder.output(&["dedup", "in", "--dry-run", "--out", "out"]);
     assert_eq!(folder.names(), before);
 }
@@ -92,18 +95,18 @@ fn main_content_ignores_what_surrounds_it() {
 }
 
 #[test]
-fn a_bad_line_is_told_with_the_flag_that_skips_it() {
+fn a_bad_line_is_reported_with_the_flag_that_skips_it() {
     let folder = Folder::new();
     folder.write("pages.jsonl", "{\"text\": \"fine\"}\n{\"text\": \n");
-    let told = folder.refusal(1, &["dedup", "pages.jsonl", "--out", "out"]);
-    assert!(told.contains("pages.jsonl, line 2") && told.contains("--skip-bad"), "{told}");
+    let printed = folder.refusal(1, &["dedup", "pages.jsonl", "--out", "out"]);
+    assert!(printed.contains("pages.jsonl, line 2") && printed.contains("--skip-bad"), "{printed}");
     assert_eq!(folder.names(), ["pages.jsonl"]);
-    let told = stderr(
+    let printed = stderr(
         &folder.hapax(&["dedup", "pages.jsonl", "--out", "out", "--skip-bad"]).assert().code(0),
     );
     assert!(
-        told.contains("skipped: ") && told.contains("1 record passed over: damaged: 1"),
-        "{told}"
+        printed.contains("skipped: ") && printed.contains("1 record passed over: damaged: 1"),
+        "{printed}"
     );
 }
 
@@ -121,8 +124,8 @@ fn arguments_that_cannot_be_meant_are_refused_before_anything_is_read() {
     ] {
         let all: Vec<&str> =
             ["dedup", "no-such-file", "--out", "out"].iter().chain(arguments).copied().collect();
-        let told = folder.refusal(2, &all);
-        assert!(told.contains(about), "{told}");
+        let printed = folder.refusal(2, &all);
+        assert!(printed.contains(about), "{printed}");
     }
     assert!(folder.refusal(2, &["dedup", "x"]).contains("--out"));
     assert_eq!(folder.names(), [""; 0]);
@@ -167,18 +170,18 @@ fn documents_in_other_languages_stay() {
     let line = |language: &str| format!("{{\"lang\": \"{language}\", \"text\": \"{words}\"}}\n");
     let pages = [line("en"), line("en-GB"), line("de"), line("DE-at"), line("fr"), line("fr")];
     folder.write("pages.jsonl", format!("{}{{\"text\": \"{words}\"}}\n", pages.concat()));
-    let told = |languages: &str| {
+    let printed = |languages: &str| {
         folder.output(&["dedup", "pages.jsonl", "--dry-run", "--language", languages])
     };
-    assert!(told("en").contains("5 kept · 2 removed"), "{}", told("en"));
-    assert!(told("en").contains("4 documents in other languages"), "{}", told("en"));
-    assert!(told("EN,de").contains("3 kept · 4 removed"), "{}", told("EN,de"));
-    assert!(told("it").contains("7 kept · 0 removed"), "{}", told("it"));
+    assert!(printed("en").contains("5 kept · 2 removed"), "{}", printed("en"));
+    assert!(printed("en").contains("4 documents in other languages"), "{}", printed("en"));
+    assert!(printed("EN,de").contains("3 kept · 4 removed"), "{}", printed("EN,de"));
+    assert!(printed("it").contains("7 kept · 0 removed"), "{}", printed("it"));
 }
 
 #[cfg(unix)]
 #[test]
-fn a_disk_that_is_full_is_told_and_the_run_can_go_on_later() {
+fn a_disk_that_is_full_is_reported_and_the_run_can_go_on_later() {
     let folder = Folder::new();
     let words = |seed: usize| (0..200).map(move |i| format!("w{} ", (i * 31 + seed * 7) % 5000));
     let lines: String = (0..400)
@@ -195,14 +198,18 @@ fn a_disk_that_is_full_is_told_and_the_run_can_go_on_later() {
         .current_dir(folder.path(""))
         .output()
         .unwrap();
-    let told = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(1), "{told}");
-    assert!(told.contains("cannot write small/.hapax-work/kept.jsonl: "), "{told}");
+    let printed = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{printed}");
+    assert!(printed.contains("cannot write small/.hapax-work/kept.jsonl: "), "{printed}");
     let left: Vec<_> =
         folder.path("small").read_dir().unwrap().map(|it| it.unwrap().file_name()).collect();
     assert_eq!(left, [".hapax-work"]);
-    let told = stderr(&folder.hapax(&["dedup", "pages.jsonl", "--out", "small"]).assert().code(0));
-    assert!(told.contains("continuing an interrupted run: 400 documents already read"), "{told}");
+    let printed =
+        stderr(&folder.hapax(&["dedup", "pages.jsonl", "--out", "small"]).assert().code(0));
+    assert!(
+        printed.contains("continuing an interrupted run: 400 documents already read"),
+        "{printed}"
+    );
     for name in ["kept.jsonl", "groups.parquet", "removed.parquet", "report.html", "summary.json"] {
         assert!(
             folder.result(&format!("whole/{name}")) == folder.result(&format!("small/{name}")),
@@ -270,9 +277,9 @@ fn revisits_in_a_format_that_has_none_are_refused() {
     folder.write("a.jsonl", "{\"text\": \"some words of a text\"}\n");
     for format in [&[][..], &["--format", "jsonl.gz"], &["--format", "parquet"]] {
         let dedup = [&["dedup", "a.jsonl", "--out", "out", "--revisits"], format].concat();
-        let told = folder.refusal(1, &dedup);
-        assert!(told.contains("revisit records exist in WARC files only"), "{told}");
-        assert!(told.contains("warc.gz"), "{told}");
+        let printed = folder.refusal(1, &dedup);
+        assert!(printed.contains("revisit records exist in WARC files only"), "{printed}");
+        assert!(printed.contains("warc.gz"), "{printed}");
     }
     folder.output(&["dedup", "a.jsonl", "--out", "out", "--revisits", "--format", "warc", "-q"]);
 }

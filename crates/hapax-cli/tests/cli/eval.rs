@@ -111,8 +111,8 @@ fn truth_about_other_documents_is_refused() {
     let folder = Folder::new();
     pages(&folder);
     folder.write("wrong.tsv", "id1\tid2\tlabel\nx\ty\tdup\n");
-    let told = folder.refusal(1, &["eval", "in", "--truth", "wrong.tsv"]);
-    assert!(told.contains("none of its ids is a document"), "{told}");
+    let printed = folder.refusal(1, &["eval", "in", "--truth", "wrong.tsv"]);
+    assert!(printed.contains("none of its ids is a document"), "{printed}");
     folder.refusal(2, &["eval", "in", "--truth", "wrong.tsv", "--truth-kind", "poems"]);
 }
 
@@ -152,10 +152,10 @@ fn a_label_that_no_pair_has_is_reported() {
         let arguments = [&["eval", "in", "--truth", "pairs.tsv", "-q"], labels].concat();
         stderr(&folder.hapax(&arguments).assert().code(0))
     };
-    let told = warning(&["--positive", "foo,dup", "--negative", "bar"]);
+    let printed = warning(&["--positive", "foo,dup", "--negative", "bar"]);
     assert!(
-        told.contains("warning: no pair has the label foo, bar; labels there: dup, nondup"),
-        "{told}"
+        printed.contains("warning: no pair has the label foo, bar; labels there: dup, nondup"),
+        "{printed}"
     );
     assert!(!warning(&[]).contains("warning"));
 }

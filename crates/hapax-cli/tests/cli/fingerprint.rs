@@ -166,10 +166,10 @@ fn a_closed_pipe_is_success() {
         .spawn()
         .unwrap();
     drop(child.stdout.take());
-    let mut told = String::new();
-    child.stderr.take().unwrap().read_to_string(&mut told).unwrap();
+    let mut printed = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut printed).unwrap();
     assert!(child.wait().unwrap().success());
-    assert_eq!(told, "");
+    assert_eq!(printed, "");
 }
 
 #[test]

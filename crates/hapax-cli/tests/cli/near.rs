@@ -69,8 +69,8 @@ fn building_and_finding_equals_a_loop_over_everything_loaded_and_streamed() {
                 let assert = folder.hapax(&find).assert().code(0);
                 assert_eq!(lines(&crate::folder::stdout(&assert)), right);
                 // The same fingerprints are found in an array as soon as in any table.
-                let told = stderr(&assert);
-                assert!(within == "0" || told.contains(how), "{told}");
+                let printed = stderr(&assert);
+                assert!(within == "0" || printed.contains(how), "{printed}");
                 let one = folder.output(&[&find[..], &["--threads", "1"]].concat());
                 assert!(one == folder.output(&[&find[..], &["--threads", "7"]].concat()));
             }
@@ -239,29 +239,29 @@ fn recipes_are_not_mixed() {
     let folder = Folder::new();
     folder.write("one.jsonl", line(one)).write("two.jsonl", line(two)).write("bare.txt", "1\n");
     folder.write("both.jsonl", line(one) + &line(two));
-    let told = folder.refusal(1, &["near", "build", "both.jsonl", "--out", "x.hpx"]);
+    let printed = folder.refusal(1, &["near", "build", "both.jsonl", "--out", "x.hpx"]);
     assert!(
-        told.contains("both.jsonl: line 2") && told.contains(one) && told.contains(two),
-        "{told}"
+        printed.contains("both.jsonl: line 2") && printed.contains(one) && printed.contains(two),
+        "{printed}"
     );
     assert!(!folder.names().contains(&"x.hpx".to_owned()));
     folder.output(&["near", "build", "one.jsonl", "--out", "a.hpx"]);
-    let told = folder.refusal(1, &["near", "find", "two.jsonl", "--index", "a.hpx"]);
-    assert!(told.contains(one) && told.contains(two), "{told}");
+    let printed = folder.refusal(1, &["near", "find", "two.jsonl", "--index", "a.hpx"]);
+    assert!(printed.contains(one) && printed.contains(two), "{printed}");
     // Where one side states none, a warning says so.
     folder.output(&["near", "build", "bare.txt", "--out", "bare.hpx", "-q"]);
     for (queries, index, unlabelled) in
         [("bare.txt", "a.hpx", "bare.txt"), ("one.jsonl", "bare.hpx", "bare.hpx")]
     {
         let found = folder.hapax(&["near", "find", queries, "--index", index]).assert().code(0);
-        let told = stderr(&found);
-        assert!(told.contains(&format!("warning: {unlabelled} does not state")), "{told}");
+        let printed = stderr(&found);
+        assert!(printed.contains(&format!("warning: {unlabelled} does not state")), "{printed}");
         assert_eq!(crate::folder::stdout(&found).lines().count(), 1);
         let quiet = folder.hapax(&["near", "find", queries, "--index", index, "-q"]).assert();
         assert_eq!(stderr(&quiet.code(0)), "");
     }
-    let told = folder.refusal(1, &["near", "add", "two.jsonl", "--index", "a.hpx"]);
-    assert!(told.contains(one) && told.contains(two), "{told}");
+    let printed = folder.refusal(1, &["near", "add", "two.jsonl", "--index", "a.hpx"]);
+    assert!(printed.contains(one) && printed.contains(two), "{printed}");
     let found = folder.hapax(&["near", "find", "one.jsonl", "--index", "a.hpx"]).assert().code(0);
     assert!(!stderr(&found).contains("warning"), "{}", stderr(&found));
 }
@@ -270,7 +270,7 @@ fn recipes_are_not_mixed() {
 fn bad_fingerprints_are_named_and_nothing_is_written() {
     let folder = Folder::new();
     folder.write("text.txt", "1\nhello world\n").write("odd.bin", [0; 12]);
-    for (arguments, told) in [
+    for (arguments, printed) in [
         (&["text.txt"][..], "text.txt: line 2: `hello` is no fingerprint"),
         (&["odd.bin", "--binary"], "odd.bin: file length 12 is not a multiple of 8"),
         (&["odd.bin"], "odd.bin: it is neither text nor"),
@@ -279,11 +279,12 @@ fn bad_fingerprints_are_named_and_nothing_is_written() {
     ] {
         let refusal =
             folder.refusal(1, &[&["near", "build", "--out", "a.hpx"], arguments].concat());
-        assert!(refusal.contains(told), "{refusal}");
+        assert!(refusal.contains(printed), "{refusal}");
     }
     assert_eq!(folder.names(), ["odd.bin", "text.txt"]);
-    let told = folder.refusal(2, &["near", "find", "text.txt", "--index", "a", "--within", "65"]);
-    assert!(told.contains("a distance is 0 to 64 bits"), "{told}");
+    let printed =
+        folder.refusal(2, &["near", "find", "text.txt", "--index", "a", "--within", "65"]);
+    assert!(printed.contains("a distance is 0 to 64 bits"), "{printed}");
     folder.refusal(2, &["near", "build", "text.txt"]);
     folder.refusal(2, &["near", "find", "text.txt"]);
     folder.refusal(2, &["near"]);
@@ -297,12 +298,12 @@ fn damaged_foreign_and_newer_files_are_refused() {
     let index = folder.read("a.hpx");
     let refusal = |index: &[u8]| {
         folder.write("b.hpx", index);
-        let told = folder.refusal(1, &["near", "info", "b.hpx"]);
+        let printed = folder.refusal(1, &["near", "info", "b.hpx"]);
         for mode in ["load", "stream"] {
             let find = ["near", "find", "a.txt", "--index", "b.hpx", "-q", "--mode", mode];
             assert!(folder.refusal(1, &find).contains("b.hpx"));
         }
-        told
+        printed
     };
     let changed = |at: usize| {
         let mut bytes = index.clone();
@@ -314,8 +315,8 @@ fn damaged_foreign_and_newer_files_are_refused() {
     assert!(refusal(&changed(30)).contains("fails its checksum"));
     assert!(refusal(&changed(8)).contains("newer than"));
     // A folder, a pipe or a device is not replaced by a file.
-    let told = folder.refusal(1, &["near", "build", "a.txt", "--out", "/dev/null"]);
-    assert!(told.contains("cannot write /dev/null"), "{told}");
+    let printed = folder.refusal(1, &["near", "build", "a.txt", "--out", "/dev/null"]);
+    assert!(printed.contains("cannot write /dev/null"), "{printed}");
     assert!(!std::path::Path::new("/dev/.null.partial").exists());
 }
 
@@ -324,8 +325,8 @@ fn a_collection_that_is_read_may_not_be_written() {
     let folder = Folder::new();
     folder.write("a.txt", "1  one\n");
     folder.output(&["near", "build", "a.txt", "--out", "a.hpx"]);
-    let told = folder.refusal(2, &["near", "add", "a.hpx", "--index", "a.hpx"]);
-    assert!(told.contains("same file"), "{told}");
+    let printed = folder.refusal(2, &["near", "add", "a.hpx", "--index", "a.hpx"]);
+    assert!(printed.contains("same file"), "{printed}");
 }
 
 /// A document's fingerprint and sums, and the fingerprint of an edited copy within six bits.
@@ -373,9 +374,9 @@ fn with_a_recall_weak_bits_find_the_share_asked_for_and_say_so() {
     let find = ["near", "find", "asked.jsonl", "--index", "a.hpx", "--within", "6"];
     let find = [&find[..], &["--mode", "load", "--memory", "700kB", "--recall", "0.9"]].concat();
     let assert = folder.hapax(&find).assert().code(0);
-    let told = stderr(&assert);
-    assert!(told.contains("weak bits for recall 0.9, calibrated on "), "{told}");
-    assert!(told.contains(" and measured 0.9"), "{told}");
+    let printed = stderr(&assert);
+    assert!(printed.contains("weak bits for recall 0.9, calibrated on "), "{printed}");
+    assert!(printed.contains(" and measured 0.9"), "{printed}");
     let right = expected(&all, &queries, 6);
     let found = lines(&crate::folder::stdout(&assert));
     assert!(found.iter().all(|m| right.binary_search_by_key(&key(m), key).is_ok()));
@@ -397,8 +398,8 @@ fn with_a_recall_weak_bits_find_the_share_asked_for_and_say_so() {
         find.iter().map(|&a| if a == "asked.jsonl" { "bare.txt" } else { a }).collect();
     let assert = folder.hapax(&bare).assert().code(0);
     assert_eq!(lines(&crate::folder::stdout(&assert)), right);
-    let told = stderr(&assert);
-    assert!(told.contains("finds every match; weak bits need queries with sums"), "{told}");
+    let printed = stderr(&assert);
+    assert!(printed.contains("finds every match; weak bits need queries with sums"), "{printed}");
 }
 
 /// The order in which matches are listed.
@@ -414,15 +415,15 @@ fn a_recall_or_sums_that_cannot_be_meant_are_refused() {
     folder.output(&["near", "build", "a.txt", "--out", "a.hpx"]);
     for share in ["0", "1.01", "-1", "nan", "much"] {
         let share = format!("--recall={share}");
-        let told = folder.refusal(2, &["near", "find", "a.txt", "--index", "a.hpx", &share]);
-        assert!(told.contains("above 0 and"), "{told}");
+        let printed = folder.refusal(2, &["near", "find", "a.txt", "--index", "a.hpx", &share]);
+        assert!(printed.contains("above 0 and"), "{printed}");
     }
-    for (queries, told) in
+    for (queries, printed) in
         [("short.jsonl", "`sums` are 1 numbers"), ("other.jsonl", "`sums` are not those of")]
     {
         let find = ["near", "find", queries, "--index", "a.hpx", "--recall", "0.9"];
         let refusal = folder.refusal(1, &find);
-        assert!(refusal.contains(&format!("{queries}: line 1: {told}")), "{refusal}");
+        assert!(refusal.contains(&format!("{queries}: line 1: {printed}")), "{refusal}");
     }
     assert!(folder.refusal(2, &["fingerprint", "a.txt", "--sums"]).contains("--json"));
 }
@@ -459,8 +460,8 @@ fn a_sample_too_small_to_state_a_recall_by_is_answered_exactly() {
     let assert = folder.hapax(&find).assert().code(0);
     let queries: Vec<u64> = pages.iter().map(|page| page.fingerprint).collect();
     assert_eq!(lines(&crate::folder::stdout(&assert)), expected(&stored, &queries, 6));
-    let told = stderr(&assert);
-    assert!(told.contains("which finds every match"), "{told}");
+    let printed = stderr(&assert);
+    assert!(printed.contains("which finds every match"), "{printed}");
     let json = folder.output(&[&find[..], &["--json"]].concat());
     assert!(json.lines().all(|line| line.contains("\"recall\":1.0")));
 }

@@ -25,7 +25,7 @@ fn named(prefix: &str, fingerprints: &[u64]) -> String {
     fingerprints.iter().enumerate().map(line).collect()
 }
 
-/// Query, document and distance, in the order they are told: by the obvious loop.
+/// Query, document and distance, in the order they are printed: by the obvious loop.
 fn expected(queries: &[u64], stored: &[(String, u64)], within: u32) -> String {
     let mut lines = String::new();
     for (q, query) in queries.iter().enumerate() {
@@ -58,7 +58,7 @@ fn matching_and_appending_equal_a_loop_over_everything() {
     folder.write("q.txt", named("q", &queries));
     for within in ["0", "3", "7"] {
         for (threads, mode) in [("1", "stream"), ("3", "stream"), ("2", "auto"), ("2", "load")] {
-            let told = folder.output(&[
+            let printed = folder.output(&[
                 "near",
                 "find",
                 "q.txt",
@@ -74,7 +74,7 @@ fn matching_and_appending_equal_a_loop_over_everything() {
                 "64MB",
             ]);
             assert!(
-                told == expected(&queries, &stored, within.parse().unwrap()),
+                printed == expected(&queries, &stored, within.parse().unwrap()),
                 "within {within}"
             );
         }
@@ -104,13 +104,13 @@ fn what_fingerprint_writes_is_found_and_recipes_are_not_mixed() {
     folder.output(&["fingerprint", "a", "--out", "made.hpx"]);
     assert_eq!(folder.read("made.hpx"), folder.read("x.hpx"));
     let find = ["near", "find", "a.jsonl", "--index", "x.hpx", "--within", "16", "--json"];
-    let told = folder
+    let printed = folder
         .hapax(&[&find[..], &["--recall", "0.9", "--mode", "stream"]].concat())
         .assert()
         .code(0);
-    let summary = stderr(&told);
+    let summary = stderr(&printed);
     assert!(summary.contains("MB/s, which finds every match"), "{summary}");
-    let output = String::from_utf8(told.get_output().stdout.clone()).unwrap();
+    let output = String::from_utf8(printed.get_output().stdout.clone()).unwrap();
     let first: Value = serde_json::from_str(output.lines().next().unwrap()).unwrap();
     assert_eq!(first["query"], "a/one.html");
     assert_eq!((&first["recall"], &first["matches"][0]["distance"]), (&1.0.into(), &0.into()));

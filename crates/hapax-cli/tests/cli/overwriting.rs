@@ -5,9 +5,9 @@ use crate::folder::{ARTICLE, Folder};
 /// Runs the command, which must refuse to write over `kept` and leave it as it is.
 fn spared(folder: &Folder, kept: &str, arguments: &[&str]) {
     let before = folder.read(kept);
-    let told = folder.refusal(2, arguments);
-    assert!(told.contains("is the same file as"), "{arguments:?}: {told}");
-    assert!(told.contains(kept), "{arguments:?}: {told}");
+    let printed = folder.refusal(2, arguments);
+    assert!(printed.contains("is the same file as"), "{arguments:?}: {printed}");
+    assert!(printed.contains(kept), "{arguments:?}: {printed}");
     assert!(folder.read(kept) == before, "{arguments:?} changed {kept}");
 }
 
@@ -80,8 +80,11 @@ fn a_result_that_is_there_is_replaced_by_force_only() {
     ] {
         folder.write("there.txt", "precious");
         let arguments = [arguments, &[option, "there.txt"]].concat();
-        let told = folder.refusal(2, &arguments);
-        assert!(told.contains(&format!("{option} there.txt is there already: --force")), "{told}");
+        let printed = folder.refusal(2, &arguments);
+        assert!(
+            printed.contains(&format!("{option} there.txt is there already: --force")),
+            "{printed}"
+        );
         assert_eq!(folder.read("there.txt"), b"precious");
         folder.output(&[&arguments[..], &["--force"]].concat());
         assert_ne!(folder.read("there.txt"), b"precious", "{arguments:?}");
@@ -102,15 +105,16 @@ fn links_to_what_is_read_are_seen_through() {
     spared(&folder, "a.html", &["compare", "soft.html", "-", "--html", "a.html"]);
     // Standard input may be a file as well.
     let input = std::fs::File::open(folder.path("a.html")).unwrap();
-    let told = std::process::Command::new(env!("CARGO_BIN_EXE_hapax"))
+    let printed = std::process::Command::new(env!("CARGO_BIN_EXE_hapax"))
         .current_dir(folder.path(""))
         .args(["fingerprint", "-", "--out", "a.html"])
         .stdin(input)
         .output()
         .unwrap();
-    assert_eq!(told.status.code(), Some(2));
+    assert_eq!(printed.status.code(), Some(2));
     assert!(
-        String::from_utf8_lossy(&told.stderr).contains("a.html is the same file as standard input")
+        String::from_utf8_lossy(&printed.stderr)
+            .contains("a.html is the same file as standard input")
     );
     assert_eq!(folder.read("a.html"), ARTICLE.as_bytes());
 }

@@ -56,9 +56,9 @@ const LEARN: [&str; 7] =
 #[test]
 fn a_mapping_is_learnt_and_says_what_it_is() {
     let folder = collection(400);
-    let told = stderr(&folder.hapax(&LEARN).assert().code(0));
-    assert!(told.contains("mapping.toml: 8 machines from 400 pages"), "{told}");
-    assert!(told.contains("languages: en 400") && told.contains("rho "), "{told}");
+    let printed = stderr(&folder.hapax(&LEARN).assert().code(0));
+    assert!(printed.contains("mapping.toml: 8 machines from 400 pages"), "{printed}");
+    assert!(printed.contains("languages: en 400") && printed.contains("rho "), "{printed}");
     let text = String::from_utf8(folder.read("mapping.toml")).unwrap();
     for line in ["format = \"hapax-partition\"", "version = 1", "machines = 8", "dimensions = 3"] {
         assert!(text.contains(line), "{line} is not in {text}");

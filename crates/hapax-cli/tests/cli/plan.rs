@@ -100,10 +100,10 @@ fn too_little_memory_shows_the_candidates_and_says_how_much_is_needed() {
     let arguments = ["plan", "--pages", "8e9", "--within", "3", "--memory", "64GB"];
     let assert = folder.hapax(&arguments).assert().code(1);
     assert!(stdout(&assert).contains("sorted, compressed"), "{}", stdout(&assert));
-    let told = stderr(&assert);
-    assert!(told.contains("no index of 8000000000 pages fits into 64.0 GB"), "{told}");
-    assert!(told.contains("the smallest (sorted, compressed) needs "), "{told}");
-    assert!(told.contains("2 machines with so much each"), "{told}");
+    let printed = stderr(&assert);
+    assert!(printed.contains("no index of 8000000000 pages fits into 64.0 GB"), "{printed}");
+    assert!(printed.contains("the smallest (sorted, compressed) needs "), "{printed}");
+    assert!(printed.contains("2 machines with so much each"), "{printed}");
     let assert = folder.hapax(&[&arguments[..], &["--json"]].concat()).assert().code(1);
     let document: Value = serde_json::from_str(&stdout(&assert)).unwrap();
     assert_eq!(document["chosen"], Value::Null);
@@ -120,7 +120,7 @@ fn measuring_this_machine_gives_a_plan_too() {
 #[test]
 fn arguments_that_cannot_be_meant_are_refused() {
     let folder = Folder::new();
-    for (arguments, told) in [
+    for (arguments, printed) in [
         (&["--pages", "0", "--within", "3"][..], "--pages: 0 pages need no index"),
         (&["--pages", "many", "--within", "3"], "a count is a whole number like"),
         (&["--pages", "1M", "--within", "65"], "a distance is 0 to 64 bits"),
@@ -132,6 +132,6 @@ fn arguments_that_cannot_be_meant_are_refused() {
         (&["--pages", "1M"], "--within"),
     ] {
         let refusal = folder.refusal(2, &[&["plan"], arguments].concat());
-        assert!(refusal.contains(told), "{arguments:?}: {refusal}");
+        assert!(refusal.contains(printed), "{arguments:?}: {refusal}");
     }
 }

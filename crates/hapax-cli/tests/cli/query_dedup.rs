@@ -76,9 +76,9 @@ fn expected() -> Vec<String> {
 #[test]
 fn duplicates_are_marked_then_taken_out_then_put_back() {
     let folder = ready();
-    let told = stderr(&folder.hapax(&RUN).assert().code(0));
-    assert!(told.contains("16 duplicates marked in the index"), "{told}");
-    assert!(told.contains("1 query without results"), "{told}");
+    let printed = stderr(&folder.hapax(&RUN).assert().code(0));
+    assert!(printed.contains("16 duplicates marked in the index"), "{printed}");
+    assert!(printed.contains("1 query without results"), "{printed}");
     assert_eq!(status(&folder), (vec![], expected()));
     assert_eq!(documents(&folder.path("out/removed.parquet")).unwrap(), expected());
     let report = String::from_utf8(folder.read("out/report.html")).unwrap();
@@ -89,9 +89,9 @@ fn duplicates_are_marked_then_taken_out_then_put_back() {
     let fetches = ["src=", "@import", "url(", "<link", "<img", "<iframe", "<script"];
     assert!(fetches.iter().all(|tag| !report.contains(tag)));
 
-    let told = stderr(&folder.hapax(&with(&["--apply"])).assert().code(0));
-    assert!(told.contains("taken out of the index"), "{told}");
-    assert!(told.contains("3 queries unchanged since the last run"), "{told}");
+    let printed = stderr(&folder.hapax(&with(&["--apply"])).assert().code(0));
+    assert!(printed.contains("taken out of the index"), "{printed}");
+    assert!(printed.contains("3 queries unchanged since the last run"), "{printed}");
     assert_eq!(status(&folder), (expected(), vec![]));
 
     // Once more: the same, though the index no longer shows them.
@@ -100,8 +100,8 @@ fn duplicates_are_marked_then_taken_out_then_put_back() {
     assert_eq!(folder.read("out/removed.parquet"), before);
     assert_eq!(status(&folder), (expected(), vec![]));
 
-    let told = stderr(&folder.hapax(&["query-dedup", "undo", "out"]).assert().code(0));
-    assert!(told.contains("16 documents put back, 0 unmarked"), "{told}");
+    let printed = stderr(&folder.hapax(&["query-dedup", "undo", "out"]).assert().code(0));
+    assert!(printed.contains("16 documents put back, 0 unmarked"), "{printed}");
     assert_eq!(status(&folder), (vec![], vec![]));
 }
 
@@ -109,8 +109,8 @@ fn duplicates_are_marked_then_taken_out_then_put_back() {
 fn a_dry_run_changes_and_writes_nothing() {
     let folder = ready();
     let before = folder.names();
-    let told = stderr(&folder.hapax(&with(&["--dry-run"])).assert().code(0));
-    assert!(told.contains("16 duplicates found; nothing was changed"), "{told}");
+    let printed = stderr(&folder.hapax(&with(&["--dry-run"])).assert().code(0));
+    assert!(printed.contains("16 duplicates found; nothing was changed"), "{printed}");
     assert_eq!(folder.names(), before);
     assert_eq!(status(&folder), (vec![], vec![]));
 }
@@ -164,8 +164,8 @@ fn a_run_again_after_changes_is_a_run_from_scratch() {
     writer.commit().unwrap();
     drop(writer);
     folder.write("log.tsv", "query\tcount\ncoffee\t9\ntea\t5\nmilk\t1\ntea1x3\t1\n");
-    let told = stderr(&folder.hapax(&with(&["--apply"])).assert().code(0));
-    assert!(told.contains("1 query unchanged since the last run"), "{told}");
+    let printed = stderr(&folder.hapax(&with(&["--apply"])).assert().code(0));
+    assert!(printed.contains("1 query unchanged since the last run"), "{printed}");
     let (removed, _) = status(&folder);
     assert!(removed.contains(&"tea1-0".to_owned()) && removed.contains(&"tea0-2".to_owned()));
     assert!(!removed.contains(&"coffee0-1".to_owned()), "{removed:?}");
@@ -190,7 +190,7 @@ fn bad_logs_policies_indexes_and_folders_are_refused_by_name() {
     let refused = |arguments: &[&str]| folder.refusal(1, arguments);
     let log =
         |name: &str| refused(&["query-dedup", "--index", "index", "--log", name, "--out", "o"]);
-    assert!(log("empty.tsv").contains("empty.tsv: the log is empty"));
+    assert!(log("empty.tsv").contains("empty.tsv: the query log is empty"));
     assert!(log("blank.tsv").contains("empty"), "{}", log("blank.tsv"));
     assert!(log("latin1.txt").contains("latin1.txt: line 1 is not UTF-8"));
     assert!(log("missing.tsv").contains("cannot open missing.tsv"));

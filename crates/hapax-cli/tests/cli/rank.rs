@@ -16,7 +16,7 @@ fn page(url: &str, html: &str) -> String {
 }
 
 #[test]
-fn pages_that_are_linked_to_come_first_and_the_run_is_told() {
+fn pages_that_are_linked_to_come_first_and_the_run_is_reported() {
     let folder = Folder::new();
     let pages = [
         page("http://a.test/", "<a href=/hub>hub</a>"),
@@ -25,13 +25,13 @@ fn pages_that_are_linked_to_come_first_and_the_run_is_told() {
     ];
     folder.write("pages.jsonl", pages.concat());
     let run = folder.hapax(&["rank", "pages.jsonl", "--out", "scores.tsv"]).assert().code(0);
-    let told = stderr(&run);
-    assert!(told.contains("3 pages, 2 links between them; 1 without links"), "{told}");
+    let printed = stderr(&run);
+    assert!(printed.contains("3 pages, 2 links between them; 1 without links"), "{printed}");
     assert!(
-        told.contains("1 of pages to themselves, 1 to or from pages that are not there"),
-        "{told}"
+        printed.contains("1 of pages to themselves, 1 to or from pages that are not there"),
+        "{printed}"
     );
-    assert!(told.contains("converged after"), "{told}");
+    assert!(printed.contains("converged after"), "{printed}");
     let rows = scores(&String::from_utf8(folder.read("scores.tsv")).unwrap());
     assert_eq!(rows[0].0, "http://a.test/hub");
     assert!((rows.iter().map(|row| row.1).sum::<f64>() - 1.0).abs() < 1e-12);
@@ -56,12 +56,12 @@ fn a_list_of_links_and_its_table_give_the_same_scores() {
 }
 
 #[test]
-fn too_few_rounds_are_told_and_settings_out_of_range_refused() {
+fn too_few_rounds_are_reported_and_settings_out_of_range_refused() {
     let folder = Folder::new();
     folder.write("links.tsv", "a\tb\nb\tc\nc\ta\nd\ta\n");
     let run = folder.hapax(&["rank", "--links", "links.tsv", "--max-rounds", "2", "-q"]);
-    let told = stderr(&{ run }.assert().code(0));
-    assert!(told.contains("warning: not converged in 2 rounds"), "{told}");
+    let printed = stderr(&{ run }.assert().code(0));
+    assert!(printed.contains("warning: not converged in 2 rounds"), "{printed}");
     let refused = |more: [&str; 2]| {
         folder.refusal(2, &[&["rank", "--links", "links.tsv"][..], &more[..]].concat())
     };
@@ -74,9 +74,9 @@ fn too_few_rounds_are_told_and_settings_out_of_range_refused() {
 fn bad_lists_are_named_with_their_line() {
     let folder = Folder::new();
     folder.write("links.tsv", "a\tb\nonly one\n").write("none.jsonl", "{\"text\":\"words\"}\n");
-    let told = folder.refusal(1, &["rank", "--links", "links.tsv", "--out", "scores.tsv"]);
-    assert!(told.contains("links.tsv: line 2: 1 columns"), "{told}");
+    let printed = folder.refusal(1, &["rank", "--links", "links.tsv", "--out", "scores.tsv"]);
+    assert!(printed.contains("links.tsv: line 2: 1 columns"), "{printed}");
     assert!(!folder.names().contains(&"scores.tsv".to_owned()));
-    let told = folder.refusal(1, &["rank", "none.jsonl"]);
-    assert!(told.contains("none of 1 documents has an address"), "{told}");
+    let printed = folder.refusal(1, &["rank", "none.jsonl"]);
+    assert!(printed.contains("none of 1 documents has an address"), "{printed}");
 }

@@ -162,12 +162,12 @@ fn every_command_says_the_same_on_a_folder_and_on_a_service() {
     // A repository without pages, as the service makes one.
     drop(Server::start(&folder, "seen", &[]));
     let server = Server::start(&folder, "served", &[]);
-    let mut told = String::new();
+    let mut printed = String::new();
     for words in commands() {
         let here = outcome(&folder, &words, &["seen"]);
         let there = outcome(&folder, &words, &["--server", &server.address]);
         assert_eq!(here, there, "{words:?}");
-        told += &here.1;
+        printed += &here.1;
     }
     for word in [
         "near duplicate of",
@@ -177,7 +177,7 @@ fn every_command_says_the_same_on_a_folder_and_on_a_service() {
         "is now part of",
         "wins group",
     ] {
-        assert!(told.contains(word), "nothing says {word}: {told}");
+        assert!(printed.contains(word), "nothing says {word}: {printed}");
     }
     // The address may also stand where the folder does.
     let by_name = without_times(&folder.output(&["events", &server.address]));
@@ -221,7 +221,7 @@ fn a_token_is_taken_from_the_flag_or_the_environment() {
 }
 
 #[test]
-fn a_service_that_is_not_there_or_something_else_is_told_with_the_way_out() {
+fn a_service_that_is_not_there_or_something_else_is_reported_with_the_way_out() {
     let folder = Folder::new();
     let unused = TcpListener::bind("127.0.0.1:0").unwrap();
     let nobody = format!("http://{}", unused.local_addr().unwrap());
@@ -262,19 +262,22 @@ fn a_corpus_that_fails_says_what_was_recorded_all_the_same() {
     ];
     folder.write("few.jsonl", few.concat());
     let server = Server::start(&folder, "served", &[]);
-    let told = folder.refusal(1, &["page", "add", &server.address, "--from", "few.jsonl"]);
-    assert!(told.contains("; 2 of the 3 pages sent together were recorded"), "{told}");
+    let printed = folder.refusal(1, &["page", "add", &server.address, "--from", "few.jsonl"]);
+    assert!(printed.contains("; 2 of the 3 pages sent together were recorded"), "{printed}");
     folder.output(&["page", "show", &server.address, "http://a.example/3"]);
     // In a folder a commit is whole or not at all.
-    let told = folder.refusal(1, &["page", "add", "seen", "--create", "--from", "few.jsonl"]);
-    assert!(!told.contains("recorded"), "{told}");
+    let printed = folder.refusal(1, &["page", "add", "seen", "--create", "--from", "few.jsonl"]);
+    assert!(!printed.contains("recorded"), "{printed}");
     folder.refusal(1, &["page", "show", "seen", "http://a.example/1"]);
     let padding = "w ".repeat(150);
     let mut many: String =
         (0..9_000).map(|n| line(&format!("http://a.example/{n}"), &padding)).collect();
     many.push_str(&line(&too_long, "last"));
     folder.write("many.jsonl", many);
-    let told = folder.refusal(1, &["page", "add", "seen", "--from", "many.jsonl", "-q"]);
-    assert!(told.contains("; the ") && told.contains(" pages before were recorded"), "{told}");
+    let printed = folder.refusal(1, &["page", "add", "seen", "--from", "many.jsonl", "-q"]);
+    assert!(
+        printed.contains("; the ") && printed.contains(" pages before were recorded"),
+        "{printed}"
+    );
     folder.output(&["page", "show", "seen", "http://a.example/4999"]);
 }

@@ -121,7 +121,7 @@ fn groups_are_listed_and_asked_under_other_rules() {
 }
 
 #[test]
-fn events_are_told_in_order_and_from_anywhere() {
+fn events_are_reported_in_order_and_from_anywhere() {
     let folder = filled();
     let all = folder.output(&["events", "seen"]);
     let first = all.lines().next().unwrap();
@@ -148,9 +148,9 @@ fn a_follower_hears_what_happens_while_it_waits() {
     // In use for a moment now and then: whoever meets it in use tries again.
     let forget = ["page", "forget", "seen", "https://example.org/ferry"];
     while folder.hapax(&forget).assert().get_output().status.code() != Some(0) {}
-    let told = follower.wait_with_output_text();
-    assert_eq!(told.lines().count(), before + 1);
-    assert!(told.lines().last().unwrap().contains("https://example.org/ferry"), "{told}");
+    let printed = follower.wait_with_output_text();
+    assert_eq!(printed.lines().count(), before + 1);
+    assert!(printed.lines().last().unwrap().contains("https://example.org/ferry"), "{printed}");
 }
 
 trait Told {
@@ -180,9 +180,9 @@ fn a_corpus_is_recorded_in_one_go_whatever_the_threads() {
     let from = |store: &str, file: &str, more: &[&str]| {
         folder.hapax(&[&["page", "add", store, "--create", "--from", file], more].concat()).assert()
     };
-    let told = from("one", "pages.jsonl", &["--threads", "1"]).code(0);
-    let told = String::from_utf8(told.get_output().stderr.clone()).unwrap();
-    assert!(told.starts_with("40 pages recorded: 2 new, 38 exact; "), "{told}");
+    let printed = from("one", "pages.jsonl", &["--threads", "1"]).code(0);
+    let printed = String::from_utf8(printed.get_output().stderr.clone()).unwrap();
+    assert!(printed.starts_with("40 pages recorded: 2 new, 38 exact; "), "{printed}");
     from("two", "pages.jsonl", &["--threads", "2", "--quiet"]).code(0);
     for store in ["one", "two"] {
         folder.output(&["export", store, "--format", "jsonl", "--out", &format!("{store}.out")]);
@@ -311,7 +311,7 @@ fn sqlite_parquet_and_jsonl_say_the_same() {
 
     let db = rusqlite::Connection::open(folder.path("seen.db")).unwrap();
     let mut asked = db.prepare("SELECT url, winner, similarity FROM duplicates").unwrap();
-    let told: Vec<(String, String, Option<f64>)> = asked
+    let printed: Vec<(String, String, Option<f64>)> = asked
         .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
         .unwrap()
         .map(Result::unwrap)
@@ -320,11 +320,11 @@ fn sqlite_parquet_and_jsonl_say_the_same() {
         let text = |name: &str| row[name].as_str().unwrap().to_owned();
         (text("url"), text("winner"), row["similarity"].as_f64())
     });
-    assert_eq!(told, same.collect::<Vec<_>>());
+    assert_eq!(printed, same.collect::<Vec<_>>());
     let lines = String::from_utf8(folder.read("lines/pages.jsonl")).unwrap();
     let rows: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let mut asked = db.prepare("SELECT url, state, fetched FROM pages").unwrap();
-    let told: Vec<(String, String, Option<String>)> = asked
+    let printed: Vec<(String, String, Option<String>)> = asked
         .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
         .unwrap()
         .map(Result::unwrap)
@@ -334,8 +334,8 @@ fn sqlite_parquet_and_jsonl_say_the_same() {
         let needed = |name: &str| text(&row[name]).unwrap();
         (needed("url"), needed("state"), text(&row["fetched"]))
     });
-    assert_eq!(told, same.collect::<Vec<_>>());
-    assert_eq!(told[1].2.as_deref(), Some("2026-03-01T00:00:00Z"));
+    assert_eq!(printed, same.collect::<Vec<_>>());
+    assert_eq!(printed[1].2.as_deref(), Some("2026-03-01T00:00:00Z"));
 
     // Parquet is read by the program itself, as a corpus of texts.
     let tables = folder.read("tables/pages.parquet");
@@ -357,7 +357,7 @@ fn a_snapshot_is_a_repository() {
 }
 
 #[test]
-fn a_damaged_repository_is_told_and_mended() {
+fn a_damaged_repository_is_reported_and_mended() {
     let folder = filled();
     folder.write("seen/index.segment", "no index");
     let shown = folder.hapax(&["inspect", "seen"]).assert().code(0);
@@ -410,7 +410,7 @@ fn what_is_no_address_is_no_server() {
 }
 
 #[test]
-fn a_number_below_zero_is_told_to_be_out_of_range() {
+fn a_number_below_zero_is_reported_to_be_out_of_range() {
     let folder = filled();
     for words in [
         ["dedup", "a.html", "--dry-run", "--threads", "-1"],
@@ -423,7 +423,7 @@ fn a_number_below_zero_is_told_to_be_out_of_range() {
 }
 
 #[test]
-fn a_file_in_place_of_a_folder_and_a_store_cut_short_are_told_once_with_a_way_out() {
+fn a_file_in_place_of_a_folder_and_a_store_cut_short_are_reported_once_with_a_way_out() {
     let folder = filled();
     let error = folder.refusal(1, &["group", "list", "a.html"]);
     assert!(error.contains("a repository is a folder, and this is a file"), "{error}");
@@ -446,9 +446,9 @@ fn an_empty_pipe_leaves_a_known_page_as_it_was() {
     for file in [&[][..], &["-"]] {
         let arguments = [&["page", "add", "seen", url], file].concat();
         let refused = folder.hapax(&arguments).write_stdin("").assert().code(1);
-        let told = crate::folder::stderr(&refused);
-        assert!(told.contains("nothing was read from standard input"), "{told}");
-        assert!(told.contains("https://example.org/cranes/ stays as it was"), "{told}");
+        let printed = crate::folder::stderr(&refused);
+        assert!(printed.contains("nothing was read from standard input"), "{printed}");
+        assert!(printed.contains("https://example.org/cranes/ stays as it was"), "{printed}");
     }
     folder.hapax(&["page", "check", "seen", url]).write_stdin("").assert().code(1);
     assert_eq!(folder.output(&["page", "show", "seen", url]), before);
@@ -464,7 +464,7 @@ fn an_empty_pipe_leaves_a_known_page_as_it_was() {
 fn a_file_in_the_place_of_the_address_is_refused() {
     let folder = filled();
     for command in ["add", "check"] {
-        let told = folder.refusal(2, &["page", command, "seen", "a.html"]);
-        assert!(told.contains("the order is STORE URL FILE"), "{told}");
+        let printed = folder.refusal(2, &["page", command, "seen", "a.html"]);
+        assert!(printed.contains("the order is STORE URL FILE"), "{printed}");
     }
 }

@@ -104,16 +104,19 @@ fn a_run_that_cannot_be_continued_says_why_and_starts_over_when_asked() {
     let input = folder.path(&corpus(&folder, "jsonl")).display().to_string();
     let arguments = ["dedup", &input, "--out", "killed"];
     stopped(&input, &folder.path("killed"));
-    let told = folder.refusal(1, &[&arguments[..], &["--scope", "host"]].concat());
-    assert!(told.contains("begun with scope none, and this job has host"), "{told}");
-    assert!(told.contains("start over with --restart"), "{told}");
-    let told = stderr(
+    let printed = folder.refusal(1, &[&arguments[..], &["--scope", "host"]].concat());
+    assert!(printed.contains("begun with scope none, and this job has host"), "{printed}");
+    assert!(printed.contains("start over with --restart"), "{printed}");
+    let printed = stderr(
         &folder
             .hapax(&[&arguments[..], &["--scope", "host", "--restart"]].concat())
             .assert()
             .code(0),
     );
-    assert!(!told.contains("continuing") && told.contains("3,000 documents read"), "{told}");
-    let told = folder.refusal(2, &["dedup", &input, "--dry-run", "--restart"]);
-    assert!(told.contains("--out"), "{told}");
+    assert!(
+        !printed.contains("continuing") && printed.contains("3,000 documents read"),
+        "{printed}"
+    );
+    let printed = folder.refusal(2, &["dedup", &input, "--dry-run", "--restart"]);
+    assert!(printed.contains("--out"), "{printed}");
 }

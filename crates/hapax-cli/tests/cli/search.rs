@@ -116,8 +116,8 @@ fn documents_are_added_replaced_removed_and_restored() {
     assert_eq!(urls(&asked(&folder, &["harbour"])).len(), 3);
     for command in ["remove", "restore"] {
         let change = ["search", command, "--index", "index", "http://new.test/", "nosuch", "nor"];
-        let told = folder.refusal(1, &change);
-        assert!(told.contains("no document has the name nosuch, nor 1 other name"), "{told}");
+        let printed = folder.refusal(1, &change);
+        assert!(printed.contains("no document has the name nosuch, nor 1 other name"), "{printed}");
     }
     assert_eq!(urls(&asked(&folder, &["harbour"])).len(), 3, "all change or none does");
     folder.output(&["search", "remove", "--index", "index", "http://new.test/"]);

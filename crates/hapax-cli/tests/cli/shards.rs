@@ -22,12 +22,12 @@ fn three_steps_say_what_they_did_and_give_what_one_process_gives() {
     corpus(&folder);
     for shard in ["2/4", "0/4", "1/4", "3/4"] {
         let command = ["dedup", "in", "--signatures", "s", "--shard", shard];
-        let told = stderr(&folder.hapax(&command).assert().code(0));
-        assert!(told.contains(&format!("shard {shard}: ")), "{told}");
+        let printed = stderr(&folder.hapax(&command).assert().code(0));
+        assert!(printed.contains(&format!("shard {shard}: ")), "{printed}");
     }
     let decide = ["dedup", "--from-signatures", "s", "--out", "decided"];
-    let told = stderr(&folder.hapax(&decide).assert().code(0));
-    assert!(told.contains("30 documents read") && told.contains("15 kept"), "{told}");
+    let printed = stderr(&folder.hapax(&decide).assert().code(0));
+    assert!(printed.contains("30 documents read") && printed.contains("15 kept"), "{printed}");
     folder.output(&["dedup", "in", "--out", "one", "-q"]);
     for name in ["groups.parquet", "removed.parquet", "kept.signatures", "summary.json"] {
         assert!(folder.read(&format!("one/{name}")) == folder.read(&format!("decided/{name}")));
@@ -36,8 +36,8 @@ fn three_steps_say_what_they_did_and_give_what_one_process_gives() {
     for shard in 0..4 {
         let (number, out) = (format!("{shard}/4"), format!("clean/{shard}"));
         let command = ["apply", "decided", "in", "--shard", &number, "--out", &out];
-        let told = stderr(&folder.hapax(&command).assert().code(0));
-        assert!(told.contains(" kept · ") && told.contains("kept.jsonl"), "{told}");
+        let printed = stderr(&folder.hapax(&command).assert().code(0));
+        assert!(printed.contains(" kept · ") && printed.contains("kept.jsonl"), "{printed}");
         kept.extend(folder.read(&format!("{out}/kept.jsonl")));
     }
     assert!(kept == folder.read("one/kept.jsonl"));
@@ -51,8 +51,8 @@ fn what_a_step_cannot_use_is_refused() {
     let folder = Folder::new();
     corpus(&folder);
     let refused = |arguments: &[&str], code: i32, why: &str| {
-        let told = stderr(&folder.hapax(arguments).assert().code(code));
-        assert!(told.contains(why), "{told}");
+        let printed = stderr(&folder.hapax(arguments).assert().code(code));
+        assert!(printed.contains(why), "{printed}");
     };
     refused(&["dedup", "in", "--signatures", "s", "--shard", "4/4"], 2, "K from 0 to N - 1");
     refused(&["apply", "in", "in", "--out", "c"], 1, "name the output folder of a finished job");

@@ -201,13 +201,13 @@ fn fields_globs_and_lists_are_read_as_by_the_whole_job() {
 }
 
 #[test]
-fn bad_records_of_a_corpus_are_told_with_their_place_and_can_be_skipped() {
+fn bad_records_of_a_corpus_are_reported_with_their_place_and_can_be_skipped() {
     let folder = Folder::new();
     folder
         .write("a.jsonl", "{\"text\": \"fine words\"}\n{\"text\": \n{\"text\": \"more words\"}\n");
     folder.write("old.txt", "old");
-    let told = folder.refusal(1, &["fingerprint", "a.jsonl", "--out", "old.txt", "--force"]);
-    assert!(told.contains("a.jsonl, line 2") && told.contains("--skip-bad"), "{told}");
+    let printed = folder.refusal(1, &["fingerprint", "a.jsonl", "--out", "old.txt", "--force"]);
+    assert!(printed.contains("a.jsonl, line 2") && printed.contains("--skip-bad"), "{printed}");
     assert_eq!(folder.read("old.txt"), b"old");
     let assert = folder.hapax(&["fingerprint", "a.jsonl", "--skip-bad"]).assert().code(0);
     assert_eq!(stdout(&assert).lines().count(), 2);
@@ -230,14 +230,17 @@ fn a_damaged_or_foreign_table_is_refused() {
         let run =
             folder.write("flipped.parquet", &flipped).hapax(&["pairs", "flipped.parquet", "-q"]);
         let output = { run }.output().unwrap();
-        let told = String::from_utf8(output.stderr).unwrap();
-        assert!(output.status.success() || told.contains("flipped.parquet"), "byte {at}: {told}");
+        let printed = String::from_utf8(output.stderr).unwrap();
+        assert!(
+            output.status.success() || printed.contains("flipped.parquet"),
+            "byte {at}: {printed}"
+        );
     }
     folder.output(&["dedup", "a.html", "--format", "parquet", "--out", "out", "-q"]);
-    let told = folder.refusal(1, &["pairs", "out/kept.parquet"]);
+    let printed = folder.refusal(1, &["pairs", "out/kept.parquet"]);
     assert!(
-        told.contains("is missing: it is a table of documents, and hapax fingerprint"),
-        "{told}"
+        printed.contains("is missing: it is a table of documents, and hapax fingerprint"),
+        "{printed}"
     );
     let piped = folder.hapax(&["pairs", "-", "-q"]).write_stdin(bytes).assert().code(0);
     assert_eq!(stdout(&piped), "");
@@ -247,9 +250,9 @@ fn a_damaged_or_foreign_table_is_refused() {
 fn a_line_without_a_fingerprint_is_no_page_without_features() {
     let folder = Folder::new();
     folder.write("corpus.jsonl", "{\"id\":\"1\",\"text\":\"some words\"}\n");
-    let told = folder.refusal(1, &["pairs", "corpus.jsonl"]);
-    assert!(told.contains("corpus.jsonl: line 1: it has no `fingerprint`"), "{told}");
-    assert!(told.contains("hapax fingerprint --json"), "{told}");
+    let printed = folder.refusal(1, &["pairs", "corpus.jsonl"]);
+    assert!(printed.contains("corpus.jsonl: line 1: it has no `fingerprint`"), "{printed}");
+    assert!(printed.contains("hapax fingerprint --json"), "{printed}");
     folder.write("none.jsonl", "{\"id\":\"1\",\"fingerprint\":null}\n");
     let assert = folder.hapax(&["pairs", "none.jsonl"]).assert().code(0);
     assert!(stderr(&assert).contains("1 without fingerprint"), "{}", stderr(&assert));
@@ -275,19 +278,19 @@ fn every_command_that_takes_fingerprints_reads_every_format_of_them() {
         assert!(folder.output(&["near", "info", file]).contains("recipe        web-2:"), "{file}");
     }
     for file in ["f.txt", "f.jsonl", "f.csv", "f.parquet", "f.hpx"] {
-        let told = folder.refusal(1, &["groups", file]);
-        assert!(told.contains("hapax pairs"), "{file}: {told}");
+        let printed = folder.refusal(1, &["groups", file]);
+        assert!(printed.contains("hapax pairs"), "{file}: {printed}");
     }
-    let told = folder.refusal(1, &["pairs", "a"]);
-    assert!(told.contains("hapax fingerprint"), "{told}");
+    let printed = folder.refusal(1, &["pairs", "a"]);
+    assert!(printed.contains("hapax fingerprint"), "{printed}");
 }
 
 #[test]
 fn an_ending_that_no_format_has_is_refused_with_those_that_are_known() {
     let folder = Folder::new();
     folder.write("a.html", ARTICLE);
-    let told = folder.refusal(2, &["fingerprint", "a.html", "--out", "a.xlsx"]);
-    assert!(told.contains(".jsonl, .csv, .parquet and .hpx"), "{told}");
+    let printed = folder.refusal(2, &["fingerprint", "a.html", "--out", "a.xlsx"]);
+    assert!(printed.contains(".jsonl, .csv, .parquet and .hpx"), "{printed}");
     folder.output(&["fingerprint", "a.html", "--out", "a.xlsx", "--format", "lines", "-q"]);
     folder.output(&["fingerprint", "a.html", "--out", "a.csv", "-q"]);
     let csv = String::from_utf8(folder.read("a.csv")).unwrap();

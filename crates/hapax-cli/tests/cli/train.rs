@@ -16,10 +16,10 @@ fn corpus() -> Folder {
 fn a_table_is_trained_and_used() {
     let folder = corpus();
     let assert = folder.hapax(&["train", "site", "--out", "words.hdf"]).assert().code(0);
-    let told = stderr(&assert);
-    assert!(told.contains("words.hdf: 60 documents, "), "{told}");
-    assert!(told.contains("the commonest is in 60 documents (100.0 %)"), "{told}");
-    assert!(told.contains("1 without features"), "{told}");
+    let printed = stderr(&assert);
+    assert!(printed.contains("words.hdf: 60 documents, "), "{printed}");
+    assert!(printed.contains("the commonest is in 60 documents (100.0 %)"), "{printed}");
+    assert!(printed.contains("1 without features"), "{printed}");
 
     let with_table =
         ["fingerprint", "site", "--recipe", "sood-tfidf", "--frequencies", "words.hdf"];
@@ -66,8 +66,8 @@ fn another_table_makes_another_recipe() {
 #[test]
 fn pages_without_words_make_no_table() {
     let folder = Folder::new();
-    let told = folder.write("a.html", "").refusal(1, &["train", "a.html", "--out", "t.hdf"]);
-    assert!(told.contains("no page has features"), "{told}");
+    let printed = folder.write("a.html", "").refusal(1, &["train", "a.html", "--out", "t.hdf"]);
+    assert!(printed.contains("no page has features"), "{printed}");
     assert_eq!(folder.names(), ["a.html"]);
 }
 
@@ -96,9 +96,9 @@ fn a_corpus_is_counted_by_its_documents() {
         let fields = ["--text-field", "article", "--id-field", "key", "--threads", threads];
         let train = ["train", "corpus.jsonl", "--out", "lines.hdf", "--force"];
         let arguments = [&train, &fields[..]].concat();
-        let told = stderr(&folder.hapax(&arguments).assert().code(0));
-        assert!(told.contains("lines.hdf: 60 documents, "), "{told}");
-        assert!(told.contains("the commonest is in 60 documents (100.0 %)"), "{told}");
+        let printed = stderr(&folder.hapax(&arguments).assert().code(0));
+        assert!(printed.contains("lines.hdf: 60 documents, "), "{printed}");
+        assert!(printed.contains("the commonest is in 60 documents (100.0 %)"), "{printed}");
         assert!(folder.read("lines.hdf") == folder.read("pages.hdf"));
     }
 }

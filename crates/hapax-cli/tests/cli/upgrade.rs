@@ -96,9 +96,9 @@ fn files_of_every_former_version_are_read_and_say_what_they_said() {
         }
         for (index, answer) in CONVERTED.iter().filter(|it| version.join(it.0).exists()) {
             let find = ["near", "find", "prints.jsonl", "--within", "3", "-q", "--index"];
-            let told = folder.refusal(1, &[&find[..], &[index]].concat());
+            let printed = folder.refusal(1, &[&find[..], &[index]].concat());
             let convert = format!("hapax near build {index} --out {index}.hpx");
-            assert!(told.contains(&convert), "{told}");
+            assert!(printed.contains(&convert), "{printed}");
             let words: Vec<&str> = convert.split(' ').skip(1).collect();
             folder.output(&words);
             let said = String::from_utf8(folder.read(answer)).unwrap();

@@ -1,6 +1,6 @@
 //! What becomes of the documents of whole components, and the rows of the tables.
 //!
-//! Into [`Steps::resolve`] go rows of four kinds, told apart by `kind`:
+//! Into [`Steps::resolve`] go rows of four kinds, which the column `kind` distinguishes:
 //!
 //! | `kind` | `position` | `other`, `distance`, `similarity` | `named`, `page` |
 //! |---|---|---|---|

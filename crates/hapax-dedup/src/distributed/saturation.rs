@@ -94,7 +94,7 @@ impl Steps {
     pub fn see(&self, sample: &[i64], counts: &SaturationCounts, representatives: usize) -> Seen {
         let sample: Vec<u64> = sample.iter().map(|it| it.cast_unsigned()).collect();
         let least = self.options.policy.min_similarity.jaccard();
-        match saturation::foretell(&sample, counts, representatives, self.options.policy.within) {
+        match saturation::predict(&sample, counts, representatives, self.options.policy.within) {
             None => Seen::Clear,
             Some(_) if bands::suffice(least) => Seen::Bands(bands::chance(least)),
             Some(seen) => {

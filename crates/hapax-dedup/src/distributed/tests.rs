@@ -152,7 +152,11 @@ fn signatures(list: &[NewPage]) -> RecordBatch {
 }
 
 /// Everything after the first reading, as an engine would run it. Verdicts by position.
-fn apart(list: &[NewPage], steps: &Steps, count: u64) -> Vec<(i64, String, i64, f32, String)> {
+fn distributed(
+    list: &[NewPage],
+    steps: &Steps,
+    count: u64,
+) -> Vec<(i64, String, i64, f32, String)> {
     let given = signatures(list);
     let copies = tasks(&given, "bucket", count, |rows| steps.copies(rows).unwrap());
     let found = roles(&copies, |role| role == 0);
@@ -411,7 +415,7 @@ fn on_one_machine(list: &[NewPage], options: &Options) -> Vec<(i64, String, i64,
 fn check(list: &[NewPage], least: f64, count: u64) {
     let options = options(least);
     let expected = on_one_machine(list, &options);
-    let found = apart(list, &Steps::new(options), count);
+    let found = distributed(list, &Steps::new(options), count);
     let removed = expected.iter().filter(|verdict| verdict.1 != "kept").count();
     assert!(removed > 0 && removed < list.len(), "{removed} of {}", list.len());
     for (position, (one, other)) in expected.iter().zip(&found).enumerate() {
@@ -457,7 +461,7 @@ fn forged_pages_remove_nobody_where_the_steps_have_a_key() {
             let documents = (0..rows.num_rows()).filter(|&row| kinds.value(row) == 0);
             list.extend(documents.map(|row| page_of_bytes(pages.value(row)).unwrap()));
         }
-        let verdicts = apart(&list, &steps, 3);
+        let verdicts = distributed(&list, &steps, 3);
         let gone = |at: usize| (at..9).step_by(3).filter(|&it| verdicts[it].1 != "kept").count();
         assert_eq!([gone(0), gone(1), gone(2)], [0, lost, 3]);
     }
@@ -469,7 +473,7 @@ fn families_dense_clusters_and_copies_are_decided_as_on_one_machine() {
 }
 
 #[test]
-fn crowds_in_which_many_do_not_match_are_decided_as_on_one_machine() {
+fn dense_clusters_in_which_many_do_not_match_are_decided_as_on_one_machine() {
     check(&families(&[500, 200, 80], 5, 80, 1), 0.8, 3);
 }
 
@@ -498,7 +502,7 @@ proptest! {
         let list = families(&sizes, bits, spread, scopes);
         let options = options(0.8);
         let expected = on_one_machine(&list, &options);
-        prop_assert_eq!(apart(&list, &Steps::new(options), count), expected);
+        prop_assert_eq!(distributed(&list, &Steps::new(options), count), expected);
     }
 }
 

@@ -5,7 +5,7 @@
 //! and next to none is confirmed. A sketch is cut into *bands* of [`BITS`] bits instead, and pages
 //! that agree in a whole band are candidates. Two pages of similarity J agree in a bit with
 //! probability (1 + J) / 2, so J = 0.84 is proposed by one of the 42 bands with probability 0.998 and
-//! J = 0.9 with 0.99999, while pages with nothing in common meet once in 400,000 times.
+//! J = 0.9 with 0.99999, while pages with nothing in common share a bucket once in 400,000 times.
 //!
 //! # What it promises
 //!

@@ -47,7 +47,7 @@ pub(super) fn saturation(
     }
     let sample = sample(fingerprints);
     let counts = count(&sample, fingerprints, within, executor);
-    let seen = foretell(&sample, &counts, fingerprints.len(), within)?;
+    let seen = predict(&sample, &counts, fingerprints.len(), within)?;
     let saturated = around(&seen.dense, fingerprints, within, executor);
     Some(Saturation { narrow: seen.narrow, saturated })
 }
@@ -80,7 +80,7 @@ pub(crate) struct Forecast {
 }
 
 /// Is there saturation? `counts` are those of [`count`] among all `rows` fingerprints.
-pub(crate) fn foretell(
+pub(crate) fn predict(
     sample: &[u64],
     counts: &[Vec<u64>],
     rows: usize,

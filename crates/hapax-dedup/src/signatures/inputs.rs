@@ -90,8 +90,12 @@ impl Inputs {
         if (self.files, self.bytes) != (then.files, then.bytes)
             && self.listed.len() != then.listed.len()
         {
-            let told = |it: &Self| format!("{} files of {} bytes", it.files, it.bytes);
-            return Some(format!("it read {}, and now there are {}", told(then), told(self)));
+            let described = |it: &Self| format!("{} files of {} bytes", it.files, it.bytes);
+            return Some(format!(
+                "it read {}, and now there are {}",
+                described(then),
+                described(self)
+            ));
         }
         let changed = self.listed.iter().zip(&then.listed).find(|(now, then)| now != then);
         Some(match changed {

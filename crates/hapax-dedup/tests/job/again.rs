@@ -185,7 +185,7 @@ fn two_jobs_do_not_work_in_one_folder() {
 }
 
 #[test]
-fn too_little_memory_is_told_at_once_and_enough_changes_nothing() {
+fn too_little_memory_is_reported_at_once_and_enough_changes_nothing() {
     let folder = Folder::new();
     let input = folder.write("pages.jsonl", lines(&[("a", words(50, 1)), ("b", words(50, 1))]));
     let little = |options: &mut Options| options.memory = Some(1 << 20);

@@ -50,7 +50,7 @@ fn a_template_whose_number_moves_many_bits_costs_linear_work() {
 }
 
 #[test]
-fn crowds_do_not_swallow_pages_that_are_alike_in_fingerprint_only() {
+fn dense_clusters_do_not_swallow_pages_that_are_alike_in_fingerprint_only() {
     // Two templates of the same words in another order: equal fingerprints, no common passage.
     let ordered: Vec<String> = (0..120).map(|i| format!("w{i}")).collect();
     let (one, two): (Vec<_>, Vec<_>) = (ordered.clone(), ordered.into_iter().rev().collect());

@@ -17,7 +17,7 @@ use crate::job::{Outcome, QueryOutcome, Ranked};
 const GROUP_ENDS: [u64; 7] = [100, 200, 300, 400, 500, 1000, 2000];
 /// The paper's bounds.
 pub const BOUNDS: [u8; 4] = [0, 1, 2, 3];
-/// After how many queries coverage is told.
+/// After how many queries coverage is reported.
 const CHECKPOINTS: [usize; 12] = [1, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000];
 
 /// The bounds as a job takes them.

@@ -20,7 +20,7 @@ pub enum Error {
     /// The settings of encryption contradict each other, such as a key that is not the certificate's.
     #[error("no encrypted connection can be made")]
     Encryption(#[source] rustls::Error),
-    /// The server is not who it should be, as far as can be told.
+    /// The server's identity could not be verified.
     #[error("the certificate of {host} is refused: {reason}")]
     Certificate { host: String, reason: String },
     /// Encryption was asked for.

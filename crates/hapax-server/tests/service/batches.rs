@@ -87,7 +87,7 @@ fn a_line_that_is_too_long_is_refused_and_the_others_are_not() {
 }
 
 #[test]
-fn a_client_that_leaves_early_loses_nothing_it_was_told() {
+fn a_client_that_leaves_early_loses_nothing_it_was_reported() {
     let server = Running::start();
     let mut stream = server.connect();
     let head = "POST /v1/pages/batch HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000000\r\n";

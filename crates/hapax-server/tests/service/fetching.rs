@@ -133,7 +133,7 @@ fn redirects_size_and_status_are_limited() {
 }
 
 #[test]
-fn robots_txt_is_asked_once_and_obeyed_unless_told_otherwise() {
+fn robots_txt_is_asked_once_and_obeyed_unless_reported_otherwise() {
     let robots = "User-agent: *\nDisallow: /private";
     let answers = [("/robots.txt", page(robots)), ("/private", page("no")), ("/open", page("yes"))];
     let site = Site::start(&answers);

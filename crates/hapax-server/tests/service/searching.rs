@@ -40,7 +40,7 @@ fn urls(answer: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn results_come_folded_unless_told_and_page_by_page() {
+fn results_come_folded_unless_reported_and_page_by_page() {
     let folder = tempfile::tempdir().unwrap();
     let path = index(folder.path());
     let running = Running::with(&format!("[search]\nindex = {path:?}"));

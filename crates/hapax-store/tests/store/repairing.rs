@@ -254,7 +254,7 @@ fn records_that_nothing_leads_to_are_removed() {
 }
 
 #[test]
-fn what_comes_from_nowhere_is_refused_and_told_and_goes_only_on_request() {
+fn what_comes_from_nowhere_is_refused_and_reported_and_goes_only_on_request() {
     let breakings: [fn(&WriteTransaction, u32); 2] = [
         |tables, page| {
             let mut pages = tables.open_table(PAGES).unwrap();

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn dynamic_addresses_are_told_from_static_ones() {
+    fn dynamic_addresses_are_reported_from_static_ones() {
         for dynamic in [
             "http://a.org/x?id=3",
             "http://a.org/index.PHP",

@@ -7,7 +7,7 @@ use super::facts::{CanonicalStatus, PageFacts};
 use super::rules::{Rule, Rules, is_below};
 use std::fmt;
 
-/// What told a winner from a loser.
+/// What distinguishes a winner from a loser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DecidedBy {
     /// The rule at this place of the list.

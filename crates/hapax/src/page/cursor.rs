@@ -160,7 +160,7 @@ const NAME_BYTES: [u8; 256] = {
 /// Reads the attributes of a tag up to its `>`, the way most are written: `name`,
 /// `name=word`, `name="..."` or `name='...'`, separated by white space.
 ///
-/// `attribute` is told each name as written and its value; it answers `false` when it cannot
+/// `attribute` is called with each name as written and its value; it answers `false` when it cannot
 /// take the value as it stands. Then, and for anything irregular, the result is `None`.
 #[inline]
 pub(super) fn regular_attributes(

@@ -326,7 +326,7 @@ mod tests {
             "[漢字かなกขา]",
             "[\u{300}\u{200C}\u{AD}]",
             "[ \u{1F600}\u{1F1E6}]",
-            // Blocks that are settled: the judge's tables may be of another Unicode version.
+            // Blocks that are stable: the reference implementation's tables may be of another Unicode version.
             "[\u{20}-\u{24F}\u{390}-\u{52F}\u{5D0}-\u{64F}\u{905}-\u{939}\u{E01}-\u{E3A}\u{1100}-\u{11FF}\u{3041}-\u{30FF}\u{4E00}-\u{4E20}\u{AC00}-\u{AC20}]",
         ];
         proptest::collection::vec(piece, 0..14).prop_map(|v| v.concat())

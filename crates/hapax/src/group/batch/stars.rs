@@ -1,6 +1,6 @@
 //! The one pass, best node first, that makes stars of families.
 //!
-//! Only pages in company are ranked; a page without any match costs nothing but its entry.
+//! Only linked pages are ranked; a page without any match costs nothing but its entry.
 //! Pairs are stored at their better end (an adjacency in one array), because a node that is
 //! still free when its turn comes can only take worse ones: a better free neighbour would have
 //! been a winner before and would have taken it.
@@ -42,7 +42,7 @@ impl Edges {
         Self { list }
     }
 
-    /// For each node in company, the winner that took it and how near it is.
+    /// For each linked node, the winner that took it and how near it is.
     fn stars(&self, count: u32, ranking: &Ranking, pairs: &[NearPair]) -> Vec<Taken> {
         let rank = |node: u32| ranking.of_node[node as usize];
         let ordered = |a: u32, b: u32| if rank(a) < rank(b) { (a, b) } else { (b, a) };
@@ -100,7 +100,7 @@ impl Taken {
     }
 }
 
-/// Pages in company, best first, and their nodes by their best pages.
+/// Linked pages, best first, and their nodes by their best pages.
 struct Ranking {
     pages: Vec<u32>,
     costs: Costs,
@@ -112,17 +112,17 @@ struct Ranking {
 
 impl Ranking {
     fn of(rules: &Rules, input: &BatchInput<'_>, nodes: &Nodes, edges: &Edges) -> Self {
-        let mut company = vec![0u8; nodes.count as usize];
+        let mut linked = vec![0u8; nodes.count as usize];
         for &node in &nodes.of_page {
-            let pages = &mut company[node as usize];
+            let pages = &mut linked[node as usize];
             *pages = pages.saturating_add(1);
         }
         for &(_, a, b) in &edges.list {
-            company[a as usize] = 2;
-            company[b as usize] = 2;
+            linked[a as usize] = 2;
+            linked[b as usize] = 2;
         }
-        let in_company = |page: &u32| company[nodes.of_page[*page as usize] as usize] > 1;
-        let mut pages: Vec<u32> = (0..input.pages.len() as u32).filter(in_company).collect();
+        let is_linked = |page: &u32| linked[nodes.of_page[*page as usize] as usize] > 1;
+        let mut pages: Vec<u32> = (0..input.pages.len() as u32).filter(is_linked).collect();
         let costs = Costs::of(rules, input, nodes, &pages);
         costs.sort(input, &mut pages);
 
@@ -147,7 +147,7 @@ impl Ranking {
 
 fn place(input: &BatchInput<'_>, nodes: &Nodes, ranking: &Ranking, taken: &[Taken]) -> Grouping {
     let pages = input.pages.len();
-    // The winner of every page: itself unless it is in company.
+    // The winner of every page: itself unless it is linked.
     let mut winner_of: Vec<u32> = (0..pages as u32).collect();
     for &page in &ranking.pages {
         let star = taken[nodes.of_page[page as usize] as usize].winner;

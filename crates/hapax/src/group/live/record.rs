@@ -150,7 +150,7 @@ pub enum Change {
         into: GroupId,
     },
     /// A repair begins to move pages that do not match the winner to a new group of theirs;
-    /// who moves is told next.
+    /// the events that follow say who moves.
     Split {
         /// The repaired group.
         from: GroupId,
