@@ -230,7 +230,10 @@ impl Compared {
     fn ask(&mut self, matcher: &Matcher<'_>, a: u32, b: u32) {
         match matcher.compare(a, b) {
             PairMatch::Alike(pair) => self.confirmed.push(pair),
-            PairMatch::NotAlike(pair) => self.refused.push(pair),
+            // Which of many are shown must not depend on the order in which they were asked.
+            PairMatch::NotAlike(pair) => {
+                self.refused.push(NearPair { a: a.min(b), b: a.max(b), ..pair });
+            }
             PairMatch::Far => {}
         }
         if self.refused.len() > 4 * REFUSED {
