@@ -76,7 +76,7 @@ mod _hapax {
     #[pymodule_export]
     use super::stages::{groups_of_pairs, pairs_of_file, pairs_of_fingerprints, pairs_of_table};
     #[pymodule_export]
-    use super::steps::{SignaturesCore, StepsCore};
+    use super::steps::{LearnFramesCore, OwnTextsCore, SignaturesCore, StepsCore};
 
     #[pymodule_init]
     fn init(module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {

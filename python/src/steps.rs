@@ -10,7 +10,9 @@ use std::sync::PoisonError;
 use arrow_array::RecordBatch;
 use arrow_pyarrow::PyArrowType;
 use hapax_corpus::Source;
-use hapax_dedup::distributed::{Cut, PartSignatures, Seen, Steps, Wide, write_part};
+use hapax_dedup::distributed::{
+    Cut, LearnFrames, OwnTexts, PartSignatures, Seen, Steps, Wide, write_part,
+};
 use hapax_dedup::{Error, KeptFormat, key};
 use pyo3::prelude::*;
 use serde_json::json;
@@ -99,7 +101,8 @@ impl StepsCore {
             options.fingerprinter = options.fingerprinter.with_short_key(&key);
         }
         let recipe = options.fingerprinter.recipe_id().to_string();
-        Ok(Self { engine: Steps::new(options), recipe })
+        let engine = Steps::new(options).map_err(|error| of_job(&error))?;
+        Ok(Self { engine, recipe })
     }
 
     /// What was asked for, as the summary says it.
@@ -169,6 +172,23 @@ impl StepsCore {
 
     fn names(&self, py: Python<'_>, rows: Batch) -> PyResult<Batch> {
         batch(py, || self.engine.names(&rows.0))
+    }
+
+    fn frame_sample(&self, py: Python<'_>, rows: Batch) -> PyResult<Batch> {
+        batch(py, || self.engine.frame_sample(&rows.0))
+    }
+
+    fn learn_frames(&self) -> LearnFramesCore {
+        LearnFramesCore(Mutex::new(self.engine.learn_frames()))
+    }
+
+    fn own_texts(&self) -> OwnTextsCore {
+        OwnTextsCore(Mutex::new(self.engine.own_texts()))
+    }
+
+    /// A frame as the report shows it, as JSON.
+    fn shown_frame(&self, url: &str, pages: u32, text: &str, frame: &[u8]) -> String {
+        self.engine.shown_frame(url, pages, text, frame)
     }
 
     fn copies(&self, py: Python<'_>, rows: Batch) -> PyResult<Batch> {
@@ -338,6 +358,37 @@ impl StepsCore {
     const DENSE: usize = Steps::DENSE;
     #[classattr]
     const MANY: usize = Steps::MANY;
+    /// Pages from which on a host has a frame, and how many hosts are looked at for the report.
+    #[classattr]
+    const MIN_FRAME_PAGES: u32 = Steps::MIN_FRAME_PAGES;
+    #[classattr]
+    const SHOWN_HOSTS: usize = Steps::SHOWN_HOSTS;
+}
+
+/// Pages of one host after the other, on their way to frames.
+#[pyclass(frozen, module = "hapax._hapax")]
+pub(crate) struct LearnFramesCore(Mutex<LearnFrames>);
+
+#[pymethods]
+impl LearnFramesCore {
+    fn add(&self, py: Python<'_>, rows: Batch) -> PyResult<Batch> {
+        batch(py, || self.0.lock().unwrap_or_else(PoisonError::into_inner).add(&rows.0))
+    }
+
+    fn finish(&self, py: Python<'_>) -> PyResult<Batch> {
+        batch(py, || self.0.lock().unwrap_or_else(PoisonError::into_inner).finish())
+    }
+}
+
+/// Pages of one host after the other, each behind the frame of the host.
+#[pyclass(frozen, module = "hapax._hapax")]
+pub(crate) struct OwnTextsCore(Mutex<OwnTexts>);
+
+#[pymethods]
+impl OwnTextsCore {
+    fn next(&self, py: Python<'_>, rows: Batch) -> PyResult<Batch> {
+        batch(py, || self.0.lock().unwrap_or_else(PoisonError::into_inner).next(&rows.0))
+    }
 }
 
 /// Batches of a part, one after the other.

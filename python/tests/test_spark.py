@@ -24,7 +24,7 @@ PLACES = ("inputs", "kept", "against")
 
 
 def on_one_machine(source: list[str], out: pathlib.Path, *options: str) -> dict[str, Any]:
-    subprocess.run([*program(), "dedup", *source, "--out", str(out), "--frames", "off", "-q", *options], check=True)
+    subprocess.run([*program(), "dedup", *source, "--out", str(out), "-q", *options], check=True)
     summary: dict[str, Any] = json.loads((out / "summary.json").read_text())
     return summary
 
@@ -103,6 +103,37 @@ def test_the_example_corpus_is_cleaned_as_on_one_machine(spark: Any, tmp_path: p
         assert summary["known"] > done.summary["kept"] / 2
         found.append(rows_of(again / "groups.parquet"))
     assert found[0] == found[1]
+
+
+def shop(products: int, seed: int, first: int = 0, host: str = "shop.test") -> list[dict[str, Any]]:
+    """Pages of one shop: a large frame, and a name, a price and a few words of their own; every sixth again under another address."""
+    rng = random.Random(host)
+    frame = ["".join(rng.choice("abcdefghijklmnopqrstuvwxyz") for _ in range(6)) for _ in range(400)]
+    rng = random.Random(seed)
+    rows = []
+    for number in range(first, first + products):
+        own = ["".join(rng.choice("abcdefghijklmnopqrstuvwxyz") for _ in range(7)) for _ in range(12)]
+        text = " ".join([*frame[:200], *own, f"{number * 37 % 991}.50", *frame[200:]])
+        rows.append({"url": f"https://{host}/product/{number}", "text": text})
+        if number % 6 == 0:
+            rows.append({"url": f"https://{host}/product/{number}?ref=mail", "text": f"{text} {number}"})
+    return rows
+
+
+def test_pages_that_share_a_frame_are_compared_beyond_it_as_on_one_machine(spark: Any, tmp_path: pathlib.Path) -> None:
+    rows = [*shop(90, 1), *synthetic(300, 5), *shop(90, 2, 90), *shop(7, 3, host="few.test"), *shop(30, 4, host="other.test")]
+    write_lines(tmp_path / "in/0.jsonl", rows[:250])
+    write_lines(tmp_path / "in/1.jsonl", rows[250:])
+    beyond = on_one_machine([str(tmp_path / "in")], tmp_path / "machine")
+    whole = on_one_machine([str(tmp_path / "in")], tmp_path / "whole", "--frames", "off")
+    assert beyond["near"] + 150 < whole["near"] and beyond["framed_hosts"] >= 2
+    hapax.spark.dedup(str(tmp_path / "in"), tmp_path / "spark", spark=spark)
+    check_same(tmp_path / "spark", tmp_path / "machine")
+    hapax.spark.dedup(str(tmp_path / "in"), tmp_path / "spark", spark=spark, snapshot="whole", frames="off")
+    check_same(tmp_path / "spark", tmp_path / "whole", "whole")
+    assert "Frames of the largest hosts" in (tmp_path / "machine/report.html").read_text()
+    with pytest.raises(JobError, match="own texts alone"):
+        hapax.spark.dedup(str(tmp_path / "in"), tmp_path / "own", spark=spark, frames="own")
 
 
 def warc(kind: str, url: str, block: str) -> str:

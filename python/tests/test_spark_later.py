@@ -21,7 +21,7 @@ from hapax.spark.batch import check_executors, make_spec  # noqa: E402
 from hapax.spark.snapshot import COMPLETE, Snapshot  # noqa: E402
 
 from spark_cluster import rows_of, spark  # noqa: E402, F401
-from test_spark import on_one_machine, plain, synthetic, write_lines  # noqa: E402
+from test_spark import on_one_machine, plain, shop, synthetic, write_lines  # noqa: E402
 
 #: How the answer was come by, which differs when part of it was there before.
 EFFORT = ("candidate_pairs", "compared_pairs", "confirmed_pairs", "related_groups", "collisions", "dense")
@@ -43,15 +43,21 @@ def test_increments_give_the_rows_of_the_whole_job(spark: Any, tmp_path: pathlib
     rows.append(better)
     cuts = [0, 900, 1300, len(rows)]
     for number in range(3):
-        write_lines(tmp_path / f"in/{number}.jsonl", rows[cuts[number] : cuts[number + 1]])
+        # Of a shop whose frame is known with the second crawl, old products go at first.
+        products = shop((5, 20, 3)[number], number, (0, 5, 25)[number])
+        write_lines(tmp_path / f"in/{number}.jsonl", [*products, *rows[cuts[number] : cuts[number + 1]]])
     out = tmp_path / "spark"
-    hapax.spark.dedup(str(tmp_path / "in/0.jsonl"), out, spark=spark)
+    first = hapax.spark.dedup(str(tmp_path / "in/0.jsonl"), out, spark=spark)
+    product = "document like 'https://shop.test/%'"
+    assert first.removed.where(product).count() == 5
     for number in (1, 2):
         done = hapax.spark.increment(str(tmp_path / f"in/{number}.jsonl"), out, spark=spark, base=str(number - 1), snapshot=str(number))
         machine = tmp_path / f"machine{number}"
         on_one_machine([str(tmp_path / f"in/{n}.jsonl") for n in range(number + 1)], machine)
         check_rows(out / "snapshots" / str(number), machine)
         assert done.effort["moved"] < 0.8 * done.summary["documents"]
+    # Copies with another address.
+    assert done.removed.where(product).count() == 5
     changed = rows_of(out / "snapshots/2/changed.parquet")
     assert any(row["document"] == rows[100]["url"] for row in changed)
     with pytest.raises(RecipeMismatchError, match="within"):

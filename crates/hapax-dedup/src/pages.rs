@@ -249,7 +249,7 @@ impl Pages {
 
     /// By what its own text meets others in a pass; 0 where the whole page decides.
     pub(crate) fn own_bucket(&self, page: u32, pass: usize) -> u64 {
-        self.own(page).map_or(0, |own| u64::from(own.text.bucket(pass)))
+        self.own(page).map_or(0, |own| own.bucket(pass))
     }
 
     /// With whom it may be compared.

@@ -118,6 +118,18 @@ impl Seen {
         self.0[word] & bit != 0
     }
 
+    /// The upper halves, ascending.
+    fn upper_halves(&self) -> impl Iterator<Item = u16> {
+        self.0.iter().enumerate().flat_map(|(at, &word)| {
+            let mut word = word;
+            std::iter::from_fn(move || {
+                let bit = (word != 0).then(|| word.trailing_zeros())?;
+                word &= word - 1;
+                Some((at * 64) as u16 + bit as u16)
+            })
+        })
+    }
+
     /// False if it may have come before.
     pub fn insert(&mut self, hash: u32) -> bool {
         let (word, bit) = Self::place(hash);
@@ -140,6 +152,13 @@ pub fn located_pieces(text: &str) -> Vec<(Range<usize>, u32)> {
         *times += 1;
     });
     found
+}
+
+/// The pieces that stand on so many pages, ascending, of the hashes of all pages.
+pub fn on_many_pages(mut hashes: Vec<u32>, least: u32) -> Vec<u32> {
+    hashes.sort_unstable();
+    let same = hashes.chunk_by(|a, b| a == b);
+    same.filter(|same| same.len() >= least as usize).map(|same| same[0]).collect()
 }
 
 /// A text without the pieces that are frame, numbers between which go with them. `None` if too little is left to
@@ -302,22 +321,45 @@ pub struct OwnText {
 }
 
 impl OwnText {
+    /// As stored.
+    pub const BYTES: usize = 2 * (SAMPLE + 3);
+
+    /// Sample, number of pieces, words, numbers: 16 bits each, little-endian.
+    pub fn to_bytes(&self) -> [u8; Self::BYTES] {
+        let numbers = self.sample.into_iter().chain([self.pieces, self.words, self.numbers]);
+        let mut bytes = [0; Self::BYTES];
+        bytes
+            .as_chunks_mut()
+            .0
+            .iter_mut()
+            .zip(numbers)
+            .for_each(|(two, it)| *two = it.to_le_bytes());
+        bytes
+    }
+
+    /// What [`to_bytes`](Self::to_bytes) gave; of other bytes some own text that can be compared.
+    pub fn from_bytes(bytes: &[u8; Self::BYTES]) -> Self {
+        let mut numbers = bytes.as_chunks().0.iter().map(|two| u16::from_le_bytes(*two));
+        let mut next = || numbers.next().unwrap_or_default();
+        let sample = std::array::from_fn(|_| next());
+        Self { sample, pieces: next(), words: next(), numbers: next() }
+    }
+
     /// Of a page with these pieces beyond the frame.
     pub fn of(own: impl IntoIterator<Item = Piece>) -> Self {
-        let (mut hashes, mut words, mut numbers) = (Vec::new(), 0u16, 0u16);
+        let (mut hashes, mut words, mut numbers) = (Seen::default(), 0u16, 0u16);
+        let mut pieces = 0u16;
         for piece in own {
             if piece.words == 0 {
                 numbers = numbers.saturating_add(1);
                 continue;
             }
-            hashes.push(piece.hash as u16);
+            pieces = pieces.saturating_add(u16::from(hashes.insert(piece.hash << 16)));
             words = words.saturating_add(u16::from(piece.words));
         }
-        hashes.sort_unstable();
-        hashes.dedup();
         let mut sample = [0; SAMPLE];
-        sample.iter_mut().zip(&hashes).for_each(|(slot, hash)| *slot = *hash);
-        Self { sample, pieces: u16::try_from(hashes.len()).unwrap_or(u16::MAX), words, numbers }
+        sample.iter_mut().zip(hashes.upper_halves()).for_each(|(slot, hash)| *slot = hash);
+        Self { sample, pieces, words, numbers }
     }
 
     /// Words without a digit, at most 65,535.
@@ -393,6 +435,28 @@ mod tests {
             number /= 26;
         }
         word
+    }
+
+    proptest! {
+        #[test]
+        fn a_sample_has_the_least_hashes(hashes in prop::collection::vec(0u32..1 << 17, 0..60), many in 0u32..70_000) {
+            let all = || hashes.iter().copied().chain((0..many).map(|it| it * 7));
+            let own = OwnText::of(all().map(|hash| Piece { hash, words: 1 }));
+            let sorted: BTreeSet<u16> = all().map(|hash| hash as u16).collect();
+            prop_assert_eq!(usize::from(own.pieces), sorted.len().min(usize::from(u16::MAX)));
+            let least: Vec<u16> = sorted.into_iter().take(SAMPLE).collect();
+            prop_assert_eq!(own.sampled(), least);
+        }
+    }
+
+    #[test]
+    fn an_own_text_comes_back_from_its_bytes() {
+        for words in [0, 3, 40, 4000] {
+            let own = own(&(text(0..words) + " on 2024-05-06 for 12.50"));
+            assert_eq!(OwnText::from_bytes(&own.to_bytes()), own);
+        }
+        let any = OwnText::from_bytes(&[0xff; OwnText::BYTES]);
+        assert!(!any.differs_from(&any));
     }
 
     #[test]

@@ -8,7 +8,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, Iterable, Iterator, Optional, TypedDict, Union
 
-from . import outputs, report, steps
+from . import frames as frame_steps, outputs, report, steps
 from .job import EDGES_ON_DRIVER, Inputs, Job, facts_of, representatives_of, needs_names, passed_of
 from .snapshot import Snapshot, plain_errors
 from .._hapax import __version__
@@ -35,6 +35,7 @@ class JobOptions(TypedDict, total=False):
     min_similarity: Optional[float]
     keep: Optional[str]
     scope: Optional[str]
+    frames: Optional[str]
     languages: Iterable[str]
     id_field: Optional[str]
     url_field: Optional[str]
@@ -51,6 +52,7 @@ OPTIONS: dict[str, Any] = {
     "min_similarity": None,
     "keep": None,
     "scope": None,
+    "frames": None,
     "languages": [],
     "format": None,
     "skip_bad": False,
@@ -66,7 +68,7 @@ OPTIONS: dict[str, Any] = {
 }
 #: Options of one machine that mean nothing here.
 ELSEWHERE = {
-    "verify": False, "frames": "off", "shard_size": None, "follow_links": False, "revisits": False, "against": [], "memory": None,
+    "verify": False, "shard_size": None, "follow_links": False, "revisits": False, "against": [], "memory": None,
     "restart": False, "threads": 1,
 }
 
@@ -135,6 +137,7 @@ def dedup(
     min_similarity: Optional[float] = None,
     keep: Optional[str] = None,
     scope: Optional[str] = None,
+    frames: Optional[str] = None,
     languages: Iterable[str] = (),
     format: Optional[str] = None,
     skip_bad: bool = False,
@@ -159,7 +162,7 @@ def dedup(
     A snapshot that is complete is not made again; one that is not is gone on with.
     """
     options = changed(
-        within=within, min_similarity=min_similarity, keep=keep, scope=scope, languages=list(languages), format=format,
+        within=within, min_similarity=min_similarity, keep=keep, scope=scope, frames=frames, languages=list(languages), format=format,
         skip_bad=skip_bad, error_pages=error_pages, input_format=input_format, id_field=id_field, url_field=url_field,
         html_field=html_field, text_field=text_field, score_field=score_field, fetched_field=fetched_field,
         language_field=language_field,
@@ -192,6 +195,8 @@ def whole(job: Job, inputs: Inputs, asked: dict[str, Any], format: Optional[str]
     pages, sums = read.pages, read.sums
     names = job.names(pages) if needs_names(sums) else None
     named = job.named(pages, names, sums)
+    frames = frame_steps.learned(job, [read.stored])
+    job.compare_beyond(frames)
     copies = job.copies(pages, named)
     roles, representatives = job.apply_thinning(copies, job.passes(representatives_of(copies), pages, named))
     candidates = job.candidates(representatives)
@@ -211,7 +216,7 @@ def whole(job: Job, inputs: Inputs, asked: dict[str, Any], format: Optional[str]
     tables = {"pages": pages, "roles": roles, "verdicts": verdicts, "candidates": candidates}
     said = {"kept": f"kept/part-*.{ending}", "inputs": asked["inputs"], "against": []}
     summary = outputs.summary(job, sums, groups, leading, tables, said)
-    report.write(job, summary, groups, pairs, report.Texts(inputs, read), passed)
+    report.write(job, summary, groups, pairs, report.Texts(inputs, read), passed, (frames, [read.stored]))
     stored = {
         "read": [read.stored],
         "names": [made.at("state/names")] if names is not None else [],

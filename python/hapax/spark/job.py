@@ -2,7 +2,8 @@
 
 ::
 
-    items --signature--> pages --copies--> roles --thin--> representatives --keys, candidates--> candidates --confirm--> pairs
+    items --signature--> pages --frames--> own texts    (see :mod:`hapax.spark.frames`)
+    pages, own texts --copies--> roles --thin--> representatives --keys, candidates--> candidates --confirm--> pairs
     pairs, roles --components--> linked --resolve--> verdicts --> groups, removed, kept, summary
 
 Every stage is written to the snapshot (see :mod:`hapax.spark.snapshot`). Documents are known by their position
@@ -62,6 +63,9 @@ class Job:
         self.effort: dict[str, Any] = {}
         #: Parts of earlier snapshots, which come before those of this one.
         self.first_part = 0
+        #: What pages say beyond the frames of their hosts, by position; None where no frame is known.
+        self.owns: Any = None
+        self.framed_hosts = 0
 
     def step(self, rows: Any, name: str, schema: str, *arguments: Any) -> Any:
         """A step of the engine on whole partitions."""
@@ -111,7 +115,7 @@ class Job:
 
     def copies(self, pages: Any, named: Any, name: str = "copies") -> Any:
         """Roles after exact copies and equal fingerprints, and what comparing needs of representatives."""
-        rows = with_mark(pages.where("bucket is not null").select("position", "bucket", "page"), named)
+        rows = self.with_own(with_mark(pages.where("bucket is not null").select("position", "bucket", "page"), named))
         rows = rows.repartition(self.partitions, "bucket")
         return self.snapshot.stage(name, lambda: self.step(rows, "copies", steps.COPIES))
 
@@ -121,7 +125,7 @@ class Job:
         from pyspark.sql import functions as F
 
         core = self.spec.engine()
-        representatives = first.select("position", "scope", "sketch")
+        representatives = first.select("position", "scope", "sketch", "own")
         large = first.groupBy("scope").count().where(f"count > {core.MANY}").collect()
         wide = sorted((row["scope"], core.part_bits(row["count"])) for row in large)
         buckets = self.step(representatives, "bucket_sizes", steps.BUCKETS, wide).groupBy("bucket").agg(F.sum("count").alias("count"))
@@ -133,9 +137,9 @@ class Job:
 
         def thinned() -> Any:
             suspects = representatives.mapInArrow(steps.each(self.spec, "suspects", dense, wide), steps.SUSPECTS)
-            rows = with_mark(suspects.join(pages.select("position", "page"), "position"), named).selectExpr(
+            rows = self.with_own(with_mark(suspects.join(pages.select("position", "page"), "position"), named)).selectExpr(
                 "0L as role", "position", "cast(null as long) as target", "cast(null as long) as distance",
-                "cast(null as float) as similarity", "named", "page", "bucket",
+                "cast(null as float) as similarity", "named", "page", "own", "bucket",
             )
             for number in range(core.PASSES):
                 rows = self.step(rows.repartition(self.partitions, "bucket"), "thin", steps.ROLES, number, wide)
@@ -188,7 +192,7 @@ class Job:
         def proposed() -> Any:
             found = self.join(clear, None)
             if by_bands:
-                rows = representatives.where(F.col("scope").isin(by_bands)).select("position", "scope", "sketch")
+                rows = representatives.where(F.col("scope").isin(by_bands)).select("position", "scope", "sketch", "own")
                 found = found.union(self.bands(rows))
             for scope, (_, bits, dense) in narrow.items():
                 rows = representatives.where(F.col("scope") == scope)
@@ -224,7 +228,7 @@ class Job:
         """Candidates that are near, and whether they are alike."""
 
         def side(name: str) -> Any:
-            return representatives.selectExpr(f"position as {name}", *(f"{column} as {column}_{name}" for column in ("fingerprint", "sketch", "keyed")))
+            return representatives.selectExpr(f"position as {name}", *(f"{column} as {column}_{name}" for column in ("fingerprint", "sketch", "keyed", "own")))
 
         proposed = candidates.where("distance >= 0").select("a", "b").distinct()
         both = proposed.join(side("a"), "a").join(side("b"), "b")
@@ -239,8 +243,8 @@ class Job:
         """Verdicts on everybody in linked."""
         nothing = "cast(null as long) as other, cast(null as long) as distance, cast(null as float) as similarity"
         documents = with_mark(pages.select("position", "page").join(linked.selectExpr("node as position", "component"), "position"), named)
-        documents = documents.selectExpr("component", "0L as kind", "position", *nothing.split(", "), "named", "page")
-        no_page = ("cast(null as boolean) as named", "cast(null as binary) as page")
+        documents = self.with_own(documents).selectExpr("component", "0L as kind", "position", *nothing.split(", "), "named", "page", "own")
+        no_page = ("cast(null as boolean) as named", "cast(null as binary) as page", "cast(null as binary) as own")
         ends = linked.selectExpr("node as a", "component")
         alike = pairs.where("alike").join(ends, "a").selectExpr(
             "component", "1L as kind", "a as position", "b as other", "distance", "similarity", *no_page
@@ -250,6 +254,19 @@ class Job:
         )
         rows = documents.union(alike).union(members).repartition(self.partitions, "component")
         return self.snapshot.stage(name, lambda: self.step(rows, "resolve", steps.VERDICTS))
+
+    def compare_beyond(self, frames: Any) -> None:
+        """From here on, pages of one host are compared by what they say beyond its frame, too, if any is known."""
+        if frames is not None and frames.hosts:
+            self.owns, self.framed_hosts = frames.owns.select("position", "own"), frames.hosts
+
+    def with_own(self, rows: Any) -> Any:
+        """Rows with what their pages say beyond the frames of their hosts; null where that is not known."""
+        from pyspark.sql import functions as F
+
+        if self.owns is None:
+            return rows.withColumn("own", F.lit(None).cast("binary"))
+        return rows.join(self.owns, "position", "left")
 
     def components(self, edges: Any, name: str = "components") -> Any:
         """The component of every document in linked."""
@@ -316,7 +333,7 @@ SLIM = ("role", "position", "target", "distance", "similarity")
 
 def representatives_of(copies: Any) -> Any:
     """What comparing needs of those that lead after exact copies and equal fingerprints."""
-    return copies.where("role = 0").select("position", "scope", "fingerprint", "sketch", "keyed")
+    return copies.where("role = 0").select("position", "scope", "fingerprint", "sketch", "keyed", "own")
 
 
 def spread(rows: Any, tasks: int, key: str) -> Any:

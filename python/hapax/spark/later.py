@@ -3,10 +3,12 @@
 A snapshot keeps pages, roles, representatives, confirmed pairs, components and verdicts. New documents come behind the old
 ones in the corpus, so old positions stay. Then
 
-- exact copies and equal fingerprints are looked at again only where a new document has come (or a new one names an
+- frames are learned again for hosts with new documents; an old document whose own text is another one now counts as
+  changed;
+- exact copies and equal fingerprints are looked at again only where a new or changed document is (or a new one names an
   old one as canonical);
 - dense clusters are thinned out again, where there are dense clusters;
-- *new representatives* are matched with stored representatives where those lie, and with each other by keys; stored pairs stay,
+- *new representatives*, and changed ones, are matched with stored representatives where those lie, and with each other by keys; stored pairs stay,
   except those of representatives that lead no more;
 - a component is *touched* if any of its documents, roles or pairs is not what it was: only touched ones are
   resolved again, all other verdicts stay.
@@ -21,7 +23,7 @@ import json
 import os
 from typing import TYPE_CHECKING, Any, Iterable, Optional
 
-from . import outputs, report, steps
+from . import frames as frame_steps, outputs, report, steps
 from .batch import (
     Finished, Path, Source, changed, check_executors, digest_of, finish, make_spec, name_sources, session, spread_over, stage_rows,
 )
@@ -53,6 +55,7 @@ def increment(
     min_similarity: Optional[float] = None,
     keep: Optional[str] = None,
     scope: Optional[str] = None,
+    frames: Optional[str] = None,
     languages: Iterable[str] = (),
     format: Optional[str] = None,
     skip_bad: bool = False,
@@ -73,7 +76,7 @@ def increment(
     and ``changed.parquet`` the old ones of which something has changed, as they are now.
     """
     options = changed(
-        within=within, min_similarity=min_similarity, keep=keep, scope=scope, languages=list(languages), format=format,
+        within=within, min_similarity=min_similarity, keep=keep, scope=scope, frames=frames, languages=list(languages), format=format,
         skip_bad=skip_bad, error_pages=error_pages, input_format=input_format, id_field=id_field, url_field=url_field,
         html_field=html_field, text_field=text_field, score_field=score_field, fetched_field=fetched_field,
         language_field=language_field,
@@ -122,20 +125,25 @@ class Next:
         names, names_paths = self.names(new, pages, sums)
         named = job.named(pages, names, sums)
 
-        touched = self.touched(new, pages, named)
+        frames, differ = self.frames(read.stored, all_read)
+        job.compare_beyond(frames)
+
+        touched = self.touched(new, pages, named, differ)
         again = job.copies(touched, named, "copies_again")
-        old_copies = before.table("copies").where("role <> 9")
+        old_copies = as_now(before.table("copies"), again).where("role <> 9")
         places = touched.select("position")
         copies = made.stage("copies", lambda: old_copies.join(places, "position", "anti").select(*again.columns).union(again))
         thinned = job.passes(representatives_of(copies), pages, named)
         roles, representatives = job.apply_thinning(copies, thinned)
         old_thinned = before.table("passes") if stored["passes"] else None
         old_representatives = job.apply_thinning(old_copies, old_thinned)[1]
-        added = made.stage("added", lambda: representatives.join(old_representatives.select("position"), "position", "anti"))
-        gone = made.stage("gone", lambda: old_representatives.join(representatives.select("position"), "position", "anti").select("position"))
+        same = old_representatives.select("position").join(differ, "position", "anti")
+        added = made.stage("added", lambda: representatives.join(same, "position", "anti"))
+        same = representatives.select("position").join(differ, "position", "anti")
+        gone = made.stage("gone", lambda: old_representatives.join(same, "position", "anti").select("position"))
 
         candidates, pairs, ends = self.pairs(representatives, added, gone)
-        moved = made.stage("moved", lambda: self.moved(new, touched, added, gone, ends, thinned, old_thinned))
+        moved = made.stage("moved", lambda: self.moved(new, differ, touched, added, gone, ends, thinned, old_thinned))
         here = moved.selectExpr("position as a")
         some_pairs = pairs.join(here, "a", "semi")
         some_roles = roles.join(moved, "position", "semi")
@@ -143,7 +151,7 @@ class Next:
         resolved = job.resolve(pages, named, some_pairs, some_roles, linked, "verdicts_again")
         nodes = moved.selectExpr("position as node")
         made.stage("components", lambda: before.table("components").join(nodes, "node", "anti").union(linked))
-        old_verdicts = before.table("verdicts").where("outcome <> 'effort'").join(moved, "position", "anti")
+        old_verdicts = as_now(before.table("verdicts"), resolved).where("outcome <> 'effort'").join(moved, "position", "anti")
         verdicts = made.stage("verdicts", lambda: old_verdicts.select(*resolved.columns).union(resolved))
         groups = self.groups(pages, verdicts, moved)
 
@@ -153,7 +161,7 @@ class Next:
         passed = outputs.passed_rows(passed_of(self.spark, all_read), leading)
         outputs.write_tables(job, groups, leading, passed, sums["documents"])
         changed = groups.where(f"position < {first}").select(*outputs.COLUMNS)
-        made.output("changed.parquet", lambda: changed.exceptAll(before.table("groups").select(*outputs.COLUMNS)))
+        made.output("changed.parquet", lambda: changed.exceptAll(as_now(before.table("groups"), groups).select(*outputs.COLUMNS)))
         ending = outputs.kept_ending(format, new_sums, inputs)
         if keep_documents:
             outputs.write_kept(job, inputs, read, groups, ending)
@@ -161,7 +169,7 @@ class Next:
         tables = {"pages": pages, "roles": roles, "verdicts": verdicts, "candidates": candidates}
         said = {"kept": f"kept/part-*.{ending}", "inputs": asked["inputs"], "against": [before.path]}
         summary = outputs.summary(job, sums, groups, leading, tables, said)
-        report.write(job, summary, groups, pairs, report.Texts(inputs, read, first), passed)
+        report.write(job, summary, groups, pairs, report.Texts(inputs, read, first), passed, (frames, all_read))
         job.effort["moved"], job.effort["added"] = moved.count(), added.count()
         kept = {
             "read": all_read, "names": names_paths, "named": named is not None,
@@ -178,9 +186,26 @@ class Next:
         paths = [*paths, self.made.at("state/names")]
         return self.spark.read.parquet(*paths), paths
 
-    def touched(self, new: Any, pages: Any, named: Any) -> Any:
-        """All documents that may match a new one, or one that is newly named as canonical."""
-        units = new.select("bucket")
+    def frames(self, new: dict[str, Any], all_read: list[dict[str, Any]]) -> tuple[Optional[frame_steps.Frames], Any]:
+        """The frames of all hosts, and the positions of old documents whose own texts are not what they were."""
+        job, made, before = self.job, self.made, self.before
+        if not frame_steps.are_learned(job):
+            return None, self.spark.createDataFrame([], "position long")
+        hosts = made.stage("hosts_again", lambda: frame_steps.pieces_of(self.spark, [new]).select("host").distinct())
+        rows = frame_steps.pieces_of(self.spark, all_read).join(hosts, "host", "semi")
+        again = made.stage("frames_again", lambda: frame_steps.frames_of(job, rows))
+        owns = made.stage("owns_again", lambda: frame_steps.owns_of(job, rows, again))
+        old_frames, old_owns = before.table("frames"), before.table("owns")
+        frames = made.stage("frames", lambda: old_frames.join(hosts, "host", "anti").select(*again.columns).union(again))
+        all_owns = made.stage("owns", lambda: old_owns.join(hosts, "host", "anti").select(*owns.columns).union(owns))
+        here = old_owns.join(hosts, "host", "semi").select(*owns.columns)
+        first = self.metadata["sums"]["documents"]
+        differ = owns.exceptAll(here).union(here.exceptAll(owns)).where(f"position < {first}").select("position").distinct()
+        return frame_steps.Frames(frames, all_owns), made.stage("differ", lambda: differ)
+
+    def touched(self, new: Any, pages: Any, named: Any, differ: Any) -> Any:
+        """All documents that may match a new one, one that is newly named as canonical, or one whose own text is another now."""
+        units = new.select("bucket").union(pages.select("position", "bucket").join(differ, "position", "semi").select("bucket"))
         if named is not None:
             newly = named
             if self.stored["named"]:
@@ -217,10 +242,10 @@ class Next:
         pairs = made.stage("pairs", lambda: left.select(*fresh.columns).union(fresh))
         return candidates, pairs, fresh.where("alike")
 
-    def moved(self, new: Any, touched: Any, added: Any, gone: Any, ends: Any, thinned: Any, old_thinned: Any) -> Any:
+    def moved(self, new: Any, differ: Any, touched: Any, added: Any, gone: Any, ends: Any, thinned: Any, old_thinned: Any) -> Any:
         """Everybody in a component in which something is not what it was."""
         changed = new.select("position")
-        for rows in (touched, added, gone, ends.selectExpr("a as position"), ends.selectExpr("b as position")):
+        for rows in (differ, touched, added, gone, ends.selectExpr("a as position"), ends.selectExpr("b as position")):
             changed = changed.union(rows.select("position"))
         if thinned is not None or old_thinned is not None:
             differ = self.differing(thinned, old_thinned)
@@ -241,5 +266,15 @@ class Next:
     def groups(self, pages: Any, verdicts: Any, moved: Any) -> Any:
         """Rows of all documents; only those in touched components are made again."""
         again = outputs.verdict_rows(self.job, pages.join(moved, "position", "semi"), verdicts)
-        old = self.before.table("groups").join(moved, "position", "anti").select(*again.columns)
+        old = as_now(self.before.table("groups"), again).join(moved, "position", "anti").select(*again.columns)
         return self.made.stage("groups", lambda: old.union(again))
+
+
+def as_now(stored: Any, made: Any) -> Any:
+    """A table of an earlier version, with nulls for columns that it does not know."""
+    from pyspark.sql import functions as F
+
+    for field in made.schema:
+        if field.name not in stored.columns:
+            stored = stored.withColumn(field.name, F.lit(None).cast(field.dataType))
+    return stored

@@ -18,16 +18,16 @@ from ..errors import ArgumentError
 #: How many redirects in a row are followed; as on one machine.
 MOST_HOPS = 20
 #: Columns of both tables.
-COLUMNS = ("document", "url", "group", "winner", "earlier", "outcome", "distance", "similarity", "rule", "reason", "file", "record")
+COLUMNS = ("document", "url", "group", "winner", "earlier", "outcome", "distance", "similarity", "rule", "reason", "file", "record", "own_similarity", "own_words")
 QUOTED = tuple(f"`{name}`" for name in COLUMNS)
-#: What a page says beyond the frame of its host: known to `hapax dedup` on one machine only.
-OWN = ("cast(null as float) as own_similarity", "cast(null as long) as own_words")
+#: The last two, of rows that are no documents.
+NO_OWN = ("cast(null as float) as own_similarity", "cast(null as long) as own_words")
 
 
 def verdict_rows(job: Job, pages: Any, verdicts: Any) -> Any:
     """A row for every document."""
     decided = verdicts.where("outcome <> 'effort'")
-    rows = with_mark(pages.select("position", "file", "record", "page").join(decided, "position", "left"), None)
+    rows = job.with_own(with_mark(pages.select("position", "file", "record", "page").join(decided, "position", "left"), None))
     return rows.mapInArrow(steps.each(job.spec, "group_rows"), steps.GROUPS)
 
 
@@ -43,7 +43,7 @@ def in_order(job: Job, rows: Any, documents: int, passed: Any = None) -> Any:
         rows = rows.union(passed.select("position", F.lit(False).alias("last"), "part", "number", *COLUMNS))
     place = F.least(F.col("position"), F.lit(documents - 1))
     tasks = spread(rows.withColumn("task", F.floor(place / each)), job.partitions, "task")
-    return tasks.sortWithinPartitions(*order).selectExpr(*QUOTED, *OWN)
+    return tasks.sortWithinPartitions(*order).selectExpr(*QUOTED)
 
 
 def passed_rows(passed: Any, leading: Any) -> Any:
@@ -53,7 +53,7 @@ def passed_rows(passed: Any, leading: Any) -> Any:
     nothing = "cast(null as long) as group, cast(null as string) as winner, false as earlier, 'passed_over' as outcome"
     return passed.selectExpr(
         "position", "part", "number", "document", "cast(null as string) as url", *nothing.split(", "),
-        "cast(null as long) as distance", "cast(null as float) as similarity", "cast(null as string) as rule", "reason", "file", "record",
+        "cast(null as long) as distance", "cast(null as float) as similarity", "cast(null as string) as rule", "reason", "file", "record", *NO_OWN,
     )
 
 
@@ -85,9 +85,9 @@ def address_rows(leading: Any, groups: Any) -> Any:
         "part", "number", "source as document", "source as url", "group", "winner", "false as earlier",
         "if(revisit, 'revisit', 'redirect') as outcome", "cast(null as long) as distance",
         "cast(null as float) as similarity", "if(revisit, 'revisit', 'redirect') as rule",
-        "cast(null as string) as reason", "file", "record",
+        "cast(null as string) as reason", "file", "record", *NO_OWN,
     )
-    return rows.coalesce(1).sortWithinPartitions("part", "number").selectExpr(*QUOTED, *OWN)
+    return rows.coalesce(1).sortWithinPartitions("part", "number").selectExpr(*QUOTED)
 
 
 def write_tables(job: Job, groups: Any, leading: Any, passed: Any, documents: int) -> None:
@@ -194,7 +194,7 @@ def summary(job: Job, sums: dict[str, int], groups: Any, leading: Any, tables: d
         "similarities": counted("hundredths", "near"),
         "decided_by": counted("rule", "exact", "near"),
         "too_short": statuses.get(1, 0),
-        "framed_hosts": 0,
+        "framed_hosts": job.framed_hosts,
         "hides_most": sums["hides_most"],
         "without_words": statuses.get(2, 0),
         "empty": statuses.get(3, 0),

@@ -10,6 +10,7 @@ import json
 from typing import Any, Optional
 
 from . import steps
+from .frames import Frames, largest as largest_hosts, pieces_of
 from .job import Inputs, Job, Read, spread
 
 #: Into how many stretches the corpus is cut to find the n-th of its near-duplicates without sorting them.
@@ -41,7 +42,7 @@ class Texts:
         return {places[row["part"], row["number"]]: {key: row[key] for key in keys} for row in found}
 
 
-def write(job: Job, summary: dict[str, Any], groups: Any, pairs: Any, texts: Texts, passed: Any) -> None:
+def write(job: Job, summary: dict[str, Any], groups: Any, pairs: Any, texts: Texts, passed: Any, learned: tuple[Optional[Frames], list[dict[str, Any]]]) -> None:
     """Gathers what the page shows, and writes it."""
     gathered = {
         "summary": summary,
@@ -49,9 +50,26 @@ def write(job: Job, summary: dict[str, Any], groups: Any, pairs: Any, texts: Tex
         "groups": largest(job, groups),
         "examples": examples(job, groups, pairs, texts),
         "passed": first_passed(job, passed),
+        "frames": frames(job, groups, texts, *learned),
     }
     page = job.spec.engine().report(json.dumps(gathered))
     job.snapshot.store.write(job.snapshot.at("report.html"), page.encode())
+
+
+def frames(job: Job, groups: Any, texts: Texts, found: Optional[Frames], stored: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The frames of the largest hosts, each on the first page of the host if this job has read it."""
+    if found is None or not found.hosts:
+        return []
+    hosts = largest_hosts(job, pieces_of(job.spark, stored), found.frames)
+    positions = [host["position"] for host in hosts if host["position"] >= texts.first]
+    read, names = texts.of(job, positions), addresses(groups, positions)
+    shown = [host for host in hosts if host["position"] in read]
+    draw = job.spec.engine().shown_frame
+    return [
+        json.loads(draw(names[at], host["pages"], read[at]["text"], bytes(host["pieces"])))
+        for host in shown
+        for at in (host["position"],)
+    ]
 
 
 def first_passed(job: Job, passed: Any) -> list[dict[str, Any]]:

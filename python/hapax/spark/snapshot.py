@@ -25,7 +25,7 @@ COMPLETE = "_COMPLETE.json"
 JOB = "_JOB.json"
 KEY = "state/key"
 #: What two snapshots must share to be compared.
-COMPARABLE = ("recipe", "within", "min_similarity", "keep", "scope", "languages")
+COMPARABLE = ("recipe", "within", "min_similarity", "keep", "scope", "frames", "languages")
 
 
 @contextlib.contextmanager

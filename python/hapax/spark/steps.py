@@ -23,11 +23,14 @@ Batches = Iterator[Any]
 Step = Callable[[Batches], Batches]
 
 #: Columns of the rows between the steps, as Spark writes schemas.
-SIGNATURES = "part long, number long, kind long, file string, record long, bucket long, status long, says string, page binary"
+SIGNATURES = "part long, number long, kind long, file string, record long, bucket long, status long, says string, page binary, host long, text long, pieces binary"
 NAMES = "position long, address string, url string, own_id string, content binary"
-COPIES = "role long, position long, target long, distance long, similarity float, scope long, fingerprint long, sketch binary, keyed binary"
+COPIES = "role long, position long, target long, distance long, similarity float, scope long, fingerprint long, sketch binary, keyed binary, own binary"
+HOST_PAGES = "position long, host long, text long, pieces binary, pages long"
+FRAMES = "host long, pages long, pieces binary"
+OWNS = "position long, host long, own binary"
 SUSPECTS = "position long, bucket long"
-ROLES = "role long, position long, target long, distance long, similarity float, named boolean, page binary, bucket long"
+ROLES = "role long, position long, target long, distance long, similarity float, named boolean, page binary, own binary, bucket long"
 BUCKETS = "bucket long, count long"
 SAMPLE = "scope long, fingerprint long"
 COUNTS = "scope long, query long, distance long, count long"
@@ -37,10 +40,10 @@ CANDIDATES = "a long, b long, distance long"
 PAIRS = "a long, b long, distance long, similarity float, alike boolean"
 EDGES = "a long, b long"
 COMPONENTS = "node long, component long"
-VERDICTS = "position long, winner long, winner_id string, outcome string, distance long, similarity float, rule string, reason string, rank long"
+VERDICTS = "position long, winner long, winner_id string, outcome string, distance long, similarity float, rule string, reason string, rank long, own_similarity float"
 GROUPS = (
     "position long, document string, url string, group long, winner string, earlier boolean, outcome string, "
-    "distance long, similarity float, rule string, reason string, file string, record long, rank long"
+    "distance long, similarity float, rule string, reason string, file string, record long, rank long, own_similarity float, own_words long"
 )
 KEPT = "part long, file string, documents long"
 FOLDERS = "folder string"
@@ -110,6 +113,31 @@ def whole_with(spec: Spec, step: str, other: bytes) -> Step:
         rows = together(batches)
         if rows is not None:
             yield getattr(engine(text), step)(rows, stream_batch(other))
+
+    return run
+
+
+def learn_frames(spec: Spec) -> Step:
+    """Pages that are counted, sorted by host, to the frames of hosts."""
+    text = spec.text
+
+    def run(batches: Batches) -> Batches:
+        core = engine(text).learn_frames()
+        for batch in batches:
+            yield core.add(checked(batch))
+        yield core.finish()
+
+    return run
+
+
+def own_texts(spec: Spec) -> Step:
+    """Pages behind the frames of their hosts, to their own texts."""
+    text = spec.text
+
+    def run(batches: Batches) -> Batches:
+        core = engine(text).own_texts()
+        for batch in batches:
+            yield core.next(checked(batch))
 
     return run
 

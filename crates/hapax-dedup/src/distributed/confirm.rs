@@ -1,7 +1,7 @@
 //! Candidates that are confirmed or not.
 //!
-//! Rows of *representatives* are `position`, `scope`, `fingerprint`, `sketch`, `keyed`: all that comparing needs, so
-//! that names do not travel. `keyed` is the short sketch under the key of the job and a hash of the domain; null
+//! Rows of *representatives* are `position`, `scope`, `fingerprint`, `sketch`, `keyed`, `own`: all that comparing needs, so
+//! that names do not travel. `own` is null where no frame is known. `keyed` is the short sketch under the key of the job and a hash of the domain; null
 //! without a key. A candidate comes with both of its representatives.
 
 use std::sync::Arc;
@@ -58,7 +58,7 @@ impl Proof {
 }
 
 impl Steps {
-    /// Judges candidates: `a`, `b`, and of each `fingerprint_a`, `sketch_a`, `keyed_a` and so on. What is near comes back
+    /// Judges candidates: `a`, `b`, and of each `fingerprint_a`, `sketch_a`, `keyed_a`, `own_a` and so on. What is near comes back
     /// with `distance`, `similarity` and whether it is `alike`; what is not does not.
     ///
     /// # Errors
@@ -70,6 +70,7 @@ impl Steps {
         let bits = [rows.numbers("fingerprint_a")?, rows.numbers("fingerprint_b")?];
         let sketches = [rows.column("sketch_a")?, rows.column("sketch_b")?];
         let keyed = [rows.column("keyed_a")?, rows.column("keyed_b")?];
+        let owns = [rows.column("own_a")?, rows.column("own_b")?];
         let [mut first, mut second, mut distances] = [const { Vec::new() }; 3];
         let (mut similarities, mut alike) = (Vec::new(), Vec::new());
         for row in 0..rows.len() {
@@ -81,11 +82,12 @@ impl Steps {
                 &Evidence::differing(other, &right),
             );
             let Some(likeness) = compared else { continue };
+            let differ = rows.own(Some(owns[0]), row)?.differs_from(&rows.own(Some(owns[1]), row)?);
             first.push(a[row]);
             second.push(b[row]);
             distances.push(i64::from(likeness.distance));
             similarities.push(likeness.similarity);
-            alike.push(likeness.matches() && self.stands(&rows, keyed, row)?);
+            alike.push(likeness.matches() && !differ && self.stands(&rows, keyed, row)?);
         }
         batch(
             "pair",

@@ -6,8 +6,8 @@
 //! | `position` | of the document; how many sketches were compared, of effort |
 //! | `target` | as above; how many collisions there are, of effort |
 //! | `distance`, `similarity` | of members |
-//! | `scope`, `fingerprint`, `sketch`, `keyed` | of representatives, out of [`Steps::copies`]: all that comparing needs |
-//! | `named`, `page`, `bucket` | of representatives, in and out of [`Steps::thin`]: for choosing the best, and who must be in one batch |
+//! | `scope`, `fingerprint`, `sketch`, `keyed`, `own` | of representatives, out of [`Steps::copies`]: all that comparing needs |
+//! | `named`, `page`, `own`, `bucket` | of representatives, in and out of [`Steps::thin`]: for choosing the best, and who must be in one batch |
 //!
 //! [`Steps::copies`] needs all rows with one `bucket` of the signatures in one batch,
 //! [`Steps::thin`] all representatives with one `bucket`.
@@ -54,6 +54,7 @@ struct Compared {
     fingerprint: Int64Builder,
     sketch: BinaryBuilder,
     keyed: BinaryBuilder,
+    own: BinaryBuilder,
 }
 
 /// What they have in addition between passes.
@@ -61,6 +62,7 @@ struct Compared {
 struct Thinning {
     named: BooleanBuilder,
     page: BinaryBuilder,
+    own: BinaryBuilder,
     buckets: Int64Builder,
 }
 
@@ -112,6 +114,7 @@ impl Steps {
             compared.fingerprint.append_null();
             compared.sketch.append_null();
             compared.keyed.append_null();
+            compared.own.append_null();
         }
         for &page in &led.representatives {
             roles.row(REPRESENTATIVE, loaded.positions[page as usize], None, None);
@@ -119,12 +122,14 @@ impl Steps {
             compared.fingerprint.append_value(pages.fingerprint(page).to_bits().cast_signed());
             compared.sketch.append_value(pages.sketch(page).to_bytes());
             compared.keyed.append_option(Proof::of(pages, page).map(|it| it.to_bytes()));
+            compared.own.append_option(pages.own(page).map(|own| own.to_bytes()));
         }
         let mut columns = roles.finish();
         columns.push(("scope", Arc::new(compared.scope.finish())));
         columns.push(("fingerprint", Arc::new(compared.fingerprint.finish())));
         columns.push(("sketch", Arc::new(compared.sketch.finish())));
         columns.push(("keyed", Arc::new(compared.keyed.finish())));
+        columns.push(("own", Arc::new(compared.own.finish())));
         batch(KIND, columns)
     }
 
@@ -212,6 +217,7 @@ impl Steps {
         for row in 0..roles.rows() {
             thinning.named.append_null();
             thinning.page.append_null();
+            thinning.own.append_null();
             // Rows without pages are spread over tasks.
             thinning.buckets.append_value(mixed(&[row as u64]).cast_signed());
         }
@@ -220,12 +226,15 @@ impl Steps {
             roles.row(REPRESENTATIVE, loaded.positions[page as usize], None, None);
             thinning.named.append_value(loaded.named[page as usize]);
             thinning.page.append_value(loaded.bytes[page as usize]);
-            let key = key_of(pages.scope(page), pages.sketch(page), next, wide);
+            thinning.own.append_option(pages.own(page).map(|own| own.to_bytes()));
+            let own = pages.own_bucket(page, next);
+            let key = key_of(pages.scope(page), pages.sketch(page), own, next, wide);
             thinning.buckets.append_value(key);
         }
         let mut columns = roles.finish();
         columns.push(("named", Arc::new(thinning.named.finish())));
         columns.push(("page", Arc::new(thinning.page.finish())));
+        columns.push(("own", Arc::new(thinning.own.finish())));
         columns.push(("bucket", Arc::new(thinning.buckets.finish())));
         batch(KIND, columns)
     }
@@ -239,8 +248,8 @@ fn bits_in(scope: ScopeKey, wide: &[Wide]) -> u32 {
     found.map_or(PART_BITS, |(_, bits)| *bits)
 }
 
-fn key_of(scope: ScopeKey, sketch: &Sketch, number: usize, wide: &[Wide]) -> i64 {
-    let part = sketch_part(sketch, number, bits_in(scope, wide));
+fn key_of(scope: ScopeKey, sketch: &Sketch, own: u64, number: usize, wide: &[Wide]) -> i64 {
+    let part = sketch_part(sketch, number, bits_in(scope, wide)) | own << 32;
     mixed(&[scope.0, 3 + number as u64, part]).cast_signed()
 }
 
@@ -248,9 +257,12 @@ fn key_of(scope: ScopeKey, sketch: &Sketch, number: usize, wide: &[Wide]) -> i64
 fn keys_of_representatives(rows: &Rows<'_>, wide: &[Wide]) -> Result<Vec<[i64; PASSES]>, Error> {
     let scopes = rows.numbers("scope")?;
     let sketches: &BinaryArray = rows.column("sketch")?;
+    let owns = rows.column("own")?;
     let keys = |(row, scope): (usize, &i64)| {
         let sketch = sketch(rows, sketches, row)?;
-        Ok(std::array::from_fn(|pass| key_of(ScopeKey(scope.cast_unsigned()), &sketch, pass, wide)))
+        let own = rows.own(Some(owns), row)?;
+        let scope = ScopeKey(scope.cast_unsigned());
+        Ok(std::array::from_fn(|pass| key_of(scope, &sketch, own.bucket(pass), pass, wide)))
     };
     scopes.iter().enumerate().map(keys).collect()
 }

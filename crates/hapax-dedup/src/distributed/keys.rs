@@ -6,7 +6,7 @@
 //!
 //! ```text
 //!   section    scope u64 | stage or band u8 | piece u32 | count u32 | records
-//!   record     position less the one before, in groups of 7 bits | fingerprint u64, or 3 bytes of a band
+//!   record     position less the one before, in groups of 7 bits | fingerprint u64, or 5 bytes of a band and an own text
 //! ```
 //!
 //! Sorted by position, a record takes 9 to 11 bytes, and no key is sent: it follows from the fingerprint.
@@ -33,8 +33,8 @@ use crate::error::Error;
 use crate::near::bands;
 
 const KIND: &str = "representative";
-/// Bytes of a band that travel.
-const BAND: usize = 3;
+/// Bytes of the key of a band.
+const BAND: usize = 5;
 
 /// How a set is cut: the same numbers everywhere give the same pieces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,12 +147,14 @@ impl Steps {
         let rows = Rows::of(rows, KIND);
         let (positions, scopes) = (rows.numbers("position")?, rows.numbers("scope")?);
         let sketches: &BinaryArray = rows.column("sketch")?;
+        let owns = rows.column("own")?;
         let mut packing = Packing::new(tasks);
         for row in by_position(positions) {
             let sketch = sketch(&rows, sketches, row)?;
+            let own = rows.own(Some(owns), row)?;
             let scope = scopes[row].cast_unsigned();
             for band in 0..bands::count() {
-                let part = bands::part(&sketch, band);
+                let part = bands::key(&sketch, own.bucket(band), band);
                 let section = Section { scope, stage: band as u8, piece: 0 };
                 let place = mixed(&[scope, band as u64, part]);
                 let bytes = part.to_le_bytes();

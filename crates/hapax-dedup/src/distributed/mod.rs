@@ -1,7 +1,8 @@
 //! The job in steps on rows that may lie on many machines: Arrow batch in, Arrow batch out.
 //!
 //! ```text
-//!   files --signature--> signatures --copies--> representatives, copies, members --thin (8 times)--> representatives
+//!   files --signature--> signatures --frame_sample, learn_frames, own_texts--> own texts
+//!   signatures, own texts --copies--> representatives, copies, members --thin (8 times)--> representatives
 //!   representatives --keys | band_keys--> packed keys --candidates | band_candidates--> candidates --confirm--> pairs
 //!   pairs, members, copies --forest, components--> linked --resolve--> verdicts --group_rows--> rows
 //! ```
@@ -29,6 +30,7 @@
 mod components;
 mod confirm;
 mod dense;
+mod frames;
 mod kept;
 mod keys;
 mod later;
@@ -41,13 +43,21 @@ mod signature;
 mod tests;
 
 pub use dense::Wide;
+pub use frames::{LearnFrames, OwnTexts};
 pub use kept::{Part as KeptPart, write_part};
 pub use keys::Cut;
 pub use report::Shown;
 pub use saturation::{SaturationCounts, Seen};
 pub use signature::PartSignatures;
 
+use crate::error::Error;
 use crate::options::{Confirm, Options};
+
+/// What own texts alone cannot decide.
+const SIGNED_FIRST: (&str, &str) = (
+    "steps on many machines, which sign pages before frames are known",
+    "run `hapax dedup` on one machine",
+);
 
 /// The steps, under the options of a job.
 #[derive(Clone, Debug)]
@@ -58,10 +68,15 @@ pub struct Steps {
 impl Steps {
     /// Ready to work. Steps use the calling thread only: an engine gives each task a core.
     /// Every task must have the same key, if any: without one public signatures decide.
-    pub fn new(mut options: Options) -> Self {
+    ///
+    /// # Errors
+    ///
+    /// Own texts alone were to decide.
+    pub fn new(mut options: Options) -> Result<Self, Error> {
+        options.check_frames(Some(SIGNED_FIRST))?;
         let keyed = options.fingerprinter.key().is_some();
         options.confirm = if keyed { Confirm::Keyed } else { Confirm::No };
-        Self { options }
+        Ok(Self { options })
     }
 
     /// What was asked for.

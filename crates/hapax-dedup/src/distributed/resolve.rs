@@ -39,11 +39,12 @@ struct Verdicts {
     rule: StringBuilder,
     reason: StringBuilder,
     rank: Int64Builder,
+    own_similarity: Float32Builder,
 }
 
 impl Steps {
     /// A verdict on every document: `position`, `winner`, `winner_id`, `outcome`, `distance`, `similarity`,
-    /// `rule`, `reason`, and its `rank` in its group, the winner's being 0; and one row with outcome `effort`: sketches compared, pairs confirmed, and groups
+    /// `rule`, `reason`, its `rank` in its group, the winner's being 0, and `own_similarity`; and one row with outcome `effort`: sketches compared, pairs confirmed, and groups
     /// that plain closure would have merged (as `distance`).
     ///
     /// # Errors
@@ -81,6 +82,7 @@ impl Steps {
             verdicts.rule.append_option(reason.as_ref().map(|it| it.rule));
             verdicts.reason.append_option(reason.as_ref().map(|it| it.text.as_str()));
             verdicts.rank.append_value(ranks[page as usize]);
+            verdicts.own_similarity.append_option(pages.own_shared(page, verdict.winner));
         }
         let effort = decision.effort();
         let related: u64 = decision.families().iter().map(|it| u64::from(it.stars)).sum();
@@ -88,7 +90,7 @@ impl Steps {
         verdicts.finish()
     }
 
-    /// The rows of `groups.parquet` for documents: `position`, `file`, `record`, `named`, `page`, and the columns
+    /// The rows of `groups.parquet` for documents: `position`, `file`, `record`, `named`, `page`, `own`, and the columns
     /// of a verdict, which are null for a document without linked.
     ///
     /// # Errors
@@ -111,11 +113,13 @@ impl Steps {
         let rule: &StringArray = rows.column("rule")?;
         let reason: &StringArray = rows.column("reason")?;
         let rank: &Int64Array = rows.column("rank")?;
+        let own_similarity: &Float32Array = rows.column("own_similarity")?;
         let [mut document, mut url, mut winners, mut outcomes, mut rules, mut reasons, mut files] =
             std::array::from_fn(|_| StringBuilder::new());
-        let [mut group, mut distances, mut records, mut ranks] =
+        let [mut group, mut distances, mut records, mut ranks, mut own_words] =
             std::array::from_fn(|_| Int64Builder::new());
-        let mut similarities = Float32Builder::new();
+        let [mut similarities, mut own_similarities] =
+            std::array::from_fn(|_| Float32Builder::new());
         let mut earlier = BooleanBuilder::new();
         for (page, row) in (0..).zip(order) {
             let known = winner.is_valid(row);
@@ -133,6 +137,9 @@ impl Steps {
             files.append_value(file.value(row));
             records.append_value(record.value(row));
             ranks.append_value(if known { rank.value(row) } else { 0 });
+            let shared = !stays && own_similarity.is_valid(row);
+            own_similarities.append_option(shared.then(|| own_similarity.value(row)));
+            own_words.append_option(pages.own(page).map(|own| i64::from(own.text.words())));
         }
         batch(
             "group",
@@ -151,6 +158,8 @@ impl Steps {
                 ("file", Arc::new(files.finish())),
                 ("record", Arc::new(records.finish())),
                 ("rank", Arc::new(ranks.finish())),
+                ("own_similarity", Arc::new(own_similarities.finish())),
+                ("own_words", Arc::new(own_words.finish())),
             ],
         )
     }
@@ -197,6 +206,7 @@ impl Verdicts {
         self.rule.append_null();
         self.reason.append_null();
         self.rank.append_null();
+        self.own_similarity.append_null();
     }
 
     fn finish(mut self) -> Result<RecordBatch, Error> {
@@ -212,6 +222,7 @@ impl Verdicts {
                 ("rule", Arc::new(self.rule.finish())),
                 ("reason", Arc::new(self.reason.finish())),
                 ("rank", Arc::new(self.rank.finish())),
+                ("own_similarity", Arc::new(self.own_similarity.finish())),
             ],
         )
     }

@@ -9,6 +9,7 @@ use arrow_array::{Array, ArrayRef, BinaryArray, BooleanArray, Int64Array, Record
 use arrow_schema::{Field, Schema};
 
 use crate::error::Error;
+use crate::frames::Own;
 use crate::pages::Pages;
 use crate::signatures::page_of_bytes;
 
@@ -54,11 +55,27 @@ impl<'b> Rows<'b> {
         Ok(column.values())
     }
 
-    /// The pages of these rows in the order of their positions.
+    /// A column that may be missing.
+    pub(super) fn optional<A: Array + 'static>(&self, name: &str) -> Result<Option<&'b A>, Error> {
+        self.batch.column_by_name(name).map(|_| self.column(name)).transpose()
+    }
+
+    /// What a page says beyond the frame of its host; of none that says nothing.
+    pub(super) fn own(&self, column: Option<&BinaryArray>, row: usize) -> Result<Own, Error> {
+        let bytes = column.filter(|column| column.is_valid(row)).map(|column| column.value(row));
+        let own = bytes.map(|bytes| {
+            Own::from_bytes(bytes).ok_or_else(|| self.wrong("an own text has 40 bytes"))
+        });
+        Ok(own.transpose()?.unwrap_or_default())
+    }
+
+    /// The pages of these rows in the order of their positions, with what the column `own` says of them.
     pub(super) fn pages(&self, wanted: impl Fn(usize) -> bool) -> Result<Loaded<'b>, Error> {
         let positions = self.numbers("position")?;
         let named: &BooleanArray = self.column("named")?;
         let bytes: &BinaryArray = self.column("page")?;
+        let own = self.optional("own")?;
+        let mut owns = Vec::new();
         let mut order: Vec<usize> = (0..self.len()).filter(|&row| wanted(row)).collect();
         order.sort_unstable_by_key(|&row| positions[row]);
         let mut loaded = Loaded::default();
@@ -76,6 +93,10 @@ impl<'b> Rows<'b> {
             loaded.positions.push(position);
             loaded.named.push(named.is_valid(row) && named.value(row));
             loaded.bytes.push(bytes.value(row));
+            owns.push(self.own(own, row)?);
+        }
+        if owns.iter().any(|own| own.host != 0) {
+            loaded.pages.set_owns(owns);
         }
         Ok(loaded)
     }

@@ -9,6 +9,7 @@
 //! | `status` | how far it can be compared ([`Status`]); of a record passed over how many documents of the part stand before it |
 //! | `says` | the address it names as canonical instead of its own; where a redirect leads; counts as JSON; why a record was passed over |
 //! | `page` | the signature; the address of a redirect; what a record that was passed over is called |
+//! | `host`, `text`, `pieces` | of a document with a host, if frames are learned: see [`frames`](mod@super::frames) |
 //!
 //! Counts come last in a part, so a part that is not whole is seen.
 
@@ -26,6 +27,7 @@ use super::rows::{Rows, batch, numbers};
 use super::{Steps, mixed};
 use crate::error::Error;
 use crate::facts::without_fragment;
+use crate::frames::{host_key, packed, text_key};
 use crate::pages::{NewPage, Status};
 use crate::passed_over::{PassedOver, PassedRecord};
 use crate::read::ReadCounts;
@@ -66,6 +68,9 @@ struct Columns {
     status: Int64Builder,
     says: StringBuilder,
     page: BinaryBuilder,
+    host: Int64Builder,
+    text: Int64Builder,
+    pieces: BinaryBuilder,
     rows: usize,
 }
 
@@ -166,6 +171,12 @@ impl PartSignatures {
         self.own_ids += u64::from(page.id != page.url);
         rows.says.append_option(names);
         rows.page.append_value(page_bytes(page));
+        let host = host_key(&page.url);
+        let pieces = self.signer.pieces().map(packed);
+        let pieces = pieces.filter(|_| page.status == Status::Comparable && host != 0);
+        rows.host.append_option(pieces.is_some().then_some(i64::from(host)));
+        rows.text.append_option(pieces.is_some().then(|| i64::from(text_key(page.content))));
+        rows.pieces.append_option(pieces);
         rows.rows += 1;
     }
 
@@ -184,6 +195,7 @@ impl PartSignatures {
         rows.status.append_null();
         rows.says.append_value(to);
         rows.page.append_value(from.as_bytes());
+        rows.without_pieces();
         rows.rows += 1;
     }
 
@@ -202,6 +214,7 @@ impl PartSignatures {
         rows.buckets.append_option(fact.then_some(self.facts));
         rows.status.append_value(self.documents);
         rows.says.append_value(&passed.reason);
+        rows.without_pieces();
         rows.rows += 1;
     }
 
@@ -225,6 +238,7 @@ impl PartSignatures {
         rows.status.append_null();
         rows.says.append_value(said.to_string());
         rows.page.append_null();
+        rows.without_pieces();
         rows.rows += 1;
     }
 
@@ -291,6 +305,12 @@ fn bucket(page: &NewPage) -> Option<u64> {
 }
 
 impl Columns {
+    fn without_pieces(&mut self) {
+        self.host.append_null();
+        self.text.append_null();
+        self.pieces.append_null();
+    }
+
     fn finish(mut self, part: usize) -> Result<RecordBatch, Error> {
         batch(
             KIND,
@@ -304,6 +324,9 @@ impl Columns {
                 ("status", Arc::new(self.status.finish())),
                 ("says", Arc::new(self.says.finish())),
                 ("page", Arc::new(self.page.finish())),
+                ("host", Arc::new(self.host.finish())),
+                ("text", Arc::new(self.text.finish())),
+                ("pieces", Arc::new(self.pieces.finish())),
             ],
         )
     }

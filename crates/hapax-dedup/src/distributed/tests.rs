@@ -15,6 +15,7 @@ use arrow_select::take::take_record_batch;
 use hapax::fingerprint::{
     ContentHash, Fingerprint, Fingerprinter, Key, MaxDistance, Recipe, ShortSketch, Sketch,
 };
+use hapax::frame::{OwnText, Piece};
 use hapax::group::ScopeKey;
 use hapax::join::OneThread;
 use hapax::similarity::MinSimilarity;
@@ -25,10 +26,14 @@ use super::rows::{batch, numbers};
 use super::{Cut, Steps, Wide};
 use crate::against::Earlier;
 use crate::decide;
+use crate::frames::Own;
 use crate::options::Options;
 use crate::outputs::outcome_name;
 use crate::pages::{NewPage, Pages, Status};
 use crate::signatures::{page_bytes, page_of_bytes};
+
+/// Winner, outcome, distance, similarity and reason.
+type Verdict = (i64, String, i64, f32, String);
 
 /// So few representatives that scopes of tests are wide.
 const MANY: usize = 1 << 7;
@@ -136,7 +141,21 @@ fn joined(parts: &[RecordBatch]) -> RecordBatch {
     concat_batches(&parts[0].schema(), parts).unwrap()
 }
 
-fn signatures(list: &[NewPage]) -> RecordBatch {
+/// Every fifth page has no frame; of the others, one in three says something else than the rest of its family.
+fn owns(list: &[NewPage]) -> Vec<Own> {
+    let piece = |at: u64| Piece { hash: mix(at) as u32, words: 4 };
+    let own = |page: &NewPage| {
+        let [family, name] = [page.sketch.to_bytes()[0], page.content.to_bytes()[0]].map(u64::from);
+        let seed = if name % 3 == 0 { name << 8 } else { family };
+        let text = OwnText::of((0..20).map(|at| piece(seed * 977 + at)));
+        if name % 5 == 0 { Own::default() } else { Own { host: 1 + family as u32 % 2, text } }
+    };
+    list.iter().map(own).collect()
+}
+
+fn signatures(list: &[NewPage], owns: &[Own]) -> RecordBatch {
+    let own = |page: usize| owns.get(page).filter(|own| own.host != 0).map(|own| own.to_bytes());
+    let own: BinaryArray = (0..list.len()).map(own).collect();
     let pages: BinaryArray = list.iter().map(|page| Some(page_bytes(page))).collect();
     let buckets = list.iter().map(|page| match page.status {
         Status::Comparable => super::mixed(&[page.scope.0, page.fingerprint.to_bits()]),
@@ -147,17 +166,14 @@ fn signatures(list: &[NewPage]) -> RecordBatch {
         ("bucket", numbers(buckets.map(u64::cast_signed).collect())),
         ("named", Arc::new(BooleanArray::from(vec![false; list.len()]))),
         ("page", Arc::new(pages)),
+        ("own", Arc::new(own)),
     ];
     batch("signature", columns).unwrap()
 }
 
 /// Everything after the first reading, as an engine would run it. Verdicts by position.
-fn distributed(
-    list: &[NewPage],
-    steps: &Steps,
-    count: u64,
-) -> Vec<(i64, String, i64, f32, String)> {
-    let given = signatures(list);
+fn distributed(list: &[NewPage], owns: &[Own], steps: &Steps, count: u64) -> Vec<Verdict> {
+    let given = signatures(list, owns);
     let copies = tasks(&given, "bucket", count, |rows| steps.copies(rows).unwrap());
     let found = roles(&copies, |role| role == 0);
     let mut scopes = std::collections::BTreeMap::<i64, usize>::new();
@@ -211,6 +227,7 @@ fn thinning(suspects: &RecordBatch, given: &RecordBatch) -> RecordBatch {
         ("similarity", Arc::new(Float32Array::new_null(rows))),
         ("named", get(&pages, "named")),
         ("page", get(&pages, "page")),
+        ("own", get(&pages, "own")),
         ("bucket", get(suspects, "bucket")),
     ];
     batch("role", columns).unwrap()
@@ -306,6 +323,8 @@ fn with_both(pairs: &[(i64, i64)], representatives: &RecordBatch) -> RecordBatch
         ("sketch_b", get(&two, "sketch")),
         ("keyed_a", get(&one, "keyed")),
         ("keyed_b", get(&two, "keyed")),
+        ("own_a", get(&one, "own")),
+        ("own_b", get(&two, "own")),
     ];
     batch("candidate", columns).unwrap()
 }
@@ -316,7 +335,7 @@ fn resolved(
     roles: &RecordBatch,
     steps: &Steps,
     count: u64,
-) -> Vec<(i64, String, i64, f32, String)> {
+) -> Vec<Verdict> {
     let alike: &BooleanArray = column(pairs, "alike");
     let pairs = chosen(pairs, |row| alike.value(row));
     let number =
@@ -340,6 +359,8 @@ fn resolved(
         .collect();
 
     let bytes: &BinaryArray = column(given, "page");
+    let own: &BinaryArray = column(given, "own");
+    let own_of = |row: usize, kind: i64| (kind == 0 && own.is_valid(row)).then(|| own.value(row));
     let mut kinds = [const { Vec::<i64>::new() }; 5];
     let (mut similarity, mut page) = (Vec::new(), Vec::new());
     let mut push =
@@ -368,6 +389,11 @@ fn resolved(
     }
     let [components, kind, position, other, distance] = kinds;
     let rows = page.len();
+    let own: BinaryArray = kind
+        .iter()
+        .zip(&position)
+        .map(|(kind, position)| own_of(*position as usize, *kind))
+        .collect();
     let linked = batch(
         "linked",
         vec![
@@ -379,11 +405,12 @@ fn resolved(
             ("similarity", Arc::new(Float32Array::from(similarity))),
             ("named", Arc::new(BooleanArray::from(vec![false; rows]))),
             ("page", Arc::new(page.into_iter().collect::<BinaryArray>())),
+            ("own", Arc::new(own)),
         ],
     );
     let done = tasks(&linked.unwrap(), "component", count, |rows| steps.resolve(rows).unwrap());
     let text = |name: &str, row: usize| column::<StringArray>(&done, name).value(row).to_owned();
-    let mut verdicts: Vec<(i64, String, i64, f32, String)> = (0..given.num_rows() as i64)
+    let mut verdicts: Vec<Verdict> = (0..given.num_rows() as i64)
         .map(|position| (position, "kept".to_owned(), 0, 1.0, String::new()))
         .collect();
     for row in (0..done.num_rows()).filter(|&row| text("outcome", row) != "effort") {
@@ -398,9 +425,10 @@ fn resolved(
     verdicts
 }
 
-fn on_one_machine(list: &[NewPage], options: &Options) -> Vec<(i64, String, i64, f32, String)> {
+fn on_one_machine(list: &[NewPage], owns: Vec<Own>, options: &Options) -> Vec<Verdict> {
     let mut pages = Pages::default();
     list.iter().for_each(|page| pages.push(page));
+    pages.set_owns(owns);
     let earlier = Earlier::default();
     let decision = decide(&pages, &[], &earlier, options, &OneThread, Path::new("")).unwrap();
     let verdict = |page| {
@@ -414,12 +442,20 @@ fn on_one_machine(list: &[NewPage], options: &Options) -> Vec<(i64, String, i64,
 
 fn check(list: &[NewPage], least: f64, count: u64) {
     let options = options(least);
-    let expected = on_one_machine(list, &options);
-    let found = distributed(list, &Steps::new(options), count);
+    let steps = Steps::new(options.clone()).unwrap();
+    let whole = on_one_machine(list, Vec::new(), &options);
+    let owns = owns(list);
+    let beyond = on_one_machine(list, owns.clone(), &options);
+    assert_ne!(whole, beyond);
+    compare_verdicts(&whole, &distributed(list, &[], &steps, count));
+    compare_verdicts(&beyond, &distributed(list, &owns, &steps, count));
+}
+
+fn compare_verdicts(expected: &[Verdict], found: &[Verdict]) {
     let removed = expected.iter().filter(|verdict| verdict.1 != "kept").count();
-    assert!(removed > 0 && removed < list.len(), "{removed} of {}", list.len());
-    for (position, (one, other)) in expected.iter().zip(&found).enumerate() {
-        assert_eq!(one, other, "page {position} of {}", list.len());
+    assert!(removed > 0 && removed < expected.len(), "{removed} of {}", expected.len());
+    for (position, (one, other)) in expected.iter().zip(found).enumerate() {
+        assert_eq!(one, other, "page {position} of {}", expected.len());
     }
 }
 
@@ -452,7 +488,7 @@ fn forged_pages_remove_nobody_where_the_steps_have_a_key() {
     let public = Fingerprinter::default();
     let keyed = public.clone().with_short_key(&Key::new(b"any"));
     for (by, lost) in [(public, 3), (keyed, 0)] {
-        let steps = Steps::new(Options::new(by));
+        let steps = Steps::new(Options::new(by)).unwrap();
         let mut signed = steps.signature(&source, 0, 0, None);
         let mut list = Vec::new();
         while let Some(rows) = signed.next_batch().unwrap() {
@@ -461,7 +497,7 @@ fn forged_pages_remove_nobody_where_the_steps_have_a_key() {
             let documents = (0..rows.num_rows()).filter(|&row| kinds.value(row) == 0);
             list.extend(documents.map(|row| page_of_bytes(pages.value(row)).unwrap()));
         }
-        let verdicts = distributed(&list, &steps, 3);
+        let verdicts = distributed(&list, &[], &steps, 3);
         let gone = |at: usize| (at..9).step_by(3).filter(|&it| verdicts[it].1 != "kept").count();
         assert_eq!([gone(0), gone(1), gone(2)], [0, lost, 3]);
     }
@@ -501,15 +537,16 @@ proptest! {
     ) {
         let list = families(&sizes, bits, spread, scopes);
         let options = options(0.8);
-        let expected = on_one_machine(&list, &options);
-        prop_assert_eq!(distributed(&list, &Steps::new(options), count), expected);
+        let owns = owns(&list);
+        let expected = on_one_machine(&list, owns.clone(), &options);
+        prop_assert_eq!(distributed(&list, &owns, &Steps::new(options).unwrap(), count), expected);
     }
 }
 
 #[test]
 fn a_row_that_comes_twice_or_a_missing_column_is_an_error_that_says_so() {
-    let steps = Steps::new(options(0.8));
-    let given = signatures(&families(&[5], 2, 9, 1));
+    let steps = Steps::new(options(0.8)).unwrap();
+    let given = signatures(&families(&[5], 2, 9, 1), &[]);
     let twice = joined(&[given.clone(), given.clone()]);
     let error = steps.copies(&twice).unwrap_err().to_string();
     assert!(error.contains("came twice"), "{error}");

@@ -55,16 +55,21 @@ pub(crate) fn count() -> usize {
 }
 
 /// A band of a sketch, as a number.
-pub(crate) fn part(sketch: &Sketch, band: usize) -> u64 {
+fn part(sketch: &Sketch, band: usize) -> u64 {
     let bytes = sketch.to_bytes();
     let at = band * BYTES;
     u64::from(bytes[at]) | u64::from(bytes[at + 1]) << 8 | u64::from(bytes[at + 2]) << 16
 }
 
+/// What must agree, in 40 bits. Where products of a shop agree in a band, only those with one own text are worth
+/// comparing: `own` is by what it meets others in this band.
+pub(crate) fn key(sketch: &Sketch, own: u64, band: usize) -> u64 {
+    part(sketch, band) << 16 | own
+}
+
 /// Hands out pairs of pages that agree in a band.
 pub(crate) fn candidates(set: &[u32], pages: &Pages, band: usize, mut take: impl FnMut(u32, u32)) {
-    // Where products of a shop agree in a band, only those with one own text are worth comparing.
-    let key = |page: u32| part(pages.sketch(page), band) << 16 | pages.own_bucket(page, band);
+    let key = |page: u32| key(pages.sketch(page), pages.own_bucket(page, band), band);
     let mut keyed: Vec<(u64, u32)> = set.iter().map(|&page| (key(page), page)).collect();
     keyed.sort_unstable();
     for same in keyed.chunk_by(|a, b| a.0 == b.0) {

@@ -22,6 +22,13 @@ pub(crate) struct ShownFrame {
     text: String,
 }
 
+impl ShownFrame {
+    /// The frame, ascending, of a host with so many pages, on the text of the page at this address.
+    pub(crate) fn on(url: &str, pages: u32, text: &str, frame: &[u32]) -> Self {
+        Self { host: PageFacts::at(url).host().to_owned(), pages, text: shown(text, frame) }
+    }
+}
+
 /// Takes the frames from the texts of one page of each host.
 pub(crate) struct Frames {
     learned: Vec<HostFrame>,
@@ -42,9 +49,8 @@ impl Frames {
         for frame in &self.learned {
             let text = texts.iter().find(|(page, _)| *page == frame.page);
             let Some((page, Some(text))) = text else { continue };
-            let host = PageFacts::at(pages.url(*page)).host().to_owned();
-            let text = shown(&text.text, frame);
-            self.shown.push(ShownFrame { host, pages: frame.pages, text });
+            let url = pages.url(*page);
+            self.shown.push(ShownFrame::on(url, frame.pages, &text.text, &frame.pieces));
         }
     }
 
@@ -55,11 +61,11 @@ impl Frames {
 }
 
 /// The parts of a text that are frame, with `…` for what is not.
-fn shown(text: &str, frame: &HostFrame) -> String {
+fn shown(text: &str, frame: &[u32]) -> String {
     let mut out = String::new();
     let mut end = 0;
     for (place, hash) in located_pieces(text) {
-        if frame.pieces.binary_search(&hash).is_err() {
+        if frame.binary_search(&hash).is_err() {
             continue;
         }
         let between = text[end..place.start].trim();

@@ -1,12 +1,12 @@
 //! Learns the frame of every host and what each page says beyond it.
 //!
 //! While pages are read, their [pieces](hapax::frame) go to temporary files, partitioned by host. Then, partition by
-//! partition, pieces are counted over a host's pages of different text, those on many pages are its frame, and
-//! the other pieces of a page are its own text. Of a host with more than [`SAMPLE`] pages, that many are counted,
-//! chosen by their content.
+//! partition, the frame of every host is learned ([`count`]), and what it has not of a page is the page's own text.
 //!
 //! Linear in pages, but for sorting; the answer depends on the set of pages, not on order or threads. Pages without a
 //! host and hosts with few pages get no own text and are compared as whole pages.
+
+mod count;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -15,33 +15,17 @@ use std::path::{Path, PathBuf};
 
 use hapax::fingerprint::ContentHash;
 use hapax::frame::{OwnText, Piece, Seen, own_text};
-use hapax::group::{PageFacts, Scope, ScopeFacts};
+
+pub(crate) use count::{HostPages, Own, PIECE, host_key, packed, text_key, unpacked};
 
 use crate::error::Error;
 
-/// Pages of a host that are counted, about.
-const SAMPLE: u64 = 1024;
 /// Temporary files.
 const PARTS: usize = 256;
 /// Bytes of a partition that wait to be written.
 const TOGETHER: usize = 1 << 16;
 /// Hosts whose frames are reported.
-const SHOWN: usize = 5;
-
-/// What a page says beyond the frame of its host.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Own {
-    /// Equal for pages of one host; 0 where no frame is known.
-    pub(crate) host: u32,
-    pub(crate) text: OwnText,
-}
-
-impl Own {
-    /// Are both pages of one host, and do their own texts differ?
-    pub(crate) fn differs_from(&self, other: &Self) -> bool {
-        self.host != 0 && self.host == other.host && self.text.differs_from(&other.text)
-    }
-}
+pub(crate) const SHOWN: usize = 5;
 
 /// The frame of a host, to be shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -102,8 +86,7 @@ impl Gathering {
         }
         *self.hosts.entry(host).or_default() += 1;
         let part = &mut self.parts[host as usize % PARTS];
-        let [a, b, c, d, ..] = content.to_bytes();
-        for number in [at, host, u32::from_le_bytes([a, b, c, d]), pieces.len() as u32] {
+        for number in [at, host, text_key(content), pieces.len() as u32] {
             part.waiting.extend(number.to_le_bytes());
         }
         part.waiting.extend_from_slice(pieces);
@@ -123,20 +106,19 @@ impl Gathering {
             if frames.is_empty() {
                 continue;
             }
-            learned.hosts += frames.chunk_by(|a, b| a >> 32 == b >> 32).count() as u64;
+            learned.hosts += frames.len() as u64;
             learned.owns.resize(pages, Own::default());
             // Most pieces are in no frame, which this tells sooner than a search.
             let mut seen = Seen::default();
-            frames.iter().for_each(|key| _ = seen.insert((key >> 32) as u32 ^ *key as u32));
+            for (host, frame) in &frames {
+                frame.iter().for_each(|hash| _ = seen.insert(host ^ hash));
+            }
             let mut largest: BTreeMap<u32, HostFrame> = BTreeMap::new();
             let read = part.read(|page| {
-                let frame = of_host(&frames, page.host);
-                if frame.is_empty() {
-                    return;
-                }
+                let Some(frame) = frames.get(&page.host) else { return };
                 let is_own = |piece: &Piece| {
                     !seen.contains(page.host ^ piece.hash)
-                        || frame.binary_search_by_key(&piece.hash, |key| *key as u32).is_err()
+                        || frame.binary_search(&piece.hash).is_err()
                 };
                 let text = OwnText::of(unpacked(&page.pieces).filter(is_own));
                 if let Some(own) = learned.owns.get_mut(page.at as usize) {
@@ -146,7 +128,7 @@ impl Gathering {
                     largest.entry(page.host).or_insert_with(|| HostFrame {
                         page: page.at,
                         pages: self.hosts.get(&page.host).copied().unwrap_or(0),
-                        pieces: frame.iter().map(|key| *key as u32).collect(),
+                        pieces: frame.clone(),
                     });
                 }
             });
@@ -159,39 +141,25 @@ impl Gathering {
 
     /// The frames of all hosts.
     pub(crate) fn all(mut self) -> Result<HostFrames, Error> {
-        let mut frames = Vec::new();
+        let mut frames = BTreeMap::new();
         for number in 0..self.parts.len() {
             let mut part = std::mem::take(&mut self.parts[number]);
-            frames.push(self.frames(&mut part).map_err(|error| self.cannot_read(error))?);
+            frames.extend(self.frames(&mut part).map_err(|error| self.cannot_read(error))?);
         }
         Ok(HostFrames(frames))
     }
 
-    /// Host in the upper half and piece in the lower, ascending.
-    fn frames(&self, part: &mut Part) -> io::Result<Vec<u64>> {
-        let (mut keys, mut texts) = (Vec::new(), BTreeSet::new());
+    /// The frames of the hosts of a partition that have one, each ascending.
+    fn frames(&self, part: &mut Part) -> io::Result<BTreeMap<u32, Vec<u32>>> {
+        let mut hosts: BTreeMap<u32, HostPages> = BTreeMap::new();
         part.read(|page| {
-            let pages = u64::from(self.hosts.get(&page.host).copied().unwrap_or(0));
-            let sampled = (u64::from(page.text) * pages) >> 32 < SAMPLE;
-            if (self.least)(pages as u32).is_some()
-                && sampled
-                && texts.insert((page.host, page.text))
-            {
-                let key = |it: Piece| u64::from(page.host) << 32 | u64::from(it.hash);
-                keys.extend(unpacked(&page.pieces).map(key));
+            let pages = self.hosts.get(&page.host).copied().unwrap_or(0);
+            if (self.least)(pages).is_some() && HostPages::is_sampled(page.text, pages) {
+                hosts.entry(page.host).or_default().add(page.text, &page.pieces);
             }
         })?;
-        let mut counted: BTreeMap<u32, u32> = BTreeMap::new();
-        texts.iter().for_each(|(host, _)| *counted.entry(*host).or_default() += 1);
-        keys.sort_unstable();
-        let mut frames = Vec::new();
-        for same in keys.chunk_by(|a, b| a == b) {
-            let pages = counted.get(&((same[0] >> 32) as u32)).copied().unwrap_or(0);
-            if (self.least)(pages).is_some_and(|least| same.len() >= least as usize) {
-                frames.push(same[0]);
-            }
-        }
-        Ok(frames)
+        let frames = hosts.into_iter().map(|(host, pages)| (host, pages.frame(self.least)));
+        Ok(frames.filter(|(_, frame)| !frame.is_empty()).collect())
     }
 
     /// The hosts with most pages.
@@ -207,39 +175,21 @@ impl Gathering {
     }
 }
 
-/// The frames of all hosts, 8 bytes for each of their pieces.
+/// The frames of all hosts, 4 bytes for each of their pieces.
 #[derive(Debug)]
-pub(crate) struct HostFrames(Vec<Vec<u64>>);
+pub(crate) struct HostFrames(BTreeMap<u32, Vec<u32>>);
 
 impl HostFrames {
     /// What a page at this address says beyond its frame; `None` if that is little or not known.
     pub(crate) fn own_text(&self, url: &str, text: &str) -> Option<String> {
-        let host = host_key(url);
-        let frame = of_host(self.0.get(host as usize % PARTS)?, host);
-        let is_frame = |hash: u32| frame.binary_search_by_key(&hash, |key| *key as u32).is_ok();
-        if frame.is_empty() { None } else { own_text(text, is_frame) }
+        let frame = self.0.get(&host_key(url))?;
+        own_text(text, |hash| frame.binary_search(&hash).is_ok())
     }
 
     /// How many hosts have one.
     pub(crate) fn hosts(&self) -> u64 {
-        let hosts = |part: &Vec<u64>| part.chunk_by(|a, b| a >> 32 == b >> 32).count() as u64;
-        self.0.iter().map(hosts).sum()
+        self.0.len() as u64
     }
-}
-
-/// The part of all frames that is a host's.
-fn of_host(frames: &[u64], host: u32) -> &[u64] {
-    let from = frames.partition_point(|key| *key < u64::from(host) << 32);
-    let to = frames.partition_point(|key| key >> 32 <= u64::from(host));
-    &frames[from..to]
-}
-
-/// One number for each host; 0 without one.
-fn host_key(url: &str) -> u32 {
-    if PageFacts::at(url).host().is_empty() {
-        return 0;
-    }
-    (Scope::Host.key(&ScopeFacts { url, ..ScopeFacts::default() }).0 as u32).max(1)
 }
 
 /// A page as a temporary file has it.
@@ -289,27 +239,6 @@ impl Part {
             see(&page);
         }
     }
-}
-
-/// Bytes of a packed piece.
-pub(crate) const PIECE: usize = 5;
-
-/// Pieces as they wait and as files have them: hash and number of words of each.
-pub(crate) fn packed(pieces: &[Piece]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(pieces.len() * PIECE);
-    for piece in pieces {
-        let [a, b, c, d] = piece.hash.to_le_bytes();
-        bytes.extend_from_slice(&[a, b, c, d, piece.words]);
-    }
-    bytes
-}
-
-fn unpacked(bytes: &[u8]) -> impl Iterator<Item = Piece> {
-    let piece = |&[a, b, c, d, words]: &[u8; PIECE]| Piece {
-        hash: u32::from_le_bytes([a, b, c, d]),
-        words,
-    };
-    bytes.as_chunks::<PIECE>().0.iter().map(piece)
 }
 
 #[cfg(test)]
