@@ -86,6 +86,22 @@ class Nearest:
 
 
 @dataclass(frozen=True)
+class OwnText:
+    """What a page says beyond the frame of its host."""
+
+    #: Words without a digit, at most 65,535.
+    words: int
+    #: The shared part of the smaller own text, with that of the winner, 0 to 1; None for the winner and for one on another host.
+    similarity: Optional[float]
+    #: The version of the frame that judged the page, from 1; 0 if none was known.
+    frame: int
+
+    @classmethod
+    def from_json(cls, found: Mapping[str, Any]) -> "OwnText":
+        return _of(cls, found)
+
+
+@dataclass(frozen=True)
 class Verdict:
     """What is said of a page."""
 
@@ -118,14 +134,17 @@ class Verdict:
     found: int
     #: Was it recorded?
     recorded: bool
+    #: What it says beyond the frame of its host; None where no frame is known.
+    own: Optional[OwnText] = None
 
     @classmethod
     def from_json(cls, found: Mapping[str, Any]) -> "Verdict":
+        own = None if found.get("own") is None else OwnText.from_json(found["own"])
         alike = None if found["alike"] is None else Alike.from_json(found["alike"])
         nearest = None if found["nearest"] is None else Nearest.from_json(found["nearest"])
         reason = None if found["reason"] is None else Reason.from_json(found["reason"])
         matches = tuple(Match.from_json(match) for match in found["matches"])
-        return _of(cls, found, alike=alike, nearest=nearest, reason=reason, matches=matches)
+        return _of(cls, found, alike=alike, nearest=nearest, reason=reason, matches=matches, own=own)
 
     @property
     def is_duplicate(self) -> bool:

@@ -46,6 +46,9 @@ class Client(Pages):
     def expire(self, before: Time) -> int:
         return self._core.expire(seconds(before) or 0)
 
+    def recheck(self) -> int:
+        return self._core.recheck()
+
     def events(self, after: int = 0, limit: int = 1000, wait: int = 0) -> list[Event]:
         """Changes after a number, oldest first; waits up to so many seconds for the next."""
         return [Event.from_json(event) for event in json.loads(self._core.events(after, limit, wait))]
@@ -186,6 +189,10 @@ class AsyncClient:
     async def expire(self, before: Time) -> int:
         """As :meth:`Client.expire`."""
         return await _on_thread(self.client.expire, before)
+
+    async def recheck(self) -> int:
+        """As :meth:`Client.recheck`."""
+        return await _on_thread(self.client.recheck)
 
     async def events(self, after: int = 0, limit: int = 1000, wait: int = 0) -> list[Event]:
         """As :meth:`Client.events`."""

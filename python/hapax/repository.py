@@ -78,6 +78,7 @@ class Settings(TypedDict):
     markets: dict[str, str]
     scope: str
     confirm: str
+    frames: str
 
 
 def page(
@@ -244,6 +245,10 @@ class Pages(ABC):
         """Forgets pages last fetched before a time; pages without a time stay. How many."""
 
     @abstractmethod
+    def recheck(self) -> int:
+        """Decides anew on pages that an older frame of their host judged. How many."""
+
+    @abstractmethod
     def events(self, after: int = 0, limit: int = 1000) -> list[Event]:
         """Changes after a number, oldest first."""
 
@@ -283,7 +288,7 @@ class Repository(Pages):
     ``len(seen)`` counts addresses, ``url in seen`` asks for one, and iterating gives all of them in their order.
 
     ``mode`` is ``auto`` (open it, or create it if it is not there), ``open`` or ``create``. ``recipe``, ``within``,
-    ``min_similarity``, ``keep``, ``scope`` and ``confirm`` are for a new one; one that is there refuses others than its own
+    ``min_similarity``, ``keep``, ``scope``, ``confirm`` and ``frames`` are for a new one; one that is there refuses others than its own
     (:class:`~hapax.errors.SettingsMismatchError`). ``confirm`` says what pages given by ``signature=`` need to
     be near-duplicates of pages on other domains: ``keyed``, the default, their text, so that they are not; ``public``,
     nothing more. Threads may share it; a forked child may not use it
@@ -303,6 +308,7 @@ class Repository(Pages):
         keep: Optional[str] = None,
         scope: Optional[str] = None,
         confirm: Optional[str] = None,
+        frames: Optional[str] = None,
     ) -> None:
         #: The folder.
         self.path = os.fspath(path)
@@ -316,6 +322,7 @@ class Repository(Pages):
             "keep": keep,
             "scope": scope,
             "confirm": confirm,
+            "frames": frames,
         }
         self._core = RepositoryCore(self.path, making)
 
@@ -345,6 +352,9 @@ class Repository(Pages):
 
     def expire(self, before: Time) -> int:
         return self._core.expire(seconds(before) or 0)
+
+    def recheck(self) -> int:
+        return self._core.recheck()
 
     def set_rules(self, keep: str) -> None:
         """Other winner rules: every group chooses again."""

@@ -137,6 +137,11 @@ impl ClientCore {
         asked(py, move || client.expire(before).map_err(|error| of_client(&error)))
     }
 
+    fn recheck(&self, py: Python<'_>) -> PyResult<u64> {
+        let client = self.client();
+        asked(py, move || client.recheck().map_err(|error| of_client(&error)))
+    }
+
     fn page(&self, py: Python<'_>, url: &str) -> PyResult<Option<String>> {
         let (client, url) = (self.client(), url.to_owned());
         asked(py, move || {

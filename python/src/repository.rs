@@ -13,7 +13,7 @@ use hapax_client::local::{self, Done};
 use hapax_client::prepare::{Prepared, prepare};
 use hapax_client::wire::{Event, Group, RepositorySettings, StatsShown};
 use hapax_dedup::Stop;
-use hapax_store::{Action, Confirm, Repository, Settings, StoreError, Wanted};
+use hapax_store::{Action, Confirm, Frames, Repository, Settings, StoreError, Wanted};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde::Serialize;
@@ -51,6 +51,7 @@ pub(crate) struct Making {
     keep: Option<String>,
     scope: Option<String>,
     confirm: Option<String>,
+    frames: Option<String>,
 }
 
 impl Making {
@@ -65,6 +66,7 @@ impl Making {
             rules: self.keep.as_deref().map(rules).transpose()?,
             scope: self.scope.as_deref().map(scope_of).transpose()?,
             confirm: self.confirm.as_deref().map(confirm).transpose()?,
+            frames: self.frames.as_deref().map(frames).transpose()?,
         })
     }
 
@@ -119,6 +121,10 @@ impl Making {
 }
 
 fn confirm(name: &str) -> PyResult<Confirm> {
+    name.parse().map_err(|error| raised("ArgumentError", format!("{error}, not {name:?}"), None))
+}
+
+fn frames(name: &str) -> PyResult<Frames> {
     name.parse().map_err(|error| raised("ArgumentError", format!("{error}, not {name:?}"), None))
 }
 
@@ -238,6 +244,11 @@ impl RepositoryCore {
     fn expire(&self, py: Python<'_>, before: u64) -> PyResult<u64> {
         let store = self.store()?;
         interruptible(py, &Stop::default(), move || store.expire(before).map_err(of_store))
+    }
+
+    fn recheck(&self, py: Python<'_>) -> PyResult<u64> {
+        let store = self.store()?;
+        interruptible(py, &Stop::default(), move || store.recheck().map_err(of_store))
     }
 
     fn set_rules(&self, py: Python<'_>, keep: &str) -> PyResult<()> {

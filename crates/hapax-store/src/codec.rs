@@ -4,6 +4,7 @@
 //! the file's. Bytes that are no record are [`Fault::Damaged`], never a panic.
 
 use crate::error::{Fault, Outcome};
+use crate::frames::Own;
 use crate::page::{PageData, StoredComparable};
 use hapax::fingerprint::sketch::BYTES as SKETCH;
 use hapax::fingerprint::{ContentHash, Fingerprint, Sketch};
@@ -12,9 +13,11 @@ use hapax::group::live::{Bare, Change, Check, GroupId, GroupRecord, PageId, Page
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Format 1 had neither `first_seen` nor `recorded`; what a page has more in format 3 is the sketch under
-/// the repository's key.
+/// the repository's key, and in formats 4 and 5, which are else 2 and 3, what it says beyond the frame of its host.
 const PLAIN_FORMAT: u8 = 2;
 const KEYED_FORMAT: u8 = 3;
+const OWN_FORMAT: u8 = 2;
+const LAST_FORMAT: u8 = KEYED_FORMAT + OWN_FORMAT;
 const HAS_CONTENT: u8 = 1;
 const HAS_SCORE: u8 = 2;
 const HAS_FETCHED: u8 = 4;
@@ -60,8 +63,10 @@ pub(crate) fn write_page(id: PageId, page: &PageData, out: &mut Vec<u8>) {
     let flag = |set: bool, bit: u8| if set { bit } else { 0 };
     let too_short = page.comparable.as_ref().is_some_and(|comparable| comparable.too_short);
     let keyed = page.keyed.as_ref().filter(|_| page.comparable.is_some());
+    let own = page.own.filter(|_| page.comparable.is_some());
+    let format = if keyed.is_some() { KEYED_FORMAT } else { PLAIN_FORMAT };
     out.extend([
-        if keyed.is_some() { KEYED_FORMAT } else { PLAIN_FORMAT },
+        if own.is_some() { format + OWN_FORMAT } else { format },
         flag(page.comparable.is_some(), HAS_CONTENT)
             | flag(page.score.is_some(), HAS_SCORE)
             | flag(page.fetched.is_some(), HAS_FETCHED)
@@ -88,6 +93,7 @@ pub(crate) fn write_page(id: PageId, page: &PageData, out: &mut Vec<u8>) {
         out.extend(comparable.fingerprint.to_bits().to_le_bytes());
         out.extend(comparable.sketch.to_bytes());
         out.extend(keyed.map(Sketch::to_bytes).as_slice().as_flattened());
+        out.extend(own.map(Own::to_bytes).as_slice().as_flattened());
     }
     out.extend(page.canonical.as_deref().unwrap_or("").as_bytes());
     let sum = checksum(id, &out[6..]);
@@ -102,7 +108,7 @@ pub(crate) fn read_page(id: PageId, bytes: &[u8]) -> Outcome<PageData> {
 fn parse_page(id: PageId, bytes: &[u8]) -> Option<PageData> {
     let mut fields = Reader(bytes);
     let (format, flags, sum) = (fields.u8()?, fields.u8()?, fields.u32()?);
-    if !(1..=KEYED_FORMAT).contains(&format) || sum != checksum(id, fields.0) {
+    if !(1..=LAST_FORMAT).contains(&format) || sum != checksum(id, fields.0) {
         return None;
     }
     let has = |bit| flags & bit != 0;
@@ -126,9 +132,17 @@ fn parse_page(id: PageId, bytes: &[u8]) -> Option<PageData> {
     } else {
         None
     };
+    let (format, has_own) = match format > KEYED_FORMAT {
+        true => (format - OWN_FORMAT, true),
+        false => (format, false),
+    };
     let keyed = match format {
         KEYED_FORMAT => Some(Sketch::from_bytes(fields.take::<SKETCH>()?)),
         _ => None,
+    };
+    let own = match has_own {
+        true => Some(Own::from_bytes(fields.take()?)?),
+        false => None,
     };
     let canonical = match has(HAS_CANONICAL) {
         true => Some(str::from_utf8(fields.0).ok()?.to_owned()),
@@ -139,6 +153,7 @@ fn parse_page(id: PageId, bytes: &[u8]) -> Option<PageData> {
         content,
         comparable,
         keyed,
+        own,
         words,
         score: has(HAS_SCORE).then_some(score),
         fetched: has(HAS_FETCHED).then_some(fetched),

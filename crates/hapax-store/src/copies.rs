@@ -64,7 +64,10 @@ fn copy(view: &View, to: &Database) -> Outcome<()> {
         tables::GROUPS,
         tables::MEMBERS,
         tables::SOURCES,
-        tables::EVENTS
+        tables::EVENTS,
+        crate::frames::HOSTS,
+        crate::frames::FRAMES,
+        crate::frames::TEXTS
     );
     Ok(writing.commit()?)
 }

@@ -8,6 +8,7 @@ use crate::codec;
 use crate::confirm;
 use crate::disk::{Disk, StoreFile, Watch};
 use crate::error::{Fault, Outcome, StoreError, guarded, of_segment};
+use crate::frames;
 use crate::index_file;
 use crate::settings::Settings;
 use crate::tables::{self, Counters};
@@ -98,6 +99,7 @@ pub(crate) fn make_tables(db: &Database, settings: &Settings) -> Outcome<()> {
     tables::write_settings(&mut transaction.open_table(tables::META)?, settings)?;
     Counters::default().write(&mut transaction.open_table(tables::COUNTERS)?)?;
     confirm::make(&transaction)?;
+    frames::make(&transaction)?;
     transaction.open_table(tables::PAGES)?;
     transaction.open_table(tables::URLS)?;
     transaction.open_table(tables::NAMES)?;

@@ -4,7 +4,9 @@
 //! resolved or normalised here. How pages are compared, and where they stand, is known elsewhere.
 
 use crate::error::StoreError;
+use crate::frames::Own;
 use hapax::fingerprint::{ContentHash, Fingerprint, Signature, SignedPage, Sketch};
+use hapax::frame::{Piece, pieces};
 use hapax::group::ScopeKey;
 use hapax::group::live::{Bare, Likeness, PageRecord};
 
@@ -34,6 +36,8 @@ pub struct Observation {
     /// Its sketch under the repository's [key](crate::Repository::key), which confirms matches; `None`
     /// if the text is not known here, see [`Confirm`](crate::Confirm).
     pub keyed: Option<Sketch>,
+    /// Of its text, for the [frame](crate::Frames) of its host; empty if the text is not known here.
+    pub pieces: Vec<Piece>,
     pub words: u32,
     /// PageRank, clicks, anything of which more is better. `None` keeps what is known.
     pub score: Option<f64>,
@@ -62,7 +66,10 @@ impl Observation {
 
     /// A page with all that its source and its markup state.
     pub fn of_page(url: impl Into<String>, page: SignedPage<'_>) -> Self {
+        let mut found = Vec::new();
+        pieces(&page.page.text, &mut found);
         Self {
+            pieces: found,
             // Markup can name anything; an address that cannot be stored says nothing.
             canonical: page.canonical.filter(|it| it.len() <= LONGEST_URL),
             language: page.language,
@@ -82,6 +89,7 @@ impl Observation {
             content,
             comparable,
             keyed: None,
+            pieces: Vec::new(),
             words: 0,
             score: None,
             fetched: None,
@@ -99,6 +107,8 @@ pub(crate) struct PageData {
     pub(crate) content: ContentHash,
     pub(crate) comparable: Option<StoredComparable>,
     pub(crate) keyed: Option<Sketch>,
+    /// Beyond the frame of its host.
+    pub(crate) own: Option<Own>,
     pub(crate) words: u32,
     pub(crate) score: Option<f64>,
     pub(crate) fetched: Option<u64>,
@@ -119,6 +129,7 @@ impl PageData {
             content: ContentHash::from_bytes([0; 16]),
             comparable: None,
             keyed: None,
+            own: None,
             words: 0,
             score: None,
             fetched: None,
@@ -135,6 +146,11 @@ impl PageData {
     pub(crate) fn without_content(self) -> Self {
         let Self { score, fetched, changed, scope, .. } = self;
         Self { score, fetched, changed, scope, ..Self::blank() }
+    }
+
+    /// Is a newer frame of its host known than the one that judged it?
+    pub(crate) fn is_due(&self) -> bool {
+        self.own.is_some_and(|own| own.judged < own.version)
     }
 
     pub(crate) fn same_content(&self, other: &Self) -> bool {
@@ -154,6 +170,9 @@ pub struct PageInfo {
     pub content: ContentHash,
     /// `None` for a page that redirects, is awaited or has no words.
     pub comparable: Option<StoredComparable>,
+    /// What it says beyond the frame of its host, and which version of the frame judged it; `None` where no frame was
+    /// known.
+    pub own: Option<Own>,
     pub words: u32,
     /// Its score, if known.
     pub score: Option<f64>,

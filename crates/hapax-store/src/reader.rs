@@ -18,7 +18,7 @@ use crate::session::Decision;
 use crate::settings::Settings;
 use crate::tables;
 use crate::view::{self, EventInfo, GroupInfo, OpenTables, View};
-use crate::world::{name, name_redirect};
+use crate::world::{name, name_redirect, page_data};
 use hapax::group::live::{GroupId, GroupRecord, GroupState, PageId, PageRecord, World};
 use hapax::group::{PageFacts, Rules};
 use redb::{ReadableDatabase, ReadableTable};
@@ -244,7 +244,10 @@ fn status(view: &View, page: PageId, market: Option<&Market>) -> Outcome<Option<
         name_redirect(&mut verdict, end, names)?;
         let winner = verdict.winner.filter(|&winner| winner != page);
         let winner_url = winner.map(|winner| name(names, winner)).transpose()?;
-        Ok(Some(Decision { page: Some(page), seen: None, verdict, winner_url }))
+        let data = page_data(&view.tables.pages, page)?;
+        let url = if data.own.is_some() { name(names, page)? } else { String::new() };
+        let own = view.own_shown((data.own, &url), winner.zip(winner_url.as_deref()))?;
+        Ok(Some(Decision { page: Some(page), seen: None, verdict, winner_url, own }))
     })
 }
 

@@ -8,6 +8,7 @@
 
 use crate::codec;
 use crate::error::{Fault, Outcome, of_groups, of_segment};
+use crate::frames::{self, Frames, Learning, Own, OwnShown, host_of};
 use crate::page::{Observation, PageData, Seen};
 use crate::settings::Settings;
 use crate::state::WriteState;
@@ -38,6 +39,8 @@ pub(crate) enum Op {
     DropEvents {
         up_to: u64,
     },
+    /// Those of the pages that a newer frame is known for than the one that judged them are decided anew.
+    Recheck(Vec<PageId>),
     /// What a repair made up is decided anew: groups choose their winners and are compared with
     /// them, pages find a group.
     Regroup {
@@ -116,6 +119,8 @@ pub struct Decision {
     pub verdict: Verdict,
     /// The address of the copy that stays, when that is another page.
     pub winner_url: Option<String>,
+    /// What it says beyond the frame of its host, if one is known.
+    pub own: Option<OwnShown>,
 }
 
 /// What the index had of a page before.
@@ -127,6 +132,8 @@ pub(crate) struct Session<'t, 'r> {
     pages: Table<'t, u32, &'static [u8]>,
     former: Table<'t, u32, (u64, &'static str)>,
     groups: LiveGroups<WriteState<'t>>,
+    /// `None` where frames are off.
+    learning: Option<Learning<'t>>,
     transaction: &'t WriteTransaction,
     index: &'r LiveIndex,
     undo: &'r mut Undo,
@@ -177,6 +184,10 @@ impl<'t, 'r> Session<'t, 'r> {
             pages: transaction.open_table(tables::PAGES)?,
             former: transaction.open_table(tables::FORMER)?,
             groups: LiveGroups::new(state, settings.rules.clone(), settings.groups),
+            learning: match settings.frames {
+                Frames::On => Some(Learning::open(transaction)?),
+                Frames::Off => None,
+            },
             transaction,
             index,
             undo,
@@ -234,6 +245,7 @@ impl<'t, 'r> Session<'t, 'r> {
                 }
                 Answer::Counted(pages.len() as u64)
             }
+            Op::Recheck(pages) => Answer::Counted(self.recheck(pages)?),
             Op::DropEvents { up_to } => Answer::Counted(self.drop_events(*up_to)?),
         };
         self.sweep()?;
@@ -251,6 +263,7 @@ impl<'t, 'r> Session<'t, 'r> {
             comparable: seen.comparable.clone(),
             // Of this very text it is known already.
             keyed: seen.keyed.or(old.keyed.filter(|_| old.content == seen.content)),
+            own: None,
             words: seen.words,
             score: seen.score.or(old.score),
             fetched,
@@ -260,6 +273,11 @@ impl<'t, 'r> Session<'t, 'r> {
             scope: self.settings.scope.key(&facts),
             named_canonical: seen.named_canonical,
             canonical: seen.canonical.clone(),
+        };
+        new.own = match seen.pieces.is_empty() {
+            // Without the text, what is known of this very text stays.
+            true => old.own.filter(|_| old.content == seen.content),
+            false => self.own_text(id, seen)?,
         };
         let same = old.same_content(&new);
         if !same {
@@ -276,7 +294,8 @@ impl<'t, 'r> Session<'t, 'r> {
             (Some(_), true) => Content::Same,
             (Some(_), false) => Content::Changed,
         };
-        let proved = same && old.keyed != new.keyed;
+        let text_of = |page: &PageData| page.own.map(|own| own.text);
+        let proved = same && (old.keyed != new.keyed || text_of(&old) != text_of(&new));
         self.put_page(id, known.as_ref(), &new)?;
         if proved && new.comparable.is_some() {
             // What its public signature matched may match no more.
@@ -284,6 +303,52 @@ impl<'t, 'r> Session<'t, 'r> {
         }
         let verdict = self.groups.seen(&world!(self), id, content).map_err(of_groups)?;
         self.decision(id, known_as, verdict)
+    }
+
+    /// Counts the text for the frame of its host, and says what it says beyond that.
+    fn own_text(&mut self, page: PageId, seen: &Observation) -> Outcome<Option<Own>> {
+        let (Some(learning), Some(host)) = (&mut self.learning, host_of(&seen.url)) else {
+            return Ok(None);
+        };
+        if seen.comparable.is_none() {
+            return Ok(None);
+        }
+        let renewed = learning.count(host, page, seen.content, &seen.pieces)?;
+        let frame = frames::frame(&learning.hosts, &learning.frames, host)?;
+        for (other, text, own) in renewed {
+            // A page that has another text now, or is no more, is not among those that were judged by this one.
+            let Some(old) =
+                self.pages.get(other.0)?.map(|row| codec::read_page(other, row.value()))
+            else {
+                continue;
+            };
+            let old = old?;
+            if other == page || !text.is_of(old.content) || old.comparable.is_none() {
+                continue;
+            }
+            let judged = old.own.map_or(0, |own| own.judged);
+            let new = PageData { own: Some(Own { judged, ..own }), ..old.clone() };
+            self.put_page(other, Some(&old), &new)?;
+        }
+        Ok(frame.map(|frame| frame.own(&seen.pieces, frame.version())))
+    }
+
+    /// Decides pages anew by the own texts that they have now; how many.
+    fn recheck(&mut self, pages: &[PageId]) -> Outcome<u64> {
+        let mut due = Vec::new();
+        for &page in pages {
+            let read = self.pages.get(page.0)?.map(|row| codec::read_page(page, row.value()));
+            let Some(old) = read.transpose()?.filter(PageData::is_due) else { continue };
+            let own = old.own.map(|own| Own { judged: own.version, ..own });
+            self.put_page(page, Some(&old), &PageData { own, ..old.clone() })?;
+            due.push(page);
+        }
+        for &page in &due {
+            let Some((group, _)) = self.groups.place(page).map_err(of_groups)? else { continue };
+            self.groups.verify(&world!(self), group).map_err(of_groups)?;
+            self.groups.regroup(&world!(self), page).map_err(of_groups)?;
+        }
+        Ok(due.len() as u64)
     }
 
     fn redirect(&mut self, from: &str, to: &str, fetched: Option<u64>) -> Outcome<Decision> {
@@ -441,6 +506,14 @@ impl<'t, 'r> Session<'t, 'r> {
         Ok(())
     }
 
+    fn own_shown(&self, page: PageId, winner: Option<(PageId, &str)>) -> Outcome<Option<OwnShown>> {
+        let own = |page: PageId| page_data(&self.pages, page).map(|data| data.own);
+        let (page, url) = (own(page)?, name(&self.names, page)?);
+        let winner = winner.map(|(winner, url)| Ok::<_, Fault>((own(winner)?, url))).transpose()?;
+        let winner = winner.as_ref().map(|(own, url)| (own.as_ref(), *url));
+        Ok(OwnShown::of((page.as_ref(), &url), winner))
+    }
+
     fn decision(&self, page: PageId, seen: Seen, mut verdict: Verdict) -> Outcome<Decision> {
         if verdict.kind == Kind::Redirect {
             let end = self.groups.place(page).map_err(of_groups)?.map(|(_, end)| end);
@@ -448,7 +521,11 @@ impl<'t, 'r> Session<'t, 'r> {
         }
         let winner = verdict.winner.filter(|&winner| winner != page);
         let winner_url = winner.map(|winner| name(&self.names, winner)).transpose()?;
-        Ok(Decision { page: Some(page), seen: Some(seen), verdict, winner_url })
+        let own = match self.learning {
+            Some(_) => self.own_shown(page, winner.zip(winner_url.as_deref()))?,
+            None => None,
+        };
+        Ok(Decision { page: Some(page), seen: Some(seen), verdict, winner_url, own })
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::confirm::Confirm;
 use crate::error::StoreError;
+use crate::frames::Frames;
 use hapax::fingerprint::{MaxDistance, RecipeId};
 use hapax::group::live::LiveOptions;
 use hapax::group::{Rules, Scope};
@@ -25,6 +26,8 @@ pub struct Settings {
     pub scope: Scope,
     /// What confirms near matches of pages recorded without their texts.
     pub confirm: Confirm,
+    /// Whether pages of one host are compared beyond its frame, too.
+    pub frames: Frames,
     /// How groups behave.
     pub groups: LiveOptions,
     /// Named lists of rules: other choices of copies from the same groups.
@@ -40,6 +43,7 @@ impl Settings {
             rules: Rules::default(),
             scope: Scope::None,
             confirm: Confirm::default(),
+            frames: Frames::default(),
             groups: LiveOptions::default(),
             markets: BTreeMap::new(),
         }
@@ -60,6 +64,8 @@ pub struct Wanted {
     pub scope: Option<Scope>,
     /// As [`Settings::confirm`].
     pub confirm: Option<Confirm>,
+    /// As [`Settings::frames`].
+    pub frames: Option<Frames>,
 }
 
 impl Wanted {
@@ -73,6 +79,7 @@ impl Wanted {
             rules: self.rules.clone().unwrap_or(settings.rules),
             scope: self.scope.clone().unwrap_or(settings.scope),
             confirm: self.confirm.unwrap_or(settings.confirm),
+            frames: self.frames.unwrap_or(settings.frames),
             ..settings
         }
     }
@@ -94,6 +101,7 @@ impl Wanted {
             ("rules", self.rules.as_ref().map(Rules::to_string), settings.rules.to_string()),
             ("scope", self.scope.as_ref().map(Scope::to_string), settings.scope.to_string()),
             ("confirmation", self.confirm.map(|it| it.to_string()), settings.confirm.to_string()),
+            ("frames", self.frames.map(|it| it.to_string()), settings.frames.to_string()),
         ];
         for (setting, ours, theirs) in asked {
             if let Some(ours) = ours.filter(|ours| *ours != theirs) {

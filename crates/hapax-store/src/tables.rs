@@ -6,6 +6,7 @@
 use crate::codec::{ChangeBytes, GroupBytes, PlaceBytes, UntimedBytes};
 use crate::confirm::{self, Confirm};
 use crate::error::{Fault, Outcome};
+use crate::frames::{self, Frames};
 use crate::settings::Settings;
 use hapax::fingerprint::MaxDistance;
 use hapax::group::Rules;
@@ -15,7 +16,7 @@ use redb::{ReadableTable, TableDefinition};
 use std::collections::BTreeMap;
 
 /// The format this version writes, and the newest it reads.
-pub(crate) const FORMAT: u32 = 3;
+pub(crate) const FORMAT: u32 = 4;
 /// Set while groups have yet to choose again, because an older format was read.
 const CHOOSE_AGAIN: &str = "choose again";
 /// How the names of markets begin in `meta`.
@@ -129,6 +130,7 @@ pub(crate) fn write_settings(
         ("rules", settings.rules.to_string()),
         ("scope", settings.scope.to_string()),
         ("confirm", settings.confirm.to_string()),
+        ("frames", settings.frames.to_string()),
         ("repair share", groups.repair_share.to_string()),
         ("verify at once", groups.verify_at_once.to_string()),
         ("max matches", groups.max_matches.to_string()),
@@ -178,11 +180,17 @@ pub(crate) fn read_format(table: &impl ReadableTable<&'static str, &'static str>
     parsed(table, "format")
 }
 
-/// Brings an older file to the present format, in one commit. Formats 1 and 2 had no key: their pages
-/// have no sketches under it, so their matches stay as they are until pages are seen again.
+/// Brings an older file to the present format, in one commit. Formats 1 to 3 knew no frames: their pages go on being
+/// compared as a whole. Formats 1 and 2 had no key: their pages have no sketches under it, so their matches stay as
+/// they are until pages are seen again.
 pub(crate) fn upgrade(transaction: &redb::WriteTransaction, from: u32) -> Outcome<()> {
     let mut meta = transaction.open_table(META)?;
     meta.insert("format", FORMAT.to_string().as_str())?;
+    meta.insert("frames", Frames::Off.name())?;
+    frames::make(transaction)?;
+    if from >= 3 {
+        return Ok(());
+    }
     meta.insert("confirm", Confirm::Public.name())?;
     confirm::make(transaction)?;
     if from >= 2 {
@@ -219,6 +227,7 @@ pub(crate) fn read_settings(
         rules: parsed(table, "rules")?,
         scope: parsed(table, "scope")?,
         confirm: parsed(table, "confirm")?,
+        frames: parsed(table, "frames")?,
         groups: LiveOptions {
             repair_share: parsed(table, "repair share")?,
             verify_at_once: parsed(table, "verify at once")?,

@@ -8,6 +8,7 @@
 
 use crate::codec::{self, ChangeBytes, GroupBytes, PlaceBytes};
 use crate::error::{Outcome, of_groups};
+use crate::frames::{self, Frames, Own, OwnShown, host_of};
 use crate::page::{Nearest, Observation, PageData, PageInfo, Seen};
 use crate::session::Decision;
 use crate::settings::Settings;
@@ -21,7 +22,7 @@ use hapax::group::live::{
 use hapax::group::{PageFacts, Rules, ScopeFacts};
 use hapax::index::HammingIndex;
 use hapax::index::live::Snapshot;
-use redb::{ReadOnlyTable, ReadTransaction, ReadableTableMetadata};
+use redb::{ReadOnlyTable, ReadTransaction, ReadableTable, ReadableTableMetadata};
 use std::borrow::Cow;
 
 /// A group as the repository knows it.
@@ -87,6 +88,8 @@ pub(crate) struct OpenTables {
     pub(crate) members: ReadOnlyTable<u64, ()>,
     pub(crate) sources: ReadOnlyTable<u64, ()>,
     pub(crate) events: ReadOnlyTable<u64, &'static ChangeBytes>,
+    hosts: ReadOnlyTable<u64, &'static [u8]>,
+    frames: ReadOnlyTable<u64, &'static [u8]>,
 }
 
 impl OpenTables {
@@ -101,6 +104,8 @@ impl OpenTables {
             members: transaction.open_table(tables::MEMBERS)?,
             sources: transaction.open_table(tables::SOURCES)?,
             events: transaction.open_table(tables::EVENTS)?,
+            hosts: transaction.open_table(frames::HOSTS)?,
+            frames: transaction.open_table(frames::FRAMES)?,
         })
     }
 }
@@ -160,8 +165,13 @@ impl View {
             None => PageData::blank(),
         };
         let known_as = Seen::of(place, &old.content, &seen.content);
-        let decision =
-            |verdict, winner_url| Decision { page: id, seen: Some(known_as), verdict, winner_url };
+        let decision = |verdict, winner_url, own| Decision {
+            page: id,
+            seen: Some(known_as),
+            verdict,
+            winner_url,
+            own,
+        };
         let scope = ScopeFacts { url: &seen.url, language: &seen.language, field: &seen.field };
         let scope = self.settings.scope.key(&scope);
         let new = PageData {
@@ -169,6 +179,10 @@ impl View {
             comparable: seen.comparable.clone(),
             // Of this very text it is known already.
             keyed: seen.keyed.or(old.keyed.filter(|_| old.content == seen.content)),
+            own: match seen.pieces.is_empty() {
+                true => old.own.filter(|_| old.content == seen.content),
+                false => self.own_text(seen)?,
+            },
             scope,
             ..PageData::blank()
         };
@@ -183,7 +197,7 @@ impl View {
                 reason: None,
                 tier: Tier::None,
             };
-            return Ok((decision(verdict, None), Vec::new()));
+            return Ok((decision(verdict, None, None), Vec::new()));
         };
         let memory = Memory::default();
         let world = Pages { memory: Some(&memory), ..self.world() };
@@ -220,7 +234,43 @@ impl View {
         let winner_url = winner.map(|winner| world.name(winner)).transpose()?;
         let named = verdict.matches.iter().take(named).map(|near| world.name(near.page));
         let named = named.collect::<Outcome<_>>()?;
-        Ok((decision(verdict, winner_url), named))
+        let own = self.own_shown((new.own, &seen.url), winner.zip(winner_url.as_deref()))?;
+        Ok((decision(verdict, winner_url, own), named))
+    }
+
+    /// What a page says beyond the frame of its host as it is now.
+    fn own_text(&self, seen: &Observation) -> Outcome<Option<Own>> {
+        let Some(host) = host_of(&seen.url).filter(|_| self.settings.frames == Frames::On) else {
+            return Ok(None);
+        };
+        let frame = frames::frame(&self.tables.hosts, &self.tables.frames, host)?;
+        Ok(frame.map(|frame| frame.own(&seen.pieces, frame.version())))
+    }
+
+    /// What is said of it, beside a winner that is another page.
+    pub(crate) fn own_shown(
+        &self,
+        (own, url): (Option<Own>, &str),
+        winner: Option<(PageId, &str)>,
+    ) -> Outcome<Option<OwnShown>> {
+        let Some(own) = own else { return Ok(None) };
+        let winner = match winner {
+            Some((winner, url)) => Some((page_data(&self.tables.pages, winner)?.own, url)),
+            None => None,
+        };
+        let winner = winner.as_ref().map(|(own, url)| (own.as_ref(), *url));
+        Ok(OwnShown::of((Some(&own), url), winner))
+    }
+
+    /// Pages that a newer frame is known for than the one that judged them.
+    pub(crate) fn due(&self) -> Outcome<Vec<PageId>> {
+        let mut due = Vec::new();
+        for row in self.tables.pages.iter()? {
+            let (id, bytes) = row?;
+            let page = PageId(id.value());
+            due.extend(codec::read_page(page, bytes.value())?.is_due().then_some(page));
+        }
+        Ok(due)
     }
 
     /// The known page most like this one, itself aside.
@@ -244,6 +294,7 @@ impl View {
             id,
             content: data.content,
             comparable: data.comparable,
+            own: data.own,
             words: data.words,
             score: data.score,
             fetched: data.fetched,

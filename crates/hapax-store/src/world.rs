@@ -6,6 +6,7 @@
 use crate::codec;
 use crate::confirm::Confirm;
 use crate::error::{Fault, Outcome, of_search};
+use crate::frames::{Own, host_of};
 use crate::page::{Observation, PageData, StoredComparable};
 use crate::settings::Settings;
 use hapax::fingerprint::{ContentHash, MaxDistance, Sketch};
@@ -14,7 +15,7 @@ use hapax::group::scope::same_domain;
 use hapax::group::{PageFacts, ScopeKey};
 use hapax::index::live::Snapshot;
 use hapax::index::{HammingIndex, Query};
-use hapax::similarity::{Evidence, Likeness, Policy};
+use hapax::similarity::{Evidence, Likeness, Matching, Policy};
 use redb::ReadableTable;
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -28,19 +29,21 @@ pub(crate) struct Side<'a> {
     content: &'a ContentHash,
     comparable: &'a StoredComparable,
     keyed: Option<&'a Sketch>,
+    own: Option<&'a Own>,
 }
 
 impl<'a> Side<'a> {
     /// `None` without content.
     pub(crate) fn of(page: &'a PageData) -> Option<Self> {
         let comparable = page.comparable.as_ref()?;
-        Some(Self { content: &page.content, comparable, keyed: page.keyed.as_ref() })
+        let (keyed, own) = (page.keyed.as_ref(), page.own.as_ref());
+        Some(Self { content: &page.content, comparable, keyed, own })
     }
 
     /// Of a page as it was seen; `None` without content.
     pub(crate) fn seen(page: &'a Observation) -> Option<Self> {
         let comparable = page.comparable.as_ref()?;
-        Some(Self { content: &page.content, comparable, keyed: page.keyed.as_ref() })
+        Some(Self { content: &page.content, comparable, keyed: page.keyed.as_ref(), own: None })
     }
 
     fn evidence(&self) -> Evidence<'a> {
@@ -65,21 +68,32 @@ impl Comparing {
         Self { policy: settings.policy, confirm: settings.confirm }
     }
 
+    /// `addresses` is asked only if they matter; `None` is one and the same page.
     fn likeness(
         &self,
         a: Side<'_>,
         b: Side<'_>,
-        one_domain: impl FnOnce() -> Outcome<bool>,
+        addresses: impl Fn() -> Outcome<Option<(String, String)>>,
     ) -> Outcome<Likeness> {
         let public = self.policy.compare(&a.evidence(), &b.evidence());
-        self.confirm.confirmed(&self.policy, public, [a.keyed, b.keyed], one_domain)
+        let one_domain = || Ok(addresses()?.is_none_or(|(a, b)| same_domain(&a, &b)));
+        let likeness =
+            self.confirm.confirmed(&self.policy, public, [a.keyed, b.keyed], one_domain)?;
+        let differ = a.own.zip(b.own).is_some_and(|(a, b)| a.text.differs_from(&b.text));
+        if likeness.matching == Matching::Near
+            && differ
+            && addresses()?.is_none_or(|(a, b)| host_of(&a) == host_of(&b))
+        {
+            return Ok(Likeness { matching: Matching::No, ..likeness });
+        }
+        Ok(likeness)
     }
 
     /// Is the new content of a page nearly the old one? Then the page keeps its place among its
     /// copies: a date or a counter in the text must not make it the newest of them.
     pub(crate) fn continues(&self, old: &PageData, new: &PageData) -> Outcome<bool> {
         let same = match (Side::of(old), Side::of(new)) {
-            (Some(was), Some(is)) => self.likeness(was, is, || Ok(true))?.matches(),
+            (Some(was), Some(is)) => self.likeness(was, is, || Ok(None))?.matches(),
             (None, None) => old.content == new.content,
             (Some(_), None) | (None, Some(_)) => false,
         };
@@ -191,8 +205,7 @@ where
         let none = |page: PageId| Fault::Damaged(format!("page {page} has no content to compare"));
         let one = Side::of(one).ok_or_else(|| none(a))?;
         let other = Side::of(other).ok_or_else(|| none(b))?;
-        let one_domain = || Ok(same_domain(&self.name(a)?, &self.name(b)?));
-        self.comparing.likeness(one, other, one_domain)
+        self.comparing.likeness(one, other, || Ok(Some((self.name(a)?, self.name(b)?))))
     }
 
     /// The pages that match this content in this scope, nearest first, `but` one. Its address is
@@ -222,8 +235,8 @@ where
             if data.scope != scope {
                 continue;
             }
-            let one_domain = || Ok(same_domain(&url()?, &self.name(page)?));
-            let likeness = self.comparing.likeness(side, its, one_domain)?;
+            let addresses = || Ok(Some((url()?, self.name(page)?)));
+            let likeness = self.comparing.likeness(side, its, addresses)?;
             if likeness.matches() {
                 near.push(Near { page, likeness });
                 if let Some(memory) = self.memory {

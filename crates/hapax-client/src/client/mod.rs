@@ -246,6 +246,11 @@ impl Client {
         Ok(self.send::<_, Changed>("POST", "/v1/expire", &body)?.pages)
     }
 
+    /// Decides anew on pages that an older frame of their host judged. How many.
+    pub fn recheck(&self) -> Result<u64, ClientError> {
+        Ok(self.send::<_, Changed>("POST", "/v1/recheck", &serde_json::json!({}))?.pages)
+    }
+
     /// The largest groups, from where an answer left off.
     pub fn groups(&self, after: Option<&str>, limit: usize) -> Result<Rows<Group>, ClientError> {
         let after = after.map(|after| format!("&after={}", encoded(after))).unwrap_or_default();

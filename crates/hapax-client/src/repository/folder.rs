@@ -81,6 +81,10 @@ impl Pages for Folder {
         Ok(self.store.expire(before)?)
     }
 
+    fn recheck(&mut self) -> Result<u64, RepositoryError> {
+        Ok(self.store.recheck()?)
+    }
+
     fn set_rules(&mut self, rules: Rules) -> Result<(), RepositoryError> {
         Ok(self.store.set_rules(rules)?)
     }

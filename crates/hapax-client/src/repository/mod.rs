@@ -96,6 +96,9 @@ pub trait Pages {
     /// Forgets pages last fetched before this time, seconds since 1970. How many.
     fn expire(&mut self, before: u64) -> Result<u64, RepositoryError>;
 
+    /// Decides anew on pages that an older frame of their host judged. How many.
+    fn recheck(&mut self) -> Result<u64, RepositoryError>;
+
     /// Other rules for all groups.
     fn set_rules(&mut self, rules: Rules) -> Result<(), RepositoryError>;
 

@@ -177,6 +177,10 @@ impl Pages for Service {
         Ok(self.client.expire(before)?)
     }
 
+    fn recheck(&mut self) -> Result<u64, RepositoryError> {
+        Ok(self.client.recheck()?)
+    }
+
     fn set_rules(&mut self, rules: Rules) -> Result<(), RepositoryError> {
         Ok(self.client.set_rules(&rules.to_string()).map(drop)?)
     }

@@ -30,6 +30,8 @@ pub struct RepositorySettings {
     pub scope: String,
     /// What confirms near matches of pages that were sent without their texts.
     pub confirm: String,
+    /// Whether pages of one host are compared beyond its frame, too: `on` or `off`.
+    pub frames: String,
 }
 
 impl From<Settings> for RepositorySettings {
@@ -43,6 +45,7 @@ impl From<Settings> for RepositorySettings {
             markets: markets.map(|(name, rules)| (name, rules.to_string())).collect(),
             scope: settings.scope.to_string(),
             confirm: settings.confirm.to_string(),
+            frames: settings.frames.to_string(),
         }
     }
 }

@@ -74,6 +74,9 @@ pub struct Verdict {
     /// The known page most like it, itself aside, whether it matches or not; none when nothing near
     /// is known. Batches and pages looked up are not searched for: there it is a match, or none.
     pub nearest: Option<Nearest>,
+    /// What it says beyond the frame of its host; left out where no frame is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own: Option<OwnText>,
     /// Why the winner stays.
     pub reason: Option<Because>,
     /// `none`, `winner` (tier 1: still like its group's winner) or `index` (tier 2: searched).
@@ -84,6 +87,25 @@ pub struct Verdict {
     pub found: usize,
     /// Was it recorded?
     pub recorded: bool,
+}
+
+/// What a page says beyond the frame of its host.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OwnText {
+    /// Words without a digit, at most 65,535.
+    pub words: u16,
+    /// The shared part of the smaller own text, with that of the winner, 0 to 1; none for the winner and for a winner on
+    /// another host.
+    pub similarity: Option<f32>,
+    /// The version of the frame that judged the page, from 1.
+    pub frame: u16,
+}
+
+impl From<hapax_store::OwnShown> for OwnText {
+    fn from(own: hapax_store::OwnShown) -> Self {
+        let hapax_store::OwnShown { words, similarity, frame } = own;
+        Self { words, similarity, frame }
+    }
 }
 
 /// The known page most like another.
@@ -229,6 +251,7 @@ impl Verdict {
             group: verdict.group.map(|group| group.0),
             winner: decision.winner_url.clone().unwrap_or_else(|| url.clone()),
             alike: verdict.likeness.as_ref().map(Alike::from),
+            own: decision.own.map(OwnText::from),
             reason: verdict.reason.as_ref().map(Because::from),
             tier: tier_name(verdict.tier).into(),
             matches,

@@ -58,6 +58,7 @@ fn routes() -> Vec<(&'static str, &'static str, Scope, RequestClass, Handler)> {
         ("PUT", "/v1/pages/{url}/redirect", Write, Plain, put(pages::redirect)),
         ("POST", "/v1/forget", Write, Plain, post(pages::forget_many)),
         ("POST", "/v1/expire", Write, Plain, post(pages::expire)),
+        ("POST", "/v1/recheck", Write, Plain, post(pages::recheck)),
         ("POST", "/v1/check", Read, Plain, post(pages::check)),
         ("POST", "/v1/fetch", Write, Plain, post(fetching::fetch)),
         ("POST", "/v1/compare", Read, Plain, post(compare::compare)),

@@ -248,6 +248,12 @@ pub async fn redirect(
     record(&service, from, action, None).await.map(Json)
 }
 
+/// `POST /v1/recheck`
+pub async fn recheck(State(service): Shared) -> Result<Json<Changed>, ApiError> {
+    let work = |service: &Service| Ok(Changed { pages: service.repository.recheck()? });
+    changing(&service, work).await.map(Json)
+}
+
 /// What is too old.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -8,7 +8,7 @@ use super::Findings;
 use crate::checksums::{Commit, Image, Row};
 use crate::disk::{Disk, Watch};
 use crate::error::{Fault, Outcome, StoreError, guarded};
-use crate::{codec, confirm, opening, tables};
+use crate::{codec, confirm, frames, opening, tables};
 use hapax::group::live::PageId;
 use redb::{
     Key, ReadableTable, StorageBackend, TableDefinition, TableHandle, Value, WriteTransaction,
@@ -47,7 +47,7 @@ pub(super) fn save(file: &Path, new: &Path, disk: &Arc<dyn Disk>) -> Result<Salv
             }
             save!(tables::META, confirm::SECRET, tables::COUNTERS, tables::URLS, tables::NAMES);
             save!(tables::FORMER, tables::PLACES, tables::GROUPS, tables::MEMBERS, tables::SOURCES);
-            save!(tables::EVENTS);
+            save!(tables::EVENTS, frames::HOSTS, frames::FRAMES, frames::TEXTS);
             let record = |row: &Row<'_>| {
                 let page = row.key.try_into().map(|key| PageId(u32::from_le_bytes(key)));
                 page.is_ok_and(|page| codec::read_page(page, row.value).is_ok())

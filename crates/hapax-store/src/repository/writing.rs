@@ -81,6 +81,14 @@ impl Repository {
         self.count(Op::Expire { before })
     }
 
+    /// Pages that were judged by an older frame of their host than the one by which their own texts are known now are
+    /// decided anew, some in each commit. How many.
+    pub fn recheck(&self) -> Result<u64, StoreError> {
+        const TOGETHER: usize = 256;
+        let due = self.ask(View::due)?;
+        due.chunks(TOGETHER).map(|some| self.count(Op::Recheck(some.to_vec()))).sum()
+    }
+
     /// Other rules: every group chooses its winner again.
     pub fn set_rules(&self, rules: Rules) -> Result<(), StoreError> {
         self.count(Op::SetRules(rules)).map(drop)

@@ -7,6 +7,7 @@
 //! | `operations` | one behaviour at a time |
 //! | `recrawl` | pages that are fetched again: which copy passes, verdicts and events |
 //! | `forged` | texts made to have another one's public signature, and pages without a text |
+//! | `frames` | pages of one host that share a frame |
 //! | `browsing` | pages by address, groups by number and size |
 //! | `damaged` | damaged files in bulk: found, refused, mended |
 //! | `faults` | files that are not what they should be |
@@ -25,6 +26,7 @@ mod browsing;
 mod damaged;
 mod faults;
 mod forged;
+mod frames;
 #[cfg(unix)]
 mod full_disk;
 mod killed;

@@ -112,6 +112,7 @@ fn every_former_format_opens_and_says_what_it_said() {
         assert!(check_folder(folder.path()).unwrap().is_clean(), "{name}");
         // Whatever recipe it was made with: recipes and formats change apart from each other.
         let store = Repository::open(folder.path(), None).unwrap();
+        assert_eq!(store.settings().frames, hapax_store::Frames::Off);
         assert_eq!(described(&store), expected, "{name}");
         let again = store.observe(page("http://new/", 5)).unwrap();
         assert_eq!(again.winner_url.as_deref(), Some("http://a/3"));

@@ -265,6 +265,12 @@ impl Arguments {
             rules: self.keep.clone(),
             scope: self.scope.clone(),
             confirm: None,
+            frames: self.frames.and_then(|frames| match frames {
+                Frames::On => Some(hapax_store::Frames::On),
+                Frames::Off => Some(hapax_store::Frames::Off),
+                // Refused with --into.
+                Frames::Own => None,
+            }),
         }
     }
 }

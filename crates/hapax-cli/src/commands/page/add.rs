@@ -23,7 +23,7 @@ use hapax_client::prepare::Prepared;
 use hapax_client::repository::{Folder, Pages};
 use hapax_client::wire::VERDICTS;
 use hapax_corpus::{Entry, Fact, ReadOptions, Remedy, Source};
-use hapax_store::{Action, Confirm, Repository, Settings, Wanted};
+use hapax_store::{Action, Confirm, Frames, Repository, Settings, Wanted};
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::num::NonZeroUsize;
@@ -140,6 +140,10 @@ struct Making {
     /// domains: their text, so that they are not (keyed), or nothing more (public) [default: keyed]
     #[arg(long, value_name = "HOW", requires = "create", help_heading = MAKING)]
     confirm: Option<Confirm>,
+
+    /// Compare pages of one host beyond the frame that they share, too (on), or as whole pages (off) [default: on]
+    #[arg(long, value_name = "WHETHER", requires = "create", help_heading = MAKING)]
+    frames: Option<Frames>,
 }
 
 impl Making {
@@ -150,6 +154,7 @@ impl Making {
             rules: self.keep.clone(),
             scope: self.scope.clone(),
             confirm: self.confirm,
+            frames: self.frames,
         }
     }
 }

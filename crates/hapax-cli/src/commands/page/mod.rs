@@ -3,7 +3,7 @@
 //! - `add` records pages, one or a whole corpus; `check` asks without recording.
 //! - `fetch` gets pages from the web and records or checks them.
 //! - `observing` turns bytes and documents into observations.
-//! - `rest` has the short ones: `show`, `forget`, `redirect`, `score`, `expire`.
+//! - `rest` has the short ones: `show`, `forget`, `redirect`, `score`, `expire`, `recheck`.
 
 pub(crate) mod add;
 mod fetch;
@@ -47,6 +47,7 @@ enum PageCommand {
     Redirect(rest::Redirect),
     Score(rest::Score),
     Expire(rest::Expire),
+    Recheck(rest::Recheck),
 }
 
 /// Runs the command.
@@ -60,6 +61,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         PageCommand::Redirect(arguments) => rest::redirect(arguments),
         PageCommand::Score(arguments) => rest::score(arguments),
         PageCommand::Expire(arguments) => rest::expire(arguments),
+        PageCommand::Recheck(arguments) => rest::recheck(arguments),
     }
 }
 

@@ -86,6 +86,20 @@ pub(crate) struct Expire {
     json: bool,
 }
 
+/// Decide anew on pages that an older frame of their host judged
+///
+/// The frame of a host is learned while its pages come in. A page is judged by the frame of its arrival; as long as its text is among the
+/// last 64 of the host, what it says beyond the frame is renewed with the frame, and this command compares it again.
+#[derive(Args, Debug)]
+pub(crate) struct Recheck {
+    #[command(flatten)]
+    store: StoreArguments,
+
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
 pub(super) fn show(arguments: &PageQuestion) -> Result<(), Failure> {
     let store = arguments.store.open()?;
     let page = store.page(&arguments.url, arguments.market.as_deref())?;
@@ -143,5 +157,11 @@ pub(super) fn score(arguments: &Score) -> Result<(), Failure> {
 pub(super) fn expire(arguments: &Expire) -> Result<(), Failure> {
     let pages = arguments.store.open()?.expire(arguments.before)?;
     let text = format!("{} forgotten", counted(pages, "page"));
+    output::answer(arguments.json, &Changed { pages }, &text)
+}
+
+pub(super) fn recheck(arguments: &Recheck) -> Result<(), Failure> {
+    let pages = arguments.store.open()?.recheck()?;
+    let text = format!("{} decided anew", counted(pages, "page"));
     output::answer(arguments.json, &Changed { pages }, &text)
 }
