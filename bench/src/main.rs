@@ -10,6 +10,7 @@
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program that prints tables")]
 
+mod frames;
 mod growth;
 mod measure;
 mod near;
@@ -38,6 +39,8 @@ enum Benchmark {
     Recall(recall::Arguments),
     /// Seconds of every stage of `dedup` by number of threads, and the serial share
     Threads(threads::Arguments),
+    /// How many products of a generated shop go, and how many copies, with and without frames
+    Frames(frames::Arguments),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -47,5 +50,6 @@ fn main() -> anyhow::Result<()> {
         Benchmark::Weak(arguments) => weak::run(&arguments),
         Benchmark::Recall(arguments) => recall::run(&arguments),
         Benchmark::Threads(arguments) => threads::run(&arguments),
+        Benchmark::Frames(arguments) => frames::run(&arguments),
     }
 }

@@ -1,0 +1,193 @@
+//! Pages that share the frame of their site: how many products of a generated shop go, and how many copies.
+//!
+//! ```text
+//! cargo build --release
+//! cargo run --release -p hapax-bench -- frames --corpus DIR/docs.jsonl.zst
+//! ```
+//!
+//! Products differ in a name, a price, a number and a description; none should go. Copies of a product (a session id, a
+//! referrer, another date) should all go. Of a corpus it says which documents go without frames and which of these with
+//! frames. Everything is asserted but the corpus, and runs `hapax dedup` from outside.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, ensure};
+use comfy_table::Table;
+use hapax_synth::{SiteCopy, SitePage, TemplatedSite};
+use serde::Deserialize;
+
+/// Ways to show a page again that leave its frame as it is.
+const COPIES: [SiteCopy; 3] = [SiteCopy::Session, SiteCopy::Referrer, SiteCopy::Date];
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Corpora that are cleaned with and without frames
+    #[arg(long)]
+    corpus: Vec<PathBuf>,
+    /// The program
+    #[arg(long, default_value = "target/release/hapax")]
+    hapax: PathBuf,
+    /// Folder for files
+    #[arg(long, default_value = "bench/out/frames")]
+    keep: PathBuf,
+}
+
+#[derive(Deserialize)]
+struct Summary {
+    documents: u64,
+    exact: u64,
+    near: u64,
+}
+
+impl Summary {
+    const fn removed(&self) -> u64 {
+        self.exact + self.near
+    }
+}
+
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    fs::create_dir_all(&arguments.keep)?;
+    let mut table = headed(&[
+        "frame, words",
+        "own text, words",
+        "pages",
+        "removed, frames off",
+        "removed, frames on",
+    ]);
+    for frame in [100, 300, 1000] {
+        for own in [0, 10, 40, 80, 150] {
+            for pages in [3, 10, 40, 100, 1000] {
+                let site = TemplatedSite::new((frame + own) as u64, "shop.test", frame, own);
+                row(&mut table, arguments, &site, pages, &[frame, own])?;
+            }
+        }
+    }
+    println!("Products of one shop\n\n{table}\n");
+
+    let mut table = headed(&[
+        "frame changes every",
+        "languages",
+        "pages",
+        "removed, frames off",
+        "removed, frames on",
+    ]);
+    for (every, two) in [(0, true), (30, false), (100, false), (50, true)] {
+        let mut site = TemplatedSite::new(5, "shop.test", 300, 10);
+        (site.frame_changes_every, site.two_languages) = (every, two);
+        row(&mut table, arguments, &site, 200, &[every as usize, 1 + usize::from(two)])?;
+    }
+    println!("Frames that change, two languages; 300 words of frame, 10 of own text\n\n{table}\n");
+
+    let mut table = headed(&[
+        "frame, words",
+        "own text, words",
+        "copies",
+        "removed, frames off",
+        "removed, frames on",
+    ]);
+    for (frame, own) in [(100, 40), (300, 0), (300, 80), (1000, 10), (1000, 150)] {
+        let site = TemplatedSite::new(9, "shop.test", frame, own);
+        let mut pages: Vec<SitePage> = (0..60).map(|number| site.page(number)).collect();
+        for number in 0..20 {
+            pages.extend(COPIES.iter().map(|&how| site.copy(number, how)));
+        }
+        let (off, on) = (clean(arguments, &pages, "off")?, clean(arguments, &pages, "on")?);
+        ensure!(on.removed() == 60, "{} of 60 copies go: {frame} {own}", on.removed());
+        add(&mut table, &[frame, own, 60], &[off.removed(), on.removed()]);
+    }
+    println!("60 products of one shop and three copies of 20 of them\n\n{table}\n");
+
+    let mut table = headed(&[
+        "corpus",
+        "documents",
+        "removed, frames off",
+        "removed, frames on",
+        "removed by both",
+    ]);
+    for corpus in &arguments.corpus {
+        let (off, kept_off) = cleaned(arguments, corpus, "off")?;
+        let (on, kept_on) = cleaned(arguments, corpus, "on")?;
+        let only_off = kept_on.difference(&kept_off).count() as u64;
+        let name = corpus.parent().and_then(Path::file_name).unwrap_or(corpus.as_os_str());
+        let mut cells = vec![name.to_string_lossy().into_owned()];
+        let numbers = [off.documents, off.removed(), on.removed(), off.removed() - only_off];
+        cells.extend(numbers.map(|number| number.to_string()));
+        table.add_row(cells);
+    }
+    if !arguments.corpus.is_empty() {
+        println!("Corpora\n\n{table}");
+    }
+    Ok(())
+}
+
+fn headed(names: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_style(comfy_table::presets::ASCII_MARKDOWN);
+    table.set_header(names);
+    table
+}
+
+fn add(table: &mut Table, about: &[usize], found: &[u64]) {
+    let about = about.iter().map(usize::to_string);
+    table.add_row(about.chain(found.iter().map(u64::to_string)).collect::<Vec<_>>());
+}
+
+fn row(
+    table: &mut Table,
+    arguments: &Arguments,
+    site: &TemplatedSite,
+    count: u64,
+    about: &[usize],
+) -> anyhow::Result<()> {
+    let pages: Vec<SitePage> = (0..count).map(|number| site.page(number)).collect();
+    let (off, on) = (clean(arguments, &pages, "off")?, clean(arguments, &pages, "on")?);
+    // Below eight pages there is no frame.
+    let expected = if count < 8 { off.removed() } else { 0 };
+    ensure!(on.removed() == expected, "{} of {count} products go: {about:?}", on.removed());
+    add(table, &[about, &[count as usize]].concat(), &[off.removed(), on.removed()]);
+    Ok(())
+}
+
+fn clean(arguments: &Arguments, pages: &[SitePage], frames: &str) -> anyhow::Result<Summary> {
+    let mut lines = String::new();
+    for page in pages {
+        let line = serde_json::json!({ "url": page.url, "html": page.html });
+        writeln!(lines, "{line}")?;
+    }
+    let path = arguments.keep.join("pages.jsonl");
+    fs::write(&path, lines)?;
+    Ok(cleaned(arguments, &path, frames)?.0)
+}
+
+/// The summary, and the documents that stay, as they are called.
+fn cleaned(
+    arguments: &Arguments,
+    corpus: &Path,
+    frames: &str,
+) -> anyhow::Result<(Summary, BTreeSet<String>)> {
+    let out = arguments.keep.join("clean");
+    if out.exists() {
+        fs::remove_dir_all(&out)?;
+    }
+    let status = Command::new(&arguments.hapax)
+        .arg("dedup")
+        .arg(corpus)
+        .args(["--format", "jsonl", "--frames", frames, "--quiet", "--out"])
+        .arg(&out)
+        .stdout(Stdio::null())
+        .status()
+        .with_context(|| format!("cannot start {}", arguments.hapax.display()))?;
+    ensure!(status.success(), "the program ended with {status}");
+    let mut kept = BTreeSet::new();
+    for line in fs::read_to_string(out.join("kept.jsonl"))?.lines() {
+        let document: serde_json::Value = serde_json::from_str(line)?;
+        let name =
+            document.get("id").or(document.get("url")).context("a document without a name")?;
+        kept.insert(name.to_string());
+    }
+    Ok((serde_json::from_slice(&fs::read(out.join("summary.json"))?)?, kept))
+}
