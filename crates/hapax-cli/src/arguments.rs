@@ -2,7 +2,8 @@
 
 use crate::commands::{
     apply, compare, completions, dedup, eval, events, export, fingerprint, group, groups, inspect,
-    man, near, page, pairs, partition, plan, query_dedup, rank, recipe, search, serve, train,
+    man, near, page, pairs, partition, plan, query_dedup, rank, recipe, search, serve, store,
+    train,
 };
 use clap::{Parser, Subcommand};
 
@@ -58,6 +59,7 @@ pub(crate) enum Command {
     Recipe(recipe::Arguments),
     Search(search::Arguments),
     Serve(serve::Arguments),
+    Store(store::Arguments),
     Completions(completions::Arguments),
     Man(man::Arguments),
 }

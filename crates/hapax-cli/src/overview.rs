@@ -9,7 +9,7 @@ use std::fmt::Write;
 const TASKS: [(&str, &[&str]); 5] = [
     ("Clean a corpus", &["dedup", "apply", "fingerprint", "pairs", "groups"]),
     ("Compare and search", &["compare", "near"]),
-    ("Repository and service", &["page", "group", "events", "inspect", "export", "serve"]),
+    ("Repository and service", &["page", "group", "events", "inspect", "export", "store", "serve"]),
     ("Search engine", &["search", "query-dedup", "rank"]),
     ("Measure and plan", &["eval", "plan"]),
 ];

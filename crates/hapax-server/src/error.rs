@@ -10,7 +10,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use hapax::page::PageError;
 use hapax_client::prepare::InputError;
-use hapax_store::StoreError;
+use hapax_store::{Role, StoreError};
 use serde::Serialize;
 
 /// What kind of failure; the first column of [`TABLE`].
@@ -24,6 +24,8 @@ pub enum Code {
     MethodNotAllowed,
     SlowBody,
     OtherRecipe,
+    NotPrimary,
+    OtherHistory,
     TooLarge,
     MediaType,
     NotAPage,
@@ -41,7 +43,7 @@ pub enum Code {
 }
 
 /// Code, name on the wire, status, meaning.
-pub const TABLE: [(Code, &str, u16, &str); 21] = [
+pub const TABLE: [(Code, &str, u16, &str); 23] = [
     (Code::Invalid, "invalid", 400, "the request cannot be read; the message says where"),
     (Code::Unauthorized, "unauthorized", 401, "a bearer token is needed, or this one is unknown"),
     (Code::Forbidden, "forbidden", 403, "the token, or the place you call from, may not do this"),
@@ -53,6 +55,13 @@ pub const TABLE: [(Code, &str, u16, &str); 21] = [
         "other_recipe",
         409,
         "a fingerprint of another recipe than the repository's",
+    ),
+    (Code::NotPrimary, "not_primary", 409, "this service takes no writes; the message says why"),
+    (
+        Code::OtherHistory,
+        "other_history",
+        409,
+        "a position or an event that is not of this repository's past",
     ),
     (Code::TooLarge, "too_large", 413, "the body or the line is longer than allowed"),
     (Code::MediaType, "media_type", 415, "the body is not of the type this path takes"),
@@ -183,7 +192,10 @@ impl IntoResponse for ApiError {
         let mut response =
             (self.code.status(), Json(Envelope { error: self.wire() })).into_response();
         let headers = response.headers_mut();
-        if matches!(self.code, Code::TooManyRequests | Code::Overloaded) {
+        if matches!(
+            self.code.status(),
+            StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE
+        ) {
             headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
         }
         if self.code == Code::Unauthorized {
@@ -199,6 +211,16 @@ impl From<StoreError> for ApiError {
             StoreError::BadUrl { .. } | StoreError::SelfRedirect { .. } => {
                 Self::invalid(error.to_string())
             }
+            StoreError::NotPrimary { role: Role::Waiting, .. } => Self::new(
+                Code::NotPrimary,
+                "this service had a standby, which may be the primary now; write to that one, or make this one \
+                 the primary again with POST /v1/promote",
+            ),
+            StoreError::NotPrimary { .. } => Self::new(
+                Code::NotPrimary,
+                "this service is a standby; write to its primary, or make it the primary with POST /v1/promote",
+            ),
+            StoreError::OtherHistory { what, .. } => Self::new(Code::OtherHistory, what),
             other => {
                 let message = "the repository cannot be used; its operator finds more in the log";
                 Self { hidden: Some(other.to_string()), ..Self::new(Code::Storage, message) }

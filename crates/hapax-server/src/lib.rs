@@ -25,7 +25,7 @@
 //! [`config`] is what can be set, [`error`] what can go wrong; `hapax_client` has what is sent.
 //! [`state`] holds what requests share and is the border between asynchronous and blocking code;
 //! [`writer`] makes commits of what waits. [`routes`] are the paths, [`middleware`] is what every request passes, [`server`] accepts
-//! connections, `connections` knows those that are open, `bodies` reads what they send. [`fetch`] gets pages of other sites, [`texts`] keeps texts for showing.
+//! connections, `connections` knows those that are open, `bodies` reads what they send. [`fetch`] gets pages of other sites. [`standby`] follows another service.
 //! [`metrics`] and [`history`] count, [`logging`] writes.
 //!
 //! # What this crate does not know
@@ -45,8 +45,8 @@ pub mod metrics;
 pub mod middleware;
 pub mod routes;
 pub mod server;
+pub mod standby;
 pub mod state;
-pub mod texts;
 pub mod writer;
 
 pub use config::{Config, ConfigError, Layers};

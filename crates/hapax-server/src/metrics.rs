@@ -78,6 +78,9 @@ pub struct Metrics {
     tiers: [AtomicU64; TIERS.len()],
     tiers_shown: Family<Labels, Counter>,
     distances: [AtomicU64; DISTANCES],
+    takes_writes: Gauge,
+    standbys: Gauge,
+    behind: Gauge<f64, AtomicU64>,
     /// Requests answered.
     pub answered: AtomicU64,
     /// How long they took.
@@ -123,6 +126,15 @@ impl Default for Metrics {
         let tiers_shown = Family::default();
         let help = "Verdicts by tier: `winner` is tier 1, which searched no index";
         registry.register("tiers", help, tiers_shown.clone());
+        let takes_writes = Gauge::default();
+        let help =
+            "1 for a primary, 0 for a standby and for a former primary that waits to be promoted";
+        registry.register("takes_writes", help, takes_writes.clone());
+        let standbys = Gauge::default();
+        registry.register("standbys", "Standbys that follow this service", standbys.clone());
+        let behind = Gauge::default();
+        let help = "Age of the oldest write that a standby may not have; 0 for a primary";
+        registry.register_with_unit("behind", help, Unit::Seconds, behind.clone());
         Self {
             registry,
             requests,
@@ -136,6 +148,9 @@ impl Default for Metrics {
             tiers: from_fn(|_| AtomicU64::new(0)),
             tiers_shown,
             distances: from_fn(|_| AtomicU64::new(0)),
+            takes_writes,
+            standbys,
+            behind,
             answered: AtomicU64::new(0),
             latencies: Latencies::default(),
         }
@@ -200,7 +215,10 @@ impl Metrics {
     }
 
     /// The text that Prometheus reads.
-    pub fn text(&self, stats: &Stats, sizes: &GroupSizes) -> String {
+    pub fn text(&self, stats: &Stats, sizes: &GroupSizes, copies: &Copies) -> String {
+        self.takes_writes.set(i64::from(copies.takes_writes));
+        self.standbys.set(i64::try_from(copies.standbys).unwrap_or(i64::MAX));
+        self.behind.set(copies.behind.map_or(0.0, |behind| behind.as_secs_f64()));
         let values = [
             stats.pages,
             stats.with_content,
@@ -235,6 +253,16 @@ impl Metrics {
         let _ = encode(&mut text, &self.registry);
         text
     }
+}
+
+/// Who copies whom.
+#[derive(Clone, Copy, Debug)]
+pub struct Copies {
+    pub takes_writes: bool,
+    /// How many follow this service.
+    pub standbys: usize,
+    /// How far behind this one is, if it follows.
+    pub behind: Option<Duration>,
 }
 
 fn labels(method: &str, path: &str, status: u16) -> Labels {
@@ -287,13 +315,18 @@ mod tests {
             segments: 7,
         };
         let sizes = GroupSizes { largest: Vec::new(), by_doubling: vec![2, 1] };
-        let text = metrics.text(&stats, &sizes);
+        let behind = Some(Duration::from_millis(1500));
+        let copies = Copies { takes_writes: false, standbys: 2, behind };
+        let text = metrics.text(&stats, &sizes, &copies);
         for line in [
             r#"hapax_requests_total{method="GET",path="/v1/stats",status="404"} 1"#,
             r#"hapax_request_duration_seconds_count{method="GET",path="/v1/stats"} 2"#,
             "hapax_pages 5",
             "hapax_fsyncs 2",
             "hapax_index_segments 7",
+            "hapax_takes_writes 0",
+            "hapax_standbys 2",
+            "hapax_behind_seconds 1.5",
             r#"hapax_groups_by_members{members="2"} 1"#,
         ] {
             assert!(text.contains(line), "{line} is not in\n{text}");

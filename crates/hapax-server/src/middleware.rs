@@ -31,6 +31,8 @@ pub const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'
 /// Bytes of a refused request that are read, and how long at most.
 const DISCARDED: usize = 4 << 20;
 const DISCARDING: Duration = Duration::from_secs(2);
+/// How far behind a standby is: the age of the oldest write that may be missing.
+const BEHIND: HeaderName = HeaderName::from_static("hapax-behind-seconds");
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Who sent a request.
@@ -139,7 +141,7 @@ fn kept_from_streams(service: &Service) -> usize {
 
 /// Reads what a refused client is still sending, within limits: cut off while it sends, it would
 /// not read why.
-async fn discard(mut body: Body) {
+pub(crate) async fn discard(mut body: Body) {
     let read = async {
         let mut left = DISCARDED;
         while let Some(Ok(frame)) = body.frame().await {
@@ -182,7 +184,13 @@ where
         let status = response.status().as_u16();
         tracing::debug!(target: "hapax::request", request = number, %peer, %method, path, status, micros, "answered");
     }
+    let behind = service.behind();
     let headers = response.headers_mut();
+    if let Some(behind) = behind
+        && let Ok(seconds) = HeaderValue::try_from(format!("{:.3}", behind.as_secs_f64()))
+    {
+        headers.insert(BEHIND, seconds);
+    }
     headers.insert(REQUEST_ID, HeaderValue::from(number));
     let fixed = [
         (header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY_POLICY),

@@ -90,6 +90,9 @@ pub async fn serve(service: Arc<Service>, listener: TcpListener, stop: impl Futu
     let room = Arc::new(Semaphore::new(service.config.limits.connections));
     let sampler = tokio::spawn(sample(service.clone()));
     let scrubber = tokio::spawn(scrub(service.clone()));
+    if let Err(error) = crate::standby::start(&service) {
+        tracing::error!("cannot follow: {error}");
+    }
     let mut stop = std::pin::pin!(stop);
     loop {
         let accepted = tokio::select! {

@@ -13,17 +13,19 @@ use crate::connections::Connections;
 use crate::error::{ApiError, Code};
 use crate::fetch::Fetcher;
 use crate::history::History;
-use crate::metrics::Metrics;
+use crate::metrics::{Copies, Metrics};
 use crate::routes::search::Searched;
-use crate::texts::Texts;
+use crate::standby::{Following, Source, Standbys};
 use crate::writer::Writer;
 use hapax::fingerprint::{Fingerprinter, Recipe, RecipeId};
 use hapax_client::wire::{MATCHES, Verdict};
-use hapax_store::{Decision, GroupSizes, Market, Observation, Reader, Repository, StoreError};
+use hapax_store::{
+    Decision, GroupSizes, Market, Observation, Reader, Repository, Role, StoreError, Texts,
+};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, UNIX_EPOCH};
 use tokio::sync::{Semaphore, watch};
 
 /// The list of the largest groups is made again when it is so many times as old as making it
@@ -35,6 +37,8 @@ const LARGE: usize = 256 << 10;
 const VERIFY_AT_START: Duration = Duration::from_secs(5);
 /// Pages that are fetched at once.
 const FETCHES: usize = 16;
+/// Copies of what has changed that are made at once.
+const INCREMENTS: usize = 8;
 /// How many of the largest groups are kept ready.
 pub const LARGEST: usize = 200;
 
@@ -68,8 +72,14 @@ pub struct Service {
     /// Bytes of bodies.
     pub(crate) bodies: Arc<Budget>,
     pub(crate) connections: Connections,
-    /// Copies of the repository made at once: one.
+    /// Whole copies of the repository made at once: one.
     pub(crate) backups: Arc<Semaphore>,
+    /// Copies of what has changed made at once.
+    pub(crate) increments: Arc<Semaphore>,
+    /// What this service follows, if it is a standby or was one.
+    pub following: Option<Following>,
+    /// Who follows it.
+    pub standbys: Standbys,
     /// Pages fetched at once; more wait.
     pub(crate) fetches: Arc<Semaphore>,
     working: Arc<Semaphore>,
@@ -127,6 +137,16 @@ impl Service {
         fingerprinter: Fingerprinter,
         config: Config,
     ) -> Result<Arc<Self>, StartError> {
+        Self::following(repository, fingerprinter, config, None)
+    }
+
+    /// [`new`](Self::new) as a standby of a source.
+    pub fn following(
+        repository: Repository,
+        fingerprinter: Fingerprinter,
+        config: Config,
+        source: Option<Source>,
+    ) -> Result<Arc<Self>, StartError> {
         let recipe_id = fingerprinter.recipe_id().clone();
         repository.settings().recipe.must_be(&recipe_id)?;
         repository.scrub(0, VERIFY_AT_START)?;
@@ -165,6 +185,9 @@ impl Service {
             bodies: Budget::new(config.limits.held_bytes),
             connections: Connections::default(),
             backups: Arc::new(Semaphore::new(1)),
+            increments: Arc::new(Semaphore::new(INCREMENTS)),
+            following: source.map(Following::new),
+            standbys: Standbys::default(),
             fetches: Arc::new(Semaphore::new(FETCHES)),
             working: Arc::new(Semaphore::new(cores.max(2))),
             large: Arc::new(Semaphore::new(cores.max(2) - 1)),
@@ -319,6 +342,28 @@ impl Service {
         Ok(Some(market))
     }
 
+    /// Whether it takes writes, who follows it, and how far behind it is itself.
+    pub fn copies(&self) -> Copies {
+        Copies {
+            takes_writes: self.repository.role() == Role::Primary,
+            standbys: self.standbys.count(),
+            behind: self.behind(),
+        }
+    }
+
+    /// How far behind it is, as long as it is a standby; until it has heard from its source, by the time in the last
+    /// increment.
+    pub fn behind(&self) -> Option<Duration> {
+        if self.repository.role() != Role::Standby {
+            return None;
+        }
+        let told = || {
+            let made = UNIX_EPOCH + Duration::from_secs(self.repository.as_of().ok()??);
+            Some(made.elapsed().unwrap_or_default())
+        };
+        self.following.as_ref().and_then(Following::behind).or_else(told)
+    }
+
     /// A warning when other machines can reach this address and no tokens are configured.
     pub fn exposure(&self, address: SocketAddr) -> Option<String> {
         let reachable = !address.ip().is_loopback();
@@ -344,6 +389,9 @@ impl Service {
 
     /// Finishes everything accepted. Blocks.
     pub fn finish(&self) {
+        if let Some(following) = &self.following {
+            following.stop();
+        }
         self.writer.stop();
         if let Some(texts) = &self.texts {
             texts.stop();

@@ -1,20 +1,26 @@
-//! Copies of a repository: made while it is in use, and taken from elsewhere.
+//! Copies of a repository: made while it is in use, and made of increments.
 //!
 //! A copy is of one commit, and complete when its file has its name; its index is rebuilt when it is opened. What is
-//! copied is verified as it is read, so a damaged repository is not copied. What comes from elsewhere is checked as a
-//! whole before it gets its name. Does not keep the differences between two copies.
+//! copied is verified as it is read, so a damaged repository is not copied. What comes as increments is checked as a
+//! whole before it gets its name. A copy that takes writes has an epoch of its own, so that nobody takes it for the other.
 
-use crate::disk::{self, RealDisk};
+use crate::changes;
+use crate::disk::{self, Disk, RealDisk};
 use crate::error::{Outcome, StoreError, guarded};
+use crate::increment::Rows;
+use crate::increment::apply::apply;
 use crate::integrity::{Integrity, check_folder};
+use crate::lineage::{self, LINEAGE, Lineage, Role};
 use crate::opening;
 use crate::repository::Repository;
 use crate::tables;
+use crate::texts::{self, Texts};
 use crate::view::View;
 use redb::{Database, ReadableTable};
 use std::fs;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::path::Path;
+use std::sync::Arc;
 
 /// A folder in which a copy from elsewhere is checked.
 const INCOMING: &str = "incoming.new";
@@ -69,37 +75,66 @@ fn copy(view: &View, to: &Database) -> Outcome<()> {
         crate::frames::FRAMES,
         crate::frames::TEXTS
     );
+    {
+        let mut meta = writing.open_table(tables::META)?;
+        let mut lineage = Lineage::read(&meta)?;
+        if lineage != Lineage::default() {
+            lineage.begin(view.counters.commits, view.counters.last_event)?;
+            meta.insert(LINEAGE, lineage.to_string().as_str())?;
+        }
+    }
     Ok(writing.commit()?)
 }
 
-/// Takes a copy of so many bytes that somebody else made, such as the answer to `POST /v1/backup`, into a folder
-/// without a repository.
+/// A file whose rows were changed past the log: it has no history that copies could follow.
+pub(crate) fn begin_anew(db: &Database) -> Outcome<()> {
+    let writing = db.begin_write()?;
+    writing.delete_table(changes::CHANGES)?;
+    writing.delete_table(lineage::LOCAL)?;
+    writing.open_table(tables::META)?.remove(LINEAGE)?;
+    Ok(writing.commit()?)
+}
+
+/// Makes a repository of increments, of which the first begins with nothing, in a folder that has none. As the primary it
+/// begins an epoch.
 ///
 /// # Errors
 ///
-/// [`StoreError::Exists`]; it ends early, cannot be written, or is damaged. Then there is no repository.
-pub fn receive(folder: &Path, copy: &mut dyn Read, bytes: u64) -> Result<Integrity, StoreError> {
+/// [`StoreError::Exists`]; one of them is cut, damaged or does not continue the one before, or what they make is not
+/// sound. Then there is no repository.
+pub fn receive(
+    folder: &Path,
+    increments: &mut dyn Iterator<Item = io::Result<Box<dyn Read + '_>>>,
+    role: Role,
+) -> Result<Integrity, StoreError> {
     let file = folder.join(tables::FILE);
     if file.exists() {
         return Err(StoreError::Exists { folder: folder.to_owned() });
     }
     let incoming = folder.join(INCOMING);
-    let checked = take_in(&incoming, copy, bytes);
-    let placed = checked.and_then(|found| {
+    let received = assemble(&incoming, increments, role).and_then(|()| check_folder(&incoming));
+    let placed = received.and_then(|found| {
         let whole = incoming.join(tables::FILE);
         if !found.is_clean() {
             let what = found.details.join("; ");
             return Err(StoreError::Damaged { file: whole, what });
         }
-        let named = disk::rename(&RealDisk, &whole, &file);
-        named.map_err(|source| StoreError::Disk { file, source })?;
+        // Texts first: the folder is a repository when it has the other file.
+        for name in [texts::FILE, tables::FILE] {
+            let named = disk::rename(&RealDisk, &incoming.join(name), &folder.join(name));
+            named.map_err(|source| StoreError::Disk { file: file.clone(), source })?;
+        }
         Ok(found)
     });
     let _ = fs::remove_dir_all(&incoming);
     placed
 }
 
-fn take_in(folder: &Path, copy: &mut dyn Read, bytes: u64) -> Result<Integrity, StoreError> {
+fn assemble(
+    folder: &Path,
+    increments: &mut dyn Iterator<Item = io::Result<Box<dyn Read + '_>>>,
+    role: Role,
+) -> Result<(), StoreError> {
     let file = folder.join(tables::FILE);
     let refused = |source| StoreError::Disk { file: file.clone(), source };
     // What an interrupted copy left.
@@ -108,13 +143,36 @@ fn take_in(folder: &Path, copy: &mut dyn Read, bytes: u64) -> Result<Integrity, 
         _ => {}
     }
     fs::create_dir_all(folder).map_err(refused)?;
-    let mut out = opening::new_file(&file).map_err(refused)?;
-    let taken = io::copy(&mut copy.take(bytes), &mut out).map_err(refused)?;
-    if taken != bytes {
-        let what = format!("the copy ended after {taken} of {bytes} bytes");
-        return Err(refused(io::Error::new(io::ErrorKind::UnexpectedEof, what)));
+    let unread = |error: io::Error| StoreError::Copy { what: error.to_string() };
+    let nothing = || io::Error::other("there is no increment");
+    let mut first = increments.next().unwrap_or_else(|| Err(nothing())).map_err(unread)?;
+    let texts = Texts::open(folder, u64::MAX);
+    let texts = texts.map_err(|error| StoreError::Copy { what: error.to_string() })?;
+    let (header, mut rows) = Rows::begin(&mut first).map_err(unread)?;
+    if header.from.is_some() {
+        let what = "it begins after another one, which must come first".into();
+        return Err(StoreError::Copy { what });
     }
-    out.flush().and_then(|()| out.sync_all()).map_err(refused)?;
-    drop(out);
-    check_folder(folder)
+    opening::make(&file, &(Arc::new(RealDisk) as Arc<dyn Disk>), |db| {
+        guarded(|| {
+            let writing = db.begin_write()?;
+            let applied = apply(&header, &mut rows, &writing, Some(&texts), &mut |_, _, _| Ok(()))?;
+            if let Some(texts) = applied.texts {
+                texts.commit()?;
+            }
+            changes::begin(&writing)?;
+            lineage::set_role(&writing, Role::Standby)?;
+            lineage::set_as_of(&writing, header.made)?;
+            Ok(writing.commit()?)
+        })
+    })?;
+    let copy = Repository::open(folder, None)?;
+    for increment in increments {
+        copy.apply_increment(&mut increment.map_err(unread)?, Some(&texts))?;
+    }
+    if role == Role::Primary {
+        copy.promote()?;
+    }
+    texts.stop();
+    Ok(())
 }

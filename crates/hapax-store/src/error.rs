@@ -3,6 +3,7 @@
 //! [`StoreError`] is for callers and names the folder. `Fault` is what happens inside a
 //! transaction, where the folder is not known; it gets its name at the border.
 
+use crate::lineage::Role;
 use hapax::fingerprint::RecipeId;
 use hapax::group::live::LiveError;
 use hapax::index::SearchError;
@@ -20,6 +21,18 @@ fn way_out(source: &io::Error) -> &'static str {
             "a repository is a folder, so name one, or a name that is free"
         }
         _ => "the operation was not done; make room or mend the disk, and try again",
+    }
+}
+
+fn why_not(role: Role) -> &'static str {
+    match role {
+        Role::Primary | Role::Standby => {
+            "it is a standby; write to its primary, or make it the primary with `hapax store promote`"
+        }
+        Role::Waiting => {
+            "it had a standby, which may have become the primary since; if it has not, make this one \
+             the primary again with `hapax store promote`"
+        }
     }
 }
 
@@ -140,6 +153,23 @@ pub enum StoreError {
         /// Those it has, in words.
         known: String,
     },
+    /// It takes no writes.
+    #[error("repository {} takes no writes: {}", .folder.display(), why_not(*.role))]
+    NotPrimary { folder: PathBuf, role: Role },
+    /// Two copies of which neither continues the other.
+    #[error(
+        "repository {} and the other copy have different histories: {what}; move one of them away \
+         and copy the other",
+        .folder.display()
+    )]
+    OtherHistory {
+        folder: PathBuf,
+        /// What is known of the other one.
+        what: String,
+    },
+    /// A copy that cannot be written, or cannot be used.
+    #[error("the copy does not count: {what}; copy again")]
+    Copy { what: String },
     /// No more numbers for pages or groups.
     #[error("repository {} has given out all its numbers for {what}", .folder.display())]
     Full {
@@ -158,6 +188,12 @@ pub(crate) enum Fault {
     Damaged(String),
     #[error("no more numbers for {0}")]
     Full(&'static str),
+    #[error("a {} takes no writes", .0.name())]
+    NotPrimary(Role),
+    #[error("{0}")]
+    Copy(String),
+    #[error("{0}")]
+    OtherHistory(String),
 }
 
 pub(crate) type Outcome<T> = Result<T, Fault>;
@@ -190,6 +226,9 @@ impl Fault {
         match self {
             Self::Full(what) => StoreError::Full { folder, what },
             Self::Damaged(what) => StoreError::Damaged { file, what },
+            Self::NotPrimary(role) => StoreError::NotPrimary { folder, role },
+            Self::Copy(what) => StoreError::Copy { what },
+            Self::OtherHistory(what) => StoreError::OtherHistory { folder, what },
             Self::Store(error) => match *error {
                 redb::Error::DatabaseAlreadyOpen => StoreError::InUse { folder },
                 // What is read and is not what was written.

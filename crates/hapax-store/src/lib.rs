@@ -31,16 +31,19 @@
 //! the repository's key and what it is for. `state` and `world` are what [`hapax::group::live`] asks for, over those tables. `session` is one
 //! transaction and its operations, `commit` who is in which. `opening` gets from a folder to open
 //! tables, [`disk`] touches the files, `checksums` and `blocks` verify what is read of them, `index_file` keeps the index between runs. [`repository`]
-//! ties them together. [`view`], [`reader`] and [`browse`] read, [`integrity`] checks, [`copies`] copies,
-//! [`repair`] mends.
+//! ties them together. [`view`], [`reader`] and [`browse`] read, [`integrity`] checks, [`repair`] mends. [`lineage`] says which copy
+//! continues which, `changes` logs what a commit touched, [`increment`] is that as a stream, [`copies`] and [`backups`] are made of
+//! it. [`texts`] keeps texts for showing.
 //!
 //! # What this crate does not know
 //!
 //! HTTP, file formats of the outside world. Times come with the pages; a page without one, and every
 //! event, has the time of [`Repository::with_clock`], the system's unless another is given.
 
+pub mod backups;
 mod blocks;
 pub mod browse;
+mod changes;
 mod checksums;
 mod codec;
 mod commit;
@@ -49,8 +52,10 @@ pub mod copies;
 pub mod disk;
 pub mod error;
 pub mod frames;
+pub mod increment;
 mod index_file;
 pub mod integrity;
+pub mod lineage;
 mod merger;
 mod opening;
 pub mod page;
@@ -61,6 +66,7 @@ mod session;
 pub mod settings;
 mod state;
 mod tables;
+pub mod texts;
 pub mod view;
 mod world;
 
@@ -69,7 +75,9 @@ pub use confirm::Confirm;
 pub use copies::receive;
 pub use error::StoreError;
 pub use frames::{Frames, Own, OwnShown};
+pub use increment::Increment;
 pub use integrity::{Integrity, check_folder};
+pub use lineage::{Lineage, Position, Role};
 pub use opening::CACHE_BYTES;
 pub use page::{Nearest, Observation, PageInfo, Seen, StoredComparable};
 pub use reader::{GroupSummary, Market, Reader, read_events};
@@ -78,4 +86,5 @@ pub use repository::{IndexOrigin, Repository};
 pub use session::{Action, Decision, Effect};
 pub use settings::{Settings, Wanted};
 pub use tables::FILE;
+pub use texts::Texts;
 pub use view::{EventInfo, GroupInfo, Stats};

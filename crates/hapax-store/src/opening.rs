@@ -3,6 +3,7 @@
 //! A file that is missing, empty, foreign, newer or damaged is an error that says which. The store
 //! below panics on some damage; no panic of it gets past here, not even when the file is closed.
 
+use crate::changes;
 use crate::checksums::Tables;
 use crate::codec;
 use crate::confirm;
@@ -10,6 +11,7 @@ use crate::disk::{Disk, StoreFile, Watch};
 use crate::error::{Fault, Outcome, StoreError, guarded, of_segment};
 use crate::frames;
 use crate::index_file;
+use crate::lineage::{self, Role};
 use crate::settings::Settings;
 use crate::tables::{self, Counters};
 use hapax::fingerprint::Key;
@@ -219,6 +221,15 @@ pub(crate) fn must_choose_again(db: &Database, file: &Path) -> Result<bool, Stor
 
 pub(crate) fn read_counters(db: &Database, file: &Path) -> Result<Counters, StoreError> {
     let read = guarded(|| Counters::read(&db.begin_read()?.open_table(tables::COUNTERS)?));
+    read.map_err(|fault| fault.at(file))
+}
+
+/// Whether it may be written, and whether there is a log of changes.
+pub(crate) fn read_role(db: &Database, file: &Path) -> Result<(Role, bool), StoreError> {
+    let read = guarded(|| {
+        let reading = db.begin_read()?;
+        Ok((lineage::role(&reading)?, changes::is_on(&reading)?))
+    });
     read.map_err(|fault| fault.at(file))
 }
 

@@ -4,6 +4,7 @@
 //!
 //! Writers wait for one another, readers for nobody: each reads the state some commit left.
 
+mod following;
 mod recovery;
 mod writing;
 
@@ -11,6 +12,7 @@ use crate::commit::Queue;
 use crate::disk::{self, Disk, RealDisk, StoreFile, Watch};
 use crate::error::{Fault, Outcome, StoreError, guarded};
 use crate::index_file;
+use crate::lineage::Role;
 use crate::merger::Merger;
 use crate::opening;
 use crate::page::{Nearest, Observation, PageInfo, good_redirect, good_url};
@@ -26,7 +28,7 @@ use hapax::index::live::LiveIndex;
 use redb::{Database, ReadableDatabase};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -66,6 +68,8 @@ pub struct Repository {
     cache_bytes: usize,
     /// The disk refused the last write.
     refused: AtomicBool,
+    /// A [`Role`].
+    role: AtomicU8,
     clock: Clock,
     origin: IndexOrigin,
     key: Key,
@@ -81,6 +85,10 @@ struct Writer {
     failed: bool,
     /// When that was last tried.
     tried: Option<Instant>,
+    /// Is there a log of changes?
+    logging: bool,
+    /// Is it noted in the file that a standby follows?
+    followed: bool,
 }
 
 impl std::fmt::Debug for Repository {
@@ -159,6 +167,7 @@ impl Repository {
         let choose_again = opening::must_choose_again(&db, &file)?;
         let counters = opening::read_counters(&db, &file)?;
         let key = opening::read_key(&db, &file)?;
+        let (role, logging) = opening::read_role(&db, &file)?;
         if let Some(ours) = recipe
             && *ours != settings.recipe
         {
@@ -184,6 +193,8 @@ impl Repository {
                 counters,
                 failed: false,
                 tried: None,
+                logging,
+                followed: false,
             }),
             queue: Queue::new(),
             merger: Merger::start(index.clone()),
@@ -195,13 +206,14 @@ impl Repository {
             backend,
             cache_bytes,
             refused: AtomicBool::new(false),
+            role: AtomicU8::new(role as u8),
             clock: Arc::new(|| {
                 SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs())
             }),
             origin,
             key,
         };
-        if choose_again {
+        if choose_again && role == Role::Primary {
             opened.set_rules(opened.settings().rules)?;
         }
         Ok(opened)
@@ -270,6 +282,11 @@ impl Repository {
     /// The first `limit` events after a sequence number, oldest first.
     pub fn events(&self, after: u64, limit: usize) -> Result<Vec<EventInfo>, StoreError> {
         self.ask(|view| view.events(after, limit))
+    }
+
+    /// The time by its clock.
+    pub(crate) fn now(&self) -> u64 {
+        (self.clock)()
     }
 
     /// Everything as of the last commit, for questions that must agree with each other.

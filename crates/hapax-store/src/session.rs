@@ -6,9 +6,11 @@
 //! Always true of a page with an address, between operations: it has a record and a place. It
 //! has content in its record exactly if its place says so, and then the index has it.
 
+use crate::changes::{self, Changed};
 use crate::codec;
 use crate::error::{Fault, Outcome, of_groups, of_segment};
 use crate::frames::{self, Frames, Learning, Own, OwnShown, host_of};
+use crate::increment::Part;
 use crate::page::{Observation, PageData, Seen};
 use crate::settings::Settings;
 use crate::state::WriteState;
@@ -166,6 +168,7 @@ impl<'t, 'r> Session<'t, 'r> {
         index: &'r LiveIndex,
         undo: &'r mut Undo,
         at: u64,
+        changed: Option<Changed>,
     ) -> Outcome<Self> {
         let state = WriteState {
             places: transaction.open_table(tables::PLACES)?,
@@ -177,6 +180,7 @@ impl<'t, 'r> Session<'t, 'r> {
             at,
             touched: Default::default(),
             cleared: Vec::new(),
+            changed,
         };
         Ok(Self {
             urls: transaction.open_table(tables::URLS)?,
@@ -202,8 +206,12 @@ impl<'t, 'r> Session<'t, 'r> {
     pub(crate) fn finish(mut self) -> Outcome<(Counters, Settings)> {
         let state = self.groups.state_mut();
         state.flush()?;
+        let before = state.counters.commits;
         state.counters.commits += 1;
         let counters = state.counters;
+        if let Some(changed) = state.changed.take() {
+            changes::append(self.transaction, before, counters.commits, changed)?;
+        }
         counters.write(&mut self.transaction.open_table(tables::COUNTERS)?)?;
         Ok((counters, self.settings))
     }
@@ -466,6 +474,7 @@ impl<'t, 'r> Session<'t, 'r> {
         counters.next_page += 1;
         self.urls.insert(url, number)?;
         self.names.insert(number, url)?;
+        self.groups.state_mut().note(Part::Names, number);
         Ok((PageId(number), None))
     }
 
@@ -474,6 +483,7 @@ impl<'t, 'r> Session<'t, 'r> {
         if Some(new) != old {
             codec::write_page(page, new, &mut self.record);
             self.pages.insert(page.0, self.record.as_slice())?;
+            self.groups.state_mut().note(Part::Pages, page.0);
         }
         self.recent = Some((page, new.clone()));
         let bits =
@@ -500,6 +510,9 @@ impl<'t, 'r> Session<'t, 'r> {
             self.pages.remove(page.0)?;
             self.recent = None;
             self.urls.remove(url.as_str())?;
+            for part in [Part::Names, Part::Pages, Part::Former] {
+                self.groups.state_mut().note(part, page.0);
+            }
             let last = self.groups.state().counters.last_event;
             self.former.insert(page.0, (last, url.as_str()))?;
         }

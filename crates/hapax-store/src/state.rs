@@ -5,8 +5,10 @@
 //! An operation reads and writes the same few places and groups many times. A session keeps what
 //! it has touched of both in memory, and writes it once, in the order of the keys, at its end.
 
+use crate::changes::Changed;
 use crate::codec::{self, ChangeBytes, GroupBytes, PlaceBytes};
 use crate::error::{Fault, Outcome};
+use crate::increment::Part;
 use crate::tables::{Counters, pair, pairs_of};
 use crate::view::OpenTables;
 use hapax::group::live::state::Visit;
@@ -28,6 +30,8 @@ pub(crate) struct WriteState<'t> {
     pub(crate) touched: Touched,
     /// Pages that lost their record, and may have got another since.
     pub(crate) cleared: Vec<PageId>,
+    /// Rows that were touched, if there is a log of them.
+    pub(crate) changed: Option<Changed>,
 }
 
 /// Records that the tables do not have yet; `None` for those that are to be removed.
@@ -38,16 +42,25 @@ pub(crate) struct Touched {
 }
 
 impl WriteState<'_> {
+    /// A row of a table was touched.
+    pub(crate) fn note(&mut self, part: Part, key: impl Into<u64>) {
+        if let Some(changed) = &mut self.changed {
+            changed.note(part, key.into());
+        }
+    }
+
     /// Writes what was touched.
     pub(crate) fn flush(&mut self) -> Outcome<()> {
         let Touched { places, groups } = std::mem::take(&mut self.touched);
         for (page, record) in places {
+            self.note(Part::Places, page.0);
             match record {
                 Some(record) => _ = self.places.insert(page.0, &codec::write_place(record))?,
                 None => _ = self.places.remove(page.0)?,
             }
         }
         for (group, record) in groups {
+            self.note(Part::Groups, group.0);
             match record {
                 Some(record) => _ = self.groups.insert(group.0, &codec::write_group(&record))?,
                 None => _ = self.groups.remove(group.0)?,
@@ -132,6 +145,9 @@ impl GroupState for WriteState<'_> {
         };
         let (was, is) = (old.map(key), new.map(key));
         if was != is {
+            for (redirects, key) in was.into_iter().chain(is) {
+                self.note(if redirects { Part::Sources } else { Part::Members }, key);
+            }
             if let Some((redirects, key)) = was {
                 let list = if redirects { &mut self.sources } else { &mut self.members };
                 list.remove(key)?;
@@ -201,6 +217,7 @@ impl GroupState for WriteState<'_> {
 
     fn append(&mut self, change: Change) -> Outcome<()> {
         self.counters.last_event += 1;
+        self.note(Part::Events, self.counters.last_event);
         self.events.insert(self.counters.last_event, &codec::write_change(change, self.at))?;
         Ok(())
     }

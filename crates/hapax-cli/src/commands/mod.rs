@@ -26,6 +26,7 @@ pub(crate) mod rank;
 pub(crate) mod recipe;
 pub(crate) mod search;
 pub(crate) mod serve;
+pub(crate) mod store;
 pub(crate) mod train;
 
 use crate::arguments::Command;
@@ -55,6 +56,7 @@ pub(crate) fn run(command: Command) -> Result<(), Failure> {
         Command::Recipe(arguments) => recipe::run(&arguments),
         Command::Search(arguments) => search::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments),
+        Command::Store(arguments) => store::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments),
         Command::Man(arguments) => man::run(&arguments),
     }

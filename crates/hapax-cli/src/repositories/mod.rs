@@ -60,7 +60,7 @@ pub(crate) fn server_first(typed: impl IntoIterator<Item = OsString>) -> Vec<OsS
     let word = |place: usize| typed.get(place).and_then(|word| word.to_str());
     let store = match (word(1), word(2)) {
         (Some("page"), Some("fetch")) => return typed,
-        (Some("page" | "group"), Some(_)) => 3,
+        (Some("page" | "group"), Some(_)) | (Some("store"), Some("backup" | "promote")) => 3,
         (Some("events" | "inspect" | "export"), _) => 2,
         _ => return typed,
     };

@@ -22,6 +22,7 @@
 //! - [`repository`]: pages, groups, events and tables of a repository.
 //! - [`resume`]: jobs that are killed and started again.
 //! - [`search`]: a search index, made, asked and changed.
+//! - [`standby`]: backups, and a standby that takes over.
 //! - [`shards`]: a corpus cleaned by several processes.
 //! - [`upgrade`]: files of former versions.
 //! - [`trust`]: what hostile names, pages and neighbours cannot do.
@@ -54,6 +55,7 @@ mod search;
 mod serve;
 mod shards;
 mod stages;
+mod standby;
 mod train;
 mod trust;
 mod upgrade;

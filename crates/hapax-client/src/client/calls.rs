@@ -3,12 +3,15 @@
 use super::{Client, ClientError, ErrorAnswer, LONGEST_ANSWER};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::time::Duration;
 use ureq::Body;
 use ureq::http::Response;
 
 /// Pages from this size on are sent when the service has agreed to read them, so that its refusal of one that is
 /// too large arrives before it closes the connection. A batch is answered while it is read.
 const ASKED_BEFORE: usize = 1 << 20;
+/// A service that does not begin to answer for so long is taken for dead.
+const LONGEST_PAUSE: Duration = Duration::from_secs(90);
 const JSON: &str = "application/json";
 
 #[derive(serde::Deserialize)]
@@ -59,7 +62,7 @@ impl Client {
         self.agent.run(request.body(body).map_err(strange)?).map_err(unreachable)
     }
 
-    /// However long it takes until the answer begins.
+    /// However long the answer takes, once it begins.
     pub(super) fn call_patiently(
         &self,
         method: &str,
@@ -70,8 +73,13 @@ impl Client {
         if let Some(token) = &self.token {
             request = request.header("authorization", token);
         }
-        let request = request.body(()).map_err(|error| self.strange(error.to_string()))?;
-        let request = self.agent.configure_request(request).timeout_recv_response(None).build();
+        // Without a length it would be sent in pieces, whose end may come after the answer.
+        let request = request.body(Vec::new()).map_err(|error| self.strange(error.to_string()))?;
+        let request = self
+            .agent
+            .configure_request(request)
+            .timeout_recv_response(Some(LONGEST_PAUSE))
+            .build();
         self.agent.run(request).map_err(|source| ClientError::Unreachable {
             server: self.server.clone(),
             source: Box::new(source),

@@ -7,8 +7,8 @@ mod batch;
 mod calls;
 
 use crate::wire::{
-    Changed, Event, Forgotten, Group, GroupStatuses, PageDetail, PageInput, Rows, RulesInput,
-    RulesShown, SettingsShown, StatsShown, Verdict,
+    Changed, Event, Forgotten, Group, GroupStatuses, PageDetail, PageInput, Promoted, Rows,
+    RulesInput, RulesShown, SettingsShown, StatsShown, Verdict,
 };
 use std::io::{BufRead, Read};
 use std::time::Duration;
@@ -156,13 +156,25 @@ impl Client {
         self.get("/v1/settings")
     }
 
-    /// A copy of the repository as of one commit: its length, and its bytes. It is made before the first one comes,
-    /// which takes as long as reading everything.
-    pub fn backup(&self) -> Result<(u64, impl Read + use<>), ClientError> {
-        let response = self.good(self.call_patiently("POST", "/v1/backup")?)?;
-        let length = response.body().content_length();
-        let length = length.ok_or_else(|| self.strange("a backup without its length".into()))?;
-        Ok((length, response.into_body().into_with_config().limit(u64::MAX).reader()))
+    /// What the repository has more than a copy in this position, or everything, as of one commit. The service waits up
+    /// to so many seconds for something new; a `standby` says who it is.
+    pub fn increment(
+        &self,
+        after: Option<&str>,
+        wait: u64,
+        standby: Option<&str>,
+    ) -> Result<impl Read + use<>, ClientError> {
+        let after = after.map(|after| format!("&after={}", encoded(after))).unwrap_or_default();
+        let standby = standby.map(|name| format!("&standby={}", encoded(name))).unwrap_or_default();
+        let path = format!("/v1/backup?wait={wait}{after}{standby}");
+        let response = self.good(self.call_patiently("POST", &path)?)?;
+        Ok(response.into_body().into_with_config().limit(u64::MAX).reader())
+    }
+
+    /// The service takes writes from now on, and an epoch begins.
+    pub fn promote(&self) -> Result<Promoted, ClientError> {
+        let response = self.call("POST", "/v1/promote", Some(("application/json", Vec::new())))?;
+        self.read(response)
     }
 
     /// How much there is.

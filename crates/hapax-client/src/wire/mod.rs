@@ -49,6 +49,20 @@ pub struct Changed {
     pub pages: u64,
 }
 
+/// A repository that takes writes from now on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Promoted {
+    pub role: String,
+    /// The epoch that begins.
+    pub epoch: String,
+    /// The last commit before it.
+    pub commit: u64,
+    /// The last event before it.
+    pub event: u64,
+    /// The age of the oldest write that may be lost; `None` if it did not follow.
+    pub behind_seconds: Option<f64>,
+}
+
 /// Which pages were forgotten.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Forgotten {

@@ -1,8 +1,10 @@
 //! Changes in their order: read, waited for, or followed as a stream.
 //!
 //! Whoever has seen everything up to a number asks for what comes after it, and misses nothing:
-//! events are numbered without a gap. A group's history is read the other way, newest first.
+//! events are numbered without a gap. While a standby follows, an event is shown when the standby has it. A group's history
+//! is read the other way, newest first.
 
+use super::backup::must_follow;
 use super::{Asked, Named, rows};
 use crate::error::{ApiError, Code};
 use crate::middleware::body_of;
@@ -10,8 +12,8 @@ use crate::state::Service;
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::State;
-use axum::http::{HeaderMap, HeaderValue, header};
-use axum::response::Response;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::response::{AppendHeaders, IntoResponse, Response};
 use hapax::group::live::GroupId;
 use hapax_client::wire::{Event, Rows};
 use serde::Deserialize;
@@ -27,6 +29,9 @@ const HEARTBEAT: Duration = Duration::from_secs(15);
 /// Events read at once for a stream.
 const AT_ONCE: usize = 200;
 
+/// Which primary numbered the events.
+const EPOCH: HeaderName = HeaderName::from_static("hapax-epoch");
+
 /// Changes of whatever group that are looked at for one piece of a group's history.
 const LOOKED_AT: usize = 200_000;
 
@@ -37,6 +42,7 @@ pub struct EventParameters {
     limit: Option<usize>,
     #[serde(default)]
     wait: u64,
+    epoch: Option<String>,
 }
 
 /// Which part of a group's history.
@@ -68,8 +74,9 @@ pub async fn of_group(
 
 async fn read(service: &Arc<Service>, after: u64, limit: usize) -> Result<Vec<Event>, ApiError> {
     let work = move |service: &Service| {
-        let events = service.repository.events(after, limit)?;
-        Ok(events.into_iter().map(Event::from).collect())
+        let shown = service.standbys.confirmed().unwrap_or(u64::MAX);
+        let events = service.repository.events(after, limit)?.into_iter();
+        Ok(events.take_while(|event| event.sequence <= shown).map(Event::from).collect())
     };
     service.work(work).await
 }
@@ -78,8 +85,9 @@ async fn read(service: &Arc<Service>, after: u64, limit: usize) -> Result<Vec<Ev
 pub async fn events(
     State(service): State<Arc<Service>>,
     Asked(asked): Asked<EventParameters>,
-) -> Result<Json<Rows<Event>>, ApiError> {
+) -> Result<impl IntoResponse, ApiError> {
     let limit = rows(&service, asked.limit)?;
+    let epoch = epoch(&service, &asked, asked.after).await?;
     let until = Instant::now() + Duration::from_secs(asked.wait.min(LONGEST_WAIT));
     // Before reading, so that no commit comes unnoticed in between.
     let mut changed = service.changed.subscribe();
@@ -88,9 +96,26 @@ pub async fn events(
         let waited = !rows.is_empty() || service.is_stopping() || asked.wait == 0;
         if waited || timeout_at(until, changed.changed()).await.is_err() {
             let last = rows.last().map_or(asked.after, |event: &Event| event.sequence);
-            return Ok(Json(Rows { rows, next: Some(last.to_string()) }));
+            return Ok((epoch, Json(Rows { rows, next: Some(last.to_string()) })));
         }
     }
+}
+
+/// The present epoch, for whoever may go on at another copy; refuses whoever comes from one with other events.
+async fn epoch(
+    service: &Arc<Service>,
+    asked: &EventParameters,
+    after: u64,
+) -> Result<AppendHeaders<Option<(HeaderName, String)>>, ApiError> {
+    let known = asked.epoch.clone();
+    let work = move |service: &Service| {
+        if let Some(epoch) = &known {
+            must_follow(service, epoch, after)?;
+        }
+        Ok(service.repository.position(None)?.epoch)
+    };
+    let present = service.work(work).await?;
+    Ok(AppendHeaders((present != 0).then(|| (EPOCH, format!("{present:016x}")))))
 }
 
 /// `GET /v1/events/stream`
@@ -101,12 +126,14 @@ pub async fn stream(
 ) -> Result<Response, ApiError> {
     // A browser that lost its connection says what it saw last.
     let last = headers.get("last-event-id").and_then(|value| value.to_str().ok()?.parse().ok());
+    let after = last.unwrap_or(asked.after);
+    let epoch = epoch(&service, &asked, after).await?;
     let (send, body) = mpsc::channel(2);
-    tokio::spawn(follow(service, last.unwrap_or(asked.after), send));
+    tokio::spawn(follow(service, after, send));
     let mut response = Response::new(body_of(body));
     let kind = HeaderValue::from_static("text/event-stream");
     response.headers_mut().insert(header::CONTENT_TYPE, kind);
-    Ok(response)
+    Ok((epoch, response).into_response())
 }
 
 async fn follow(service: Arc<Service>, mut after: u64, body: mpsc::Sender<Bytes>) {

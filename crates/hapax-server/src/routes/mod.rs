@@ -73,6 +73,7 @@ fn routes() -> Vec<(&'static str, &'static str, Scope, RequestClass, Handler)> {
         ("GET", "/v1/events", Read, Stream, get(events::events)),
         ("GET", "/v1/events/stream", Read, Stream, get(events::stream)),
         ("POST", "/v1/backup", Write, Stream, post(backup::backup)),
+        ("POST", "/v1/promote", Write, Plain, post(backup::promote)),
         ("GET", "/v1/stats", Read, Plain, get(operate::stats)),
         ("GET", "/v1/settings", Read, Plain, get(operate::settings)),
         ("GET", "/metrics", Read, Probe, get(operate::metrics)),

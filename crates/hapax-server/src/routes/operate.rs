@@ -27,25 +27,32 @@ pub struct Alive {
     status: &'static str,
 }
 
+#[derive(Debug, Serialize)]
+pub struct Ready {
+    status: &'static str,
+    /// `primary` takes writes, `standby` and `waiting` only answer.
+    role: &'static str,
+}
+
 /// `GET /healthz`
 pub async fn healthz() -> Json<Alive> {
     Json(Alive { status: "alive" })
 }
 
 /// `GET /readyz`
-pub async fn readyz(State(service): Shared) -> Result<Json<Alive>, ApiError> {
+pub async fn readyz(State(service): Shared) -> Result<Json<Ready>, ApiError> {
     if service.is_stopping() {
         return Err(ApiError::new(Code::Stopping, "the service is shutting down"));
     }
     service.work(|service| Ok(service.repository.ready()?)).await?;
-    Ok(Json(Alive { status: "ready" }))
+    Ok(Json(Ready { status: "ready", role: service.repository.role().name() }))
 }
 
 /// `GET /metrics`
 pub async fn metrics(State(service): Shared) -> Result<impl IntoResponse, ApiError> {
     let work = |service: &Service| {
         let (stats, sizes) = (service.repository.stats()?, service.group_sizes()?);
-        Ok(service.metrics.text(&stats, &sizes))
+        Ok(service.metrics.text(&stats, &sizes, &service.copies()))
     };
     let text = service.work(work).await?;
     Ok((

@@ -1,11 +1,13 @@
-//! Copies of the repository while the service runs.
+//! Copies of the repository while the service runs, and services that follow.
 
 use crate::running::{Running, text};
 use hapax_client::client::{Client, ClientError};
-use hapax_store::{Repository, receive};
-use serde_json::json;
+use hapax_server::standby::Source;
+use hapax_store::{Repository, Role, StoreError, receive};
+use serde_json::{Value, json};
 use std::io::Read;
-use std::time::Duration;
+use std::path::Path;
+use std::time::{Duration, Instant};
 
 fn client(server: &Running, token: Option<&str>) -> Client {
     Client::new(&format!("http://{}", server.address), token, Duration::from_secs(60))
@@ -18,6 +20,11 @@ fn add(server: &Running, pages: std::ops::Range<u32>) {
     }
 }
 
+fn received(folder: &Path, copy: impl Read) -> Result<hapax_store::Integrity, StoreError> {
+    let whole: std::io::Result<Box<dyn Read>> = Ok(Box::new(copy));
+    receive(folder, &mut std::iter::once(whole), Role::Primary)
+}
+
 #[test]
 fn a_copy_made_while_pages_come_is_a_sound_repository_of_one_commit() {
     let server = Running::start();
@@ -25,8 +32,8 @@ fn a_copy_made_while_pages_come_is_a_sound_repository_of_one_commit() {
     let folder = tempfile::tempdir().unwrap();
     std::thread::scope(|scope| {
         scope.spawn(|| add(&server, 60..120));
-        let (bytes, mut copy) = client(&server, None).backup().unwrap();
-        let found = receive(folder.path(), &mut copy, bytes).unwrap();
+        let copy = client(&server, None).increment(None, 0, None).unwrap();
+        let found = received(folder.path(), copy).unwrap();
         assert!(found.is_clean() && (60..=120).contains(&found.pages), "{found:?}");
     });
     let copy = Repository::open(folder.path(), None).unwrap();
@@ -37,35 +44,138 @@ fn a_copy_made_while_pages_come_is_a_sound_repository_of_one_commit() {
         assert_eq!((copied.sequence, copied.change), (event.sequence, event.change));
     }
     assert!(copy.key() == server.service.repository.key(), "its sketches stay good");
-    assert!(!server.service.repository.folder().join("backup.new").exists());
-    let again = receive(folder.path(), &mut std::io::empty(), 0).unwrap_err().to_string();
+    let again = received(folder.path(), std::io::empty()).unwrap_err().to_string();
     assert!(again.contains("is a repository already"), "{again}");
 }
 
 #[test]
-fn a_copy_that_ends_early_or_is_damaged_is_no_repository() {
-    let server = Running::start();
-    add(&server, 0..30);
-    let (bytes, mut copy) = client(&server, None).backup().unwrap();
-    let mut whole = Vec::new();
-    copy.read_to_end(&mut whole).unwrap();
-    assert_eq!(whole.len() as u64, bytes);
-    let folder = tempfile::tempdir().unwrap();
-    let used = (4096..whole.len()).find(|&at| whole[at..].starts_with(b"http://a/")).unwrap();
-    let mut damaged = whole.clone();
-    damaged[used] ^= 1;
-    for mut copy in [&whole[..whole.len() / 2], &damaged] {
-        receive(folder.path(), &mut copy, bytes).unwrap_err();
-        assert_eq!(folder.path().read_dir().unwrap().count(), 0, "nothing is left");
-    }
-    receive(folder.path(), &mut whole.as_slice(), bytes).unwrap();
+fn a_copy_of_changes_has_what_changed_and_one_of_elsewhere_is_refused() {
+    let (server, other) = (Running::start(), Running::start());
+    add(&server, 0..200);
+    let copied = |after: Option<&str>| {
+        let mut bytes = Vec::new();
+        let mut sent = client(&server, None).increment(after, 0, None).unwrap();
+        hapax_store::increment::copy(&mut sent, &mut bytes).unwrap();
+        bytes
+    };
+    let whole = copied(None);
+    let position = server.service.repository.position(server.service.texts.as_ref()).unwrap();
+    add(&server, 200..202);
+    let after = position.to_string();
+    let more = copied(Some(&after));
+    assert!(more.len() * 10 < whole.len(), "{} of {}", more.len(), whole.len());
+    add(&other, 0..1);
+    client(&other, None).increment(None, 0, None).unwrap();
+    let refused = other.post(&format!("/v1/backup?after={after}"), Value::Null);
+    assert_eq!((refused.status, refused.code().as_str()), (409, "other_history"));
+    let refused = other.post("/v1/backup?after=yesterday", Value::Null);
+    assert_eq!((refused.status, refused.code().as_str()), (400, "invalid"));
 }
 
 #[test]
-fn only_whoever_may_write_gets_a_copy() {
+fn only_whoever_may_write_gets_a_copy_or_promotes() {
     let server =
         Running::with("[tokens]\nread = ['reader-0123456789']\nwrite = ['writer-0123456789']");
-    let refused = client(&server, Some("reader-0123456789")).backup().err();
+    let reader = client(&server, Some("reader-0123456789"));
+    let refused = reader.increment(None, 0, None).err();
     assert!(matches!(refused, Some(ClientError::Refused { status: 403, .. })), "{refused:?}");
-    assert!(client(&server, Some("writer-0123456789")).backup().is_ok());
+    let refused = reader.promote().err();
+    assert!(matches!(refused, Some(ClientError::Refused { status: 403, .. })), "{refused:?}");
+    assert!(client(&server, Some("writer-0123456789")).increment(None, 0, None).is_ok());
+}
+
+fn until(what: &str, done: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !done() {
+        assert!(start.elapsed() < Duration::from_secs(60), "{what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_standby_follows_answers_and_takes_writes_when_it_is_promoted() {
+    let folder = tempfile::tempdir().unwrap();
+    let primary = Running::over(&folder.path().join("primary"), "");
+    add(&primary, 0..30);
+    let source = Source::service(client(&primary, None));
+    let copy = folder.path().join("copy");
+    source.prepare(&copy).unwrap();
+    let standby = Running::following(&copy, "", source);
+    add(&primary, 30..50);
+    let known = || standby.get("/v1/pages/http%3A%2F%2Fa%2F49").status == 200;
+    until("it catches up", known);
+    let answer = standby.post("/v1/check", json!({"url": "http://b/", "text": text(5, 60)}));
+    assert!(answer.headers.contains("hapax-behind-seconds: "), "{}", answer.headers);
+    let verdict = answer.good();
+    assert_eq!(verdict["winner"], json!("http://a/5"));
+    for (method, path) in [("POST", "/v1/pages"), ("POST", "/v1/forget"), ("PUT", "/v1/rules")] {
+        let body = match path {
+            "/v1/pages" => json!({"url": "http://b/", "text": text(5, 60)}),
+            "/v1/forget" => json!({"urls": ["http://a/1"]}),
+            _ => json!({"rules": "shortest-url"}),
+        };
+        let refused = standby.ask(method, path, body);
+        assert_eq!((refused.status, refused.code().as_str()), (409, "not_primary"), "{path}");
+        assert!(refused.body.contains("standby"), "{}", refused.body);
+    }
+    let metrics = standby.get("/metrics").body;
+    for line in ["hapax_takes_writes 0", "hapax_behind_seconds "] {
+        assert!(metrics.contains(line), "{metrics}");
+    }
+    assert!(primary.get("/metrics").body.contains("hapax_standbys 1"));
+    assert_eq!(standby.get("/readyz").good()["role"], json!("standby"));
+    // Texts, too.
+    until("texts are copied", || {
+        let pair = json!({"left": {"url": "http://a/1"}, "right": {"url": "http://a/2"}});
+        standby.post("/v1/compare", pair).status == 200
+    });
+
+    let promoted = standby.post("/v1/promote", Value::Null).good();
+    assert_eq!(promoted["role"], json!("primary"));
+    let page = json!({"url": "http://b/", "text": text(5, 60)});
+    standby.post("/v1/pages", page).good();
+    let epochs = standby.service.repository.lineage().unwrap();
+    assert_ne!(epochs, primary.service.repository.lineage().unwrap());
+    let events = standby.get("/v1/events?after=1");
+    assert!(events.headers.contains("hapax-epoch: "), "{}", events.headers);
+}
+
+#[test]
+fn events_are_shown_when_the_standby_has_them() {
+    let primary = Running::start();
+    add(&primary, 0..5);
+    client(&primary, None).increment(None, 0, None).unwrap();
+    let position = primary.service.repository.position(None).unwrap();
+    let poll = |position: hapax_store::Position| {
+        client(&primary, None).increment(Some(&position.to_string()), 0, Some("one")).unwrap();
+    };
+    poll(position);
+    add(&primary, 5..8);
+    let shown = || primary.get("/v1/events").good()["rows"].as_array().unwrap().len() as u64;
+    assert_eq!(shown(), position.event);
+    let now = primary.service.repository.position(None).unwrap();
+    assert!(now.event > position.event);
+    poll(now);
+    assert_eq!(shown(), now.event);
+}
+
+#[test]
+fn a_follower_that_saw_what_was_lost_is_told_where_to_go_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let primary = Running::over(&folder.path().join("primary"), "");
+    add(&primary, 0..3);
+    let copy = folder.path().join("copy");
+    Source::service(client(&primary, None)).prepare(&copy).unwrap();
+    let shared = Repository::open(&copy, None).unwrap().stats().unwrap().last_event;
+    add(&primary, 3..6);
+    let epoch = format!("{:016x}", primary.service.repository.position(None).unwrap().epoch);
+    let seen = primary.service.repository.stats().unwrap().last_event;
+    Repository::open(&copy, None).unwrap().promote().unwrap();
+    let new = Running::over(&copy, "");
+    add(&new, 10..30);
+    let refused = new.get(&format!("/v1/events?after={seen}&epoch={epoch}"));
+    assert_eq!((refused.status, refused.code().as_str()), (409, "other_history"));
+    assert!(refused.body.contains(&format!("go on after {shared}")), "{}", refused.body);
+    new.get(&format!("/v1/events?after={shared}&epoch={epoch}")).good();
+    assert_eq!(new.get("/v1/events?after=0&epoch=123").status, 409);
 }

@@ -132,6 +132,27 @@ fn the_examples_of_the_guide_are_answered_as_shown() {
     assert!(examples >= 12, "only {examples} examples were found");
 }
 
+#[test]
+fn alerts_and_dashboard_name_metrics_that_are_there() {
+    let server = Running::start();
+    server.post("/v1/pages", serde_json::json!({"url": "http://a/", "text": "some words"})).good();
+    server.get("/metrics");
+    let shown = server.get("/metrics").body;
+    let lines = shown.lines().filter(|line| !line.starts_with('#'));
+    let shown: BTreeSet<&str> = lines.filter_map(|line| line.split(['{', ' ']).next()).collect();
+    let alerts = include_str!("../../../../deploy/alerts.yml");
+    let dashboard = include_str!("../../../../deploy/dashboard.json");
+    let mut named = 0;
+    for (file, text) in [("alerts.yml", alerts), ("dashboard.json", dashboard)] {
+        let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        for word in words.filter(|word| word.starts_with("hapax_")) {
+            assert!(shown.contains(word), "deploy/{file} names {word}; there are {shown:?}");
+            named += 1;
+        }
+    }
+    assert!(named > 10, "{named}");
+}
+
 /// The manifests were validated by the published schemas of their formats; what they say of this program is
 /// checked here.
 #[test]

@@ -1,6 +1,7 @@
 //! A server for a test, and a small client that sees every byte.
 
 use hapax::fingerprint::{Fingerprinter, Recipe};
+use hapax_server::standby::Source;
 use hapax_server::{Layers, Service, server};
 use hapax_store::{Repository, Settings};
 use serde_json::Value;
@@ -42,13 +43,23 @@ impl Running {
     }
 
     pub(crate) fn over(folder: &Path, settings: &str) -> Self {
+        Self::with_source(folder, settings, None)
+    }
+
+    /// A standby, over a folder that was made one.
+    pub(crate) fn following(folder: &Path, settings: &str, source: Source) -> Self {
+        Self::with_source(folder, settings, Some(source))
+    }
+
+    fn with_source(folder: &Path, settings: &str, source: Option<Source>) -> Self {
         let by = fingerprinter();
         let recipe = by.recipe_id().clone();
         let store = Repository::open(folder, Some(&recipe));
         let store = store.or_else(|_| Repository::create(folder, Settings::new(recipe))).unwrap();
         let mut layers = Layers::new().unwrap();
         layers.file("test", settings).unwrap();
-        let service = Service::new(store, by, layers.finish().unwrap()).unwrap();
+        let config = layers.finish().unwrap();
+        let service = Service::following(store, by, config, source).unwrap();
         let runtime = Runtime::new().unwrap();
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
         let address = listener.local_addr().unwrap();

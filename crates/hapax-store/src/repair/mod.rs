@@ -27,6 +27,7 @@ mod salvage;
 mod survey;
 
 use crate::blocks;
+use crate::copies;
 use crate::disk::{self, Disk, RealDisk};
 use crate::error::{StoreError, guarded};
 use crate::index_file;
@@ -139,6 +140,7 @@ pub fn repair_folder(folder: &Path, unreadable: Unreadable) -> Result<Repair, St
         survey.mended.note(|| format!("the index was built again: {why}"));
     }
     guarded(|| mend::write(&db, &mut survey)).map_err(|fault| fault.at(at))?;
+    guarded(|| copies::begin_anew(&db)).map_err(|fault| fault.at(at))?;
     drop(db);
     if salvage.is_some() {
         let kept = salvage::kept_as(&file);

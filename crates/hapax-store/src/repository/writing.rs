@@ -4,6 +4,7 @@
 //! is given when it is on the disk. A list of actions is one commit or none.
 
 use super::*;
+use crate::session::Undo;
 use std::io;
 
 impl Repository {
@@ -167,6 +168,9 @@ impl Repository {
         if self.watch.damage.get().is_some() {
             return Err(recovery::closed());
         }
+        if self.role() != Role::Primary {
+            return Err(Fault::NotPrimary(self.role()));
+        }
         let done = self.reopened(writer).and_then(|()| self.attempt(writer, jobs));
         self.refused.store(done.as_ref().is_err_and(recovery::is_of_disk), Ordering::Relaxed);
         // Whoever reads should not have to wait for the next write.
@@ -182,13 +186,32 @@ impl Repository {
         let at = (self.clock)();
         let mut undo = Vec::new();
         let done = guarded(|| {
-            let Writer { settings, counters, .. } = &*writer;
-            let mut session =
-                Session::open(&transaction, settings, *counters, &self.index, &mut undo, at)?;
+            let Writer { settings, counters, logging, .. } = &*writer;
+            let changed = logging.then(Default::default);
+            let mut session = Session::open(
+                &transaction,
+                settings,
+                *counters,
+                &self.index,
+                &mut undo,
+                at,
+                changed,
+            )?;
             let answers: Outcome<Vec<Vec<Answer>>> =
                 jobs.iter().map(|job| job.iter().map(|op| session.run(op)).collect()).collect();
             Ok((answers?, session.finish()?))
         });
+        self.committed(writer, transaction, undo, done)
+    }
+
+    /// Commits what was done, or drops it and puts the index back; then everybody reads it.
+    pub(super) fn committed<T>(
+        &self,
+        writer: &mut Writer,
+        transaction: redb::WriteTransaction,
+        undo: Undo,
+        done: Outcome<(T, (Counters, Settings))>,
+    ) -> Outcome<T> {
         let committed = match done {
             Ok(done) => {
                 let committed = guarded(|| Ok(transaction.commit()?));
@@ -211,6 +234,7 @@ impl Repository {
             }
         };
         (writer.counters, writer.settings) = (counters, settings);
+        let db = writer.db.as_ref().ok_or_else(recovery::closed)?;
         let view = take_view(db, &self.index, &writer.settings, counters)?;
         *self.view.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(view);
         self.merger.wake();

@@ -8,6 +8,7 @@
 //! | `recrawl` | pages that are fetched again: which copy passes, verdicts and events |
 //! | `forged` | texts made to have another one's public signature, and pages without a text |
 //! | `frames` | pages of one host that share a frame |
+//! | `copying` | increments, backups and standbys |
 //! | `browsing` | pages by address, groups by number and size |
 //! | `damaged` | damaged files in bulk: found, refused, mended |
 //! | `faults` | files that are not what they should be |
@@ -23,6 +24,7 @@
 
 mod bad_disk;
 mod browsing;
+mod copying;
 mod damaged;
 mod faults;
 mod forged;

@@ -20,8 +20,9 @@ use crate::readable::{self, counted};
 use crate::repositories::{StoreArguments, failure, open_folder};
 use clap::{Args, ValueEnum};
 use hapax_client::repository::Service;
-use hapax_store::receive;
+use hapax_store::{Role, receive};
 use rows::Sink;
+use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
 /// Export a repository as Parquet, JSONL or SQLite, or copy it
@@ -79,8 +80,10 @@ enum Kind {
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if let (Some(server), Some(folder)) = (arguments.store.address(), &arguments.snapshot) {
         let client = Service::client(server, arguments.store.token.as_deref());
-        let (bytes, mut copy) = client.backup().map_err(failure)?;
-        let found = receive(folder, &mut copy, bytes).map_err(failure)?;
+        let copy = client.increment(None, 0, None).map_err(failure)?;
+        let whole: std::io::Result<Box<dyn Read>> = Ok(Box::new(BufReader::new(copy)));
+        let received = receive(folder, &mut std::iter::once(whole), Role::Primary);
+        let found = received.map_err(failure)?;
         if !arguments.quiet {
             let pages = counted(found.pages, "page");
             say(&format!("{pages} copied to {} and checked", readable::path(folder)));

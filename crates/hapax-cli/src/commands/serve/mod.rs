@@ -6,11 +6,13 @@
 use crate::failure::{Failure, io_error};
 use crate::progress::say;
 use crate::recipes::RecipeArguments;
+use crate::repositories::is_address;
 use clap::Args;
 use hapax::fingerprint::Fingerprinter;
 use hapax_server::config::listen_address;
+use hapax_server::standby::Source;
 use hapax_server::{Config, ConfigError, Layers, Service};
-use hapax_store::{IndexOrigin, Repository, Settings, StoreError};
+use hapax_store::{IndexOrigin, Repository, Role, Settings, StoreError};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
@@ -28,6 +30,7 @@ explanations.
 Examples:
   hapax serve --store seen                    then open http://127.0.0.1:8017/
   hapax serve --store seen --config hapax.toml
+  hapax serve --store copy --standby-of http://10.0.0.7:8017
   curl -s 127.0.0.1:8017/v1/check --json '{\"url\":\"http://a/\",\"text\":\"...\"}'")]
 pub(crate) struct Arguments {
     /// The repository's folder
@@ -42,6 +45,11 @@ pub(crate) struct Arguments {
     /// Folder of an index made by `hapax search build`, for GET /v1/search
     #[arg(long, value_name = "DIR")]
     search_index: Option<String>,
+
+    /// Follow the service at this address, or the backups in this folder: answer, but take no writes,
+    /// until `hapax store promote`; the token for a service is $HAPAX_TOKEN
+    #[arg(long, value_name = "URL|DIR", conflicts_with = "show_config")]
+    standby_of: Option<String>,
 
     /// Settings, a TOML file
     #[arg(long, value_name = "FILE")]
@@ -67,11 +75,24 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     hapax_server::logging::start(&config.log).map_err(wrong)?;
     let fingerprinter = arguments.recipe.fingerprinter()?;
     let folder = arguments.store.clone().unwrap_or_default();
+    let source = arguments.standby_of.as_deref().map(source);
+    if let Some(source) = &source {
+        source.prepare(&folder).map_err(anyhow::Error::new)?;
+    }
     let repository = open(&folder, &fingerprinter, config.limits.cache_bytes)?;
+    match repository.role() {
+        Role::Primary => {}
+        Role::Standby if source.is_some() => say("a standby: takes no writes until it is promoted"),
+        Role::Standby | Role::Waiting => say(
+            "warning: takes no writes until it is told to with `hapax store promote`: it is or had a \
+             standby, and another copy may be the primary",
+        ),
+    }
     if let IndexOrigin::Rebuilt { why } = repository.index_origin() {
         say(&format!("the index was built from the records: {why}"));
     }
-    let service = Service::new(repository, fingerprinter, config).map_err(anyhow::Error::new)?;
+    let service = Service::following(repository, fingerprinter, config, source);
+    let service = service.map_err(anyhow::Error::new)?;
     let shown = service.clone();
     let listening = move |address| {
         if let Some(warning) = shown.exposure(address) {
@@ -82,6 +103,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     hapax_server::run(service, listening).map_err(anyhow::Error::new)?;
     say("stopped");
     Ok(())
+}
+
+fn source(of: &str) -> Source {
+    match is_address(of) {
+        true => Source::service(hapax_client::repository::Service::client(of, None)),
+        false => Source::Backups(PathBuf::from(of)),
+    }
 }
 
 /// Opens a repository, or makes one if there is none.

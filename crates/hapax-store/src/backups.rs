@@ -1,0 +1,194 @@
+//! Named backups of a repository in one place, each an increment to the one before.
+//!
+//! A backup has its name when all of it was written and read again. It restores together with the ones it builds on, back
+//! to one that begins with nothing; a backup whose predecessor is missing is refused by name. What is restored is checked
+//! as a whole before it is a repository, and begins an epoch of its own.
+//!
+//! Does not delete backups: a chain can be deleted when a later one begins with nothing.
+
+use crate::copies::receive;
+use crate::error::StoreError;
+use crate::increment::{Header, Summary, read_header, verify};
+use crate::integrity::Integrity;
+use crate::lineage::{Position, Role};
+use std::fs;
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+
+/// How the names of files end.
+pub const SUFFIX: &str = ".hapax-backup";
+/// The longest name.
+const LONGEST: usize = 100;
+
+/// Where backups are: a folder, or whatever keeps files under names.
+pub trait Place {
+    /// The names of all files.
+    fn names(&self) -> io::Result<Vec<String>>;
+    fn read(&self, name: &str) -> io::Result<Box<dyn Read>>;
+    /// A file that appears under its name when `fill` has written all of it.
+    fn write(
+        &self,
+        name: &str,
+        fill: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
+    ) -> io::Result<()>;
+    fn remove(&self, name: &str) -> io::Result<()>;
+}
+
+impl Place for PathBuf {
+    fn names(&self) -> io::Result<Vec<String>> {
+        let files = match fs::read_dir(self) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            files => files?,
+        };
+        let name = |file: io::Result<fs::DirEntry>| Ok(file?.file_name().to_string_lossy().into());
+        files.map(name).collect()
+    }
+
+    fn read(&self, name: &str) -> io::Result<Box<dyn Read>> {
+        Ok(Box::new(BufReader::new(fs::File::open(self.join(name))?)))
+    }
+
+    fn write(
+        &self,
+        name: &str,
+        fill: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
+    ) -> io::Result<()> {
+        fs::create_dir_all(self)?;
+        let new = self.join(format!("{name}.new"));
+        match fs::remove_file(&new) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let mut out = BufWriter::with_capacity(1 << 20, crate::opening::new_file(&new)?);
+        let written = fill(&mut out).and_then(|()| out.flush());
+        let written = written.and_then(|()| out.get_ref().sync_all());
+        let named = written
+            .and_then(|()| crate::disk::rename(&crate::disk::RealDisk, &new, &self.join(name)));
+        if named.is_err() {
+            let _ = fs::remove_file(&new);
+        }
+        named
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        fs::remove_file(self.join(name))
+    }
+}
+
+/// One of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Backup {
+    pub name: String,
+    pub header: Header,
+}
+
+/// All backups of a place, earliest first.
+///
+/// # Errors
+///
+/// The place cannot be read. A file that is none of ours is passed over, whatever its name.
+pub fn list(place: &dyn Place) -> Result<Vec<Backup>, StoreError> {
+    let mut found = Vec::new();
+    for file in place.names().map_err(refused)? {
+        let Some(name) = file.strip_suffix(SUFFIX) else { continue };
+        let header = place.read(&file).and_then(|mut from| read_header(&mut from));
+        match header {
+            Ok(header) => found.push(Backup { name: name.to_owned(), header }),
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => {}
+            Err(error) => return Err(refused(error)),
+        }
+    }
+    found.sort_by(|a, b| {
+        let key = |it: &Backup| (it.header.made, it.header.to.commit, it.header.from.is_some());
+        key(a).cmp(&key(b)).then_with(|| a.name.cmp(&b.name))
+    });
+    Ok(found)
+}
+
+/// Writes the increment after a position.
+pub type Copy<'c> = &'c mut dyn FnMut(Option<&Position>, &mut dyn Write) -> io::Result<()>;
+
+/// Makes a backup under a name that is free: `copy` writes the increment after the last one, or everything.
+///
+/// # Errors
+///
+/// The name is bad or taken, `copy` fails, or what arrived is not what was sent. Then there is no such backup.
+pub fn take(
+    place: &dyn Place,
+    name: &str,
+    whole: bool,
+    copy: Copy<'_>,
+) -> Result<Summary, StoreError> {
+    good_name(name)?;
+    let there = list(place)?;
+    if there.iter().any(|it| it.name == name) {
+        return Err(StoreError::Copy {
+            what: format!("there is a backup `{name}` already; choose another name"),
+        });
+    }
+    let after = there.last().filter(|_| !whole).map(|last| last.header.to);
+    let file = format!("{name}{SUFFIX}");
+    place.write(&file, &mut |out| copy(after.as_ref(), out)).map_err(refused)?;
+    let read = place.read(&file).and_then(|mut from| verify(&mut from));
+    read.map_err(|error| {
+        let _ = place.remove(&file);
+        refused(error)
+    })
+}
+
+/// Makes a repository of a backup, the last one unless it is named, in a folder that has none.
+///
+/// # Errors
+///
+/// There is no such backup, one that it builds on is missing, or what is restored is damaged. Then there is no repository.
+pub fn restore(
+    place: &dyn Place,
+    name: Option<&str>,
+    folder: &Path,
+) -> Result<(Backup, Integrity), StoreError> {
+    let there = list(place)?;
+    let wanted = match name {
+        Some(name) => there.iter().find(|it| it.name == name),
+        None => there.last(),
+    };
+    let known = || {
+        let names: Vec<&str> = there.iter().map(|it| it.name.as_str()).collect();
+        match names.is_empty() {
+            true => "there is no backup".to_owned(),
+            false => format!("there is no such backup; there are {}", names.join(", ")),
+        }
+    };
+    let wanted = wanted.ok_or_else(|| StoreError::Copy { what: known() })?;
+    let mut chain = vec![wanted];
+    while let Some(Backup { name, header: Header { from: Some(from), .. } }) = chain.last().copied()
+    {
+        let earlier = there.iter().find(|it| it.header.to == *from && !chain.contains(it));
+        let missing = || StoreError::Copy {
+            what: format!(
+                "`{name}` builds on a backup of commit {}, which is missing",
+                from.commit
+            ),
+        };
+        chain.push(earlier.ok_or_else(missing)?);
+    }
+    let mut parts = chain.iter().rev().map(|it| place.read(&format!("{}{SUFFIX}", it.name)));
+    let found = receive(folder, &mut parts, Role::Primary)?;
+    Ok((wanted.clone(), found))
+}
+
+fn refused(error: io::Error) -> StoreError {
+    StoreError::Copy { what: error.to_string() }
+}
+
+fn good_name(name: &str) -> Result<(), StoreError> {
+    let good = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    let bad = name.is_empty() || name.len() > LONGEST || name.starts_with('.');
+    match !bad && name.bytes().all(good) {
+        true => Ok(()),
+        false => Err(StoreError::Copy {
+            what: format!(
+                "a backup's name is 1 to {LONGEST} letters, digits, `-`, `_` and `.`, not `{name}`"
+            ),
+        }),
+    }
+}

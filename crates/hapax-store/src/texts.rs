@@ -1,0 +1,373 @@
+//! The texts of pages, kept so that two can be laid side by side later.
+//!
+//! A cache beside the repository, in a file of its own: verdicts do not need it, it may be
+//! deleted, and what was put last may be missing after a crash. Texts are packed; when there are
+//! more bytes than allowed, the oldest go. Putting never waits: when the thread that
+//! writes cannot keep up, a text is not kept.
+//!
+//! The file is `texts.redb`: `texts` from a number, which counts up, to address and packed text, which is empty for a text
+//! that was removed; `numbers` from address to number. Copies take what has a higher number than they have.
+
+use crate::error::Outcome;
+use crate::increment::Part;
+use redb::{
+    Database, Durability, ReadTransaction, ReadableDatabase, ReadableTable, TableDefinition,
+    WriteTransaction,
+};
+use std::path::Path;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+/// The name of the file in the folder.
+pub const FILE: &str = "texts.redb";
+const TEXTS: TableDefinition<'_, u64, (&str, &[u8])> = TableDefinition::new("texts");
+const NUMBERS: TableDefinition<'_, &str, u64> = TableDefinition::new("numbers");
+const BYTES: TableDefinition<'_, &str, u64> = TableDefinition::new("bytes");
+/// In `bytes`: of all texts together, and the random number of the file.
+const ALL: &str = "all";
+const ID: &str = "id";
+/// Texts that may wait to be written.
+const QUEUE: usize = 128;
+/// Bytes of the longest text that is kept.
+const LONGEST: usize = 1 << 20;
+/// Fast: a text is packed once and read seldom.
+const LEVEL: i32 = 1;
+/// Memory of the file's cache; texts are seldom read twice.
+const CACHE_BYTES: usize = 16 << 20;
+
+enum Change {
+    Put(String, String),
+    Remove(String),
+}
+
+/// The texts, and the thread that writes them.
+#[derive(Debug)]
+pub struct Texts {
+    db: Arc<Database>,
+    max_bytes: u64,
+    queue: Mutex<Option<SyncSender<Change>>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Texts {
+    /// Opens the file in a folder. One that cannot be read is made anew: it is a cache.
+    ///
+    /// # Errors
+    ///
+    /// The disk refuses.
+    pub fn open(folder: &Path, max_bytes: u64) -> Result<Self, redb::Error> {
+        let path = folder.join(FILE);
+        let open = || -> Result<Database, redb::Error> {
+            let db = Database::builder().set_cache_size(CACHE_BYTES).create(&path)?;
+            let transaction = db.begin_write()?;
+            transaction.open_table(TEXTS)?;
+            transaction.open_table(NUMBERS)?;
+            identify(&transaction)?;
+            transaction.commit()?;
+            Ok(db)
+        };
+        let db = match open() {
+            Ok(db) => db,
+            Err(error) => {
+                tracing::warn!("the texts in {} are made anew: {error}", path.display());
+                std::fs::remove_file(&path).map_err(redb::Error::Io)?;
+                open()?
+            }
+        };
+        let db = Arc::new(db);
+        let (queue, changes) = sync_channel(QUEUE);
+        let mine = db.clone();
+        let work = move || write(&mine, &changes, max_bytes);
+        let thread = std::thread::Builder::new().name("texts".into()).spawn(work);
+        let thread = thread.map_err(redb::Error::Io)?;
+        Ok(Self { db, max_bytes, queue: Mutex::new(Some(queue)), thread: Mutex::new(Some(thread)) })
+    }
+
+    /// Keeps a text, if there is time for it.
+    pub fn put(&self, url: &str, text: String) {
+        let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(queue) = queue
+            && text.len() <= LONGEST
+        {
+            let _ = queue.try_send(Change::Put(url.to_owned(), text));
+        }
+    }
+
+    /// Forgets a text, for certain: whoever deletes a page wants it gone.
+    pub fn remove(&self, url: &str) {
+        let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(queue) = queue {
+            let _ = queue.send(Change::Remove(url.to_owned()));
+        }
+    }
+
+    /// The text of a page, if it is kept.
+    pub fn get(&self, url: &str) -> Option<String> {
+        let read = || -> Result<Option<Vec<u8>>, redb::Error> {
+            let transaction = self.db.begin_read()?;
+            let Some(number) = transaction.open_table(NUMBERS)?.get(url)?.map(|row| row.value())
+            else {
+                return Ok(None);
+            };
+            let texts = transaction.open_table(TEXTS)?;
+            Ok(texts.get(number)?.map(|row| row.value().1.to_vec()))
+        };
+        let packed = read().inspect_err(|error| tracing::warn!("a text was not read: {error}"));
+        let bytes = zstd::bulk::decompress(&packed.ok()??, LONGEST).ok()?;
+        String::from_utf8(bytes).ok()
+    }
+
+    /// Which file it is, and its last text.
+    pub(crate) fn position(&self) -> Option<(u64, u64)> {
+        position(&self.db.begin_read().ok()?).ok()
+    }
+
+    /// What a copy in this position lacks. `None` if the texts cannot be read: a copy does without.
+    pub(crate) fn since(&self, copied: Option<(u64, u64)>) -> Option<TextsSince> {
+        let read = || -> Result<TextsSince, redb::Error> {
+            let reading = self.db.begin_read()?;
+            // What a copy has must not be lost here in a crash: its number would be given again.
+            self.db.begin_write()?.commit()?;
+            let to = position(&reading)?;
+            let after = copied.filter(|copied| copied.0 == to.0).map(|copied| copied.1);
+            Ok(TextsSince { reading, after, to })
+        };
+        read().inspect_err(|error| tracing::warn!("texts are not copied: {error}")).ok()
+    }
+
+    /// Texts of a copy are to be put.
+    pub(crate) fn applying(&self) -> Result<TextsApplied<'_>, redb::Error> {
+        Ok(TextsApplied { writing: self.db.begin_write()?, texts: self })
+    }
+
+    /// Writes what waits and ends the thread.
+    pub fn stop(&self) {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn write(db: &Database, changes: &Receiver<Change>, max_bytes: u64) {
+    while let Ok(first) = changes.recv() {
+        let mut together = vec![first];
+        together.extend(changes.try_iter().take(QUEUE));
+        // A removal must not come back after a crash; a text may be lost in one.
+        let durable = together.iter().any(|change| matches!(change, Change::Remove(_)));
+        if let Err(error) = apply(db, &together, max_bytes, durable) {
+            tracing::warn!("{} texts were not kept: {error}", together.len());
+        }
+    }
+    if let Err(error) = apply(db, &[], max_bytes, true) {
+        tracing::warn!("the last texts were not kept: {error}");
+    }
+}
+
+fn apply(
+    db: &Database,
+    changes: &[Change],
+    max_bytes: u64,
+    durable: bool,
+) -> Result<(), redb::Error> {
+    let mut transaction = db.begin_write()?;
+    transaction.set_durability(if durable { Durability::Immediate } else { Durability::None })?;
+    change(&transaction, max_bytes, |put| {
+        for change in changes {
+            let packed = match change {
+                Change::Put(_, text) => zstd::bulk::compress(text.as_bytes(), LEVEL)?,
+                Change::Remove(_) => Vec::new(),
+            };
+            let (Change::Put(url, _) | Change::Remove(url)) = change;
+            put(None, url, &packed)?;
+        }
+        Ok(())
+    })?;
+    transaction.commit()?;
+    Ok(())
+}
+
+/// Puts a packed text, with a number or the next one; an empty one removes the text of the address.
+type Put<'p> = &'p mut dyn FnMut(Option<u64>, &str, &[u8]) -> Result<(), redb::Error>;
+
+fn change(
+    transaction: &WriteTransaction,
+    max_bytes: u64,
+    changes: impl FnOnce(Put<'_>) -> Result<(), redb::Error>,
+) -> Result<(), redb::Error> {
+    let mut texts = transaction.open_table(TEXTS)?;
+    let mut numbers = transaction.open_table(NUMBERS)?;
+    let mut counters = transaction.open_table(BYTES)?;
+    let mut bytes = counters.get(ALL)?.map_or(0, |row| row.value());
+    let mut next = texts.last()?.map_or(0, |(number, _)| number.value() + 1);
+    changes(&mut |number, url, packed| {
+        if number.is_some_and(|number| number < next) {
+            // It is here already.
+            return Ok(());
+        }
+        let former = numbers.remove(url)?.map(|row| row.value());
+        if let Some(number) = former
+            && let Some(row) = texts.remove(number)?
+        {
+            bytes = bytes.saturating_sub(size(row.value()));
+        }
+        if former.is_none() && packed.is_empty() && number.is_none() {
+            return Ok(());
+        }
+        let number = number.unwrap_or(next);
+        texts.insert(number, (url, packed))?;
+        bytes += size((url, packed));
+        next = number + 1;
+        if !packed.is_empty() {
+            numbers.insert(url, number)?;
+        }
+        Ok(())
+    })?;
+    while bytes > max_bytes {
+        let Some((number, row)) = texts.pop_first()? else { break };
+        bytes = bytes.saturating_sub(size(row.value()));
+        let url = row.value().0;
+        if numbers.get(url)?.is_some_and(|row| row.value() == number.value()) {
+            numbers.remove(url)?;
+        }
+    }
+    counters.insert(ALL, bytes)?;
+    Ok(())
+}
+
+/// Bytes that a text counts; one that was removed counts its address.
+fn size((url, packed): (&str, &[u8])) -> u64 {
+    if packed.is_empty() { url.len() as u64 } else { packed.len() as u64 }
+}
+
+/// Gives a new file its number.
+fn identify(writing: &WriteTransaction) -> Result<(), redb::Error> {
+    let mut table = writing.open_table(BYTES)?;
+    if table.get(ID)?.is_some() {
+        return Ok(());
+    }
+    let mut id = [0; 8];
+    getrandom::getrandom(&mut id).map_err(|error| redb::Error::Io(error.into()))?;
+    table.insert(ID, u64::from_le_bytes(id))?;
+    Ok(())
+}
+
+fn position(reading: &ReadTransaction) -> Result<(u64, u64), redb::Error> {
+    let id = reading.open_table(BYTES)?.get(ID)?.map_or(0, |row| row.value());
+    let last = reading.open_table(TEXTS)?.last()?.map_or(0, |(number, _)| number.value());
+    Ok((id, last))
+}
+
+/// Takes part, key and value of a row.
+pub(crate) type PutRow<'p> = &'p mut dyn FnMut(Part, u64, &[&[u8]]) -> Outcome<()>;
+
+/// The texts that a copy lacks, as of one moment.
+pub(crate) struct TextsSince {
+    reading: ReadTransaction,
+    /// The last text that the copy has; `None` for a copy of none of these.
+    after: Option<u64>,
+    to: (u64, u64),
+}
+
+impl TextsSince {
+    pub(crate) const fn position(&self) -> (u64, u64) {
+        self.to
+    }
+
+    /// Calls `put` with part, key and value of every row.
+    pub(crate) fn write(&self, put: PutRow<'_>) -> Outcome<()> {
+        if self.after.is_none() {
+            put(Part::Clear, self.to.0, &[])?;
+        }
+        let texts = self.reading.open_table(TEXTS)?;
+        let rows = match self.after {
+            Some(after) => texts.range(after + 1..)?,
+            None => texts.iter()?,
+        };
+        for row in rows {
+            let (number, row) = row?;
+            let (url, packed) = row.value();
+            let len = (url.len() as u32).to_le_bytes();
+            put(Part::Texts, number.value(), &[&len, url.as_bytes(), packed])?;
+        }
+        Ok(())
+    }
+}
+
+/// Texts of a copy on their way into the file.
+pub(crate) struct TextsApplied<'t> {
+    writing: WriteTransaction,
+    texts: &'t Texts,
+}
+
+impl TextsApplied<'_> {
+    /// Takes all texts out: what comes are those of this file.
+    pub(crate) fn clear(&mut self, id: u64) -> Result<(), redb::Error> {
+        self.writing.open_table(TEXTS)?.retain(|_, _| false)?;
+        self.writing.open_table(NUMBERS)?.retain(|_, _| false)?;
+        let mut table = self.writing.open_table(BYTES)?;
+        table.insert(ALL, 0)?;
+        table.insert(ID, id)?;
+        Ok(())
+    }
+
+    pub(crate) fn put(&mut self, number: u64, value: &[u8]) -> Result<(), redb::Error> {
+        let wrong = || {
+            let what = format!("text {number} cannot be read");
+            redb::Error::Io(std::io::Error::new(std::io::ErrorKind::InvalidData, what))
+        };
+        let (len, rest) = value.split_first_chunk().ok_or_else(wrong)?;
+        let split = rest.split_at_checked(u32::from_le_bytes(*len) as usize);
+        let (url, packed) = split.ok_or_else(wrong)?;
+        let url = str::from_utf8(url).map_err(|_| wrong())?;
+        change(&self.writing, self.texts.max_bytes, |put| put(Some(number), url, packed))
+    }
+
+    pub(crate) fn commit(self) -> Result<(), redb::Error> {
+        Ok(self.writing.commit()?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filled(folder: &Path, max_bytes: u64, pages: u32) -> Texts {
+        let texts = Texts::open(folder, max_bytes).unwrap();
+        (0..pages).for_each(|n| texts.put(&format!("http://a/{n}"), format!("text {n}")));
+        texts.stop();
+        texts
+    }
+
+    #[test]
+    fn a_text_comes_back_until_it_is_removed_also_after_reopening() {
+        let folder = tempfile::tempdir().unwrap();
+        drop(filled(folder.path(), 1 << 20, 3));
+        let texts = Texts::open(folder.path(), 1 << 20).unwrap();
+        assert_eq!(texts.get("http://a/2").as_deref(), Some("text 2"));
+        texts.put("http://a/2", "another".into());
+        texts.remove("http://a/1");
+        texts.stop();
+        assert_eq!(texts.get("http://a/2").as_deref(), Some("another"));
+        assert_eq!(texts.get("http://a/1"), None);
+        assert_eq!(texts.get("http://b"), None);
+    }
+
+    #[test]
+    fn the_oldest_go_when_there_are_too_many_bytes() {
+        let folder = tempfile::tempdir().unwrap();
+        let texts = filled(folder.path(), 50, 20);
+        assert_eq!(texts.get("http://a/0"), None);
+        assert_eq!(texts.get("http://a/19").as_deref(), Some("text 19"));
+    }
+
+    #[test]
+    fn a_file_that_is_none_of_ours_is_made_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join(FILE), "not a store").unwrap();
+        let texts = filled(folder.path(), 1 << 20, 1);
+        assert_eq!(texts.get("http://a/0").as_deref(), Some("text 0"));
+    }
+}
