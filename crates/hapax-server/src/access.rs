@@ -12,7 +12,7 @@ use crate::error::{ApiError, Code};
 use axum::http::{HeaderMap, header};
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, Ipv6Addr};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 /// What a request needs.
@@ -107,6 +107,87 @@ impl Access {
     }
 }
 
+/// Whom a request counts for: whoever has a token, or an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Client {
+    Token([u8; 32]),
+    Address(IpAddr),
+}
+
+impl Access {
+    /// Whom a request that was allowed counts for; `None` for programs on this machine without a token.
+    pub fn client(&self, headers: &HeaderMap, peer: IpAddr) -> Option<Client> {
+        if !self.is_open()
+            && let Some(given) = headers.get(header::AUTHORIZATION)
+        {
+            return Some(Client::Token(*blake3::hash(given.as_bytes()).as_bytes()));
+        }
+        let network = network_of(peer);
+        (!network.is_loopback()).then_some(Client::Address(network))
+    }
+}
+
+/// Places that each client holds: nobody gets more than a share of them.
+#[derive(Debug)]
+pub struct Shares {
+    most: usize,
+    held: Mutex<BTreeMap<Client, usize>>,
+}
+
+/// A place; given back when dropped.
+#[derive(Debug)]
+pub struct Place {
+    shares: Arc<Shares>,
+    client: Client,
+}
+
+impl Shares {
+    /// A client may hold this part of so many places, and one at least.
+    pub fn new(places: usize, share: f64) -> Arc<Self> {
+        let most = ((places as f64 * share) as usize).max(1);
+        Arc::new(Self { most, held: Mutex::default() })
+    }
+
+    /// A place for a client.
+    ///
+    /// # Errors
+    ///
+    /// It has its share.
+    pub fn take(self: &Arc<Self>, client: Client) -> Result<Place, ApiError> {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = held.entry(client).or_default();
+        if *count >= self.most {
+            let message =
+                format!("{} requests of yours are under way; wait for answers", self.most);
+            return Err(ApiError::new(Code::TooManyRequests, message));
+        }
+        *count += 1;
+        Ok(Place { shares: self.clone(), client })
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut held = self.shares.held.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = held.get_mut(&self.client) {
+            *count -= 1;
+            if *count == 0 {
+                held.remove(&self.client);
+            }
+        }
+    }
+}
+
+/// Whoever has one address of version 6 has all of its network.
+fn network_of(peer: IpAddr) -> IpAddr {
+    match peer.to_canonical() {
+        IpAddr::V6(v6) if !v6.is_loopback() => {
+            IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() >> 64 << 64))
+        }
+        other => other,
+    }
+}
+
 /// What proxies add to a request.
 const BROUGHT: [&str; 4] = ["forwarded", "via", "x-forwarded-for", "x-real-ip"];
 
@@ -197,13 +278,7 @@ impl Rate {
 
     /// May this address send a request now?
     pub fn admits(&self, peer: IpAddr, now: Instant) -> bool {
-        let peer = match peer.to_canonical() {
-            // Whoever has one address of version 6 has all of its network.
-            IpAddr::V6(v6) if !v6.is_loopback() => {
-                IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() >> 64 << 64))
-            }
-            other => other,
-        };
+        let peer = network_of(peer);
         if self.per_second <= 0.0 || peer.is_loopback() {
             return true;
         }
@@ -329,6 +404,28 @@ mod tests {
             code(&access, Scope::Read, &with("Basic reader"), THERE),
             Some(Code::Unauthorized)
         );
+    }
+
+    #[test]
+    fn a_client_holds_its_share_of_the_places_and_leaves_the_rest_to_others() {
+        let tokens = Tokens { read: vec!["reader".into()], ..Tokens::default() };
+        let access = Access::new(&tokens, &[]).unwrap();
+        let open = Access::new(&Tokens::default(), &[]).unwrap();
+        let client = |access: &Access, token: &str, peer| {
+            access.client(&headers(&[(header::AUTHORIZATION, token)]), peer)
+        };
+        let (one, other) = (client(&access, "Bearer a", HERE), client(&access, "Bearer b", HERE));
+        assert_ne!(one, other);
+        assert_eq!(client(&open, "Bearer a", THERE), Some(Client::Address(THERE)));
+        assert_eq!(client(&open, "Bearer a", HERE), None);
+        let shares = Shares::new(10, 0.5);
+        let mut held: Vec<Place> = (0..5).map(|_| shares.take(one.unwrap()).unwrap()).collect();
+        assert_eq!(shares.take(one.unwrap()).unwrap_err().code, Code::TooManyRequests);
+        shares.take(other.unwrap()).unwrap();
+        held.pop();
+        held.push(shares.take(one.unwrap()).unwrap());
+        held.clear();
+        assert!(shares.held.lock().unwrap().is_empty(), "nobody is remembered");
     }
 
     #[test]

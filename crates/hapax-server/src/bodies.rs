@@ -31,6 +31,11 @@ impl Budget {
         Arc::new(Self { left: AtomicUsize::new(bytes) })
     }
 
+    /// Bytes that are not held.
+    pub(crate) fn left(&self) -> usize {
+        self.left.load(Ordering::Relaxed)
+    }
+
     /// Nothing held yet.
     pub(crate) fn hold(self: &Arc<Self>) -> Held {
         Held { budget: self.clone(), bytes: 0, charged: 0 }

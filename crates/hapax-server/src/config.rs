@@ -30,6 +30,8 @@ pub struct Config {
     #[serde(deserialize_with = "listen")]
     pub listen: SocketAddr,
     pub hosts: Vec<String>,
+    #[serde(deserialize_with = "memory")]
+    pub memory: Option<u64>,
     pub limits: Limits,
     pub tokens: Tokens,
     pub cors: Cors,
@@ -47,6 +49,7 @@ pub struct Limits {
     pub body_bytes: usize,
     pub held_bytes: usize,
     pub requests: usize,
+    pub client_share: f64,
     pub connections: usize,
     pub rate: f64,
     pub burst: u32,
@@ -216,6 +219,39 @@ pub fn listen_address(text: &str) -> Result<SocketAddr, String> {
     found.next().ok_or_else(|| format!("the name in `{text}` has no address; give one {examples}"))
 }
 
+/// The least memory that can be divided.
+const LEAST_MEMORY: u64 = 256_000_000;
+
+/// Bytes, as a number with or without KB, MB, GB or TB; `None` for nothing.
+fn memory<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+    let text = String::deserialize(from)?;
+    let text = text.trim();
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let factor = match unit.trim().to_ascii_uppercase().as_str() {
+        "" | "B" => Some(1.0),
+        "KB" => Some(1e3),
+        "MB" => Some(1e6),
+        "GB" => Some(1e9),
+        "TB" => Some(1e12),
+        _ => None,
+    };
+    let bytes =
+        number.parse::<f64>().ok().zip(factor).map(|(number, factor)| (number * factor) as u64);
+    let wrong =
+        || serde::de::Error::custom(format!("`memory` is a size such as \"2GB\", not \"{text}\""));
+    match bytes.ok_or_else(wrong)? {
+        bytes if bytes < LEAST_MEMORY => Err(serde::de::Error::custom(format!(
+            "`memory` must be at least {} MB, not \"{text}\"",
+            LEAST_MEMORY / 1_000_000
+        ))),
+        bytes => Ok(Some(bytes)),
+    }
+}
+
 fn listen<'de, D: serde::Deserializer<'de>>(from: D) -> Result<SocketAddr, D::Error> {
     listen_address(&String::deserialize(from)?).map_err(serde::de::Error::custom)
 }
@@ -313,8 +349,16 @@ impl Layers {
     /// A value is of the wrong kind or out of range.
     pub fn finish(self) -> Result<Config, ConfigError> {
         let error = |what: String| ConfigError { place: "settings".into(), what };
-        let config: Config =
+        let mut config: Config =
             self.0.try_into().map_err(|e: toml::de::Error| error(e.message().to_owned()))?;
+        if let Some(memory) = config.memory {
+            let part = |share: u64| usize::try_from(memory / share).unwrap_or(usize::MAX);
+            config.limits.cache_bytes = part(2);
+            config.limits.held_bytes = part(16);
+        }
+        if !(0.0..=1.0).contains(&config.limits.client_share) {
+            return Err(error("`limits.client_share` must be between 0 and 1".into()));
+        }
         let Limits { body_bytes, requests, connections, rows, request_seconds, .. } = config.limits;
         let positive = [
             ("limits.body_bytes", body_bytes as u64),
@@ -431,6 +475,22 @@ mod tests {
         assert_eq!((config.limits.rows, config.limits.requests), (7, 9));
         assert_eq!(config.listen.port(), 0);
         assert_eq!(config.limits.connections, 1024);
+    }
+
+    #[test]
+    fn one_number_divides_the_memory() {
+        let with = |memory: &str| {
+            let mut layers = Layers::new().unwrap();
+            layers.set("HAPAX_MEMORY", "memory", memory).unwrap();
+            layers.finish().map(|config| (config.limits.cache_bytes, config.limits.held_bytes))
+        };
+        assert_eq!(with("2GB").unwrap(), (1_000_000_000, 125_000_000));
+        assert_eq!(with("1.6 gb").unwrap(), (800_000_000, 100_000_000));
+        assert_eq!(with("").unwrap(), (1_000_000_000, 128_000_000));
+        for (wrong, why) in [("much", "such as"), ("2GiB", "such as"), ("1MB", "at least 256 MB")] {
+            let error = with(wrong).unwrap_err().to_string();
+            assert!(error.contains(why), "{error}");
+        }
     }
 
     #[test]

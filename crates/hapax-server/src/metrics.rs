@@ -79,6 +79,7 @@ pub struct Metrics {
     tiers_shown: Family<Labels, Counter>,
     distances: [AtomicU64; DISTANCES],
     takes_writes: Gauge,
+    memory: Family<Labels, Gauge>,
     standbys: Gauge,
     behind: Gauge<f64, AtomicU64>,
     /// Requests answered.
@@ -130,6 +131,9 @@ impl Default for Metrics {
         let help =
             "1 for a primary, 0 for a standby and for a former primary that waits to be promoted";
         registry.register("takes_writes", help, takes_writes.clone());
+        let memory = Family::default();
+        let help = "Memory by what takes it; of the cache the most it may take";
+        registry.register_with_unit("memory", help, Unit::Bytes, memory.clone());
         let standbys = Gauge::default();
         registry.register("standbys", "Standbys that follow this service", standbys.clone());
         let behind = Gauge::default();
@@ -149,6 +153,7 @@ impl Default for Metrics {
             tiers_shown,
             distances: from_fn(|_| AtomicU64::new(0)),
             takes_writes,
+            memory,
             standbys,
             behind,
             answered: AtomicU64::new(0),
@@ -215,7 +220,17 @@ impl Metrics {
     }
 
     /// The text that Prometheus reads.
-    pub fn text(&self, stats: &Stats, sizes: &GroupSizes, copies: &Copies) -> String {
+    pub fn text(
+        &self,
+        stats: &Stats,
+        sizes: &GroupSizes,
+        copies: &Copies,
+        memory: &[(&'static str, u64)],
+    ) -> String {
+        for (part, bytes) in memory {
+            let label = vec![("part", (*part).to_owned())];
+            self.memory.get_or_create(&label).set(i64::try_from(*bytes).unwrap_or(i64::MAX));
+        }
         self.takes_writes.set(i64::from(copies.takes_writes));
         self.standbys.set(i64::try_from(copies.standbys).unwrap_or(i64::MAX));
         self.behind.set(copies.behind.map_or(0.0, |behind| behind.as_secs_f64()));
@@ -317,7 +332,7 @@ mod tests {
         let sizes = GroupSizes { largest: Vec::new(), by_doubling: vec![2, 1] };
         let behind = Some(Duration::from_millis(1500));
         let copies = Copies { takes_writes: false, standbys: 2, behind };
-        let text = metrics.text(&stats, &sizes, &copies);
+        let text = metrics.text(&stats, &sizes, &copies, &[("index", 5)]);
         for line in [
             r#"hapax_requests_total{method="GET",path="/v1/stats",status="404"} 1"#,
             r#"hapax_request_duration_seconds_count{method="GET",path="/v1/stats"} 2"#,
@@ -325,6 +340,7 @@ mod tests {
             "hapax_fsyncs 2",
             "hapax_index_segments 7",
             "hapax_takes_writes 0",
+            r#"hapax_memory_bytes{part="index"} 5"#,
             "hapax_standbys 2",
             "hapax_behind_seconds 1.5",
             r#"hapax_groups_by_members{members="2"} 1"#,

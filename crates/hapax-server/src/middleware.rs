@@ -90,6 +90,13 @@ async fn enter(guard: &Guard, request: Request, next: Next) -> Result<Response, 
         }
         RequestClass::Probe | RequestClass::Stream => request,
     };
+    let place = match guard.class {
+        RequestClass::Probe => None,
+        RequestClass::Plain | RequestClass::Stream => {
+            let client = service.access.client(request.headers(), peer);
+            client.map(|client| service.shares.take(client)).transpose()?
+        }
+    };
     let permit = match guard.class {
         RequestClass::Probe => None,
         RequestClass::Stream
@@ -120,7 +127,7 @@ async fn enter(guard: &Guard, request: Request, next: Next) -> Result<Response, 
         Ok(Ok(response)) if guard.class == RequestClass::Stream => Ok(response.map(|body| {
             // The room is taken until the last byte has gone.
             Body::new(body.map_frame(move |frame| {
-                let _held = &permit;
+                let _held = (&permit, &place);
                 frame
             }))
         })),

@@ -6,7 +6,7 @@
 //! takes a few microseconds and never waits, such as
 //! looking up a ready fingerprint, is called in place: a change of threads would cost more.
 
-use crate::access::{Access, Rate};
+use crate::access::{Access, Rate, Shares};
 use crate::bodies::Budget;
 use crate::config::Config;
 use crate::connections::Connections;
@@ -62,6 +62,8 @@ pub struct Service {
     pub history: History,
     pub access: Access,
     pub rate: Rate,
+    /// Requests at once, of each client.
+    pub shares: Arc<Shares>,
     /// Requests at once.
     pub in_flight: Arc<Semaphore>,
     /// Counts commits.
@@ -130,6 +132,13 @@ pub enum StartError {
     System { what: String, source: std::io::Error },
 }
 
+/// What the system says that the process has, where it says so.
+fn resident() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    Some(line.trim().trim_end_matches(" kB").parse::<u64>().ok()? * 1024)
+}
+
 impl Service {
     /// Over a repository, with the fingerprinter of its recipe.
     pub fn new(
@@ -148,6 +157,11 @@ impl Service {
         source: Option<Source>,
     ) -> Result<Arc<Self>, StartError> {
         let recipe_id = fingerprinter.recipe_id().clone();
+        if let Some(memory) = config.memory
+            && repository.stats()?.index_bytes > memory / 4
+        {
+            tracing::warn!("the index takes more than a quarter of `memory`: set it to more");
+        }
         repository.settings().recipe.must_be(&recipe_id)?;
         repository.scrub(0, VERIFY_AT_START)?;
         let texts = match config.texts.max_bytes {
@@ -178,6 +192,7 @@ impl Service {
             history: History::default(),
             access: Access::new(&config.tokens, &config.hosts)?,
             rate: Rate::new(config.limits.rate, config.limits.burst),
+            shares: Shares::new(config.limits.requests, config.limits.client_share),
             in_flight: Arc::new(Semaphore::new(config.limits.requests)),
             changed,
             started: Instant::now(),
@@ -349,6 +364,17 @@ impl Service {
             standbys: self.standbys.count(),
             behind: self.behind(),
         }
+    }
+
+    /// What takes memory, in bytes: counted, but for the cache of the file, which may take so much.
+    pub fn memory(&self, stats: &hapax_store::Stats) -> [(&'static str, u64); 4] {
+        let limits = &self.config.limits;
+        [
+            ("index", stats.index_bytes),
+            ("cache limit", limits.cache_bytes as u64),
+            ("bodies", (limits.held_bytes - self.bodies.left().min(limits.held_bytes)) as u64),
+            ("resident", resident().unwrap_or(0)),
+        ]
     }
 
     /// How far behind it is, as long as it is a standby; until it has heard from its source, by the time in the last

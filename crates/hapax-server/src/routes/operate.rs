@@ -52,7 +52,8 @@ pub async fn readyz(State(service): Shared) -> Result<Json<Ready>, ApiError> {
 pub async fn metrics(State(service): Shared) -> Result<impl IntoResponse, ApiError> {
     let work = |service: &Service| {
         let (stats, sizes) = (service.repository.stats()?, service.group_sizes()?);
-        Ok(service.metrics.text(&stats, &sizes, &service.copies()))
+        let memory = service.memory(&stats);
+        Ok(service.metrics.text(&stats, &sizes, &service.copies(), &memory))
     };
     let text = service.work(work).await?;
     Ok((
