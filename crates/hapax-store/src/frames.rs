@@ -9,6 +9,7 @@
 //! order of arrival alone. Texts that are not known here, and hosts with fewer than 8 texts, are compared as whole pages.
 
 use crate::error::Outcome;
+use crate::increment::Part;
 use hapax::fingerprint::ContentHash;
 use hapax::frame::{OwnText, Piece, least_pages, on_many_pages};
 use hapax::group::live::PageId;
@@ -19,6 +20,7 @@ use std::str::FromStr;
 
 /// Texts of a host whose pieces are kept.
 pub(crate) const RECENT: u32 = 64;
+const PLACES: u64 = RECENT as u64 - 1;
 /// A text with more pieces, about 20,000 words, is not counted.
 pub(crate) const MOST_PIECES: usize = 4096;
 /// A host with more texts than 64 times this learns a version for each of so many parts of them, so that versions stay few.
@@ -28,8 +30,8 @@ const VERSIONS: u32 = 1024;
 pub(crate) const HOSTS: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("hosts");
 /// The present frame: hashes of its pieces, 4 bytes each, ascending.
 pub(crate) const FRAMES: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("frames");
-/// By host and place among the texts that are kept: number of the page, and its pieces, 5 bytes each.
-pub(crate) const TEXTS: TableDefinition<'_, (u64, u32), &[u8]> = TableDefinition::new("host texts");
+/// By host and, in the lowest bits, place among the texts that are kept: number of the page, and its pieces, 5 bytes each.
+pub(crate) const TEXTS: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("host texts");
 
 /// Whether pages of one host are compared by what they say beyond its frame, too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -125,10 +127,10 @@ impl OwnShown {
     }
 }
 
-/// One number for each host; `None` without one.
+/// One number for each host, whose lowest bits are free for the place of a text; `None` without one.
 pub(crate) fn host_of(url: &str) -> Option<u64> {
     let key = Scope::Host.key(&ScopeFacts { url, ..ScopeFacts::default() });
-    (!PageFacts::at(url).host().is_empty()).then_some(key.0)
+    (!PageFacts::at(url).host().is_empty()).then_some(key.0 & !PLACES)
 }
 
 /// Is it time for the next version, after so many texts?
@@ -211,7 +213,9 @@ pub(crate) fn frame(
 pub(crate) struct Learning<'t> {
     pub(crate) hosts: Table<'t, u64, &'static [u8]>,
     pub(crate) frames: Table<'t, u64, &'static [u8]>,
-    texts: Table<'t, (u64, u32), &'static [u8]>,
+    texts: Table<'t, u64, &'static [u8]>,
+    /// Rows that were written, for the log of changes.
+    pub(crate) touched: Vec<(Part, u64)>,
 }
 
 impl<'t> Learning<'t> {
@@ -220,6 +224,7 @@ impl<'t> Learning<'t> {
             hosts: transaction.open_table(HOSTS)?,
             frames: transaction.open_table(FRAMES)?,
             texts: transaction.open_table(TEXTS)?,
+            touched: Vec::new(),
         })
     }
 
@@ -244,7 +249,9 @@ impl<'t> Learning<'t> {
             Some(slot) => *slot = text,
             None => known.kept.push(text),
         }
-        self.texts.insert((host, place), kept_text(page, pieces).as_slice())?;
+        let key = host | u64::from(place);
+        self.texts.insert(key, kept_text(page, pieces).as_slice())?;
+        self.touched.extend([(Part::HostTexts, key), (Part::Hosts, host)]);
         let learned = match is_due(known.texts) && known.version < u16::MAX {
             true => self.learn(host, known)?,
             false => Vec::new(),
@@ -256,7 +263,7 @@ impl<'t> Learning<'t> {
     fn learn(&mut self, host: u64, known: &mut Host) -> Outcome<Vec<(PageId, ContentKey, Own)>> {
         let mut kept = Vec::new();
         for (place, text) in (0..).zip(&known.kept) {
-            let row = self.texts.get((host, place))?;
+            let row = self.texts.get(host | place)?;
             let read = row.and_then(|row| read_text(row.value()));
             kept.extend(read.map(|(page, pieces)| (page, *text, pieces)));
         }
@@ -266,6 +273,7 @@ impl<'t> Learning<'t> {
         let frame = Frame { version: known.version, pieces: on_many_pages(all, least) };
         let bytes: Vec<[u8; 4]> = frame.pieces.iter().map(|it| it.to_le_bytes()).collect();
         self.frames.insert(host, bytes.as_flattened())?;
+        self.touched.push((Part::Frames, host));
         let own = |(page, text, pieces): (PageId, u32, Vec<Piece>)| {
             (page, ContentKey(text), frame.own(&pieces, 0))
         };

@@ -323,6 +323,9 @@ impl<'t, 'r> Session<'t, 'r> {
         }
         let renewed = learning.count(host, page, seen.content, &seen.pieces)?;
         let frame = frames::frame(&learning.hosts, &learning.frames, host)?;
+        for (part, key) in learning.touched.drain(..) {
+            self.groups.state_mut().note(part, key);
+        }
         for (other, text, own) in renewed {
             // A page that has another text now, or is no more, is not among those that were judged by this one.
             let Some(old) =

@@ -88,8 +88,9 @@ pub(crate) struct OpenTables {
     pub(crate) members: ReadOnlyTable<u64, ()>,
     pub(crate) sources: ReadOnlyTable<u64, ()>,
     pub(crate) events: ReadOnlyTable<u64, &'static ChangeBytes>,
-    hosts: ReadOnlyTable<u64, &'static [u8]>,
-    frames: ReadOnlyTable<u64, &'static [u8]>,
+    pub(crate) hosts: ReadOnlyTable<u64, &'static [u8]>,
+    pub(crate) frames: ReadOnlyTable<u64, &'static [u8]>,
+    pub(crate) host_texts: ReadOnlyTable<u64, &'static [u8]>,
 }
 
 impl OpenTables {
@@ -106,6 +107,7 @@ impl OpenTables {
             events: transaction.open_table(tables::EVENTS)?,
             hosts: transaction.open_table(frames::HOSTS)?,
             frames: transaction.open_table(frames::FRAMES)?,
+            host_texts: transaction.open_table(frames::TEXTS)?,
         })
     }
 }

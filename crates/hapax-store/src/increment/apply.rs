@@ -9,6 +9,7 @@ use crate::changes::Changed;
 use crate::codec;
 use crate::confirm::SECRET;
 use crate::error::{Fault, Outcome};
+use crate::frames;
 use crate::tables::{self, Counters};
 use crate::texts::{Texts, TextsApplied};
 use hapax::fingerprint::Fingerprint;
@@ -36,6 +37,9 @@ struct Tables<'t> {
     members: Table<'t, u64, ()>,
     sources: Table<'t, u64, ()>,
     events: Table<'t, u64, &'static codec::ChangeBytes>,
+    hosts: Table<'t, u64, &'static [u8]>,
+    frames: Table<'t, u64, &'static [u8]>,
+    host_texts: Table<'t, u64, &'static [u8]>,
     meta: Table<'t, &'static str, &'static str>,
     secret: Table<'t, &'static str, &'static [u8]>,
     counters: Table<'t, &'static str, u64>,
@@ -114,6 +118,9 @@ impl<'t> Tables<'t> {
             members: writing.open_table(tables::MEMBERS)?,
             sources: writing.open_table(tables::SOURCES)?,
             events: writing.open_table(tables::EVENTS)?,
+            hosts: writing.open_table(frames::HOSTS)?,
+            frames: writing.open_table(frames::FRAMES)?,
+            host_texts: writing.open_table(frames::TEXTS)?,
             meta: writing.open_table(tables::META)?,
             secret: writing.open_table(SECRET)?,
             counters: writing.open_table(tables::COUNTERS)?,
@@ -135,6 +142,9 @@ impl<'t> Tables<'t> {
         self.members.retain(|_, _| false)?;
         self.sources.retain(|_, _| false)?;
         self.events.retain(|_, _| false)?;
+        self.hosts.retain(|_, _| false)?;
+        self.frames.retain(|_, _| false)?;
+        self.host_texts.retain(|_, _| false)?;
         Ok(())
     }
 
@@ -156,6 +166,14 @@ impl<'t> Tables<'t> {
             ($table:expr) => {
                 match row.value {
                     Some(_) => _ = $table.insert(row.key, ())?,
+                    None => _ = $table.remove(row.key)?,
+                }
+            };
+        }
+        macro_rules! any {
+            ($table:expr) => {
+                match row.value {
+                    Some(bytes) => _ = $table.insert(row.key, bytes)?,
                     None => _ = $table.remove(row.key)?,
                 }
             };
@@ -199,6 +217,9 @@ impl<'t> Tables<'t> {
             Part::Members => present!(self.members),
             Part::Sources => present!(self.sources),
             Part::Events => fixed!(self.events, row.key, codec::ChangeBytes),
+            Part::Hosts => any!(self.hosts),
+            Part::Frames => any!(self.frames),
+            Part::HostTexts => any!(self.host_texts),
             Part::Meta => {
                 let (name, value) = named(row)?;
                 self.meta.insert(name, text(value)?)?;

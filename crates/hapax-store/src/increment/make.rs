@@ -193,6 +193,9 @@ macro_rules! each_table {
         $rows!(Part::Members, $tables.members, u64, |_none| &[]);
         $rows!(Part::Sources, $tables.sources, u64, |_none| &[]);
         $rows!(Part::Events, $tables.events, u64, |event| &[event.as_slice()]);
+        $rows!(Part::Hosts, $tables.hosts, u64, |host| &[host]);
+        $rows!(Part::Frames, $tables.frames, u64, |frame| &[frame]);
+        $rows!(Part::HostTexts, $tables.host_texts, u64, |text| &[text]);
     };
 }
 

@@ -34,6 +34,10 @@ pub(crate) enum Part {
     Members,
     Sources,
     Events,
+    /// What is known of a host, its frame, and the texts that it is learned from.
+    Hosts,
+    Frames,
+    HostTexts,
     /// Name and value, all of them in every increment.
     Meta,
     Secret,
@@ -46,7 +50,7 @@ pub(crate) enum Part {
 
 impl Part {
     /// Those whose changes are logged by key.
-    pub(crate) const KEYED: [Self; 8] = [
+    pub(crate) const KEYED: [Self; 11] = [
         Self::Names,
         Self::Pages,
         Self::Former,
@@ -55,6 +59,9 @@ impl Part {
         Self::Members,
         Self::Sources,
         Self::Events,
+        Self::Hosts,
+        Self::Frames,
+        Self::HostTexts,
     ];
 
     fn of(number: u8) -> Option<Self> {

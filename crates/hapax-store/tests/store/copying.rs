@@ -26,19 +26,19 @@ fn received(folder: &Path, bytes: &[u8], role: Role) -> Result<(), StoreError> {
 }
 
 /// A standby of a repository, with nothing to catch up on.
-fn standby(store: &Repository, folder: &Path) -> Repository {
+pub(crate) fn standby(store: &Repository, folder: &Path) -> Repository {
     received(folder, &copied(store, None, None), Role::Standby).unwrap();
     open(folder)
 }
 
-fn catch_up(store: &Repository, copy: &Repository) -> usize {
+pub(crate) fn catch_up(store: &Repository, copy: &Repository) -> usize {
     let increment = copied(store, Some(&copy.position(None).unwrap()), None);
     copy.apply_increment(&mut increment.as_slice(), None).unwrap();
     increment.len()
 }
 
 /// The rows of everything, as the other end would get them.
-fn rows(store: &Repository) -> Vec<u8> {
+pub(crate) fn rows(store: &Repository) -> Vec<u8> {
     let whole = copied(store, None, None);
     let header = u32::from_le_bytes(whole[8..12].try_into().unwrap()) as usize;
     // The checksum covers the header, which names the time.

@@ -1,5 +1,6 @@
 //! Pages of one host that share a frame: products of a shop stay, copies of a product go.
 
+use crate::copying::{catch_up, rows, standby};
 use crate::line::assert_clean;
 use hapax::fingerprint::Fingerprinter;
 use hapax::page::{Body, Document};
@@ -146,4 +147,27 @@ fn a_copy_of_a_repository_goes_on_with_its_frames() {
         assert_eq!(decision.own.unwrap().frame, 2);
         assert!(!decision.verdict.removable());
     }
+}
+
+#[test]
+fn a_standby_has_the_frames_of_its_primary() {
+    let site = TemplatedSite::new(11, "shop.test", 300, 10);
+    let (_folder, store) = create(Frames::On);
+    let copies = tempfile::tempdir().unwrap();
+    for number in 0..5 {
+        add(&store, &site.page(number), number);
+    }
+    let copy = standby(&store, &copies.path().join("copy"));
+    for number in 5..70 {
+        add(&store, &site.page(number), number);
+        if number % 9 == 0 {
+            catch_up(&store, &copy);
+        }
+    }
+    store.recheck().unwrap();
+    catch_up(&store, &copy);
+    assert!(rows(&copy) == rows(&store));
+    let again = seen(&store, &site.copy(3, SiteCopy::Session), 100);
+    assert_eq!(copy.check(&again).unwrap().own, store.check(&again).unwrap().own);
+    assert!(store.check(&again).unwrap().own.is_some());
 }
