@@ -181,7 +181,7 @@ impl Bench<'_> {
         Ok(all)
     }
 
-    fn exact(&self, wanted: Wanted, executor: &impl Executor) -> anyhow::Result<Searched> {
+    fn exact(&self, wanted: Wanted, executor: &dyn Executor) -> anyhow::Result<Searched> {
         let options = PairOptions::within(self.bound)?;
         let mut hits = Vec::new();
         let mut preparing = Duration::ZERO;

@@ -32,16 +32,17 @@ impl Threads {
 }
 
 impl Executor for Threads {
-    fn map<T: Send, R: Send>(&self, tasks: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
-        let slots: Vec<Mutex<(Option<T>, Option<R>)>> =
-            tasks.into_iter().map(|task| Mutex::new((Some(task), None))).collect();
+    fn for_each(&self, tasks: usize, work: &(dyn Fn(usize) + Sync)) {
         let next = AtomicUsize::new(0);
         let run = || {
             let (mut total, mut longest) = (Duration::ZERO, Duration::ZERO);
-            while let Some(slot) = slots.get(next.fetch_add(1, Ordering::Relaxed)) {
+            loop {
+                let task = next.fetch_add(1, Ordering::Relaxed);
+                if task >= tasks {
+                    break;
+                }
                 let start = thread_cpu();
-                let mut slot = slot.lock().unwrap_or_else(|e| e.into_inner());
-                slot.1 = slot.0.take().map(&work);
+                work(task);
                 let spent = thread_cpu() - start;
                 total += spent;
                 longest = longest.max(spent);
@@ -57,8 +58,6 @@ impl Executor for Threads {
         let share = 1.0 / self.width as f64;
         let bound = total.mul_f64(share) + longest.mul_f64(1.0 - share);
         *self.path.lock().unwrap_or_else(|e| e.into_inner()) += bound;
-        let results = slots.into_iter();
-        results.filter_map(|slot| slot.into_inner().unwrap_or_else(|e| e.into_inner()).1).collect()
     }
 
     fn width(&self) -> usize {

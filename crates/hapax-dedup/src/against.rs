@@ -233,7 +233,7 @@ pub(crate) fn known(
     pages: &Pages,
     earlier: &Pages,
     options: &Options,
-    executor: &impl Executor,
+    executor: &dyn Executor,
 ) -> Result<BTreeMap<u32, Known>, Error> {
     let mut known = exact(pages, earlier);
     near(pages, earlier, options, executor, &mut known)?;
@@ -270,7 +270,7 @@ fn near(
     pages: &Pages,
     earlier: &Pages,
     options: &Options,
-    executor: &impl Executor,
+    executor: &dyn Executor,
     known: &mut BTreeMap<u32, Known>,
 ) -> Result<(), Error> {
     let comparable = |pages: &Pages, page: u32| pages.status(page) == Status::Comparable;

@@ -76,17 +76,17 @@ impl Threads {
 }
 
 impl Executor for Threads {
-    fn map<T: Send, R: Send>(&self, tasks: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
+    fn for_each(&self, tasks: usize, work: &(dyn Fn(usize) + Sync)) {
         let work = |task| {
             if self.stop.is_set() {
                 resume_unwind(Box::new(Unwanted));
             }
-            work(task)
+            work(task);
         };
-        if tasks.len() < 2 {
-            return tasks.into_iter().map(work).collect();
+        if tasks < 2 {
+            return (0..tasks).for_each(work);
         }
-        self.pool.install(|| tasks.into_par_iter().map(&work).collect())
+        self.pool.install(|| (0..tasks).into_par_iter().for_each(work));
     }
 
     fn width(&self) -> usize {
@@ -102,10 +102,13 @@ mod tests {
     fn tasks_end_when_no_more_is_wanted_and_other_panics_go_on() {
         let stop = Stop::default();
         let threads = Threads::new(NonZero::new(2).unwrap()).unwrap().until(&stop);
-        let double = |threads: &Threads| Ok(threads.map((0..9).collect(), |it: u32| 2 * it));
+        let double = |threads: &Threads| {
+            let threads: &dyn Executor = threads;
+            Ok(threads.map((0..9).collect(), |it: u32| 2 * it))
+        };
         assert_eq!(threads.run(double).unwrap()[8], 16);
         let stopped = threads.run(|threads| {
-            threads.map((0..9).collect(), |_: u32| stop.set());
+            threads.for_each(9, &|_| stop.set());
             double(threads)
         });
         assert!(matches!(stopped, Err(Error::Stopped)));

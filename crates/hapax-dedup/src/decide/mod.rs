@@ -114,7 +114,7 @@ pub fn decide<'p>(
     facts: &[Fact],
     earlier: &'p Earlier,
     options: &'p Options,
-    executor: &impl Executor,
+    executor: &dyn Executor,
     scratch: &Path,
 ) -> Result<Decision<'p>, Error> {
     let rules = &options.keep;

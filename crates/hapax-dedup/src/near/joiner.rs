@@ -12,8 +12,8 @@ use hapax::join::{Executor, Pair, PairOptions, Record, Spill, SpilledPairs};
 use crate::error::Error;
 
 /// How joins are done.
-pub(crate) struct Joiner<'j, E> {
-    pub(crate) executor: &'j E,
+pub(crate) struct Joiner<'j> {
+    pub(crate) executor: &'j dyn Executor,
     /// How much memory a join may take.
     pub(crate) memory: usize,
     /// Where temporary files go.
@@ -23,7 +23,7 @@ pub(crate) struct Joiner<'j, E> {
 /// Pairs that are handed over at a time.
 const TOGETHER: usize = 1 << 20;
 
-impl<E: Executor> Joiner<'_, E> {
+impl Joiner<'_> {
     /// Hands all pairs of distinct fingerprints to `take`, many at a time and in order.
     pub(super) fn pairs(
         &self,

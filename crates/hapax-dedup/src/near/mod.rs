@@ -76,7 +76,7 @@ pub(crate) fn find(
     matcher: &Matcher<'_>,
     table: &FactTable<'_>,
     (within, many): (MaxDistance, usize),
-    joiner: &Joiner<'_, impl Executor>,
+    joiner: &Joiner<'_>,
 ) -> Result<Near, Error> {
     let mut near = Near::default();
     for scope in representatives.chunk_by(|&a, &b| pages.scope(a) == pages.scope(b)) {
@@ -100,7 +100,7 @@ impl Near {
         pages: &Pages,
         matcher: &Matcher<'_>,
         within: MaxDistance,
-        joiner: &Joiner<'_, impl Executor>,
+        joiner: &Joiner<'_>,
     ) -> Result<(), Error> {
         let fingerprints: Vec<u64> =
             representatives.iter().map(|&page| pages.fingerprint(page).to_bits()).collect();
@@ -160,7 +160,7 @@ impl Near {
         representatives: &[u32],
         pages: &Pages,
         matcher: &Matcher<'_>,
-        executor: &impl Executor,
+        executor: &dyn Executor,
     ) {
         let found = executor.map((0..bands::count()).collect(), |band: usize| {
             let mut compared = Compared::default();
@@ -247,7 +247,7 @@ fn confirm(
     candidates: &[Pair<u32>],
     twins: &Twins,
     matcher: &Matcher<'_>,
-    executor: &impl Executor,
+    executor: &dyn Executor,
 ) -> Vec<Compared> {
     executor.map(candidates.chunks(TOGETHER).collect(), |candidates: &[Pair<u32>]| {
         let mut compared = Compared::default();

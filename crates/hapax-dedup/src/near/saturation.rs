@@ -40,7 +40,7 @@ pub(super) struct Saturation {
 pub(super) fn saturation(
     fingerprints: &[u64],
     within: MaxDistance,
-    executor: &impl Executor,
+    executor: &dyn Executor,
 ) -> Option<Saturation> {
     if fingerprints.len() < FEW {
         return None;
@@ -57,7 +57,7 @@ pub(crate) fn count(
     sample: &[u64],
     fingerprints: &[u64],
     within: MaxDistance,
-    executor: &impl Executor,
+    executor: &dyn Executor,
 ) -> Vec<Vec<u64>> {
     let kernel = Kernel::best();
     executor.map(sample.to_vec(), |query| {
@@ -111,7 +111,7 @@ pub(crate) fn around(
     dense: &[u64],
     fingerprints: &[u64],
     within: MaxDistance,
-    executor: &impl Executor,
+    executor: &dyn Executor,
 ) -> Vec<bool> {
     let kernel = Kernel::best();
     let around = executor.map(dense.to_vec(), |query| {

@@ -41,7 +41,7 @@ pub struct Pair {
 pub fn find(
     list: &Fingerprints,
     policy: Policy,
-    executor: &impl Executor,
+    executor: &dyn Executor,
 ) -> Result<Vec<Pair>, Error> {
     let options = PairOptions::within(policy.within)?;
     let (mut found, copies) = exact(list);

@@ -28,7 +28,7 @@ pub(super) const GROUP: usize = 8;
 pub(super) const STEP: usize = 16;
 
 /// How to look for pairs in the parts of one stage.
-pub(super) struct Finder<'a> {
+pub struct Finder<'a> {
     stage: &'a Stage,
     keys: Vec<Key>,
     half_words: bool,
@@ -46,7 +46,7 @@ struct Key {
 }
 
 /// A part and its buckets, kept from part to part.
-pub(super) struct Scratch<I> {
+pub struct Scratch<I> {
     fingerprints: Vec<u64>,
     ids: Vec<I>,
     /// Records below this come from one side, the others from another, and only pairs across
@@ -160,8 +160,13 @@ impl<'a> Finder<'a> {
     /// Appends the pairs of the part in `scratch` that belong to this stage.
     pub(super) fn find<I: Id>(&self, scratch: &mut Scratch<I>, found: &mut Vec<Pair<I>>) {
         if scratch.ids.len() > 1 {
-            self.kernel.run(FindPairs { finder: self, scratch, found });
+            I::find(self, scratch, found);
         }
+    }
+
+    /// What [`Sealed::find`](super::record::sealed::Sealed::find) calls for one kind of ids.
+    pub(super) fn find_compiled<I: Id>(&self, scratch: &mut Scratch<I>, found: &mut Vec<Pair<I>>) {
+        self.kernel.run(FindPairs { finder: self, scratch, found });
     }
 }
 

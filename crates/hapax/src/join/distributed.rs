@@ -90,7 +90,7 @@ impl Pieces {
         &self,
         stage: usize,
         records: &[Record<I>],
-        executor: &impl Executor,
+        executor: &dyn Executor,
     ) -> PiecePairs<I> {
         if self.options.bound.bits() == 0 {
             return PiecePairs::default();

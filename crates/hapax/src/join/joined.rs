@@ -23,7 +23,7 @@ impl<I: Id> Joined<I> {
     pub(super) fn new(
         pairs: Vec<Vec<Pair<I>>>,
         twins: Vec<Vec<Pair<I>>>,
-        executor: &impl Executor,
+        executor: &dyn Executor,
     ) -> Self {
         Self { pairs: in_order(pairs, executor), twins: in_order(twins, executor) }
     }
@@ -61,7 +61,7 @@ impl<I: Id> Joined<I> {
 }
 
 /// Everything in one sorted list: dealt out by the smaller id, then sorted piece by piece.
-fn in_order<I: Id>(lists: Vec<Vec<Pair<I>>>, executor: &impl Executor) -> Vec<Pair<I>> {
+fn in_order<I: Id>(lists: Vec<Vec<Pair<I>>>, executor: &dyn Executor) -> Vec<Pair<I>> {
     let total: usize = lists.iter().map(Vec::len).sum();
     let largest = lists.iter().flatten().map(|pair| pair.a.widen()).max().unwrap_or(0);
     let id_bits = u64::BITS - largest.leading_zeros();

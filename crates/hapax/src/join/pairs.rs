@@ -102,7 +102,7 @@ impl PairOptions {
 pub fn pairs<I: Id>(
     mut records: Vec<Record<I>>,
     options: &PairOptions,
-    executor: &impl Executor,
+    executor: &dyn Executor,
 ) -> Joined<I> {
     let mut area = filled(records.len(), Record::default());
     let (chunks, twins) = collapse(&mut records, &mut area, options, executor);
@@ -129,7 +129,7 @@ pub(super) fn collapse<'a, I: Id>(
     records: &'a mut [Record<I>],
     area: &mut [Record<I>],
     options: &PairOptions,
-    executor: &impl Executor,
+    executor: &dyn Executor,
 ) -> Collapsed<'a, I> {
     let fixed = (records.len() / options.part).max(1).next_power_of_two().ilog2().min(11);
     let digit = Digit::of(((1 << fixed) - 1) << ((64 - fixed) % 64));
@@ -159,7 +159,7 @@ pub(super) fn arrange<'a, I: Id>(
     area: &'a mut [Record<I>],
     stage: &Stage,
     in_order: bool,
-    executor: &impl Executor,
+    executor: &dyn Executor,
 ) -> Vec<Runs<'a, I>> {
     let digit = Digit::of(stage.outer);
     if in_order {
@@ -178,7 +178,7 @@ pub(super) fn find<I: Id>(
     stage: &Stage,
     finder: &Finder<'_>,
     options: &PairOptions,
-    executor: &impl Executor,
+    executor: &dyn Executor,
 ) -> Vec<Vec<Pair<I>>> {
     let tasks = ranges(runs, Digit::of(stage.outer).values(), options.chunk);
     executor.map(tasks, |range| {

@@ -55,7 +55,7 @@ impl<T: Stored + Ord + Send> Sorter<T> {
         thing: T,
         numbers: &mut Numbers,
         spill: &mut impl Spill,
-        executor: &impl Executor,
+        executor: &dyn Executor,
     ) -> Result<(), JoinError> {
         if self.buffer.len() == self.most {
             self.write(numbers, spill, executor)?;
@@ -75,7 +75,7 @@ impl<T: Stored + Ord + Send> Sorter<T> {
         bytes: usize,
         numbers: &mut Numbers,
         spill: &mut impl Spill,
-        executor: &impl Executor,
+        executor: &dyn Executor,
         mut each: impl FnMut(T, &mut Numbers, &mut dyn Spill) -> Result<(), JoinError>,
     ) -> Result<(), JoinError> {
         if self.is_in_memory() {
@@ -110,7 +110,7 @@ impl<T: Stored + Ord + Send> Sorter<T> {
         &mut self,
         numbers: &mut Numbers,
         spill: &mut impl Spill,
-        executor: &impl Executor,
+        executor: &dyn Executor,
     ) -> Result<(), JoinError> {
         let each = self.buffer.len().div_ceil(executor.width().max(1)).max(1);
         executor.map(self.buffer.chunks_mut(each).collect(), |run: &mut [T]| run.sort_unstable());

@@ -31,11 +31,11 @@ use super::spill::Spill;
 const LEAST_MEMORY: usize = 16 << 20;
 
 /// Joins a set with itself in bounded memory: push the records, then finish.
-pub struct SpilledPairs<'a, I, S, E> {
+pub struct SpilledPairs<'a, I, S> {
     options: PairOptions,
     memory: usize,
     spill: S,
-    executor: &'a E,
+    executor: &'a dyn Executor,
     numbers: Numbers,
     records: Sorter<Record<I>>,
 }
@@ -46,7 +46,7 @@ struct Distinct {
     starts: Vec<u64>,
 }
 
-impl<'a, I: Id, S: Spill, E: Executor> SpilledPairs<'a, I, S, E> {
+impl<'a, I: Id, S: Spill> SpilledPairs<'a, I, S> {
     /// A join that holds about `memory` bytes.
     ///
     /// # Errors
@@ -56,7 +56,7 @@ impl<'a, I: Id, S: Spill, E: Executor> SpilledPairs<'a, I, S, E> {
         options: PairOptions,
         memory: usize,
         spill: S,
-        executor: &'a E,
+        executor: &'a dyn Executor,
     ) -> Result<Self, JoinError> {
         if memory < LEAST_MEMORY {
             return Err(JoinError::MemoryTooSmall { given: memory, least: LEAST_MEMORY });
@@ -68,7 +68,7 @@ impl<'a, I: Id, S: Spill, E: Executor> SpilledPairs<'a, I, S, E> {
         options: PairOptions,
         memory: usize,
         spill: S,
-        executor: &'a E,
+        executor: &'a dyn Executor,
     ) -> Self {
         // A join in memory needs two records and its pairs; up to there nothing is written.
         let records = Sorter::new(memory / (2 * size_of::<Record<I>>() + size_of::<Pair<I>>()));
@@ -116,14 +116,14 @@ impl<'a, I: Id, S: Spill, E: Executor> SpilledPairs<'a, I, S, E> {
 }
 
 /// What the steps share.
-struct Join<'a, S, E> {
+struct Join<'a, S> {
     options: &'a PairOptions,
     memory: usize,
     spill: &'a mut S,
-    executor: &'a E,
+    executor: &'a dyn Executor,
 }
 
-impl<S: Spill, E: Executor> Join<'_, S, E> {
+impl<S: Spill> Join<'_, S> {
     /// Merges the records and writes the distinct ones.
     fn collapse<I: Id>(
         &mut self,

@@ -16,24 +16,12 @@ use crate::hamming::Kernel;
 pub(super) struct Unruly(pub(super) usize);
 
 impl Executor for Unruly {
-    fn map<T: Send, R: Send>(&self, tasks: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
-        let work = &work;
-        let mut lots: Vec<Vec<(usize, T)>> = (0..self.0).map(|_| Vec::new()).collect();
-        for (number, task) in tasks.into_iter().enumerate() {
-            lots[number % self.0].push((number, task));
-        }
-        let mut done: Vec<(usize, R)> = std::thread::scope(|scope| {
-            let threads: Vec<_> = lots
-                .into_iter()
-                .map(|lot| {
-                    let work = move |(number, task)| (number, work(task));
-                    scope.spawn(move || lot.into_iter().rev().map(work).collect::<Vec<_>>())
-                })
-                .collect();
-            threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    fn for_each(&self, tasks: usize, work: &(dyn Fn(usize) + Sync)) {
+        std::thread::scope(|scope| {
+            for thread in 0..self.0 {
+                scope.spawn(move || (thread..tasks).step_by(self.0).rev().for_each(work));
+            }
         });
-        done.sort_unstable_by_key(|(number, _)| *number);
-        done.into_iter().map(|(_, result)| result).collect()
     }
 
     fn width(&self) -> usize {
@@ -302,6 +290,6 @@ fn a_failing_storage_or_sink_ends_the_join_with_its_error() {
     let failed = join.finish(|_| Err(JoinError::Sink { source: "no more room".into() }));
     assert!(matches!(failed, Err(JoinError::Sink { .. })));
 
-    let small = SpilledPairs::<u32, _, _>::new(options, 1000, Full, &OneThread);
+    let small = SpilledPairs::<u32, _>::new(options, 1000, Full, &OneThread);
     assert!(matches!(small.err(), Some(JoinError::MemoryTooSmall { given: 1000, .. })));
 }

@@ -30,7 +30,7 @@ pub(crate) fn learn(
     recall: Recall,
     load: Load,
     chunks: &mut impl Chunks,
-    executor: &impl Executor,
+    executor: &dyn Executor,
 ) -> Result<Option<WeakModel>, JoinError> {
     let every = queries.len().div_ceil(SAMPLE).max(1);
     let rows: Vec<usize> = (0..queries.len().min(orders.len())).step_by(every).collect();

@@ -91,7 +91,7 @@ impl<'q> Probes<'q> {
     pub(crate) fn new(
         queries: &'q [u64],
         flips: &impl Flips,
-        executor: &impl Executor,
+        executor: &dyn Executor,
     ) -> Result<Self, JoinError> {
         if u32::try_from(queries.len()).is_err() {
             return Err(JoinError::BatchTooLarge { given: queries.len() });
@@ -125,7 +125,7 @@ impl<'q> Probes<'q> {
         bound: MaxDistance,
         wanted: Wanted,
         chunks: &mut impl Chunks,
-        executor: &impl Executor,
+        executor: &dyn Executor,
         mut sink: impl FnMut(Hit) -> Result<(), JoinError>,
     ) -> Result<Streamed, JoinError> {
         let mut streamed = Streamed::default();
@@ -163,7 +163,7 @@ impl<'q> Probes<'q> {
         stored: &[u64],
         bound: MaxDistance,
         answered: &[bool],
-        executor: &impl Executor,
+        executor: &dyn Executor,
     ) -> Vec<Hit> {
         let (Some(&first), Some(&last)) = (stored.first(), stored.last()) else {
             return Vec::new();
@@ -213,7 +213,7 @@ pub(crate) fn probe(
     bound: MaxDistance,
     wanted: Wanted,
     chunks: &mut impl Chunks,
-    executor: &impl Executor,
+    executor: &dyn Executor,
     sink: impl FnMut(Hit) -> Result<(), JoinError>,
 ) -> Result<Streamed, JoinError> {
     Probes::new(queries, flips, executor)?.stream(bound, wanted, chunks, executor, sink)

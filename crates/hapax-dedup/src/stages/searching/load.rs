@@ -19,7 +19,6 @@ use hapax_report::{counted, grouped};
 
 use super::stream::Source;
 use super::{Answers, Asked, Queries, Row, SearchError, Take, documents};
-use crate::threads::Threads;
 
 /// Batches for each thread, so that none waits long for another.
 const BATCHES: usize = 4;
@@ -55,7 +54,7 @@ pub(super) fn search<E: From<SearchError>>(
     queries: &Queries,
     stored: &Hpx,
     ways: &Ways,
-    threads: &Threads,
+    threads: &dyn Executor,
     take: Take<'_, E>,
 ) -> Result<String, E> {
     let chosen = choose(asked, stored, queries, ways, threads)?;
@@ -85,7 +84,7 @@ fn choose(
     stored: &Hpx,
     queries: &Queries,
     ways: &Ways,
-    threads: &Threads,
+    threads: &dyn Executor,
 ) -> Result<Chosen, SearchError> {
     // What does not fit into memory and is loaded all the same is scanned; so is an empty collection.
     let mut engine = ways.load.as_ref().map_or(Engine::Scan, |load| load.candidate.engine.clone());
@@ -118,7 +117,7 @@ fn weak_bits(
     asked: &Asked,
     stored: &Hpx,
     queries: &Queries,
-    threads: &Threads,
+    threads: &dyn Executor,
 ) -> Result<Result<Chosen, Unmeasured>, SearchError> {
     let all: Vec<Query<'_>> = (0..queries.len()).map(|at| queries.query(at)).collect();
     let open = || Source::open(stored, PIECE);

@@ -6,12 +6,11 @@
 use std::ops::Range;
 use std::time::Instant;
 
-use hapax::join::{Batch, Chunks, Hit, JoinError, PairOptions, Wanted};
+use hapax::join::{Batch, Chunks, Executor, Hit, JoinError, PairOptions, Wanted};
 use hapax_corpus::hpx::{Hpx, HpxError, Lookup, ReadAhead};
 use hapax_report::{bytes as sized, counted};
 
 use super::{Answers, Asked, Queries, Recall, Row, SearchError, Take, documents};
-use crate::threads::Threads;
 
 /// Fingerprints of a piece: about as many as queries, within these.
 const PIECE: std::ops::RangeInclusive<usize> = 1 << 16..=8 << 20;
@@ -58,7 +57,7 @@ pub(super) fn search<E: From<SearchError>>(
     asked: &Asked,
     queries: &Queries,
     stored: &Hpx,
-    threads: &Threads,
+    threads: &dyn Executor,
     take: Take<'_, E>,
 ) -> Result<String, E> {
     let options = PairOptions::within(asked.within).map_err(SearchError::of)?;

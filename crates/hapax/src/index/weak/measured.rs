@@ -69,7 +69,7 @@ impl WeakBits {
         bound: MaxDistance,
         recall: Recall,
         mut open: impl FnMut() -> C,
-        executor: &impl Executor,
+        executor: &dyn Executor,
     ) -> Result<Result<Measured, Unmeasured>, StreamedError> {
         let known: Vec<Query<'_>> = queries.iter().copied().filter(|q| q.sums.is_some()).collect();
         let mut size = SAMPLE;
@@ -117,7 +117,7 @@ impl<'a> Sample<'a> {
         size: usize,
         bound: MaxDistance,
         mut chunks: impl Chunks,
-        executor: &impl Executor,
+        executor: &dyn Executor,
     ) -> Result<Self, StreamedError> {
         let every = known.len().div_ceil(size).max(1);
         let queries: Vec<Query<'a>> = known.iter().copied().step_by(every).collect();

@@ -63,7 +63,7 @@ impl Batch {
     pub fn new(
         queries: &[u64],
         options: PairOptions,
-        executor: &impl Executor,
+        executor: &dyn Executor,
     ) -> Result<Self, JoinError> {
         if u32::try_from(queries.len()).is_err() {
             return Err(JoinError::BatchTooLarge { given: queries.len() });
@@ -119,7 +119,7 @@ impl Batch {
         mut self,
         wanted: Wanted,
         chunks: &mut impl Chunks,
-        executor: &impl Executor,
+        executor: &dyn Executor,
         mut sink: impl FnMut(Hit) -> Result<(), JoinError>,
     ) -> Result<Streamed, JoinError> {
         let mut streamed = Streamed::default();
@@ -156,7 +156,7 @@ impl Batch {
         stored: &[u64],
         base: u64,
         answered: &[bool],
-        executor: &impl Executor,
+        executor: &dyn Executor,
     ) -> Vec<(u32, Hit)> {
         let records: Vec<Record<u32>> = distinct(stored);
         let mut area = filled(records.len(), Record::default());
@@ -210,7 +210,7 @@ fn tables(
     plan: &Plan,
     queries: &[Record<u32>],
     kernel: Kernel,
-    executor: &impl Executor,
+    executor: &dyn Executor,
 ) -> Vec<Table> {
     let keys: Vec<(u64, u64)> = plan
         .stages
