@@ -74,7 +74,8 @@ fn kept(file: &Path, total: usize) -> Option<Vec<u64>> {
 fn make(web: &Web) -> Vec<u64> {
     let total = web.len() as usize;
     let blocks = (0..total.div_ceil(BLOCK)).collect();
-    let made = Threads::new(2).map(blocks, |block: usize| {
+    let threads: &dyn Executor = &Threads::new(2);
+    let made = threads.map(blocks, |block: usize| {
         let mut scratch = Scratch::default();
         let mut bag = Vec::new();
         let mut all = Vec::with_capacity(BLOCK);
