@@ -10,10 +10,10 @@ const TASKS: [(&str, &[&str]); 5] = [
     ("Clean a corpus", &["dedup", "apply", "fingerprint", "pairs", "groups"]),
     ("Compare and search", &["compare", "near"]),
     ("Repository and service", &["page", "group", "events", "inspect", "export", "store", "serve"]),
-    ("Search engine", &["search", "query-dedup", "rank"]),
+    ("Search engine", &["search", "query-dedup"]),
     ("Measure and plan", &["eval", "plan"]),
 ];
-const OTHER: [&str; 5] = ["partition", "recipe", "train", "completions", "man"];
+const OTHER: [&str; 6] = ["partition", "rank", "recipe", "train", "completions", "man"];
 
 /// Long names and the letters that stand for them, wherever a command has the flag.
 const SHORT: [(&str, char); 3] = [("out", 'o'), ("threads", 't'), ("within", 'k')];
