@@ -67,7 +67,7 @@ OPTIONS: dict[str, Any] = {
     "language_field": None,
 }
 #: Options of one machine that mean nothing here.
-ELSEWHERE = {
+ELSEWHERE: dict[str, object] = {
     "verify": False, "shard_size": None, "follow_links": False, "revisits": False, "against": [], "memory": None,
     "restart": False, "threads": 1,
 }
