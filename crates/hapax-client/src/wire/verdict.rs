@@ -74,8 +74,8 @@ pub struct Verdict {
     /// The known page most like it, itself aside, whether it matches or not; none when nothing near
     /// is known. Batches and pages looked up are not searched for: there it is a match, or none.
     pub nearest: Option<Nearest>,
-    /// What it says beyond the frame of its host; left out where no frame is known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// What it says beyond the frame of its host; none where no frame is known.
+    #[serde(default)]
     pub own: Option<OwnText>,
     /// Why the winner stays.
     pub reason: Option<Because>,
