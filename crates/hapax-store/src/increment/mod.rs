@@ -4,7 +4,7 @@
 //! with nothing has every row. Guarantees that a stream that is cut, changed or of another repository is refused and
 //! nothing of it stays.
 //!
-//! [`stream`] is the bytes, [`make`] writes what a commit has, [`apply`] brings it into tables. Layout: `docs/internals/store.md`.
+//! `stream` is the bytes, `make` writes what a commit has, `apply` brings it into tables. Layout: `docs/internals/store.md`.
 
 pub(crate) mod apply;
 mod make;

@@ -1,6 +1,6 @@
 //! Queries against a collection of fingerprints in a `.hpx` file.
 //!
-//! The collection is loaded into an engine ([`load`]) or streamed past the [`Queries`] ([`stream`]), whichever the
+//! The collection is loaded into an engine (`load`) or streamed past the [`Queries`] (`stream`), whichever the
 //! planner predicts to be done first. Exact searches give the same answers either way, whatever the number of
 //! threads, in the order of the queries, nearest match first.
 
