@@ -223,7 +223,7 @@ fn round(number: u64, after: Duration) -> (usize, usize) {
     let all = all_events(&standby.address);
     assert_eq!(follower.seen, all, "round {number}: {shown} events were of the first primary");
 
-    // The old primary comes back, answers, and takes no writes until it is told to.
+    // The old primary comes back, answers, and takes no writes until it is promoted.
     let old = Service::start(&folder, "primary", &[]);
     let refused = ask(&old.address, "POST", "/v1/pages", &page).unwrap();
     assert_eq!((refused.status, &refused.body["error"]["code"]), (409, &json!("not_primary")));

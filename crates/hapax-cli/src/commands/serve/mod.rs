@@ -84,7 +84,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         Role::Primary => {}
         Role::Standby if source.is_some() => say("a standby: takes no writes until it is promoted"),
         Role::Standby | Role::Waiting => say(
-            "warning: takes no writes until it is told to with `hapax store promote`: it is or had a \
+            "warning: takes no writes until it is promoted with `hapax store promote`: it is or had a \
              standby, and another copy may be the primary",
         ),
     }
