@@ -98,7 +98,8 @@ impl Source {
             Self::Backups(place) => {
                 let there = backups::list(place)?;
                 let whole = there.iter().rev().find(|it| it.header.from.is_none());
-                let none = || StoreError::Copy { what: "there is no backup".into() };
+                let none =
+                    || StoreError::Backup { what: "there is no backup in this place".into() };
                 let name = format!("{}{SUFFIX}", whole.ok_or_else(none)?.name);
                 let read = backups::Place::read(place, &name);
                 Ok(receive(folder, &mut std::iter::once(read), Role::Standby)?)

@@ -11,6 +11,7 @@ use crate::error::StoreError;
 use crate::increment::{Header, Summary, read_header, verify};
 use crate::integrity::Integrity;
 use crate::lineage::{Position, Role};
+use std::cell::Cell;
 use std::fs;
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
@@ -89,13 +90,13 @@ pub struct Backup {
 /// The place cannot be read. A file that is none of ours is passed over, whatever its name.
 pub fn list(place: &dyn Place) -> Result<Vec<Backup>, StoreError> {
     let mut found = Vec::new();
-    for file in place.names().map_err(refused)? {
+    for file in place.names().map_err(unreadable)? {
         let Some(name) = file.strip_suffix(SUFFIX) else { continue };
         let header = place.read(&file).and_then(|mut from| read_header(&mut from));
         match header {
             Ok(header) => found.push(Backup { name: name.to_owned(), header }),
             Err(error) if error.kind() == io::ErrorKind::InvalidData => {}
-            Err(error) => return Err(refused(error)),
+            Err(error) => return Err(unreadable(error)),
         }
     }
     found.sort_by(|a, b| {
@@ -122,7 +123,7 @@ pub fn take(
     good_name(name)?;
     let there = list(place)?;
     if there.iter().any(|it| it.name == name) {
-        return Err(StoreError::Copy {
+        return Err(StoreError::Backup {
             what: format!("there is a backup `{name}` already; choose another name"),
         });
     }
@@ -154,16 +155,19 @@ pub fn restore(
     let known = || {
         let names: Vec<&str> = there.iter().map(|it| it.name.as_str()).collect();
         match names.is_empty() {
-            true => "there is no backup".to_owned(),
-            false => format!("there is no such backup; there are {}", names.join(", ")),
+            true => "there is no backup in this place".to_owned(),
+            false => {
+                let name = name.unwrap_or_default();
+                format!("there is no backup `{name}`; there are {}", names.join(", "))
+            }
         }
     };
-    let wanted = wanted.ok_or_else(|| StoreError::Copy { what: known() })?;
+    let wanted = wanted.ok_or_else(|| StoreError::Backup { what: known() })?;
     let mut chain = vec![wanted];
     while let Some(Backup { name, header: Header { from: Some(from), .. } }) = chain.last().copied()
     {
         let earlier = there.iter().find(|it| it.header.to == *from && !chain.contains(it));
-        let missing = || StoreError::Copy {
+        let missing = || StoreError::Backup {
             what: format!(
                 "`{name}` builds on a backup of commit {}, which is missing",
                 from.commit
@@ -171,9 +175,22 @@ pub fn restore(
         };
         chain.push(earlier.ok_or_else(missing)?);
     }
-    let mut parts = chain.iter().rev().map(|it| place.read(&format!("{}{SUFFIX}", it.name)));
-    let found = receive(folder, &mut parts, Role::Primary)?;
+    let reading = Cell::new("");
+    let mut parts = chain.iter().rev().map(|it| {
+        reading.set(&it.name);
+        place.read(&format!("{}{SUFFIX}", it.name))
+    });
+    let found = receive(folder, &mut parts, Role::Primary).map_err(|error| match error {
+        StoreError::Copy { what } => {
+            StoreError::Copy { what: format!("backup `{}`: {what}", reading.get()) }
+        }
+        other => other,
+    })?;
     Ok((wanted.clone(), found))
+}
+
+fn unreadable(error: io::Error) -> StoreError {
+    StoreError::Backup { what: format!("the place of the backups cannot be read: {error}") }
 }
 
 fn refused(error: io::Error) -> StoreError {
@@ -185,7 +202,7 @@ fn good_name(name: &str) -> Result<(), StoreError> {
     let bad = name.is_empty() || name.len() > LONGEST || name.starts_with('.');
     match !bad && name.bytes().all(good) {
         true => Ok(()),
-        false => Err(StoreError::Copy {
+        false => Err(StoreError::Backup {
             what: format!(
                 "a backup's name is 1 to {LONGEST} letters, digits, `-`, `_` and `.`, not `{name}`"
             ),

@@ -168,8 +168,11 @@ pub enum StoreError {
         what: String,
     },
     /// A copy that cannot be written, or cannot be used.
-    #[error("the copy does not count: {what}; copy again")]
+    #[error("the copy cannot be used: {what}; copy again")]
     Copy { what: String },
+    /// A backup that is not there, or a name or place for backups that cannot be used.
+    #[error("{what}")]
+    Backup { what: String },
     /// No more numbers for pages or groups.
     #[error("repository {} has given out all its numbers for {what}", .folder.display())]
     Full {

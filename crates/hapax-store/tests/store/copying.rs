@@ -300,7 +300,7 @@ fn backups_restore_by_name_with_texts_and_only_whole_ones_count() {
     back_up(&store, &place, "third", Some(&texts));
     assert!(matches!(
         backups::take(&place, "third", false, &mut |_, _| Ok(())),
-        Err(StoreError::Copy { .. })
+        Err(StoreError::Backup { .. })
     ));
 
     // What an interrupted backup leaves is no backup.
@@ -408,8 +408,9 @@ fn a_place_without_backups_is_said_to_be_empty() {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().join("none");
     assert_eq!(Place::names(&place).unwrap(), Vec::<String>::new());
-    let refused = backups::restore(&place, None, &folder.path().join("x")).unwrap_err();
-    assert!(refused.to_string().contains("there is no backup"), "{refused}");
+    let restored = |name| backups::restore(&place, name, &folder.path().join("x")).unwrap_err();
+    let refused = restored(None);
+    assert!(refused.to_string().contains("there is no backup in this place"), "{refused}");
     for name in ["", ".hidden", "a/b", "a b"] {
         assert!(backups::take(&place, name, false, &mut |_, _| Ok(())).is_err(), "{name}");
     }
