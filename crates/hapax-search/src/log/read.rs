@@ -17,6 +17,7 @@
 use std::io::{BufRead, Read};
 
 use hapax_corpus::Timestamp;
+use hapax_dedup::stages::fingerprints::csv;
 use serde::Deserialize;
 
 use super::Row;
@@ -275,46 +276,13 @@ fn cells(line: &str, separator: char) -> Result<Vec<String>, String> {
     if separator == '\t' {
         return Ok(line.split('\t').map(str::to_owned).collect());
     }
-    let mut cells = Vec::new();
-    let mut rest = line;
-    loop {
-        let (cell, after) = match rest.strip_prefix('"') {
-            None => match rest.split_once(separator) {
-                Some((cell, after)) => (cell.to_owned(), Some(after)),
-                None => (rest.to_owned(), None),
-            },
-            Some(quoted) => {
-                let (cell, after) = unquote(quoted)?;
-                match after.strip_prefix(separator) {
-                    Some(after) => (cell, Some(after)),
-                    None if after.is_empty() => (cell, None),
-                    None => return Err("text behind a closing quote".to_owned()),
-                }
-            }
-        };
-        cells.push(cell);
-        match after {
-            Some(after) => rest = after,
-            None => return Ok(cells),
-        }
+    let (mut last, mut cells) = (Vec::new(), Vec::new());
+    if csv::split(line.as_bytes(), false, &mut last, &mut cells)? {
+        return Err("a quote is not closed in its line".to_owned());
     }
-}
-
-/// What stands before the closing quote, and what behind it.
-fn unquote(quoted: &str) -> Result<(String, &str), String> {
-    let mut cell = String::new();
-    let mut rest = quoted;
-    loop {
-        let (before, after) = rest.split_once('"').ok_or("a quote is not closed in its line")?;
-        cell.push_str(before);
-        match after.strip_prefix('"') {
-            Some(after) => {
-                cell.push('"');
-                rest = after;
-            }
-            None => return Ok((cell, after)),
-        }
-    }
+    cells.push(last);
+    // Cut at ASCII bytes only, text stays text.
+    Ok(cells.iter().map(|cell| String::from_utf8_lossy(cell).into_owned()).collect())
 }
 
 fn parse_count(text: &str) -> Result<u64, String> {
@@ -440,6 +408,7 @@ mod tests {
         assert_eq!(refused(b"1\ttea\n"), "the log has no column `query`; it has 1, tea");
         assert!(refused(b"{\"query\": \"tea\"}\n{\"query\"").starts_with("line 2: no JSON object"));
         assert_eq!(refused(b"query,count\n\"tea,1\n"), "line 2: a quote is not closed in its line");
+        assert_eq!(refused(b"query,count\n\"tea\"s,1\n"), "line 2: text behind a closing quote");
         assert!(refused(&vec![b'a'; 1 << 21]).contains("no search log"));
     }
 

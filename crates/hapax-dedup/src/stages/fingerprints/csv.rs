@@ -128,12 +128,12 @@ impl Records<'_> {
                 let end = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
                 let end = end.strip_suffix(b"\r").unwrap_or(end).len();
                 let rest = bytes.split_off(end);
-                within_quotes = split(&bytes, within_quotes, &mut cell, cells);
+                within_quotes = split(&bytes, false, &mut cell, cells).map_err(bad)?;
                 if within_quotes {
                     cell.extend_from_slice(&rest);
                 }
             } else {
-                within_quotes = split(&bytes, true, &mut cell, cells);
+                within_quotes = split(&bytes, true, &mut cell, cells).map_err(bad)?;
             }
             if !within_quotes {
                 while matches!(cell.last(), Some(b'\n' | b'\r')) {
@@ -146,8 +146,17 @@ impl Records<'_> {
     }
 }
 
-/// Cuts a line into cells; the last one stays in `cell`. Is it still within quotes?
-fn split(line: &[u8], mut quotes: bool, cell: &mut Vec<u8>, cells: &mut Vec<Vec<u8>>) -> bool {
+/// Cuts a line into cells at commas; the last one stays in `cell`. Is it still within quotes?
+///
+/// # Errors
+///
+/// Something other than a comma stands behind a closing quote.
+pub fn split(
+    line: &[u8],
+    mut quotes: bool,
+    cell: &mut Vec<u8>,
+    cells: &mut Vec<Vec<u8>>,
+) -> Result<bool, &'static str> {
     let mut bytes = line.iter().peekable();
     while let Some(&byte) = bytes.next() {
         match byte {
@@ -155,11 +164,14 @@ fn split(line: &[u8], mut quotes: bool, cell: &mut Vec<u8>, cells: &mut Vec<Vec<
                 cell.push(b'"');
                 bytes.next();
             }
-            b'"' if quotes => quotes = false,
+            b'"' if quotes => match bytes.peek() {
+                None | Some(b',' | b'\r' | b'\n') => quotes = false,
+                Some(_) => return Err("text behind a closing quote"),
+            },
             b'"' if cell.is_empty() => quotes = true,
             b',' if !quotes => cells.push(std::mem::take(cell)),
             _ => cell.push(byte),
         }
     }
-    quotes
+    Ok(quotes)
 }

@@ -70,6 +70,7 @@ fn csv_is_read_with_quotes_line_breaks_and_any_order_of_columns() {
     assert_eq!((all[1].number, all[1].fingerprint), (4, None));
     for (given, what) in [
         ("id,fingerprint\n\"a,1\n", "line 2: a quote is not closed"),
+        ("id,fingerprint\n\"a\"b,1\n", "line 2: text behind a closing quote"),
         ("id,fingerprint\na\n", "line 2: 1 cells, and the header has 2"),
         ("id,fingerprint\na,zz\n", "line 2: `zz` is no fingerprint"),
     ] {
