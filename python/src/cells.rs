@@ -27,6 +27,7 @@ use arrow_array::RecordBatch;
 use arrow_pyarrow::PyArrowType;
 use hapax::fingerprint::ContentHash;
 use hapax::page::{ExtractOptions, Extractor};
+use hapax_dedup::recipes::LoadError;
 use hapax_partition::study::alike;
 use hapax_partition::{
     Bounds, Deviations, ExactBounds, FeatureMaker, LengthVector, Mapping, MappingSettings,
@@ -59,7 +60,8 @@ impl Reader {
         let options = ExtractOptions { extent: recipe.extent, ..ExtractOptions::default() };
         Ok(Self {
             extractor: Extractor::new(options),
-            maker: FeatureMaker::new(recipe).map_err(|error| of_recipe(&error, None))?,
+            maker: FeatureMaker::new(recipe)
+                .map_err(|source| of_recipe(&LoadError::Recipe { path: None, source }))?,
             kind: Kind::parse(kind)?,
         })
     }

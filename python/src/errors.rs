@@ -10,11 +10,11 @@ use std::error::Error;
 use std::io;
 use std::path::Path;
 
-use hapax::fingerprint::RecipeError;
 use hapax::page::PageError;
 use hapax_client::client::ClientError;
 use hapax_client::prepare::InputError;
 use hapax_corpus::Remedy;
+use hapax_dedup::recipes::LoadError;
 use hapax_dedup::stages::LinesError;
 use hapax_store::StoreError;
 use pyo3::exceptions::PyOSError;
@@ -66,8 +66,11 @@ fn chain(error: &dyn Error) -> String {
     text
 }
 
-pub(crate) fn of_recipe(error: &RecipeError, path: Option<&Path>) -> PyErr {
-    raised("RecipeError", chain(error), path)
+pub(crate) fn of_recipe(error: &LoadError) -> PyErr {
+    match error {
+        LoadError::Io { path, source } => system(path, source),
+        LoadError::Recipe { path, source } => raised("RecipeError", chain(source), path.as_deref()),
+    }
 }
 
 pub(crate) fn of_page(error: &PageError) -> PyErr {

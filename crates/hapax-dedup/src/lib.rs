@@ -43,6 +43,7 @@ mod own_texts;
 mod pages;
 mod passed_over;
 pub mod read;
+pub mod recipes;
 mod report;
 pub mod shards;
 mod signature;
