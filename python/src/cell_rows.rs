@@ -7,14 +7,13 @@
 //! Whatever comes back may be wrong: a stored table lives for years. Columns, types and sets are
 //! checked, and so is the mapping by which a page was placed.
 
-use std::sync::Arc;
-
 use arrow_array::builder::{
     BinaryBuilder, BooleanBuilder, Float64Builder, Int32Builder, ListBuilder, StringBuilder,
 };
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use arrow_array::{Array, ArrayRef, BooleanArray, ListArray, RecordBatch};
+use hapax_dedup::columns;
 use hapax_partition::LengthVector;
 use pyo3::prelude::*;
 
@@ -30,10 +29,31 @@ fn wrong(what: impl Into<String>) -> PyErr {
     raised("CorpusError", what, None)
 }
 
-fn batch<const N: usize>(columns: [(&str, ArrayRef); N]) -> PyResult<RecordBatch> {
+pub(crate) fn batch(columns: Vec<(&str, ArrayRef)>) -> PyResult<RecordBatch> {
     let columns = columns.into_iter().map(|(name, column)| (name, column, true));
     RecordBatch::try_from_iter_with_nullable(columns)
         .map_err(|error| raised("ArrowError", error.to_string(), None))
+}
+
+columns! {
+    struct PageColumns of PageRow<'a> {
+        machine: i32 => Int32Builder, append_value;
+        cells: Vec<Option<i32>> => ListBuilder<Int32Builder>, append_value;
+        id: &'a str => StringBuilder, append_value;
+        language: &'a str => StringBuilder, append_value;
+        lengths: Vec<Option<i32>> => ListBuilder<Int32Builder>, append_value;
+        features: Vec<u8> => BinaryBuilder, append_value;
+        new: bool => BooleanBuilder, append_value;
+        placed_by: &'a str => StringBuilder, append_value;
+    }
+}
+
+columns! {
+    struct PairColumns of PairRow<'a> {
+        new: &'a str => StringBuilder, append_value;
+        stored: &'a str => StringBuilder, append_value;
+        similarity: f64 => Float64Builder, append_value;
+    }
 }
 
 /// A page on its way.
@@ -51,46 +71,31 @@ pub(crate) struct Travelling<'a> {
 pub(crate) struct Outgoing {
     done: Vec<RecordBatch>,
     bytes: usize,
-    machine: Int32Builder,
-    cells: ListBuilder<Int32Builder>,
-    id: StringBuilder,
-    language: StringBuilder,
-    lengths: ListBuilder<Int32Builder>,
-    features: BinaryBuilder,
-    new: BooleanBuilder,
-    placed_by: StringBuilder,
+    columns: PageColumns,
 }
 
 impl Outgoing {
     pub(crate) fn push(&mut self, page: &Travelling<'_>, new: bool, by: &str) -> PyResult<()> {
-        // Cells and machines are counted to less than 2^29 (`hapax_partition::grid`).
-        self.machine.append_value(page.machine as i32);
-        let cells = page.cells.iter().map(|&cell| Some(cell as i32));
-        self.cells.append_value(cells);
-        self.id.append_value(page.id);
-        self.language.append_value(page.language);
+        let features: Vec<u8> = page.features.iter().flat_map(|it| it.to_le_bytes()).collect();
+        self.bytes += features.len() + page.id.len() + 64;
         let lengths = page.lengths.lengths().iter();
-        self.lengths.append_value(lengths.map(|&it| Some(i32::try_from(it).unwrap_or(i32::MAX))));
-        let bytes: Vec<u8> = page.features.iter().flat_map(|it| it.to_le_bytes()).collect();
-        self.features.append_value(&bytes);
-        self.new.append_value(new);
-        self.placed_by.append_value(by);
-        self.bytes += bytes.len() + page.id.len() + 64;
+        self.columns.push(PageRow {
+            // Cells and machines are counted to less than 2^29 (`hapax_partition::grid`).
+            machine: page.machine as i32,
+            cells: page.cells.iter().map(|&cell| Some(cell as i32)).collect(),
+            id: page.id,
+            language: page.language,
+            lengths: lengths.map(|&it| Some(i32::try_from(it).unwrap_or(i32::MAX))).collect(),
+            features,
+            new,
+            placed_by: by,
+        });
         if self.bytes >= FULL { self.flush() } else { Ok(()) }
     }
 
     fn flush(&mut self) -> PyResult<()> {
         self.bytes = 0;
-        self.done.push(batch([
-            ("machine", Arc::new(self.machine.finish()) as ArrayRef),
-            ("cells", Arc::new(self.cells.finish())),
-            ("id", Arc::new(self.id.finish())),
-            ("language", Arc::new(self.language.finish())),
-            ("lengths", Arc::new(self.lengths.finish())),
-            ("features", Arc::new(self.features.finish())),
-            ("new", Arc::new(self.new.finish())),
-            ("placed_by", Arc::new(self.placed_by.finish())),
-        ])?);
+        self.done.push(batch(self.columns.finish())?);
         Ok(())
     }
 
@@ -205,27 +210,19 @@ fn numbers(list: &ListArray, row: usize) -> Vec<i32> {
 pub(crate) struct Pairs {
     done: Vec<RecordBatch>,
     count: usize,
-    new: StringBuilder,
-    stored: StringBuilder,
-    similarity: Float64Builder,
+    columns: PairColumns,
 }
 
 impl Pairs {
     pub(crate) fn push(&mut self, new: &str, stored: &str, similarity: f64) -> PyResult<()> {
-        self.new.append_value(new);
-        self.stored.append_value(stored);
-        self.similarity.append_value(similarity);
+        self.columns.push(PairRow { new, stored, similarity });
         self.count += 1;
         if self.count >= PAIRS { self.flush() } else { Ok(()) }
     }
 
     fn flush(&mut self) -> PyResult<()> {
         self.count = 0;
-        self.done.push(batch([
-            ("new", Arc::new(self.new.finish()) as ArrayRef),
-            ("stored", Arc::new(self.stored.finish())),
-            ("similarity", Arc::new(self.similarity.finish())),
-        ])?);
+        self.done.push(batch(self.columns.finish())?);
         Ok(())
     }
 

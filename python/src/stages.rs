@@ -5,7 +5,6 @@
 
 use std::num::NonZero;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use arrow_array::builder::{
     BooleanBuilder, Float32Builder, StringBuilder, UInt8Builder, UInt64Builder,
@@ -16,16 +15,17 @@ use arrow_array::types::{Float32Type, UInt8Type};
 use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
 use arrow_pyarrow::{PyArrowType, Table};
 use arrow_schema::ArrowError;
-use hapax::group::{Outcome, Rules};
+use hapax::group::Rules;
 use hapax::similarity::{MinSimilarity, Policy};
 use hapax_dedup::stages::fingerprints::table::TableRows;
 use hapax_dedup::stages::fingerprints::{Fingerprints, Listed};
 use hapax_dedup::stages::grouping::{NamedPair, Pairs};
 use hapax_dedup::stages::pairing::{self, Pair};
-use hapax_dedup::{Stop, Threads};
+use hapax_dedup::{Stop, Threads, columns};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use crate::cell_rows::batch;
 use crate::errors::{of_argument, of_job, of_lines, raised};
 use crate::index::{bound, bytes_of, numbers};
 use crate::workers::{interruptible, threads};
@@ -130,32 +130,39 @@ pub(crate) fn pairs_of_file(
     })
 }
 
-fn named_table(list: &Fingerprints, pairs: &[Pair]) -> PyResult<PyArrowType<Table>> {
-    let (mut a, mut b) = (StringBuilder::new(), StringBuilder::new());
-    let mut distance = UInt8Builder::new();
-    let mut similarity = Float32Builder::new();
-    let mut exact = BooleanBuilder::new();
-    for pair in pairs {
-        a.append_value(&list.ids[pair.a as usize]);
-        b.append_value(&list.ids[pair.b as usize]);
-        distance.append_value(pair.distance);
-        similarity.append_option(pair.similarity);
-        exact.append_value(pair.exact);
+columns! {
+    struct PairColumns of PairRow<'a> {
+        a: &'a str => StringBuilder, append_value;
+        b: &'a str => StringBuilder, append_value;
+        distance: u8 => UInt8Builder, append_value;
+        similarity: Option<f32> => Float32Builder, append_option;
+        exact: bool => BooleanBuilder, append_value;
     }
-    table_of([
-        ("a", Arc::new(a.finish()) as ArrayRef),
-        ("b", Arc::new(b.finish())),
-        ("distance", Arc::new(distance.finish())),
-        ("similarity", Arc::new(similarity.finish())),
-        ("exact", Arc::new(exact.finish())),
-    ])
 }
 
-fn table_of<const N: usize>(columns: [(&str, ArrayRef); N]) -> PyResult<PyArrowType<Table>> {
-    let batch = RecordBatch::try_from_iter_with_nullable(
-        columns.into_iter().map(|(name, column)| (name, column, true)),
-    );
-    let batch = batch.map_err(|error| arrow(&error))?;
+columns! {
+    struct GroupColumns of GroupRow<'a> {
+        group: u64 => UInt64Builder, append_value;
+        document: &'a str => StringBuilder, append_value;
+        winner: &'a str => StringBuilder, append_value;
+        outcome: &'a str => StringBuilder, append_value;
+        distance: u8 => UInt8Builder, append_value;
+        similarity: f32 => Float32Builder, append_value;
+        reason: Option<String> => StringBuilder, append_option;
+    }
+}
+
+fn named_table(list: &Fingerprints, pairs: &[Pair]) -> PyResult<PyArrowType<Table>> {
+    let mut columns = PairColumns::default();
+    for &Pair { a, b, distance, similarity, exact, .. } in pairs {
+        let [a, b] = [a, b].map(|page| list.ids[page as usize].as_str());
+        columns.push(PairRow { a, b, distance, similarity, exact });
+    }
+    table_of(columns.finish())
+}
+
+fn table_of(columns: Vec<(&str, ArrayRef)>) -> PyResult<PyArrowType<Table>> {
+    let batch = batch(columns)?;
     let schema = batch.schema();
     Ok(PyArrowType(Table::try_new(vec![batch], schema).map_err(|error| arrow(&error))?))
 }
@@ -205,40 +212,20 @@ fn add_pairs(batch: &RecordBatch, named: &mut Vec<NamedPair>) -> PyResult<()> {
 fn group_table(pairs: &Pairs, rules: &Rules) -> PyResult<PyArrowType<Table>> {
     let grouping = pairs.group(rules).map_err(|error| of_job(&error))?;
     let facts = pairs.facts();
-    let mut group = UInt64Builder::new();
-    let (mut document, mut winner) = (StringBuilder::new(), StringBuilder::new());
-    let (mut outcome, mut reason) = (StringBuilder::new(), StringBuilder::new());
-    let mut distance = UInt8Builder::new();
-    let mut similarity = Float32Builder::new();
+    let mut columns = GroupColumns::default();
     for (number, star) in (0u64..).zip(grouping.stars()) {
         for &page in grouping.members(star) {
             let placement = &grouping.placements()[page as usize];
-            group.append_value(number);
-            document.append_value(&pairs.names[page as usize]);
-            winner.append_value(&pairs.names[star.winner as usize]);
-            outcome.append_value(name(placement.outcome));
-            distance.append_value(placement.distance);
-            similarity.append_value(placement.similarity);
-            let why = grouping.reason(rules, &facts, page);
-            reason.append_option(why.map(|why| why.to_string()));
+            columns.push(GroupRow {
+                group: number,
+                document: &pairs.names[page as usize],
+                winner: &pairs.names[star.winner as usize],
+                outcome: placement.outcome.name(),
+                distance: placement.distance,
+                similarity: placement.similarity,
+                reason: grouping.reason(rules, &facts, page).map(|why| why.to_string()),
+            });
         }
     }
-    table_of([
-        ("group", Arc::new(group.finish()) as ArrayRef),
-        ("document", Arc::new(document.finish())),
-        ("winner", Arc::new(winner.finish())),
-        ("outcome", Arc::new(outcome.finish())),
-        ("distance", Arc::new(distance.finish())),
-        ("similarity", Arc::new(similarity.finish())),
-        ("reason", Arc::new(reason.finish())),
-    ])
-}
-
-fn name(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Kept => "kept",
-        Outcome::Exact => "exact",
-        Outcome::Near => "near",
-        Outcome::Redirect => "redirect",
-    }
+    table_of(columns.finish())
 }

@@ -26,6 +26,7 @@
 
 mod addresses;
 pub mod against;
+mod columns;
 mod confirm;
 pub mod decide;
 pub mod distributed;

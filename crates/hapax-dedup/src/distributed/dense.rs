@@ -12,12 +12,10 @@
 //! [`Steps::copies`] needs all rows with one `bucket` of the signatures in one batch,
 //! [`Steps::thin`] all representatives with one `bucket`.
 
-use std::sync::Arc;
-
 use arrow_array::builder::{
     ArrayBuilder, BinaryBuilder, BooleanBuilder, Float32Builder, Int64Builder,
 };
-use arrow_array::{Array, ArrayRef, BinaryArray, Float32Array, Int64Array, RecordBatch};
+use arrow_array::{Array, BinaryArray, Float32Array, Int64Array, RecordBatch};
 use hapax::fingerprint::Sketch;
 use hapax::group::ScopeKey;
 
@@ -25,9 +23,11 @@ use super::confirm::Proof;
 use super::keys::sketch;
 use super::rows::{Loaded, Rows, batch, numbers};
 use super::{Steps, mixed};
+use crate::columns;
 use crate::error::Error;
 use crate::exact;
 use crate::facts::FactTable;
+use crate::frames::Own;
 use crate::near::dense::{DENSE, MANY, PART_BITS, PASSES, part_bits, sketch_part, thin, twins};
 use crate::near::{Led, Matcher, Member};
 
@@ -38,32 +38,35 @@ const MEMBER: i64 = 2;
 const LINK: i64 = 3;
 const EFFORT: i64 = 9;
 
-#[derive(Default)]
-struct Roles {
-    role: Int64Builder,
-    position: Int64Builder,
-    target: Int64Builder,
-    distance: Int64Builder,
-    similarity: Float32Builder,
+columns! {
+    struct Roles of Role {
+        role: i64 => Int64Builder, append_value;
+        position: i64 => Int64Builder, append_value;
+        target: Option<i64> => Int64Builder, append_option;
+        distance: Option<i64> => Int64Builder, append_option;
+        similarity: Option<f32> => Float32Builder, append_option;
+    }
 }
 
-/// What representatives have in addition when they are found.
-#[derive(Default)]
-struct Compared {
-    scope: Int64Builder,
-    fingerprint: Int64Builder,
-    sketch: BinaryBuilder,
-    keyed: BinaryBuilder,
-    own: BinaryBuilder,
+// What representatives have in addition when they are found.
+columns! {
+    struct Compared of Comparable {
+        scope: Option<i64> => Int64Builder, append_option;
+        fingerprint: Option<i64> => Int64Builder, append_option;
+        sketch: Option<Vec<u8>> => BinaryBuilder, append_option;
+        keyed: Option<Vec<u8>> => BinaryBuilder, append_option;
+        own: Option<[u8; Own::BYTES]> => BinaryBuilder, append_option;
+    }
 }
 
-/// What they have in addition between passes.
-#[derive(Default)]
-struct Thinning {
-    named: BooleanBuilder,
-    page: BinaryBuilder,
-    own: BinaryBuilder,
-    buckets: Int64Builder,
+// What they have in addition between passes.
+columns! {
+    struct Thinning of Thinned<'a> {
+        named: Option<bool> => BooleanBuilder, append_option;
+        page: Option<&'a [u8]> => BinaryBuilder, append_option;
+        own: Option<[u8; Own::BYTES]> => BinaryBuilder, append_option;
+        bucket: i64 => Int64Builder, append_value;
+    }
 }
 
 impl Steps {
@@ -110,26 +113,20 @@ impl Steps {
         let without = roles.rows();
         let mut compared = Compared::default();
         for _ in 0..without {
-            compared.scope.append_null();
-            compared.fingerprint.append_null();
-            compared.sketch.append_null();
-            compared.keyed.append_null();
-            compared.own.append_null();
+            compared.push(Comparable::default());
         }
         for &page in &led.representatives {
             roles.row(REPRESENTATIVE, loaded.positions[page as usize], None, None);
-            compared.scope.append_value(pages.scope(page).0.cast_signed());
-            compared.fingerprint.append_value(pages.fingerprint(page).to_bits().cast_signed());
-            compared.sketch.append_value(pages.sketch(page).to_bytes());
-            compared.keyed.append_option(Proof::of(pages, page).map(|it| it.to_bytes()));
-            compared.own.append_option(pages.own(page).map(|own| own.to_bytes()));
+            compared.push(Comparable {
+                scope: Some(pages.scope(page).0.cast_signed()),
+                fingerprint: Some(pages.fingerprint(page).to_bits().cast_signed()),
+                sketch: Some(pages.sketch(page).to_bytes().to_vec()),
+                keyed: Proof::of(pages, page).map(|it| it.to_bytes()),
+                own: pages.own(page).map(|own| own.to_bytes()),
+            });
         }
         let mut columns = roles.finish();
-        columns.push(("scope", Arc::new(compared.scope.finish())));
-        columns.push(("fingerprint", Arc::new(compared.fingerprint.finish())));
-        columns.push(("sketch", Arc::new(compared.sketch.finish())));
-        columns.push(("keyed", Arc::new(compared.keyed.finish())));
-        columns.push(("own", Arc::new(compared.own.finish())));
+        columns.extend(compared.finish());
         batch(KIND, columns)
     }
 
@@ -215,27 +212,23 @@ impl Steps {
         roles.effort(matcher.compared(), 0);
         let mut thinning = Thinning::default();
         for row in 0..roles.rows() {
-            thinning.named.append_null();
-            thinning.page.append_null();
-            thinning.own.append_null();
             // Rows without pages are spread over tasks.
-            thinning.buckets.append_value(mixed(&[row as u64]).cast_signed());
+            let bucket = mixed(&[row as u64]).cast_signed();
+            thinning.push(Thinned { bucket, ..Thinned::default() });
         }
         let next = (number + 1).min(PASSES - 1);
         for &page in &led.representatives {
             roles.row(REPRESENTATIVE, loaded.positions[page as usize], None, None);
-            thinning.named.append_value(loaded.named[page as usize]);
-            thinning.page.append_value(loaded.bytes[page as usize]);
-            thinning.own.append_option(pages.own(page).map(|own| own.to_bytes()));
             let own = pages.own_bucket(page, next);
-            let key = key_of(pages.scope(page), pages.sketch(page), own, next, wide);
-            thinning.buckets.append_value(key);
+            thinning.push(Thinned {
+                named: Some(loaded.named[page as usize]),
+                page: Some(loaded.bytes[page as usize]),
+                own: pages.own(page).map(|own| own.to_bytes()),
+                bucket: key_of(pages.scope(page), pages.sketch(page), own, next, wide),
+            });
         }
         let mut columns = roles.finish();
-        columns.push(("named", Arc::new(thinning.named.finish())));
-        columns.push(("page", Arc::new(thinning.page.finish())));
-        columns.push(("own", Arc::new(thinning.own.finish())));
-        columns.push(("bucket", Arc::new(thinning.buckets.finish())));
+        columns.extend(thinning.finish());
         batch(KIND, columns)
     }
 }
@@ -273,11 +266,8 @@ impl Roles {
     }
 
     fn row(&mut self, role: i64, position: i64, target: Option<i64>, near: Option<(u8, f32)>) {
-        self.role.append_value(role);
-        self.position.append_value(position);
-        self.target.append_option(target);
-        self.distance.append_option(near.map(|it| i64::from(it.0)));
-        self.similarity.append_option(near.map(|it| it.1));
+        let (distance, similarity) = near.map(|(bits, it)| (i64::from(bits), it)).unzip();
+        self.push(Role { role, position, target, distance, similarity });
     }
 
     fn led(&mut self, loaded: &Loaded<'_>, led: &Led) {
@@ -307,15 +297,5 @@ impl Roles {
             self.row(role[row], position[row], target, near);
         }
         Ok(())
-    }
-
-    fn finish(mut self) -> Vec<(&'static str, ArrayRef)> {
-        vec![
-            ("role", Arc::new(self.role.finish())),
-            ("position", Arc::new(self.position.finish())),
-            ("target", Arc::new(self.target.finish())),
-            ("distance", Arc::new(self.distance.finish())),
-            ("similarity", Arc::new(self.similarity.finish())),
-        ]
     }
 }

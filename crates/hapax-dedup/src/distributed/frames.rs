@@ -15,8 +15,6 @@
 //! Unlike other steps these hold one host at a time: rows must be sorted by host, and a frame must come before the pages
 //! that are compared with it. What comes otherwise is an error.
 
-use std::sync::Arc;
-
 use arrow_array::builder::{BinaryBuilder, Int64Builder};
 use arrow_array::{Array, BinaryArray, Int64Array, RecordBatch, UInt64Array};
 use arrow_select::take::take_record_batch;
@@ -24,6 +22,7 @@ use hapax::frame::{MIN_PAGES, OwnText, Piece, least_pages};
 
 use super::Steps;
 use super::rows::{Rows, batch};
+use crate::columns;
 use crate::error::Error;
 use crate::frames::{HostPages, Own, SHOWN, unpacked};
 use crate::report::ShownFrame;
@@ -103,7 +102,7 @@ impl LearnFrames {
             }
             self.counted.add(texts[row] as u32, pieces.value(row));
         }
-        frames.finish()
+        batch("frame", frames.finish())
     }
 
     /// The frame of the last host.
@@ -114,7 +113,7 @@ impl LearnFrames {
     pub fn finish(&mut self) -> Result<RecordBatch, Error> {
         let mut frames = FrameRows::default();
         self.close(&mut frames);
-        frames.finish()
+        batch("frame", frames.finish())
     }
 
     fn close(&mut self, frames: &mut FrameRows) {
@@ -122,31 +121,25 @@ impl LearnFrames {
         let Some((host, pages)) = self.current.take() else { return };
         let frame = counted.frame(least_pages);
         if !frame.is_empty() {
-            frames.host.append_value(host);
-            frames.pages.append_value(pages);
-            let bytes: Vec<[u8; 4]> = frame.into_iter().map(u32::to_le_bytes).collect();
-            frames.pieces.append_value(bytes.as_flattened());
+            let pieces = frame.into_iter().flat_map(u32::to_le_bytes).collect();
+            frames.push(FrameRow { host, pages, pieces });
         }
     }
 }
 
-#[derive(Default)]
-struct FrameRows {
-    host: Int64Builder,
-    pages: Int64Builder,
-    pieces: BinaryBuilder,
+columns! {
+    struct FrameRows of FrameRow {
+        host: i64 => Int64Builder, append_value;
+        pages: i64 => Int64Builder, append_value;
+        pieces: Vec<u8> => BinaryBuilder, append_value;
+    }
 }
 
-impl FrameRows {
-    fn finish(mut self) -> Result<RecordBatch, Error> {
-        batch(
-            "frame",
-            vec![
-                ("host", Arc::new(self.host.finish())),
-                ("pages", Arc::new(self.pages.finish())),
-                ("pieces", Arc::new(self.pieces.finish())),
-            ],
-        )
+columns! {
+    struct OwnRows of OwnRow {
+        position: i64 => Int64Builder, append_value;
+        host: i64 => Int64Builder, append_value;
+        own: Vec<u8> => BinaryBuilder, append_value;
     }
 }
 
@@ -168,8 +161,7 @@ impl OwnTexts {
         let hosts = rows.numbers("host")?;
         let positions: &Int64Array = rows.column("position")?;
         let pieces: &BinaryArray = rows.column("pieces")?;
-        let [mut position, mut host] = std::array::from_fn(|_| Int64Builder::new());
-        let mut own = BinaryBuilder::new();
+        let mut own = OwnRows::default();
         for (row, &of) in hosts.iter().enumerate() {
             if positions.is_null(row) {
                 self.host = Some(of);
@@ -181,18 +173,10 @@ impl OwnTexts {
             }
             let is_own = |piece: &Piece| self.frame.binary_search(&piece.hash).is_err();
             let text = OwnText::of(unpacked(pieces.value(row)).filter(is_own));
-            position.append_value(positions.value(row));
-            host.append_value(of);
-            own.append_value(Own { host: of as u32, text }.to_bytes());
+            let bytes = Own { host: of as u32, text }.to_bytes().to_vec();
+            own.push(OwnRow { position: positions.value(row), host: of, own: bytes });
         }
-        batch(
-            "own text",
-            vec![
-                ("position", Arc::new(position.finish())),
-                ("host", Arc::new(host.finish())),
-                ("own", Arc::new(own.finish())),
-            ],
-        )
+        batch("own text", own.finish())
     }
 }
 
@@ -202,6 +186,8 @@ fn hashes(frame: &[u8]) -> impl Iterator<Item = u32> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use std::collections::BTreeMap;
 
     use hapax::fingerprint::{ContentHash, Fingerprinter};

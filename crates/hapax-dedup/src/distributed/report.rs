@@ -10,7 +10,6 @@
 //! ```
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use arrow_array::builder::{BooleanBuilder, Int64Builder, StringBuilder};
 use arrow_array::{Array, RecordBatch, StringArray};
@@ -18,6 +17,7 @@ use hapax_corpus::{Entry, Source};
 
 use super::Steps;
 use super::rows::{Rows, batch};
+use crate::columns;
 use crate::error::Error;
 use crate::near::REFUSED;
 use crate::report::examples::{TextReader, shown_apart, shown_of};
@@ -26,6 +26,25 @@ use crate::report::{self, Contents, groups, origins, passed};
 use crate::signature::Signer;
 
 const KIND: &str = "group";
+
+columns! {
+    struct Origins of OriginRow<'a> {
+        name: &'a str => StringBuilder, append_value;
+        documents: i64 => Int64Builder, append_value;
+        exact: i64 => Int64Builder, append_value;
+        near: i64 => Int64Builder, append_value;
+    }
+}
+
+columns! {
+    struct Texts of TextRow {
+        number: i64 => Int64Builder, append_value;
+        words: i64 => Int64Builder, append_value;
+        title: Option<String> => StringBuilder, append_option;
+        text: String => StringBuilder, append_value;
+        cut: bool => BooleanBuilder, append_value;
+    }
+}
 
 /// How much is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,22 +106,11 @@ impl Steps {
             *exact += i64::from(text(outcome, row) == "exact");
             *near += i64::from(text(outcome, row) == "near");
         }
-        let mut name = StringBuilder::new();
-        let mut counts: [Int64Builder; 3] = std::array::from_fn(|_| Int64Builder::new());
-        for (origin, numbers) in found {
-            name.append_value(origin);
-            counts.iter_mut().zip(numbers).for_each(|(column, number)| column.append_value(number));
+        let mut origins = Origins::default();
+        for (name, [documents, exact, near]) in found {
+            origins.push(OriginRow { name, documents, exact, near });
         }
-        let [mut documents, mut exact, mut near] = counts;
-        batch(
-            "origin",
-            vec![
-                ("name", Arc::new(name.finish())),
-                ("documents", Arc::new(documents.finish())),
-                ("exact", Arc::new(exact.finish())),
-                ("near", Arc::new(near.finish())),
-            ],
-        )
+        batch("origin", origins.finish())
     }
 
     /// Which of so many near-duplicates are shown, if they are in order of similarity, then of position.
@@ -133,9 +141,7 @@ impl Steps {
     ) -> Result<RecordBatch, Error> {
         let mut signer = Signer::new(&self.options, None);
         let mut reader = TextReader::new(&self.options.fingerprinter);
-        let [mut number, mut words] = std::array::from_fn(|_| Int64Builder::new());
-        let [mut title, mut texts] = std::array::from_fn(|_| StringBuilder::new());
-        let mut cut = BooleanBuilder::new();
+        let mut texts = Texts::default();
         let (mut next, last) = (0, wanted.last().copied().unwrap_or(-1));
         'part: for mut some in source.part(part) {
             for entry in some.entries() {
@@ -149,23 +155,16 @@ impl Steps {
                     continue;
                 }
                 let Some(text) = reader.text(&document) else { continue };
-                number.append_value(at);
-                words.append_value(i64::from(signer.page(&document).words));
-                title.append_option(text.title);
-                texts.append_value(text.text);
-                cut.append_value(text.cut);
+                texts.push(TextRow {
+                    number: at,
+                    words: i64::from(signer.page(&document).words),
+                    title: text.title,
+                    text: text.text,
+                    cut: text.cut,
+                });
             }
         }
-        batch(
-            "text",
-            vec![
-                ("number", Arc::new(number.finish())),
-                ("words", Arc::new(words.finish())),
-                ("title", Arc::new(title.finish())),
-                ("text", Arc::new(texts.finish())),
-                ("cut", Arc::new(cut.finish())),
-            ],
-        )
+        batch("text", texts.finish())
     }
 
     /// The page of what was gathered, as JSON.

@@ -11,35 +11,55 @@
 //!
 //! Whole components must come together, several in a batch or one.
 
-use std::sync::Arc;
-
 use arrow_array::builder::{BooleanBuilder, Float32Builder, Int64Builder, StringBuilder};
 use arrow_array::{Array, Float32Array, Int64Array, RecordBatch, StringArray};
 use hapax::group::NearPair;
 
 use super::Steps;
-use super::rows::{Loaded, Rows, batch, numbers};
+use super::rows::{Loaded, Rows, batch};
+use crate::columns;
 use crate::decide::{Found, resolve_groups};
 use crate::error::Error;
 use crate::facts::FactTable;
 use crate::near::{Matcher, Member, Near};
-use crate::outputs::outcome_name;
 use crate::pages::Pages;
 
 const KIND: &str = "linked";
 
-#[derive(Default)]
-struct Verdicts {
-    position: Int64Builder,
-    winner: Int64Builder,
-    winner_id: StringBuilder,
-    outcome: StringBuilder,
-    distance: Int64Builder,
-    similarity: Float32Builder,
-    rule: StringBuilder,
-    reason: StringBuilder,
-    rank: Int64Builder,
-    own_similarity: Float32Builder,
+columns! {
+    struct Verdicts of VerdictRow<'a> {
+        position: i64 => Int64Builder, append_value;
+        winner: i64 => Int64Builder, append_value;
+        winner_id: Option<&'a str> => StringBuilder, append_option;
+        outcome: &'a str => StringBuilder, append_value;
+        distance: i64 => Int64Builder, append_value;
+        similarity: Option<f32> => Float32Builder, append_option;
+        rule: Option<&'a str> => StringBuilder, append_option;
+        reason: Option<&'a str> => StringBuilder, append_option;
+        rank: Option<i64> => Int64Builder, append_option;
+        own_similarity: Option<f32> => Float32Builder, append_option;
+    }
+}
+
+columns! {
+    struct Groups of GroupRow<'a> {
+        position: i64 => Int64Builder, append_value;
+        document: &'a str => StringBuilder, append_value;
+        url: Option<&'a str> => StringBuilder, append_option;
+        group: i64 => Int64Builder, append_value;
+        winner: &'a str => StringBuilder, append_value;
+        earlier: bool => BooleanBuilder, append_value;
+        outcome: &'a str => StringBuilder, append_value;
+        distance: Option<i64> => Int64Builder, append_option;
+        similarity: Option<f32> => Float32Builder, append_option;
+        rule: Option<&'a str> => StringBuilder, append_option;
+        reason: Option<&'a str> => StringBuilder, append_option;
+        file: &'a str => StringBuilder, append_value;
+        record: i64 => Int64Builder, append_value;
+        rank: i64 => Int64Builder, append_value;
+        own_similarity: Option<f32> => Float32Builder, append_option;
+        own_words: Option<i64> => Int64Builder, append_option;
+    }
 }
 
 impl Steps {
@@ -73,21 +93,29 @@ impl Steps {
             let verdict = decision.verdict(page);
             let reason = decision.reason(page);
             let position = |page: u32| loaded.positions[page as usize];
-            verdicts.position.append_value(position(page));
-            verdicts.winner.append_value(position(verdict.winner));
-            verdicts.winner_id.append_value(pages.id(verdict.winner));
-            verdicts.outcome.append_value(outcome_name(verdict.outcome));
-            verdicts.distance.append_value(i64::from(verdict.distance));
-            verdicts.similarity.append_value(verdict.similarity);
-            verdicts.rule.append_option(reason.as_ref().map(|it| it.rule));
-            verdicts.reason.append_option(reason.as_ref().map(|it| it.text.as_str()));
-            verdicts.rank.append_value(ranks[page as usize]);
-            verdicts.own_similarity.append_option(pages.own_shared(page, verdict.winner));
+            verdicts.push(VerdictRow {
+                position: position(page),
+                winner: position(verdict.winner),
+                winner_id: Some(pages.id(verdict.winner)),
+                outcome: verdict.outcome.name(),
+                distance: i64::from(verdict.distance),
+                similarity: Some(verdict.similarity),
+                rule: reason.as_ref().map(|it| it.rule),
+                reason: reason.as_ref().map(|it| it.text.as_str()),
+                rank: Some(ranks[page as usize]),
+                own_similarity: pages.own_shared(page, verdict.winner),
+            });
         }
         let effort = decision.effort();
         let related: u64 = decision.families().iter().map(|it| u64::from(it.stars)).sum();
-        verdicts.effort(effort.compared as i64, effort.confirmed as i64, related as i64);
-        verdicts.finish()
+        verdicts.push(VerdictRow {
+            position: effort.compared as i64,
+            winner: effort.confirmed as i64,
+            outcome: "effort",
+            distance: related as i64,
+            ..VerdictRow::default()
+        });
+        batch("verdict", verdicts.finish())
     }
 
     /// The rows of `groups.parquet` for documents: `position`, `file`, `record`, `named`, `page`, `own`, and the columns
@@ -114,54 +142,31 @@ impl Steps {
         let reason: &StringArray = rows.column("reason")?;
         let rank: &Int64Array = rows.column("rank")?;
         let own_similarity: &Float32Array = rows.column("own_similarity")?;
-        let [mut document, mut url, mut winners, mut outcomes, mut rules, mut reasons, mut files] =
-            std::array::from_fn(|_| StringBuilder::new());
-        let [mut group, mut distances, mut records, mut ranks, mut own_words] =
-            std::array::from_fn(|_| Int64Builder::new());
-        let [mut similarities, mut own_similarities] =
-            std::array::from_fn(|_| Float32Builder::new());
-        let mut earlier = BooleanBuilder::new();
+        let mut groups = Groups::default();
         for (page, row) in (0..).zip(order) {
             let known = winner.is_valid(row);
             let stays = !known || outcome.value(row) == "kept";
-            document.append_value(pages.id(page));
-            url.append_option(Some(pages.url(page)).filter(|url| !url.is_empty()));
-            group.append_value(if known { winner.value(row) } else { positions[row] });
-            winners.append_value(if known { winner_id.value(row) } else { pages.id(page) });
-            earlier.append_value(false);
-            outcomes.append_value(if known { outcome.value(row) } else { "kept" });
-            distances.append_option((!stays).then(|| distance.value(row)));
-            similarities.append_option((!stays).then(|| similarity.value(row)));
-            rules.append_option((!stays && rule.is_valid(row)).then(|| rule.value(row)));
-            reasons.append_option((!stays && reason.is_valid(row)).then(|| reason.value(row)));
-            files.append_value(file.value(row));
-            records.append_value(record.value(row));
-            ranks.append_value(if known { rank.value(row) } else { 0 });
             let shared = !stays && own_similarity.is_valid(row);
-            own_similarities.append_option(shared.then(|| own_similarity.value(row)));
-            own_words.append_option(pages.own(page).map(|own| i64::from(own.text.words())));
+            groups.push(GroupRow {
+                position: positions[row],
+                document: pages.id(page),
+                url: Some(pages.url(page)).filter(|url| !url.is_empty()),
+                group: if known { winner.value(row) } else { positions[row] },
+                winner: if known { winner_id.value(row) } else { pages.id(page) },
+                earlier: false,
+                outcome: if known { outcome.value(row) } else { "kept" },
+                distance: (!stays).then(|| distance.value(row)),
+                similarity: (!stays).then(|| similarity.value(row)),
+                rule: (!stays && rule.is_valid(row)).then(|| rule.value(row)),
+                reason: (!stays && reason.is_valid(row)).then(|| reason.value(row)),
+                file: file.value(row),
+                record: record.value(row),
+                rank: if known { rank.value(row) } else { 0 },
+                own_similarity: shared.then(|| own_similarity.value(row)),
+                own_words: pages.own(page).map(|own| i64::from(own.text.words())),
+            });
         }
-        batch(
-            "group",
-            vec![
-                ("position", numbers(loaded.positions.clone())),
-                ("document", Arc::new(document.finish())),
-                ("url", Arc::new(url.finish())),
-                ("group", Arc::new(group.finish())),
-                ("winner", Arc::new(winners.finish())),
-                ("earlier", Arc::new(earlier.finish())),
-                ("outcome", Arc::new(outcomes.finish())),
-                ("distance", Arc::new(distances.finish())),
-                ("similarity", Arc::new(similarities.finish())),
-                ("rule", Arc::new(rules.finish())),
-                ("reason", Arc::new(reasons.finish())),
-                ("file", Arc::new(files.finish())),
-                ("record", Arc::new(records.finish())),
-                ("rank", Arc::new(ranks.finish())),
-                ("own_similarity", Arc::new(own_similarities.finish())),
-                ("own_words", Arc::new(own_words.finish())),
-            ],
-        )
+        batch("group", groups.finish())
     }
 }
 
@@ -193,37 +198,4 @@ fn near(rows: &Rows<'_>, kinds: &[i64], loaded: &Loaded<'_>) -> Result<Near, Err
     near.pairs.sort_unstable_by_key(|pair| (pair.a, pair.b));
     near.members.sort_unstable_by_key(|member| member.page);
     Ok(near)
-}
-
-impl Verdicts {
-    fn effort(&mut self, compared: i64, confirmed: i64, related: i64) {
-        self.position.append_value(compared);
-        self.winner.append_value(confirmed);
-        self.winner_id.append_null();
-        self.outcome.append_value("effort");
-        self.distance.append_value(related);
-        self.similarity.append_null();
-        self.rule.append_null();
-        self.reason.append_null();
-        self.rank.append_null();
-        self.own_similarity.append_null();
-    }
-
-    fn finish(mut self) -> Result<RecordBatch, Error> {
-        batch(
-            "verdict",
-            vec![
-                ("position", Arc::new(self.position.finish())),
-                ("winner", Arc::new(self.winner.finish())),
-                ("winner_id", Arc::new(self.winner_id.finish())),
-                ("outcome", Arc::new(self.outcome.finish())),
-                ("distance", Arc::new(self.distance.finish())),
-                ("similarity", Arc::new(self.similarity.finish())),
-                ("rule", Arc::new(self.rule.finish())),
-                ("reason", Arc::new(self.reason.finish())),
-                ("rank", Arc::new(self.rank.finish())),
-                ("own_similarity", Arc::new(self.own_similarity.finish())),
-            ],
-        )
-    }
 }

@@ -16,7 +16,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use arrow_array::builder::{BinaryBuilder, Int64Builder, StringBuilder};
+use arrow_array::builder::{ArrayBuilder, BinaryBuilder, Int64Builder, StringBuilder};
 use arrow_array::{RecordBatch, StringArray};
 use hapax::group::PageFacts;
 use hapax::group::facts::CanonicalStatus;
@@ -25,6 +25,7 @@ use serde_json::json;
 
 use super::rows::{Rows, batch, numbers};
 use super::{Steps, mixed};
+use crate::columns;
 use crate::error::Error;
 use crate::facts::without_fragment;
 use crate::frames::{host_key, packed, text_key};
@@ -58,20 +59,20 @@ pub struct PartSignatures {
     done: bool,
 }
 
-#[derive(Default)]
-struct Columns {
-    number: Int64Builder,
-    kind: Int64Builder,
-    file: StringBuilder,
-    record: Int64Builder,
-    buckets: Int64Builder,
-    status: Int64Builder,
-    says: StringBuilder,
-    page: BinaryBuilder,
-    host: Int64Builder,
-    text: Int64Builder,
-    pieces: BinaryBuilder,
-    rows: usize,
+columns! {
+    struct Columns of SignatureRow<'a> {
+        number: i64 => Int64Builder, append_value;
+        kind: i64 => Int64Builder, append_value;
+        file: Cow<'a, str> => StringBuilder, append_value;
+        record: Option<i64> => Int64Builder, append_option;
+        bucket: Option<i64> => Int64Builder, append_option;
+        status: Option<i64> => Int64Builder, append_option;
+        says: Option<Cow<'a, str>> => StringBuilder, append_option;
+        page: Option<Cow<'a, [u8]>> => BinaryBuilder, append_option;
+        host: Option<i64> => Int64Builder, append_option;
+        text: Option<i64> => Int64Builder, append_option;
+        pieces: Option<Vec<u8>> => BinaryBuilder, append_option;
+    }
 }
 
 impl Steps {
@@ -154,30 +155,31 @@ impl PartSignatures {
     }
 
     fn page(&mut self, rows: &mut Columns, page: &NewPage, file: FileId, record: u64) {
-        rows.number.append_value(self.documents);
-        self.documents += 1;
-        rows.kind.append_value(0);
-        rows.file.append_value(self.file(file));
-        rows.record.append_value(record as i64);
-        rows.buckets.append_option(bucket(page).map(u64::cast_signed));
-        rows.status.append_value(page.status as i64);
         let own = if page.url.is_empty() { &page.id } else { &page.url };
         let url = Cow::Borrowed(own.as_str());
         let canonical = page.canonical.as_deref().map(Cow::Borrowed);
         let facts = PageFacts { url, canonical, ..PageFacts::default() };
         let elsewhere = facts.canonical_status() == CanonicalStatus::Elsewhere;
         let names = page.canonical.as_deref().filter(|_| elsewhere).map(without_fragment);
-        self.named += u64::from(names.is_some());
-        self.own_ids += u64::from(page.id != page.url);
-        rows.says.append_option(names);
-        rows.page.append_value(page_bytes(page));
         let host = host_key(&page.url);
         let pieces = self.signer.pieces().map(packed);
         let pieces = pieces.filter(|_| page.status == Status::Comparable && host != 0);
-        rows.host.append_option(pieces.is_some().then_some(i64::from(host)));
-        rows.text.append_option(pieces.is_some().then(|| i64::from(text_key(page.content))));
-        rows.pieces.append_option(pieces);
-        rows.rows += 1;
+        rows.push(SignatureRow {
+            number: self.documents,
+            kind: 0,
+            file: self.file(file),
+            record: Some(record as i64),
+            bucket: bucket(page).map(u64::cast_signed),
+            status: Some(page.status as i64),
+            says: names.map(Cow::Borrowed),
+            page: Some(page_bytes(page).into()),
+            host: pieces.is_some().then_some(i64::from(host)),
+            text: pieces.is_some().then(|| i64::from(text_key(page.content))),
+            pieces,
+        });
+        self.documents += 1;
+        self.named += u64::from(names.is_some());
+        self.own_ids += u64::from(page.id != page.url);
     }
 
     fn fact(&mut self, rows: &mut Columns, fact: &Fact) {
@@ -186,36 +188,36 @@ impl PartSignatures {
             Fact::Revisit { place, .. } => (2, place),
         };
         let (from, to) = fact.addresses();
-        rows.number.append_value(self.facts);
+        rows.push(SignatureRow {
+            number: self.facts,
+            kind,
+            file: self.file(place.file),
+            record: Some(place.number as i64),
+            says: Some(to.into()),
+            page: Some(from.as_bytes().into()),
+            ..SignatureRow::default()
+        });
         self.facts += 1;
-        rows.kind.append_value(kind);
-        rows.file.append_value(self.file(place.file));
-        rows.record.append_value(place.number as i64);
-        rows.buckets.append_null();
-        rows.status.append_null();
-        rows.says.append_value(to);
-        rows.page.append_value(from.as_bytes());
-        rows.without_pieces();
-        rows.rows += 1;
     }
 
     /// A redirect or revisit has a row of its own behind this one, which counts if it leads nowhere.
     fn passed(&mut self, rows: &mut Columns, passed: &PassedRecord<'_>, fact: bool) {
-        rows.number.append_value(self.passed);
-        self.passed += 1;
-        rows.kind.append_value(4);
         let file = match &passed.file {
             Ok(file) => self.file(*file),
             Err(name) => self.name(name),
         };
-        rows.page.append_value(passed.called(&file).as_bytes());
-        rows.file.append_value(file);
-        rows.record.append_option(passed.record.map(u64::cast_signed));
-        rows.buckets.append_option(fact.then_some(self.facts));
-        rows.status.append_value(self.documents);
-        rows.says.append_value(&passed.reason);
-        rows.without_pieces();
-        rows.rows += 1;
+        rows.push(SignatureRow {
+            number: self.passed,
+            kind: 4,
+            page: Some(passed.called(&file).as_bytes().into()),
+            file,
+            record: passed.record.map(u64::cast_signed),
+            bucket: fact.then_some(self.facts),
+            status: Some(self.documents),
+            says: Some(passed.reason.as_ref().into()),
+            ..SignatureRow::default()
+        });
+        self.passed += 1;
     }
 
     fn counted(&mut self, rows: &mut Columns) {
@@ -230,16 +232,13 @@ impl PartSignatures {
             let count = passed_over.get(&why).copied().unwrap_or(0);
             said[format!("{PASSED}{}", why.name())] = count.into();
         }
-        rows.number.append_value(0);
-        rows.kind.append_value(3);
-        rows.file.append_value(self.files.first().map_or("".into(), |file| self.name(file)));
-        rows.record.append_value(0);
-        rows.buckets.append_null();
-        rows.status.append_null();
-        rows.says.append_value(said.to_string());
-        rows.page.append_null();
-        rows.without_pieces();
-        rows.rows += 1;
+        rows.push(SignatureRow {
+            kind: 3,
+            file: self.files.first().map_or("".into(), |file| self.name(file)),
+            record: Some(0),
+            says: Some(said.to_string().into()),
+            ..SignatureRow::default()
+        });
     }
 
     /// The next batch; `None` at the end of the part.
@@ -252,7 +251,7 @@ impl PartSignatures {
             return Ok(None);
         }
         let mut rows = Columns::default();
-        while rows.rows < TOGETHER {
+        while rows.number.len() < TOGETHER {
             let Some(mut source) = self.batches.next() else {
                 self.done = true;
                 self.counted(&mut rows);
@@ -284,7 +283,10 @@ impl PartSignatures {
                 }
             }
         }
-        rows.finish(self.part).map(Some)
+        let part = numbers(vec![self.part as i64; rows.number.len()]);
+        let mut columns = vec![("part", part)];
+        columns.extend(rows.finish());
+        batch(KIND, columns).map(Some)
     }
 }
 
@@ -302,32 +304,4 @@ fn bucket(page: &NewPage) -> Option<u64> {
         (u64::from_le_bytes(*low), high)
     });
     Some(mixed(&[page.scope.0, 2, low, high]))
-}
-
-impl Columns {
-    fn without_pieces(&mut self) {
-        self.host.append_null();
-        self.text.append_null();
-        self.pieces.append_null();
-    }
-
-    fn finish(mut self, part: usize) -> Result<RecordBatch, Error> {
-        batch(
-            KIND,
-            vec![
-                ("part", numbers(vec![part as i64; self.rows])),
-                ("number", Arc::new(self.number.finish())),
-                ("kind", Arc::new(self.kind.finish())),
-                ("file", Arc::new(self.file.finish())),
-                ("record", Arc::new(self.record.finish())),
-                ("bucket", Arc::new(self.buckets.finish())),
-                ("status", Arc::new(self.status.finish())),
-                ("says", Arc::new(self.says.finish())),
-                ("page", Arc::new(self.page.finish())),
-                ("host", Arc::new(self.host.finish())),
-                ("text", Arc::new(self.text.finish())),
-                ("pieces", Arc::new(self.pieces.finish())),
-            ],
-        )
-    }
 }

@@ -28,7 +28,6 @@ use crate::against::Earlier;
 use crate::decide;
 use crate::frames::Own;
 use crate::options::Options;
-use crate::outputs::outcome_name;
 use crate::pages::{NewPage, Pages, Status};
 use crate::signatures::{page_bytes, page_of_bytes};
 
@@ -434,7 +433,7 @@ fn on_one_machine(list: &[NewPage], owns: Vec<Own>, options: &Options) -> Vec<Ve
     let verdict = |page| {
         let it = decision.verdict(page);
         let reason = decision.reason(page).map(|it| it.text).unwrap_or_default();
-        let outcome = outcome_name(it.outcome).to_owned();
+        let outcome = it.outcome.name().to_owned();
         (i64::from(it.winner), outcome, i64::from(it.distance), it.similarity, reason)
     };
     (0..pages.len() as u32).map(verdict).collect()

@@ -23,7 +23,7 @@ pub(crate) use folder::{LAST, OutFolder};
 pub(crate) use kept::{KeptFiles, kept_name};
 pub use summary::{Settings, Summary};
 pub(crate) use tables::TableFile;
-use tables::{OwnColumns, Row, Rows};
+use tables::{Row, Rows};
 
 use crate::decide::{Decision, Verdict};
 use crate::error::Error;
@@ -173,8 +173,8 @@ impl Writing<'_> {
             documents: position - from,
             input_bytes,
             kept: kept.piece()?,
-            groups: rows.groups.finish(),
-            removed: rows.removed.finish(),
+            groups: rows.groups.into_batch(),
+            removed: rows.removed.into_batch(),
             texts: rows.texts,
             passed: rows.passed,
         })
@@ -230,23 +230,20 @@ pub(crate) fn address_rows(
         let verdict = decision.verdict(address.document);
         let (winners, winner) = decision.winner(&verdict);
         let outcome = if address.revisit { "revisit" } else { "redirect" };
-        rows.push(&Row {
+        rows.push(Row {
             document: &address.url,
             url: Some(&address.url),
             group: Some(group(decision, &verdict)),
             winner: Some(winners.id(winner)),
             earlier: verdict.earlier,
             outcome,
-            distance: None,
-            similarity: None,
             rule: Some(outcome),
-            reason: None,
             file: &files[address.place.file.0 as usize],
             record: Some(address.place.number),
-            own: OwnColumns::default(),
+            ..Row::default()
         });
     }
-    rows.finish()
+    rows.into_batch()
 }
 
 impl BatchRows {
@@ -270,24 +267,22 @@ impl BatchRows {
             group: Some(group(decision, &verdict)),
             winner: Some(winners.id(winner)),
             earlier: verdict.earlier,
-            outcome: outcome_name(verdict.outcome),
+            outcome: verdict.outcome.name(),
             distance: (!stays).then_some(verdict.distance),
             similarity: (!stays).then_some(verdict.similarity),
             rule: reason.as_ref().map(|it| it.rule),
             reason: reason.as_ref().map(|it| it.text.as_str()),
             file,
             record: Some(record),
-            own: OwnColumns {
-                similarity: (!stays && !verdict.earlier)
-                    .then(|| winners.own_shared(position, winner))
-                    .flatten(),
-                words: own.map(|own| u64::from(own.text.words())),
-            },
+            own_similarity: (!stays && !verdict.earlier)
+                .then(|| winners.own_shared(position, winner))
+                .flatten(),
+            own_words: own.map(|own| u64::from(own.text.words())),
         };
-        self.groups.push(&row);
         if !stays {
-            self.removed.push(&row);
+            self.removed.push(row.clone());
         }
+        self.groups.push(row);
         verdict
     }
 
@@ -295,30 +290,13 @@ impl BatchRows {
         if self.passed.len() < report::passed::MOST {
             self.passed.push(Passed::of(passed, file));
         }
-        self.groups.push(&Row {
+        self.groups.push(Row {
             document: &passed.called(file),
-            url: None,
-            group: None,
-            winner: None,
-            earlier: false,
             outcome: PASSED_OVER,
-            distance: None,
-            similarity: None,
-            rule: None,
             reason: Some(&passed.reason),
             file,
             record: passed.record,
-            own: OwnColumns::default(),
+            ..Row::default()
         });
-    }
-}
-
-/// As the tables and the report call it.
-pub(crate) const fn outcome_name(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Kept => "kept",
-        Outcome::Exact => "exact",
-        Outcome::Near => "near",
-        Outcome::Redirect => "redirect",
     }
 }

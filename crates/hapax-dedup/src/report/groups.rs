@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 
 use super::address;
 use crate::decide::{Decision, Group};
-use crate::outputs::outcome_name;
 use hapax_report::{counted, escape, grouped};
 
 /// Groups that are shown.
@@ -53,7 +52,7 @@ impl LargestGroups {
             };
             ShownDocument {
                 address: decision.pages().address(page).to_owned(),
-                outcome: outcome_name(verdict.outcome).to_owned(),
+                outcome: verdict.outcome.name().to_owned(),
                 distance: goes.then_some(verdict.distance),
                 similarity: goes.then_some(verdict.similarity),
                 reason: decision.reason(page).map(|it| it.to_string()),

@@ -286,8 +286,8 @@ impl Shards {
             pass(records.places.len(), &mut rows);
             let room = report::passed::MOST.saturating_sub(shown.len());
             shown.extend(rows.passed.into_iter().take(room));
-            groups.add(rows.groups.finish())?;
-            removed.add(rows.removed.finish())?;
+            groups.add(rows.groups.into_batch())?;
+            removed.add(rows.removed.into_batch())?;
             watch.progress(records.places.len() as u64, 0);
             if watch.stopped() { Err(Error::Stopped) } else { Ok(()) }
         })?;

@@ -16,7 +16,6 @@ use parquet::file::statistics::Statistics;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::Error;
-use crate::outputs::outcome_name;
 
 /// Rows that are read at a time.
 const TOGETHER: usize = 8192;
@@ -81,7 +80,7 @@ impl Verdicts {
         let records: &UInt64Array = column(rows, COLUMNS[3])?;
         for at in 0..rows.num_rows() {
             let outcome = [Outcome::Kept, Outcome::Exact, Outcome::Near];
-            let outcome = outcome.into_iter().find(|it| outcome_name(*it) == outcomes.value(at));
+            let outcome = outcome.into_iter().find(|it| it.name() == outcomes.value(at));
             // Addresses and records that were passed over are no documents.
             let Some(outcome) = outcome else { continue };
             let Some(lines) = self.0.get_mut(files.value(at)) else { continue };

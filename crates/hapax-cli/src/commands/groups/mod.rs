@@ -7,8 +7,8 @@ use crate::overwriting::ResultFile;
 use crate::progress::say;
 use crate::readable::counted;
 use clap::Args;
+use hapax::group::Rules;
 use hapax::group::rules::DEFAULT_RULES;
-use hapax::group::{Outcome, Rules};
 use hapax_dedup::stages::escaped;
 use hapax_dedup::stages::grouping::Pairs;
 use serde::Serialize;
@@ -73,7 +73,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             let reason = grouping.reason(&arguments.keep, &facts, page);
             let line = Line {
                 group,
-                outcome: outcome(placement.outcome),
+                outcome: placement.outcome.name(),
                 distance: placement.distance,
                 similarity: placement.similarity,
                 document: &pairs.names[page as usize],
@@ -103,13 +103,4 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         ));
     }
     Ok(())
-}
-
-fn outcome(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Kept => "kept",
-        Outcome::Exact => "exact",
-        Outcome::Near => "near",
-        Outcome::Redirect => "redirect",
-    }
 }

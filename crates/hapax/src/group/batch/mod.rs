@@ -136,6 +136,16 @@ impl Outcome {
     pub const fn removable(self) -> bool {
         !matches!(self, Self::Kept)
     }
+
+    /// As tables, reports and JSON call it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Kept => "kept",
+            Self::Exact => "exact",
+            Self::Near => "near",
+            Self::Redirect => "redirect",
+        }
+    }
 }
 
 /// Where a page ended.
