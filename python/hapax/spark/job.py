@@ -167,7 +167,7 @@ class Job:
         some = representatives.where(F.col("scope").isin(list(sizes)))
         samples = self.step(some.select("scope", "fingerprint"), "saturation_sample", steps.SAMPLE).toArrow()
         sample = core.saturation_sample(samples.combine_chunks().to_batches()[0])
-        counts = some.select("scope", "fingerprint").mapInArrow(steps.whole_with(self.spec, "saturation_count", steps.stream_bytes(sample)), steps.COUNTS)
+        counts = some.select("scope", "fingerprint").mapInArrow(steps.whole(self.spec, "saturation_count", steps.stream_bytes(sample)), steps.COUNTS)
         sums = counts.groupBy("scope", "query", "distance").agg(F.sum("count").alias("count")).collect()
         by_scope: dict[int, list[int]] = {}
         for scope, fingerprint in zip(sample.column("scope").to_pylist(), sample.column("fingerprint").to_pylist()):

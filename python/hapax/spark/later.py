@@ -233,7 +233,7 @@ class Next:
             if not held:
                 return among
             before = representatives.join(new.select("position"), "position", "anti").select("position", "scope", "fingerprint")
-            run = steps.whole_with(job.spec, "match_new", steps.stream_bytes(held[0]))
+            run = steps.whole(job.spec, "match_new", steps.stream_bytes(held[0]))
             return among.union(before.mapInArrow(run, steps.CANDIDATES))
 
         candidates = made.stage("candidates", proposed)

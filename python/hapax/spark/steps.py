@@ -94,25 +94,14 @@ def each(spec: Spec, step: str, *arguments: Any) -> Step:
 
 
 def whole(spec: Spec, step: str, *arguments: Any) -> Step:
-    """The step on all rows of a partition at once."""
+    """The step on all rows of a partition at once. An argument of bytes is another batch, which travels as an Arrow stream."""
     text = spec.text
 
     def run(batches: Batches) -> Batches:
         rows = together(batches)
         if rows is not None:
-            yield getattr(engine(text), step)(rows, *arguments)
-
-    return run
-
-
-def whole_with(spec: Spec, step: str, other: bytes) -> Step:
-    """The step on all rows of a partition and another batch, which travels as an Arrow stream."""
-    text = spec.text
-
-    def run(batches: Batches) -> Batches:
-        rows = together(batches)
-        if rows is not None:
-            yield getattr(engine(text), step)(rows, stream_batch(other))
+            given = (stream_batch(it) if isinstance(it, bytes) else it for it in arguments)
+            yield getattr(engine(text), step)(rows, *given)
 
     return run
 
