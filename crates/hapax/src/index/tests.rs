@@ -1,4 +1,4 @@
-//! Every engine against the plainest possible judge.
+//! Every engine against the plainest possible reference.
 //!
 //! Inputs are clustered, so that there is something to find; one suite runs over all engines,
 //! all bounds they support, single queries and batches.
@@ -14,8 +14,8 @@ use crate::hamming::Kernel;
 
 /// Entries gathered around a few centres, some with the same fingerprint, some with the same
 /// id. Uniform noise would do no good: two random 64-bit values are about 32 bits apart, so an
-/// index could return nothing at all and still agree with the judge.
-fn neighbourhoods() -> impl Strategy<Value = (Vec<Entry>, Vec<Fingerprint>)> {
+/// index could return nothing at all and still agree with the reference.
+pub(super) fn neighbourhoods() -> impl Strategy<Value = (Vec<Entry>, Vec<Fingerprint>)> {
     vec(any::<u64>(), 1..5).prop_flat_map(|centres| {
         let near = (0..centres.len(), vec(0..u64::BITS, 0..14)).prop_map(move |(centre, flips)| {
             let bits = flips.into_iter().fold(centres[centre], |b, j| b ^ (1u64 << j));
@@ -32,7 +32,7 @@ fn neighbourhoods() -> impl Strategy<Value = (Vec<Entry>, Vec<Fingerprint>)> {
     })
 }
 
-fn plainly(entries: &[Entry], query: Fingerprint, bound: MaxDistance) -> Vec<Match> {
+pub(super) fn plainly(entries: &[Entry], query: Fingerprint, bound: MaxDistance) -> Vec<Match> {
     let mut distinct = entries.to_vec();
     distinct.sort_unstable();
     distinct.dedup();
@@ -58,7 +58,7 @@ fn designs(bound: MaxDistance, blocks: u32) -> Vec<TableOptions> {
         .collect()
 }
 
-fn check(
+pub(super) fn check(
     index: &dyn HammingIndex,
     entries: &[Entry],
     queries: &[Fingerprint],

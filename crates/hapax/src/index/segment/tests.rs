@@ -13,7 +13,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::format::{BLOCK, HEADER};
 use super::*;
 use crate::fingerprint::{Fingerprint, MaxDistance, RecipeId};
-use crate::index::{Entry, HammingIndex, Match, Query};
+use crate::index::{Entry, HammingIndex, Match, Query, tests};
 
 const ENCODINGS: [Encoding; 2] = [Encoding::Plain, Encoding::Compressed];
 
@@ -36,29 +36,13 @@ fn entries() -> impl Strategy<Value = Vec<Entry>> {
     })
 }
 
-fn plainly(entries: &[Entry], query: Fingerprint, bound: MaxDistance) -> Vec<Match> {
-    let mut found: Vec<Match> = entries
-        .iter()
-        .map(|e| Match { distance: e.fingerprint.distance(query), id: e.id })
-        .filter(|m| bound.admits(m.distance))
-        .collect();
-    found.sort_unstable();
-    found
-}
-
 fn check(
     index: &dyn HammingIndex,
     entries: &[Entry],
     bound: MaxDistance,
 ) -> Result<(), TestCaseError> {
-    let queries: Vec<Query> = entries.iter().map(|e| e.fingerprint.into()).collect();
-    let all = index.find_all_batch(&queries, bound).unwrap();
-    let first = index.find_first_batch(&queries, bound).unwrap();
-    for (number, query) in queries.iter().enumerate() {
-        let expected = plainly(entries, query.fingerprint, bound);
-        prop_assert_eq!(all.of(number), &expected[..]);
-        prop_assert!(first[number].is_some_and(|m| expected.contains(&m)));
-    }
+    let queries: Vec<Fingerprint> = entries.iter().map(|e| e.fingerprint).collect();
+    tests::check(index, entries, &queries, bound)?;
     prop_assert_eq!(index.len(), entries.len());
     Ok(())
 }

@@ -1,11 +1,11 @@
 //! The engine against the scan, and its recall on documents.
 
-use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::*;
 use crate::fingerprint::simhash::{Tally, Tie, cut};
 use crate::fingerprint::{BitSums, Fingerprint};
+use crate::index::tests::neighbourhoods;
 use crate::index::{Entry, Scan};
 use hapax_synth::{Scratch, Web, WebOptions, Weighting};
 
@@ -21,21 +21,6 @@ fn sums_of(fingerprint: Fingerprint, seed: u64) -> BitSums {
     }))
 }
 
-/// Entries gathered around a few centres, and queries near them.
-fn neighbourhoods() -> impl Strategy<Value = (Vec<Entry>, Vec<Fingerprint>)> {
-    vec(any::<u64>(), 1..4).prop_flat_map(|centres| {
-        let near = (0..centres.len(), vec(0..u64::BITS, 0..10)).prop_map(move |(centre, flips)| {
-            let bits = flips.into_iter().fold(centres[centre], |b, j| b ^ (1u64 << j));
-            Fingerprint::from_bits(bits)
-        });
-        let stranger = any::<u64>().prop_map(Fingerprint::from_bits);
-        let point = prop_oneof![9 => near, 1 => stranger].boxed();
-        let entry = (point.clone(), prop_oneof![0u64..50, any::<u64>()])
-            .prop_map(|(fingerprint, id)| Entry { fingerprint, id });
-        (vec(entry, 0..150), vec(point, 0..12))
-    })
-}
-
 proptest! {
     #[test]
     fn with_all_recall_it_finds_exactly_what_the_scan_finds(
@@ -47,6 +32,7 @@ proptest! {
         scattered: bool,
         seed: u64,
     ) {
+        let queries = &queries[..queries.len().min(12)];
         let pages = Collection::new(entries.iter().copied()).unwrap();
         let scan = Scan::new(pages.clone());
         let mut options = WeakOptions::within(bound(k), Recall::ALL).prefix_bits(bits);
