@@ -7,6 +7,7 @@
 
 use std::borrow::Cow;
 
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use serde::Serialize;
 
 use super::characters;
@@ -57,7 +58,8 @@ fn object<'d>(document: &'d Document<'_>) -> Object<'d> {
         url: document.url.as_deref(),
         html: text(Kind::Html),
         text: (kind != Kind::Html).then(|| text(Kind::Text)),
-        base64: (kind == Kind::Other).then(|| base64(document.body.content.as_bytes())),
+        base64: (kind == Kind::Other)
+            .then(|| BASE64_STANDARD.encode(document.body.content.as_bytes())),
         content_type: document.content_type.as_deref(),
         fetched: document.fetched.map(|it| it.to_string()),
         score: document.score,
@@ -65,32 +67,16 @@ fn object<'d>(document: &'d Document<'_>) -> Object<'d> {
     }
 }
 
-/// RFC 4648, with padding.
-fn base64(bytes: &[u8]) -> String {
-    const SIGNS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for group in bytes.chunks(3) {
-        let byte = |at: usize| u32::from(group.get(at).copied().unwrap_or(0));
-        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for sign in 0..4 {
-            let wanted = sign <= group.len();
-            let index = bits >> (18 - 6 * sign) & 63;
-            text.push(if wanted { char::from(SIGNS[index as usize]) } else { '=' });
-        }
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
-    use super::base64;
+    use super::*;
 
     #[test]
     fn base64_is_that_of_the_rfc() {
         let pairs =
             [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg==")];
         for (plain, encoded) in pairs {
-            assert_eq!(base64(plain.as_bytes()), encoded);
+            assert_eq!(BASE64_STANDARD.encode(plain), encoded);
         }
     }
 }
