@@ -122,19 +122,9 @@ pub(crate) fn scope_of(text: &str) -> PyResult<Scope> {
 }
 
 fn input_format(name: &str) -> PyResult<Format> {
-    Ok(match name {
-        "warc" => Format::Warc,
-        "arc" => Format::Arc,
-        "jsonl" => Format::Jsonl,
-        "parquet" => Format::Parquet,
-        "html" => Format::Html,
-        "text" => Format::Text,
-        "lines" => Format::Lines,
-        other => {
-            let known = "warc, arc, jsonl, parquet, html, text, lines";
-            let reason = format!("input_format {other:?} is none of {known}");
-            return Err(raised("ArgumentError", reason, None));
-        }
+    Format::named(name).ok_or_else(|| {
+        let known = Format::NAMED.map(|(_, known, _)| known).join(", ");
+        raised("ArgumentError", format!("input_format {name:?} is none of {known}"), None)
     })
 }
 

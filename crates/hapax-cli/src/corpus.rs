@@ -8,7 +8,8 @@ use crate::failure::Failure;
 use crate::overwriting;
 use crate::progress::Progress;
 use crate::reading;
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use hapax::fingerprint::Fingerprinter;
 use hapax_corpus::{Document, Fields, Format, ReadOptions, Source, check_fields};
 use hapax_dedup::stages::signing::{AtHand, each, each_document};
@@ -19,8 +20,8 @@ use std::path::Path;
 #[derive(Args, Debug)]
 pub(crate) struct ReadArguments {
     /// Read inputs as this format [default: by their first bytes, then by name]
-    #[arg(long, value_name = "FORMAT", value_enum)]
-    input_format: Option<InputFormat>,
+    #[arg(long, value_name = "FORMAT", value_parser = input_formats())]
+    input_format: Option<Format>,
 
     /// Take answers with an HTTP error status for documents, too
     #[arg(long)]
@@ -99,7 +100,7 @@ impl ReadArguments {
                 fetched: fields.fetched_field.clone(),
                 language: fields.language_field.clone(),
             },
-            format: self.input_format.map(Format::from),
+            format: self.input_format,
             keep_error_pages: self.error_pages,
             all_files: self.all_files,
             follow_links: self.follow_links,
@@ -181,36 +182,9 @@ impl ReadArguments {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum InputFormat {
-    /// WARC and WET
-    Warc,
-    /// ARC
-    Arc,
-    /// A JSON object a line
-    Jsonl,
-    /// Parquet
-    Parquet,
-    /// Every file is a page
-    Html,
-    /// Every file is a text
-    Text,
-    /// Every line is a text
-    Lines,
-}
-
-impl From<InputFormat> for Format {
-    fn from(format: InputFormat) -> Self {
-        match format {
-            InputFormat::Warc => Self::Warc,
-            InputFormat::Arc => Self::Arc,
-            InputFormat::Jsonl => Self::Jsonl,
-            InputFormat::Parquet => Self::Parquet,
-            InputFormat::Html => Self::Html,
-            InputFormat::Text => Self::Text,
-            InputFormat::Lines => Self::Lines,
-        }
-    }
+fn input_formats() -> impl TypedValueParser<Value = Format> {
+    let all = Format::NAMED.map(|(_, name, help)| PossibleValue::new(name).help(help));
+    PossibleValuesParser::new(all).try_map(|name| Format::named(&name).ok_or("no such format"))
 }
 
 /// A heading of help.

@@ -25,6 +25,24 @@ pub enum Format {
     Lines,
 }
 
+impl Format {
+    /// Every format, the name by which a caller chooses it, and what it is.
+    pub const NAMED: [(Self, &str, &str); 7] = [
+        (Self::Warc, "warc", "WARC and WET"),
+        (Self::Arc, "arc", "ARC"),
+        (Self::Jsonl, "jsonl", "A JSON object a line"),
+        (Self::Parquet, "parquet", "Parquet"),
+        (Self::Html, "html", "Every file is a page"),
+        (Self::Text, "text", "Every file is a text"),
+        (Self::Lines, "lines", "Every line is a text"),
+    ];
+
+    /// The format of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::NAMED.iter().find(|format| format.1 == name).map(|format| format.0)
+    }
+}
+
 impl fmt::Display for Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
