@@ -46,10 +46,6 @@ pub struct Comparison {
     pub right_passages: Vec<Passage>,
     /// Every shared shingle: where it first stands in both texts, in the left one's order.
     pub shared_shingles: Vec<(Place, Place)>,
-    /// Where a shingle first stands that only the left text has.
-    pub left_shingles: Vec<Place>,
-    /// Where a shingle first stands that only the right text has.
-    pub right_shingles: Vec<Place>,
 }
 
 /// What the fingerprints say.
@@ -120,8 +116,6 @@ pub fn compare(by: &mut Fingerprinter, left: &str, right: &str) -> Comparison {
         only_right,
         left_passages: left_side.passages(&right_side),
         right_passages: right_side.passages(&left_side),
-        left_shingles: left_side.alone(&right_side),
-        right_shingles: right_side.alone(&left_side),
         shared_shingles,
         left: left_signature,
         right: right_signature,
@@ -192,14 +186,6 @@ impl Side {
             .iter()
             .filter(|&&hash| seen.insert(hash))
             .filter_map(|hash| Some((*hash, self.first.get(hash)?.clone())))
-            .collect()
-    }
-
-    fn alone(&self, other: &Self) -> Vec<Place> {
-        self.first_places()
-            .into_iter()
-            .filter(|(hash, _)| !other.first.contains_key(hash))
-            .map(|(_, place)| place)
             .collect()
     }
 
@@ -281,8 +267,6 @@ mod tests {
                 ("and runs away", true)
             ]
         );
-        let alone: Vec<&str> = c.right_shingles.iter().map(|p| &RIGHT[p.clone()]).collect();
-        assert_eq!(alone, ["the lazy cat", "lazy cat and", "cat and runs"]);
         let (l, r) = c.shared_shingles[0].clone();
         assert_eq!((&LEFT[l], &RIGHT[r]), ("The quick brown", "The quick brown"));
     }
