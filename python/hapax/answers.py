@@ -21,8 +21,14 @@ def _of(kind: type[T], found: Mapping[str, Any], **others: Any) -> T:
     return kind(**{name: others[name] if name in others else found[name] for name in names})
 
 
+class _Answer:
+    @classmethod
+    def from_json(cls: type[T], found: Mapping[str, Any]) -> T:
+        return _of(cls, found)
+
+
 @dataclass(frozen=True)
-class Alike:
+class Alike(_Answer):
     """How alike two pages are."""
 
     #: Bits in which the fingerprints differ.
@@ -34,25 +40,17 @@ class Alike:
     #: Is it a confirmed duplicate?
     matches: bool
 
-    @classmethod
-    def from_json(cls, found: Mapping[str, Any]) -> "Alike":
-        return _of(cls, found)
-
 
 @dataclass(frozen=True)
-class Reason:
+class Reason(_Answer):
     """The rule that decided, and what it saw."""
 
     rule: str
     text: str
 
-    @classmethod
-    def from_json(cls, found: Mapping[str, Any]) -> "Reason":
-        return _of(cls, found)
-
 
 @dataclass(frozen=True)
-class Match:
+class Match(_Answer):
     """A page found by the index."""
 
     url: str
@@ -65,13 +63,9 @@ class Match:
     #: Is it a confirmed duplicate?
     matches: bool
 
-    @classmethod
-    def from_json(cls, found: Mapping[str, Any]) -> "Match":
-        return _of(cls, found)
-
 
 @dataclass(frozen=True)
-class Nearest:
+class Nearest(_Answer):
     """The known page most like another."""
 
     url: str
@@ -80,13 +74,9 @@ class Nearest:
     #: Estimated Jaccard similarity of the texts, 0 to 1.
     similarity: float
 
-    @classmethod
-    def from_json(cls, found: Mapping[str, Any]) -> "Nearest":
-        return _of(cls, found)
-
 
 @dataclass(frozen=True)
-class OwnText:
+class OwnText(_Answer):
     """What a page says beyond the frame of its host."""
 
     #: Words without a digit, at most 65,535.
@@ -95,10 +85,6 @@ class OwnText:
     similarity: Optional[float]
     #: The version of the frame that judged the page, from 1; 0 if none was known.
     frame: int
-
-    @classmethod
-    def from_json(cls, found: Mapping[str, Any]) -> "OwnText":
-        return _of(cls, found)
 
 
 @dataclass(frozen=True)
@@ -208,7 +194,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Event:
+class Event(_Answer):
     """A change."""
 
     #: 1 for the first; no number is left out.
@@ -221,7 +207,3 @@ class Event:
     other_group: Optional[int]
     url: Optional[str]
     other_url: Optional[str]
-
-    @classmethod
-    def from_json(cls, found: Mapping[str, Any]) -> "Event":
-        return _of(cls, found)

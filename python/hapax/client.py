@@ -8,7 +8,7 @@ from typing import Callable, Iterable, Mapping, Optional, TypeVar, Union
 from ._hapax import ClientCore, Signature
 from .answers import Event, Group, Page, Verdict
 from .errors import ArgumentError
-from .repository import PageFields, Pages, Settings, Stats, Time, seconds
+from .repository import PageFields, Pages, Settings, Stats, Time
 
 __all__ = ["AsyncClient", "Client"]
 
@@ -29,6 +29,8 @@ class Client(Pages):
     True
     """
 
+    _core: ClientCore
+
     def __init__(self, url: str, *, token: Optional[str] = None, timeout: float = 30.0) -> None:
         if not url.startswith(("http://", "https://")):
             raise ArgumentError(f"a service's address begins with http:// or https://, not {url!r}")
@@ -40,46 +42,9 @@ class Client(Pages):
     def __reduce__(self) -> tuple[object, ...]:
         return _client, self._arguments
 
-    def forget(self, url: str) -> bool:
-        return self._core.forget(url)
-
-    def expire(self, before: Time) -> int:
-        return self._core.expire(seconds(before) or 0)
-
-    def recheck(self) -> int:
-        return self._core.recheck()
-
     def events(self, after: int = 0, limit: int = 1000, wait: int = 0) -> list[Event]:
         """Changes after a number, oldest first; waits up to so many seconds for the next."""
         return [Event.from_json(event) for event in json.loads(self._core.events(after, limit, wait))]
-
-    def stats(self) -> Stats:
-        found: Stats = json.loads(self._core.stats())
-        return found
-
-    def _settings(self) -> str:
-        return self._core.settings()
-
-    def _observe(self, one: PageFields) -> Verdict:
-        return Verdict.from_json(json.loads(self._core.observe(one)))
-
-    def _observe_many(self, pages: list[PageFields]) -> str:
-        return self._core.observe_many(pages)
-
-    def _check(self, page: PageFields) -> str:
-        return self._core.check(page)
-
-    def _page(self, url: str) -> Optional[str]:
-        return self._core.page(url)
-
-    def _group(self, url: str) -> Optional[str]:
-        return self._core.group(url)
-
-    def _score(self, url: str, score: Optional[float]) -> Optional[str]:
-        return self._core.score(url, score)
-
-    def _groups(self, limit: int) -> str:
-        return self._core.groups(limit)
 
     def __repr__(self) -> str:
         return f"Client({self.url!r})"

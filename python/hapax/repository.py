@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from datetime import datetime
 from typing import Any, Iterable, Iterator, Literal, Mapping, Optional, TypedDict, TypeVar, Union
 
-from ._hapax import Signature, RepositoryCore, parse_time
+from ._hapax import ClientCore, RepositoryCore, Signature, parse_time
 from .answers import Event, Group, Page, Verdict
 from .errors import ArgumentError
 
@@ -136,6 +136,8 @@ def _page_of(number: int, one: Mapping[str, Any]) -> PageFields:
 class Pages(ABC):
     """What can be asked of a repository, wherever it is. ``with`` closes it."""
 
+    _core: Union[RepositoryCore, ClientCore]
+
     def close(self) -> None:
         """Ends its use; a second time does nothing."""
 
@@ -147,7 +149,7 @@ class Pages(ABC):
 
     def __contains__(self, url: object) -> bool:
         """Is the address known?"""
-        return isinstance(url, str) and self._page(url) is not None
+        return isinstance(url, str) and self._core.page(url) is not None
 
     def __len__(self) -> int:
         """How many addresses are known."""
@@ -156,7 +158,7 @@ class Pages(ABC):
     @property
     def settings(self) -> Settings:
         """What the repository was made with."""
-        found: Settings = json.loads(self._settings())
+        found: Settings = json.loads(self._core.settings())
         return found
 
     def observe(
@@ -205,7 +207,7 @@ class Pages(ABC):
     ) -> Verdict:
         """What would be said of a page. Nothing changes."""
         asked = page(url, content, html=html, text=text, signature=signature, content_type=content_type, headers=headers)
-        return Verdict.from_json(json.loads(self._check(asked)))
+        return Verdict.from_json(json.loads(self._core.check(asked)))
 
     def redirect(self, url: str, to: str, *, fetched: Optional[Time] = None) -> Verdict:
         """A page was found to redirect to another, which need not be known."""
@@ -215,63 +217,50 @@ class Pages(ABC):
         """Pages, each made by :func:`hapax.page` or a dict of its arguments, in this order. An error names the place and
         the address of the page at fault."""
         made = [_page_of(number, one) for number, one in enumerate(pages)]
-        return [Verdict.from_json(one) for one in json.loads(self._observe_many(made))]
+        return [Verdict.from_json(one) for one in json.loads(self._core.observe_many(made))]
 
     def page(self, url: str) -> Optional[Page]:
         """What is known of a page; None for an unknown address."""
-        found = self._page(url)
+        found = self._core.page(url)
         return None if found is None else Page.from_json(json.loads(found))
 
     def group(self, url: str) -> Optional[Group]:
         """The group of a page, with its pages; None for an unknown address."""
-        found = self._group(url)
+        found = self._core.group(url)
         return None if found is None else Group.from_json(json.loads(found))
 
     def groups(self, limit: int = 100) -> list[Group]:
         """The largest groups, without their pages."""
-        return [Group.from_json(one) for one in json.loads(self._groups(limit))]
+        return [Group.from_json(one) for one in json.loads(self._core.groups(limit))]
 
-    @abstractmethod
     def forget(self, url: str) -> bool:
         """A page exists no more. Whether it was known."""
+        return self._core.forget(url)
 
     def score(self, url: str, score: Optional[float]) -> Optional[Verdict]:
         """A page's score is this from now on, None for unknown. How the page stands then; None for an unknown address."""
-        found = self._score(url, score)
+        found = self._core.score(url, score)
         return None if found is None else Verdict.from_json(json.loads(found))
 
-    @abstractmethod
     def expire(self, before: Time) -> int:
         """Forgets pages last fetched before a time; pages without a time stay. How many."""
+        return self._core.expire(seconds(before) or 0)
 
-    @abstractmethod
     def recheck(self) -> int:
         """Decides anew on pages that an older frame of their host judged. How many."""
+        return self._core.recheck()
 
     @abstractmethod
     def events(self, after: int = 0, limit: int = 1000) -> list[Event]:
         """Changes after a number, oldest first."""
 
-    @abstractmethod
     def stats(self) -> Stats:
         """How much there is."""
+        found: Stats = json.loads(self._core.stats())
+        return found
 
-    @abstractmethod
-    def _settings(self) -> str: ...
-    @abstractmethod
-    def _observe(self, one: PageFields) -> Verdict: ...
-    @abstractmethod
-    def _observe_many(self, pages: list[PageFields]) -> str: ...
-    @abstractmethod
-    def _check(self, page: PageFields) -> str: ...
-    @abstractmethod
-    def _page(self, url: str) -> Optional[str]: ...
-    @abstractmethod
-    def _group(self, url: str) -> Optional[str]: ...
-    @abstractmethod
-    def _score(self, url: str, score: Optional[float]) -> Optional[str]: ...
-    @abstractmethod
-    def _groups(self, limit: int) -> str: ...
+    def _observe(self, one: PageFields) -> Verdict:
+        return Verdict.from_json(json.loads(self._core.observe(one)))
 
 
 class Repository(Pages):
@@ -294,6 +283,8 @@ class Repository(Pages):
     nothing more. Threads may share it; a forked child may not use it
     (:class:`~hapax.errors.ForkedError`). Close it, or use ``with``: closing keeps the index for a quick start.
     """
+
+    _core: RepositoryCore
 
     def __init__(
         self,
@@ -347,15 +338,6 @@ class Repository(Pages):
             yield from urls
             after = urls[-1]
 
-    def forget(self, url: str) -> bool:
-        return self._core.forget(url)
-
-    def expire(self, before: Time) -> int:
-        return self._core.expire(seconds(before) or 0)
-
-    def recheck(self) -> int:
-        return self._core.recheck()
-
     def set_rules(self, keep: str) -> None:
         """Other winner rules: every group chooses again."""
         self._core.set_rules(keep)
@@ -377,34 +359,6 @@ class Repository(Pages):
 
     def events(self, after: int = 0, limit: int = 1000) -> list[Event]:
         return [Event.from_json(event) for event in json.loads(self._core.events(after, limit))]
-
-    def stats(self) -> Stats:
-        found: Stats = json.loads(self._core.stats())
-        return found
-
-    def _settings(self) -> str:
-        return self._core.settings()
-
-    def _observe(self, one: PageFields) -> Verdict:
-        return Verdict.from_json(json.loads(self._core.observe(one)))
-
-    def _observe_many(self, pages: list[PageFields]) -> str:
-        return self._core.observe_many(pages)
-
-    def _check(self, page: PageFields) -> str:
-        return self._core.check(page)
-
-    def _page(self, url: str) -> Optional[str]:
-        return self._core.page(url)
-
-    def _group(self, url: str) -> Optional[str]:
-        return self._core.group(url)
-
-    def _score(self, url: str, score: Optional[float]) -> Optional[str]:
-        return self._core.score(url, score)
-
-    def _groups(self, limit: int) -> str:
-        return self._core.groups(limit)
 
     def __repr__(self) -> str:
         return f"Repository({self.path!r}{', closed' if self.closed else ''})"
