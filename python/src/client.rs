@@ -41,18 +41,29 @@ impl ClientCore {
         }
         kept.1.clone()
     }
+
+    /// Asks the service; Ctrl-C ends the waiting.
+    fn ask<T: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        ask: impl FnOnce(&Client) -> PyResult<T> + Send + 'static,
+    ) -> PyResult<T> {
+        let client = self.client();
+        interruptible(py, &Stop::default(), move || ask(&client))
+    }
 }
 
-fn to_json(answer: &impl Serialize) -> PyResult<String> {
+pub(crate) fn to_json(answer: &impl Serialize) -> PyResult<String> {
     serde_json::to_string(answer).map_err(|error| raised("HapaxError", error.to_string(), None))
 }
 
-/// Asks the service; Ctrl-C ends the waiting.
-fn asked<T: Send + 'static>(
-    py: Python<'_>,
-    ask: impl FnOnce() -> PyResult<T> + Send + 'static,
-) -> PyResult<T> {
-    interruptible(py, &Stop::default(), ask)
+/// The same of what may be unknown.
+pub(crate) fn found_json(answer: Option<impl Serialize>) -> PyResult<Option<String>> {
+    answer.map(|found| to_json(&found)).transpose()
+}
+
+fn failed(error: ClientError) -> PyErr {
+    of_client(&error)
 }
 
 #[pymethods]
@@ -68,14 +79,13 @@ impl ClientCore {
     }
 
     fn observe(&self, py: Python<'_>, page: &Bound<'_, PyDict>) -> PyResult<String> {
-        let (client, page) = (self.client(), Given::of(page)?);
-        asked(py, move || to_json(&client.observe(&page.input()?).map_err(|e| of_client(&e))?))
+        let page = Given::of(page)?;
+        self.ask(py, move |client| to_json(&client.observe(&page.input()?).map_err(failed)?))
     }
 
     fn observe_many(&self, py: Python<'_>, pages: Vec<Bound<'_, PyDict>>) -> PyResult<String> {
-        let (client, pages) = (self.client(), Given::all(&pages)?);
-        let server = self.server.clone();
-        asked(py, move || {
+        let (pages, server) = (Given::all(&pages)?, self.server.clone());
+        self.ask(py, move |client| {
             let mut lines = Vec::new();
             let mut places = Vec::with_capacity(pages.len());
             for (number, page) in pages.into_iter().enumerate() {
@@ -87,7 +97,7 @@ impl ClientCore {
             }
             let mut answers = Vec::new();
             for answer in client.batch(Cursor::new(lines)) {
-                let answer = answer.map_err(|error| of_client(&error))?;
+                let answer = answer.map_err(failed)?;
                 match answer.outcome {
                     LineOutcome::Done(verdict) => answers.push(verdict),
                     LineOutcome::Failed { error } => {
@@ -105,7 +115,7 @@ impl ClientCore {
                             status: 200,
                             message: format!("page {number} ({url}): {message}"),
                         };
-                        return Err(of_client(&refused));
+                        return Err(failed(refused));
                     }
                 }
             }
@@ -114,58 +124,42 @@ impl ClientCore {
     }
 
     fn check(&self, py: Python<'_>, page: &Bound<'_, PyDict>) -> PyResult<String> {
-        let (client, page) = (self.client(), Given::of(page)?);
-        asked(py, move || to_json(&client.check(&page.input()?).map_err(|e| of_client(&e))?))
+        let page = Given::of(page)?;
+        self.ask(py, move |client| to_json(&client.check(&page.input()?).map_err(failed)?))
     }
 
-    fn forget(&self, py: Python<'_>, url: &str) -> PyResult<bool> {
-        let client = self.client();
-        let url = url.to_owned();
-        asked(py, move || client.forget(&url).map_err(|error| of_client(&error)))
+    fn forget(&self, py: Python<'_>, url: String) -> PyResult<bool> {
+        self.ask(py, move |client| client.forget(&url).map_err(failed))
     }
 
-    fn score(&self, py: Python<'_>, url: &str, score: Option<f64>) -> PyResult<Option<String>> {
-        let (client, url) = (self.client(), url.to_owned());
-        asked(py, move || {
-            let page = client.score(&url, score).map_err(|error| of_client(&error))?;
-            page.as_ref().map(to_json).transpose()
-        })
+    fn score(&self, py: Python<'_>, url: String, score: Option<f64>) -> PyResult<Option<String>> {
+        self.ask(py, move |client| found_json(client.score(&url, score).map_err(failed)?))
     }
 
     fn expire(&self, py: Python<'_>, before: u64) -> PyResult<u64> {
-        let client = self.client();
-        asked(py, move || client.expire(before).map_err(|error| of_client(&error)))
+        self.ask(py, move |client| client.expire(before).map_err(failed))
     }
 
     fn recheck(&self, py: Python<'_>) -> PyResult<u64> {
-        let client = self.client();
-        asked(py, move || client.recheck().map_err(|error| of_client(&error)))
+        self.ask(py, move |client| client.recheck().map_err(failed))
     }
 
-    fn page(&self, py: Python<'_>, url: &str) -> PyResult<Option<String>> {
-        let (client, url) = (self.client(), url.to_owned());
-        asked(py, move || {
-            let page = client.page(&url, None).map_err(|error| of_client(&error))?;
-            page.map(|page| to_json(&page)).transpose()
-        })
+    fn page(&self, py: Python<'_>, url: String) -> PyResult<Option<String>> {
+        self.ask(py, move |client| found_json(client.page(&url, None).map_err(failed)?))
     }
 
-    fn group(&self, py: Python<'_>, url: &str) -> PyResult<Option<String>> {
-        let (client, url) = (self.client(), url.to_owned());
-        asked(py, move || {
-            let group = client.page_group(&url, None, PIECE).map_err(|error| of_client(&error))?;
-            group.map(|group| to_json(&group)).transpose()
+    fn group(&self, py: Python<'_>, url: String) -> PyResult<Option<String>> {
+        self.ask(py, move |client| {
+            found_json(client.page_group(&url, None, PIECE).map_err(failed)?)
         })
     }
 
     fn groups(&self, py: Python<'_>, limit: usize) -> PyResult<String> {
-        let client = self.client();
-        asked(py, move || {
+        self.ask(py, move |client| {
             let (mut all, mut after) = (Vec::new(), None);
             while all.len() < limit {
                 let asked = (limit - all.len()).min(PIECE);
-                let rows = client.groups(after.as_deref(), asked);
-                let rows = rows.map_err(|error| of_client(&error))?;
+                let rows = client.groups(after.as_deref(), asked).map_err(failed)?;
                 all.extend(rows.rows);
                 after = rows.next;
                 if after.is_none() {
@@ -177,21 +171,17 @@ impl ClientCore {
     }
 
     fn events(&self, py: Python<'_>, after: u64, limit: usize, wait: u64) -> PyResult<String> {
-        let client = self.client();
-        asked(py, move || {
-            let rows = client.events(after, limit, wait).map_err(|error| of_client(&error))?;
-            to_json(&rows.rows)
+        self.ask(py, move |client| {
+            to_json(&client.events(after, limit, wait).map_err(failed)?.rows)
         })
     }
 
     fn stats(&self, py: Python<'_>) -> PyResult<String> {
-        let client = self.client();
-        asked(py, move || to_json(&client.stats().map_err(|error| of_client(&error))?))
+        self.ask(py, move |client| to_json(&client.stats().map_err(failed)?))
     }
 
     /// What its repository was made with.
     fn settings(&self, py: Python<'_>) -> PyResult<String> {
-        let client = self.client();
-        asked(py, move || to_json(&client.settings().map_err(|e| of_client(&e))?.repository))
+        self.ask(py, move |client| to_json(&client.settings().map_err(failed)?.repository))
     }
 }

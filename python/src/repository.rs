@@ -16,8 +16,8 @@ use hapax_dedup::Stop;
 use hapax_store::{Action, Confirm, Frames, Repository, Settings, StoreError, Wanted};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use serde::Serialize;
 
+use crate::client::{found_json, to_json};
 use crate::dedup::scope_of;
 use crate::errors::{of_input, of_store, raised};
 use crate::index::bound;
@@ -128,10 +128,6 @@ fn frames(name: &str) -> PyResult<Frames> {
     name.parse().map_err(|error| raised("ArgumentError", format!("{error}, not {name:?}"), None))
 }
 
-fn to_json(answer: &impl Serialize) -> PyResult<String> {
-    serde_json::to_string(answer).map_err(|error| raised("HapaxError", error.to_string(), None))
-}
-
 impl RepositoryCore {
     fn alive(&self) -> PyResult<()> {
         if std::process::id() == self.process {
@@ -237,8 +233,7 @@ impl RepositoryCore {
         if score.is_some_and(|score| !score.is_finite()) {
             return Err(raised("ArgumentError", "a score is a finite number", None));
         }
-        let page = py.detach(|| local::score(&store, url, score)).map_err(of_store)?;
-        page.as_ref().map(to_json).transpose()
+        found_json(py.detach(|| local::score(&store, url, score)).map_err(of_store)?)
     }
 
     fn expire(&self, py: Python<'_>, before: u64) -> PyResult<u64> {
@@ -264,18 +259,12 @@ impl RepositoryCore {
 
     fn page(&self, py: Python<'_>, url: &str) -> PyResult<Option<String>> {
         let store = self.store()?;
-        py.detach(|| {
-            let page = local::page(&store.reader(), url, None).map_err(of_store)?;
-            page.map(|page| to_json(&page)).transpose()
-        })
+        py.detach(|| found_json(local::page(&store.reader(), url, None).map_err(of_store)?))
     }
 
     fn group(&self, py: Python<'_>, url: &str) -> PyResult<Option<String>> {
         let store = self.store()?;
-        py.detach(|| {
-            let group = local::group(&store.reader(), url, None).map_err(of_store)?;
-            group.map(|group| to_json(&group)).transpose()
-        })
+        py.detach(|| found_json(local::group(&store.reader(), url, None).map_err(of_store)?))
     }
 
     fn groups(&self, py: Python<'_>, limit: usize) -> PyResult<String> {
