@@ -14,13 +14,13 @@ pub struct Bar {
     pub title: String,
 }
 
-pub const WIDTH: f64 = 640.0;
-pub const HEIGHT: f64 = 230.0;
+const WIDTH: f64 = 640.0;
+const HEIGHT: f64 = 230.0;
 /// The highest bar ends here.
-pub const TOP: f64 = 26.0;
+const TOP: f64 = 26.0;
 const BOTTOM: f64 = 34.0;
 /// Where bars stand.
-pub const FLOOR: f64 = HEIGHT - BOTTOM;
+const FLOOR: f64 = HEIGHT - BOTTOM;
 /// More bars than this do not have a label each.
 const LABELLED: usize = 12;
 
@@ -31,7 +31,11 @@ pub fn bars(bars: &[Bar], class: &str, about: &str) -> String {
     let step = WIDTH / bars.len().max(1) as f64;
     let width = (step * 0.78).min(72.0);
     let every = bars.len().div_ceil(LABELLED).max(1);
-    let mut out = open(about, if bars.len() > LABELLED { " class=\"many\"" } else { "" });
+    let class_of_all = if bars.len() > LABELLED { " class=\"many\"" } else { "" };
+    let mut out = format!(
+        "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{}\"{class_of_all}>",
+        escape(about)
+    );
     for (i, (bar, number)) in bars.iter().zip(numbers(&values)).enumerate() {
         let middle = (i as f64 + 0.5) * step;
         let seen = bar.value > 0.0;
@@ -61,19 +65,7 @@ pub fn bars(bars: &[Bar], class: &str, about: &str) -> String {
         }
         out.push_str("</g>");
     }
-    close(out)
-}
-
-/// Begins a drawing; `attributes` are markup.
-pub fn open(about: &str, attributes: &str) -> String {
-    let about = escape(about);
-    format!(
-        "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{about}\"{attributes}>"
-    )
-}
-
-/// Ends a drawing with the line that everything stands on.
-pub fn close(mut out: String) -> String {
+    // The line that everything stands on.
     out.push_str(&format!(
         "<line class=\"axis\" x1=\"0\" y1=\"{FLOOR}\" x2=\"{WIDTH}\" y2=\"{FLOOR}\"/></svg>"
     ));
@@ -94,7 +86,7 @@ fn numbers(values: &[f64]) -> Vec<String> {
 }
 
 /// A number in few characters, and so many digits more.
-pub fn short(value: f64, more: usize) -> String {
+fn short(value: f64, more: usize) -> String {
     let decimals = |least: usize| least + more;
     match value {
         0.0 => "0".to_owned(),

@@ -301,6 +301,14 @@ mod tests {
     }
 
     #[test]
+    fn charts_of_nothing_are_charts() {
+        for series in [Vec::new(), vec![Series::new("flat", vec![(1.0, 0.0)])]] {
+            let figure = Chart { series, ..chart() }.figure();
+            assert!(figure.contains("</svg>") && !figure.contains("NaN"), "{figure}");
+        }
+    }
+
+    #[test]
     fn a_picture_stands_alone() {
         let picture = chart().picture();
         assert!(picture.starts_with("<svg xmlns=") && picture.ends_with("</svg>\n"));

@@ -1,22 +1,17 @@
 //! `report.html`: what a run found, to look at.
 //!
 //! One file that fetches nothing and has no script. Queries and names come from outside and are escaped.
-//!
-//! # Reading order
-//!
-//! [`page`] puts the sections together, `lines` draws the one chart that is not of bars.
-
-mod lines;
+//! Does not know how the numbers came about.
 
 use hapax_report::bars::{Bar, bars};
-use hapax_report::{counted, document, escape, grouped, plural};
+use hapax_report::chart::{Axis, Chart, Series};
+use hapax_report::{CHART_STYLE, counted, document, escape, grouped, plural};
 
 use super::effect::Effect;
 use super::figures::{DuplicatesByRank, Times};
 use super::run::{Choice, Mode};
 use super::summary::{Run, Summary};
 use crate::job::{Outcome, Ranked};
-use lines::{Series, lines};
 
 const STYLE: &str = include_str!("report.css");
 /// Queries and duplicates that are listed.
@@ -37,7 +32,7 @@ pub(super) fn page(summary: &Summary, run: &Run, queries: &[Ranked], outcome: &O
     query_list(&mut out, queries, outcome);
     duplicates(&mut out, queries, outcome);
     settings(&mut out, summary);
-    document(&format!("{title} · hapax query-dedup"), &[STYLE], &out, "")
+    document(&format!("{title} · hapax query-dedup"), &[CHART_STYLE, STYLE], &out, "")
 }
 
 fn headline(summary: &Summary) -> String {
@@ -181,22 +176,26 @@ fn coverage(out: &mut String, summary: &Summary) {
     let point = |value: fn(&super::figures::Covered) -> u64| -> Vec<(f64, f64)> {
         summary.coverage.iter().map(|it| (it.queries as f64, value(it) as f64)).collect()
     };
-    let series = [
-        Series { name: "by frequency", class: "near", points: point(|it| it.by_frequency) },
-        Series { name: "by overlap", class: "kept", points: point(|it| it.by_overlap) },
-    ];
-    out.push_str(&format!(
-        "<figure><h3>Documents that the first queries bring</h3>{}<figcaption>As Figure 7 of the \
-         paper wishes: the greedy order takes the query next whose results bring the most documents \
-         not examined yet, weighed by how often it is asked. Number of queries on a logarithmic \
-         scale; {} were chosen by {}.</figcaption></figure>\n",
-        lines(&series, "documents by number of queries"),
-        grouped(summary.queries),
-        match summary.choice {
-            Choice::Frequency => "frequency",
-            Choice::Overlap => "overlap",
-        }
-    ));
+    let chart = Chart {
+        title: "Documents that the first queries bring".to_owned(),
+        x: Axis::logarithmic("queries"),
+        y: Axis::linear("documents").showing(0.0),
+        series: vec![
+            Series::new("by frequency", point(|it| it.by_frequency)),
+            Series::new("by overlap", point(|it| it.by_overlap)),
+        ],
+        about: format!(
+            "As Figure 7 of the paper wishes: the greedy order takes the query next whose results \
+             bring the most documents not examined yet, weighed by how often it is asked. {} were \
+             chosen by {}.",
+            grouped(summary.queries),
+            match summary.choice {
+                Choice::Frequency => "frequency",
+                Choice::Overlap => "overlap",
+            }
+        ),
+    };
+    out.push_str(&chart.figure());
 }
 
 fn query_list(out: &mut String, queries: &[Ranked], outcome: &Outcome) {
