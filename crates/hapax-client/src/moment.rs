@@ -4,8 +4,8 @@
 //! times end with the year 9999. Answers write a time as [`shown`].
 
 use hapax_corpus::Timestamp;
-use serde::Serializer;
 use serde::de::{Deserializer, Error, Visitor};
+use serde::{Deserialize, Serializer};
 use std::fmt;
 
 /// The last second of the year 9999.
@@ -60,36 +60,21 @@ impl Visitor<'_> for Given {
     }
 }
 
+struct Moment(u64);
+
+impl<'de> Deserialize<'de> for Moment {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_any(Given).map(Self)
+    }
+}
+
 /// For a field of a request.
 ///
 /// # Errors
 ///
 /// It is no time.
 pub fn required<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
-    from.deserialize_any(Given)
-}
-
-struct MaybeGiven;
-
-impl<'de> Visitor<'de> for MaybeGiven {
-    type Value = Option<u64>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Given.expecting(f)
-    }
-
-    fn visit_none<E: Error>(self) -> Result<Option<u64>, E> {
-        Ok(None)
-    }
-
-    /// What a null is inside a flattened object.
-    fn visit_unit<E: Error>(self) -> Result<Option<u64>, E> {
-        Ok(None)
-    }
-
-    fn visit_some<D: Deserializer<'de>>(self, from: D) -> Result<Option<u64>, D::Error> {
-        required(from).map(Some)
-    }
+    Moment::deserialize(from).map(|it| it.0)
 }
 
 /// For a field of a request that may be null or left out.
@@ -98,7 +83,7 @@ impl<'de> Visitor<'de> for MaybeGiven {
 ///
 /// It is no time.
 pub fn optional<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
-    from.deserialize_option(MaybeGiven)
+    Option::<Moment>::deserialize(from).map(|it| it.map(|it| it.0))
 }
 
 /// For a field of an answer that may be null.
@@ -112,7 +97,7 @@ pub fn shown_if_known<S: Serializer>(seconds: &Option<u64>, to: S) -> Result<S::
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde::{Deserialize, Serialize};
+    use serde::Serialize;
 
     #[derive(Debug, PartialEq, Serialize, Deserialize)]
     struct Asked {
