@@ -16,10 +16,6 @@ pub enum Done {
 }
 
 /// Things that happened to pages, in this order: all happen or none.
-///
-/// # Errors
-///
-/// The repository cannot be read or written.
 pub fn apply(store: &Repository, actions: Vec<Action>) -> Result<Vec<Done>, StoreError> {
     let urls: Vec<String> = actions.iter().map(|action| action.url().to_owned()).collect();
     let effects = store.apply(actions)?;
@@ -35,10 +31,6 @@ pub fn apply(store: &Repository, actions: Vec<Action>) -> Result<Vec<Done>, Stor
 }
 
 /// One page that was seen: also compared with what is beyond the bound.
-///
-/// # Errors
-///
-/// The repository cannot be read or written.
 pub fn observe(store: &Repository, page: Observation) -> Result<Verdict, StoreError> {
     let decision = store.observe(page.clone())?;
     let mut verdict = Verdict::of(store, page.url.clone(), &decision, true)?;
@@ -47,10 +39,6 @@ pub fn observe(store: &Repository, page: Observation) -> Result<Verdict, StoreEr
 }
 
 /// What would be said of a page. Nothing changes.
-///
-/// # Errors
-///
-/// The repository cannot be read.
 pub fn check(store: &Repository, page: &Observation) -> Result<Verdict, StoreError> {
     let decision = store.check(page)?;
     let mut verdict = Verdict::of(store, page.url.clone(), &decision, false)?;
@@ -60,10 +48,6 @@ pub fn check(store: &Repository, page: &Observation) -> Result<Verdict, StoreErr
 
 /// A page's score changes, or is unknown from now on. How the page stands then; `None` for an
 /// unknown address.
-///
-/// # Errors
-///
-/// The repository cannot be read or written.
 pub fn score(
     store: &Repository,
     url: &str,
@@ -78,10 +62,6 @@ pub fn score(
 
 /// What is known of a page and how it stands, in a market if one is given; `None` for an unknown
 /// address.
-///
-/// # Errors
-///
-/// The repository cannot be read.
 pub fn page(
     reader: &Reader,
     url: &str,
@@ -92,10 +72,6 @@ pub fn page(
 }
 
 /// The group of a page and how all its pages stand; `None` for an unknown address.
-///
-/// # Errors
-///
-/// The repository cannot be read.
 pub fn group(
     reader: &Reader,
     url: &str,

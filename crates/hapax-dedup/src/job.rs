@@ -162,10 +162,6 @@ pub(crate) fn as_read(
 }
 
 /// Says what [`dedup`] would do, and writes nothing.
-///
-/// # Errors
-///
-/// An input is bad.
 pub fn dry_run(
     inputs: &[String],
     options: &Options,

@@ -39,10 +39,6 @@ struct Unwanted;
 
 impl Threads {
     /// Starts them.
-    ///
-    /// # Errors
-    ///
-    /// The system has no more.
     pub fn new(count: NonZero<usize>) -> Result<Self, Error> {
         let threads = count.get();
         rayon::ThreadPoolBuilder::new()

@@ -63,10 +63,6 @@ impl Folder {
     }
 
     /// The names of all objects in it, in order.
-    ///
-    /// # Errors
-    ///
-    /// The store does not answer or denies access.
     pub fn list(&self) -> io::Result<Vec<String>> {
         let found = runtime()?.block_on(self.bucket.list(&self.prefix))?;
         let cut = if self.prefix.as_ref().is_empty() { 0 } else { self.prefix.as_ref().len() + 1 };
@@ -78,10 +74,6 @@ impl Folder {
     }
 
     /// Removes an object; one that is not there is no error.
-    ///
-    /// # Errors
-    ///
-    /// The store does not answer or denies access.
     pub fn remove(&self, file: &str) -> io::Result<()> {
         let path = self.path(file);
         match runtime()?.block_on(self.bucket.store.delete(&path)) {

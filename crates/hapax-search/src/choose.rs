@@ -56,10 +56,6 @@ impl Sample {
 
 /// The sketches of queries, from the best results of each, on as many threads as the current pool
 /// has.
-///
-/// # Errors
-///
-/// The engine failed.
 pub fn sketches<E: Engine>(
     engine: &E,
     queries: &[Query],

@@ -110,10 +110,6 @@ pub enum CollapseError<E: std::error::Error> {
 }
 
 /// Asks an engine, and folds what is alike.
-///
-/// # Errors
-///
-/// The engine failed.
 pub fn collapse<E: Showing>(
     engine: &E,
     request: &Request<'_>,

@@ -36,10 +36,6 @@ pub struct Access {
 
 impl Access {
     /// Of the configured tokens, and names that the service has.
-    ///
-    /// # Errors
-    ///
-    /// A file of tokens cannot be used.
     pub fn new(tokens: &Tokens, hosts: &[String]) -> Result<Self, ConfigError> {
         let hashes = |list: &[String]| list.iter().map(|t| blake3::hash(t.as_bytes())).collect();
         let (read, write) = tokens.gathered()?;

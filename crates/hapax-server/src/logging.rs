@@ -7,10 +7,6 @@ use crate::config::{Log, LogFormat};
 use tracing_subscriber::EnvFilter;
 
 /// Starts logging. The first call in a process counts.
-///
-/// # Errors
-///
-/// The level cannot be read.
 pub fn start(log: &Log) -> Result<(), crate::ConfigError> {
     let filter = EnvFilter::try_new(&log.level).map_err(|error| crate::ConfigError {
         place: "log.level".into(),

@@ -181,10 +181,6 @@ impl Following {
 }
 
 /// Starts following, if the service does.
-///
-/// # Errors
-///
-/// The system starts no thread.
 pub(crate) fn start(service: &Arc<Service>) -> io::Result<()> {
     let Some(following) = &service.following else { return Ok(()) };
     let of = service.clone();

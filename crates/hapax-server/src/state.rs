@@ -272,10 +272,6 @@ impl Service {
     }
 
     /// What would be said of a page.
-    ///
-    /// # Errors
-    ///
-    /// The repository cannot be read.
     pub fn check(&self, page: &Observation) -> Result<Verdict, ApiError> {
         let (decision, names) = self.repository.check_named(page, MATCHES)?;
         self.metrics.checked(&decision);
@@ -285,19 +281,11 @@ impl Service {
 
     /// Adds the known page most like this one, unless the verdict has it. Compares with all pages:
     /// for a thread that may work.
-    ///
-    /// # Errors
-    ///
-    /// The repository cannot be read.
     pub fn find_nearest(&self, page: &Observation, verdict: &mut Verdict) -> Result<(), ApiError> {
         Ok(verdict.find_nearest(&self.repository, page)?)
     }
 
     /// A decision in words, counted.
-    ///
-    /// # Errors
-    ///
-    /// The repository cannot be read.
     pub fn verdict(
         &self,
         url: String,
@@ -309,10 +297,6 @@ impl Service {
     }
 
     /// The largest groups and the sizes of all, a little old in a large repository.
-    ///
-    /// # Errors
-    ///
-    /// The repository cannot be read.
     pub fn group_sizes(&self) -> Result<Arc<GroupSizes>, StoreError> {
         let mut kept = self.sizes.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(Sizes { made, took, sizes }) = &*kept

@@ -36,10 +36,6 @@ pub struct Accepted(oneshot::Receiver<Answers>);
 
 impl Accepted {
     /// The decisions, in the order of the actions.
-    ///
-    /// # Errors
-    ///
-    /// The repository could not do it.
     pub async fn answers(self) -> Result<Vec<Decision>, ApiError> {
         let lost = |_| ApiError::internal("the thread that writes has ended");
         let effects = self.0.await.map_err(lost)??;
@@ -53,10 +49,6 @@ impl Accepted {
 
 impl Writer {
     /// Starts the thread. `changed` counts commits, for those who wait for events.
-    ///
-    /// # Errors
-    ///
-    /// The system starts no thread.
     pub fn start(
         repository: Arc<Repository>,
         changed: watch::Sender<u64>,
@@ -83,10 +75,6 @@ impl Writer {
     }
 
     /// Accepts a job when there is room: for a stream, which may wait.
-    ///
-    /// # Errors
-    ///
-    /// The service is stopping.
     pub async fn accept_later(&self, actions: Vec<Action>) -> Result<Accepted, ApiError> {
         let (reply, answers) = oneshot::channel();
         let sent = self.sender()?.send(Job { actions, reply }).await;

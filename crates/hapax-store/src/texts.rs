@@ -52,10 +52,6 @@ pub struct Texts {
 
 impl Texts {
     /// Opens the file in a folder. One that cannot be read is made anew: it is a cache.
-    ///
-    /// # Errors
-    ///
-    /// The disk refuses.
     pub fn open(folder: &Path, max_bytes: u64) -> Result<Self, redb::Error> {
         let path = folder.join(FILE);
         let open = || -> Result<Database, redb::Error> {

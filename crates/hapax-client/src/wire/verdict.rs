@@ -187,10 +187,6 @@ impl Verdict {
     }
 
     /// Of a decision of this repository.
-    ///
-    /// # Errors
-    ///
-    /// The repository cannot be read.
     pub fn of(
         store: &Repository,
         url: String,
@@ -211,10 +207,6 @@ impl Verdict {
     }
 
     /// Adds the known page most like this one, unless it is there. Compares with all pages.
-    ///
-    /// # Errors
-    ///
-    /// The repository cannot be read.
     pub fn find_nearest(
         &mut self,
         store: &Repository,

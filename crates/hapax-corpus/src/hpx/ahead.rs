@@ -56,10 +56,6 @@ impl ReadAhead {
     }
 
     /// Replaces what is in `fingerprints` by the next piece; `false` when there is none.
-    ///
-    /// # Errors
-    ///
-    /// What [`Stream::next_piece`] says.
     pub fn next_piece(&mut self, fingerprints: &mut Vec<u64>) -> Result<bool, HpxError> {
         let next = self.filled.as_ref().and_then(|filled| filled.recv().ok());
         match next.transpose()? {

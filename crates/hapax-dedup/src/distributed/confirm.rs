@@ -60,10 +60,6 @@ impl Proof {
 impl Steps {
     /// Judges candidates: `a`, `b`, and of each `fingerprint_a`, `sketch_a`, `keyed_a`, `own_a` and so on. What is near comes back
     /// with `distance`, `similarity` and whether it is `alike`; what is not does not.
-    ///
-    /// # Errors
-    ///
-    /// These are no rows of candidates with both representatives.
     pub fn confirm(&self, rows: &RecordBatch) -> Result<RecordBatch, Error> {
         let rows = Rows::of(rows, "candidate");
         let (a, b) = (rows.numbers("a")?, rows.numbers("b")?);

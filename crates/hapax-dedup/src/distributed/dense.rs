@@ -138,10 +138,6 @@ impl Steps {
 
     /// The buckets of all passes and their sizes: `bucket` and `count`, of rows of representatives. Who
     /// is in no bucket of [`DENSE`](Self::DENSE) need not are compared. `wide` names scopes with many representatives.
-    ///
-    /// # Errors
-    ///
-    /// These are no rows of representatives.
     pub fn bucket_sizes(&self, rows: &RecordBatch, wide: &[Wide]) -> Result<RecordBatch, Error> {
         let keys = keys_of_representatives(&Rows::of(rows, "representative"), wide)?;
         let mut keys: Vec<i64> = keys.into_flattened();
@@ -155,10 +151,6 @@ impl Steps {
     }
 
     /// Representatives that one of `dense`, which is ascending, concerns: `position`, and `bucket` of the first pass.
-    ///
-    /// # Errors
-    ///
-    /// These are no rows of representatives.
     pub fn suspects(
         &self,
         rows: &RecordBatch,

@@ -37,10 +37,6 @@ impl Steps {
     pub const SHOWN_HOSTS: usize = SHOWN;
 
     /// The rows of pages that are counted: of a large host some, chosen by their texts.
-    ///
-    /// # Errors
-    ///
-    /// These are no rows with `text` and `pages`.
     pub fn frame_sample(&self, rows: &RecordBatch) -> Result<RecordBatch, Error> {
         let given = Rows::of(rows, KIND);
         let (texts, pages) = (given.numbers("text")?, given.numbers("pages")?);
@@ -106,10 +102,6 @@ impl LearnFrames {
     }
 
     /// The frame of the last host.
-    ///
-    /// # Errors
-    ///
-    /// Rows cannot be made.
     pub fn finish(&mut self) -> Result<RecordBatch, Error> {
         let mut frames = FrameRows::default();
         self.close(&mut frames);

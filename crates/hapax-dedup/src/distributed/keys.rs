@@ -82,10 +82,6 @@ impl Steps {
     }
 
     /// Sends representatives to the pieces where they are compared.
-    ///
-    /// # Errors
-    ///
-    /// These are no rows of representatives.
     pub fn keys(&self, rows: &RecordBatch, cut: &Cut, tasks: usize) -> Result<RecordBatch, Error> {
         let pieces = self.pieces(cut)?;
         let rows = Rows::of(rows, KIND);
@@ -139,10 +135,6 @@ impl Steps {
     }
 
     /// The same by bands of the sketch, where there is saturation.
-    ///
-    /// # Errors
-    ///
-    /// These are no rows of representatives.
     pub fn band_keys(&self, rows: &RecordBatch, tasks: usize) -> Result<RecordBatch, Error> {
         let rows = Rows::of(rows, KIND);
         let (positions, scopes) = (rows.numbers("position")?, rows.numbers("scope")?);

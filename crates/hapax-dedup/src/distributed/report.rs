@@ -74,10 +74,6 @@ impl Steps {
 
     /// The folder that is common to the documents without an address among these, `document` and
     /// `url`; `None` of none.
-    ///
-    /// # Errors
-    ///
-    /// These are no rows of groups.
     pub fn common_folder(&self, rows: &RecordBatch) -> Result<Option<String>, Error> {
         let rows = Rows::of(rows, KIND);
         let (id, url) = names(&rows)?;
@@ -90,10 +86,6 @@ impl Steps {
     }
 
     /// Hosts and folders: `name`, `documents`, `exact`, `near`, each once.
-    ///
-    /// # Errors
-    ///
-    /// These are no rows of groups.
     pub fn origins(&self, rows: &RecordBatch, common: &str) -> Result<RecordBatch, Error> {
         let rows = Rows::of(rows, KIND);
         let (id, url) = names(&rows)?;
@@ -125,10 +117,6 @@ impl Steps {
 
     /// Texts of the documents of a part with these numbers, which are ascending: `number`, `words`, `title`,
     /// `text`, `cut`.
-    ///
-    /// # Errors
-    ///
-    /// A bad record.
     ///
     /// # Panics
     ///

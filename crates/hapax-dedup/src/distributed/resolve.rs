@@ -120,10 +120,6 @@ impl Steps {
 
     /// The rows of `groups.parquet` for documents: `position`, `file`, `record`, `named`, `page`, `own`, and the columns
     /// of a verdict, which are null for a document without linked.
-    ///
-    /// # Errors
-    ///
-    /// These are no such rows.
     pub fn group_rows(&self, rows: &RecordBatch) -> Result<RecordBatch, Error> {
         let rows = Rows::of(rows, "verdict");
         let positions = rows.numbers("position")?;

@@ -37,10 +37,6 @@ impl Steps {
     pub const FEW: usize = saturation::FEW;
 
     /// A sample for each scope: `scope` and `fingerprint`. The sample of samples is the sample of all.
-    ///
-    /// # Errors
-    ///
-    /// These are no rows of representatives.
     pub fn saturation_sample(&self, rows: &RecordBatch) -> Result<RecordBatch, Error> {
         let by_scope = by_scope(&Rows::of(rows, KIND))?;
         let (mut scopes, mut sample) = (Vec::new(), Vec::new());
@@ -105,10 +101,6 @@ impl Steps {
     }
 
     /// The same rows and `saturated`: whether a row of the scope is near one of these fingerprints.
-    ///
-    /// # Errors
-    ///
-    /// These are no rows of representatives.
     pub fn saturated(&self, rows: &RecordBatch, dense: &[i64]) -> Result<RecordBatch, Error> {
         let given = Rows::of(rows, KIND);
         let fingerprints: &[i64] = given.numbers("fingerprint")?;

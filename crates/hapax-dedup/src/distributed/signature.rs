@@ -107,10 +107,6 @@ impl Steps {
 
     /// What engines compare themselves: of every document its address without fragment, its address if it
     /// has one, its id if that is not the address, and what exact copies share.
-    ///
-    /// # Errors
-    ///
-    /// These are no rows with pages.
     pub fn names(&self, rows: &RecordBatch) -> Result<RecordBatch, Error> {
         let rows = Rows::of(rows, KIND);
         let loaded = rows.pages(|_| true)?;

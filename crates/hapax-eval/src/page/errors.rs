@@ -27,10 +27,6 @@ const LONGEST_ROW: usize = 1_200;
 
 impl Texts {
     /// Reads the documents of the first answer's worst errors, extracted by its recipe.
-    ///
-    /// # Errors
-    ///
-    /// They cannot be read.
     pub fn of(
         report: &Report,
         inputs: &[String],

@@ -216,10 +216,6 @@ impl OutFolder {
     }
 
     /// What may be out or marked because of this folder.
-    ///
-    /// # Errors
-    ///
-    /// Record or state cannot be read.
     pub fn status(&self) -> Result<Status, FolderError> {
         let mut status: Status = self.read(PENDING)?.unwrap_or_default();
         let path = self.path.join(RECORD);
@@ -236,10 +232,6 @@ impl OutFolder {
     }
 
     /// The bytes of a file of the last run.
-    ///
-    /// # Errors
-    ///
-    /// It cannot be read.
     pub fn bytes(&self, name: &str) -> Result<Option<Vec<u8>>, FolderError> {
         let path = self.path.join(name);
         match fs::read(&path) {
@@ -250,19 +242,11 @@ impl OutFolder {
     }
 
     /// Makes a file, to be published later.
-    ///
-    /// # Errors
-    ///
-    /// It cannot be written.
     pub fn make(&self, name: &str, bytes: &[u8]) -> Result<(), FolderError> {
         write(&self.path.join(WORK).join(name), bytes)
     }
 
     /// Names what may be out or marked from now on.
-    ///
-    /// # Errors
-    ///
-    /// It cannot be written.
     pub fn pend(&self, status: &Status) -> Result<(), FolderError> {
         let path = self.path.join(PENDING);
         let bytes = serde_json::to_vec(status).map_err(|e| FolderError::damaged(&path, &e))?;
@@ -279,10 +263,6 @@ impl OutFolder {
     }
 
     /// Moves files into place, in this order; nothing is pending then.
-    ///
-    /// # Errors
-    ///
-    /// One cannot be moved.
     pub fn publish(&mut self, names: &[&str]) -> Result<(), FolderError> {
         names.iter().try_for_each(|name| self.place(name))?;
         self.published = true;

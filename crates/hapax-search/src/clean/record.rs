@@ -34,10 +34,6 @@ use crate::job::{Outcome, Ranked, Removal};
 use crate::rank::table::{opened, write};
 
 /// The duplicates as a table.
-///
-/// # Errors
-///
-/// The table cannot be made.
 pub fn removed(removals: &[Removal], queries: &[Ranked]) -> Result<Vec<u8>, ParquetError> {
     let texts: BTreeMap<u64, &str> =
         queries.iter().map(|it| (it.rank, it.query.text.as_str())).collect();
@@ -66,10 +62,6 @@ pub fn removed(removals: &[Removal], queries: &[Ranked]) -> Result<Vec<u8>, Parq
 }
 
 /// The queries as a table.
-///
-/// # Errors
-///
-/// The table cannot be made.
 pub fn queries(
     queries: &[Ranked],
     outcome: &Outcome,
@@ -108,10 +100,6 @@ fn table(columns: Vec<(&str, ArrayRef)>) -> Result<Vec<u8>, ParquetError> {
 }
 
 /// The names of the duplicates in a record.
-///
-/// # Errors
-///
-/// It is no such table.
 pub fn documents(path: &Path) -> Result<Vec<String>, ParquetError> {
     guarded(|| read_documents(path), ParquetError::General)
 }

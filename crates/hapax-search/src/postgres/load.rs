@@ -91,10 +91,6 @@ impl Loader {
     }
 
     /// Puts a page in, in place of one with the same name.
-    ///
-    /// # Errors
-    ///
-    /// The server failed.
     pub fn put(&mut self, page: &SearchPage) -> Result<(), Error> {
         let vector = vector::of_page(page, &mut self.words);
         self.bytes += vector.len();
@@ -108,10 +104,6 @@ impl Loader {
     }
 
     /// Takes a page out for good.
-    ///
-    /// # Errors
-    ///
-    /// The server failed.
     pub fn delete(&mut self, name: &str) -> Result<(), Error> {
         self.waiting.remove(name);
         self.client.execute("DELETE FROM hapax_search.page WHERE name = $1", &[&name])?;

@@ -94,10 +94,6 @@ impl PostgresIndex {
     }
 
     /// Sees marks and the last operation as they are now.
-    ///
-    /// # Errors
-    ///
-    /// The server failed.
     pub fn reload(&mut self) -> Result<(), Error> {
         let (marked, operation) = self.with(|client| {
             let rows = client.query("SELECT id FROM hapax_search.page WHERE marked", &[])?;
@@ -112,10 +108,6 @@ impl PostgresIndex {
     }
 
     /// How much is in it.
-    ///
-    /// # Errors
-    ///
-    /// The server failed.
     pub fn totals(&self) -> Result<Totals, Error> {
         let count = "SELECT count(*) FILTER (WHERE NOT removed), count(*) FILTER (WHERE removed), \
                      count(*) FILTER (WHERE marked AND NOT removed), \
@@ -131,10 +123,6 @@ impl PostgresIndex {
     }
 
     /// The names of all removed and of all marked documents, in order.
-    ///
-    /// # Errors
-    ///
-    /// The server failed.
     pub fn status(&self) -> Result<(Vec<String>, Vec<String>), Error> {
         let names = |what: &str| {
             let select = format!("SELECT name FROM hapax_search.page WHERE {what} ORDER BY name");
@@ -276,10 +264,6 @@ impl Showing for PostgresIndex {
 
 impl PostgresIndex {
     /// Those of the names that no document has, removed or not.
-    ///
-    /// # Errors
-    ///
-    /// The database does not answer.
     pub fn unknown(&self, names: &[String]) -> Result<Vec<String>, Error> {
         let select = "SELECT name FROM hapax_search.page WHERE name = ANY($1)";
         let rows = self.with(|client| Ok(client.query(select, &[&names])?))?;

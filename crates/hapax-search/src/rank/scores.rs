@@ -195,10 +195,6 @@ pub fn ranking<'a>(web: &'a Web, scores: &[f64]) -> Vec<(&'a str, f64)> {
 }
 
 /// Lines of name, tab and score, with as many digits as it takes to read the same number again.
-///
-/// # Errors
-///
-/// Nothing can be written there.
 pub fn write_tsv(rows: &[(&str, f64)], mut out: impl Write) -> io::Result<()> {
     for (name, score) in rows {
         writeln!(out, "{}\t{score:e}", in_a_line(name))?;
@@ -215,10 +211,6 @@ fn in_a_line(name: &str) -> Cow<'_, str> {
 }
 
 /// A Parquet table with the columns `url` and `score`.
-///
-/// # Errors
-///
-/// Nothing can be written there.
 pub fn write_parquet(rows: &[(&str, f64)], out: impl Write + Send) -> io::Result<()> {
     let names: ArrayRef = Arc::new(StringArray::from_iter_values(rows.iter().map(|row| row.0)));
     let scores: ArrayRef = Arc::new(Float64Array::from_iter_values(rows.iter().map(|row| row.1)));

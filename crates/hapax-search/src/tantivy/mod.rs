@@ -185,10 +185,6 @@ impl Showing for TantivyIndex {
 
 impl TantivyIndex {
     /// Those of the names that no document has, removed or not.
-    ///
-    /// # Errors
-    ///
-    /// The index cannot be read.
     pub fn unknown(&self, names: &[String]) -> Result<Vec<String>, Error> {
         let known = self.guarded(|| self.view.known(names))?;
         Ok(names.iter().filter(|name| !known.contains(name)).cloned().collect())

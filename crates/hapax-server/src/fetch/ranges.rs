@@ -100,10 +100,6 @@ pub struct Allowed(Vec<Range>);
 
 impl Allowed {
     /// Reads a list of ranges.
-    ///
-    /// # Errors
-    ///
-    /// One cannot be read.
     pub fn new(ranges: &[String]) -> Result<Self, RangeError> {
         ranges.iter().map(|range| range.parse()).collect::<Result<_, _>>().map(Self)
     }

@@ -95,20 +95,12 @@ impl Repository {
     }
 
     /// How far this copy has come; its epoch is 0 as long as it was never copied.
-    ///
-    /// # Errors
-    ///
-    /// It cannot be read.
     pub fn position(&self, texts: Option<&Texts>) -> Result<Position, StoreError> {
         let texts = texts.and_then(Texts::position).unwrap_or((0, 0));
         self.ask(|view| Ok(Position { texts, ..position_of(view, &lineage_of(view)?) }))
     }
 
     /// The epochs of the repository.
-    ///
-    /// # Errors
-    ///
-    /// It cannot be read.
     pub fn lineage(&self) -> Result<Lineage, StoreError> {
         self.ask(lineage_of)
     }

@@ -22,10 +22,6 @@ impl Repository {
 
     /// When the last increment that was applied was made, seconds since 1970 by the clock of where it was made: what was
     /// acknowledged there before is here.
-    ///
-    /// # Errors
-    ///
-    /// It cannot be read.
     pub fn as_of(&self) -> Result<Option<u64>, StoreError> {
         self.ask(|view| lineage::as_of(&view.transaction))
     }
@@ -64,10 +60,6 @@ impl Repository {
     }
 
     /// It is the primary from now on, and an epoch begins. Copies that have more than this one do not follow it.
-    ///
-    /// # Errors
-    ///
-    /// The disk refuses.
     pub fn promote(&self) -> Result<Position, StoreError> {
         let mut writer = self.writer();
         let promoted = self.administer(&mut writer, |writing, counters| {
@@ -85,10 +77,6 @@ impl Repository {
     }
 
     /// Follows from now on: takes increments and no writes.
-    ///
-    /// # Errors
-    ///
-    /// The disk refuses.
     pub fn become_standby(&self) -> Result<(), StoreError> {
         let mut writer = self.writer();
         let role = Role::Standby;

@@ -47,10 +47,6 @@ pub struct TableWriter {
 
 impl TableWriter {
     /// A table without rows.
-    ///
-    /// # Errors
-    ///
-    /// The library refuses.
     pub fn new() -> Result<Self, ParquetError> {
         let properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
@@ -61,10 +57,6 @@ impl TableWriter {
     }
 
     /// Adds a row.
-    ///
-    /// # Errors
-    ///
-    /// The library refuses.
     pub fn push(
         &mut self,
         id: &str,
@@ -87,10 +79,6 @@ impl TableWriter {
     }
 
     /// The last bytes.
-    ///
-    /// # Errors
-    ///
-    /// The library refuses.
     pub fn finish(mut self) -> Result<Vec<u8>, ParquetError> {
         self.flush()?;
         self.writer.into_inner()
@@ -152,10 +140,6 @@ impl Default for SignatureRows {
 
 impl SignatureRows {
     /// Adds a row.
-    ///
-    /// # Errors
-    ///
-    /// None in practice: hashes and sketches have their length.
     pub fn push(
         &mut self,
         id: &str,
@@ -187,10 +171,6 @@ impl SignatureRows {
     }
 
     /// Takes the rows that are there.
-    ///
-    /// # Errors
-    ///
-    /// None in practice: columns are of one length.
     pub fn finish(&mut self) -> Result<RecordBatch, ArrowError> {
         self.rows = 0;
         let columns: Vec<ArrayRef> = vec![

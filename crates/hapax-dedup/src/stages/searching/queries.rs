@@ -25,10 +25,6 @@ pub struct Queries {
 
 impl Queries {
     /// Reads a file, or standard input for `-`. Sums take half a kilobyte each.
-    ///
-    /// # Errors
-    ///
-    /// As [`each`].
     pub fn read(path: &Path, form: Form, keep_sums: bool) -> Result<Self, LinesError> {
         let mut queries = Self::default();
         each::<LinesError>(path, form, &mut |recipe, listed| {
