@@ -3,7 +3,7 @@
 //! Many numbers come and go as bytes, eight for each, little-endian: Python's `array`, NumPy and
 //! Arrow all have them so, and none needs another library for it.
 
-use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -272,7 +272,10 @@ impl IndexCore {
                     (entries, hpx.recipe().to_owned())
                 }
                 Err(HpxError::Foreign { .. }) => {
-                    let bytes = fs::read(&path).map_err(|error| system(&path, &error))?;
+                    let mut bytes = Vec::new();
+                    hapax_corpus::open_file(&path)
+                        .and_then(|mut file| file.read_to_end(&mut bytes))
+                        .map_err(|error| system(&path, &error))?;
                     let view = SegmentView::open(&bytes).map_err(|error| bad(&error))?;
                     let mut entries = Vec::with_capacity(view.len());
                     view.for_each(|entry| entries.push(entry));

@@ -438,3 +438,44 @@ def test_python_reads_and_writes_the_same_addresses(store: Store, tmp_path: path
     assert result.summary["documents"] == 30 and result.summary["near"] > 5
     assert result.files[-1] == f"s3://{BUCKET}/clean/summary.json"
     assert result.removed.num_rows == result.summary["near"]
+
+
+@pytest.mark.parametrize("ending", ["txt", "jsonl", "csv", "parquet", "hpx"])
+def test_fingerprints_go_to_a_store_and_come_back(ending: str, store: Store, tmp_path: pathlib.Path) -> None:
+    store.put("in.jsonl", jsonl(pages(60)))
+    address, there = f"s3://{BUCKET}/in.jsonl", f"s3://{BUCKET}/made/prints.{ending}"
+    here = tmp_path / f"prints.{ending}"
+    for out in (here, there):
+        store.run("fingerprint", address, "--out", out, "--quiet")
+    for prints, pairs in ((here, tmp_path / "pairs.txt"), (there, f"s3://{BUCKET}/made/pairs.txt")):
+        store.run("pairs", prints, "--out", pairs, "--quiet")
+    made = store.client.get_object(Bucket=BUCKET, Key="made/pairs.txt")["Body"].read()
+    assert made == (tmp_path / "pairs.txt").read_bytes() and made.count(b"\n") == 20
+    assert "20 groups" in store.run("groups", f"s3://{BUCKET}/made/pairs.txt")
+    # As a local file: not replaced unasked, and a folder is no file.
+    assert "--force" in store.run("fingerprint", address, "--out", there, fails=True)
+    store.run("fingerprint", address, "--out", there, "--force")
+    assert "names a folder" in store.run("fingerprint", address, "--out", f"s3://{BUCKET}/made/", "--format", "csv", fails=True)
+    if ending == "hpx":
+        store.run("near", "build", f"s3://{BUCKET}/made/prints.hpx", "--out", f"s3://{BUCKET}/made/again.hpx")
+        assert "60 with a match" in store.run("near", "find", here, "--index", f"s3://{BUCKET}/made/again.hpx")
+        assert "extended in place" in store.run("near", "add", here, "--index", there, fails=True)
+
+
+def test_shards_meet_in_a_store(store: Store, tmp_path: pathlib.Path) -> None:
+    for at in range(4):
+        store.put(f"in/part-{at}.jsonl", jsonl(pages(120)[at * 30 : at * 30 + 30]))
+    corpus, bucket = f"s3://{BUCKET}/in/", f"s3://{BUCKET}"
+    store.run("dedup", corpus, "--frames", "off", "--out", tmp_path / "whole", "--quiet")
+    for at in range(2):
+        said = store.run("dedup", corpus, "--frames", "off", "--signatures", f"{bucket}/signatures", "--shard", f"{at}/2")
+        assert f"{bucket}/signatures/0000{at}-of-00002.signatures" in said
+    decide = ["dedup", "--frames", "off", "--from-signatures", f"{bucket}/signatures", "--out", f"{bucket}/decided"]
+    store.run(*decide, "--work", tmp_path / "work")
+    kept = b""
+    for at in range(2):
+        out = f"clean-{at}"
+        store.run("apply", f"{bucket}/decided", corpus, "--shard", f"{at}/2", "--out", f"{bucket}/{out}", environment={"XDG_CACHE_HOME": str(tmp_path)})
+        kept += store.client.get_object(Bucket=BUCKET, Key=f"{out}/kept.jsonl")["Body"].read()
+    assert kept == (tmp_path / "whole" / "kept.jsonl").read_bytes()
+    assert "it has no file that ends in" in store.run("dedup", "--from-signatures", f"{bucket}/in", "--out", tmp_path / "none", fails=True)

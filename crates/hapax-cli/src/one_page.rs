@@ -5,7 +5,6 @@
 use crate::failure::io_error;
 use hapax::page::{Document, Limits};
 use hapax_corpus::page_type;
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -48,9 +47,8 @@ impl Source {
         let mut bytes = Vec::new();
         let read = match self {
             Self::Standard => std::io::stdin().lock().take(most).read_to_end(&mut bytes),
-            Self::File(path) => {
-                File::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes))
-            }
+            Self::File(path) => hapax_corpus::open_file(path)
+                .and_then(|file| file.take(most).read_to_end(&mut bytes)),
         };
         let length = read.map_err(|error| match self {
             Self::Standard => anyhow::Error::new(error).context("cannot read standard input"),

@@ -1,8 +1,9 @@
-//! Where results go: standard output, or a file that appears when it is complete.
+//! Where results go: standard output, or a file or an object of a store that appears when it is complete.
 //!
 //! A file is written under a temporary name in the same folder and renamed at the end, so a
 //! run that fails or is interrupted leaves what was there before. A target that exists and is
-//! no regular file (a pipe, a device) is written to directly; renaming would replace it.
+//! no regular file (a pipe, a device) is written to directly; renaming would replace it. What goes to an address is
+//! written to a temporary file and sent at the end.
 //!
 //! Results repeat names and addresses from outside. Where a person watches, they lose what would
 //! steer the terminal; files and pipes get every byte as it is.
@@ -11,11 +12,12 @@ use crate::failure::Failure;
 use crate::leftovers::Making;
 use crate::readable::harmless_lines;
 use comfy_table::{CellAlignment, Table, presets};
+use hapax_remote::{Folder, is_address};
 use serde::Serialize;
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
+use tempfile::{NamedTempFile, TempDir};
 
 /// An open destination. Nothing is promised before [`finish`](Self::finish).
 pub(crate) enum Output {
@@ -25,6 +27,66 @@ pub(crate) enum Output {
     Pending { to: BufWriter<NamedTempFile>, path: PathBuf, making: Making },
     /// A pipe or device.
     Direct { to: BufWriter<File>, path: PathBuf },
+    /// A file for an object that does not exist yet.
+    Remote { to: BufWriter<NamedTempFile>, target: Target, making: Making },
+}
+
+/// An object that a finished local file is sent to.
+pub(crate) struct Target {
+    folder: Folder,
+    name: String,
+}
+
+impl Target {
+    /// The object that a path is the address of, if it is one.
+    pub(crate) fn of(path: &Path) -> Result<Option<Self>, Failure> {
+        let Some(address) = path.to_str().filter(|path| is_address(path)) else { return Ok(None) };
+        let target = Folder::of_file(address).map(|(folder, name)| Some(Self { folder, name }));
+        target.map_err(|error| Failure::io("write", path, error))
+    }
+
+    /// Is there an object already?
+    pub(crate) fn exists(&self) -> Result<bool, Failure> {
+        self.folder.has(&self.name).map_err(|error| self.failed(error))
+    }
+
+    /// Sends a file, which appears as a whole.
+    fn send(&self, file: &Path) -> Result<(), Failure> {
+        let sent = self.folder.send(file, &self.name, &mut |_| Ok(()), &mut |_| true);
+        sent.map_err(|error| self.failed(error))
+    }
+
+    fn failed(&self, error: io::Error) -> Failure {
+        Failure::io("write", Path::new(&self.folder.name(&self.name)), error)
+    }
+}
+
+/// A file that a library writes by its name: in its place, or in a temporary folder until it is sent.
+pub(crate) struct Growing {
+    path: PathBuf,
+    sent: Option<(Target, TempDir, Making)>,
+}
+
+impl Growing {
+    /// The file for a path or an address.
+    pub(crate) fn of(out: &Path) -> Result<Self, Failure> {
+        let Some(target) = Target::of(out)? else {
+            return Ok(Self { path: out.to_owned(), sent: None });
+        };
+        let made = Making::of(tempfile::tempdir, |made| vec![made.path().to_owned()]);
+        let (folder, making) = made.map_err(|error| Failure::io("write", out, error))?;
+        Ok(Self { path: folder.path().join(&target.name), sent: Some((target, folder, making)) })
+    }
+
+    /// Where it is written.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Brings the complete file to its place.
+    pub(crate) fn finish(self) -> Result<(), Failure> {
+        self.sent.map_or(Ok(()), |(target, _folder, _making)| target.send(&self.path))
+    }
 }
 
 impl Output {
@@ -34,11 +96,10 @@ impl Output {
             let to = io::stdout();
             return Ok(Self::Standard { watched: to.is_terminal(), to: BufWriter::new(to) });
         };
-        if path.to_str().is_some_and(hapax_corpus::is_address) {
-            return Err(Failure::Run(anyhow::anyhow!(
-                "cannot write {}: this command writes local files; name one, then copy it",
-                crate::readable::path(path)
-            )));
+        if let Some(target) = Target::of(path)? {
+            let made = Making::of(NamedTempFile::new, |made| vec![made.path().to_owned()]);
+            let (temporary, making) = made.map_err(|e| Failure::io("write", path, e))?;
+            return Ok(Self::Remote { to: BufWriter::new(temporary), target, making });
         }
         // The file behind a link is replaced, not the link.
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
@@ -97,6 +158,7 @@ impl Output {
             Self::Direct { to, path } => {
                 to.write_all(bytes).map_err(|e| Failure::io("write", path, e))
             }
+            Self::Remote { to, target, .. } => to.write_all(bytes).map_err(|e| target.failed(e)),
         }
     }
 
@@ -106,6 +168,7 @@ impl Output {
             Self::Standard { to, .. } => to.flush().map_err(standard_output),
             Self::Pending { to, path, .. } => to.flush().map_err(|e| Failure::io("write", path, e)),
             Self::Direct { to, path } => to.flush().map_err(|e| Failure::io("write", path, e)),
+            Self::Remote { to, target, .. } => to.flush().map_err(|e| target.failed(e)),
         }
     }
 
@@ -113,6 +176,12 @@ impl Output {
     pub(crate) fn finish(mut self) -> Result<(), Failure> {
         match self {
             Self::Standard { .. } | Self::Direct { .. } => self.flush(),
+            Self::Remote { to, target, making } => {
+                let file = to.into_inner().map_err(|e| target.failed(e.into_error()))?;
+                let sent = target.send(file.path());
+                drop(making);
+                sent
+            }
             Self::Pending { to, path, making } => {
                 let complete = || {
                     let file = to.into_inner().map_err(io::IntoInnerError::into_error)?;

@@ -7,7 +7,7 @@
 //! Does not know about folders as results: those must be new or a job's own.
 
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{Output, Target};
 use crate::readable;
 use clap::Args;
 use hapax_corpus::{ReadOptions, Source};
@@ -24,8 +24,13 @@ pub(crate) struct Replacing {
 impl Replacing {
     /// Refuses an `option` whose file is there, unless it may be replaced. Pipes and devices are written to.
     pub(crate) fn check(self, option: &str, out: Option<&Path>) -> Result<(), Failure> {
+        let target = out.map(Target::of).transpose()?.flatten();
+        let is_there = |out: &Path| match &target {
+            Some(target) => target.exists(),
+            None => Ok(out.is_file()),
+        };
         match out {
-            Some(out) if !self.force && out.is_file() => Err(Failure::Arguments(format!(
+            Some(out) if !self.force && is_there(out)? => Err(Failure::Arguments(format!(
                 "{option} {} is there already: --force replaces it, or name another file",
                 readable::path(out)
             ))),

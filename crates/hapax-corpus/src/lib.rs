@@ -68,7 +68,7 @@ pub use error::{At, Error, Remedy};
 pub use hapax_remote::{is_address, shown};
 pub use occurrence::{Absent, check_fields};
 pub use options::{Fields, Format, Limits, ReadOptions, Role, WarcId};
-pub use origin::Stamp;
+pub use origin::{Stamp, open_file};
 pub use original::{Archived, Original};
 pub use part::Part;
 pub use pipeline::AHEAD;

@@ -37,6 +37,18 @@ impl<T: Read + Seek + Send> Seekable for T {}
 /// The end of a table is read with as many bytes before it as most tables describe themselves in.
 const TAIL: u64 = 256 << 10;
 
+/// Opens a local file, or a temporary copy of the object at an address, for what is read from its end or anywhere.
+///
+/// # Errors
+///
+/// It is not there or cannot be read, or the address stands for a folder.
+pub fn open_file(path: &Path) -> io::Result<File> {
+    match Origin::find(path)? {
+        Origin::Path(path) => File::open(path),
+        Origin::Remote(object) => object.copy(once(0..object.size())),
+    }
+}
+
 impl Origin {
     /// A file by its path, or one object by its address.
     pub(crate) fn find(path: &Path) -> io::Result<Self> {

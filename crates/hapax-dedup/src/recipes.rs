@@ -2,7 +2,6 @@
 //!
 //! What ends in `.toml` or has a path separator is a file, everything else the name of a built-in recipe.
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -73,7 +72,8 @@ pub fn fingerprinter(
 
 fn read(path: &Path, limit: u64) -> Result<Vec<u8>, LoadError> {
     let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(limit + 1).read_to_end(&mut bytes));
+    let read =
+        hapax_corpus::open_file(path).and_then(|file| file.take(limit + 1).read_to_end(&mut bytes));
     let read = read.and_then(|length| match length as u64 > limit {
         true => Err(io::Error::other(format!("it is larger than {limit} bytes"))),
         false => Ok(bytes),

@@ -53,6 +53,37 @@ impl Folder {
         }
     }
 
+    /// The folder and the name of a file at an address; nothing is asked yet.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Self::open), or the address ends in no name.
+    pub fn of_file(address: &str) -> io::Result<(Self, String)> {
+        let named = address.rsplit_once('/').filter(|(folder, name)| {
+            !name.is_empty() && !folder.ends_with('/') && folder.contains("://")
+        });
+        match named {
+            Some((folder, name)) if !name.contains(['*', '?', '[']) => {
+                Ok((Self::open(folder)?, name.to_owned()))
+            }
+            Some(_) => Err(invalid(format!("{} is a pattern, not a file", shown(address)))),
+            None => Err(invalid(format!("{} names a folder, not a file", shown(address)))),
+        }
+    }
+
+    /// Is there an object of this name?
+    ///
+    /// # Errors
+    ///
+    /// The store does not answer or denies access.
+    pub fn has(&self, file: &str) -> io::Result<bool> {
+        match runtime()?.block_on(self.bucket.stat(&self.path(file))) {
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
     /// The address of a file in it.
     pub fn name(&self, file: &str) -> String {
         format!("{}{}", self.bucket.root, self.path(file))

@@ -4,10 +4,10 @@
 use crate::failure::Failure;
 use crate::progress::say;
 use crate::readable;
+use hapax_corpus::open_file;
 use hapax_dedup::stages::LinesError;
 use hapax_dedup::stages::fingerprints::{self, Fingerprints, Form, Take};
 use hapax_dedup::stages::searching::Queries;
-use std::fs::File;
 use std::io::{BufRead, BufReader, stdin};
 use std::path::Path;
 
@@ -16,7 +16,7 @@ pub(crate) fn open(input: &Path) -> Result<Box<dyn BufRead>, Failure> {
     if input.as_os_str() == "-" {
         return Ok(Box::new(stdin().lock()));
     }
-    let file = File::open(input).map_err(|error| Failure::io("read", input, error))?;
+    let file = open_file(input).map_err(|error| Failure::io("read", input, error))?;
     Ok(Box::new(BufReader::with_capacity(1 << 16, file)))
 }
 

@@ -61,7 +61,7 @@ fn what_a_step_cannot_use_is_refused() {
         1,
         "no address that can be read; expected s3://",
     );
-    refused(&["fingerprint", "in", "--out", "s3://b/x"], 1, "this command writes local files");
+    refused(&["fingerprint", "in", "--out", "https://host/x"], 1, "cannot be written to");
     refused(&["dedup", "in", "--out", "o", "--shard", "1/4"], 2, "--shard");
     for option in [["--within", "3"], ["--keep", "longest"], ["--out", "o"], ["--format", "warc"]] {
         let [name, value] = option;

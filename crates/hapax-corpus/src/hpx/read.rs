@@ -14,6 +14,7 @@ use super::layout::{
     DATA, Directory, Head, MAGIC, MOST_DIRECTORY, Run, Slot, SlotState, TRAILER, VERSION, head,
 };
 use super::lookup::Lookup;
+use crate::origin::open_file;
 
 /// Bytes asked of the system at a time.
 const READ_AT_ONCE: usize = 1 << 20;
@@ -37,7 +38,7 @@ impl Hpx {
     /// It is no such file, is newer, cut or damaged.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, HpxError> {
         let path = path.as_ref();
-        let file = File::open(path).map_err(|error| HpxError::io("open", path, error))?;
+        let file = open_file(path).map_err(|error| HpxError::io("open", path, error))?;
         Self::of(&file, path)
     }
 

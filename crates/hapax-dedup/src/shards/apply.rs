@@ -4,6 +4,7 @@
 //! written by the same encoders as [`dedup`](crate::dedup()) uses. Does not write revisit records: the address and time of a
 //! kept document of another shard are not at hand.
 
+use std::io::{self, Read};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
@@ -119,8 +120,12 @@ pub fn apply(
 /// The format that all kept documents of a decision would have in one file.
 fn format_of(path: &Path) -> Result<KeptFormat, Error> {
     let wrong = |reason: String| Error::Verdicts { path: path.to_owned(), reason };
-    let text = std::fs::read(path).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => {
+    let read = || {
+        let mut text = Vec::new();
+        hapax_corpus::open_file(path)?.read_to_end(&mut text).map(|_| text)
+    };
+    let text = read().map_err(|error: io::Error| match error.kind() {
+        io::ErrorKind::NotFound => {
             wrong("there is no such file; name the output folder of a finished job".to_owned())
         }
         _ => Error::io("read", path, error),

@@ -3,12 +3,14 @@
 //! Reads the files of signatures twice: once for the pages, once for the tables. All shards must be there, made from the
 //! same list of inputs by the same recipe, key, scope and way of reading. The report has no examples, which are texts.
 
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use hapax::fingerprint::Key;
 use hapax::group::Outcome;
 use hapax_corpus::{Fact, FileId};
+use hapax_remote::{Finder, Found, is_address};
+use tempfile::TempDir;
 
 use super::ENDING;
 use super::fingerprint::ONE_SHARD;
@@ -96,10 +98,33 @@ struct Shards {
     folder: PathBuf,
     shards: Vec<(PathBuf, ShardInputs)>,
     key: Option<Key>,
+    /// Of files in a store, which are read more than once.
+    _copies: Option<TempDir>,
+}
+
+/// Copies the files of signatures at an address to a temporary folder.
+fn copies(address: &str) -> io::Result<TempDir> {
+    let copies = tempfile::tempdir()?;
+    let below = match Finder::default().find(&format!("{}/", address.trim_end_matches('/')))? {
+        Found::Below(below) => below,
+        Found::One(_) | Found::Matching(_) => Vec::new(),
+    };
+    for (object, name) in below {
+        if name.ends_with(ENDING) && !name.contains('/') {
+            io::copy(&mut object.reader(), &mut fs::File::create_new(copies.path().join(name))?)?;
+        }
+    }
+    Ok(copies)
 }
 
 impl Shards {
     fn find(folder: &Path, options: &Options) -> Result<Self, Error> {
+        let copies = match folder.to_str().filter(|folder| is_address(folder)) {
+            Some(address) => Some(copies(address).map_err(|e| Error::io("read", folder, e))?),
+            None => None,
+        };
+        let called = folder;
+        let folder = copies.as_ref().map_or(folder, TempDir::path);
         let listed = fs::read_dir(folder).and_then(Iterator::collect::<Result<Vec<_>, _>>);
         let listed = listed.map_err(|error| Error::io("list", folder, error))?;
         let mut paths: Vec<PathBuf> = listed.into_iter().map(|it| it.path()).collect();
@@ -131,7 +156,7 @@ impl Shards {
             }
             shards.push((path, shard));
         }
-        let missing = |what: String| Error::Signatures { path: folder.to_owned(), what };
+        let missing = |what: String| Error::Signatures { path: called.to_owned(), what };
         match shards.last() {
             None => Err(missing(format!("it has no file that ends in {ENDING}"))),
             Some((_, last)) if last.number + 1 < last.of => Err(missing(format!(
@@ -140,7 +165,7 @@ impl Shards {
             ))),
             Some(_) => {
                 let key = first.and_then(|header| header.key).as_deref().and_then(key::from_hex);
-                Ok(Self { folder: folder.to_owned(), shards, key })
+                Ok(Self { folder: called.to_owned(), shards, key, _copies: copies })
             }
         }
     }

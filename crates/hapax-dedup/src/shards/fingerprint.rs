@@ -1,13 +1,14 @@
 //! The first reading of a shard: its signatures into one file of a folder that all shards share.
 //!
-//! The file appears when it is complete, and replaces the one of an earlier attempt. Holds a batch a thread in
+//! The folder is local or in a store. The file appears when it is complete, and replaces the one of an earlier attempt. Holds a batch a thread in
 //! memory, whatever the size of the shard. An attempt that was interrupted starts over.
 
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use hapax::fingerprint::Key;
 use hapax_corpus::{Shard, Source};
+use hapax_remote::{Folder, is_address};
 use serde::Serialize;
 
 use super::ENDING;
@@ -103,9 +104,18 @@ fn write(
     let (number, of) = (shard.number(), shard.of());
     let first_file = source.file_range().start;
     header.shard = Some(ShardInputs { number, of, given, first_file, files });
-    fs::create_dir_all(folder).map_err(|e| Error::io("create", folder, e))?;
+    let address = folder.to_str().filter(|folder| is_address(folder));
+    let store = address.map(Folder::open).transpose();
+    let store = store.map_err(|e| Error::io("write to", folder, e))?;
     // Another attempt at this shard may be at work; each has a file of its own until the end.
-    let making = tempfile::Builder::new().prefix(".making-").tempdir_in(folder);
+    let mut making = tempfile::Builder::new();
+    let making = match &store {
+        Some(_) => making.tempdir(),
+        None => {
+            fs::create_dir_all(folder).map_err(|e| Error::io("create", folder, e))?;
+            making.prefix(".making-").tempdir_in(folder)
+        }
+    };
     let making = making.map_err(|e| Error::io("create a folder in", folder, e))?;
     let name = format!("{number:05}-of-{of:05}{ENDING}");
     let unfinished = making.path().join(&name);
@@ -122,6 +132,15 @@ fn write(
         if watch.stopped() { Err(Error::Stopped) } else { Ok(()) }
     })?;
     writer.finish()?;
+    if let Some(store) = store {
+        let file = PathBuf::from(store.name(&name));
+        let sent = store.send(&unfinished, &name, &mut |_| Ok(()), &mut |_| !watch.stopped());
+        return match sent {
+            Ok(()) => Ok(Fingerprinted { documents, passed_over, file }),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(Error::Stopped),
+            Err(error) => Err(Error::io("write", file, error)),
+        };
+    }
     let file = folder.join(name);
     fs::rename(&unfinished, &file).map_err(|e| Error::io("rename a finished file to", &file, e))?;
     Ok(Fingerprinted { documents, passed_over, file })

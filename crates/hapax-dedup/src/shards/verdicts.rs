@@ -37,7 +37,7 @@ impl Verdicts {
     pub(super) fn read(path: &Path, files: impl Iterator<Item = String>) -> Result<Self, Error> {
         let mut verdicts = Self(files.map(|file| (file, Vec::new())).collect());
         let wrong = |reason: String| Error::Verdicts { path: path.to_owned(), reason };
-        let file = File::open(path).map_err(|error| Error::io("open", path, error))?;
+        let file = hapax_corpus::open_file(path).map_err(|error| Error::io("open", path, error))?;
         let read = hapax_guard::guarded(|| verdicts.load(file));
         read.unwrap_or_else(Err).map_err(wrong)?;
         for lines in verdicts.0.values_mut() {

@@ -7,7 +7,6 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{self, BufRead, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -111,7 +110,7 @@ impl Scores {
 
     fn from_rows(path: &Path) -> Result<Self, ScoresError> {
         let bad = |why: &dyn std::fmt::Display| ScoresError::Table { why: why.to_string() };
-        let file = File::open(path).map_err(|e| bad(&e))?;
+        let file = hapax_corpus::open_file(path).map_err(|e| bad(&e))?;
         let builder = opened(file).map_err(|e| bad(&e))?;
         let schema = builder.schema().clone();
         let column = |names: &[&str]| {

@@ -6,7 +6,7 @@
 use crate::commands::near::failed;
 use crate::failure::Failure;
 use crate::leftovers::Making;
-use crate::output::Output;
+use crate::output::{Growing, Output};
 use clap::ValueEnum;
 use hapax::fingerprint::Signature;
 use hapax_corpus::hpx::Appender;
@@ -83,7 +83,7 @@ impl Rendered {
 /// An open destination.
 pub(super) struct Sink {
     output: Output,
-    collection: Option<(Appender, Making)>,
+    collection: Option<(Appender, Making, Growing)>,
     table: Option<TableWriter>,
 }
 
@@ -93,8 +93,10 @@ impl Sink {
         let refused = |what: &str| Failure::Arguments(format!("{what}: add --out FILE"));
         if let Format::Hpx = format {
             let path = path.ok_or_else(|| refused("a .hpx file cannot be a stream"))?;
-            let create = || Appender::create(path, recipe).map_err(failed);
-            let collection = Some(Making::of(create, Appender::temporaries)?);
+            let growing = Growing::of(path)?;
+            let create = || Appender::create(growing.path(), recipe).map_err(failed);
+            let (appender, making) = Making::of(create, Appender::temporaries)?;
+            let collection = Some((appender, making, growing));
             return Ok(Self { output: Output::open(None)?, collection, table: None });
         }
         let mut output = Output::open(path)?;
@@ -122,7 +124,7 @@ impl Sink {
             Rendered::Nothing => Ok(()),
             Rendered::Bytes(bytes) => self.output.write(&bytes),
             Rendered::Entry { bits, name } => match &mut self.collection {
-                Some((collection, _)) => {
+                Some((collection, ..)) => {
                     collection.push(bits, Some(&name)).map(drop).map_err(failed)
                 }
                 None => Ok(()),
@@ -142,8 +144,9 @@ impl Sink {
             let last = table.finish().map_err(anyhow::Error::new)?;
             self.output.write(&last)?;
         }
-        if let Some((collection, _making)) = self.collection.take() {
+        if let Some((collection, _making, growing)) = self.collection.take() {
             collection.finish().map_err(failed)?;
+            growing.finish()?;
         }
         self.output.finish()
     }

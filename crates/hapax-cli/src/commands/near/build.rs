@@ -7,6 +7,7 @@ use super::failed;
 use crate::commands::fingerprint_files::{called, each, warn_unlabelled};
 use crate::failure::Failure;
 use crate::leftovers::Making;
+use crate::output::Growing;
 use crate::overwriting;
 use crate::progress::say;
 use crate::readable;
@@ -62,22 +63,40 @@ struct Input {
 pub(super) fn build(arguments: &Build) -> Result<(), Failure> {
     overwriting::refuse("--out", Some(&arguments.out), [&arguments.input.path])?;
     arguments.replacing.check("--out", Some(&arguments.out))?;
-    let create = |recipe: &str| Appender::create(&arguments.out, recipe).map_err(failed);
-    write(&arguments.input, &arguments.out, &create)
+    let growing = Growing::of(&arguments.out)?;
+    let create = |recipe: &str| Appender::create(growing.path(), recipe).map_err(failed);
+    let line = write(&arguments.input, &arguments.out, &create)?;
+    growing.finish()?;
+    line.iter().for_each(|line| say(line));
+    Ok(())
 }
 
 /// Runs `near add`.
 pub(super) fn add(arguments: &Add) -> Result<(), Failure> {
     overwriting::refuse("--index", Some(&arguments.index), [&arguments.input.path])?;
-    let open = |recipe: &str| Appender::open(&arguments.index, recipe).map_err(failed);
-    write(&arguments.input, &arguments.index, &open)
+    let open = |recipe: &str| append_to(&arguments.index, recipe);
+    let line = write(&arguments.input, &arguments.index, &open)?;
+    line.iter().for_each(|line| say(line));
+    Ok(())
 }
 
+/// Opens a collection to add to it.
+fn append_to(path: &Path, recipe: &str) -> Result<Appender, Failure> {
+    if path.to_str().is_some_and(hapax_corpus::is_address) {
+        return Err(Failure::Arguments(format!(
+            "--index {}: a collection is extended in place, which an object cannot be; extend a local file",
+            readable::path(path)
+        )));
+    }
+    Appender::open(path, recipe).map_err(failed)
+}
+
+/// Writes a collection, and gives the summary to print.
 fn write(
     input: &Input,
     to: &Path,
     open: &dyn Fn(&str) -> Result<Appender, Failure>,
-) -> Result<(), Failure> {
+) -> Result<Option<String>, Failure> {
     let form = if input.binary { Form::Binary } else { Form::Recognized };
     let (mut appender, mut making) = (None, None);
     let (mut without, mut labelled) = (0u64, false);
@@ -106,21 +125,21 @@ fn write(
     let stated = !appender.recipe().is_empty();
     let appended = appender.finish().map_err(failed)?;
     drop(making);
-    if !input.quiet {
-        if !labelled && appended.added > 0 {
-            warn_unlabelled(&called(&input.path));
-        } else if labelled && !stated {
-            warn_unlabelled(&readable::path(to));
-        }
-        say(&summary(to, &appended, without));
+    if input.quiet {
+        return Ok(None);
     }
-    Ok(())
+    if !labelled && appended.added > 0 {
+        warn_unlabelled(&called(&input.path));
+    } else if labelled && !stated {
+        warn_unlabelled(&readable::path(to));
+    }
+    Ok(Some(summary(to, &appended, without)))
 }
 
 /// Adds queries to a collection, which is made if there is none.
 pub(super) fn add_queries(path: &Path, queries: &Queries) -> Result<Appended, Failure> {
     let recipe = queries.recipe().unwrap_or_default();
-    let open = || Appender::open(path, recipe).map_err(failed);
+    let open = || append_to(path, recipe);
     let (mut appender, _making) = Making::of(open, Appender::temporaries)?;
     for (number, &fingerprint) in queries.fingerprints().iter().enumerate() {
         appender.push(fingerprint, queries.name(number)).map_err(failed)?;

@@ -70,7 +70,7 @@ pub(crate) fn failed(error: HpxError) -> Failure {
 
 fn begins(path: &str, with: &[u8; 8]) -> bool {
     let mut first = [0; 8];
-    let read = std::fs::File::open(path)
+    let read = hapax_corpus::open_file(std::path::Path::new(path))
         .and_then(|mut file| std::io::Read::read_exact(&mut file, &mut first));
     read.is_ok() && first == *with
 }

@@ -8,7 +8,6 @@ use crate::readable;
 use clap::Args;
 use hapax_partition::Mapping;
 use serde_json::json;
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -90,7 +89,8 @@ fn joined<T: ToString>(numbers: &[T]) -> String {
 
 fn read(path: &Path) -> Result<Mapping, Failure> {
     let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes));
+    let read = hapax_corpus::open_file(path)
+        .and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes));
     read.map_err(|error| io_error("read", path, error))?;
     let text = String::from_utf8(bytes).ok().filter(|text| text.len() as u64 <= MOST_BYTES);
     let text = text.ok_or_else(|| {

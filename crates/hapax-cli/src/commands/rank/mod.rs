@@ -23,7 +23,6 @@ use hapax_search::rank::{
     pagerank,
 };
 use serde::Serialize;
-use std::fs::File;
 use std::io::BufRead;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -234,7 +233,8 @@ fn read_links(
     let first = text.fill_buf().map_err(|error| Failure::io("read", path, error))?;
     let read: Result<(), LinksError> = match first.starts_with(MAGIC) {
         true => {
-            let file = File::open(path).map_err(|error| Failure::io("read", path, error))?;
+            let file =
+                hapax_corpus::open_file(path).map_err(|error| Failure::io("read", path, error))?;
             read_parquet(file, link)
         }
         false => read_tsv(text, link),

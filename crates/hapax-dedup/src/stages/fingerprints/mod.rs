@@ -15,7 +15,6 @@ pub mod record;
 mod stored;
 pub mod table;
 
-use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, stdin};
 use std::path::Path;
 
@@ -97,7 +96,9 @@ pub fn each<E: From<LinesError>>(path: &Path, form: Form, take: Take<'_, E>) -> 
     }
     let mut reader: Box<dyn BufRead> = match standard {
         true => Box::new(stdin().lock()),
-        false => Box::new(BufReader::with_capacity(1 << 18, File::open(path).map_err(io)?)),
+        false => {
+            Box::new(BufReader::with_capacity(1 << 18, hapax_corpus::open_file(path).map_err(io)?))
+        }
     };
     if form == Form::Binary {
         return stored::binary(&mut reader, take);
@@ -110,7 +111,7 @@ pub fn each<E: From<LinesError>>(path: &Path, form: Form, take: Take<'_, E>) -> 
             std::io::copy(&mut reader, &mut copy).and_then(|_| copy.rewind()).map_err(io)?;
             copy
         } else {
-            File::open(path).map_err(io)?
+            hapax_corpus::open_file(path).map_err(io)?
         };
         return table::each(file, take);
     }

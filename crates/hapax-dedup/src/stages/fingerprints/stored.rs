@@ -1,13 +1,13 @@
 //! Fingerprints from `.hpx` files, from segments of version 0.1 with their names, and from bare words.
 
 use std::ffi::OsString;
-use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 
 use hapax::fingerprint::Fingerprint;
 use hapax::index::segment::SegmentView;
 use hapax_corpus::hpx::Hpx;
+use hapax_corpus::open_file;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::super::LinesError;
@@ -37,12 +37,12 @@ pub(super) fn hpx<E: From<LinesError>>(path: &Path, take: Take<'_, E>) -> Result
 /// A segment, in the order of ids. Ids are names where it has no file of names.
 pub(super) fn segment<E: From<LinesError>>(path: &Path, take: Take<'_, E>) -> Result<(), E> {
     let io = |source| LinesError::Io { line: 0, source };
-    let bytes = std::fs::read(path).map_err(io)?;
+    let bytes = read_all(&mut open_file(path).map_err(io)?)?;
     let view =
         SegmentView::open(&bytes).map_err(|error| LinesError::foreign(&error.to_string()))?;
     let mut beside: OsString = path.as_os_str().to_owned();
     beside.push(".names");
-    let names = match File::open(&beside) {
+    let names = match open_file(Path::new(&beside)) {
         Err(error) if error.kind() == ErrorKind::NotFound => None,
         Err(error) => return Err(io(error).into()),
         Ok(mut file) => {
