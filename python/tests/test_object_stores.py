@@ -13,6 +13,7 @@ import http.server
 import json
 import os
 import pathlib
+import pty
 import random
 import socket
 import subprocess
@@ -284,6 +285,23 @@ def test_faults_on_the_way_change_nothing(store: Store, tmp_path: pathlib.Path) 
     store.run("dedup", address, "--out", tmp_path / "broken", "--quiet")
     assert count > 8
     same(tmp_path / "whole", tmp_path / "broken", "kept.jsonl", ("", ""))
+
+
+def test_progress_is_in_bytes_and_files(store: Store, tmp_path: pathlib.Path) -> None:
+    for at in range(3):
+        store.put(f"in/part-{at}.jsonl", jsonl(pages(300)[at * 100 : at * 100 + 100]))
+    terminal, end = pty.openpty()
+    command = [*program(), "dedup", f"s3://{BUCKET}/in/", "--out", str(tmp_path / "out")]
+    running = subprocess.Popen(command, env={**os.environ, **store.environment, "TERM": "xterm"}, stdin=end, stderr=end)
+    os.close(end)
+    shown = b""
+    # A terminal whose other end is closed fails.
+    with contextlib.suppress(OSError):
+        while more := os.read(terminal, 4096):
+            shown += more
+    os.close(terminal)
+    assert running.wait(60) == 0
+    assert b" of 3 files" in shown and b" kB of " in shown, shown
 
 
 def test_a_run_whose_credentials_expired_continues(store: Store, tmp_path: pathlib.Path) -> None:

@@ -79,6 +79,13 @@ impl Progress {
         self.bar.set_message(name);
     }
 
+    /// Shows what was done, where there is a bar.
+    pub(crate) fn message(&self, text: impl FnOnce() -> String) {
+        if !self.bar.is_hidden() {
+            self.bar.set_message(text());
+        }
+    }
+
     /// Moves on by so many parts of a hundred, without counting pages.
     pub(crate) fn percent(&self, more: u64) {
         self.bar.inc(more);

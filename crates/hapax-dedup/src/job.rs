@@ -228,6 +228,7 @@ fn read_all(
     watch: &mut dyn Watch,
     clock: &mut Clock,
 ) -> Result<(Corpus, Run), Error> {
+    watch.inputs(source.files().len() as u64, source.input_bytes());
     watch.stage(Stage::Reading);
     let corpus = read(source, names, options, checkpoint, scratch, watch)?;
     if corpus.pages.is_empty() {

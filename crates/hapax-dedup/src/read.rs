@@ -110,6 +110,7 @@ pub(crate) fn read(
     let mut taken_over = 0;
     sign_batches(source, names, options, frames, &done, |decoded| {
         taken_over += u64::from(matches!(decoded.again, Ok(true)));
+        watch.files_done(u64::from(source.part_files(decoded.batch.part as usize).start));
         if let Some((batch, _)) = decoded.checked(watch)? {
             if let Some(checkpoint) = checkpoint.as_mut() {
                 checkpoint.add(&batch)?;
@@ -144,8 +145,10 @@ pub(crate) fn sign_batches(
     let sign = |batch: Batch| {
         let again = done.has(&batch);
         if !matches!(again, Ok(false)) {
-            let input_bytes = batch.input_bytes;
-            return Decoded { again, input_bytes, ..Decoded::default() };
+            let mut decoded =
+                Decoded { again, input_bytes: batch.input_bytes, ..Decoded::default() };
+            decoded.batch.part = batch.part as u64;
+            return decoded;
         }
         let ready = lock().pop();
         let mut signer = ready.unwrap_or_else(|| Signer::new(options, frames.clone()));

@@ -22,6 +22,17 @@ pub trait Watch {
         let _ = stage;
     }
 
+    /// The inputs that are read from now on: how many files or objects, and how many bytes they have; `None` where one
+    /// is a stream.
+    fn inputs(&mut self, files: u64, bytes: Option<u64>) {
+        let _ = (files, bytes);
+    }
+
+    /// So many files or objects from the first on have been read to their end.
+    fn files_done(&mut self, files: u64) {
+        let _ = files;
+    }
+
     /// So many documents, and bytes of input files, more have been read (or, when writing, read
     /// again).
     fn progress(&mut self, documents: u64, input_bytes: u64) {

@@ -65,6 +65,7 @@ pub(crate) struct Shown {
 
 /// What is written of a batch.
 struct BatchOutput {
+    part: usize,
     documents: u32,
     input_bytes: u64,
     kept: Piece,
@@ -116,6 +117,7 @@ impl Writing<'_> {
                 let room = report::passed::MOST.saturating_sub(shown.passed.len());
                 shown.passed.extend(batch.passed.into_iter().take(room));
                 documents += batch.documents;
+                watch.files_done(u64::from(self.source.part_files(batch.part).start));
                 watch.progress(u64::from(batch.documents), batch.input_bytes);
                 if watch.stopped() { Err(Error::Stopped) } else { Ok(()) }
             },
@@ -170,6 +172,7 @@ impl Writing<'_> {
             position += 1;
         }
         Ok(BatchOutput {
+            part: batch.part,
             documents: position - from,
             input_bytes,
             kept: kept.piece()?,

@@ -363,25 +363,68 @@ fn print_summary(arguments: &Arguments, finished: &Finished) -> Result<(), Failu
 /// The job's progress on the terminal.
 pub(crate) struct Shown {
     pub(crate) progress: Progress,
+    step: &'static str,
+    inputs: Option<Inputs>,
+}
+
+/// How much of the inputs was read in this step.
+struct Inputs {
+    files: u64,
+    bytes: Option<u64>,
+    files_done: u64,
+    bytes_done: u64,
+}
+
+impl Inputs {
+    fn shown(&self) -> String {
+        let done = readable::bytes(self.bytes_done);
+        let bytes = match self.bytes {
+            Some(all) => format!("{done} of {}", readable::bytes(all)),
+            None => done,
+        };
+        let count = readable::count;
+        match self.files {
+            1 => bytes,
+            files => format!("{bytes}, {} of {} files", count(self.files_done), count(files)),
+        }
+    }
 }
 
 impl Shown {
     pub(crate) fn start(quiet: bool) -> Self {
-        Self { progress: Progress::start(None, quiet, false) }
+        Self { progress: Progress::start(None, quiet, false), step: "", inputs: None }
     }
 }
 
 impl Watch for Shown {
     fn stage(&mut self, stage: Stage) {
-        self.progress.step(match stage {
+        self.step = match stage {
             Stage::Reading => "reading",
             Stage::Deciding => "finding duplicates",
             Stage::Writing => "writing",
-        });
+        };
+        self.progress.step(self.step);
+        if let Some(inputs) = &mut self.inputs {
+            (inputs.files_done, inputs.bytes_done) = (0, 0);
+        }
     }
 
-    fn progress(&mut self, documents: u64, _input_bytes: u64) {
+    fn inputs(&mut self, files: u64, bytes: Option<u64>) {
+        self.inputs = Some(Inputs { files, bytes, files_done: 0, bytes_done: 0 });
+    }
+
+    fn files_done(&mut self, files: u64) {
+        if let Some(inputs) = &mut self.inputs {
+            inputs.files_done = files;
+        }
+    }
+
+    fn progress(&mut self, documents: u64, input_bytes: u64) {
         self.progress.pages(documents);
+        if let Some(inputs) = &mut self.inputs {
+            inputs.bytes_done += input_bytes;
+            self.progress.message(|| format!("{} {}", self.step, inputs.shown()));
+        }
     }
 
     fn resumed(&mut self, documents: u64) {
