@@ -1,6 +1,6 @@
 """Corpora in an object store: a real S3 server on loopback, whole and with faults on the way to it.
 
-The server is moto's. Requests go through a proxy that cuts connections, fails, and changes objects between two requests.
+The server is moto's. Requests go through a proxy that cuts connections, stalls, fails, and changes objects between two requests.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import random
 import socket
 import subprocess
 import threading
+import time
 from typing import Any, Callable, Iterator, Optional
 
 import pyarrow.parquet
@@ -45,7 +46,8 @@ class Proxy(http.server.ThreadingHTTPServer):
         self.server = server
         self.url = f"http://127.0.0.1:{self.server_address[1]}"
         self.seen: list[tuple[str, str]] = []
-        #: What becomes of an answer: a status instead, or the bytes of its body after which the connection ends.
+        #: What becomes of an answer: a status instead, or the bytes of its body after which the connection ends, or after
+        #: which nothing is sent for some seconds.
         self.fault: Callable[[str, str], Optional[tuple[str, int]]] = lambda method, target: None
         self.lock = threading.Lock()
 
@@ -81,6 +83,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.wfile.write(content[: fault[1]])
             self.wfile.flush()
             self.connection.shutdown(socket.SHUT_RDWR)
+            self.close_connection = True
+            return
+        if fault and fault[0] == "stall":
+            self.wfile.write(content[: fault[1]])
+            self.wfile.flush()
+            time.sleep(3)
             self.close_connection = True
             return
         self.wfile.write(content)
@@ -285,6 +293,23 @@ def test_faults_on_the_way_change_nothing(store: Store, tmp_path: pathlib.Path) 
     store.run("dedup", address, "--out", tmp_path / "broken", "--quiet")
     assert count > 8
     same(tmp_path / "whole", tmp_path / "broken", "kept.jsonl", ("", ""))
+
+
+def test_an_answer_that_stops_is_asked_for_again(store: Store, tmp_path: pathlib.Path) -> None:
+    store.put("in.jsonl", jsonl(pages(30)))
+    command = ["dedup", f"s3://{BUCKET}/in.jsonl", "--dry-run"]
+    gets = 0
+
+    def fault(method: str, target: str) -> Optional[tuple[str, int]]:
+        nonlocal gets
+        gets += method == "GET"
+        return ("stall", 1000) if gets == 1 and method == "GET" else None
+
+    store.proxy.fault = fault
+    began = time.monotonic()
+    assert "30 documents" in store.run(*command, environment={"HAPAX_REMOTE_TIMEOUT": "1"})
+    assert gets > 1 and time.monotonic() - began < 30
+    assert "expected whole seconds" in store.run(*command, environment={"HAPAX_REMOTE_TIMEOUT": "soon"}, fails=True)
 
 
 def test_progress_is_in_bytes_and_files(store: Store, tmp_path: pathlib.Path) -> None:

@@ -65,7 +65,10 @@ impl Bucket {
     pub(crate) async fn list(&self, folder: &Path) -> io::Result<Vec<ObjectMeta>> {
         let below = (!folder.as_ref().is_empty()).then_some(folder);
         let all = self.store.list(below).try_collect::<Vec<_>>().await;
-        let all = all.map_err(|error| self.failed(error))?;
+        let mut all = all.map_err(|error| self.failed(error))?;
+        for found in &mut all {
+            found.e_tag = found.e_tag.take().map(quoted);
+        }
         // What a store answers must not lead anywhere else.
         match all.iter().find(|it| !it.location.prefix_matches(folder)) {
             Some(other) => Err(io::Error::new(
@@ -109,6 +112,11 @@ pub(crate) fn path(key: &str) -> io::Result<Path> {
     Path::parse(key).map_err(|_| {
         invalid(format!("{key}: names with empty segments, \".\" or \"..\" are not supported"))
     })
+}
+
+/// A version as answers state it: listings of Azure leave the quotes out.
+fn quoted(tag: String) -> String {
+    if tag.contains('"') { tag } else { format!("\"{tag}\"") }
 }
 
 /// The object is not what was found.

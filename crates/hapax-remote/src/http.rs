@@ -24,8 +24,10 @@ use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
 /// Nobody asks for a range or a page of a listing that is longer.
 const LONGEST_ANSWER: u64 = 64 << 20;
 const CONNECT: Duration = Duration::from_secs(20);
-/// Until an answer begins; between two reads of it.
+/// Until an answer begins; between two reads of it. [`TIMEOUT`] sets another.
 const SILENCE: Duration = Duration::from_secs(60);
+/// Whole seconds of silence after which a request is given up and tried again.
+const TIMEOUT: &str = "HAPAX_REMOTE_TIMEOUT";
 const CONNECTIONS: usize = 64;
 
 /// The authorities that servers are checked by: those of the files that the environment names, or the usual ones.
@@ -51,8 +53,21 @@ fn tls() -> io::Result<TlsConfig> {
     Ok(TlsConfig::builder().root_certs(RootCerts::Specific(Arc::new(certificates))).build())
 }
 
+/// How long a server may be silent.
+fn silence() -> io::Result<Duration> {
+    let Some(set) = std::env::var_os(TIMEOUT).filter(|set| !set.is_empty()) else {
+        return Ok(SILENCE);
+    };
+    let seconds = set.to_str().and_then(|text| text.parse().ok()).filter(|&seconds| seconds > 0);
+    seconds.map(Duration::from_secs).ok_or_else(|| {
+        let what = format!("{TIMEOUT}={}: expected whole seconds from 1", set.display());
+        io::Error::new(io::ErrorKind::InvalidInput, what)
+    })
+}
+
 /// A client that follows so many redirects, to HTTPS only where it begins with it. Credentials stay with their host.
 pub(crate) fn agent(redirects: u32, https_only: bool) -> io::Result<Agent> {
+    let silence = silence()?;
     let config = Agent::config_builder()
         .tls_config(tls()?)
         .http_status_as_error(false)
@@ -62,9 +77,9 @@ pub(crate) fn agent(redirects: u32, https_only: bool) -> io::Result<Agent> {
         .accept_encoding(AutoHeaderValue::None)
         .user_agent(concat!("hapax/", env!("CARGO_PKG_VERSION")))
         .timeout_connect(Some(CONNECT))
-        .timeout_recv_response(Some(SILENCE))
-        .timeout_per_read(Some(SILENCE))
-        .timeout_per_write(Some(SILENCE))
+        .timeout_recv_response(Some(silence))
+        .timeout_per_read(Some(silence))
+        .timeout_per_write(Some(silence))
         .max_idle_connections(CONNECTIONS)
         .max_idle_connections_per_host(CONNECTIONS)
         .build();

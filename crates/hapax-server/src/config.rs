@@ -22,6 +22,9 @@ pub const DEFAULT: &str = include_str!("default.toml");
 /// What the names of environment variables begin with.
 pub const PREFIX: &str = "HAPAX_";
 
+/// Variables of clients, which are no settings of the service.
+const CLIENT_VARIABLES: [&str; 2] = [TOKEN_VARIABLE, "HAPAX_REMOTE_TIMEOUT"];
+
 /// Everything that can be set. `default.toml` says what each means.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -308,8 +311,7 @@ impl Layers {
     ) -> Result<(), ConfigError> {
         for (name, text) in variables {
             let Some(path) = name.strip_prefix(PREFIX) else { continue };
-            // What a client is known by, not a setting of the service.
-            if name == TOKEN_VARIABLE {
+            if CLIENT_VARIABLES.contains(&&*name) {
                 continue;
             }
             let path = path.to_ascii_lowercase();
