@@ -522,3 +522,32 @@ def test_shards_meet_in_a_store(store: Store, tmp_path: pathlib.Path) -> None:
         kept += store.client.get_object(Bucket=BUCKET, Key=f"{out}/kept.jsonl")["Body"].read()
     assert kept == (tmp_path / "whole" / "kept.jsonl").read_bytes()
     assert "it has no file that ends in" in store.run("dedup", "--from-signatures", f"{bucket}/in", "--out", tmp_path / "none", fails=True)
+
+
+def test_backups_of_a_repository_are_taken_and_restored(store: Store, tmp_path: pathlib.Path) -> None:
+    first, second = tmp_path / "first.jsonl", tmp_path / "second.jsonl"
+    first.write_bytes(jsonl(pages(60)))
+    second.write_bytes(jsonl(pages(90)[60:]))
+    place = f"s3://{BUCKET}/backups"
+    assert f"there are no backups in {place}" in store.run("store", "list", place)
+    seen = tmp_path / "seen"
+    store.run("page", "add", seen, "--create", "--from", first, "--quiet")
+    # What could not be sent is no backup.
+    store.proxy.fault = lambda method, target: ("status", 403) if method in ("PUT", "POST") else None
+    assert "denies access" in store.run("store", "backup", seen, "--to", place, fails=True)
+    store.proxy.fault = lambda method, target: None
+    assert not store.keys("backups/") and not store.uploads()
+    store.run("store", "backup", seen, "--to", place, "--name", "one")
+    store.run("page", "add", seen, "--from", second, "--quiet")
+    assert "changes since commit" in store.run("store", "backup", seen, "--to", place, "--name", "two")
+    listed = [line.split("\t") for line in store.run("store", "list", place).splitlines()]
+    assert [(line[0], line[3]) for line in listed] == [("one", "everything"), ("two", "changes")]
+    assert "90 pages of backup two" in store.run("store", "restore", place, "--to", tmp_path / "restored")
+    assert "60 pages of backup one" in store.run("store", "restore", place, "--to", tmp_path / "before", "--name", "one")
+    said = [store.run("group", "list", folder, "--least", "1", "--json") for folder in (seen, tmp_path / "restored")]
+    groups = [[line for line in one.splitlines() if line.startswith("{")] for one in said]
+    assert groups[0] == groups[1] and len(groups[0]) > 30
+    # Without what it builds on, it is refused by name.
+    store.client.delete_object(Bucket=BUCKET, Key=next(key for key in store.keys("backups/") if "one" in key))
+    store.run("store", "restore", place, "--to", tmp_path / "none", fails=True)
+    assert not (tmp_path / "none").exists() or not any((tmp_path / "none").iterdir())

@@ -165,7 +165,11 @@ fn take(
 
 fn list(arguments: &List) -> Result<(), Failure> {
     let mut lines = String::new();
-    for backup in backups::list(&*place::of(&arguments.place)?).map_err(failure)? {
+    let found = backups::list(&*place::of(&arguments.place)?).map_err(failure)?;
+    if found.is_empty() {
+        say(&format!("there are no backups in {}", hapax_corpus::shown(&arguments.place)));
+    }
+    for backup in found {
         let what = if backup.header.from.is_some() { "changes" } else { "everything" };
         let (made, commit) = (moment::shown(backup.header.made), backup.header.to.commit);
         lines += &format!("{}\t{made}\t{commit}\t{what}\n", backup.name);

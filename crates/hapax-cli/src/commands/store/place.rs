@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use hapax_remote::{Finder, Folder, Found, is_address};
 use hapax_store::backups::Place;
-use std::io::{self, Read, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::path::PathBuf;
 
 /// The place of this name.
@@ -18,8 +18,11 @@ pub(super) fn of(text: &str) -> Result<Box<dyn Place>, Failure> {
 struct Objects(Folder);
 
 impl Place for Objects {
+    /// Those of the folder itself, as of a local one.
     fn names(&self) -> io::Result<Vec<String>> {
-        self.0.list()
+        let mut names = self.0.list()?;
+        names.retain(|name| !name.contains('/'));
+        Ok(names)
     }
 
     fn read(&self, name: &str) -> io::Result<Box<dyn Read>> {
@@ -39,8 +42,10 @@ impl Place for Objects {
         fill: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
     ) -> io::Result<()> {
         let mut whole = tempfile::NamedTempFile::new()?;
-        fill(&mut whole)?;
-        whole.flush()?;
+        let mut out = BufWriter::with_capacity(1 << 20, &mut whole);
+        fill(&mut out)?;
+        out.flush()?;
+        drop(out);
         self.0.send(whole.path(), name, &mut |_| Ok(()), &mut |_| true)
     }
 
