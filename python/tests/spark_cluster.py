@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pathlib
 import shutil
+import socket
 import sys
 from typing import Any, Iterator
 
@@ -15,6 +16,22 @@ if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
     pytest.skip("Spark needs Java 17", allow_module_level=True)
 
 
+def unused_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port: int = listening.getsockname()[1]
+        return port
+
+
+#: How executors reach an object store, should a test start one; they are given it when they start.
+STORE = {
+    "AWS_ENDPOINT_URL": f"http://127.0.0.1:{unused_port()}",
+    "AWS_ACCESS_KEY_ID": "somebody",
+    "AWS_SECRET_ACCESS_KEY": "secret",
+    "AWS_REGION": "us-east-1",
+    "NO_PROXY": "127.0.0.1",
+}
+
+
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     from pyspark.sql import SparkSession
@@ -22,8 +39,11 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     os.environ["PYSPARK_PYTHON"] = sys.executable
     folder = tmp_path_factory.mktemp("spark")
+    builder = SparkSession.builder
+    for name, value in STORE.items():
+        builder = builder.config(f"spark.executorEnv.{name}", value)
     session = (
-        SparkSession.builder.master(os.environ.get("SPARK_TEST_MASTER", "local-cluster[2,1,1024]"))
+        builder.master(os.environ.get("SPARK_TEST_MASTER", "local-cluster[2,1,1024]"))
         .appName("hapax tests")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.bindAddress", "127.0.0.1")

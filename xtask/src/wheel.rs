@@ -35,6 +35,7 @@ pub(crate) fn spark(workspace: &Workspace) -> Result<Tally> {
         "python/tests/test_spark_later.py",
         "python/tests/test_spark_cells.py",
         "python/tests/test_spark_names.py",
+        "python/tests/test_spark_object_store.py",
     ])
 }
 

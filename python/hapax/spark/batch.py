@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Iterable, Iterator, Optional, TypedDict, Union
 
 from . import frames as frame_steps, outputs, report, steps
-from .job import EDGES_ON_DRIVER, Inputs, Job, facts_of, representatives_of, needs_names, passed_of
+from .job import EDGES_ON_DRIVER, TASK_BYTES, Inputs, Job, facts_of, representatives_of, needs_names, passed_of
 from .snapshot import Snapshot, plain_errors
 from .._hapax import __version__
 from ..errors import ArgumentError, JobError
@@ -75,8 +75,6 @@ ELSEWHERE: dict[str, object] = {
 
 #: How many tasks Spark's own shuffles have.
 SHUFFLES = "spark.sql.shuffle.partitions"
-#: Bytes of inputs that are worth a task of every stage.
-TASK_BYTES = 16 << 20
 #: Up to so many bytes of inputs, queries are interpreted.
 SMALL_BYTES = 64 << 20
 INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}

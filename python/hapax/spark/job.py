@@ -24,6 +24,8 @@ from ..errors import DuplicateIdError, JobError, NoDocumentsError
 
 #: Up to so many edges of the forest the driver finds the components.
 EDGES_ON_DRIVER = 20_000_000
+#: Bytes of inputs that are worth a task of every stage.
+TASK_BYTES = 16 << 20
 
 
 class Inputs:
@@ -41,7 +43,7 @@ class Inputs:
             self.size = sum(os.path.getsize(file) for files in parts for file in files)
         else:
             self.inputs = []
-            named = [file for source in sources for file in store.files_below(source)]
+            named = [file for source in sources for file in files_of(store, spec, source)]
             self.items = [(part, file, True) for part, (file, _) in enumerate(named)]
             self.files, self.size = len(named), sum(size for _, size in named)
         if not self.items:
@@ -51,6 +53,13 @@ class Inputs:
         """Work items, spread over tasks."""
         made = spark.createDataFrame(self.items, "part long, file string, fetch boolean")
         return spread(made, min(partitions * 4, len(self.items)), "part")
+
+
+def files_of(store: Store, spec: steps.Spec, source: str) -> list[tuple[str, int]]:
+    """The files that a source elsewhere stands for, in order, and their sizes in bytes; a task's share where the engine lists them."""
+    if steps.reads_itself(source):
+        return [(file, TASK_BYTES) for files in spec.engine().parts([source]) for file in files]
+    return store.files_below(source)
 
 
 class Job:

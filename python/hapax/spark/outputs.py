@@ -117,7 +117,8 @@ def write_kept(job: Job, inputs: Inputs, read: Read, groups: Any, ending: str) -
     snapshot = job.snapshot
     if snapshot.store.exists(snapshot.at("state/written/_SUCCESS")):
         return
-    if not inputs.inputs and snapshot.path.startswith("file:"):
+    fetched = any(fetch and not steps.reads_itself(file) for _, file, fetch in inputs.items)
+    if fetched and snapshot.path.startswith("file:"):
         raise ArgumentError("inputs of an object store need an output folder there, so that every machine can write to it")
     gone = groups.where("outcome in ('exact', 'near')").select("position")
     removed = read.pages.select("position", "part", "number").join(gone, "position")

@@ -272,6 +272,11 @@ def local_path(uri: str) -> Optional[str]:
     return None if "://" in uri else uri
 
 
+def reads_itself(uri: str) -> bool:
+    """Is this the address of something that the engine reads where it is, by the credentials of every machine?"""
+    return uri.partition("://")[0] in ("s3", "az", "hf", "http", "https")
+
+
 def store_of(uri: str) -> tuple[Any, str]:
     """The file system of a URI, as pyarrow knows it, and the path there."""
     from pyarrow import fs
@@ -289,12 +294,15 @@ def literal(uri: str) -> str:
 
 
 class Fetched:
-    """A file from elsewhere, on this machine while it is needed."""
+    """A file from elsewhere, on this machine while it is needed; what the engine reads itself stays where it is."""
 
     def __init__(self, uri: str) -> None:
         self._uri = uri
+        self._folder: Optional[tempfile.TemporaryDirectory[str]] = None
 
     def __enter__(self) -> str:
+        if reads_itself(self._uri):
+            return self._uri
         store, path = store_of(self._uri)
         self._folder = tempfile.TemporaryDirectory(prefix="hapax-")
         local = os.path.join(self._folder.name, os.path.basename(path))
@@ -304,7 +312,8 @@ class Fetched:
         return local
 
     def __exit__(self, *_: object) -> None:
-        self._folder.cleanup()
+        if self._folder is not None:
+            self._folder.cleanup()
 
 
 class Placed:
