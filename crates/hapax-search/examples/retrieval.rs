@@ -1,7 +1,7 @@
 //! How long does an index take for its best results, and for what duplicates need of them?
 //!
 //! ```sh
-//! cargo run --release -p hapax-search --example retrieval -- index queries.txt 1000
+//! cargo run --profile dist -p hapax-search --example retrieval -- index queries.txt 1000
 //! ```
 //!
 //! Queries stand one a line. Each is asked once to warm up and once measured; milliseconds are given
