@@ -1,10 +1,11 @@
-//! Answers of a repository in words for people.
+//! Answers of a repository, or of a job, in words for people.
 //!
 //! What programs read are the wire types themselves. Text from outside is made harmless here.
 
 use crate::readable::{self, harmless};
 use hapax_client::moment;
 use hapax_client::wire::{Event, Group, PageDetail, Verdict};
+use hapax_dedup::Decided;
 
 /// The sentence for a page that was searched for: with the nearest known page if it is like no
 /// other.
@@ -80,6 +81,38 @@ pub(crate) fn rows(PageDetail { page, status }: &PageDetail) -> Vec<(&'static st
         ("changed", page.changed.map(moment::shown)),
         ("first seen", page.first_seen.map(moment::shown)),
         ("canonical", page.canonical.as_ref().map(|url| harmless(url).into_owned())),
+    ];
+    rows.into_iter().filter_map(|(name, value)| value.map(|value| (name, value))).collect()
+}
+
+/// Names and values of what a job decided about a document.
+pub(crate) fn decided(row: &Decided) -> Vec<(&'static str, String)> {
+    let safe = |text: &str| harmless(text).into_owned();
+    let percent = |share: f32| format!("{:.1} %", 100.0 * share);
+    let status = match (&*row.outcome, row.earlier) {
+        ("kept", _) => "kept",
+        ("exact", false) => "removed: an exact duplicate",
+        ("near", false) => "removed: a near-duplicate",
+        ("exact", true) => "removed: an exact duplicate of what an earlier job kept",
+        ("near", true) => "removed: a near-duplicate of what an earlier job kept",
+        ("redirect", _) => "an address that redirects to a document",
+        ("revisit", _) => "an address that an archive visited again",
+        _ => "passed over: not a document",
+    };
+    let winner = row.winner.as_deref().filter(|winner| row.outcome != "kept" && !winner.is_empty());
+    let place = row.record.map_or_else(String::new, |record| format!(", record {record}"));
+    let rows = [
+        ("document", Some(safe(&row.document))),
+        ("url", row.url.as_deref().filter(|url| *url != row.document).map(safe)),
+        ("status", Some(status.to_owned())),
+        ("kept", winner.map(safe)),
+        ("rule", row.rule.as_deref().map(safe)),
+        ("because", row.reason.as_deref().map(safe)),
+        ("alike", row.similarity.map(percent)),
+        ("distance", row.distance.map(|bits| readable::counted(bits.into(), "bit"))),
+        ("own text", row.own_words.map(|words| readable::counted(words, "word"))),
+        ("own alike", row.own_similarity.map(percent)),
+        ("read from", Some(format!("{}{place}", safe(&row.file)))),
     ];
     rows.into_iter().filter_map(|(name, value)| value.map(|value| (name, value))).collect()
 }

@@ -42,6 +42,30 @@ fn a_folder_is_cleaned_and_the_numbers_are_reported() {
 }
 
 #[test]
+fn page_show_says_why_a_job_removed_a_document() {
+    let folder = Folder::new();
+    pages(&folder);
+    folder.output(&["dedup", "in", "--out", "out", "-q"]);
+    let shown = folder.output(&["page", "show", "out", "in/d.html"]);
+    for line in ["removed: a near-duplicate", "in/a.html", "because", "distance", "in/d.html"] {
+        assert!(shown.contains(line), "{line}: {shown}");
+    }
+    assert!(folder.output(&["page", "show", "out", "in/a.html"]).contains("status     kept"));
+    let json = folder.output(&["page", "show", "out", "in/b.html", "--json"]);
+    let rows: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let fields = (&rows[0]["winner"], &rows[0]["outcome"], &rows[0]["similarity"]);
+    assert_eq!(fields, (&"in/a.html".into(), &"exact".into(), &1.0.into()));
+
+    let refused = folder.refusal(1, &["page", "show", "out", "in/none.html"]);
+    assert!(refused.contains("read no document in/none.html"), "{refused}");
+    let refused = folder.refusal(2, &["page", "show", "out", "in/a.html", "--market", "de"]);
+    assert!(refused.contains("a job has no markets"), "{refused}");
+    folder.write("out/groups.parquet", "PAR1 damaged");
+    let refused = folder.refusal(1, &["page", "show", "out", "in/a.html"]);
+    assert!(refused.contains("cannot read what was decided from out/groups.parquet"), "{refused}");
+}
+
+#[test]
 fn a_dry_run_says_what_would_happen_and_writes_nothing() {
     let folder = Folder::new();
     pages(&folder);

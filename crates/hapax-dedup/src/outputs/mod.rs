@@ -3,6 +3,7 @@
 //! Files appear under their names when all of them are complete; a failed run leaves what was there
 //! before.
 
+mod decided;
 mod folder;
 mod kept;
 mod summary;
@@ -19,6 +20,7 @@ use hapax::group::Outcome;
 use hapax_corpus::write::{Encoder, Kept, Piece};
 use hapax_corpus::{Batch, Document, Entry, Fact, Source, Timestamp};
 
+pub use decided::Decided;
 pub(crate) use folder::{LAST, OutFolder};
 pub(crate) use kept::{KeptFiles, kept_name};
 pub use summary::{Settings, Summary};

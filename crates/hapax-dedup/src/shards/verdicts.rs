@@ -7,18 +7,16 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::Path;
 
-use arrow_array::{Array, RecordBatch, StringArray, UInt64Array};
+use arrow_array::{RecordBatch, StringArray, UInt64Array};
 use hapax::group::Outcome;
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::statistics::Statistics;
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::columns::{column, opened};
 use crate::error::Error;
 
-/// Rows that are read at a time.
-const TOGETHER: usize = 8192;
 const COLUMNS: [&str; 4] = ["document", "outcome", "file", "record"];
 
 /// Verdicts on the documents of files.
@@ -47,15 +45,13 @@ impl Verdicts {
     }
 
     fn load(&mut self, file: File) -> Result<(), String> {
-        let text = |error: &dyn std::fmt::Display| error.to_string();
-        let together = hapax_corpus::rows_at_a_time(&file, TOGETHER).map_err(|e| text(&e))?;
-        let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| text(&e))?;
+        let builder = opened(file)?;
         let groups = builder.metadata().row_groups().iter().enumerate();
         let groups = groups.filter(|(_, group)| self.concerned(group)).map(|(at, _)| at).collect();
         let columns = ProjectionMask::columns(builder.parquet_schema(), COLUMNS);
-        let reader = builder.with_row_groups(groups).with_projection(columns);
-        let reader = reader.with_batch_size(together).build().map_err(|e| text(&e))?;
-        reader.into_iter().try_for_each(|rows| self.add(&rows.map_err(|e| text(&e))?))
+        let reader = builder.with_row_groups(groups).with_projection(columns).build();
+        let mut reader = reader.map_err(|error| error.to_string())?;
+        reader.try_for_each(|rows| self.add(&rows.map_err(|error| error.to_string())?))
     }
 
     /// May a row group say something about the files? Statistics may be cut, and still bound the names.
@@ -114,10 +110,4 @@ impl Verdicts {
     pub(super) fn len(&self) -> u64 {
         self.0.values().map(|lines| lines.len() as u64).sum()
     }
-}
-
-fn column<'r, A: 'static>(rows: &'r RecordBatch, name: &str) -> Result<&'r A, String> {
-    let column = rows.column_by_name(name).ok_or_else(|| format!("it has no column `{name}`"))?;
-    let typed = column.as_any().downcast_ref();
-    typed.ok_or_else(|| format!("its column `{name}` is {}", column.data_type()))
 }

@@ -27,6 +27,7 @@ Examples:
   hapax page add seen --from crawl/*.warc.gz
   hapax page check seen https://example.org/new new.html
   hapax page show seen https://example.org/tea
+  hapax page show clean https://example.org/tea       why `hapax dedup --out clean` removed it
   hapax page show --server http://127.0.0.1:8017 https://example.org/tea
   hapax page redirect seen http://example.org/tea https://example.org/tea
   hapax page fetch --store seen --from addresses.txt --progress done.txt
@@ -41,7 +42,9 @@ enum PageCommand {
     Add(Box<add::Arguments>),
     Check(add::CheckArguments),
     Fetch(fetch::Arguments),
-    /// What is known of a page, and how it stands
+    /// Say what is known of a page: its group, whether it is removed, for which page, and why
+    ///
+    /// STORE can be an output folder of `hapax dedup`, too, and URL the id or address of a document that it read.
     Show(PageQuestion),
     Forget(rest::Forget),
     Redirect(rest::Redirect),

@@ -5,12 +5,13 @@
 
 use crate::failure::Failure;
 use crate::output;
-use crate::readable::{counted, harmless};
-use crate::repositories::answers::{rows, sentence};
+use crate::readable::{self, counted, harmless};
+use crate::repositories::answers::{decided, rows, sentence};
 use crate::repositories::{Done, PageQuestion, StoreArguments};
 use clap::Args;
 use hapax_client::moment;
 use hapax_client::wire::{Changed, Forgotten};
+use hapax_dedup::Decided;
 use hapax_store::Action;
 use std::collections::BTreeSet;
 
@@ -101,10 +102,33 @@ pub(crate) struct Recheck {
 }
 
 pub(super) fn show(arguments: &PageQuestion) -> Result<(), Failure> {
+    if arguments.store.address().is_none() && Decided::is_in(&arguments.store.store) {
+        return show_decided(arguments);
+    }
     let store = arguments.store.open()?;
     let page = store.page(&arguments.url, arguments.market.as_deref())?;
     let page = page.ok_or_else(|| arguments.store.unknown(&arguments.url))?;
     output::answer(arguments.json, &page, &output::columns(&rows(&page)))
+}
+
+/// What `hapax dedup` decided, from its output folder.
+fn show_decided(arguments: &PageQuestion) -> Result<(), Failure> {
+    let (folder, name) = (&arguments.store.store, &arguments.url);
+    if arguments.market.is_some() {
+        let shown = readable::path(folder);
+        let why = "a job has no markets; --market asks a repository";
+        return Err(Failure::Arguments(format!("{shown} is the output of a job: {why}")));
+    }
+    let rows = Decided::about(folder, name).map_err(anyhow::Error::from)?;
+    if rows.is_empty() {
+        return Err(Failure::Run(anyhow::anyhow!(
+            "the job that wrote {} read no document {}; ids and addresses are compared as they are written",
+            readable::path(folder),
+            harmless(name)
+        )));
+    }
+    let text: Vec<String> = rows.iter().map(|row| output::columns(&decided(row))).collect();
+    output::answer(arguments.json, &rows, &text.join("\n\n"))
 }
 
 pub(super) fn forget(arguments: &Forget) -> Result<(), Failure> {
