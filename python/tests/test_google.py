@@ -1,4 +1,4 @@
-"""A corpus in a bucket of Google Cloud Storage, which is a server on loopback that answers as the reference of its XML API says.
+"""A corpus in a bucket of Google Cloud Storage, which is a small server on loopback that speaks the part of its XML API that is used.
 
 Objects, listings in pages and multipart uploads; the service itself is not asked.
 """
