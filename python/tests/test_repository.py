@@ -52,6 +52,23 @@ def test_pages_are_judged_looked_up_and_forgotten(pages: hapax.Pages) -> None:
     assert pages.stats()["pages"] >= 1
 
 
+def test_pages_that_an_older_frame_judged_are_judged_again(pages: hapax.Pages) -> None:
+    frame = story(700, 1500)
+    products = [f"http://shop.test/p/{number}" for number in range(30)]
+    for number, url in enumerate(products):
+        text = f"{story(800 + number, 8)} price {number}.99 number {4711 * number} {frame}"
+        first = pages.observe(url, text=text, fetched=number)
+        # Without a frame the whole pages decide.
+        assert number != 1 or (first.removable, first.own) == (True, None)
+    assert 1 <= pages.recheck() <= 30
+    for url in products:
+        found = pages.group(url)
+        assert (found.winner, found.members) == (url, 1)
+        own = found.rows[0].own
+        assert own is not None and own.words >= 8 and own.frame >= 1
+    assert pages.recheck() == 0
+
+
 def test_html_bytes_signatures_and_headers_say_the_same(pages: hapax.Pages) -> None:
     html = f"<html lang=de><title>Tee</title><link rel=canonical href=/tee><p>{story(2)} grüner Tee"
     assert pages.observe("http://a/tee", html).verdict == "new"
