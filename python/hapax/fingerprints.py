@@ -194,6 +194,9 @@ class Fingerprinter:
     def compare(self, left: Document, right: Document, *, kind: Kind = "text") -> Comparison:
         """Why two documents are, or are not, alike. Slow and exact; notebooks show it side by side.
 
+        Compares whole pages: what belongs to the frame of a site cannot be seen from two of its pages. What pages say
+        beyond it is in ``own`` of a repository's verdicts and in ``groups.parquet`` of a job.
+
         >>> import hapax
         >>> one = "the quick brown fox jumps over the lazy dog and then runs far away"
         >>> seen = hapax.Fingerprinter().compare(one, one.replace("dog", "cat"))

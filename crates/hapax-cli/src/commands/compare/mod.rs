@@ -26,6 +26,10 @@ use std::path::PathBuf;
 ///
 /// Shows the share of agreeing fingerprint bits, the sketch's estimate, the exact similarity
 /// of the texts, the bits that differ, and both texts side by side.
+///
+/// Compares whole pages: what belongs to the frame of a site cannot be seen from two of its pages.
+/// What pages say beyond it is in the report and `groups.parquet` of `hapax dedup`, and in the
+/// `own` of a verdict of a repository (`hapax page show`).
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Between the columns: ≠ the pages differ here, ‹ only A has this, › only B has this, ~ both have it, but
