@@ -7,6 +7,7 @@
 //!
 //! Pure functions of their arguments. Does not know hosts and does not count pages: the caller does.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use xxhash_rust::xxh3::xxh3_64;
@@ -70,30 +71,51 @@ pub const fn least_pages_alone(pages: u32) -> Option<u32> {
     Some(if least < 2 { 2 } else { least })
 }
 
-/// The pieces of a text, each once, in no stated order.
+/// The pieces of a text, each once, in its order.
 pub fn pieces(text: &str, out: &mut Vec<Piece>) {
     out.clear();
-    let (mut once, mut again) = (Seen::default(), Seen::default());
-    for_each_piece(text, |_, piece| {
-        if !once.insert(piece.hash) {
-            again.insert(piece.hash);
+    for_each_piece(text, |_, piece| out.push(piece));
+    let mut times = Occurrences::of_at_most(out.len());
+    out.retain_mut(|piece| {
+        let times = times.add(piece.hash);
+        if times > 0 {
+            piece.hash = occurrence(piece.hash, times);
         }
-        out.push(piece);
+        times < OCCURRENCES
     });
-    // Most pieces come once and need not be sorted.
-    let mut single = 0;
-    for at in 0..out.len() {
-        if !again.contains(out[at].hash) {
-            out.swap(single, at);
-            single += 1;
-        }
+}
+
+/// How often hashes have come: a table with open addressing, half full at most.
+struct Occurrences {
+    /// A hash below its number of occurrences; 0 where none is.
+    slots: Vec<u64>,
+    /// Hashes that found no slot near their own, as those of a hostile page do.
+    others: BTreeMap<u32, u32>,
+}
+
+impl Occurrences {
+    /// How far from its place a hash is looked for.
+    const PROBES: usize = 32;
+
+    fn of_at_most(hashes: usize) -> Self {
+        let slots = (2 * hashes).next_power_of_two();
+        Self { slots: vec![0; slots], others: BTreeMap::new() }
     }
-    let mut repeated = out.split_off(single);
-    // As one number, which sorts faster.
-    repeated.sort_unstable_by_key(|piece| u64::from(piece.hash) << 8 | u64::from(piece.words));
-    for same in repeated.chunk_by(|a, b| a.hash == b.hash) {
-        let numbered = (0..OCCURRENCES).zip(same);
-        out.extend(numbered.map(|(times, it)| Piece { hash: occurrence(it.hash, times), ..*it }));
+
+    /// How often a hash has come before, at most [`OCCURRENCES`].
+    fn add(&mut self, hash: u32) -> u32 {
+        let last = self.slots.len() - 1;
+        for at in hash as usize..hash as usize + Self::PROBES {
+            let slot = &mut self.slots[at & last];
+            let times = (*slot >> 32) as u32;
+            if times == 0 || *slot as u32 == hash {
+                *slot = u64::from(hash) | u64::from((times + 1).min(OCCURRENCES)) << 32;
+                return times;
+            }
+        }
+        let times = self.others.entry(hash).or_default();
+        *times += 1;
+        (*times - 1).min(OCCURRENCES)
     }
 }
 
@@ -142,7 +164,7 @@ impl Seen {
 /// Where a text's pieces of words are, in its order, each with its hash as in [`pieces`].
 pub fn located_pieces(text: &str) -> Vec<(Range<usize>, u32)> {
     let mut found = Vec::new();
-    let mut times = std::collections::BTreeMap::new();
+    let mut times = BTreeMap::new();
     for_each_piece(text, |place, piece| {
         if piece.words == 0 {
             return;
@@ -156,6 +178,15 @@ pub fn located_pieces(text: &str) -> Vec<(Range<usize>, u32)> {
 
 /// The pieces that stand on so many pages, ascending, of the hashes of all pages.
 pub fn on_many_pages(mut hashes: Vec<u32>, least: u32) -> Vec<u32> {
+    // Most stand on few pages and need not be sorted: those that share their lower bits are few, too.
+    let mut counts = vec![0u16; hashes.len().next_power_of_two().min(1 << 16)];
+    let last = counts.len() - 1;
+    for hash in &hashes {
+        let count = &mut counts[*hash as usize & last];
+        *count = count.saturating_add(1);
+    }
+    let enough = u16::try_from(least).unwrap_or(u16::MAX);
+    hashes.retain(|hash| counts[*hash as usize & last] >= enough);
     hashes.sort_unstable();
     let same = hashes.chunk_by(|a, b| a == b);
     same.filter(|same| same.len() >= least as usize).map(|same| same[0]).collect()
@@ -165,7 +196,7 @@ pub fn on_many_pages(mut hashes: Vec<u32>, least: u32) -> Vec<u32> {
 /// speak for the page: fewer than [`ALONE_WORDS`], or than one word in [`ALONE_ONE_IN`].
 pub fn own_text(text: &str, is_frame: impl Fn(u32) -> bool) -> Option<String> {
     let (mut own, mut own_words, mut all_words) = (String::new(), 0, 0);
-    let mut times = std::collections::BTreeMap::new();
+    let mut times = BTreeMap::new();
     for_each_piece(text, |place, piece| {
         if piece.words == 0 {
             return;
@@ -191,11 +222,11 @@ fn occurrence(hash: u32, times: u32) -> u32 {
 
 fn for_each_piece(text: &str, mut take: impl FnMut(Range<usize>, Piece)) {
     let (mut sum, mut words, mut place) = (0u64, 0u8, 0..0);
-    for_each_word(text, |start, end, is_number| {
+    for (start, end, is_number) in Words::of(text) {
         let hash = xxh3_64(&text.as_bytes()[start..end]);
         if is_number {
             take(start..end, Piece { hash: scramble(hash) as u32, words: 0 });
-            return;
+            continue;
         }
         if words > 0 && (hash & 15 < CUTS_IN_16 || words == MAX_WORDS) {
             take(place.clone(), Piece { hash: scramble(sum) as u32, words });
@@ -207,7 +238,7 @@ fn for_each_piece(text: &str, mut take: impl FnMut(Range<usize>, Piece)) {
         place.end = end;
         sum = sum.wrapping_mul(BASE).wrapping_add(hash);
         words += 1;
-    });
+    }
     if words > 0 {
         take(place, Piece { hash: scramble(sum) as u32, words });
     }
@@ -223,24 +254,76 @@ enum Class {
     Gap,
 }
 
-/// Runs of letters, runs with digits, and single characters of scripts without spaces. Signs inside a number belong to
-/// it. A rough cut is enough here: it need only be the same for the same text.
-fn for_each_word(text: &str, mut take: impl FnMut(usize, usize, bool)) {
-    let bytes = text.as_bytes();
-    let mut start = 0;
-    while start < bytes.len() {
-        let letters = start + letters_at(bytes, start);
-        let (end, next, is_number) = match bytes.get(letters) {
-            // Most words of most texts end here.
-            Some(byte) if byte.is_ascii() && !byte.is_ascii_digit() => {
-                (letters, letters + 1, false)
-            }
-            _ => word_at(bytes, start, letters),
+/// Runs of letters, runs with digits, and single characters of scripts without spaces: where each begins and ends, and
+/// whether it is a number. Signs inside a number belong to it. A rough cut is enough here: it need only be the same for
+/// the same text.
+struct Words<'t> {
+    bytes: &'t [u8],
+    /// Where what has not been looked at begins.
+    at: usize,
+    /// The word there is looked at byte by byte, from here on; the bytes before are letters.
+    byte_by_byte: Option<usize>,
+    /// Words of letters in the block from here on, which end in it.
+    block: usize,
+    letters: u32,
+}
+
+impl<'t> Words<'t> {
+    fn of(text: &'t str) -> Self {
+        Self { bytes: text.as_bytes(), at: 0, byte_by_byte: None, block: 0, letters: 0 }
+    }
+
+    /// Looks at the next block, if there is one, up to the first byte that is neither letter nor gap.
+    fn next_block(&mut self) {
+        let Some(block) = self.bytes[self.at..].first_chunk() else {
+            self.byte_by_byte = Some(self.at);
+            return;
         };
-        if start < end {
-            take(start, end, is_number);
+        let (letters, others) = letters_and_others(block);
+        let plain = others.trailing_zeros();
+        // What ends in another block is found there, if it is no word of many letters.
+        let unfinished = letters.checked_shl(32 - plain).unwrap_or(0).leading_ones();
+        let done = plain - unfinished;
+        self.block = self.at;
+        self.letters = letters & !u32::MAX.checked_shl(done).unwrap_or(0);
+        self.byte_by_byte = (others != 0 || done == 0).then_some(self.at + plain as usize);
+        self.at += done as usize;
+    }
+
+    /// The word at a place of which the bytes to `letters` are letters, if there is one.
+    #[inline(never)]
+    fn word_here(&mut self, letters: usize) -> Option<(usize, usize, bool)> {
+        let start = self.at;
+        let (end, next, is_number) = word_at(self.bytes, start, letters);
+        self.at = next;
+        let other = |byte: &u8| !byte.is_ascii() || byte.is_ascii_digit();
+        self.byte_by_byte = self.bytes.get(next).is_some_and(other).then_some(next);
+        (start < end).then_some((start, end, is_number))
+    }
+}
+
+impl Iterator for Words<'_> {
+    type Item = (usize, usize, bool);
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if self.letters != 0 {
+                let from = self.letters.trailing_zeros();
+                let to = from + (self.letters >> from).trailing_ones();
+                self.letters &= u32::MAX << to;
+                return Some((self.block + from as usize, self.block + to as usize, false));
+            }
+            if let Some(letters) = self.byte_by_byte {
+                if let Some(word) = self.word_here(letters) {
+                    return Some(word);
+                }
+            } else if self.at < self.bytes.len() {
+                self.next_block();
+            } else {
+                return None;
+            }
         }
-        start = next;
     }
 }
 
@@ -266,25 +349,31 @@ fn word_at(bytes: &[u8], start: usize, letters: usize) -> (usize, usize, bool) {
     (at, at, is_number)
 }
 
-/// How many ASCII letters follow each other at a place, eight bytes tested in one register.
+/// Which of 32 bytes are ASCII letters, and which are neither these nor ASCII gaps; eight are tested in one register.
 #[inline]
-fn letters_at(bytes: &[u8], from: usize) -> usize {
+fn letters_and_others(block: &[u8; 32]) -> (u32, u32) {
     const ONES: u64 = u64::from_le_bytes([1; 8]);
     const HIGH: u64 = ONES << 7;
-    let mut at = from;
-    while let Some(eight) = bytes[at..].first_chunk::<8>() {
-        let word = u64::from_le_bytes(*eight);
-        // Lower case, seven bits: sums with what is missing to 128 reach the high bit from `a`, and from behind `z`, on.
-        let low = (word | ONES << 5) & !HIGH;
-        let from_a = low + ONES * (0x80 - b'a' as u64);
-        let behind_z = low + ONES * (0x80 - b'z' as u64 - 1);
-        let others = !(from_a & !behind_z & !word) & HIGH;
-        if others != 0 {
-            return at - from + (others.trailing_zeros() / 8) as usize;
-        }
-        at += 8;
+    /// The high bit of bytes from one to another, of bytes below 128: sums reach it from the first, and from behind the last, on.
+    fn between(low: u64, first: u8, last: u8) -> u64 {
+        let from_first = low + ONES * u64::from(0x80 - first);
+        let behind_last = low + ONES * u64::from(0x80 - last - 1);
+        from_first & !behind_last & HIGH
     }
-    at - from + bytes[at..].iter().take_while(|byte| byte.is_ascii_alphabetic()).count()
+    /// The high bits, moved together: that of byte `i` by `56 - 7 * i` of what it is times one.
+    fn together(high: u64) -> u32 {
+        ((high >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u32
+    }
+    let (mut letters, mut others) = (0, 0);
+    for (at, eight) in block.as_chunks::<8>().0.iter().enumerate() {
+        let word = u64::from_le_bytes(*eight);
+        let low = word & !HIGH;
+        // Lower case.
+        let letter = between(low | ONES << 5, b'a', b'z') & !word;
+        letters |= together(letter) << (8 * at);
+        others |= together((between(low, b'0', b'9') | word) & HIGH) << (8 * at);
+    }
+    (letters, others)
 }
 
 #[inline]
@@ -554,11 +643,37 @@ mod tests {
         }
 
         #[test]
-        fn letters_are_counted_as_one_by_one(text in "[a-zA-Z@`{é \\[0-9]{0,30}|[a-z]{0,30}", from in 0usize..30) {
-            let bytes = text.as_bytes();
-            let from = from.min(bytes.len());
-            let slow = bytes[from..].iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
-            prop_assert_eq!(letters_at(bytes, from), slow);
+        fn words_are_found_in_blocks_as_one_by_one(text in "([a-zA-Z@`{\\[/:é茶 .0-9]|[a-z]{1,40}|[ -~]{0,40}| ){0,60}") {
+            let (mut slow, mut at) = (Vec::new(), 0);
+            while at < text.len() {
+                let (end, next, is_number) = word_at(text.as_bytes(), at, at);
+                if at < end {
+                    slow.push((at, end, is_number));
+                }
+                at = next;
+            }
+            prop_assert_eq!(Words::of(&text).collect::<Vec<_>>(), slow);
+        }
+
+        #[test]
+        fn bytes_are_told_apart_as_one_by_one(block: [u8; 32], ascii: [bool; 32]) {
+            let block = std::array::from_fn(|at| block[at] & if ascii[at] { 0x7f } else { 0xff });
+            let (letters, others) = letters_and_others(&block);
+            for (at, byte) in block.iter().enumerate() {
+                prop_assert_eq!(letters >> at & 1 == 1, byte.is_ascii_alphabetic());
+                prop_assert_eq!(others >> at & 1 == 1, byte.is_ascii_digit() || !byte.is_ascii());
+            }
+        }
+
+        #[test]
+        fn occurrences_are_counted_however_hashes_collide(hashes in prop::collection::vec(0u32..90, 0..300), shift in 0u32..20) {
+            let mut counted = BTreeMap::new();
+            let mut occurrences = Occurrences::of_at_most(hashes.len());
+            for hash in hashes {
+                let times: &mut u32 = counted.entry(hash).or_default();
+                prop_assert_eq!(occurrences.add(hash << shift), (*times).min(OCCURRENCES));
+                *times += 1;
+            }
         }
 
         #[test]
