@@ -37,6 +37,11 @@ const MAX_WORDS: u8 = 16;
 const OCCURRENCES: u32 = 8;
 /// Pieces in a sample.
 const SAMPLE: usize = 15;
+/// Up to so many pieces are kept with all bits of their hashes: with 16 of them, of 200 products of one brand in a large
+/// frame two would be taken for one.
+const FEW: usize = SAMPLE / 2;
+/// Marks the number of pieces where hashes are kept with all bits.
+const WIDE: u16 = 1 << 15;
 
 /// A short run of words of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -401,8 +406,10 @@ fn class_of(bytes: &[u8]) -> (Class, usize) {
 /// A sample of a page's own text, in 36 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OwnText {
-    /// The least hashes, ascending; all of them if there are no more than fit.
+    /// The lower halves of hashes, the least ascending; all of them if there are no more than fit. Of [`FEW`] pieces and
+    /// fewer, lower and upper halves by turns.
     sample: [u16; SAMPLE],
+    /// At most 32,767, and [`WIDE`].
     pieces: u16,
     words: u16,
     /// How many.
@@ -438,15 +445,22 @@ impl OwnText {
     pub fn of(own: impl IntoIterator<Item = Piece>) -> Self {
         let (mut hashes, mut words, mut numbers) = (Seen::default(), 0u16, 0u16);
         let mut pieces = 0u16;
+        let mut few = Few::default();
         for piece in own {
             if piece.words == 0 {
                 numbers = numbers.saturating_add(1);
                 continue;
             }
-            pieces = pieces.saturating_add(u16::from(hashes.insert(piece.hash << 16)));
+            few.add(piece.hash);
+            pieces += u16::from(hashes.insert(piece.hash << 16) && pieces < WIDE - 1);
             words = words.saturating_add(u16::from(piece.words));
         }
         let mut sample = [0; SAMPLE];
+        if let Some(few) = few.all() {
+            let halves = few.iter().flat_map(|&hash| [hash as u16, (hash >> 16) as u16]);
+            sample.iter_mut().zip(halves).for_each(|(slot, half)| *slot = half);
+            return Self { sample, pieces: few.len() as u16 | WIDE, words, numbers };
+        }
         sample.iter_mut().zip(hashes.upper_halves()).for_each(|(slot, hash)| *slot = hash);
         Self { sample, pieces, words, numbers }
     }
@@ -456,20 +470,43 @@ impl OwnText {
         self.words
     }
 
-    fn sampled(&self) -> &[u16] {
-        &self.sample[..SAMPLE.min(usize::from(self.pieces))]
+    /// All hashes, if they are few.
+    fn few(&self) -> Option<impl Iterator<Item = u32> + Clone> {
+        let few = usize::from(self.pieces & !WIDE).min(FEW);
+        let halves = self.sample.as_chunks::<2>().0[..few].iter();
+        let whole = |[low, high]: &[u16; 2]| u32::from(*low) | u32::from(*high) << 16;
+        (self.pieces & WIDE != 0).then(|| halves.map(whole))
+    }
+
+    /// The sampled lower halves, ascending.
+    fn sampled(&self) -> impl Iterator<Item = u16> + Clone {
+        let (few, step) = match self.pieces & WIDE {
+            0 => (SAMPLE.min(usize::from(self.pieces)), 1),
+            _ => (FEW.min(usize::from(self.pieces & !WIDE)), 2),
+        };
+        self.sample.iter().copied().step_by(step).take(few)
     }
 
     /// The estimated share of the smaller own text that is in the other, 0 to 1; exact up to 15 pieces each.
     /// `None` where one has nothing to compare: then the whole pages decide.
     pub fn shared(&self, other: &Self) -> Option<f32> {
-        let complete = |it: &Self| usize::from(it.pieces) <= SAMPLE;
-        let reach = |it: &Self| if complete(it) { u16::MAX } else { it.sample[SAMPLE - 1] };
-        let reach = reach(self).min(reach(other));
-        let seen = |it: &Self| it.sampled().partition_point(|hash| *hash <= reach);
-        let (a, b) = (&self.sampled()[..seen(self)], &other.sampled()[..seen(other)]);
-        let least = a.len().min(b.len());
-        let both = a.iter().filter(|hash| b.binary_search(hash).is_ok()).count();
+        let (least, both) = match (self.few(), other.few()) {
+            (Some(one), Some(two)) => {
+                let both = one.clone().filter(|hash| two.clone().any(|it| it == *hash)).count();
+                (one.count().min(two.count()), both)
+            }
+            _ => {
+                let incomplete =
+                    |it: &Self| usize::from(it.pieces) > SAMPLE && it.pieces & WIDE == 0;
+                let reach =
+                    |it: &Self| if incomplete(it) { it.sample[SAMPLE - 1] } else { u16::MAX };
+                let reach = reach(self).min(reach(other));
+                let [one, two] =
+                    [self, other].map(|it| it.sampled().take_while(move |hash| *hash <= reach));
+                let both = one.clone().filter(|hash| two.clone().any(|it| it == *hash)).count();
+                (one.count().min(two.count()), both)
+            }
+        };
         (least > 0).then(|| both as f32 / least as f32)
     }
 
@@ -490,8 +527,35 @@ impl OwnText {
         if !self.is_enough() {
             return 0;
         }
-        let key = |hash: &u16| scramble(u64::from(*hash) | (pass as u64) << 16) as u16 | 1;
-        self.sampled().iter().map(key).min().unwrap_or(0)
+        let key = |hash: u16| scramble(u64::from(hash) | (pass as u64) << 16) as u16 | 1;
+        self.sampled().map(key).min().unwrap_or(0)
+    }
+}
+
+/// Different hashes, as long as they are few.
+#[derive(Default)]
+struct Few {
+    hashes: [u32; FEW],
+    /// More than fit if there are more.
+    count: usize,
+}
+
+impl Few {
+    fn add(&mut self, hash: u32) {
+        let known = self.hashes.get(..self.count);
+        if known.is_some_and(|known| !known.contains(&hash)) {
+            if let Some(slot) = self.hashes.get_mut(self.count) {
+                *slot = hash;
+            }
+            self.count += 1;
+        }
+    }
+
+    /// By their lower halves; `None` if there are more.
+    fn all(&mut self) -> Option<&[u32]> {
+        let hashes = self.hashes.get_mut(..self.count)?;
+        hashes.sort_unstable_by_key(|hash| hash.rotate_left(16));
+        Some(hashes)
     }
 }
 
@@ -531,11 +595,40 @@ mod tests {
         fn a_sample_has_the_least_hashes(hashes in prop::collection::vec(0u32..1 << 17, 0..60), many in 0u32..70_000) {
             let all = || hashes.iter().copied().chain((0..many).map(|it| it * 7));
             let own = OwnText::of(all().map(|hash| Piece { hash, words: 1 }));
-            let sorted: BTreeSet<u16> = all().map(|hash| hash as u16).collect();
-            prop_assert_eq!(usize::from(own.pieces), sorted.len().min(usize::from(u16::MAX)));
-            let least: Vec<u16> = sorted.into_iter().take(SAMPLE).collect();
-            prop_assert_eq!(own.sampled(), least);
+            let whole: BTreeSet<u32> = all().collect();
+            let mut sorted: Vec<u16> = all().map(|hash| hash as u16).collect();
+            sorted.sort_unstable();
+            sorted.dedup();
+            if let Some(few) = own.few() {
+                prop_assert_eq!(few.collect::<BTreeSet<u32>>(), whole);
+            } else {
+                prop_assert!(whole.len() > FEW);
+                prop_assert_eq!(usize::from(own.pieces), sorted.len().min(usize::from(WIDE - 1)));
+                sorted.truncate(SAMPLE);
+                prop_assert_eq!(own.sampled().collect::<Vec<u16>>(), sorted);
+            }
         }
+
+        #[test]
+        fn own_texts_of_few_and_many_pieces_are_compared_by_lower_halves(
+            a in prop::collection::btree_set(0u32..60, 0..=FEW), b in prop::collection::btree_set(0u32..60, FEW + 1..SAMPLE),
+        ) {
+            let of = |set: &BTreeSet<u32>| OwnText::of(set.iter().map(|&hash| Piece { hash, words: 1 }));
+            let expected = (!a.is_empty()).then(|| a.intersection(&b).count() as f32 / a.len() as f32);
+            prop_assert_eq!(of(&a).shared(&of(&b)), expected);
+            prop_assert_eq!(of(&b).shared(&of(&a)), expected);
+        }
+    }
+
+    #[test]
+    fn few_pieces_are_not_taken_for_others_whose_hashes_have_one_lower_half() {
+        let of = |hashes: [u32; 4]| {
+            let words = hashes.map(|hash| Piece { hash, words: 1 });
+            OwnText::of(words.into_iter().chain([Piece { hash: 0, words: 0 }]))
+        };
+        let (one, other) = (of([1, 2, 0x3_4749, 4]), of([1, 2, 0x5_4749, 6]));
+        assert_eq!(one.shared(&other), Some(0.5));
+        assert!(one.differs_from(&other) && !one.differs_from(&one));
     }
 
     #[test]
