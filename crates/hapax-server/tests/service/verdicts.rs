@@ -60,6 +60,30 @@ fn a_page_is_looked_up_scored_redirected_and_forgotten() {
 }
 
 #[test]
+fn pages_that_an_older_frame_judged_are_judged_again() {
+    let server = Running::start();
+    let site = hapax_synth::TemplatedSite::new(7, "shop.test", 300, 10);
+    let observed: Vec<Value> = (0..40)
+        .map(|number| {
+            let hapax_synth::SitePage { url, html } = site.page(number);
+            server.post("/v1/pages", json!({"url": url, "html": html, "fetched": number})).good()
+        })
+        .collect();
+    // Without a frame the whole pages decide.
+    assert_eq!((&observed[1]["removable"], &observed[1]["own"]), (&json!(true), &Value::Null));
+    let rechecked = server.post("/v1/recheck", json!({})).good()["pages"].as_u64().unwrap();
+    assert!((7..=40).contains(&rechecked), "{rechecked}");
+    for number in 0..40 {
+        let path = format!("/v1/pages/{}", encoded(&site.page(number).url));
+        let status = &server.get(&path).good()["status"];
+        assert_eq!(status["removable"], false, "{number}");
+        assert!(status["own"]["words"].as_u64().unwrap() >= 10, "{status}");
+        assert!(status["own"]["frame"].as_u64().unwrap() >= 1, "{status}");
+    }
+    assert_eq!(server.post("/v1/recheck", json!({})).good()["pages"], 0);
+}
+
+#[test]
 fn a_ready_fingerprint_is_judged_like_its_text() {
     let server = Running::start();
     let words = text(3, 120);
