@@ -21,6 +21,8 @@ pub struct TemplatedSite {
     pub host: String,
     /// Words that every page shares.
     pub frame_words: usize,
+    /// How many of these are in the menu, which print versions have not.
+    pub menu_words: usize,
     /// Words of a product's description; name, price and number are not counted.
     pub own_words: usize,
     /// The frame is another one from every so many pages on; 0 for one frame.
@@ -64,12 +66,13 @@ const PARAGRAPH: usize = 25;
 const FIRST_NAME: u32 = 100_000;
 
 impl TemplatedSite {
-    /// A site in one language with one frame.
+    /// A site in one language with one frame, a third of it menu.
     pub fn new(seed: u64, host: &str, frame_words: usize, own_words: usize) -> Self {
         Self {
             seed,
             host: host.to_owned(),
             frame_words,
+            menu_words: frame_words / 3,
             own_words,
             frame_changes_every: 0,
             two_languages: false,
@@ -97,12 +100,12 @@ impl TemplatedSite {
         let (mut name, category) = (say(&mut own, 1) + " ", say(&mut frame, 2));
         self.spellers[language].spell(FIRST_NAME + number as u32, &mut name);
         let (price, article) = (own.between(100, 99_999), own.between(10_000, 999_999));
-        let menu_words = self.frame_words / 3;
         let mut menu: Vec<String> =
-            paragraphs(menu_words, ITEM).map(|n| say(&mut frame, n)).collect();
-        let foot: Vec<String> = paragraphs(self.frame_words - menu_words, PARAGRAPH)
-            .map(|n| say(&mut frame, n))
-            .collect();
+            paragraphs(self.menu_words, ITEM).map(|n| say(&mut frame, n)).collect();
+        let foot: Vec<String> =
+            paragraphs(self.frame_words.saturating_sub(self.menu_words), PARAGRAPH)
+                .map(|n| say(&mut frame, n))
+                .collect();
         let text: Vec<String> =
             paragraphs(self.own_words, PARAGRAPH).map(|n| say(&mut own, n)).collect();
         let session = own.bits() as u32;
