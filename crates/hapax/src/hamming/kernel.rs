@@ -298,7 +298,7 @@ mod tests {
         }
 
         #[test]
-        fn every_kernel_stops_when_reported(
+        fn every_kernel_stops_when_asked(
             (query, stored) in around_a_centre(),
             stop_after in 1usize..5,
         ) {

@@ -5,7 +5,7 @@
 //! bits on which the bucket does not agree yet (or the whole fingerprint when the bound is wide);
 //! what is near by that is looked up whole. A pair that an earlier key has found is dropped: which
 //! keys find it follows from the differing bits, so nothing need be remembered. Buckets that are
-//! too large for that are left to `dense cluster`.
+//! too large for that are left to `dense`.
 //!
 //! What this module does not know: where the part came from, and threads.
 
@@ -28,7 +28,7 @@ pub(super) const GROUP: usize = 8;
 pub(super) const STEP: usize = 16;
 
 /// How to look for pairs in the parts of one stage.
-pub struct Finder<'a> {
+pub(super) struct Finder<'a> {
     stage: &'a Stage,
     keys: Vec<Key>,
     half_words: bool,
@@ -46,7 +46,7 @@ struct Key {
 }
 
 /// A part and its buckets, kept from part to part.
-pub struct Scratch<I> {
+pub(super) struct Scratch<I> {
     fingerprints: Vec<u64>,
     ids: Vec<I>,
     /// Records below this come from one side, the others from another, and only pairs across
@@ -134,7 +134,7 @@ pub(super) struct Placed<'a, W> {
 }
 
 impl<'a> Finder<'a> {
-    /// Buckets of more than `dense cluster` records are keyed again.
+    /// Buckets of more than `cluster` records are keyed again.
     pub(super) fn new(plan: &Plan, stage: &'a Stage, kernel: Kernel, cluster: usize) -> Self {
         let key = |&inner: &u64| Key {
             bucket: BitGather::new(inner),
@@ -160,13 +160,9 @@ impl<'a> Finder<'a> {
     /// Appends the pairs of the part in `scratch` that belong to this stage.
     pub(super) fn find<I: Id>(&self, scratch: &mut Scratch<I>, found: &mut Vec<Pair<I>>) {
         if scratch.ids.len() > 1 {
-            I::find(self, scratch, found);
+            // Compiled where it is called: in this crate, which is one unit, it takes a tenth longer.
+            self.kernel.run(FindPairs { finder: self, scratch, found });
         }
-    }
-
-    /// What [`Sealed::find`](super::record::sealed::Sealed::find) calls for one kind of ids.
-    pub(super) fn find_compiled<I: Id>(&self, scratch: &mut Scratch<I>, found: &mut Vec<Pair<I>>) {
-        self.kernel.run(FindPairs { finder: self, scratch, found });
     }
 }
 

@@ -17,7 +17,7 @@
 //!
 //! [`plan`] says which bits two near fingerprints must share. `parts`, `collapse` and `bucket`
 //! are the steps: cut a set into parts that fit the cache, make identical fingerprints one,
-//! compare inside a part, and what to do with a `dense cluster` there. [`pairs`](mod@pairs) puts them together in memory, [`spilled`] in a
+//! compare inside a part, and what to do with a `dense` one. [`pairs`](mod@pairs) puts them together in memory, [`spilled`] in a
 //! given amount of it; [`joined`] is the result. [`distributed`] is for
 //! sets that lie on many machines. [`matching`] streams a file past a batch.
 //!

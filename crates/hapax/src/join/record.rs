@@ -8,8 +8,6 @@
 
 use std::fmt::Debug;
 
-use super::bucket::{Finder, Scratch};
-
 /// An unsigned number that names a document: `u32` or `u64`.
 pub trait Id: Copy + Ord + Default + Debug + Send + Sync + sealed::Sealed + 'static {
     /// Bytes it takes when spilled.
@@ -31,24 +29,14 @@ pub trait Id: Copy + Ord + Default + Debug + Send + Sync + sealed::Sealed + 'sta
     fn read(bytes: &[u8]) -> Self;
 }
 
-pub(super) mod sealed {
-    use super::Pair;
-    use crate::join::bucket::{Finder, Scratch};
-
-    /// The kernels of both kinds of ids, compiled here and not again in each crate that joins.
-    pub trait Sealed: Sized {
-        fn find(finder: &Finder<'_>, scratch: &mut Scratch<Self>, found: &mut Vec<Pair<Self>>);
-    }
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for u32 {}
+    impl Sealed for u64 {}
 }
 
 macro_rules! id {
     ($number:ty, $both:ty) => {
-        impl sealed::Sealed for $number {
-            fn find(finder: &Finder<'_>, scratch: &mut Scratch<Self>, found: &mut Vec<Pair<Self>>) {
-                finder.find_compiled(scratch, found);
-            }
-        }
-
         impl Id for $number {
             const BYTES: usize = size_of::<Self>();
 
