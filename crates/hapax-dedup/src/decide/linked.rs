@@ -80,11 +80,6 @@ impl<'p> Linked<'p> {
         note_domains(&mut self.facts[..documents], |page| set_of[page]);
     }
 
-    /// Positions of the pages, without addresses.
-    pub(super) fn documents(&self) -> &[u32] {
-        &self.pages[..self.facts.len() - self.addresses.len()]
-    }
-
     /// The number of a page in linked.
     pub(super) fn place(&self, page: u32) -> Option<u32> {
         self.pages.binary_search(&page).ok().map(|place| place as u32)

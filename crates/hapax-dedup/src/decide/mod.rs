@@ -39,6 +39,9 @@ use crate::near::{self, Joiner, Matcher, Member, Near, lead};
 use crate::options::Options;
 use crate::pages::Pages;
 
+/// How often pages that lost the same winner choose one of them.
+const LOST_ROUNDS: usize = 16;
+
 /// What becomes of every document.
 #[derive(Debug)]
 pub struct Decision<'p> {
@@ -333,7 +336,7 @@ impl<'p> Decision<'p> {
             .retain(|pair| similarity(pair.a, pair.b).or(similarity(pair.b, pair.a)).is_none());
         let (matcher, table) = (Matcher::new(pages, options), FactTable::new(pages, self.rules));
         for alike in left.into_values() {
-            let members = lead(alike, 2, rematch::ROUNDS, &matcher, &table).members;
+            let members = lead(alike, 2, LOST_ROUNDS, &matcher, &table).members;
             self.pairs.extend(members.iter().map(Member::pair));
         }
         self.regroup()

@@ -1,28 +1,28 @@
 //! Members of clusters find a kept page that they match themselves.
 //!
 //! A member was compared with its representative only (see [`near`](mod@crate::near)). If the representative is removed, the
-//! member is compared with the page kept instead, then kept members with all kept pages of their component,
-//! until no two of these match.
+//! member is compared with the page kept instead. Components in which a member is kept all the same are gone through once,
+//! best page first: a page that matches no kept page by a known pair is compared with those kept so far.
 //!
 //! Guarantees that every added pair is confirmed and inside a component, so components can be resolved apart from each
-//! other. Where more than [`ALL`] pages of a component are kept, sketches propose pairs, or fingerprints if the least similarity is too low for that. Stops
-//! after [`ROUNDS`] rounds.
+//! other, and that no two kept pages match, one of them a member, but for what [`bands`](mod@bands) miss beyond [`SCANNED`].
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
 
 use hapax::group::batch::UnionFind;
 use hapax::group::{Grouping, NearPair, Rules};
-use hapax::join::{OneThread, PairOptions, Record};
+use hapax::hamming::Kernel;
 
 use super::linked::Linked;
 use crate::error::Error;
 use crate::near::{Matcher, Member, bands};
 use crate::pages::Pages;
 
-/// So often kept pages are compared; drifting pages need two to four rounds.
-pub(super) const ROUNDS: usize = 16;
-/// Up to so many kept pages of a component are all compared.
-const ALL: usize = 512;
+/// Up to so many kept pages are looked through for one that matches; of more, sketches propose some.
+const SCANNED: usize = 1 << 13;
+/// So many kept pages that agree in a band of the sketch are compared, the last ones.
+const IN_BAND: usize = 64;
 
 /// Groups by pairs and members; `pairs` gets what was confirmed on the way.
 pub(super) fn rematch(
@@ -46,37 +46,28 @@ pub(super) fn rematch(
 
     let components = components(linked, pairs, links);
     let component_of = |page: u32| linked.place(page).map(|place| components[place as usize]);
+    let kept_members = members.iter().filter(|member| kept(&grouping, member.page));
+    let open: BTreeSet<u32> = kept_members.filter_map(|it| component_of(it.page)).collect();
+    if open.is_empty() {
+        return Ok(grouping);
+    }
     let mut is_member: Vec<u32> = members.iter().map(|member| member.page).collect();
     is_member.sort_unstable();
-    let is_member = |page: u32| is_member.binary_search(&page).is_ok();
-    let mut changed: Option<BTreeSet<u32>> = None;
-    for _ in 0..ROUNDS {
-        let mut by_component: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-        for member in members.iter().filter(|member| kept(&grouping, member.page)) {
-            let Some(component) = component_of(member.page) else { continue };
-            if changed.as_ref().is_none_or(|changed| changed.contains(&component)) {
-                by_component.entry(component).or_default();
-            }
+    let known = pairs.iter().flat_map(|pair| [(pair.a, pair.b), (pair.b, pair.a)]);
+    let lone = links.iter().flat_map(|&(one, other)| [(one, one), (other, other)]);
+    let mut by_component: BTreeMap<u32, Component> = BTreeMap::new();
+    for pair in known.chain(lone) {
+        if let Some(component) = component_of(pair.0).filter(|it| open.contains(it)) {
+            by_component.entry(component).or_default().pairs.push(pair);
         }
-        for &page in linked.documents().iter().filter(|&&page| kept(&grouping, page)) {
-            if let Some(kept) = component_of(page).and_then(|it| by_component.get_mut(&it)) {
-                kept.push(page);
-            }
-        }
-        let before = pairs.len();
-        let mut again = BTreeSet::new();
-        for (component, kept) in by_component {
-            let found = matches(&kept, is_member, pages, matcher)?;
-            if !found.is_empty() {
-                again.insert(component);
-                pairs.extend(found);
-            }
-        }
-        if pairs.len() == before {
-            break;
-        }
+    }
+    let before = pairs.len();
+    for component in by_component.into_values() {
+        let is_member = |page: u32| is_member.binary_search(&page).is_ok();
+        component.compare_kept(linked, rules, is_member, (pages, matcher), pairs);
+    }
+    if pairs.len() > before {
         grouping = linked.group(rules, pairs)?;
-        changed = Some(again);
     }
     Ok(grouping)
 }
@@ -92,34 +83,102 @@ fn components(linked: &Linked<'_>, pairs: &[NearPair], links: &[(u32, u32)]) -> 
     (0..all).map(|place| sets.find(place)).collect()
 }
 
-/// Kept pages of a component that match each other, one of them a member.
-fn matches(
-    kept: &[u32],
-    is_member: impl Fn(u32) -> bool,
-    pages: &Pages,
-    matcher: &Matcher<'_>,
-) -> Result<Vec<NearPair>, Error> {
-    let mut proposed: Vec<(u32, u32)> = Vec::new();
-    let mut propose = |a: u32, b: u32| {
-        if is_member(a) || is_member(b) {
-            proposed.push((a.min(b), a.max(b)));
+/// What is known of a component: its pairs from both ends, and its pages without a pair, with themselves.
+#[derive(Default)]
+struct Component {
+    pairs: Vec<(u32, u32)>,
+}
+
+impl Component {
+    /// Chooses kept pages as grouping will, best first, and adds the pairs that this takes. Representatives are all
+    /// compared with each other, so they are compared with kept members only.
+    fn compare_kept(
+        mut self,
+        linked: &Linked<'_>,
+        rules: &Rules,
+        is_member: impl Fn(u32) -> bool,
+        (pages, matcher): (&Pages, &Matcher<'_>),
+        found: &mut Vec<NearPair>,
+    ) {
+        self.pairs.sort_unstable();
+        self.pairs.dedup();
+        let mut ranked: Vec<&[(u32, u32)]> = self.pairs.chunk_by(|a, b| a.0 == b.0).collect();
+        let facts = |page: u32| linked.place(page).map(|place| &linked.facts[place as usize]);
+        ranked.sort_by(|one, other| match (facts(one[0].0), facts(other[0].0)) {
+            (Some(one), Some(other)) => rules.order(one, other).0,
+            (one, other) => one.is_some().cmp(&other.is_some()),
+        });
+        let mut kept = BTreeSet::new();
+        let (mut representatives, mut members) = (Kept::default(), Kept::default());
+        for pairs in ranked {
+            let page = pairs[0].0;
+            if pairs.iter().any(|(_, other)| kept.contains(other)) {
+                continue;
+            }
+            let is_member = is_member(page);
+            let mut pair = members.matching(page, pages, matcher);
+            if is_member && pair.is_none() {
+                pair = representatives.matching(page, pages, matcher);
+            }
+            if let Some(pair) = pair {
+                found.push(pair);
+                continue;
+            }
+            kept.insert(page);
+            let list = if is_member { &mut members } else { &mut representatives };
+            list.push(page, pages);
         }
-    };
-    if kept.len() <= ALL {
-        for (at, &a) in kept.iter().enumerate() {
-            kept[at + 1..].iter().for_each(|&b| propose(a, b));
-        }
-    } else if bands::suffice(matcher.least()) {
-        for band in 0..bands::count() {
-            bands::candidates(kept, pages, band, &mut propose);
-        }
-    } else {
-        let record = |&id: &u32| Record { fingerprint: pages.fingerprint(id).to_bits(), id };
-        let options = PairOptions::within(matcher.within())?;
-        let joined = hapax::join::pairs(kept.iter().map(record).collect(), &options, &OneThread);
-        joined.twins().iter().chain(joined.pairs()).for_each(|pair| propose(pair.a, pair.b));
     }
-    proposed.sort_unstable();
-    proposed.dedup();
-    Ok(proposed.into_iter().filter_map(|(a, b)| matcher.confirm(a, b)).collect())
+}
+
+/// Kept pages, best first.
+#[derive(Default)]
+struct Kept {
+    pages: Vec<u32>,
+    fingerprints: Vec<u64>,
+    /// Where they are, by band of the sketch, from [`SCANNED`] on.
+    by_band: BTreeMap<(usize, u64), Vec<u32>>,
+}
+
+impl Kept {
+    fn push(&mut self, page: u32, pages: &Pages) {
+        self.pages.push(page);
+        self.fingerprints.push(pages.fingerprint(page).to_bits());
+        let from = match self.pages.len() {
+            0..SCANNED => return,
+            SCANNED => 0,
+            all => all - 1,
+        };
+        for &page in &self.pages[from..] {
+            for key in bands_of(page, pages) {
+                self.by_band.entry(key).or_default().push(page);
+            }
+        }
+    }
+
+    /// The first that matches a page.
+    fn matching(&self, page: u32, pages: &Pages, matcher: &Matcher<'_>) -> Option<NearPair> {
+        if self.pages.len() >= SCANNED && bands::suffice(matcher.least()) {
+            let buckets = bands_of(page, pages).filter_map(|key| self.by_band.get(&key));
+            let candidates = buckets.flat_map(|all| &all[all.len().saturating_sub(IN_BAND)..]);
+            let candidates: BTreeSet<u32> = candidates.copied().collect();
+            return candidates.into_iter().find_map(|kept| matcher.confirm(kept, page));
+        }
+        let mut found = None;
+        let query = pages.fingerprint(page).to_bits();
+        let visit = |at: usize, _| match matcher.confirm(self.pages[at], page) {
+            Some(pair) => {
+                found = Some(pair);
+                ControlFlow::Break(())
+            }
+            None => ControlFlow::Continue(()),
+        };
+        let _ = Kernel::best().visit_within(&self.fingerprints, query, matcher.within(), visit);
+        found
+    }
+}
+
+fn bands_of(page: u32, pages: &Pages) -> impl Iterator<Item = (usize, u64)> {
+    let key = move |band| bands::key(pages.sketch(page), pages.own_bucket(page, band), band);
+    (0..bands::count()).map(move |band| (band, key(band)))
 }

@@ -269,7 +269,7 @@ fn dense_clusters_in_which_many_do_not_match_lose_few_duplicates() {
 fn history(revisions: usize, step: usize, rank: impl Fn(usize) -> usize) -> Vec<NewPage> {
     let make = |revision: usize| {
         let sketch: Vec<u16> = (0..revision * step).map(|it| (it * 389 % 1024) as u16).collect();
-        let fingerprint: Vec<u8> = (0..revision / 20).map(|bit| bit as u8).collect();
+        let fingerprint: Vec<u8> = (0..revision / 20).map(|bit| (bit % 64) as u8).collect();
         page(rank(revision), revision, &fingerprint, &sketch, 0)
     };
     let mut list: Vec<NewPage> = (0..revisions).map(make).collect();
@@ -277,11 +277,13 @@ fn history(revisions: usize, step: usize, rank: impl Fn(usize) -> usize) -> Vec<
     list
 }
 
+const RANKS: [fn(usize) -> usize; 3] = [|it| it, |it| 9999 - it, |it| it * 7919 % 9973];
+
 #[test]
 fn no_two_kept_revisions_of_a_page_match_whichever_is_preferred() {
     for (revisions, step) in [(40, 10), (148, 6), (500, 2)] {
         let mut counts = Vec::new();
-        for rank in [|it| it, |it| 999 - it, |it| it * 7919 % 997] {
+        for rank in RANKS {
             let list = history(revisions, step, rank);
             let (pages, mut options) = (gather(&list), options());
             options.keep = "".parse().unwrap();
@@ -296,6 +298,22 @@ fn no_two_kept_revisions_of_a_page_match_whichever_is_preferred() {
         let (few, many) = (counts.iter().min().unwrap(), counts.iter().max().unwrap());
         assert!(many <= &(2 * few), "{revisions} by {step}: {counts:?}");
         assert!(*few > 1 && many * 2 < revisions, "{revisions} by {step}: {counts:?}");
+    }
+}
+
+/// Members of dense clusters that nothing connects are not compared with each other, and those are few.
+#[test]
+fn few_kept_revisions_of_a_long_history_match_whichever_is_preferred() {
+    for rank in RANKS {
+        let (pages, mut options) = (gather(&history(3000, 1, rank)), options());
+        options.keep = "".parse().unwrap();
+        let decision = decide(&pages, &[], &NOTHING, &options, &OneThread, Path::new("")).unwrap();
+        assert!(decision.effort().dense > 2000, "{:?}", decision.effort());
+        let kept = |page: u32| decision.verdict(page).outcome == Outcome::Kept;
+        let pairs = slow_pairs(&pages, &options);
+        let left: Vec<_> = pairs.iter().filter(|pair| kept(pair.a) && kept(pair.b)).collect();
+        assert!(left.len() <= 10, "{left:?}");
+        assert!((0..3000).filter(|&page| kept(page)).count() < 100);
     }
 }
 
