@@ -23,11 +23,11 @@ pub(crate) struct ReadArguments {
     #[arg(long, value_name = "FORMAT", value_parser = input_formats())]
     input_format: Option<Format>,
 
-    /// Take answers with an HTTP error status for documents, too
+    /// Also read responses with an HTTP error status as documents
     #[arg(long)]
     error_pages: bool,
 
-    /// In folders, read every file, whatever it is called (hidden ones excepted)
+    /// In folders, read every file except hidden ones, whatever its name
     ///
     /// Without it, files count by their names (.html, .htm, .shtml, .xhtml, .xht, .txt, .text, .md, .markdown,
     /// .jsonl, .parquet, .warc, ...) or by first bytes that cannot be mistaken. Links to folders are
@@ -35,11 +35,11 @@ pub(crate) struct ReadArguments {
     #[arg(long)]
     all_files: bool,
 
-    /// In folders, read files that links lead to even if they are outside the folder
+    /// In folders, follow links to files outside the folder
     #[arg(long)]
     follow_links: bool,
 
-    /// Name, count and leave out what cannot be read, instead of stopping
+    /// Skip, name and count what cannot be read, instead of stopping
     #[arg(long)]
     skip_bad: bool,
 
@@ -193,11 +193,11 @@ const FIELDS: &str = "Fields of JSONL and columns of Parquet";
 /// Which fields of JSON objects, or columns of tables, make a document.
 #[derive(Args, Debug)]
 struct FieldArguments {
-    /// What the document is called [default: id, or the URL, or file and line]
+    /// Id of the document [default: id, or the URL, or file and line]
     #[arg(long, value_name = "NAME", help_heading = FIELDS)]
     id_field: Option<String>,
 
-    /// Where it comes from [default: url, uri, ...]
+    /// URL of the document [default: url, uri, ...]
     #[arg(long, value_name = "NAME", help_heading = FIELDS)]
     url_field: Option<String>,
 
@@ -209,15 +209,15 @@ struct FieldArguments {
     #[arg(long, value_name = "NAME", help_heading = FIELDS)]
     text_field: Option<String>,
 
-    /// How much it is worth, for the rule `score` [default: score, pagerank, ...]
+    /// Score, for the rule `score` [default: score, pagerank, ...]
     #[arg(long, value_name = "NAME", help_heading = FIELDS)]
     score_field: Option<String>,
 
-    /// When it was fetched, for the rules `earliest` and `latest` [default: fetched, date, ...]
+    /// Time of the fetch, for the rules `earliest` and `latest` [default: fetched, date, ...]
     #[arg(long, value_name = "NAME", help_heading = FIELDS)]
     fetched_field: Option<String>,
 
-    /// Its language, for --scope language [default: language, lang]
+    /// Language, for --scope language [default: language, lang]
     #[arg(long, value_name = "NAME", help_heading = FIELDS)]
     language_field: Option<String>,
 }

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 /// What becomes of a result file that is there already.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct Replacing {
-    /// Replace the result file if it is there already
+    /// Replace the result file if it exists
     #[arg(long)]
     force: bool,
 }

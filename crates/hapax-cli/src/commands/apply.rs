@@ -16,7 +16,7 @@ use hapax_dedup::shards::Applying;
 use std::num::NonZero;
 use std::path::PathBuf;
 
-/// Write the documents of a shard that a decision keeps
+/// Write the kept documents of a shard
 ///
 /// The last of three steps that clean a corpus with several processes: `hapax dedup --signatures` for every shard, `hapax
 /// dedup --from-signatures` once, `hapax apply` for every shard. The kept documents of all shards, in order, are those

@@ -88,12 +88,13 @@ pub(crate) struct Arguments {
     ])]
     from_signatures: Option<PathBuf>,
 
-    /// Record the documents in this repository, too, or instead of --out; it is made if it is not
-    /// there
+    /// Also record the documents in this repository, or only there without --out; made if it does
+    /// not exist
     #[arg(long, value_name = "STORE", conflicts_with = "dry_run")]
     into: Option<PathBuf>,
 
-    /// An earlier output folder or its address: what it kept is not kept again; may be given several times
+    /// Output folder of an earlier run, or its address: remove what matches a document it kept;
+    /// may be given several times
     ///
     /// A folder that --signatures made stands for all documents that were fingerprinted.
     #[arg(long, value_name = "DIR")]
@@ -103,12 +104,12 @@ pub(crate) struct Arguments {
     #[arg(long, requires = "out")]
     restart: bool,
 
-    /// Where to work if --out is an address: results are made there before they are sent, and an interrupted run
-    /// leaves there what the next one continues with [default: ~/.cache/hapax]
+    /// Local folder for results before they are uploaded, and for what an interrupted run
+    /// continues with, if --out is an address [default: ~/.cache/hapax]
     #[arg(long, value_name = "DIR", requires = "out")]
     work: Option<PathBuf>,
 
-    /// Say what would happen and write nothing
+    /// Report what would be removed, and write nothing
     #[arg(long)]
     dry_run: bool,
 
@@ -117,32 +118,33 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "K", value_parser = super::plan::near_bound)]
     within: Option<MaxDistance>,
 
-    /// How alike their texts must be: shared part of all runs of 5 words, 0 to 1 [default: 0.84; 0.5
-    /// for main content and own texts]
+    /// Least similarity of their texts: Jaccard similarity of runs of 5 words, 0 to 1 [default:
+    /// 0.84; 0.5 for main content and own texts]
     ///
     /// Estimated from sketches with a standard error of 0.02 at 0.8; the estimate must reach the
     /// bound.
     #[arg(long, value_name = "J")]
     min_similarity: Option<MinSimilarity>,
 
-    /// Check every near-duplicate exactly against the document that stays
+    /// Check every near-duplicate exactly against the kept document
     ///
-    /// Reads both texts again and removes nothing whose similarity, computed and not estimated, is below
-    /// the bound. Without it, texts on different domains are compared by sketches under a key that nobody can
-    /// know in advance.
+    /// Reads both texts again and keeps documents whose exact similarity is below the bound.
+    /// Without it, texts on different domains are compared by sketches under a key that their
+    /// authors cannot know.
     #[arg(long)]
     verify: bool,
 
-    /// Compare pages of one host by what they say beyond the frame they share, too: on or off; or compare all pages by
-    /// nothing else: own [default: on]
+    /// Also compare what pages of one host say beyond the frame they share, such as menus: on or
+    /// off; or compare nothing else: own [default: on]
     ///
-    /// What stands on many pages of a host is its frame. With `on`, products of a shop stay although their pages are
-    /// nearly the same; copies of a page go as before. With `own`, an article goes although another site shows it in
-    /// another frame; the corpus is read once more.
+    /// The frame is the text that many pages of a host share. With `on`, products of a shop are
+    /// kept although their pages are nearly the same; copies of a page are still removed. With
+    /// `own`, an article is removed if another site has it in another frame; the corpus is read
+    /// once more.
     #[arg(long, value_name = "WHETHER")]
     frames: Option<Frames>,
 
-    /// Which copy stays: rules, most important first
+    /// Which copy to keep: rules, most important first
     ///
     /// [default: score, first-domain, https, canonical, static, shortest-url]
     #[arg(long, value_name = "RULES", value_parser = rules)]
@@ -152,15 +154,14 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "SCOPE")]
     scope: Option<Scope>,
 
-    /// Compare only documents in these languages, as they state them (`en,de`); all others, except
-    /// those that state none, stay
+    /// Compare only documents that state one of these languages (`en,de`) or none; keep all others
     #[arg(long, value_name = "TAGS", value_delimiter = ',')]
     language: Vec<String>,
 
     #[command(flatten)]
     recipe: RecipeArguments,
 
-    /// Judge pages by their main content, without navigation, header and footer
+    /// Compare the main content of pages, without navigation, header and footer
     #[arg(long)]
     main_content: bool,
 
@@ -174,15 +175,15 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "SIZE", value_parser = shard_size, requires = "out")]
     shard_size: Option<NonZero<u64>>,
 
-    /// In WARC output, put a revisit record where a document was removed
+    /// In WARC output, write a revisit record in place of each removed document
     #[arg(long)]
     revisits: bool,
 
     #[command(flatten)]
     reading: ReadArguments,
 
-    /// Memory to use, about, such as 4GB; joins that need more use temporary files [default: as
-    /// much as it takes]
+    /// Approximate memory for documents and joins, such as 4GB: joins that need more use temporary
+    /// files, documents that need more are refused [default: as much as it takes]
     #[arg(long, value_name = "SIZE", value_parser = super::plan::quantity::bytes)]
     memory: Option<u64>,
 

@@ -25,7 +25,7 @@ use hapax_eval::{Evaluation, Report, Truth, TruthKind, page};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
-/// Measure how right the answers are, against labels or exact similarities
+/// Measure precision and recall against labels or exact similarities
 ///
 /// Reads and decides as `hapax dedup` does, once for every recipe, distance and similarity named, and
 /// compares the groups with what is known: precision, recall and F1 of pairs, adjusted Rand index and
@@ -53,7 +53,7 @@ pub(crate) struct Arguments {
     #[arg(required = true, value_name = "DOCS")]
     inputs: Vec<String>,
 
-    /// What is known to be right
+    /// Known duplicates to compare with
     #[arg(long, value_name = "FILE")]
     truth: Option<PathBuf>,
 
@@ -85,7 +85,8 @@ pub(crate) struct Arguments {
     #[arg(long)]
     main_content: bool,
 
-    /// Compare pages beyond the frames of their hosts, too, not, or by nothing else: on, off or own [default: on]
+    /// Compare pages beyond the frames of their hosts, as `hapax dedup` does: on, off or own
+    /// [default: on]
     #[arg(long, value_name = "WHETHER")]
     frames: Option<Frames>,
 

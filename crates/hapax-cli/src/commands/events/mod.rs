@@ -12,7 +12,7 @@ const PIECE: usize = 1000;
 
 /// List or follow the changes of a repository
 ///
-/// Every change has a number; none is left out. Whoever remembers the last one goes on behind it.
+/// Every change has a number, without gaps. Remember the last one, and continue with --after.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 With --json each line is an object with sequence, change (joined, left, merged, split, winner, changed,
@@ -31,7 +31,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     store: StoreArguments,
 
-    /// Only events behind this number
+    /// Only events after this number
     #[arg(long, value_name = "N", default_value_t = 0)]
     after: u64,
 

@@ -52,7 +52,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     recipe: RecipeArguments,
 
-    /// Judge pages by their main content, without navigation, header and footer
+    /// Compare the main content of pages, without navigation, header and footer
     #[arg(long)]
     main_content: bool,
 
@@ -60,7 +60,7 @@ pub(crate) struct Arguments {
     #[arg(long, conflicts_with = "format")]
     json: bool,
 
-    /// Write the sums of the bits too: `hapax near find --recall` wants them
+    /// Also write the bit sums, which `hapax near find --recall` needs
     #[arg(long, requires = "json")]
     sums: bool,
 

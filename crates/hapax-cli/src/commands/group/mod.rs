@@ -15,7 +15,7 @@ use hapax_client::wire::Group;
 /// Groups that are read together.
 const PIECE: u64 = 1000;
 
-/// Show duplicate groups, and the rules that choose which copy stays
+/// Show duplicate groups, and the rules that choose the kept copy
 #[derive(Args, Debug)]
 #[command(after_help = "\
 A market is a named list of rules: the same groups, another choice of copies. Setting one changes no
@@ -51,7 +51,7 @@ struct List {
     #[arg(long, value_name = "N", default_value_t = 2)]
     least: u32,
 
-    /// Only groups behind this number
+    /// Only groups after this number
     #[arg(long, value_name = "GROUP")]
     after: Option<u32>,
 

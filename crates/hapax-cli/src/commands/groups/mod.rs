@@ -14,9 +14,9 @@ use hapax_dedup::stages::grouping::Pairs;
 use serde::Serialize;
 use std::path::PathBuf;
 
-/// Group documents by their pairs, and choose which copy stays
+/// Group documents by their pairs, and choose which copy to keep
 ///
-/// Reads what `hapax pairs` writes. A document goes only if it is paired with the one that stays.
+/// Reads what `hapax pairs` writes. A document is removed only if it is paired with the kept one.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Lines of group, outcome (kept, exact, near), distance, similarity and name, between tabs, the winner of each
@@ -29,7 +29,8 @@ pub(crate) struct Arguments {
     #[arg(value_name = "PAIRS")]
     input: PathBuf,
 
-    /// Which copy stays: rules, most important first; names count as addresses where none is known
+    /// Which copy to keep: rules, most important first; names count as addresses where none is
+    /// known
     #[arg(long, value_name = "RULES", default_value = DEFAULT_RULES, value_parser = super::dedup::rules)]
     keep: Rules,
 

@@ -12,7 +12,7 @@ use hapax_client::repository::Description;
 use hapax_client::wire::{Checked, Repaired};
 use hapax_store::{Integrity, Repair, StoreError, Unreadable, check_folder, repair_folder};
 
-/// Describe a repository, check it, mend it
+/// Describe, check or repair a repository
 ///
 /// A check reads everything and compares whatever is said twice: the file's checksums, addresses,
 /// records, places, groups and their winners, the order of events, and the index. It changes nothing
@@ -38,7 +38,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     check: bool,
 
-    /// Mend what can be derived, then verify everything
+    /// Rebuild what can be derived, then check everything
     #[arg(long)]
     repair: bool,
 

@@ -67,7 +67,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", requires = "from", value_parser = crate::corpus::threads)]
     threads: Option<NonZeroUsize>,
 
-    /// Make the repository if it is not there
+    /// Make the repository if it does not exist
     #[arg(long)]
     create: bool,
 
@@ -128,7 +128,7 @@ struct Making {
     #[arg(long, value_name = "J", requires = "create", help_heading = MAKING)]
     min_similarity: Option<MinSimilarity>,
 
-    /// Which copy stays: rules, most important first
+    /// Which copy to keep: rules, most important first
     #[arg(long, value_name = "RULES", requires = "create", value_parser = crate::commands::dedup::rules, help_heading = MAKING)]
     keep: Option<Rules>,
 

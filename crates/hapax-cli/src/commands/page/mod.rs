@@ -16,9 +16,9 @@ use clap::{Args, Subcommand};
 
 /// Record pages in a repository, and ask about them
 ///
-/// A repository remembers every page: what it duplicates, which copy stays, and why. An answer is
-/// given when everything about it is on the disk. With --server a service answers instead of a folder,
-/// in the same words.
+/// A repository remembers every page: what it duplicates, which copy is kept, and why. Commands
+/// answer when the change is on disk. With --server a service answers instead of a folder, in the
+/// same words.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -42,7 +42,7 @@ enum PageCommand {
     Add(Box<add::Arguments>),
     Check(add::CheckArguments),
     Fetch(fetch::Arguments),
-    /// Say what is known of a page: its group, whether it is removed, for which page, and why
+    /// Show a page: its group, whether it is removed, for which page, and why
     ///
     /// STORE can be an output folder of `hapax dedup`, too, and URL the id or address of a document that it read.
     Show(PageQuestion),

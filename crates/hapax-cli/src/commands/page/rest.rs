@@ -15,7 +15,7 @@ use hapax_dedup::Decided;
 use hapax_store::Action;
 use std::collections::BTreeSet;
 
-/// Pages exist no more: they leave their groups
+/// Record that pages no longer exist; they leave their groups
 #[derive(Args, Debug)]
 pub(crate) struct Forget {
     #[command(flatten)]
@@ -30,7 +30,7 @@ pub(crate) struct Forget {
     json: bool,
 }
 
-/// A page redirects to another, which need not be known
+/// Record that a page redirects to another, which need not be known
 #[derive(Args, Debug)]
 pub(crate) struct Redirect {
     #[command(flatten)]
@@ -53,7 +53,7 @@ pub(crate) struct Redirect {
     json: bool,
 }
 
-/// A page's score changes, and with it perhaps the winner
+/// Change the score of a page, and with it perhaps the winner
 #[derive(Args, Debug)]
 pub(crate) struct Score {
     #[command(flatten)]
@@ -78,7 +78,7 @@ pub(crate) struct Expire {
     #[command(flatten)]
     store: StoreArguments,
 
-    /// Pages last fetched before this are forgotten; pages without a time stay
+    /// Pages last fetched before this are forgotten; pages without a time are kept
     #[arg(long, value_name = "TIME", value_parser = moment::parse)]
     before: u64,
 
@@ -87,7 +87,7 @@ pub(crate) struct Expire {
     json: bool,
 }
 
-/// Decide anew on pages that an older frame of their host judged
+/// Decide again about pages that were compared with an older frame of their host
 ///
 /// The frame of a host is learned while its pages come in. A page is judged by the frame of its arrival; as long as its text is among the
 /// last 64 of the host, what it says beyond the frame is renewed with the frame, and this command compares it again.

@@ -41,7 +41,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "K", default_value_t = Policy::default().within, value_parser = super::plan::near_bound)]
     within: MaxDistance,
 
-    /// How alike their texts must be, 0 to 1, where there are sketches
+    /// Least similarity of their texts, 0 to 1, where there are sketches
     #[arg(long, value_name = "J", default_value_t = Policy::default().min_similarity)]
     min_similarity: MinSimilarity,
 

@@ -12,7 +12,7 @@ use hapax_partition::quality::imbalance;
 use hapax_partition::{Mapping, MappingSettings};
 use std::path::PathBuf;
 
-/// Learn which machine pages of which lengths live on
+/// Learn which machine stores pages of which lengths
 #[derive(Args, Debug)]
 #[command(after_help = "\
 The mapping is a small TOML file: version, recipe, thresholds, languages, where lengths are cut and

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 /// A mapping with the most cells and languages is far smaller.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// Say where pages live and which machines a new page must visit
+/// Print which machine stores a page, and which machines a new page must visit
 #[derive(Args, Debug)]
 #[command(after_help = "\
 A line is: id, language, cell and machine it lives in, cells and machines a new page must visit,

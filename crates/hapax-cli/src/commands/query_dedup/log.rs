@@ -14,7 +14,7 @@ const LOG: &str = "The log";
 
 #[derive(Args, Debug)]
 pub(super) struct LogArguments {
-    /// What people asked, packed or not; may be given several times
+    /// Query log, compressed or not; may be given several times
     #[arg(long = "log", value_name = "QUERIES", required = true, help_heading = LOG)]
     logs: Vec<PathBuf>,
 
@@ -46,11 +46,11 @@ pub(super) struct LogArguments {
     #[arg(long, value_name = "N", help_heading = LOG)]
     robots: Option<u64>,
 
-    /// Longer queries are left out
+    /// Skip queries with more characters than this
     #[arg(long, value_name = "N", default_value_t = DEFAULT_MOST_CHARS, help_heading = LOG)]
     max_chars: usize,
 
-    /// Count and leave out rows that cannot be understood, instead of stopping at the first
+    /// Skip and count rows that cannot be parsed, instead of stopping at the first
     #[arg(long, help_heading = LOG)]
     skip_bad: bool,
 }

@@ -23,10 +23,10 @@ use hapax_search::policy::Policy;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-/// Remove duplicates from the results of the queries people really ask
+/// Remove duplicates from the results of the queries in a search log
 ///
-/// The queries of a search log are asked of an index; near-duplicates inside the results of each are
-/// found, and of each group the best copy stays. Without --apply, duplicates are only marked.
+/// Replays a query log on an index, finds near-duplicates among the results of each query, and
+/// keeps the best copy of each group. Without --apply, duplicates are only marked.
 #[derive(Args, Debug)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -93,11 +93,11 @@ struct RunArguments {
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
 
-    /// Authority of pages, in place of what the index keeps: what `hapax rank` writes
+    /// Scores of pages, as `hapax rank` writes them, in place of those of the index
     #[arg(long, value_name = "FILE")]
     scores: Option<PathBuf>,
 
-    /// Process so many queries [default: all]
+    /// Process this many queries [default: all]
     #[arg(long, value_name = "N")]
     queries: Option<NonZeroUsize>,
 
@@ -117,15 +117,15 @@ struct RunArguments {
     #[arg(long)]
     no_figures: bool,
 
-    /// Take duplicates out of the index, instead of marking them
+    /// Remove duplicates from the index, instead of marking them
     #[arg(long, conflicts_with = "dry_run")]
     apply: bool,
 
-    /// Say what would happen, and change and write nothing
+    /// Report what would be removed; change and write nothing
     #[arg(long)]
     dry_run: bool,
 
-    /// Process all queries, whatever the last run knows
+    /// Process all queries, without the results of the last run
     #[arg(long)]
     from_scratch: bool,
 

@@ -57,7 +57,7 @@ struct CorpusToIndex {
     #[arg(required = true, value_name = "CORPUS")]
     corpus: Vec<String>,
 
-    /// Authority of pages, in place of what the corpus says: what `hapax rank` writes
+    /// Scores of pages, as `hapax rank` writes them, in place of those of the corpus
     #[arg(long, value_name = "FILE")]
     scores: Option<PathBuf>,
 

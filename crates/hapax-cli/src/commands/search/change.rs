@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::progress::say;
 use crate::readable;
 
-/// Take documents out of all results
+/// Remove documents from all results
 ///
 /// They stay in the index, unseen, until it is compacted; `search restore` puts them back.
 #[derive(Args, Debug)]
@@ -51,7 +51,7 @@ pub(crate) struct RestoreArguments {
     mark: bool,
 }
 
-/// Give up removed documents for good, and the space they take
+/// Delete removed documents and free their space
 #[derive(Args, Debug)]
 pub(crate) struct CompactArguments {
     /// Folder of the index

@@ -18,7 +18,7 @@ use hapax_search::policy::Policy;
 use hapax_search::rank::scores::Scores;
 use std::path::Path;
 
-/// Build, change and ask a search index
+/// Build, change and query a search index
 ///
 /// The index keeps of every page its words and what is needed to know its duplicates, so that `hapax
 /// query-dedup` and `search query --collapse` never read a page again.

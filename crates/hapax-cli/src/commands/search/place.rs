@@ -48,7 +48,7 @@ pub(crate) struct NewPlaceArguments {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 
-    /// Or the PostgreSQL database that shall hold it, in a schema of its own
+    /// Or a PostgreSQL database, in which the index gets its own schema
     #[arg(long, value_name = "CONNECTION")]
     postgres: Option<String>,
 }

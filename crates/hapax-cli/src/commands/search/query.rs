@@ -50,11 +50,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     rank: Option<u64>,
 
-    /// Authority of pages, in place of what the index keeps: what `hapax rank` writes
+    /// Scores of pages, as `hapax rank` writes them, in place of those of the index
     #[arg(long, value_name = "FILE")]
     scores: Option<PathBuf>,
 
-    /// Leave out documents that are marked as duplicates
+    /// Hide documents that are marked as duplicates
     #[arg(long)]
     hide_marked: bool,
 
