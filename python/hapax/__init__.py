@@ -1,4 +1,4 @@
-"""Finds pages that are almost the same.
+"""Find and remove near-duplicate web pages.
 
 Fingerprints, a Hamming index, duplicate groups, clean corpora, and repositories that remember every page.
 

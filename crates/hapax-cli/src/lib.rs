@@ -1,4 +1,4 @@
-//! The `hapax` program: finds pages that are almost the same.
+//! The `hapax` program: finds and removes near-duplicate web pages.
 //!
 //! A library, so that its tests can look at the arguments; [`run`] is all of it. This file parses,
 //! dispatches and turns the outcome into an exit code; everything a command does is in its file under
