@@ -188,7 +188,7 @@ pub(super) fn sections(examples: &[Example], fingerprinter: &Fingerprinter) -> S
         (
             true,
             "Near-duplicates side by side",
-            "From the least to the most similar. A stays, B was removed for its sake.",
+            "From the least to the most similar. A was kept, B was removed.",
         ),
         (
             false,

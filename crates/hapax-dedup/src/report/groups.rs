@@ -83,10 +83,10 @@ impl LargestGroups {
 impl ShownGroup {
     fn details(&self, out: &mut String, open: &str) {
         out.push_str(&format!(
-            "<details class=\"group\"{open}><summary><b>{}</b> documents, of which stays \
+            "<details class=\"group\"{open}><summary><b>{}</b> documents; kept: \
              <span>{}</span></summary>\n<div class=\"scroll\"><table><thead><tr>\
              <th class=\"text\">document</th><th></th><th>bits</th><th>similarity (estimate)</th>\
-             <th class=\"text\">the winner stays because</th></tr></thead><tbody>\n",
+             <th class=\"text\">why the winner is kept</th></tr></thead><tbody>\n",
             grouped(self.size),
             escape(&self.winner),
         ));

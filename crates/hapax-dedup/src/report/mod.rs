@@ -212,15 +212,15 @@ fn charts_section(out: &mut String, summary: &Summary) {
     };
     if summary.near > 0 {
         figure(
-            "Similarity of near-duplicates with the copy that stays",
+            "Similarity of near-duplicates with the kept copy",
             bars(&similarity_bars(summary), "near", "near-duplicates by similarity"),
             &format!(
-                "Estimated share of runs of {} words that both have; at least {} was asked.",
+                "Estimated share of runs of {} words that both have; the bound is {}.",
                 summary.settings.shingle, summary.settings.min_similarity
             ),
         );
         figure(
-            "Distance of near-duplicates from the copy that stays",
+            "Distance of near-duplicates from the kept copy",
             bars(&distance_bars(summary), "near", "near-duplicates by distance"),
             "Differing bits of 64. If the last bars are still high, a wider --within would find more.",
         );
@@ -228,10 +228,10 @@ fn charts_section(out: &mut String, summary: &Summary) {
     figure(
         "Groups by size",
         bars(&size_bars(summary), "groups", "groups by number of documents"),
-        "Documents in a group, the one that stays included.",
+        "Documents in a group, with the kept one.",
     );
     figure(
-        "What decided which copy stays",
+        "Which rule chose the kept copy",
         bars(&reason_bars(summary), "groups", "removed documents by deciding rule"),
         &format!(
             "Removed documents by the first rule that distinguishes them from the kept page: {}, then \
