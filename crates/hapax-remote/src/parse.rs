@@ -28,7 +28,7 @@ impl Address {
     pub(crate) fn parse(text: &str) -> io::Result<Self> {
         let wrong = |what: &str| invalid(format!("{} {what}", shown(text)));
         let Some((scheme, rest)) = text.split_once("://") else {
-            return Err(wrong("is no address: expected scheme://…"));
+            return Err(wrong("is not an address: expected scheme://…"));
         };
         let cloud = match scheme {
             "s3" | "s3a" => Cloud::S3,
@@ -36,7 +36,7 @@ impl Address {
             "az" => Cloud::Azure,
             "hf" => {
                 return Self::hub(rest).ok_or_else(|| {
-                    wrong("is no dataset: expected hf://datasets/OWNER/NAME[@REVISION]/path")
+                    wrong("is not a dataset: expected hf://datasets/OWNER/NAME[@REVISION]/path")
                 });
             }
             "http" | "https" => {

@@ -97,7 +97,7 @@ pub enum PolicyError {
         wanted: &'static str,
     },
     /// A range that holds nothing.
-    #[error("`[[{table}]]` number {number} in the policy: from {from} to {to} is no range")]
+    #[error("`[[{table}]]` number {number} in the policy: from {from} to {to} is not a range")]
     Impossible {
         /// `by-rank` or `by-results`.
         table: &'static str,
@@ -415,7 +415,7 @@ mod tests {
         assert!(refused("keep = \"best\"").starts_with("`keep` in the policy:"));
         assert_eq!(
             refused("[[by-rank]]\nfrom = 9\nto = 3"),
-            "`[[by-rank]]` number 1 in the policy: from 9 to 3 is no range"
+            "`[[by-rank]]` number 1 in the policy: from 9 to 3 is not a range"
         );
         assert!(refused("[[by-rank]]\nfrom = 0").contains("from 0 to"));
         assert_eq!(

@@ -44,7 +44,7 @@ pub enum StoreError {
     #[error("{} is a repository already; open it, or choose another folder", .folder.display())]
     Exists { folder: PathBuf },
     /// There is no repository.
-    #[error("{} is not there, so this is no repository", .file.display())]
+    #[error("{} is missing, so this is not a repository", .file.display())]
     Missing {
         /// The file that was looked for.
         file: PathBuf,

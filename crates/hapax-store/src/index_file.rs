@@ -51,7 +51,7 @@ pub(crate) fn load(
     };
     let word = |at: usize| header[at..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
     if &header[..8] != MAGIC || word(16) != xxh3_64(&header[..16]) {
-        return Err(named(&"it is no index, or damaged"));
+        return Err(named(&"it is not an index, or damaged"));
     }
     if word(8) != counters.commits {
         return Err(named(&"it is not of the last commit"));

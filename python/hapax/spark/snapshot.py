@@ -128,7 +128,7 @@ class Snapshot:
 
     def __init__(self, spark: Any, out: str, name: str) -> None:
         if not name or any(sign in name for sign in "/\\") or name.startswith((".", "_")):
-            raise JobError(f"{name!r} is no name for a snapshot; letters, digits and dashes will do")
+            raise JobError(f"{name!r} is not a valid snapshot name; use letters, digits and dashes")
         self._spark, self.store, self.name = spark, Store(spark), name
         #: How long each stage of this run took.
         self.seconds: dict[str, float] = {}

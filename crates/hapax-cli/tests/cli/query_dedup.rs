@@ -196,10 +196,10 @@ fn bad_logs_policies_indexes_and_folders_are_refused_by_name() {
     assert!(log("missing.tsv").contains("cannot open missing.tsv"));
     let policy = |name: &str| refused(&with(&["--policy", name]));
     assert!(policy("overlap.toml").contains("numbers 1 and 2 overlap at 9"));
-    assert!(policy("impossible.toml").contains("from 9 to 3 is no range"));
+    assert!(policy("impossible.toml").contains("from 9 to 3 is not a range"));
     assert!(refused(&with(&["--scores", "scores.tsv"])).contains("scores.tsv: line 1"));
     let no_index = refused(&["query-dedup", "--index", "full", "--log", "log.tsv", "--out", "o"]);
-    assert!(no_index.contains("is no search index"), "{no_index}");
+    assert!(no_index.contains("is not a search index"), "{no_index}");
     let recipe = refused(&with(&["--recipe", "stream-words"]));
     assert!(recipe.contains("was built with recipe web-2"), "{recipe}");
     let full = refused(&["query-dedup", "--index", "index", "--log", "log.tsv", "--out", "full"]);

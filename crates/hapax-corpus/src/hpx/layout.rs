@@ -259,7 +259,7 @@ pub(super) fn head(bytes: &[u8; DATA as usize]) -> Result<Head, (u64, &'static s
         return Err((8, "the header has fields that no writer writes"));
     }
     let (recipe, rest) = header[24..].split_at(length);
-    let recipe = std::str::from_utf8(recipe).map_err(|_| (24, "the recipe is no text"))?;
+    let recipe = std::str::from_utf8(recipe).map_err(|_| (24, "the recipe is not text"))?;
     let gaps = [rest, &bytes[SLOTS[0] + SLOT..SLOTS[1]], &bytes[SLOTS[1] + SLOT..]];
     if gaps.iter().any(|gap| gap.iter().any(|&byte| byte != 0)) {
         return Err((HEADER as u64, "there is something where nothing belongs"));

@@ -62,7 +62,7 @@ pub enum HpxError {
     Foreign { path: String },
     /// A folder, pipe or device, which cannot be replaced when a file is complete.
     #[error(
-        "cannot write {path}: a .hpx file takes its place when it is complete, and this is no file"
+        "cannot write {path}: a .hpx file takes its place when it is complete, and this is not a file"
     )]
     NotAFile { path: String },
     /// Written by a later release.

@@ -62,7 +62,7 @@ fn records(path: &Path) -> Result<Vec<Record>, Error> {
         let duplicates = match &record["labelled_duplicates"] {
             Value::Null => Vec::new(),
             Value::Array(ids) => ids.iter().filter_map(id_of).collect(),
-            _ => return Err(bad(at, "`labelled_duplicates` is no list")),
+            _ => return Err(bad(at, "`labelled_duplicates` is not a list")),
         };
         let text = |processed: &str, original: &str| {
             let found = [processed, original].into_iter().find_map(|name| record[name].as_str());

@@ -58,7 +58,7 @@ pub fn documents(path: &Path, out: &Path) -> Result<(), Error> {
             .into_iter()
             .map(|(name, article)| match article {
                 Value::Object(article) => Ok((name, article)),
-                _ => Err(bad(path, &format!("`{name}` is no object"))),
+                _ => Err(bad(path, &format!("`{name}` is not an object"))),
             })
             .collect::<Result<_, _>>()?,
         Content::Lines(lines) => {

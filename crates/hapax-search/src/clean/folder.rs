@@ -79,10 +79,10 @@ pub struct Status {
 #[non_exhaustive]
 pub enum FolderError {
     /// Something else is in it.
-    #[error("{path} holds {found} and is no folder of query-dedup: name a new or empty one")]
+    #[error("{path} holds {found} and is not a folder of query-dedup: name a new or empty one")]
     Foreign { path: String, found: String },
     /// Nothing to undo or go on with.
-    #[error("{path} is no folder of query-dedup: it has no {STATE}")]
+    #[error("{path} is not a folder of query-dedup: it has no {STATE}")]
     NoState { path: String },
     /// Another job is at work.
     #[error("another query-dedup is writing to {path}")]

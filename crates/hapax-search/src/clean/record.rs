@@ -114,7 +114,7 @@ fn read_documents(path: &Path) -> Result<Vec<String>, ParquetError> {
         let column = batch
             .column(0)
             .as_string_opt::<i32>()
-            .ok_or_else(|| ParquetError::General("the column `document` is no text".to_owned()))?;
+            .ok_or_else(|| ParquetError::General("the column `document` is not text".to_owned()))?;
         names.extend(column.iter().flatten().map(str::to_owned));
     }
     Ok(names)

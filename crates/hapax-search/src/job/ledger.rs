@@ -52,7 +52,7 @@ pub struct Known {
 #[non_exhaustive]
 pub enum LedgerError {
     /// Something else, or written by another version.
-    #[error("this is no ledger of this version; --from-scratch does without")]
+    #[error("this is not a ledger of this version; --from-scratch does without")]
     Foreign,
     /// Its checksum is another.
     #[error("the ledger is damaged; --from-scratch does without")]

@@ -89,7 +89,7 @@ pub enum LogError {
         line: u64,
     },
     /// More than a query.
-    #[error("line {line} is longer than {MOST_LINE} bytes: this is no search log")]
+    #[error("line {line} is longer than {MOST_LINE} bytes: this is not a search log")]
     TooLong {
         /// From 1.
         line: u64,
@@ -286,7 +286,7 @@ fn cells(line: &str, separator: char) -> Result<Vec<String>, String> {
 }
 
 fn parse_count(text: &str) -> Result<u64, String> {
-    text.trim().parse().map_err(|_| format!("`{text}` is no count"))
+    text.trim().parse().map_err(|_| format!("`{text}` is not a count"))
 }
 
 /// Seconds since 1970, from digits or from a date and time.
@@ -298,7 +298,7 @@ fn parse_time(text: &str) -> Result<u64, String> {
     let long = short.then(|| format!("{century}{given}"));
     let time = Timestamp::parse(long.as_deref().unwrap_or(given));
     time.and_then(|time| u64::try_from(time.seconds()).ok()).ok_or_else(|| {
-        format!("`{text}` is no time: seconds, [YY]YYMMDDhhmmss digits, or 2026-11-15T12:00:00Z")
+        format!("`{text}` is not a time: seconds, [YY]YYMMDDhhmmss digits, or 2026-11-15T12:00:00Z")
     })
 }
 
@@ -404,7 +404,7 @@ mod tests {
     fn what_is_wrong_is_named_with_its_line() {
         assert_eq!(refused(b""), "the query log is empty");
         assert!(refused(b"tea\n\xe9t\xe9\n").starts_with("line 2 is not UTF-8"));
-        assert_eq!(refused(b"count,query\nmany,tea\n"), "line 2: `many` is no count");
+        assert_eq!(refused(b"count,query\nmany,tea\n"), "line 2: `many` is not a count");
         assert_eq!(refused(b"1\ttea\n"), "the log has no column `query`; it has 1, tea");
         assert!(refused(b"{\"query\": \"tea\"}\n{\"query\"").starts_with("line 2: no JSON object"));
         assert_eq!(refused(b"query,count\n\"tea,1\n"), "line 2: a quote is not closed in its line");

@@ -1,7 +1,7 @@
 //! Scores as people keep them: lines of `name<TAB>score`, or a table with two columns.
 //!
 //! Scores are looked up by address, however it is spelt ([`page_key`]), or by name. What is written is
-//! read again to the last bit; a line that is no score is an error with its number.
+//! read again to the last bit; a line that is not a score is an error with its number.
 //!
 //! Does not know where scores come from: clicks do as well as links.
 
@@ -47,8 +47,8 @@ pub enum ScoresError {
         line: u64,
         source: io::Error,
     },
-    /// A line that is no score.
-    #[error("line {line}: `{found}` is no score: a line is a name, a tab, and a number")]
+    /// A line that is not a score.
+    #[error("line {line}: `{found}` is not a score: a line is a name, a tab, and a number")]
     Line {
         /// From 1.
         line: u64,
@@ -124,7 +124,7 @@ impl Scores {
         for batch in builder.build().map_err(|e| bad(&e))? {
             let batch = batch.map_err(|e| bad(&e))?;
             let values =
-                numbers(batch.column(score)).ok_or_else(|| bad(&"scores are no numbers"))?;
+                numbers(batch.column(score)).ok_or_else(|| bad(&"scores are not numbers"))?;
             let names = batch.column(name);
             for (row, value) in values.into_iter().enumerate() {
                 if names.is_null(row) {
@@ -266,7 +266,7 @@ mod tests {
     #[test]
     fn a_line_that_is_no_score_is_named() {
         let refused = |text: &str| tsv(text).unwrap_err().to_string();
-        assert!(refused("a\t1\nb\tmany\n").starts_with("line 2: `b\tmany` is no score"));
+        assert!(refused("a\t1\nb\tmany\n").starts_with("line 2: `b\tmany` is not a score"));
         assert!(refused("a\tNaN\n").starts_with("line 1"));
         assert!(refused("a b\n").starts_with("line 1"));
     }

@@ -18,7 +18,7 @@ use crate::guard::guarded;
 #[non_exhaustive]
 pub enum Error {
     /// Nothing there that this program made.
-    #[error("{} is no search index; make one with `hapax search build`", path.display())]
+    #[error("{} is not a search index; make one with `hapax search build`", path.display())]
     Missing { path: PathBuf },
     /// There is something where a new index was to be made.
     #[error("{} exists already; name a new folder, or use `hapax search add`", path.display())]

@@ -29,7 +29,7 @@ pub(super) fn read_ordinary(path: &Path, most: u64) -> Result<Vec<u8>, Error> {
     let failed = |error| Error::unreadable(path, error);
     let damaged = |what: &str| Error::Damaged { path: path.to_owned(), what: what.to_owned() };
     if !fs::symlink_metadata(path).map_err(failed)?.is_file() {
-        return Err(damaged("it is no ordinary file"));
+        return Err(damaged("it is not a regular file"));
     }
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(failed)?;
@@ -44,7 +44,7 @@ pub(super) fn read_ordinary(path: &Path, most: u64) -> Result<Vec<u8>, Error> {
 pub(super) fn check_managed(folder: &Path) -> Result<(), Error> {
     for lock in LOCKS.map(|name| folder.join(name)) {
         if lock.symlink_metadata().is_ok_and(|there| !there.is_file()) {
-            let what = "it is no ordinary file".to_owned();
+            let what = "it is not a regular file".to_owned();
             return Err(Error::Damaged { path: lock, what });
         }
     }
@@ -62,7 +62,7 @@ pub(super) fn check_managed(folder: &Path) -> Result<(), Error> {
     let names: Vec<String> = serde_json::from_str(&String::from_utf8_lossy(&bytes))
         .map_err(|error| damaged(error.to_string()))?;
     match names.iter().find(|name| !is_plain(name)) {
-        Some(name) => Err(damaged(format!("it lists {name:?}, which is no file of the folder"))),
+        Some(name) => Err(damaged(format!("it lists {name:?}, which is not a file of the folder"))),
         None => Ok(()),
     }
 }

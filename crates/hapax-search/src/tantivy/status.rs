@@ -46,7 +46,7 @@ impl Status {
         let named: Named = serde_json::from_str(payload)
             .map_err(|error| damaged(folder.join("meta.json"), &error))?;
         if !is_plain(&named.file) || !named.file.starts_with(PREFIX) {
-            let what = format!("it names {:?}, which is no list of the folder", named.file);
+            let what = format!("it names {:?}, which is not a list of the folder", named.file);
             return Err(damaged(folder.join("meta.json"), &what));
         }
         let path = folder.join(&named.file);

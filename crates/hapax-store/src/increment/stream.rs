@@ -186,7 +186,7 @@ impl<'r> Rows<'r> {
     pub(crate) fn begin(from: &'r mut dyn Read) -> io::Result<(Header, Self)> {
         let mut rows = Self { from, hash: Xxh3::new(), rows: 0, bytes: 0, value: Vec::new() };
         if rows.take::<8>()? != *MAGIC {
-            return Err(wrong("it is no increment of a repository".into()));
+            return Err(wrong("it is not an increment of a repository".into()));
         }
         let len = u32::from_le_bytes(rows.take()?);
         if len > LONGEST_HEADER {

@@ -30,7 +30,7 @@ impl Place for Objects {
         match Finder::default().find(&address)? {
             Found::One(object) => Ok(Box::new(object.reader_ahead())),
             Found::Matching(_) | Found::Below(_) => {
-                Err(io::Error::new(io::ErrorKind::NotFound, format!("{address} is no object")))
+                Err(io::Error::new(io::ErrorKind::NotFound, format!("{address} is not an object")))
             }
         }
     }

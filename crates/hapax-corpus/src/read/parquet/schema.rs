@@ -68,7 +68,7 @@ fn elements(source: &mut impl Read) -> io::Result<()> {
         return Err(wrong(format!("the schema has {count} elements, and at most {MOST} are read")));
     }
     if count > 0 && head & 15 != STRUCT {
-        return Err(wrong("its schema has an element that is no structure".to_owned()));
+        return Err(wrong("its schema has an element that is not a structure".to_owned()));
     }
     // How many elements are still to come at each depth.
     let mut open: Vec<u64> = Vec::new();
