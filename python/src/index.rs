@@ -38,7 +38,6 @@ pub(crate) fn numbers(bytes: &[u8]) -> PyResult<Vec<u64>> {
     Ok(words.iter().map(|word| u64::from_le_bytes(*word)).collect())
 }
 
-/// Their bytes.
 pub(crate) fn bytes_of(numbers: impl Iterator<Item = u64>) -> Vec<u8> {
     numbers.flat_map(u64::to_le_bytes).collect()
 }

@@ -13,7 +13,6 @@ use std::path::{Path, PathBuf};
 pub(crate) enum Source {
     /// Standard input.
     Standard,
-    /// A file.
     File(PathBuf),
 }
 

@@ -26,9 +26,7 @@ pub(crate) struct Progress {
 /// What a run has read so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Read {
-    /// Pages.
     pub(crate) pages: u64,
-    /// Their bytes.
     pub(crate) bytes: u64,
     /// Pages without a single feature.
     pub(crate) without_features: u64,

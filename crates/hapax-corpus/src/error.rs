@@ -150,9 +150,7 @@ pub enum Error {
     #[error("{path}, line {line}, column {column}: {message}")]
     Json {
         path: String,
-        /// From 1.
         line: u64,
-        /// From 1.
         column: usize,
         /// What the parser expected.
         message: String,
@@ -185,7 +183,6 @@ pub enum Error {
     NoSuchField {
         /// The words that name it.
         by: String,
-        /// The field.
         name: String,
         /// Whether only the first records of a stream were looked at.
         beginning: bool,

@@ -26,7 +26,6 @@ pub enum Error {
     #[error("{path}, line {line}: {what}")]
     Bad {
         path: String,
-        /// From 1.
         line: u64,
         /// What was expected.
         what: String,

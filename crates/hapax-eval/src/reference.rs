@@ -44,7 +44,6 @@ impl RunSet {
         self.0.len()
     }
 
-    /// Is there none?
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

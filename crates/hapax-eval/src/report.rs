@@ -96,7 +96,6 @@ pub struct Run {
 }
 
 impl Run {
-    /// As a heading.
     pub fn title(&self) -> String {
         match (self.within, self.min_similarity) {
             (Some(within), Some(least)) => format!("{}, within {within}, from {least}", self.name),

@@ -57,7 +57,6 @@ pub fn tried_on(study: &Study) -> String {
     )
 }
 
-/// The page.
 pub fn page(study: &Study, settings: &StudySettings) -> String {
     const TITLE: &str = "Pages mapped to machines";
     let mut out = format!(

@@ -36,7 +36,6 @@ pub struct DocumentFacts {
 
 /// A search engine.
 pub trait Engine: Sync {
-    /// Why it failed.
     type Error: std::error::Error + Send + Sync + 'static;
 
     /// The recipe of the fingerprints in the index.

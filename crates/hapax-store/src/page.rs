@@ -16,7 +16,6 @@ pub const LONGEST_URL: usize = 16 * 1024;
 /// What of a page is compared with others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredComparable {
-    /// The 64 bits.
     pub fingerprint: Fingerprint,
     /// Confirms what the fingerprint proposes.
     pub sketch: Sketch,

@@ -13,7 +13,6 @@ use crate::Paper;
 use crate::bench::Bench;
 use crate::real::real_sets;
 
-/// The paper.
 pub const PAPER: Paper = Paper {
     key: "khan",
     title: "Khan and Ali 2015: Detection of duplicate and near-duplicate content for web crawlers",

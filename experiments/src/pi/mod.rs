@@ -16,7 +16,6 @@ use anyhow::Result;
 use crate::Paper;
 use crate::bench::Bench;
 
-/// The paper.
 pub const PAPER: Paper = Paper {
     key: "pi",
     title: "Pi et al. 2009: Query-biased near duplicate web document detecting",

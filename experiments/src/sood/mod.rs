@@ -32,7 +32,6 @@ use crate::Paper;
 use crate::bench::Bench;
 use crate::real::real_sets;
 
-/// The paper.
 pub const PAPER: Paper =
     Paper { key: "sood", title: "Sood 2011: Probabilistic simhash matching", run };
 

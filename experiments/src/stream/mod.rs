@@ -17,7 +17,6 @@ use crate::Paper;
 use crate::bench::Bench;
 use crate::real::RealSet;
 
-/// The paper.
 pub const PAPER: Paper =
     Paper { key: "stream", title: "Stream: Detecting near-duplicates in document streams", run };
 

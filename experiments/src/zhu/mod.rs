@@ -22,7 +22,6 @@ use anyhow::Result;
 use crate::Paper;
 use crate::bench::Bench;
 
-/// The paper.
 pub const PAPER: Paper = Paper {
     key: "zhu",
     title: "Zhu et al. 2012: Clustering and load balancing optimization for redundant content removal",

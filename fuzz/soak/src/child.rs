@@ -121,7 +121,6 @@ pub(crate) fn library(folder: &Path, illness: Illness, at: u64) -> Result<()> {
     Ok(())
 }
 
-/// The service.
 pub(crate) fn service(folder: &Path) -> Result<()> {
     let by = Fingerprinter::new(Recipe::built_in("web-2")?, None)?;
     let mut layers = Layers::new()?;

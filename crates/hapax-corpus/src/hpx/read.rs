@@ -103,7 +103,6 @@ impl Hpx {
         self.directory.documents
     }
 
-    /// Is there none?
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -42,7 +42,6 @@ pub enum Packing {
     Gzip,
     /// Zstandard, of one frame or many.
     Zstd,
-    /// bzip2.
     Bzip2,
     Xz,
 }

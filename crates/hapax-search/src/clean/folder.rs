@@ -184,7 +184,6 @@ impl OutFolder {
         Ok(Self { path: path.to_owned(), created, published: false, _lock: file })
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
     }

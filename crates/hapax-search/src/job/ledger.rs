@@ -90,7 +90,6 @@ impl Ledger {
         self.entries.len()
     }
 
-    /// Knows none?
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -102,7 +101,6 @@ impl Ledger {
         (known == digest).then_some((marks, sweep))
     }
 
-    /// As a file.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = MAGIC.to_vec();
         out.extend((self.entries.len() as u32).to_le_bytes());

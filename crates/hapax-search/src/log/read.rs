@@ -76,7 +76,6 @@ pub enum LogError {
     /// Reading failed.
     #[error("line {line} cannot be read")]
     Read {
-        /// From 1.
         line: u64,
         source: std::io::Error,
     },
@@ -85,13 +84,11 @@ pub enum LogError {
         "line {line} is not UTF-8: convert the log, for example with iconv, or pass such lines with --skip-bad"
     )]
     NotUtf8 {
-        /// From 1.
         line: u64,
     },
     /// More than a query.
     #[error("line {line} is longer than {MOST_LINE} bytes: this is not a search log")]
     TooLong {
-        /// From 1.
         line: u64,
     },
     /// The header names no column of that kind.
@@ -105,7 +102,6 @@ pub enum LogError {
     /// A row that does not fit.
     #[error("line {line}: {why}")]
     Row {
-        /// From 1.
         line: u64,
         /// What is wrong with it.
         why: String,

@@ -65,7 +65,6 @@ pub enum LinksError {
     /// A line that is not two names.
     #[error("line {line}: {found} columns; a link is two names with a tab between them")]
     Columns {
-        /// From 1.
         line: u64,
         /// How many there are.
         found: usize,
@@ -73,7 +72,6 @@ pub enum LinksError {
     /// Reading failed, or it is not UTF-8.
     #[error("line {line} cannot be read")]
     Read {
-        /// From 1.
         line: u64,
         source: std::io::Error,
     },
@@ -97,7 +95,6 @@ pub enum LinksError {
 }
 
 impl NamedLinks {
-    /// Nothing yet.
     pub fn new() -> Self {
         Self::default()
     }

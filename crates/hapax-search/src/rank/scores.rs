@@ -43,14 +43,12 @@ pub enum ScoresError {
     /// A line cannot be read.
     #[error("line {line} cannot be read")]
     Read {
-        /// From 1.
         line: u64,
         source: io::Error,
     },
     /// A line that is not a score.
     #[error("line {line}: `{found}` is not a score: a line is a name, a tab, and a number")]
     Line {
-        /// From 1.
         line: u64,
         found: String,
     },
@@ -174,7 +172,6 @@ impl Scores {
         self.by_name.len()
     }
 
-    /// Has none?
     pub fn is_empty(&self) -> bool {
         self.by_name.is_empty()
     }

@@ -118,7 +118,6 @@ struct Linking {
 }
 
 impl WebBuilder {
-    /// Nothing yet.
     pub fn new(options: WebOptions) -> Self {
         Self { options, ..Self::default() }
     }

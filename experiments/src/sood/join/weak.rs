@@ -67,7 +67,6 @@ pub(crate) struct SamplePair {
 /// How much there is to do, for choosing the number of leading bits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Load {
-    /// Queries.
     pub(crate) queries: u64,
     /// Stored fingerprints.
     pub(crate) stored: u64,
