@@ -1,8 +1,8 @@
 //! Open connections, so that those without work give way to new ones.
 //!
 //! A connection waits (for a request, or for the rest of one), works, or streams. When all places are taken, the one
-//! that has waited longest is closed for a new one; when the service stops, streams that nobody reads are. Whoever
-//! works is never closed from here.
+//! that has waited longest is closed for a new one; when the service stops, all that wait or stream are. Whoever works is
+//! never closed from here.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -88,10 +88,11 @@ impl Connections {
         }
     }
 
-    pub(crate) fn close_streams(&self) {
+    /// Closes all connections but those that work.
+    pub(crate) fn close_all_that_do_not_work(&self) {
         let all = self.all();
-        let streaming = all.values().filter(|connection| connection.does(Doing::Streaming));
-        streaming.for_each(|connection| connection.close.notify_one());
+        let others = all.values().filter(|connection| !connection.does(Doing::Working));
+        others.for_each(|connection| connection.close.notify_one());
     }
 
     fn all(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<Connection>>> {

@@ -47,6 +47,7 @@ pub mod routes;
 pub mod server;
 pub mod standby;
 pub mod state;
+mod turns;
 pub mod writer;
 
 pub use config::{Config, ConfigError, Layers};

@@ -10,6 +10,7 @@ use crate::connections::{Connection, Doing};
 use crate::error::{ApiError, Code};
 use crate::metrics::RouteMetrics;
 use crate::state::Service;
+use crate::turns::working_for;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
@@ -90,10 +91,10 @@ async fn enter(guard: &Guard, request: Request, next: Next) -> Result<Response, 
         }
         RequestClass::Probe | RequestClass::Stream => request,
     };
+    let client = service.access.client(request.headers(), peer);
     let place = match guard.class {
         RequestClass::Probe => None,
         RequestClass::Plain | RequestClass::Stream => {
-            let client = service.access.client(request.headers(), peer);
             client.map(|client| service.shares.take(client)).transpose()?
         }
     };
@@ -112,7 +113,7 @@ async fn enter(guard: &Guard, request: Request, next: Next) -> Result<Response, 
     let is_now = |doing| connection.iter().for_each(|connection| connection.is_now(doing));
     is_now(if follows { Doing::Streaming } else { Doing::Working });
     service.metrics.in_flight.inc();
-    let caught = AssertUnwindSafe(next.run(request)).catch_unwind();
+    let caught = AssertUnwindSafe(working_for(client, next.run(request))).catch_unwind();
     let done = match guard.class {
         RequestClass::Stream => Ok(caught.await),
         RequestClass::Probe | RequestClass::Plain => {
@@ -126,8 +127,9 @@ async fn enter(guard: &Guard, request: Request, next: Next) -> Result<Response, 
     match done {
         Ok(Ok(response)) if guard.class == RequestClass::Stream => Ok(response.map(|body| {
             // The room is taken until the last byte has gone.
+            let ends = Ends(connection);
             Body::new(body.map_frame(move |frame| {
-                let _held = (&permit, &place);
+                let _held = (&permit, &place, &ends);
                 frame
             }))
         })),
@@ -138,6 +140,15 @@ async fn enter(guard: &Guard, request: Request, next: Next) -> Result<Response, 
             let message = format!("not done within {seconds} seconds; a write may still be done");
             Err(ApiError::new(Code::Timeout, message))
         }
+    }
+}
+
+/// A connection that waits for its next request when this is dropped.
+struct Ends(Option<Arc<Connection>>);
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        self.0.iter().for_each(|connection| connection.is_now(Doing::Waiting));
     }
 }
 

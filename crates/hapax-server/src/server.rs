@@ -1,8 +1,8 @@
 //! Connections: accepting them, limiting them, and ending them without losing work.
 //!
-//! Stopping: no new connection, requests under way are finished within the time a request may
-//! take, followers of events that do not read within two seconds; then the writer finishes what was
-//! accepted, then the repository is closed.
+//! Stopping: no new connection, requests under way are finished within the time a request may take; clients that send
+//! only a part of a request, or do not read their events, are cut off after two seconds; then the writer finishes what
+//! was accepted, then the repository is closed.
 
 use crate::history;
 use crate::idle::Idle;
@@ -29,8 +29,8 @@ const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
 /// The repository's file is read so often and so long at a time to find damage: a fiftieth of one core.
 const SCRUB_EVERY: Duration = Duration::from_secs(1);
 const SCRUB_FOR: Duration = Duration::from_millis(20);
-/// Followers of events that do not read are cut off so long after the service was asked to stop.
-const FOLLOWERS_END: Duration = Duration::from_secs(2);
+/// Whoever does not read, or does not send the rest of a request, is cut off so long after the service was asked to stop.
+pub(crate) const PATIENCE_AT_STOP: Duration = Duration::from_secs(2);
 /// Bytes that a connection buffers of a request.
 const BUFFER: usize = 64 * 1024;
 
@@ -142,14 +142,14 @@ pub async fn serve(service: Arc<Service>, listener: TcpListener, stop: impl Futu
     service.begin_stop();
     drop(listener);
     let finished = tokio::time::timeout(service.config.limits.request_time(), graceful.shutdown());
-    let close_streams = async {
-        tokio::time::sleep(FOLLOWERS_END).await;
-        service.connections.close_streams();
+    let close_others = async {
+        tokio::time::sleep(PATIENCE_AT_STOP).await;
+        service.connections.close_all_that_do_not_work();
         std::future::pending().await
     };
     let finished = tokio::select! {
         finished = finished => finished,
-        finished = close_streams => finished,
+        finished = close_others => finished,
     };
     if finished.is_err() {
         tracing::warn!("some clients did not finish in time and were cut off");

@@ -2,8 +2,8 @@
 //!
 //! Requests wait asynchronously; fingerprinting, searching and reading the store are ordinary
 //! calls. They cross here: [`Service::work`] runs a call on a thread for such calls, and lets in no
-//! more at once than there are cores, and of those that read large pages one fewer; a call whose client has gone still counts until it ends. What
-//! takes a few microseconds and never waits, such as
+//! more at once than there are cores, and of those that read large pages one fewer; clients take turns ([`turns`](crate::turns)); a call
+//! whose client has gone still counts until it ends. What takes a few microseconds and never waits, such as
 //! looking up a ready fingerprint, is called in place: a change of threads would cost more.
 
 use crate::access::{Access, Rate, Shares};
@@ -16,6 +16,7 @@ use crate::history::History;
 use crate::metrics::{Copies, Metrics};
 use crate::routes::search::Searched;
 use crate::standby::{Following, Source, Standbys};
+use crate::turns::Turns;
 use crate::writer::Writer;
 use hapax::fingerprint::{Fingerprinter, Recipe, RecipeId};
 use hapax_client::wire::{MATCHES, Verdict};
@@ -23,7 +24,6 @@ use hapax_store::{
     Decision, GroupSizes, Market, Observation, Reader, Repository, Role, StoreError, Texts,
 };
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, UNIX_EPOCH};
 use tokio::sync::{Semaphore, watch};
@@ -70,7 +70,7 @@ pub struct Service {
     pub changed: watch::Sender<u64>,
     /// When it started.
     pub started: Instant,
-    stopping: AtomicBool,
+    stopping: watch::Sender<bool>,
     /// Bytes of bodies.
     pub(crate) bodies: Arc<Budget>,
     pub(crate) connections: Connections,
@@ -84,7 +84,7 @@ pub struct Service {
     pub standbys: Standbys,
     /// Pages fetched at once; more wait.
     pub(crate) fetches: Arc<Semaphore>,
-    working: Arc<Semaphore>,
+    working: Arc<Turns>,
     /// For large pages, fewer than the places for work: small ones do not wait behind them.
     large: Arc<Semaphore>,
     spare: Mutex<Vec<Fingerprinter>>,
@@ -196,7 +196,7 @@ impl Service {
             in_flight: Arc::new(Semaphore::new(config.limits.requests)),
             changed,
             started: Instant::now(),
-            stopping: AtomicBool::new(false),
+            stopping: watch::Sender::new(false),
             bodies: Budget::new(config.limits.held_bytes),
             connections: Connections::default(),
             backups: Arc::new(Semaphore::new(1)),
@@ -204,7 +204,7 @@ impl Service {
             following: source.map(Following::new),
             standbys: Standbys::default(),
             fetches: Arc::new(Semaphore::new(FETCHES)),
-            working: Arc::new(Semaphore::new(cores.max(2))),
+            working: Turns::new(cores.max(2)),
             large: Arc::new(Semaphore::new(cores.max(2) - 1)),
             spare: Mutex::default(),
             first: fingerprinter.with_key(repository.key()),
@@ -224,13 +224,12 @@ impl Service {
         self: &Arc<Self>,
         call: impl FnOnce(&Self) -> Result<T, ApiError> + Send + 'static,
     ) -> Result<T, ApiError> {
-        let closed = |_| ApiError::internal("no more work is taken");
-        let permit = self.working.clone().acquire_owned().await.map_err(closed)?;
+        let turn = self.working.take().await;
         let service = self.clone();
         let done = tokio::task::spawn_blocking(move || {
             // Held by the call, not by whoever waits for it: a client that hangs up and asks
             // again must not start a second one.
-            let _held = permit;
+            let _held = turn;
             call(&service)
         });
         done.await.map_err(|panic| ApiError::internal(format!("a call did not finish: {panic}")))?
@@ -388,12 +387,18 @@ impl Service {
 
     /// Is it shutting down?
     pub fn is_stopping(&self) -> bool {
-        self.stopping.load(Ordering::Relaxed)
+        *self.stopping.borrow()
+    }
+
+    /// Until it is shutting down.
+    pub(crate) async fn stopped(&self) {
+        // It ends with an error only when there is no service any more.
+        let _ = self.stopping.subscribe().wait_for(|stopping| *stopping).await;
     }
 
     /// From now on it is not ready, and open event streams end.
     pub fn begin_stop(&self) {
-        self.stopping.store(true, Ordering::Relaxed);
+        self.stopping.send_replace(true);
         self.changed.send_modify(|commits| *commits += 1);
     }
 

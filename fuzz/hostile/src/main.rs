@@ -2,7 +2,7 @@
 //! an honest client waits meanwhile.
 //!
 //! Every attack meets a service of its own. It passes when the service answers as it should, is well
-//! afterwards, and stayed within the memory allowed. The table is for `docs/internals/trust.md`.
+//! afterwards, stayed within the memory allowed, and stops in time when asked to. The table is for `docs/internals/trust.md`.
 //!
 //! # Reading order
 //!
@@ -43,6 +43,10 @@ enum Command {
     Serve { folder: PathBuf },
 }
 
+/// The longest the service may take to stop, whatever its clients do: two seconds until it cuts off those that do
+/// nothing, and what is written last.
+const STOP: Duration = Duration::from_secs(5);
+
 /// An attack: what it is called, under which settings, with what memory at most, and what it does.
 #[derive(Clone)]
 struct Attack {
@@ -62,9 +66,9 @@ fn main() -> Result<()> {
             let all = [connections::ATTACKS, pages::ATTACKS, collisions::ATTACKS, readers::ATTACKS]
                 .concat();
             println!(
-                "| attack | answer | seconds | peak MB | an honest client waits, p99 | at most |"
+                "| attack | answer | seconds | peak MB | an honest client waits, p99 | at most | stops in |"
             );
-            println!("|---|---|---:|---:|---:|---:|");
+            println!("|---|---|---:|---:|---:|---:|---:|");
             let word = word.unwrap_or_default();
             let mut tried = 0;
             for attack in all.iter().filter(|attack| attack.name.contains(&word)) {
@@ -98,15 +102,18 @@ fn one(attack: &Attack) -> Result<()> {
     waits.sort_unstable();
     let p99 = waits.get(waits.len() * 99 / 100).copied().unwrap_or_default();
     let worst = waits.last().copied().unwrap_or_default();
+    let stopped = server.stop()?;
     println!(
-        "| {} | {came} | {:.1} | {peak} | {} ms | {} ms |",
+        "| {} | {came} | {:.1} | {peak} | {} ms | {} ms | {:.1} s |",
         attack.name,
         took.as_secs_f64(),
         p99.as_millis(),
-        worst.as_millis()
+        worst.as_millis(),
+        stopped.as_secs_f64()
     );
     let most = attack.megabytes;
     ensure!(peak <= most, "{peak} MB are more than the {most} allowed");
     ensure!(p99 <= attack.p99, "{p99:?} are more than the {:?} allowed", attack.p99);
+    ensure!(stopped <= STOP, "it took {stopped:?} to stop, and {STOP:?} are allowed");
     Ok(())
 }

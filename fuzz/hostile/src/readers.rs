@@ -2,7 +2,7 @@
 //! connections that do nothing.
 //!
 //! Each must leave an honest client with short waits, and the service with little memory. They run under the default
-//! settings.
+//! settings. Those that hold connections keep them while the service is asked to stop.
 
 use crate::Attack;
 use crate::server::Server;
@@ -41,6 +41,20 @@ pub(crate) const ATTACKS: &[Attack] = &[
         megabytes: 512,
         p99: P99,
         run: idle,
+    },
+    Attack {
+        name: "readers: 200 followers that never read their events",
+        settings: &[],
+        megabytes: 512,
+        p99: P99,
+        run: deaf,
+    },
+    Attack {
+        name: "readers: 100 batches that stop in the middle of a line",
+        settings: &[],
+        megabytes: 512,
+        p99: P99,
+        run: stalled,
     },
 ];
 
@@ -85,6 +99,7 @@ fn unfinished(server: &Server) -> Result<String> {
         open.push(stream);
     }
     std::thread::sleep(Duration::from_secs(5));
+    server.leave_open(open);
     Ok(format!("{cut} were cut off while they sent"))
 }
 
@@ -104,7 +119,15 @@ fn slow(server: &Server) -> Result<String> {
             sent && stream.read(&mut [0; 512]).is_err()
         });
     }
-    Ok(format!("{} of 540 are left after {:.0} s", open.len(), start.elapsed().as_secs_f64()))
+    let left = open.len();
+    // As many again, which have just begun when the service is asked to stop.
+    for _ in 0..540 {
+        let mut stream = server.connect()?;
+        stream.write_all(head(100_000).as_bytes())?;
+        open.push(stream);
+    }
+    server.leave_open(open);
+    Ok(format!("{left} of 540 are left after {:.0} s", start.elapsed().as_secs_f64()))
 }
 
 /// A new honest connection gets in at once.
@@ -114,7 +137,44 @@ fn idle(server: &Server) -> Result<String> {
     let start = Instant::now();
     server.is_healthy()?;
     let waited = start.elapsed();
-    drop(open);
+    server.leave_open(open);
     ensure!(waited < Duration::from_secs(1), "a new client waits {:.1} s", waited.as_secs_f64());
     Ok(format!("a new client waits {} ms", waited.as_millis()))
+}
+
+/// Events that all buffers between the service and a client cannot hold.
+const EVENTS: usize = 6000;
+
+fn deaf(server: &Server) -> Result<String> {
+    let long = "x".repeat(2000);
+    let line = |n: usize| format!("{{\"url\":\"http://a/{long}/{n}\",\"text\":\"page {n}\"}}\n");
+    let lines: String = (0..EVENTS).map(line).collect();
+    let (status, _) = server.post("/v1/pages/batch", "application/x-ndjson", lines.as_bytes())?;
+    ensure!(status == 200, "the pages were answered {status}");
+    let before = server.resident().context("no memory was told")?;
+    let mut open = Vec::new();
+    for _ in 0..200 {
+        let mut stream = server.connect()?;
+        stream.write_all(b"GET /v1/events/stream?after=0 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")?;
+        stream.read_exact(&mut [0; 12]).context("a follower was refused")?;
+        open.push(stream);
+    }
+    std::thread::sleep(Duration::from_secs(10));
+    let after = server.resident().context("no memory was told")?;
+    server.leave_open(open);
+    Ok(format!("200 followers hold {} MB", after.saturating_sub(before)))
+}
+
+fn stalled(server: &Server) -> Result<String> {
+    let head = b"POST /v1/pages/batch HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/x-ndjson\r\n\
+        Content-Length: 100000\r\n\r\n{\"url\":\"http://a/\",";
+    let mut open = Vec::new();
+    for _ in 0..100 {
+        let mut stream = server.connect()?;
+        stream.write_all(head)?;
+        open.push(stream);
+    }
+    std::thread::sleep(Duration::from_secs(5));
+    server.leave_open(open);
+    Ok("100 wait for their lines".to_owned())
 }

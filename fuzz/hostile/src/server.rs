@@ -11,6 +11,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 pub(crate) fn fingerprinter() -> Result<Fingerprinter> {
@@ -35,6 +36,8 @@ pub(crate) fn serve(folder: &Path) -> Result<()> {
 pub(crate) struct Server {
     child: Child,
     pub(crate) address: SocketAddr,
+    /// Connections that an attack leaves open, so that the service has them when it is asked to stop.
+    left_open: Mutex<Vec<TcpStream>>,
     _folder: tempfile::TempDir,
 }
 
@@ -50,7 +53,7 @@ impl Server {
         let mut line = String::new();
         BufReader::new(child.stdout.take().context("no output")?).read_line(&mut line)?;
         let address = line.trim().parse().context("the service did not say where it listens")?;
-        Ok(Self { child, address, _folder: folder })
+        Ok(Self { child, address, left_open: Mutex::default(), _folder: folder })
     }
 
     fn status(&self, field: &str) -> Option<u64> {
@@ -62,6 +65,11 @@ impl Server {
     /// The most memory it has had, in megabytes.
     pub(crate) fn peak(&self) -> Option<u64> {
         self.status("VmHWM")
+    }
+
+    /// The memory it has now, in megabytes.
+    pub(crate) fn resident(&self) -> Option<u64> {
+        self.status("VmRSS")
     }
 
     pub(crate) fn connect(&self) -> Result<TcpStream> {
@@ -87,6 +95,23 @@ impl Server {
             scope.spawn(move || sender.write_all(body));
             answer(&mut stream)
         })
+    }
+
+    /// Keeps connections open until the service has stopped.
+    pub(crate) fn leave_open(&self, connections: Vec<TcpStream>) {
+        self.left_open.lock().unwrap_or_else(PoisonError::into_inner).extend(connections);
+    }
+
+    /// Asks the service to stop, as an operator would, and waits until it has; how long that took.
+    pub(crate) fn stop(mut self) -> Result<Duration> {
+        let start = Instant::now();
+        let asked = Command::new("kill").arg("-TERM").arg(self.child.id().to_string()).status()?;
+        ensure!(asked.success(), "the service cannot be asked to stop");
+        while self.child.try_wait()?.is_none() {
+            ensure!(start.elapsed() < Duration::from_secs(120), "it does not stop");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Ok(start.elapsed())
     }
 
     pub(crate) fn is_healthy(&self) -> Result<()> {

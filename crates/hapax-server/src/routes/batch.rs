@@ -12,7 +12,9 @@ use super::{must_be, read_json};
 use crate::bodies::Held;
 use crate::error::{ApiError, Code, Wire};
 use crate::middleware::body_of;
+use crate::server::PATIENCE_AT_STOP;
 use crate::state::Service;
+use crate::turns::{self, working_for};
 use crate::writer::Accepted;
 use axum::body::{Body, BodyDataStream, Bytes};
 use axum::extract::{Request, State};
@@ -63,9 +65,10 @@ pub async fn batch(
     let (chunks, to_prepare) = mpsc::channel(1);
     let (prepared, to_answer) = mpsc::channel(1);
     let (answers, body) = mpsc::channel(2);
+    let client = turns::client();
     tokio::spawn(read(service.clone(), request.into_body(), chunks));
-    tokio::spawn(prepare(service.clone(), to_prepare, prepared));
-    tokio::spawn(answer(service, to_answer, answers));
+    tokio::spawn(working_for(client, prepare(service.clone(), to_prepare, prepared)));
+    tokio::spawn(working_for(client, answer(service, to_answer, answers)));
     let mut response = Response::new(body_of(body));
     let kind = HeaderValue::from_static("application/x-ndjson");
     response.headers_mut().insert(header::CONTENT_TYPE, kind);
@@ -159,7 +162,8 @@ async fn read(service: Arc<Service>, body: Body, chunks: mpsc::Sender<Chunk>) {
         // Lines that are there already come before handing over; waiting for more does not.
         let line = tokio::select! {
             biased;
-            line = tokio::time::timeout(limits.idle_time(), lines.next()), if !full => line,
+            line = lines.next(), if !full => Ok(line),
+            () = too_long(&service), if !full && chunk.is_empty() => Err(()),
             room = chunks.reserve(), if !chunk.is_empty() => {
                 let Ok(room) = room else { return };
                 let held = std::mem::replace(&mut held, service.bodies.hold());
@@ -178,7 +182,7 @@ async fn read(service: Arc<Service>, body: Body, chunks: mpsc::Sender<Chunk>) {
                 }
             }
             Ok(None) => break,
-            Err(_) => {
+            Err(()) => {
                 let error = ApiError::new(Code::SlowBody, "no line arrived in time");
                 chunk.push((lines.number + 1, Err(error)));
                 break;
@@ -187,6 +191,18 @@ async fn read(service: Arc<Service>, body: Body, chunks: mpsc::Sender<Chunk>) {
     }
     if !chunk.is_empty() {
         let _ = chunks.send(Chunk { lines: chunk, held }).await;
+    }
+}
+
+/// Until a client that sends nothing has been waited for long enough: less long while the service stops.
+async fn too_long(service: &Service) {
+    let stopped = async {
+        service.stopped().await;
+        tokio::time::sleep(PATIENCE_AT_STOP).await;
+    };
+    tokio::select! {
+        () = tokio::time::sleep(service.config.limits.idle_time()) => {}
+        () = stopped => {}
     }
 }
 

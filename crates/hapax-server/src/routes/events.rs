@@ -26,8 +26,10 @@ use tokio::time::{Instant, timeout, timeout_at};
 const LONGEST_WAIT: u64 = 60;
 /// A stream without events says that it lives.
 const HEARTBEAT: Duration = Duration::from_secs(15);
-/// Events read at once for a stream.
-const AT_ONCE: usize = 200;
+/// Events read at once for a stream, and bytes of them beyond which no further one is added: a follower that does not
+/// read holds a few such pieces.
+const AT_ONCE: usize = 100;
+const PIECE: usize = 32 << 10;
 
 /// Which primary numbered the events.
 const EPOCH: HeaderName = HeaderName::from_static("hapax-epoch");
@@ -128,7 +130,7 @@ pub async fn stream(
     let last = headers.get("last-event-id").and_then(|value| value.to_str().ok()?.parse().ok());
     let after = last.unwrap_or(asked.after);
     let epoch = epoch(&service, &asked, after).await?;
-    let (send, body) = mpsc::channel(2);
+    let (send, body) = mpsc::channel(1);
     tokio::spawn(follow(service, after, send));
     let mut response = Response::new(body_of(body));
     let kind = HeaderValue::from_static("text/event-stream");
@@ -144,12 +146,15 @@ async fn follow(service: Arc<Service>, mut after: u64, body: mpsc::Sender<Bytes>
             return;
         };
         let mut text = String::new();
-        for event in &events {
-            let Ok(data) = serde_json::to_string(event) else { return };
+        for event in events {
+            let Ok(data) = serde_json::to_string(&event) else { return };
             text += &format!("id: {}\nevent: {}\ndata: {data}\n\n", event.sequence, event.change);
             after = event.sequence;
+            if text.len() >= PIECE {
+                break;
+            }
         }
-        if events.is_empty() {
+        if text.is_empty() {
             let woken = timeout(HEARTBEAT, changed.changed()).await;
             if service.is_stopping() {
                 return;

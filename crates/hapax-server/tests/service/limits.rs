@@ -213,3 +213,46 @@ fn a_follower_that_does_not_read_does_not_keep_the_service_from_stopping() {
     follower.read_exact(&mut [0; 12]).unwrap();
     assert!(server.stops(), "it waits for whoever does not read");
 }
+
+#[test]
+fn whoever_sends_only_a_part_of_a_request_does_not_keep_the_service_from_stopping() {
+    let mut server = Running::with("[limits]\nrequest_seconds = 600\nidle_seconds = 600");
+    let body = unfinished(&server, 4_000_000);
+    let mut head = server.connect();
+    head.write_all(b"GET /healthz HTTP/1.1\r\nHost: ").unwrap();
+    let mut batch = server.connect();
+    let page = json!({"url": "http://a/", "text": text(1, 20)}).to_string();
+    let sent = format!(
+        "POST /v1/pages/batch HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/x-ndjson\r\n\
+         Content-Length: 100000\r\n\r\n{page}\n{{\"url\":"
+    );
+    batch.write_all(sent.as_bytes()).unwrap();
+    batch.read_exact(&mut [0; 12]).unwrap();
+    assert!(server.stops(), "it waits for whoever does not send");
+    let mut rest = String::new();
+    let _ = batch.read_to_string(&mut rest);
+    assert!(rest.contains("\"recorded\":true"), "the page that came was recorded: {rest}");
+    drop((body, head));
+}
+
+#[test]
+fn connections_that_have_sent_a_batch_give_way_to_new_ones() {
+    let server = Running::with("[limits]\nconnections = 4\nidle_seconds = 600");
+    let batch = b"POST /v1/pages/batch HTTP/1.1\r\nHost: 127.0.0.1\r\n\
+        Content-Type: application/x-ndjson\r\nContent-Length: 1\r\n\r\n\n";
+    let idle: Vec<_> = (0..4)
+        .map(|_| {
+            let mut stream = server.connect();
+            stream.write_all(batch).unwrap();
+            let mut answer = Vec::new();
+            while !answer.ends_with(b"0\r\n\r\n") {
+                let mut byte = [0];
+                stream.read_exact(&mut byte).unwrap();
+                answer.push(byte[0]);
+            }
+            stream
+        })
+        .collect();
+    assert_eq!(server.get("/healthz").status, 200);
+    drop(idle);
+}
