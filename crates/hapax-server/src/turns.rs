@@ -136,7 +136,10 @@ mod tests {
                     calls.push(tokio::spawn(working_for(named(number), call)));
                 }
             }
-            tokio::task::yield_now().await;
+            let waiting = || turns.waiting().calls.values().map(VecDeque::len).sum::<usize>();
+            while waiting() < calls.len() {
+                tokio::task::yield_now().await;
+            }
             drop(held);
             for call in calls {
                 call.await.unwrap();

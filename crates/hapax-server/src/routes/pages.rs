@@ -36,13 +36,26 @@ fn size(input: &PageInput) -> usize {
     [&input.html, &input.text].into_iter().flatten().map(String::len).sum()
 }
 
+/// What a verdict shall have in it.
+#[derive(Debug, Deserialize)]
+pub struct VerdictParameters {
+    /// The nearest known page of one that matches none: it is compared with all, which takes longer the more there are.
+    #[serde(default = "yes")]
+    nearest: bool,
+}
+
+const fn yes() -> bool {
+    true
+}
+
 /// `POST /v1/pages`
 pub async fn observe(
     State(service): Shared,
+    Asked(wanted): Asked<VerdictParameters>,
     Sent(input): Sent<PageInput>,
 ) -> Result<Json<Verdict>, ApiError> {
     let Prepared { url, action, text } = prepared(&service, input).await?;
-    record(&service, url, action, text).await.map(Json)
+    record(&service, url, action, text, wanted.nearest).await.map(Json)
 }
 
 /// Records one page and says what it is.
@@ -51,10 +64,14 @@ pub(super) async fn record(
     url: String,
     action: Action,
     text: Option<String>,
+    nearest: bool,
 ) -> Result<Verdict, ApiError> {
     let seen = match &action {
-        Action::Observe(page) => Some(page.clone()),
-        Action::Redirect { .. } | Action::Forget { .. } | Action::Score { .. } => None,
+        Action::Observe(page) if nearest => Some(page.clone()),
+        Action::Observe(_)
+        | Action::Redirect { .. }
+        | Action::Forget { .. }
+        | Action::Score { .. } => None,
     };
     let decisions = service.writer.accept(vec![action])?.answers().await?;
     let decision = decisions.first().ok_or_else(|| ApiError::internal("no decision came"))?;
@@ -87,6 +104,7 @@ pub(super) async fn with_nearest(
 /// `POST /v1/check`
 pub async fn check(
     State(service): Shared,
+    Asked(wanted): Asked<VerdictParameters>,
     Sent(input): Sent<PageInput>,
 ) -> Result<Answer<Verdict>, ApiError> {
     let page = |prepared: Prepared| match prepared.action {
@@ -99,13 +117,18 @@ pub async fn check(
         // A lookup of microseconds in memory that waits for nobody.
         let page = page(prepared(&service, input).await?)?;
         let verdict = service.check(&page)?;
-        return with_nearest(&service, page, verdict).await.map(Answer);
+        return match wanted.nearest {
+            true => with_nearest(&service, page, verdict).await.map(Answer),
+            false => Ok(Answer(verdict)),
+        };
     }
     let bytes = size(&input);
     let work = move |service: &Service| {
         let page = page(service.fingerprinting(bytes, |by| prepare::prepare(by, input))?)?;
         let mut verdict = service.check(&page)?;
-        service.find_nearest(&page, &mut verdict)?;
+        if wanted.nearest {
+            service.find_nearest(&page, &mut verdict)?;
+        }
         Ok(verdict)
     };
     service.work_on(bytes, work).await.map(Answer)
@@ -245,7 +268,7 @@ pub async fn redirect(
     good_address("url", &from)?;
     good_redirect(&from, "to", &to)?;
     let action = Action::Redirect { from: from.clone(), to, fetched };
-    record(&service, from, action, None).await.map(Json)
+    record(&service, from, action, None, false).await.map(Json)
 }
 
 /// `POST /v1/recheck`

@@ -206,6 +206,17 @@ fn known_pages_are_unchanged_or_changed_and_the_nearest_is_named() {
     assert_eq!((&other["verdict"], &other["nearest"]["url"]), (&json!("new"), &json!("http://a")));
     let similarity = other["nearest"]["similarity"].as_f64().unwrap();
     assert!((0.1..0.84).contains(&similarity), "{other}");
+    for route in ["/v1/check?nearest=false", "/v1/pages?nearest=false"] {
+        let quick = said(route, "http://b", &half);
+        assert_eq!((&quick["verdict"], &quick["nearest"]), (&json!("new"), &Value::Null));
+        let copy = said(route, "http://d", &half);
+        assert_eq!(
+            copy["nearest"].is_object(),
+            route.contains("pages"),
+            "a match is named: {copy}"
+        );
+    }
+    assert_eq!(server.post("/v1/check?nearest=maybe", page("http://b", &half)).code(), "invalid");
     let changed = said("/v1/pages", "http://a", &text(13, 120));
     assert_eq!((&changed["verdict"], &changed["seen"]), (&json!("changed"), &json!("changed")));
     let known = server.get("/v1/pages/http%3A%2F%2Fa").good();
