@@ -81,6 +81,12 @@ const PARTS: &[Part] = &[
         run: site,
     },
     Part {
+        name: "deploy",
+        about: "manifests and workflows keep to the schemas of their formats",
+        needs: &["python:deploy/requirements.txt"],
+        run: deploy,
+    },
+    Part {
         name: "search",
         about: "the search engine in PostgreSQL keeps the agreement of all engines",
         needs: &["debian:postgresql=pg_ctlcluster", "debian:openssl"],
@@ -216,6 +222,20 @@ fn site(workspace: &Workspace) -> Result<Tally> {
     // A browser searches no file; it does over HTTP.
     println!("to read and search it: python3 -m http.server -d {}", target.join("site").display());
     Ok(Tally::default())
+}
+
+/// By schemas that come with the two programs. What manifests say of this program is tested beside the program.
+fn deploy(workspace: &Workspace) -> Result<Tally> {
+    let mut kubernetes = workspace.command("kubernetes-validate");
+    run(kubernetes.args(["--strict", "deploy/kubernetes.yaml", "deploy/kubernetes-dedup.yaml"]))?;
+    let others = [
+        ("vendor.compose-spec", "deploy/compose.yaml"),
+        ("vendor.github-workflows", ".github/workflows/release.yml"),
+    ];
+    for (schema, file) in others {
+        run(workspace.command("check-jsonschema").args(["--builtin-schema", schema, file]))?;
+    }
+    Ok(Tally { passed: 4, failed: 0 })
 }
 
 /// The names of all parts, in the order they run.

@@ -77,7 +77,8 @@ fn the_deployed_settings_are_settings_and_without_tokens_nothing_is_served() {
     assert!(refused.contains("it holds no token"), "{refused}");
 }
 
-/// The manifest was validated by the published schemas of its format; what it says of this program is checked here.
+/// `cargo xtask test deploy` compares the manifest with the schemas of its format; what it says of this program is
+/// checked here.
 #[test]
 fn the_jobs_that_clean_a_corpus_do_so() {
     let manifest = deployed("kubernetes-dedup.yaml");

@@ -153,7 +153,7 @@ fn alerts_and_dashboard_name_metrics_that_are_there() {
     assert!(named > 10, "{named}");
 }
 
-/// The manifests were validated by the published schemas of their formats; what they say of this program is
+/// `cargo xtask test deploy` compares the manifests with the schemas of their formats; what they say of this program is
 /// checked here.
 #[test]
 fn manifests_name_paths_ports_and_files_that_are_there() {
