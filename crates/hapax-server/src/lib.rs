@@ -43,6 +43,7 @@ mod idle;
 pub mod logging;
 pub mod metrics;
 pub mod middleware;
+pub mod pools;
 pub mod routes;
 pub mod server;
 pub mod standby;
