@@ -1,5 +1,6 @@
 //! The same work without HTTP: the library on all cores.
 
+use crate::fetchers::{Kind, LINES};
 use crate::pages;
 use anyhow::Result;
 use hapax::page::{ExtractOptions, Extractor, Hints};
@@ -17,11 +18,19 @@ fn on_all_cores<W: FnMut(u64) -> Result<()>>(
     time: Duration,
     make: impl Fn(usize) -> Result<W> + Sync,
 ) -> Result<f64> {
+    on_threads(cores(), time, make)
+}
+
+fn on_threads<W: FnMut(u64) -> Result<()>>(
+    threads: usize,
+    time: Duration,
+    make: impl Fn(usize) -> Result<W> + Sync,
+) -> Result<f64> {
     let done = AtomicU64::new(0);
     let over = AtomicBool::new(false);
     let start = Instant::now();
     std::thread::scope(|scope| -> Result<()> {
-        let threads: Vec<_> = (0..cores())
+        let threads: Vec<_> = (0..threads)
             .map(|thread| {
                 let (done, over, make) = (&done, &over, &make);
                 scope.spawn(move || -> Result<()> {
@@ -71,6 +80,26 @@ pub(crate) fn check_real(store: &Repository, html: &[String], time: Duration) ->
             let page = extractor.extract_html(&html[n as usize % html.len()], &hints)?;
             let signature = by.extracted(page);
             store.check(&Observation::new("https://example.org/page", &signature))?;
+            Ok(())
+        })
+    })
+}
+
+/// The mix of many crawlers, as many requests a second as 64 threads get: they share commits, as those of the service do.
+pub(crate) fn mix(store: &Repository, pages: u64, time: Duration) -> Result<f64> {
+    on_threads(64, time, |thread| {
+        let mut turn = thread as u64;
+        Ok(move |n: u64| {
+            turn += 1;
+            let page = |n: u64| pages::observation(n % pages);
+            match Kind::of_mix(turn) {
+                Kind::Record => drop(store.observe(page(n * 7919))?),
+                Kind::Batch => {
+                    let first = n * 7919;
+                    drop(store.observe_many((first..first + LINES).map(page).collect())?);
+                }
+                Kind::Check | Kind::Health | Kind::Page => drop(store.check(&page(n * 7919))?),
+            }
             Ok(())
         })
     })

@@ -1,18 +1,17 @@
 //! The load: the library, then the service, then their ratios.
 //!
-//! All in one run and on the same cores, so that the ratios hold on a busy machine too. Requests are
-//! made before the clock starts; every answer is looked at. The batch is one stream, sent by
+//! All in one run and on the same cores, so that the ratios hold on a busy machine too. The batch is one stream, sent by
 //! one thread while another reads.
 
+use crate::clients::{Measured, measure};
 use crate::process::Server;
 use crate::wire::{Connection, request};
 use crate::{library, pages};
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use clap::Args;
 use comfy_table::Table;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// What to measure.
@@ -46,10 +45,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let known = options.pages;
     let recipe = pages::fingerprinter()?.recipe_id().to_string();
 
-    let store = match folder.join("pages.redb").exists() {
-        true => hapax_store::Repository::open(&folder, None)?,
-        false => pages::repository(&folder, known)?,
-    };
+    let store = pages::repository_in(&folder, known)?;
     let first = store.stats()?.pages;
     println!("{first} pages, {} real pages of {mean} bytes on average", html.len());
     let alone = [
@@ -113,69 +109,6 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// How many a second, and how long each took, in milliseconds, sorted.
-struct Measured {
-    rate: f64,
-    took: Vec<f32>,
-}
-
-impl Measured {
-    fn quantile(&self, share: f64) -> f32 {
-        let place = (self.took.len() as f64 * share).ceil() as usize;
-        self.took.get(place.saturating_sub(1)).copied().unwrap_or(f32::NAN)
-    }
-}
-
-/// Asks from all connections at once, each for itself, for a while.
-fn measure(
-    address: SocketAddr,
-    connections: usize,
-    time: Duration,
-    requests: &[Vec<u8>],
-    expected: &[u8],
-) -> Result<Measured> {
-    let over = AtomicBool::new(false);
-    let start = Instant::now();
-    let took = std::thread::scope(|scope| -> Result<Vec<f32>> {
-        let threads: Vec<_> = (0..connections)
-            .map(|thread| {
-                let over = &over;
-                scope.spawn(move || -> Result<Vec<f32>> {
-                    let mut connection = Connection::open(address)?;
-                    let mut took = Vec::new();
-                    let mut n = thread * 31;
-                    while !over.load(Ordering::Relaxed) {
-                        let asked = Instant::now();
-                        let status = connection.ask(&requests[n % requests.len()])?;
-                        took.push(asked.elapsed().as_secs_f32() * 1e3);
-                        let body = &connection.body;
-                        // From the end, where it is: the client's work is measured too.
-                        let right = body.windows(expected.len()).rev().any(|part| part == expected);
-                        ensure!(
-                            status == 200 && right,
-                            "{status}: {}",
-                            String::from_utf8_lossy(body)
-                        );
-                        n += 1;
-                    }
-                    Ok(took)
-                })
-            })
-            .collect();
-        std::thread::sleep(time);
-        over.store(true, Ordering::Relaxed);
-        let mut all = Vec::new();
-        for thread in threads {
-            all.extend(thread.join().ok().context("a thread panicked")??);
-        }
-        Ok(all)
-    });
-    let mut took = took?;
-    let rate = took.len() as f64 / start.elapsed().as_secs_f64();
-    took.sort_by(f32::total_cmp);
-    Ok(Measured { rate, took })
-}
-
 /// One stream of new pages; every verdict is looked at.
 fn batch(address: SocketAddr, from: u64, count: u64, recipe: &str) -> Result<Measured> {
     let mut body = String::new();
@@ -201,5 +134,5 @@ fn batch(address: SocketAddr, from: u64, count: u64, recipe: &str) -> Result<Mea
         lines += 1;
     }
     ensure!(lines == count, "{lines} of {count} lines were answered");
-    Ok(Measured { rate: count as f64 / seconds, took: vec![(seconds * 1e3) as f32] })
+    Ok(Measured::one(count as f64 / seconds, seconds))
 }

@@ -4,11 +4,15 @@
 //! the service as a process of its own and asks it over loopback from 64 connections: health,
 //! ready fingerprints, real pages, a batch. Every answer is read and its verdict compared with
 //! what is known of the page; a wrong one ends the run. `hapax-bench-serve soak` mixes all that,
-//! kills and restarts the service, and at the end looks for every page that was acknowledged.
+//! kills and restarts the service, and at the end looks for every page that was acknowledged. `backup` measures
+//! what clients wait while a backup is made, `fetchers` what twenty crawlers get.
 //!
 //! Client and server share the machine's cores, so rates are of both together. Ratios count.
 #![expect(clippy::print_stdout, reason = "a program that prints its tables")]
 
+mod backup;
+mod clients;
+mod fetchers;
 mod library;
 mod load;
 mod pages;
@@ -32,6 +36,10 @@ enum Benchmark {
     Load(load::Options),
     /// Mixed load with kills and restarts
     Soak(soak::Options),
+    /// What clients wait before and during a backup, and what an increment holds
+    Backup(backup::Options),
+    /// Many crawlers with many connections each
+    Fetchers(fetchers::Options),
     /// The server process of the others
     #[command(hide = true)]
     Server {
@@ -44,6 +52,8 @@ fn main() -> anyhow::Result<()> {
     match Arguments::parse().benchmark {
         Benchmark::Load(options) => load::run(&options),
         Benchmark::Soak(options) => soak::run(&options),
+        Benchmark::Backup(options) => backup::run(&options),
+        Benchmark::Fetchers(options) => fetchers::run(&options),
         Benchmark::Server { store } => process::serve(&store),
     }
 }

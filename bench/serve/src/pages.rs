@@ -102,6 +102,14 @@ pub(crate) fn repository(folder: &Path, pages: u64) -> Result<Repository> {
     Ok(store)
 }
 
+/// The repository in a folder, made with so many pages where there is none.
+pub(crate) fn repository_in(folder: &Path, pages: u64) -> Result<Repository> {
+    match folder.join("pages.redb").exists() {
+        true => Ok(Repository::open(folder, None)?),
+        false => repository(folder, pages),
+    }
+}
+
 /// Real pages of about 20 KB.
 pub(crate) fn real() -> Result<Vec<String>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/docs");

@@ -11,6 +11,7 @@ use std::process::{Child, Command, Stdio};
 
 /// What the child process does.
 pub(crate) fn serve(store: &Path) -> Result<()> {
+    hapax_server::pools::start_again_with_few();
     let by = pages::fingerprinter()?;
     let mut layers = Layers::new()?;
     layers.set("benchmark", "listen", "127.0.0.1:0")?;
@@ -30,10 +31,10 @@ pub(crate) struct Server {
 
 impl Server {
     /// With settings by environment.
-    pub(crate) fn start(store: &Path, settings: &[(&str, u64)]) -> Result<Self> {
+    pub(crate) fn start(store: &Path, settings: &[(&str, String)]) -> Result<Self> {
         let mut command = Command::new(std::env::current_exe()?);
         command.arg("server").arg(store).stdout(Stdio::piped());
-        command.envs(settings.iter().map(|(name, value)| (name, value.to_string())));
+        command.envs(settings.iter().map(|(name, value)| (name, value)));
         let mut child = command.spawn().context("cannot start the server")?;
         let mut line = String::new();
         BufReader::new(child.stdout.take().context("no output")?).read_line(&mut line)?;
@@ -41,10 +42,10 @@ impl Server {
         Ok(Self { child, address })
     }
 
-    /// Bytes of memory it has, as the system counts.
+    /// Bytes of resident memory, as the system counts.
     pub(crate) fn memory(&self) -> Option<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
-        let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
         Some(line.trim().trim_end_matches(" kB").parse::<u64>().ok()? * 1024)
     }
 

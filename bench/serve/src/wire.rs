@@ -9,10 +9,19 @@ use std::time::Duration;
 
 /// The bytes of a request.
 pub(crate) fn request(method: &str, path: &str, kind: &str, body: &str) -> Vec<u8> {
+    with_headers(method, path, &format!("Content-Type: {kind}\r\n"), body)
+}
+
+/// The bytes of a request with a token.
+pub(crate) fn request_as(token: &str, method: &str, path: &str, kind: &str, body: &str) -> Vec<u8> {
+    let headers = format!("Content-Type: {kind}\r\nAuthorization: Bearer {token}\r\n");
+    with_headers(method, path, &headers, body)
+}
+
+fn with_headers(method: &str, path: &str, headers: &str, body: &str) -> Vec<u8> {
     let length = body.len();
     format!(
-        "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: {kind}\r\n\
-         Content-Length: {length}\r\n\r\n{body}"
+        "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n{headers}Content-Length: {length}\r\n\r\n{body}"
     )
     .into_bytes()
 }
@@ -22,6 +31,8 @@ pub(crate) struct Connection {
     line: String,
     /// The last answer's body.
     pub(crate) body: Vec<u8>,
+    /// Seconds after which the last answer said to ask again.
+    pub(crate) retry_after: Option<u64>,
 }
 
 impl Connection {
@@ -30,7 +41,7 @@ impl Connection {
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(Duration::from_secs(60)))?;
         let stream = BufReader::with_capacity(64 * 1024, stream);
-        Ok(Self { stream, line: String::new(), body: Vec::new() })
+        Ok(Self { stream, line: String::new(), body: Vec::new(), retry_after: None })
     }
 
     /// Sends a request and reads the answer; the status.
@@ -59,6 +70,7 @@ impl Connection {
         let status = status.with_context(|| format!("not an answer: {}", self.line))?;
         let mut length = None;
         let mut chunked = false;
+        self.retry_after = None;
         loop {
             self.next_line()?;
             let line = self.line.trim_end();
@@ -67,6 +79,9 @@ impl Connection {
             }
             if let Some(digits) = line.strip_prefix("content-length: ") {
                 length = Some(digits.parse::<u64>()?);
+            }
+            if let Some(digits) = line.strip_prefix("retry-after: ") {
+                self.retry_after = Some(digits.parse()?);
             }
             chunked |= line == "transfer-encoding: chunked";
         }

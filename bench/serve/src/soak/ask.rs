@@ -1,4 +1,7 @@
-//! Who reads: everything that changes nothing, and now and then something wrong on purpose.
+//! Who reads: everything that changes no page of the writers', and now and then something wrong on purpose.
+//!
+//! Real pages are recorded too, so that the service extracts texts, learns frames and keeps texts; each reader has as
+//! many addresses for them as there are real pages.
 
 use super::{JSON, Shared};
 use crate::pages;
@@ -8,7 +11,13 @@ use hapax_client::client::encoded;
 use std::sync::atomic::Ordering;
 
 /// Asks until the end.
-pub(super) fn ask(shared: &Shared, place: u64, known: u64, recipe: &str) -> Result<()> {
+pub(super) fn ask(
+    shared: &Shared,
+    place: u64,
+    known: u64,
+    recipe: &str,
+    real: &[String],
+) -> Result<()> {
     let mut n = place;
     shared.keep_asking(|connection| {
         n = n.wrapping_add(7919);
@@ -33,6 +42,13 @@ pub(super) fn ask(shared: &Shared, place: u64, known: u64, recipe: &str) -> Resu
             6 => (request("GET", "/metrics", JSON, ""), &[200]),
             7 => (request("POST", "/v1/check", JSON, "{\"url\":"), &[400]),
             8 => (request("GET", "/v1/groups/4294967295", JSON, ""), &[404]),
+            9 | 10 => {
+                let html = &real[(n / 13) as usize % real.len()];
+                let url = format!("https://www.real{place}.example/{}.html", html.len());
+                let body = serde_json::json!({"url": url, "html": html}).to_string();
+                let path = if n % 13 == 9 { "/v1/check" } else { "/v1/pages" };
+                (request("POST", path, JSON, &body), &[200])
+            }
             _ => {
                 let body = pages::ready(page, pages::url(page), recipe)?;
                 (request("POST", "/v1/check", JSON, &body), &[200])

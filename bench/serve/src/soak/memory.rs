@@ -8,7 +8,7 @@ use anyhow::{Result, ensure};
 /// A run in which the half that is looked at is shorter than this says nothing about growth.
 const SHORTEST: f64 = 240.0;
 /// The most that memory may grow in the time looked at, as a share of what it was.
-const MOST: f64 = 0.05;
+const MOST: f64 = 0.02;
 
 /// Bytes at a moment.
 #[derive(Clone, Copy, Debug)]
@@ -64,11 +64,16 @@ impl Memory {
 
     pub(super) fn report(&self) {
         let (mean, slope) = line(self.warm());
+        let all = || self.warm().iter().map(|sample| sample.bytes as f64 / 1e6);
         println!(
-            "memory in the last {:.1} minutes: {:.1} MB on average, {:+.2} MB an hour",
+            "memory in the last {:.1} minutes: {:.1} MB on average, {:.1} to {:.1} MB, {:+.2} MB an hour ({:+.2} % in \
+             these minutes)",
             self.warm_seconds() / 60.0,
             mean / 1e6,
-            slope * 3600.0 / 1e6
+            all().fold(f64::INFINITY, f64::min),
+            all().fold(0.0, f64::max),
+            slope * 3600.0 / 1e6,
+            slope * self.warm_seconds() / mean * 100.0
         );
     }
 

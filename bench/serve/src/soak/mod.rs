@@ -2,9 +2,9 @@
 //!
 //! The first half kills the process without warning every few seconds and starts it again: what
 //! was under way then may fail, and nothing else may. The second half is one life, in which memory
-//! is looked at. The number of pages is the same all the time: they are crawled again, with the
+//! is looked at; with `--kill-every 0` the whole run is that one. The number of pages is the same all the time: they are crawled again, with the
 //! same content or another, deleted and recorded anew, so that memory which grows is not that of
-//! more pages. The part of the file kept in memory is limited, as an operator would.
+//! more pages. Memory is limited as an operator would, by one setting or by the cache's.
 //!
 //! At the end every page must be as it was acknowledged last ([`crawl`]), and the folder sound.
 
@@ -32,7 +32,7 @@ pub(crate) struct Options {
     /// Minutes: 60 is the long run
     #[arg(long, default_value_t = 2.0)]
     minutes: f64,
-    /// Seconds between kills in the first half
+    /// Seconds between kills in the first half; 0 for no kill before the end
     #[arg(long, default_value_t = 20)]
     kill_every: u64,
     /// Connections: half of them write, half of them read
@@ -44,9 +44,22 @@ pub(crate) struct Options {
     /// Bytes of the repository's file that the service keeps in memory: few, so that it is full soon
     #[arg(long, default_value_t = 8_000_000)]
     cache_bytes: u64,
+    /// Memory for the whole service, such as 1GB, in place of the cache's bytes
+    #[arg(long, value_name = "SIZE")]
+    memory: Option<String>,
     /// Milliseconds that a connection waits after each answer: more of them leave the machine room
     #[arg(long, default_value_t = 0)]
     pause_ms: u64,
+}
+
+impl Options {
+    /// How the service is told what memory it has.
+    fn settings(&self) -> [(&'static str, String); 1] {
+        match &self.memory {
+            Some(memory) => [("HAPAX_MEMORY", memory.clone())],
+            None => [("HAPAX_LIMITS__CACHE_BYTES", self.cache_bytes.to_string())],
+        }
+    }
 }
 
 const JSON: &str = "application/json";
@@ -117,21 +130,23 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let mut memory = Memory::default();
     let mut kills = 0;
     println!(
-        "{} minutes, {} connections that pause {} ms, {} pages, {} MB of the file in memory",
+        "{} minutes, {} connections that pause {} ms, {} pages, {} = {}",
         options.minutes,
         options.connections,
         options.pause_ms,
         options.pages,
-        options.cache_bytes / 1_000_000
+        options.settings()[0].0,
+        options.settings()[0].1
     );
+    let html = pages::real()?;
     let crawled = std::thread::scope(|scope| -> Result<Vec<Crawled>> {
-        let (shared, recipe) = (&shared, &recipe);
+        let (shared, recipe, html) = (&shared, &recipe, &*html);
         let crawlers: Vec<_> = (0..writers)
             .map(|place| Crawled::new((place..options.pages).step_by(writers as usize)))
             .map(|pages| scope.spawn(move || crawl::crawl(shared, pages, recipe)))
             .collect();
         let askers: Vec<_> = (0..writers)
-            .map(|place| scope.spawn(move || ask::ask(shared, place, options.pages, recipe)))
+            .map(|place| scope.spawn(move || ask::ask(shared, place, options.pages, recipe, html)))
             .collect();
         let supervised = supervise(options, &folder, shared, &mut memory, &mut kills);
         shared.over.store(true, Ordering::Relaxed);
@@ -179,9 +194,9 @@ fn supervise(
     let half = Duration::from_secs_f64(options.minutes * 30.0);
     let mut since_minute = start;
     while start.elapsed() < half * 2 {
-        let server = Server::start(folder, &[("HAPAX_LIMITS__CACHE_BYTES", options.cache_bytes)])?;
+        let server = Server::start(folder, &options.settings())?;
         shared.set(Some(server.address))?;
-        let last_life = start.elapsed() >= half;
+        let last_life = options.kill_every == 0 || start.elapsed() >= half;
         let until = match last_life {
             true => start + half * 2,
             false => (start + half).min(Instant::now() + Duration::from_secs(options.kill_every)),
@@ -204,7 +219,7 @@ fn supervise(
 
 /// How many pages are not as they were acknowledged.
 fn lost(options: &Options, folder: &Path, crawled: &[Crawled]) -> Result<u64> {
-    let server = Server::start(folder, &[("HAPAX_LIMITS__CACHE_BYTES", options.cache_bytes)])?;
+    let server = Server::start(folder, &options.settings())?;
     let mut connection = Connection::open(server.address)?;
     let mut lost = 0u64;
     for (n, page) in crawled.iter().flat_map(Crawled::pages) {
