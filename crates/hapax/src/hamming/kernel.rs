@@ -157,14 +157,18 @@ impl<F: FnMut(usize, u32) -> ControlFlow<()>> Work for OneAgainstAll<'_, F> {
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use std::arch::x86_64::{
-        _mm512_cmple_epu32_mask, _mm512_loadu_epi32, _mm512_popcnt_epi32, _mm512_set1_epi32,
+        _mm_cvtsi32_si128, _mm512_cmple_epu32_mask, _mm512_loadu_epi32, _mm512_loadu_epi64,
+        _mm512_mask_test_epi64_mask, _mm512_maskz_compress_epi64, _mm512_mullo_epi64,
+        _mm512_permutex2var_epi64, _mm512_popcnt_epi32, _mm512_rorv_epi64, _mm512_set1_epi32,
+        _mm512_set1_epi64, _mm512_srl_epi64, _mm512_srli_epi64, _mm512_storeu_epi64,
         _mm512_xor_si512, _pext_u64,
     };
     use std::ops::ControlFlow;
 
     use super::{Lanes, Narrow, Wide, Work};
     use crate::hamming::gather::BitGather;
-    use crate::hamming::lanes::Word;
+    use crate::hamming::lanes::{SLACK, Word};
+    use crate::hamming::vacant::Vacant;
 
     #[target_feature(enable = "popcnt")]
     pub(super) fn run_popcnt<W: Work>(work: W) -> W::Output {
@@ -218,6 +222,46 @@ mod x86 {
         fn gather(self, gather: &BitGather, value: u64) -> u64 {
             // SAFETY: needs BMI2. A `WideWithPext` exists only below `run_avx512`.
             unsafe { _pext_u64(value, gather.mask()) }
+        }
+
+        #[inline(always)]
+        #[expect(unsafe_code, reason = "intrinsics behind detected features")]
+        fn to_vacant(
+            self,
+            vacant: &Vacant,
+            values: &[u64],
+            multiplier: u64,
+            out: &mut [u64],
+        ) -> usize {
+            let (bits, to_bin) = vacant.bits();
+            let (blocks, rest) = values.as_chunks::<SLACK>();
+            let mut last = [0; SLACK];
+            last[..rest.len()].copy_from_slice(rest);
+            let all = blocks.iter().map(|block| (block, u8::MAX));
+            let mut found = 0;
+            for (block, there) in all.chain([(&last, (1 << rest.len()) - 1)]) {
+                let out: &mut [u64; SLACK] = match out[found..].first_chunk_mut() {
+                    Some(out) => out,
+                    None => return found,
+                };
+                // SAFETY: needs AVX512F and AVX512DQ. A `WideWithPext` exists only below `run_avx512`. Every load and
+                // the store move the 64 bytes of 8 words of an array, and ask no alignment.
+                found += unsafe {
+                    let low = _mm512_loadu_epi64(bits.as_ptr().cast());
+                    let high = _mm512_loadu_epi64(bits[8..].as_ptr().cast());
+                    let values = _mm512_loadu_epi64(block.as_ptr().cast());
+                    let products = _mm512_mullo_epi64(values, _mm512_set1_epi64(multiplier as i64));
+                    let bins = _mm512_srl_epi64(products, _mm_cvtsi32_si128(to_bin as i32));
+                    // The word of a bin by its leading bits, the bit by the others: a rotation is modulo 64.
+                    let words = _mm512_permutex2var_epi64(low, _mm512_srli_epi64(bins, 6), high);
+                    let bit_first = _mm512_rorv_epi64(words, bins);
+                    let hits = _mm512_mask_test_epi64_mask(there, bit_first, _mm512_set1_epi64(1));
+                    let packed = _mm512_maskz_compress_epi64(hits, products);
+                    _mm512_storeu_epi64(out.as_mut_ptr().cast(), packed);
+                    hits.count_ones() as usize
+                };
+            }
+            found
         }
     }
 }

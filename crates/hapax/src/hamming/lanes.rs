@@ -15,6 +15,7 @@
 use std::ops::{BitXor, ControlFlow};
 
 use super::gather::BitGather;
+use super::vacant::Vacant;
 
 /// A stored word that can be compared: `u32` (a part of a fingerprint) or `u64` (all of it).
 pub trait Word: Copy + BitXor<Output = Self> {
@@ -57,7 +58,14 @@ pub trait Lanes: Copy {
 
     /// The bits of `value` that `gather` selects, packed at the low end.
     fn gather(self, gather: &BitGather, value: u64) -> u64;
+
+    /// Writes to `out`, in order, the products of `values` and `multiplier` that would go to a vacant bin, and says
+    /// how many they are. `out` is longer than `values` by [`SLACK`]; what is behind them is anything.
+    fn to_vacant(self, vacant: &Vacant, values: &[u64], multiplier: u64, out: &mut [u64]) -> usize;
 }
+
+/// By how much an output must be longer than its input, so that whole registers can be written.
+pub const SLACK: usize = 8;
 
 /// One word at a time.
 #[derive(Clone, Copy)]
@@ -83,6 +91,11 @@ impl Lanes for Narrow {
     #[inline(always)]
     fn gather(self, gather: &BitGather, value: u64) -> u64 {
         gather.apply(value)
+    }
+
+    #[inline(always)]
+    fn to_vacant(self, vacant: &Vacant, values: &[u64], multiplier: u64, out: &mut [u64]) -> usize {
+        vacant.one_by_one(values, multiplier, out)
     }
 }
 
@@ -123,6 +136,11 @@ impl Lanes for Wide {
     #[inline(always)]
     fn gather(self, gather: &BitGather, value: u64) -> u64 {
         gather.apply(value)
+    }
+
+    #[inline(always)]
+    fn to_vacant(self, vacant: &Vacant, values: &[u64], multiplier: u64, out: &mut [u64]) -> usize {
+        vacant.one_by_one(values, multiplier, out)
     }
 }
 

@@ -21,7 +21,7 @@
 //!
 //! [`kernel`] picks the instruction set and runs a [`Work`] under it. [`lanes`] holds the loops
 //! such a work calls. [`gather`] collects scattered bits of a fingerprint into a small key.
-//! [`memory`] hides the wait for memory: prefetches and large pages.
+//! [`vacant`] says which hashes fill a bin of a sketch. [`memory`] hides the wait for memory: prefetches and large pages.
 //!
 //! # What this module promises
 //!
@@ -37,7 +37,9 @@ pub mod gather;
 pub mod kernel;
 pub mod lanes;
 pub mod memory;
+pub mod vacant;
 
 pub use gather::BitGather;
 pub use kernel::{Kernel, Work};
 pub use lanes::Lanes;
+pub use vacant::Vacant;
