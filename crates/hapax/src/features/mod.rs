@@ -8,7 +8,7 @@
 //!
 //! # Reading order
 //!
-//! [`hash`] has the two hash functions. [`words`] filters and hashes the words of a text.
+//! [`hash`] has the two hash functions. [`words`] filters and hashes the words of a text, most of them as `short_words`.
 //! [`frequency`] learns in how many documents a feature occurs.
 //!
 //! # What this module does not know
@@ -18,6 +18,8 @@
 #[cfg(feature = "text")]
 pub mod frequency;
 pub mod hash;
+#[cfg(feature = "text")]
+pub(crate) mod short_words;
 #[cfg(feature = "text")]
 pub mod words;
 

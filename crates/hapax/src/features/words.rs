@@ -3,9 +3,10 @@
 //! Filters, in this order: words shorter than the minimum go, stop words go, what remains is
 //! stemmed. No allocation per word unless stemming is on and changes the word.
 
-use super::hash::{SECRET, keyed_word_hash, word_hash};
+use super::hash::{SECRET, word_hash};
+use super::short_words::{BatchHasher, ShortWords, WordKey};
 use crate::text::language::{Stemming, StopWords};
-use crate::text::{Confusables, Joined, PlacedWord, Segmenter, Unspaced};
+use crate::text::{Confusables, Joined, PlacedWord, Segmenter, Unspaced, WordSink};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -50,6 +51,7 @@ pub struct WordHasher {
     confusables: Confusables,
     seed: u64,
     secret: Option<Arc<[u8; SECRET]>>,
+    short: ShortWords,
 }
 
 impl WordHasher {
@@ -57,7 +59,8 @@ impl WordHasher {
     pub fn new(unspaced: Unspaced, filter: WordFilter, seed: u64) -> Self {
         let (joined, confusables) = (Joined::default(), Confusables::default());
         let segmenter = Segmenter::new(unspaced);
-        Self { segmenter, filter, unspaced, joined, confusables, seed, secret: None }
+        let (secret, short) = (None, ShortWords::default());
+        Self { segmenter, filter, unspaced, joined, confusables, seed, secret, short }
     }
 
     /// The same, with joined words taken in this way.
@@ -80,22 +83,9 @@ impl WordHasher {
 
     /// Appends the hashes of the words of `text`, in order.
     pub fn hash_into(&mut self, text: &str, out: &mut Vec<u64>) {
-        let Self { segmenter, filter, seed, secret, .. } = self;
-        if let Some(secret) = secret {
-            let open = filter.is_open();
-            segmenter.words(text, |word| {
-                let kept = if open { Some(Cow::Borrowed(word)) } else { filter.keep(word) };
-                out.extend(kept.map(|kept| keyed_word_hash(&kept, secret)));
-            });
-        } else if filter.is_open() {
-            segmenter.words(text, |word| out.push(word_hash(word, *seed)));
-        } else {
-            segmenter.words(text, |word| {
-                if let Some(kept) = filter.keep(word) {
-                    out.push(word_hash(&kept, *seed));
-                }
-            });
-        }
+        let secret = self.secret.clone();
+        let key = secret.as_deref().map_or(WordKey::Seed(self.seed), WordKey::Secret);
+        self.hash_all(text, [key], [out]);
     }
 
     /// Appends the hashes of the words of `text`, and those by a secret, in order.
@@ -106,15 +96,28 @@ impl WordHasher {
         out: &mut Vec<u64>,
         keyed: &mut Vec<u64>,
     ) {
-        let Self { segmenter, filter, seed, .. } = self;
-        let open = filter.is_open();
-        segmenter.words(text, |word| {
-            let kept = if open { Some(Cow::Borrowed(word)) } else { filter.keep(word) };
-            if let Some(kept) = kept {
-                out.push(word_hash(&kept, *seed));
-                keyed.push(keyed_word_hash(&kept, secret));
-            }
-        });
+        let keys = [WordKey::Seed(self.seed), WordKey::Secret(secret)];
+        self.hash_all(text, keys, [out, keyed]);
+    }
+
+    fn hash_all<const KEYS: usize>(
+        &mut self,
+        text: &str,
+        keys: [WordKey<'_>; KEYS],
+        outs: [&mut Vec<u64>; KEYS],
+    ) {
+        let Self { segmenter, filter, short, .. } = self;
+        let mut hasher = short.hasher(keys, outs);
+        if filter.is_open() {
+            segmenter.words_to(text, &mut hasher);
+        } else {
+            segmenter.words(text, |word| {
+                if let Some(kept) = filter.keep(word) {
+                    hasher.add(&kept);
+                }
+            });
+        }
+        hasher.finish();
     }
 
     /// The same words with their hashes and their places, slowly.
@@ -134,6 +137,18 @@ impl WordHasher {
                 (w, hash)
             })
             .collect()
+    }
+}
+
+impl<const KEYS: usize> WordSink for BatchHasher<'_, KEYS> {
+    #[inline(always)]
+    fn plain(&mut self, text: &str, start: usize, length: usize) {
+        self.add_from(text, start, length);
+    }
+
+    #[inline(always)]
+    fn word(&mut self, word: &str) {
+        self.add(word);
     }
 }
 

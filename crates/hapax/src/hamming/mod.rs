@@ -21,7 +21,8 @@
 //!
 //! [`kernel`] picks the instruction set and runs a [`Work`] under it. [`lanes`] holds the loops
 //! such a work calls. [`gather`] collects scattered bits of a fingerprint into a small key.
-//! [`vacant`] says which hashes fill a bin of a sketch. [`memory`] hides the wait for memory: prefetches and large pages.
+//! [`vacant`] says which hashes fill a bin of a sketch, `leading` gathers the outcome of a test of
+//! 64 bytes. [`memory`] hides the wait for memory: prefetches and large pages.
 //!
 //! # What this module promises
 //!
@@ -36,6 +37,8 @@
 pub mod gather;
 pub mod kernel;
 pub mod lanes;
+#[cfg(feature = "text")]
+pub(crate) mod leading;
 pub mod memory;
 pub mod vacant;
 

@@ -10,7 +10,7 @@
 //! # Reading order
 //!
 //! [`normalize`] folds a chunk. [`wordbreak`] finds the words of a folded chunk, and `confusables`
-//! brings look-alike letters to one spelling.
+//! brings look-alike letters to one spelling. `block` finds plain words, which need neither.
 //! [`segment`] puts them together and is what callers use. [`places`] does the same slowly
 //! and says where in the original each word stood. [`language`] has stop words and stems.
 //!
@@ -18,6 +18,7 @@
 //!
 //! HTML, hashes, and which words matter.
 
+mod block;
 mod confusables;
 pub mod language;
 pub mod normalize;
@@ -27,4 +28,5 @@ pub mod wordbreak;
 
 pub use language::Language;
 pub use places::{Place, PlacedWord};
+pub(crate) use segment::WordSink;
 pub use segment::{Confusables, Joined, Segmenter, Unspaced};

@@ -1,12 +1,13 @@
 //! A text cut into folded words, fast.
 //!
-//! Most chunks of most texts are a plain ASCII word. Those are lowered in bulk and handed
+//! Most chunks of most texts are a plain ASCII word. Those are lowered in bulk, found a [`Block`] at a time and handed
 //! out without a look at any table of Unicode; everything else goes through [`normalize`]
 //! and [`wordbreak`]. Nothing is allocated per word.
 //!
 //! [`normalize`]: super::normalize
 //! [`wordbreak`]: super::wordbreak
 
+use super::block::{BLOCK, Block};
 use super::confusables;
 use super::normalize::Normalizer;
 use super::wordbreak::{self, Class, Piece};
@@ -50,6 +51,29 @@ pub enum Confusables {
     Fold,
 }
 
+/// Takes the words of a text.
+pub(crate) trait WordSink {
+    /// A word of ASCII letters and digits; it stands in `text`, and other bytes may follow.
+    fn plain(&mut self, text: &str, start: usize, length: usize);
+
+    /// Any word.
+    fn word(&mut self, word: &str);
+}
+
+struct Visit<F>(F);
+
+impl<F: FnMut(&str)> WordSink for Visit<F> {
+    #[inline(always)]
+    fn plain(&mut self, text: &str, start: usize, length: usize) {
+        (self.0)(&text[start..start + length]);
+    }
+
+    #[inline(always)]
+    fn word(&mut self, word: &str) {
+        (self.0)(word);
+    }
+}
+
 /// Cuts texts into folded words. Reuse it: it keeps its buffers.
 #[derive(Debug)]
 pub struct Segmenter {
@@ -91,60 +115,97 @@ impl Segmenter {
     }
 
     /// Calls `visit` with every folded word of `text`, in order, up to twice the bytes of `text`.
-    pub fn words(&mut self, text: &str, mut visit: impl FnMut(&str)) {
-        let Self { unspaced, joined, confusables, normalizer, lowered, folded, respelt } = self;
+    pub fn words(&mut self, text: &str, visit: impl FnMut(&str)) {
+        self.words_to(text, &mut Visit(visit));
+    }
+
+    /// The same, for who treats plain words in another way.
+    pub(crate) fn words_to(&mut self, text: &str, sink: &mut impl WordSink) {
+        let mut lowered = std::mem::take(&mut self.lowered);
         lowered.clear();
         lowered.push_str(text);
         lowered.make_ascii_lowercase();
-        let bytes = lowered.as_bytes();
+        // So that every byte of the text begins a whole block.
+        lowered.push_str(SPACES);
+        self.cut(text, &lowered, sink);
+        self.lowered = lowered;
+    }
+
+    /// Words of a text that is there in lower case, too, with a block of spaces behind it.
+    fn cut(&mut self, text: &str, lowered: &str, sink: &mut impl WordSink) {
         let mut room = most_folded(text);
         let mut at = 0;
-        while at < bytes.len() {
-            let start = at;
-            at += plain_run(&bytes[at..]);
-            if at > start {
-                if ends_chunk(bytes, at) {
-                    visit(&lowered[start..at]);
-                    at += 1;
-                    continue;
-                }
-                // One sign after the word, such as a full stop, is no part of it.
-                let sign = ASCII[usize::from(bytes[at])] == SIGN && bytes[at] != b'_';
-                if sign && ends_chunk(bytes, at + 1) {
-                    visit(&lowered[start..at]);
-                    at += 2;
-                    continue;
-                }
-            }
-            let mut seen = 0;
-            while !ends_chunk(bytes, at) {
-                seen |= ASCII[usize::from(bytes[at])];
-                at += 1;
-            }
-            if seen & WIDE != 0 {
-                folded.clear();
-                // Folding starts from the original: lowering first could hide a composition.
-                let whole = fold_within(normalizer, &text[start..at], room, folded);
-                room -= folded.len();
-                unspaced.cut(folded, *joined, |range| match confusables {
-                    Confusables::Keep => visit(&folded[range]),
-                    Confusables::Fold => visit(confusables::fold(&folded[range], respelt)),
-                });
-                if !whole {
+        while at < text.len() {
+            let Some(bytes) = lowered.as_bytes()[at..].first_chunk() else { return };
+            let Block { plain, space, wide, underscore } = Block::of(bytes);
+            let Some(last_space) = space.checked_ilog2() else {
+                // A chunk longer than a block.
+                let end = (at..text.len()).find(|&at| is_chunk_end(text.as_bytes()[at]));
+                let end = end.unwrap_or(text.len());
+                if !self.cut_chunk(&text[at..end], &lowered[at..end], &mut room, sink) {
                     return;
                 }
-            } else if *joined == Joined::Parts {
-                let chunk = &lowered[start..at];
-                chunk.split(|c: char| ASCII[c as usize & 0x7F] != PLAIN).for_each(|part| {
-                    if !part.is_empty() {
-                        visit(part);
-                    }
-                });
-            } else {
-                cut_ascii(&lowered[start..at], &mut visit);
+                at = end + 1;
+                continue;
+            };
+            // Chunks that end in this block.
+            let whole = u64::MAX >> (BLOCK as u32 - 1 - last_space);
+            let mut words = plain & whole;
+            let odd = match self.joined {
+                Joined::Parts => wide,
+                // One sign after a word, such as a full stop, is no part of it.
+                Joined::Whole => {
+                    !(plain | space) & (wide | underscore | !(plain << 1 & space >> 1))
+                }
+            };
+            let mut odd = odd & whole;
+            while odd != 0 {
+                let first = odd.trailing_zeros();
+                let before = space & !(u64::MAX << first);
+                let start = u64::BITS - before.leading_zeros();
+                let end = first + (space >> first).trailing_zeros();
+                plain_words(words & !(u64::MAX << start), lowered, at, sink);
+                let chunk = at + start as usize..at + end as usize;
+                if !self.cut_chunk(&text[chunk.clone()], &lowered[chunk], &mut room, sink) {
+                    return;
+                }
+                words &= u64::MAX << end;
+                odd &= u64::MAX << end;
             }
-            at += 1;
+            plain_words(words, lowered, at, sink);
+            at += last_space as usize + 1;
         }
+    }
+
+    /// The words of a chunk that is not plain. False if there was not enough room to fold all of it.
+    #[inline(never)]
+    fn cut_chunk(
+        &mut self,
+        chunk: &str,
+        lowered: &str,
+        room: &mut usize,
+        sink: &mut impl WordSink,
+    ) -> bool {
+        let Self { unspaced, joined, confusables, normalizer, folded, respelt, .. } = self;
+        if !chunk.is_ascii() {
+            folded.clear();
+            // Folding starts from the original: lowering first could hide a composition.
+            let whole = fold_within(normalizer, chunk, *room, folded);
+            *room -= folded.len();
+            unspaced.cut(folded, *joined, |range| match confusables {
+                Confusables::Keep => sink.word(&folded[range]),
+                Confusables::Fold => sink.word(confusables::fold(&folded[range], respelt)),
+            });
+            return whole;
+        }
+        match joined {
+            Joined::Parts => lowered
+                .split(|c: char| ASCII[c as usize & 0x7F] != PLAIN)
+                .filter(|part| !part.is_empty())
+                .for_each(|part| sink.word(part)),
+            Joined::Whole => cut_ascii(lowered, &mut |word| sink.word(word)),
+        }
+        true
     }
 
     /// The ranges of the words of an already folded chunk.
@@ -196,37 +257,16 @@ fn fold_within(normalizer: &mut Normalizer, chunk: &str, room: usize, out: &mut 
     true
 }
 
-/// Does a chunk end here: at the end or at white space?
+/// The runs of ones of a block.
 #[inline(always)]
-fn ends_chunk(bytes: &[u8], at: usize) -> bool {
-    bytes.get(at).is_none_or(|&b| ASCII[usize::from(b)] == SPACE)
-}
-
-/// How many of the leading bytes are lower-case ASCII letters or digits.
-///
-/// Eight bytes at a time, because most words end within the first eight and a loop over
-/// bytes would leave at an unpredictable point.
-#[inline(always)]
-fn plain_run(bytes: &[u8]) -> usize {
-    const EACH: u64 = 0x0101_0101_0101_0101;
-    const HIGH: u64 = 0x80 * EACH;
-    // The high bit of each byte of `x + from(c)` says whether that byte, below 128, is >= c.
-    const fn from(c: u8) -> u64 {
-        (0x80 - c as u64) * EACH
+fn plain_words(mut words: u64, lowered: &str, block: usize, sink: &mut impl WordSink) {
+    while words != 0 {
+        let start = words.trailing_zeros();
+        let length = (words >> start).trailing_ones();
+        sink.plain(lowered, block + start as usize, length as usize);
+        // The carry takes the run away, and what it leaves behind is no word.
+        words &= words.wrapping_add(1 << start);
     }
-    let (blocks, rest) = bytes.as_chunks::<8>();
-    for (i, block) in blocks.iter().enumerate() {
-        let x = u64::from_le_bytes(*block);
-        let low = x & !HIGH;
-        let letters = (low + from(b'a')) & !(low + from(b'z' + 1));
-        let digits = (low + from(b'0')) & !(low + from(b'9' + 1));
-        let others = (!(letters | digits) | x) & HIGH;
-        if others != 0 {
-            return 8 * i + (others.trailing_zeros() / 8) as usize;
-        }
-    }
-    let tail = rest.iter().take_while(|&&b| ASCII[usize::from(b)] == PLAIN).count();
-    8 * blocks.len() + tail
 }
 
 /// The words of a lowered ASCII chunk that holds signs.
@@ -328,6 +368,11 @@ fn bigrams(folded: &str, run: Range<usize>, visit: &mut impl FnMut(Range<usize>)
     }
     visit(before.unwrap_or(unit)..run.end);
 }
+
+const SPACES: &str = match str::from_utf8(&[b' '; BLOCK]) {
+    Ok(spaces) => spaces,
+    Err(_) => unreachable!(),
+};
 
 /// White space: ends a chunk. The other kinds are flags of a chunk.
 const SPACE: u8 = 0x80;
