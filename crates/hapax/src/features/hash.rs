@@ -3,12 +3,13 @@
 //! A word's hash is XXH3-64 of its folded UTF-8 bytes with the recipe's seed. A shingle of
 //! one word is that hash. A longer shingle is the polynomial of its words' hashes in
 //! [`BASE`] modulo 2^64, scrambled by [`scramble`]; the polynomial rolls, so every shingle
-//! costs the same however long it is. A text with fewer words than a shingle has is one
+//! costs the same however long it is, or is made from scratch where that is faster. A text with fewer words than a shingle has is one
 //! shingle of all its words.
 //!
 //! Source: Broder 1997 for shingles; Karp and Rabin 1987 for the rolling polynomial; the
 //! scrambling is the finaliser of SplitMix64 (Steele, Lea and Flood 2014).
 
+use crate::hamming::{Kernel, Lanes, Work};
 use xxhash_rust::xxh3::{xxh3_64_with_secret, xxh3_64_with_seed};
 
 /// The polynomial's base. Odd, and 3 modulo 4, so that swapping two words of a shingle can
@@ -65,25 +66,74 @@ pub const fn scramble(value: u64) -> u64 {
 /// `words.len() - size + 1` of them; one if there are fewer words than `size`; none if there
 /// are no words.
 pub fn shingles(words: &[u64], size: ShingleSize, out: &mut Vec<u64>) {
-    let n = size.words();
-    if n == 1 {
+    shingles_by(Kernel::PORTABLE, words, size, out);
+}
+
+/// The same with the instructions of a kernel.
+pub fn shingles_by(kernel: Kernel, words: &[u64], size: ShingleSize, out: &mut Vec<u64>) {
+    let n = size.words().min(words.len());
+    if n == 0 || size == ShingleSize::ONE {
         out.extend_from_slice(words);
         return;
     }
-    if words.is_empty() {
-        return;
+    let from = out.len();
+    out.resize(from + words.len() + 1 - n, 0);
+    kernel.run(Shingles { words, n, out: &mut out[from..] });
+}
+
+struct Shingles<'a> {
+    words: &'a [u64],
+    /// Words of a shingle, from 1 to as many as there are.
+    n: usize,
+    out: &'a mut [u64],
+}
+
+impl Work for Shingles<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, _lanes: L) {
+        let Self { words, n, out } = self;
+        if L::MULTIPLIES {
+            polynomials(words, n, out);
+        } else {
+            rolling_polynomials(words, n, out);
+        }
+        out.iter_mut().for_each(|it| *it = scramble(*it));
     }
-    let (head, tail) = words.split_at(n.min(words.len()));
+}
+
+/// Every polynomial on its own. That is as many multiplications as a shingle has words, but none waits for another.
+#[inline(always)]
+fn polynomials(words: &[u64], n: usize, out: &mut [u64]) {
+    /// Few enough to stay in the first cache.
+    const AT_ONCE: usize = 512;
+    for (at, out) in out.chunks_mut(AT_ONCE).enumerate() {
+        let words = &words[at * AT_ONCE..];
+        out.copy_from_slice(&words[..out.len()]);
+        for next in 1..n {
+            for (sum, word) in out.iter_mut().zip(&words[next..]) {
+                *sum = sum.wrapping_mul(BASE).wrapping_add(*word);
+            }
+        }
+    }
+}
+
+/// Every polynomial from the one before.
+#[inline(always)]
+fn rolling_polynomials(words: &[u64], n: usize, out: &mut [u64]) {
+    let (head, tail) = words.split_at(n);
+    let Some((first, others)) = out.split_first_mut() else { return };
     let mut rolling = head.iter().fold(0u64, |acc, &w| acc.wrapping_mul(BASE).wrapping_add(w));
-    out.push(scramble(rolling));
+    *first = rolling;
     let leaving_weight = (1..n).fold(1u64, |power, _| power.wrapping_mul(BASE));
-    out.extend(words.iter().zip(tail).map(|(&leaving, &entering)| {
+    for (sum, (&leaving, &entering)) in others.iter_mut().zip(words.iter().zip(tail)) {
         rolling = rolling
             .wrapping_sub(leaving.wrapping_mul(leaving_weight))
             .wrapping_mul(BASE)
             .wrapping_add(entering);
-        scramble(rolling)
-    }));
+        *sum = rolling;
+    }
 }
 
 #[cfg(test)]
@@ -133,10 +183,20 @@ mod tests {
     proptest! {
         #[test]
         fn rolling_gives_what_every_window_on_its_own_gives(
-            words in proptest::collection::vec(0u64..5, 0..40),
+            words in prop_oneof![
+                proptest::collection::vec(0u64..5, 0..40),
+                proptest::collection::vec(any::<u64>(), 500..1100),
+            ],
             n in 1u8..=8,
         ) {
-            prop_assert_eq!(fast_shingles(&words, n), slow_shingles(&words, usize::from(n)));
+            let slow = slow_shingles(&words, usize::from(n));
+            prop_assert_eq!(&fast_shingles(&words, n), &slow);
+            for kernel in Kernel::available() {
+                let mut fast = vec![7];
+                shingles_by(kernel, &words, ShingleSize::new(n).unwrap(), &mut fast);
+                prop_assert_eq!(fast[0], 7);
+                prop_assert_eq!(&fast[1..], &slow, "{:?}", kernel);
+            }
         }
     }
 }

@@ -25,6 +25,6 @@ pub mod words;
 
 #[cfg(feature = "text")]
 pub use frequency::{Frequencies, FrequencyError, FrequencyWeights};
-pub use hash::{ShingleSize, shingles};
+pub use hash::{ShingleSize, shingles, shingles_by};
 #[cfg(feature = "text")]
 pub use words::{WordFilter, WordHasher};

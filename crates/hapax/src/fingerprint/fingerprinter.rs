@@ -16,7 +16,10 @@ use super::recipe::{Recipe, RecipeError, Weighting};
 use super::recipe_id::RecipeId;
 use super::simhash::{self, Tally};
 use super::sketch::{Sketch, Sketcher};
-use crate::features::{FrequencyError, FrequencyWeights, WordFilter, WordHasher, shingles};
+use crate::features::{
+    FrequencyError, FrequencyWeights, WordFilter, WordHasher, shingles, shingles_by,
+};
+use crate::hamming::Kernel;
 use crate::page::{Body, Document, ExtractOptions, Extractor, Hints, Page, PageError};
 use crate::text::language::{Stemming, StopWords};
 use std::sync::Arc;
@@ -280,6 +283,7 @@ pub fn word_hasher(recipe: &Recipe) -> Result<WordHasher, RecipeError> {
 /// The buffers between an extracted text and its signature.
 #[derive(Debug)]
 pub(super) struct Maker {
+    kernel: Kernel,
     pub(super) words: WordHasher,
     hashes: Vec<u64>,
     features: Vec<u64>,
@@ -288,7 +292,8 @@ pub(super) struct Maker {
 
 impl Maker {
     fn new(words: WordHasher) -> Self {
-        Self { words, hashes: Vec::new(), features: Vec::new(), sketcher: Sketcher::default() }
+        let (kernel, sketcher) = (Kernel::best(), Sketcher::default());
+        Self { kernel, words, hashes: Vec::new(), features: Vec::new(), sketcher }
     }
 
     /// The signature; and with a maker of keyed sketches, that one reads the text as well.
@@ -306,12 +311,12 @@ impl Maker {
         }
 
         self.features.clear();
-        shingles(&self.hashes, recipe.sketch_shingle, &mut self.features);
+        shingles_by(self.kernel, &self.hashes, recipe.sketch_shingle, &mut self.features);
         let sketch = self.sketcher.sketch(&self.features);
 
         if recipe.shingle != recipe.sketch_shingle {
             self.features.clear();
-            shingles(&self.hashes, recipe.shingle, &mut self.features);
+            shingles_by(self.kernel, &self.hashes, recipe.shingle, &mut self.features);
         }
         let count = u32::try_from(self.features.len()).unwrap_or(u32::MAX);
         let tally = tally(&mut self.features, recipe.weighting, weights);

@@ -14,7 +14,8 @@ use super::fingerprinter::Fingerprinter;
 use super::short_sketch::{ShortSketch, ShortSketcher};
 use super::sketch::{Sketch, Sketcher};
 use crate::features::hash::SECRET;
-use crate::features::{ShingleSize, WordHasher, shingles};
+use crate::features::{ShingleSize, WordHasher, shingles, shingles_by};
+use crate::hamming::Kernel;
 use crate::page::{Document, ExtractOptions, Extractor, PageError};
 
 /// Makes hashes of words that cannot be computed without it.
@@ -96,6 +97,7 @@ enum Size {
 /// The buffers between the words of a text and its sketch under a key.
 #[derive(Debug)]
 pub(super) struct KeyedMaker {
+    kernel: Kernel,
     key: Key,
     shingle: ShingleSize,
     size: Size,
@@ -110,7 +112,7 @@ impl KeyedMaker {
     fn new(key: Key, shingle: ShingleSize, size: Size) -> Self {
         let (hashes, shingles) = (Vec::new(), Vec::new());
         let (sketcher, short) = (Sketcher::default(), ShortSketcher::default());
-        Self { key, shingle, size, hashes, shingles, sketcher, short }
+        Self { kernel: Kernel::best(), key, shingle, size, hashes, shingles, sketcher, short }
     }
 
     /// Appends the public hashes of the words of a text, and remembers those under the key.
@@ -122,7 +124,7 @@ impl KeyedMaker {
     /// Of the text that was read last, the one of the size that is made; neither without words.
     pub(super) fn sketches(&mut self) -> (Option<Sketch>, Option<ShortSketch>) {
         self.shingles.clear();
-        shingles(&self.hashes, self.shingle, &mut self.shingles);
+        shingles_by(self.kernel, &self.hashes, self.shingle, &mut self.shingles);
         match self.size {
             Size::Full => (self.sketcher.sketch(&self.shingles), None),
             Size::Short => (None, self.short.sketch(&self.shingles)),

@@ -193,6 +193,8 @@ mod x86 {
     struct WideWithPext;
 
     impl Lanes for WideWithPext {
+        const MULTIPLIES: bool = true;
+
         #[inline(always)]
         fn within<W: Word>(
             self,

@@ -42,6 +42,9 @@ impl Word for u64 {
 /// The methods are inlined into the caller, so that a whole search loop is compiled for the
 /// instruction set and not only its innermost step.
 pub trait Lanes: Copy {
+    /// Whether vectors multiply 64-bit numbers: then many multiplications cost less than a few, one after the other.
+    const MULTIPLIES: bool;
+
     /// Calls `hit(position, distance)` for each word within `bound` bits of `query`, in order of
     /// position, until it breaks.
     fn within<W: Word>(
@@ -72,6 +75,8 @@ pub const SLACK: usize = 8;
 pub(super) struct Narrow;
 
 impl Lanes for Narrow {
+    const MULTIPLIES: bool = false;
+
     #[inline(always)]
     fn within<W: Word>(
         self,
@@ -104,6 +109,8 @@ impl Lanes for Narrow {
 pub(super) struct Wide;
 
 impl Lanes for Wide {
+    const MULTIPLIES: bool = false;
+
     #[inline(always)]
     fn within<W: Word>(
         self,
