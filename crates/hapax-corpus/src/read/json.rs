@@ -21,6 +21,7 @@ use crate::options::{FieldTable, Role};
 use crate::original::Original;
 use crate::timestamp::Timestamp;
 
+use super::flat::{Fields, Flat};
 use super::lines::Line;
 
 /// Decodes one line.
@@ -31,17 +32,53 @@ pub(crate) fn entry<'a>(context: &'a Context, line: Line<'a>) -> Result<Entry<'a
         column: error.valid_up_to() + 1,
         message: "not valid UTF-8".to_owned(),
     })?;
-    let mut parser = serde_json::Deserializer::from_str(text);
-    let mut picked = parser
-        .deserialize_map(Object(&context.table))
-        .and_then(|picked| parser.end().map(|()| picked))
-        .map_err(|error| json_error(context, line.place.number, &error))?;
+    let mut picked = match flat_object(text, &context.table) {
+        Some(picked) => picked,
+        None => any_object(text, &context.table)
+            .map_err(|error| json_error(context, line.place.number, &error))?,
+    };
     if picked.is_null() {
         let id = picked.take(Role::Id).into_str();
         let name = id.or_else(|| picked.take(Role::Url).into_str());
         return Ok(Entry::Passed { reason: Reason::NoBody, place: line.place, name });
     }
     picked.into_document(context, &line, text).map(Entry::Document)
+}
+
+fn any_object<'a>(text: &'a str, table: &FieldTable) -> Result<Picked<'a>, serde_json::Error> {
+    let mut parser = serde_json::Deserializer::from_str(text);
+    let picked = parser.deserialize_map(Object(table))?;
+    parser.end().map(|()| picked)
+}
+
+/// The same for most lines; `None` leaves the line to [`any_object`].
+fn flat_object<'a>(text: &'a str, table: &FieldTable) -> Option<Picked<'a>> {
+    let mut picked = Picked::default();
+    Fields::of(text)?.each(
+        |name| table.iter().position(|(known, _)| **known == *name),
+        |index, value| {
+            let roles = index.map(|index| &table[index].1);
+            let value = match (value, roles) {
+                (Flat::Str(text), _) => Value::Str(text),
+                (Flat::Skipped, _) | (Flat::Nested, None) => return Some(()),
+                (Flat::Nested, Some(roles)) if is_body(roles) => return None,
+                (Flat::Nested, Some(_)) => Value::Other,
+                (Flat::Word(word), roles) => {
+                    let mut parser = serde_json::Deserializer::from_str(word);
+                    let value = match roles {
+                        Some(roles) if is_body(roles) => AnyStr.deserialize(&mut parser),
+                        _ => Scalar.deserialize(&mut parser),
+                    };
+                    value.and_then(|value| parser.end().map(|()| value)).ok()?
+                }
+            };
+            if let Some(roles) = roles {
+                picked.add(roles, value);
+            }
+            Some(())
+        },
+    )?;
+    Some(picked)
 }
 
 fn json_error(context: &Context, line: u64, error: &serde_json::Error) -> Error {
@@ -71,6 +108,25 @@ struct Picked<'a> {
 }
 
 impl<'a> Picked<'a> {
+    /// A value of a field that has these roles, each with its rank.
+    fn add(&mut self, roles: &[(Role, usize)], value: Value<'a>) {
+        if matches!(value, Value::Absent) {
+            self.null_body |= is_body(roles);
+            return;
+        }
+        let Some((&(last, rank), others)) = roles.split_last() else { return };
+        for &(role, rank) in others {
+            let copy = match &value {
+                Value::Str(text) => Value::Str(text.clone()),
+                Value::Whole(number) => Value::Whole(*number),
+                Value::Number(number) => Value::Number(*number),
+                Value::Absent | Value::Other => Value::Other,
+            };
+            self.offer(role, rank, copy);
+        }
+        self.offer(last, rank, value);
+    }
+
     fn offer(&mut self, role: Role, rank: usize, value: Value<'a>) {
         let slot = &mut self.values[role as usize];
         if matches!(slot.0, Value::Absent) || rank <= slot.1 {
@@ -151,6 +207,10 @@ fn missing_body(context: &Context, line: &Line<'_>, text: &str) -> Error {
     }
 }
 
+fn is_body(roles: &[(Role, usize)]) -> bool {
+    roles.iter().any(|(role, _)| matches!(role, Role::Html | Role::Text))
+}
+
 struct Object<'t>(&'t FieldTable);
 
 impl<'de> Visitor<'de> for Object<'_> {
@@ -168,27 +228,11 @@ impl<'de> Visitor<'de> for Object<'_> {
                 continue;
             };
             let roles = &self.0[index].1;
-            let body = roles.iter().any(|(role, _)| matches!(role, Role::Html | Role::Text));
-            let value =
-                if body { map.next_value_seed(AnyStr)? } else { map.next_value_seed(Scalar)? };
-            if matches!(value, Value::Absent) {
-                picked.null_body |= body;
-                continue;
-            }
-            let (&(last, rank), others) = match roles.split_last() {
-                Some(split) => split,
-                None => continue,
+            let value = match is_body(roles) {
+                true => map.next_value_seed(AnyStr)?,
+                false => map.next_value_seed(Scalar)?,
             };
-            for &(role, rank) in others {
-                let copy = match &value {
-                    Value::Str(text) => Value::Str(text.clone()),
-                    Value::Whole(number) => Value::Whole(*number),
-                    Value::Number(number) => Value::Number(*number),
-                    Value::Absent | Value::Other => Value::Other,
-                };
-                picked.offer(role, rank, copy);
-            }
-            picked.offer(last, rank, value);
+            picked.add(roles, value);
         }
         Ok(picked)
     }

@@ -6,6 +6,7 @@
 pub(crate) mod arc;
 pub(crate) mod archive;
 mod cell;
+mod flat;
 pub(crate) mod headers;
 mod http;
 pub(crate) mod json;
