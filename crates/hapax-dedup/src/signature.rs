@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use hapax::fingerprint::document::primary_language;
 use hapax::fingerprint::{ContentHash, Fingerprint, Fingerprinter, Signature, SignedPage, Sketch};
-use hapax::frame::{Piece, pieces};
+use hapax::frame::{Piece, PieceCutter};
 use hapax::group::{Scope, ScopeFacts};
 use hapax::page::{Body, Document as Known, PageError};
 use hapax_corpus::{Content, Document, Kind};
@@ -26,6 +26,7 @@ pub(crate) struct Signer {
     hides_most: bool,
     /// Of the page that was signed last; none if frames are off.
     pieces: Option<Vec<Piece>>,
+    cutter: PieceCutter,
     /// Where own texts alone decide.
     frames: Option<Arc<HostFrames>>,
 }
@@ -40,6 +41,7 @@ impl Signer {
             languages: languages.iter().map(|it| primary_language(it)).collect(),
             hides_most: false,
             pieces: (*frames == Frames::On).then(Vec::new),
+            cutter: PieceCutter::default(),
             frames: all,
         }
     }
@@ -66,7 +68,7 @@ impl Signer {
         self.hides_most = signed.as_ref().is_ok_and(|signed| signed.signature.hides_most);
         if let Some(out) = &mut self.pieces {
             let text = signed.as_ref().map_or("", |signed| &signed.page.text);
-            pieces(if url.is_empty() { "" } else { text }, out);
+            self.cutter.pieces(if url.is_empty() { "" } else { text }, out);
         }
         let (canonical, language) = match &signed {
             Ok(signed) => (signed.canonical.clone(), signed.language.clone()),

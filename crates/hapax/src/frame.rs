@@ -7,9 +7,12 @@
 //!
 //! Pure functions of their arguments. Does not know hosts and does not count pages: the caller does.
 
+#[cfg(feature = "text")]
+mod cutter;
 mod few;
 #[cfg(test)]
 mod tests;
+mod words;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -17,7 +20,10 @@ use std::ops::Range;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::features::hash::{BASE, scramble};
+#[cfg(feature = "text")]
+pub use cutter::PieceCutter;
 use few::Few;
+use words::Words;
 
 /// Hosts with fewer different pages have no frame: what their pages share may as well be one article, copied.
 pub const MIN_PAGES: u32 = 8;
@@ -85,6 +91,11 @@ pub const fn least_pages_alone(pages: u32) -> Option<u32> {
 pub fn pieces(text: &str, out: &mut Vec<Piece>) {
     out.clear();
     for_each_piece(text, |_, piece| out.push(piece));
+    count_repeats(out);
+}
+
+/// Makes the repeats of a piece others, and leaves out those that are too many.
+fn count_repeats(out: &mut Vec<Piece>) {
     let mut times = Occurrences::of_at_most(out.len());
     out.retain_mut(|piece| {
         let times = times.add(piece.hash);
@@ -230,10 +241,20 @@ fn occurrence(hash: u32, times: u32) -> u32 {
     }
 }
 
-fn for_each_piece(text: &str, mut take: impl FnMut(Range<usize>, Piece)) {
+fn for_each_piece(text: &str, take: impl FnMut(Range<usize>, Piece)) {
+    let hash =
+        |(start, end, is_number)| (start..end, is_number, xxh3_64(&text.as_bytes()[start..end]));
+    join_words(Words::of(text).map(hash), take);
+}
+
+/// Joins words, with whether they are numbers and their hashes, to pieces.
+#[inline(always)]
+fn join_words(
+    all: impl Iterator<Item = (Range<usize>, bool, u64)>,
+    mut take: impl FnMut(Range<usize>, Piece),
+) {
     let (mut sum, mut words, mut place) = (0u64, 0u8, 0..0);
-    for (start, end, is_number) in Words::of(text) {
-        let hash = xxh3_64(&text.as_bytes()[start..end]);
+    for (Range { start, end }, is_number, hash) in all {
         if is_number {
             take(start..end, Piece { hash: scramble(hash) as u32, words: 0 });
             continue;
@@ -252,160 +273,6 @@ fn for_each_piece(text: &str, mut take: impl FnMut(Range<usize>, Piece)) {
     if words > 0 {
         take(place, Piece { hash: scramble(sum) as u32, words });
     }
-}
-
-/// What a byte of UTF-8 is the beginning of.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Class {
-    Letter,
-    Digit,
-    /// A word by itself: Chinese, Japanese, Korean, pictures.
-    Alone,
-    Gap,
-}
-
-/// Runs of letters, runs with digits, and single characters of scripts without spaces: where each begins and ends, and
-/// whether it is a number. Signs inside a number belong to it. A rough cut is enough here: it need only be the same for
-/// the same text.
-struct Words<'t> {
-    bytes: &'t [u8],
-    /// Where what has not been looked at begins.
-    at: usize,
-    /// The word there is looked at byte by byte, from here on; the bytes before are letters.
-    byte_by_byte: Option<usize>,
-    /// Words of letters in the block from here on, which end in it.
-    block: usize,
-    letters: u32,
-}
-
-impl<'t> Words<'t> {
-    fn of(text: &'t str) -> Self {
-        Self { bytes: text.as_bytes(), at: 0, byte_by_byte: None, block: 0, letters: 0 }
-    }
-
-    /// Looks at the next block, if there is one, up to the first byte that is neither letter nor gap.
-    fn next_block(&mut self) {
-        let Some(block) = self.bytes[self.at..].first_chunk() else {
-            self.byte_by_byte = Some(self.at);
-            return;
-        };
-        let (letters, others) = letters_and_others(block);
-        let plain = others.trailing_zeros();
-        // What ends in another block is found there, if it is no word of many letters.
-        let unfinished = letters.checked_shl(32 - plain).unwrap_or(0).leading_ones();
-        let done = plain - unfinished;
-        self.block = self.at;
-        self.letters = letters & !u32::MAX.checked_shl(done).unwrap_or(0);
-        self.byte_by_byte = (others != 0 || done == 0).then_some(self.at + plain as usize);
-        self.at += done as usize;
-    }
-
-    /// The word at a place of which the bytes to `letters` are letters, if there is one.
-    #[inline(never)]
-    fn word_here(&mut self, letters: usize) -> Option<(usize, usize, bool)> {
-        let start = self.at;
-        let (end, next, is_number) = word_at(self.bytes, start, letters);
-        self.at = next;
-        let other = |byte: &u8| !byte.is_ascii() || byte.is_ascii_digit();
-        self.byte_by_byte = self.bytes.get(next).is_some_and(other).then_some(next);
-        (start < end).then_some((start, end, is_number))
-    }
-}
-
-impl Iterator for Words<'_> {
-    type Item = (usize, usize, bool);
-
-    #[inline]
-    fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            if self.letters != 0 {
-                let from = self.letters.trailing_zeros();
-                let to = from + (self.letters >> from).trailing_ones();
-                self.letters &= u32::MAX << to;
-                return Some((self.block + from as usize, self.block + to as usize, false));
-            }
-            if let Some(letters) = self.byte_by_byte {
-                if let Some(word) = self.word_here(letters) {
-                    return Some(word);
-                }
-            } else if self.at < self.bytes.len() {
-                self.next_block();
-            } else {
-                return None;
-            }
-        }
-    }
-}
-
-/// Where a word that has gone on for some letters ends, where the next one may begin, and whether it is a number.
-fn word_at(bytes: &[u8], start: usize, letters: usize) -> (usize, usize, bool) {
-    let (mut at, mut is_number) = (letters, false);
-    while at < bytes.len() {
-        let (class, length) = class_of(&bytes[at..]);
-        let inside = is_number
-            && class == Class::Gap
-            && matches!(bytes[at], b'.' | b',' | b':' | b'-' | b'/')
-            && bytes.get(at + 1).is_some_and(u8::is_ascii_digit);
-        match class {
-            Class::Letter => {}
-            Class::Digit => is_number = true,
-            Class::Gap if inside => {}
-            Class::Alone if at > start => return (at, at, is_number),
-            Class::Alone => return (at + length, at + length, false),
-            Class::Gap => return (at, at + length, is_number),
-        }
-        at += length;
-    }
-    (at, at, is_number)
-}
-
-/// Which of 32 bytes are ASCII letters, and which are neither these nor ASCII gaps; eight are tested in one register.
-#[inline]
-fn letters_and_others(block: &[u8; 32]) -> (u32, u32) {
-    const ONES: u64 = u64::from_le_bytes([1; 8]);
-    const HIGH: u64 = ONES << 7;
-    /// The high bit of bytes from one to another, of bytes below 128: sums reach it from the first, and from behind the last, on.
-    fn between(low: u64, first: u8, last: u8) -> u64 {
-        let from_first = low + ONES * u64::from(0x80 - first);
-        let behind_last = low + ONES * u64::from(0x80 - last - 1);
-        from_first & !behind_last & HIGH
-    }
-    /// The high bits, moved together: that of byte `i` by `56 - 7 * i` of what it is times one.
-    fn together(high: u64) -> u32 {
-        ((high >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u32
-    }
-    let (mut letters, mut others) = (0, 0);
-    for (at, eight) in block.as_chunks::<8>().0.iter().enumerate() {
-        let word = u64::from_le_bytes(*eight);
-        let low = word & !HIGH;
-        // Lower case.
-        let letter = between(low | ONES << 5, b'a', b'z') & !word;
-        letters |= together(letter) << (8 * at);
-        others |= together((between(low, b'0', b'9') | word) & HIGH) << (8 * at);
-    }
-    (letters, others)
-}
-
-#[inline]
-fn class_of(bytes: &[u8]) -> (Class, usize) {
-    let class = match *bytes {
-        [b'a'..=b'z' | b'A'..=b'Z', ..] => return (Class::Letter, 1),
-        [b'0'..=b'9', ..] => return (Class::Digit, 1),
-        [..=0x7f, ..] => return (Class::Gap, 1),
-        // Signs of Latin-1.
-        [0xc2, ..] => return (Class::Gap, 2),
-        // Arabic digits, both kinds.
-        [0xd9, 0xa0..=0xa9, ..] | [0xdb, 0xb0..=0xb9, ..] => return (Class::Digit, 2),
-        [0xc3..=0xdf, ..] => return (Class::Letter, 2),
-        [0xe0 | 0xe1, ..] => Class::Letter,
-        // General punctuation to U+2FFF, punctuation of Chinese.
-        [0xe2, ..] | [0xe3, 0x80, ..] => Class::Gap,
-        [0xef, 0xbc, 0x90..=0x99, ..] => Class::Digit,
-        [0xef, ..] => Class::Gap,
-        [0xe3..=0xee, ..] => Class::Alone,
-        _ => return (Class::Alone, bytes.len().min(4)),
-    };
-    (class, bytes.len().min(3))
 }
 
 /// A sample of a page's own text, in 36 bytes.

@@ -1,5 +1,6 @@
 //! Pieces, frames and own texts, judged by slow versions.
 
+use super::words::{letters_and_others, word_at};
 use super::*;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -165,6 +166,9 @@ proptest! {
         let set: BTreeSet<u32> = located.iter().map(|it| it.1).collect();
         let mut all = Vec::new();
         pieces(&text, &mut all);
+        let mut cut = vec![all.first().copied().unwrap_or(Piece { hash: 7, words: 7 })];
+        PieceCutter::default().pieces(&text, &mut cut);
+        prop_assert_eq!(&cut, &all);
         prop_assert!(all.iter().all(|it| it.words == 0 || set.contains(&it.hash)));
         let covered: usize = located.iter().map(|(place, _)| {
             text[place.clone()].split(' ').filter(|it| *it != "," && !it.contains(|c: char| c.is_ascii_digit())).count()
@@ -184,6 +188,10 @@ proptest! {
             at = next;
         }
         prop_assert_eq!(Words::of(&text).collect::<Vec<_>>(), slow);
+        let (mut one_by_one, mut at_once) = (Vec::new(), Vec::new());
+        pieces(&text, &mut one_by_one);
+        PieceCutter::default().pieces(&text, &mut at_once);
+        prop_assert_eq!(at_once, one_by_one);
     }
 
     #[test]
