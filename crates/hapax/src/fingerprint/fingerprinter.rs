@@ -321,7 +321,7 @@ impl Maker {
         let count = u32::try_from(self.features.len()).unwrap_or(u32::MAX);
         let tally = tally(&mut self.features, recipe.weighting, weights);
         let comparable = sketch.map(|sketch| {
-            let sums = tally.sums();
+            let sums = tally.sums_by(self.kernel);
             Comparable { fingerprint: simhash::cut(&sums, recipe.tie), sums, sketch }
         });
         Signature {

@@ -20,6 +20,7 @@
 //! (Warren, Hacker's Delight, 5-1).
 
 use super::bits::{BitSums, Fingerprint};
+use crate::hamming::{Kernel, Lanes, Work};
 
 /// Which value a bit takes when its sum is exactly zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
@@ -106,19 +107,35 @@ impl Tally {
 
     /// The sum at every bit position.
     pub fn sums(&self) -> BitSums {
+        self.sums_by(Kernel::PORTABLE)
+    }
+
+    /// The same with the instructions of a kernel.
+    pub fn sums_by(&self, kernel: Kernel) -> BitSums {
+        kernel.run(Sums(self))
+    }
+}
+
+struct Sums<'a>(&'a Tally);
+
+impl Work for Sums<'_> {
+    type Output = BitSums;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, _lanes: L) -> BitSums {
+        let Tally { level: levels, waiting, has_waiting, total } = self.0;
         let mut ones = [0i64; 64];
-        let highest = LEVELS - 1;
-        for level in 0..=highest {
-            let waiting = if self.has_waiting >> level & 1 == 1 { self.waiting[level] } else { 0 };
-            if self.level[level] | waiting == 0 {
+        for (level, (&sum, &waiting)) in levels.iter().zip(waiting).enumerate() {
+            let waiting = if has_waiting >> level & 1 == 1 { waiting } else { 0 };
+            if sum | waiting == 0 {
                 continue;
             }
             for (j, count) in ones.iter_mut().enumerate() {
-                let digits = (self.level[level] >> j & 1) + (waiting >> j & 1);
+                let digits = (sum >> j & 1) + (waiting >> j & 1);
                 *count += (digits as i64) << level;
             }
         }
-        BitSums::new(ones.map(|c| 2 * c - self.total))
+        BitSums::new(ones.map(|c| 2 * c - total))
     }
 }
 
@@ -198,7 +215,11 @@ mod tests {
             tally.add_all(&unit);
             let all: Vec<(u64, u32)> =
                 features.iter().copied().chain(unit.iter().map(|&h| (h, 1))).collect();
-            prop_assert_eq!(tally.sums(), slow_sums(&all));
+            let slow = slow_sums(&all);
+            prop_assert_eq!(tally.sums(), slow.clone());
+            for kernel in Kernel::available() {
+                prop_assert_eq!(tally.sums_by(kernel), slow.clone(), "{:?}", kernel);
+            }
         }
 
         #[test]

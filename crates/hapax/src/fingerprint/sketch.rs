@@ -163,12 +163,8 @@ impl Sketcher {
 
     /// The sketch of a set of shingles; repeats do no harm. `None` of an empty set.
     pub fn sketch(&mut self, shingles: &[u64]) -> Option<Sketch> {
-        let minima = self.minima(shingles)?;
-        let mut words = [0; BINS / 64];
-        for (word, bins) in words.iter_mut().zip(minima.as_chunks::<64>().0) {
-            *word = bins.iter().enumerate().fold(0, |bits, (i, min)| bits | (min & 1) << i);
-        }
-        Some(Sketch(words))
+        let kernel = self.kernel;
+        Some(kernel.run(LowBits(self.minima(shingles)?)))
     }
 
     /// The minima of a set of shingles; `None` of an empty set.
@@ -231,6 +227,22 @@ impl Work for Minima<'_> {
             }
         }
         fill_by_all(shingles, bins);
+    }
+}
+
+/// The lowest bit of every minimum.
+struct LowBits<'a>(&'a [u64]);
+
+impl Work for LowBits<'_> {
+    type Output = Sketch;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, _lanes: L) -> Sketch {
+        let mut words = [0; BINS / 64];
+        for (word, bins) in words.iter_mut().zip(self.0.as_chunks::<64>().0) {
+            *word = bins.iter().enumerate().fold(0, |bits, (i, min)| bits | (min & 1) << i);
+        }
+        Sketch(words)
     }
 }
 

@@ -17,7 +17,7 @@ const CLASS: CodePointMapDataBorrowed<'static, CanonicalCombiningClass> =
 pub(super) fn remove_needless(text: &mut Vec<u8>) {
     let has =
         |joiner: char| memmem::find(text, joiner.encode_utf8(&mut [0; 3]).as_bytes()).is_some();
-    if has('\u{200c}') || has('\u{200d}') {
+    if !text.is_ascii() && (has('\u{200c}') || has('\u{200d}')) {
         let kept = kept(&String::from_utf8_lossy(text));
         *text = kept.into_bytes();
     }
