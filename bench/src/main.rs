@@ -6,15 +6,19 @@
 //! cargo run --release -p hapax-bench -- weak --pages 10e6 --within 3,6 --recall 0.95,0.99
 //! cargo run --release -p hapax-bench -- recall --pages 10e6
 //! cargo run --release -p hapax-bench -- threads --documents 900e3
+//! cargo run --release -p hapax-bench -- documents --documents 1e6,2e6,4e6
 //! ```
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program that prints tables")]
 
+mod documents;
 mod frames;
 mod growth;
 mod measure;
 mod near;
+mod plot;
 mod recall;
+mod texts;
 mod threads;
 mod weak;
 
@@ -39,6 +43,8 @@ enum Benchmark {
     Recall(recall::Arguments),
     /// Seconds of every stage of `dedup` by number of threads, and the serial share
     Threads(threads::Arguments),
+    /// How CPU time and memory of `dedup` grow with the number of short documents, as a table and a plot
+    Documents(documents::Arguments),
     /// How many products of a generated shop go, and how many copies, with and without frames
     Frames(frames::Arguments),
 }
@@ -50,6 +56,7 @@ fn main() -> anyhow::Result<()> {
         Benchmark::Weak(arguments) => weak::run(&arguments),
         Benchmark::Recall(arguments) => recall::run(&arguments),
         Benchmark::Threads(arguments) => threads::run(&arguments),
+        Benchmark::Documents(arguments) => documents::run(&arguments),
         Benchmark::Frames(arguments) => frames::run(&arguments),
     }
 }

@@ -6,18 +6,24 @@
 //! ```
 //!
 //! The corpus is text of the synthetic web, 620 words a document, a fifth of them near-copies. Every number of
-//! threads must write the same bytes. With T1 and T2 the seconds of one and of two threads, 2 T2 - T1 is what does
-//! not shrink (Amdahl); it is given for every stage as a share of T1 of the whole job. Needs idle cores.
+//! threads must write the same bytes. Two measures of what is serial, for every stage as a share of T1 of the whole job:
+//!
+//! - with T1 and T2 the seconds of one and of two threads, 2 T2 - T1 is what does not shrink (Amdahl). It is a small
+//!   difference of large times, and counts memory that two threads read more slowly;
+//! - 2 T2 less the CPU seconds of that run is the time in which only one of two cores worked.
+//!
+//! Needs two idle cores, and files in memory.
 
-use std::fs::{self, File};
-use std::io::{BufWriter, Write};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, ensure};
 use comfy_table::{CellAlignment, Table};
-use hapax_synth::{Language, LanguageMix, Length, Scratch, Web, WebOptions};
+use hapax_synth::Length;
 use serde::Deserialize;
+
+use crate::texts::Texts;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -77,7 +83,9 @@ impl Run {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
-    let corpus = corpus(arguments)?;
+    let Arguments { documents, seed, files, .. } = *arguments;
+    let length = Length { mu: 6.25, sigma: 0.6, least: 100, most: 5000 };
+    let corpus = Texts { documents, seed, files, length }.make(&arguments.keep)?;
     let mut runs: Vec<(usize, Run)> = Vec::new();
     let mut first: Option<Vec<Vec<u8>>> = None;
     for &threads in &arguments.threads {
@@ -102,38 +110,6 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     }
     print(&runs);
     Ok(())
-}
-
-/// Writes the corpus unless it is there.
-fn corpus(arguments: &Arguments) -> anyhow::Result<PathBuf> {
-    let Arguments { documents, seed, files, .. } = arguments;
-    let folder = arguments.keep.join(format!("texts-{documents}-{seed}-{files}"));
-    if folder.is_dir() {
-        return Ok(folder);
-    }
-    let options = WebOptions {
-        length: Length { mu: 6.25, sigma: 0.6, least: 100, most: 5000 },
-        languages: LanguageMix::only(Language::Latin),
-        ..WebOptions::new(*seed, *documents as u64).with_copy_share(0.2)
-    };
-    let web = Web::new(options);
-    let making = folder.with_extension("making");
-    fs::create_dir_all(&making)?;
-    let (mut text, mut scratch) = (String::new(), Scratch::default());
-    let each = documents.div_ceil(*files).max(1);
-    for file in 0..*files {
-        let path = making.join(format!("{file:03}.jsonl"));
-        let mut out = BufWriter::new(File::create(&path)?);
-        for index in file * each..((file + 1) * each).min(*documents) {
-            text.clear();
-            web.text_into(index as u64, &mut text, &mut scratch);
-            let line = serde_json::json!({ "id": index.to_string(), "text": text });
-            writeln!(out, "{line}")?;
-        }
-        out.into_inner()?.sync_all()?;
-    }
-    fs::rename(making, &folder)?;
-    Ok(folder)
 }
 
 fn clean(arguments: &Arguments, corpus: &Path, out: &Path, threads: usize) -> anyhow::Result<Run> {
@@ -192,11 +168,12 @@ fn print(runs: &[(usize, Run)]) {
     if let (Some((_, one)), Some((_, two))) = (of(1), of(2)) {
         let whole = one.stages()[3].0;
         for ((stage, one), two) in stages.iter().zip(one.stages()).zip(two.stages()) {
-            let serial = (2.0 * two.0 - one.0).max(0.0);
-            println!(
-                "serial, {stage}: {serial:.2} s, {:.1} % of one thread",
-                100.0 * serial / whole
-            );
+            let share = |seconds: f64| {
+                let seconds = seconds.max(0.0);
+                format!("{seconds:.2} s, {:.1} % of one thread", 100.0 * seconds / whole)
+            };
+            let (grows, idle) = (2.0 * two.0 - one.0, 2.0 * two.0 - two.1);
+            println!("serial, {stage}: {}; one core idle: {}", share(grows), share(idle));
         }
     }
 }

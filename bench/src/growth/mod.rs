@@ -14,7 +14,6 @@
 //! Each index is dropped before the next is built; the most memory the process ever held is
 //! printed at the end.
 
-mod plot;
 mod weak;
 
 use anyhow::{Context, ensure};
@@ -25,7 +24,7 @@ use std::path::PathBuf;
 
 use crate::measure::{Row, best_cpu, print};
 use crate::near::planted::Planted;
-use plot::Point;
+use crate::plot::{Charts, Point, draw};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -55,6 +54,14 @@ pub(crate) struct Arguments {
 /// More tables than this gain little: the steps to the last ones are small.
 const MOST_TABLES: u64 = 10;
 
+const CHARTS: Charts = Charts {
+    time: "microseconds per query, one thread, by number of pages",
+    bytes: "bytes per page, by number of pages",
+    logarithmic: true,
+    bytes_of: None,
+    label: |pages| format!("2<tspan dy='-5' font-size='10'>{}</tspan>", pages.ilog2()),
+};
+
 /// Queries on which engines are judged by the scan.
 const JUDGED: usize = 100;
 
@@ -80,7 +87,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         println!("at most {peak:.2} GiB of memory were held");
     }
     if let Some(path) = &arguments.plot {
-        let svg = plot::draw(&points(&rows, arguments.recall));
+        let svg = draw(&points(&rows, arguments.recall), &CHARTS);
         std::fs::write(path, svg).with_context(|| path.display().to_string())?;
         eprintln!("plot: {}", path.display());
     }

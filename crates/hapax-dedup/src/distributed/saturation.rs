@@ -14,7 +14,7 @@ use hapax::join::OneThread;
 use super::Steps;
 use super::rows::{Rows, batch, numbers};
 use crate::error::Error;
-use crate::near::{bands, saturation};
+use crate::near::saturation::{self, Narrow, Proposal};
 
 const KIND: &str = "representative";
 
@@ -24,7 +24,7 @@ pub type SaturationCounts = Vec<Vec<u64>>;
 /// What was seen of one scope.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Seen {
-    /// No saturation: fingerprints propose.
+    /// Fingerprints propose.
     Clear,
     /// Sketches propose, and find a partner at the least similarity with this chance.
     Bands(f64),
@@ -89,13 +89,13 @@ impl Steps {
     /// What a sample of one scope and the sums of its counts among `representatives` pages say.
     pub fn see(&self, sample: &[i64], counts: &SaturationCounts, representatives: usize) -> Seen {
         let sample: Vec<u64> = sample.iter().map(|it| it.cast_unsigned()).collect();
-        let least = self.options.policy.min_similarity.jaccard();
-        match saturation::predict(&sample, counts, representatives, self.options.policy.within) {
-            None => Seen::Clear,
-            Some(_) if bands::suffice(least) => Seen::Bands(bands::chance(least)),
-            Some(seen) => {
-                let dense = seen.dense.into_iter().map(u64::cast_signed).collect();
-                Seen::Narrow(seen.narrow.bits(), dense)
+        let policy = &self.options.policy;
+        let least = policy.min_similarity.jaccard();
+        match saturation::predict(&sample, counts, representatives, policy.within, least) {
+            Proposal::Fingerprints => Seen::Clear,
+            Proposal::Sketches(chance) => Seen::Bands(chance),
+            Proposal::Narrow(Narrow { within, dense }) => {
+                Seen::Narrow(within.bits(), dense.into_iter().map(u64::cast_signed).collect())
             }
         }
     }

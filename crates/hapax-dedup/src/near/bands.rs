@@ -11,15 +11,19 @@
 //!
 //! Pairs depend on the pages alone; a pair comes once for every band in which it agrees. Work is
 //! linear in pages: where more than [`MANY`] pages agree in a band, each is proposed to [`SOME`] of
-//! them only, its neighbours in the order of the corpus, and in other bands to others.
+//! them only, its neighbours in the order of the corpus, and in other bands to others. Pairs by chance, of which a
+//! page has more with every doubling of the corpus, are dropped where they are found: each entry carries most of
+//! its fingerprint.
 //!
 //! # What it does not know
 //!
-//! Distances and similarities: whoever asks for candidates judges them.
+//! Similarities: whoever asks for candidates judges them.
 //!
 //! Source: Broder's and Charikar's banding of sketches, on one-bit minima (Li and König 2010).
 
-use hapax::fingerprint::Sketch;
+use hapax::fingerprint::{MaxDistance, Sketch};
+use hapax::join::Executor;
+use rayon::prelude::*;
 
 use crate::pages::Pages;
 
@@ -32,6 +36,13 @@ pub(super) const BITS: u32 = 8 * BYTES as u32;
 const MANY: usize = super::dense::DENSE;
 /// To how many others a page is proposed where more agree.
 const SOME: usize = 16;
+/// Nanoseconds of one thread to make and sort an entry, without the logarithm of how many there are.
+const ENTRY: f64 = 12.0;
+/// Nanoseconds for every doubling of the entries.
+const DOUBLING: f64 = 1.2;
+/// Entries that a thread looks through at a time.
+const TOGETHER: usize = 1 << 14;
+
 /// With less than this chance of being proposed a pair is not left to bands.
 const LEAST_CHANCE: f64 = 0.95;
 
@@ -67,13 +78,92 @@ pub(crate) fn key(sketch: &Sketch, own: u64, band: usize) -> u64 {
     part(sketch, band) << 16 | own
 }
 
-/// Hands out pairs of pages that agree in a band.
+/// The predicted time of all bands of so many pages, for one thread.
+pub(super) fn nanoseconds(rows: usize) -> f64 {
+    let rows = rows as f64;
+    BANDS as f64 * rows * (ENTRY + DOUBLING * rows.log2())
+}
+
+/// Hands out pairs of pages that agree in a band, some of them farther apart than anybody wants.
 pub(crate) fn candidates(set: &[u32], pages: &Pages, band: usize, mut take: impl FnMut(u32, u32)) {
-    let key = |page: u32| key(pages.sketch(page), pages.own_bucket(page, band), band);
-    let mut keyed: Vec<(u64, u32)> = set.iter().map(|&page| (key(page), page)).collect();
-    keyed.sort_unstable();
-    for same in keyed.chunk_by(|a, b| a.0 == b.0) {
-        among(same, |a, b| take(a.1, b.1));
+    let mut entries: Vec<Entry> = set.iter().map(|&page| Entry::of(pages, page, band)).collect();
+    entries.sort_unstable();
+    for same in entries.chunk_by(Entry::agree) {
+        among(same, |a, b| take(a.page(), b.page()));
+    }
+}
+
+/// What pages that agree in a band are handed to: pairs that may be within a bound, and how many others there were.
+pub(super) trait Judge: Send {
+    fn near(&mut self, a: u32, b: u32);
+    fn far(&mut self, pairs: u64);
+}
+
+/// Hands pairs that agree in a band to as many judges as there are pieces of work; a pair comes to one of them.
+/// `set` should be in the order of the corpus, in which sketches lie side by side.
+pub(super) fn judged<J: Judge>(
+    set: &[u32],
+    pages: &Pages,
+    band: usize,
+    within: MaxDistance,
+    judge: impl Fn() -> J + Sync,
+    executor: &dyn Executor,
+) -> Vec<J> {
+    let mut entries: Vec<Entry> =
+        set.par_iter().map(|&page| Entry::of(pages, page, band)).collect();
+    entries.par_sort_unstable();
+    let mut pieces: Vec<&[Entry]> = Vec::new();
+    let mut rest = &entries[..];
+    while !rest.is_empty() {
+        let least = TOGETHER.min(rest.len());
+        let last = &rest[least - 1];
+        let more = rest[least..].iter().take_while(|it| it.agree(last)).count();
+        let (piece, after) = rest.split_at(least + more);
+        pieces.push(piece);
+        rest = after;
+    }
+    executor.map(pieces, |piece| {
+        let mut judge = judge();
+        let mut far = 0;
+        for same in piece.chunk_by(Entry::agree) {
+            among(same, |a, b| match a.may_be_within(b, within) {
+                true => judge.near(a.page(), b.page()),
+                false => far += 1,
+            });
+        }
+        judge.far(far);
+        judge
+    })
+}
+
+/// A page in a band: its key in the high 40 bits, then the page, then as much of the fingerprint as there is room for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Entry(u128);
+
+impl Entry {
+    /// Bits below the key.
+    const BELOW: u32 = u128::BITS - 40;
+    /// Bits of the fingerprint.
+    const KNOWN: u32 = Self::BELOW - u32::BITS;
+
+    fn of(pages: &Pages, page: u32, band: usize) -> Self {
+        let key = key(pages.sketch(page), pages.own_bucket(page, band), band);
+        let known = pages.fingerprint(page).to_bits() & ((1 << Self::KNOWN) - 1);
+        Self(u128::from(key) << Self::BELOW | u128::from(page) << Self::KNOWN | u128::from(known))
+    }
+
+    fn page(self) -> u32 {
+        (self.0 >> Self::KNOWN) as u32
+    }
+
+    fn agree(&self, other: &Self) -> bool {
+        (self.0 ^ other.0) >> Self::BELOW == 0
+    }
+
+    /// Are the fingerprints within this bound, as far as is known here?
+    fn may_be_within(self, other: Self, bound: MaxDistance) -> bool {
+        let differing = (self.0 ^ other.0) as u64 & ((1 << Self::KNOWN) - 1);
+        differing.count_ones() <= bound.bits()
     }
 }
 

@@ -43,6 +43,9 @@ pub(crate) const PART_BITS: u32 = 16;
 /// As many pages share so many bits: 16 by chance, where 64 are a dense cluster.
 pub(crate) const MANY: usize = 1 << 20;
 
+/// Pages that a thread compares with their representative at a time.
+const TOGETHER: usize = 1 << 10;
+
 /// A page that is represented by another one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Member {
@@ -146,8 +149,9 @@ pub(crate) fn thin(
         |page| sketch_part(pages.sketch(page), number, bits) | pages.own_bucket(page, number) << 32;
     let buckets = buckets(set, key, DENSE);
     led.representatives = buckets.others;
-    for cluster in buckets.clusters {
-        let mut found = lead(cluster, DENSE, ROUNDS, matcher, table);
+    let lead = |cluster| lead(cluster, DENSE, ROUNDS, matcher, table);
+    let led_by: Vec<Chosen> = buckets.clusters.into_par_iter().map(lead).collect();
+    for mut found in led_by {
         if found.members.is_empty() {
             led.representatives.append(&mut found.representatives);
             led.representatives.extend(found.rest);
@@ -250,16 +254,22 @@ pub(crate) fn lead(
         }
         let Some(representative) = table.best(chosen.rest.iter().copied()) else { break };
         chosen.representatives.push(representative);
-        let members = &mut chosen.members;
-        chosen.rest.retain(|&page| {
-            if page == representative {
-                return false;
+        let confirm = |&page: &u32| match page == representative {
+            true => None,
+            false => matcher.confirm(representative, page),
+        };
+        let confirmed: Vec<_> =
+            chosen.rest.par_iter().with_min_len(TOGETHER).map(confirm).collect();
+        let rest = std::mem::take(&mut chosen.rest);
+        for (page, pair) in rest.into_iter().zip(confirmed) {
+            match pair {
+                Some(NearPair { distance, similarity, .. }) => {
+                    chosen.members.push(Member { page, representative, distance, similarity });
+                }
+                None if page == representative => {}
+                None => chosen.rest.push(page),
             }
-            let Some(pair) = matcher.confirm(representative, page) else { return true };
-            let (distance, similarity) = (pair.distance, pair.similarity);
-            members.push(Member { page, representative, distance, similarity });
-            false
-        });
+        }
     }
     if chosen.rest.len() == 1 {
         chosen.representatives.append(&mut chosen.rest);

@@ -31,6 +31,10 @@ impl Joiner<'_> {
         options: &PairOptions,
         mut take: impl FnMut(&[Pair<u32>]),
     ) -> Result<(), Error> {
+        if records.len() <= SpilledPairs::<u32, FileSpill>::most_in_memory(self.memory) {
+            take(hapax::join::pairs(records, options, self.executor).pairs());
+            return Ok(());
+        }
         let spill = FileSpill { folder: self.scratch.to_owned() };
         let mut join = SpilledPairs::new(options.clone(), self.memory, spill, self.executor)?;
         for record in records {

@@ -51,15 +51,21 @@ impl<'p> Matcher<'p> {
     /// The pair, if the fingerprints are near and the sketches confirm it. Both pages must be
     /// [`Comparable`](crate::Status::Comparable).
     pub(crate) fn confirm(&self, a: u32, b: u32) -> Option<NearPair> {
+        self.count(1);
         match self.compare(a, b) {
             PairMatch::Alike(pair) => Some(pair),
             PairMatch::NotAlike(_) | PairMatch::Far => None,
         }
     }
 
-    /// What fingerprints and sketches say.
+    /// Counts pairs that were looked at. Whoever compares many counts them himself: a number that all threads
+    /// write to makes them wait for each other.
+    pub(crate) fn count(&self, compared: u64) {
+        self.compared.fetch_add(compared, Ordering::Relaxed);
+    }
+
+    /// What fingerprints and sketches say; not counted.
     pub(crate) fn compare(&self, a: u32, b: u32) -> PairMatch {
-        self.compared.fetch_add(1, Ordering::Relaxed);
         let [one, other] = [a, b].map(|page| self.pages.evidence(page));
         let policy = self.policy(a, b);
         let Some(likeness) = policy.compare_candidate(&one, &other) else {
@@ -75,6 +81,11 @@ impl<'p> Matcher<'p> {
     /// The largest distance of a pair.
     pub(crate) fn within(&self) -> MaxDistance {
         self.policy.within
+    }
+
+    /// The largest distance of a pair, whatever it is compared by.
+    pub(crate) fn widest(&self) -> MaxDistance {
+        self.whole.as_ref().map_or(self.policy.within, |it| it.within.max(self.policy.within))
     }
 
     /// The least similarity of a pair.

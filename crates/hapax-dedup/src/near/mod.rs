@@ -9,8 +9,8 @@
 //! A *dense cluster* is a large number of pages that are nearly one: a template with another number in each.
 //! All their pairs would be quadratic. The best page of a dense cluster leads it, the others are
 //! compared with the representative only, and are no longer proposed to anyone. *Saturation* is the same with texts
-//! that are not alike: there sketches propose ([`bands`](mod@bands)) instead of fingerprints, or,
-//! where they cannot, fewer bits may differ.
+//! that are not alike: where it is predicted to cost less, sketches propose ([`bands`](mod@bands)) instead of
+//! fingerprints, or, where they cannot, fewer bits may differ ([`saturation`](mod@saturation)).
 //!
 //! # What it promises
 //!
@@ -28,11 +28,13 @@ pub(crate) mod dense;
 mod joiner;
 mod matcher;
 pub(crate) mod saturation;
+#[cfg(test)]
+mod tests;
 
 use hapax::fingerprint::MaxDistance;
 use hapax::group::NearPair;
 use hapax::join::{Executor, Pair, PairOptions, Record};
-use rayon::slice::ParallelSliceMut;
+use rayon::prelude::*;
 
 pub(crate) use dense::{Led, Member, lead};
 pub(crate) use joiner::Joiner;
@@ -41,6 +43,7 @@ pub(crate) use matcher::{Matcher, PairMatch};
 use crate::error::Error;
 use crate::facts::FactTable;
 use crate::pages::Pages;
+use saturation::Proposal;
 
 /// What was found.
 #[derive(Debug, Default)]
@@ -103,9 +106,9 @@ impl Near {
         joiner: &Joiner<'_>,
     ) -> Result<(), Error> {
         let fingerprints: Vec<u64> =
-            representatives.iter().map(|&page| pages.fingerprint(page).to_bits()).collect();
-        let records = |wanted: &dyn Fn(usize) -> bool| -> Vec<Record<u32>> {
-            let all = fingerprints.iter().zip(representatives).enumerate();
+            representatives.par_iter().map(|&page| pages.fingerprint(page).to_bits()).collect();
+        let records = |wanted: &(dyn Fn(usize) -> bool + Sync)| -> Vec<Record<u32>> {
+            let all = fingerprints.par_iter().zip(representatives).enumerate();
             all.filter(|(at, _)| wanted(*at))
                 .map(|(_, (&fingerprint, &id))| Record { fingerprint, id })
                 .collect()
@@ -115,29 +118,36 @@ impl Near {
         let mut confirm = |candidates: &[Pair<u32>]| {
             self.candidates += candidates.len() as u64;
             for compared in confirm(candidates, &twins, matcher, joiner.executor) {
+                matcher.count(compared.pairs);
                 self.pairs.extend(compared.confirmed);
                 self.refused.extend(compared.refused);
             }
         };
-        let Some(found) = saturation::saturation(&fingerprints, within, joiner.executor) else {
-            joiner.pairs(records(&|_| true), &wide, confirm)?;
-            self.compare_twins(&twins, matcher);
-            return Ok(());
-        };
-        if bands::suffice(matcher.least()) {
-            self.saturated += representatives.len() as u64;
-            self.chance = Some(bands::chance(matcher.least()));
-            self.propose_by_sketch(representatives, pages, matcher, joiner.executor);
-            return Ok(());
+        let least = matcher.least();
+        match saturation::choose(&fingerprints, within, least, joiner.executor) {
+            Proposal::Fingerprints => {
+                joiner.pairs(records(&|_| true), &wide, confirm)?;
+                self.compare_twins(&twins, matcher);
+            }
+            Proposal::Sketches(chance) => {
+                self.saturated += representatives.len() as u64;
+                self.chance = Some(chance);
+                self.propose_by_sketch(representatives, pages, matcher, joiner.executor);
+            }
+            Proposal::Narrow(found) => {
+                let around =
+                    saturation::around(&found.dense, &fingerprints, within, joiner.executor);
+                let narrow = PairOptions::within(found.within)?;
+                joiner.pairs(records(&|at| !around[at]), &wide, &mut confirm)?;
+                joiner.pairs(records(&|_| true), &narrow, confirm)?;
+                self.compare_twins(&twins, matcher);
+                self.pairs.par_sort_unstable_by_key(|pair| (pair.a, pair.b));
+                self.pairs.dedup_by_key(|pair| (pair.a, pair.b));
+                self.saturated += around.iter().filter(|saturated| **saturated).count() as u64;
+                let least = self.seen_within.unwrap_or(found.within);
+                self.seen_within = Some(least.min(found.within));
+            }
         }
-        let narrow = PairOptions::within(found.narrow)?;
-        joiner.pairs(records(&|at| !found.saturated[at]), &wide, &mut confirm)?;
-        joiner.pairs(records(&|_| true), &narrow, confirm)?;
-        self.compare_twins(&twins, matcher);
-        self.pairs.par_sort_unstable_by_key(|pair| (pair.a, pair.b));
-        self.pairs.dedup_by_key(|pair| (pair.a, pair.b));
-        self.saturated += found.saturated.iter().filter(|saturated| **saturated).count() as u64;
-        self.seen_within = Some(self.seen_within.map_or(found.narrow, |it| it.min(found.narrow)));
         Ok(())
     }
 
@@ -150,6 +160,7 @@ impl Near {
                 class[..at].iter().for_each(|&(_, other)| compared.ask(matcher, other, twin));
             }
         }
+        matcher.count(compared.pairs);
         self.pairs.extend(compared.confirmed);
         self.refused.extend(compared.refused);
     }
@@ -162,25 +173,51 @@ impl Near {
         matcher: &Matcher<'_>,
         executor: &dyn Executor,
     ) {
-        let found = executor.map((0..bands::count()).collect(), |band: usize| {
-            let mut compared = Compared::default();
-            let mut candidates = 0u64;
-            bands::candidates(representatives, pages, band, |a, b| {
-                candidates += 1;
-                compared.ask(matcher, a, b);
-            });
-            (candidates, compared)
-        });
-        for (candidates, compared) in found {
-            self.candidates += candidates;
-            self.pairs.extend(compared.confirmed);
-            self.refused.extend(compared.refused);
+        let mut most = representatives.len();
+        let mut set = representatives.to_vec();
+        set.par_sort_unstable();
+        for band in 0..bands::count() {
+            let judge = || Asked { matcher, candidates: 0, compared: Compared::default() };
+            let found = bands::judged(&set, pages, band, matcher.widest(), judge, executor);
+            for Asked { candidates, compared, .. } in found {
+                self.candidates += candidates;
+                matcher.count(compared.pairs);
+                self.pairs.extend(compared.confirmed);
+                self.refused.extend(compared.refused);
+            }
+            // A pair comes again in other bands.
+            if self.pairs.len() > most {
+                in_order_once(&mut self.pairs);
+                most = 2 * self.pairs.len();
+            }
+            in_order_once(&mut self.refused);
+            keep_most_similar(&mut self.refused);
         }
-        for pairs in [&mut self.pairs, &mut self.refused] {
-            pairs.par_sort_unstable_by_key(|pair| (pair.a, pair.b));
-            pairs.dedup_by_key(|pair| (pair.a, pair.b));
-        }
+        in_order_once(&mut self.pairs);
     }
+}
+
+/// Pairs that come to a thread.
+struct Asked<'m, 'p> {
+    matcher: &'m Matcher<'p>,
+    candidates: u64,
+    compared: Compared,
+}
+
+impl bands::Judge for Asked<'_, '_> {
+    fn near(&mut self, a: u32, b: u32) {
+        self.candidates += 1;
+        self.compared.ask(self.matcher, a, b);
+    }
+
+    fn far(&mut self, pairs: u64) {
+        self.candidates += pairs;
+    }
+}
+
+fn in_order_once(pairs: &mut Vec<NearPair>) {
+    pairs.par_sort_unstable_by_key(|pair| (pair.a, pair.b));
+    pairs.dedup_by_key(|pair| (pair.a, pair.b));
 }
 
 /// Representatives that share a fingerprint. A join names only the first of them.
@@ -189,13 +226,12 @@ struct Twins(Vec<(u32, u32)>);
 impl Twins {
     fn among(representatives: &[u32], pages: &Pages) -> Self {
         let mut order: Vec<(u64, u32)> =
-            representatives.iter().map(|&page| (pages.fingerprint(page).to_bits(), page)).collect();
+            representatives.par_iter().map(|&p| (pages.fingerprint(p).to_bits(), p)).collect();
         order.par_sort_unstable();
-        let mut twins = Vec::new();
-        for same in order.chunk_by(|one, other| one.0 == other.0) {
-            twins.extend(same[1..].iter().map(|&(_, page)| (same[0].1, page)));
-        }
-        twins.sort_unstable();
+        let same = order.par_chunk_by(|one, other| one.0 == other.0);
+        let others = same.flat_map_iter(|same| same[1..].iter().map(|it| (same[0].1, it.1)));
+        let mut twins: Vec<(u32, u32)> = others.collect();
+        twins.par_sort_unstable();
         Self(twins)
     }
 
@@ -221,6 +257,8 @@ fn keep_most_similar(pairs: &mut Vec<NearPair>) {
 /// What comparing candidates found.
 #[derive(Debug, Default)]
 struct Compared {
+    /// How many.
+    pairs: u64,
     confirmed: Vec<NearPair>,
     /// The most similar, and some others.
     refused: Vec<NearPair>,
@@ -228,6 +266,7 @@ struct Compared {
 
 impl Compared {
     fn ask(&mut self, matcher: &Matcher<'_>, a: u32, b: u32) {
+        self.pairs += 1;
         match matcher.compare(a, b) {
             PairMatch::Alike(pair) => self.confirmed.push(pair),
             // Which of many are shown must not depend on the order in which they were asked.

@@ -60,32 +60,46 @@ impl<I: Id> Joined<I> {
     }
 }
 
-/// Everything in one sorted list: dealt out by the smaller id, then sorted piece by piece.
+/// Everything in one sorted list: each list is dealt out to pieces by the smaller id, then every piece is put together
+/// and sorted.
 fn in_order<I: Id>(lists: Vec<Vec<Pair<I>>>, executor: &dyn Executor) -> Vec<Pair<I>> {
     let total: usize = lists.iter().map(Vec::len).sum();
     let largest = lists.iter().flatten().map(|pair| pair.a.widen()).max().unwrap_or(0);
     let id_bits = u64::BITS - largest.leading_zeros();
     let bits = (total / TOGETHER).max(1).next_power_of_two().ilog2().min(10).min(id_bits);
     let piece_of = |pair: &Pair<I>| (pair.a.widen() >> (id_bits - bits)) as usize;
-    let mut starts = vec![0usize; (1 << bits) + 1];
-    for pair in lists.iter().flatten() {
-        starts[piece_of(pair) + 1] += 1;
-    }
-    let lengths = starts[1..].to_vec();
-    for piece in 1..starts.len() {
-        starts[piece] += starts[piece - 1];
-    }
     let nothing = Pair { a: I::default(), b: I::default(), distance: 0 };
-    let mut all = vec![nothing; total];
-    for list in lists {
+    // Of each list its pairs by piece, and where every piece ends.
+    let dealt = executor.map(lists, |list| {
+        let mut ends = vec![0usize; (1 << bits) + 1];
+        for pair in &list {
+            ends[piece_of(pair) + 1] += 1;
+        }
+        for piece in 1..ends.len() {
+            ends[piece] += ends[piece - 1];
+        }
+        let mut places = ends.clone();
+        let mut pairs = vec![nothing; list.len()];
         for pair in list {
-            let place = &mut starts[piece_of(&pair)];
-            all[*place] = pair;
+            let place = &mut places[piece_of(&pair)];
+            pairs[*place] = pair;
             *place += 1;
         }
-    }
-    executor.map(super::parts::split_by(&mut all, lengths), |piece| {
-        piece.sort_unstable_by_key(|pair| I::both(pair.a, pair.b));
+        (pairs, ends)
+    });
+    let of_piece =
+        |piece: usize| dealt.iter().map(move |(pairs, ends)| &pairs[ends[piece]..ends[piece + 1]]);
+    let length = |piece| of_piece(piece).map(<[_]>::len).sum();
+    let mut all = vec![nothing; total];
+    let targets = super::parts::split_by(&mut all, (0..1 << bits).map(length));
+    executor.map(targets.into_iter().enumerate().collect(), |(piece, target): (_, &mut [_])| {
+        let mut rest = &mut target[..];
+        for some in of_piece(piece) {
+            let (into, after) = rest.split_at_mut(some.len());
+            into.copy_from_slice(some);
+            rest = after;
+        }
+        target.sort_unstable_by_key(|pair| I::both(pair.a, pair.b));
     });
     all
 }

@@ -70,9 +70,14 @@ impl<'a, I: Id, S: Spill> SpilledPairs<'a, I, S> {
         spill: S,
         executor: &'a dyn Executor,
     ) -> Self {
-        // A join in memory needs two records and its pairs; up to there nothing is written.
-        let records = Sorter::new(memory / (2 * size_of::<Record<I>>() + size_of::<Pair<I>>()));
+        let records = Sorter::new(Self::most_in_memory(memory));
         Self { options, memory, spill, executor, numbers: Numbers::default(), records }
+    }
+
+    /// Up to how many records nothing is written: a join in memory needs two of each and its pairs.
+    #[must_use]
+    pub const fn most_in_memory(memory: usize) -> usize {
+        memory / (2 * size_of::<Record<I>>() + size_of::<Pair<I>>())
     }
 
     /// Adds a record.

@@ -1,7 +1,7 @@
-//! Two charts in one self-contained SVG: time per query and bytes per page against pages.
+//! Two charts in one self-contained SVG: time and bytes against the number of pages.
 //!
-//! Both axes of the time chart are logarithmic, so that a straight line is a power law; the
-//! bytes have a linear axis from zero. Lines are labelled at their right ends, moved apart where
+//! The axis of pages is logarithmic. So may be that of the time, where a straight line is a power law then; other
+//! axes are linear from zero. Lines are labelled at their right ends, moved apart where
 //! they would cover each other.
 
 use std::fmt::Write;
@@ -23,36 +23,40 @@ const TOP: f64 = 46.0;
 const LABEL: f64 = 16.0;
 const COLOURS: [&str; 6] = ["#8a4b08", "#1f6feb", "#b3261e", "#0b7a5b", "#6f42c1", "#57606a"];
 
+/// What is drawn.
+pub(crate) struct Charts {
+    /// Title of the upper chart.
+    pub(crate) time: &'static str,
+    /// Title of the lower chart.
+    pub(crate) bytes: &'static str,
+    /// Whether the axis of the time is logarithmic.
+    pub(crate) logarithmic: bool,
+    /// The only line of the lower chart; `None` for all.
+    pub(crate) bytes_of: Option<&'static str>,
+    /// How a number of pages is written at the axis, as SVG.
+    pub(crate) label: fn(usize) -> String,
+}
+
 /// The picture.
-pub(crate) fn draw(points: &[Point]) -> String {
-    let mut lines: Vec<&str> = points.iter().map(|p| p.line.as_str()).collect();
-    lines.sort_unstable();
-    lines.dedup();
+pub(crate) fn draw(points: &[Point], charts: &Charts) -> String {
     let mut svg = format!(
         "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {WIDTH} {}' font-family='sans-serif' \
          font-size='13'><rect width='100%' height='100%' fill='white'/>",
         2.0 * (CHART + TOP + 50.0)
     );
-    let time = |p: &Point| p.microseconds.max(1e-3).log10();
-    chart(
-        &mut svg,
-        0.0,
-        "microseconds per query, one thread, by number of pages",
-        points,
-        &lines,
-        time,
-        true,
-    );
+    let all: Vec<&Point> = points.iter().collect();
+    let some: Vec<&Point> = points
+        .iter()
+        .filter(|point| charts.bytes_of.is_none_or(|line| line == point.line))
+        .collect();
+    let logarithmic = charts.logarithmic;
+    let time = |p: &Point| match logarithmic {
+        true => p.microseconds.max(1e-3).log10(),
+        false => p.microseconds,
+    };
+    chart(&mut svg, 0.0, charts.time, &all, charts.label, time, logarithmic);
     let bytes = |p: &Point| p.bytes;
-    chart(
-        &mut svg,
-        CHART + TOP + 50.0,
-        "bytes per page, by number of pages",
-        points,
-        &lines,
-        bytes,
-        false,
-    );
+    chart(&mut svg, CHART + TOP + 50.0, charts.bytes, &some, charts.label, bytes, false);
     svg.push_str("</svg>\n");
     svg
 }
@@ -61,14 +65,17 @@ fn chart(
     svg: &mut String,
     down: f64,
     title: &str,
-    points: &[Point],
-    lines: &[&str],
+    points: &[&Point],
+    label: fn(usize) -> String,
     value: impl Fn(&Point) -> f64,
     logarithmic: bool,
 ) {
+    let mut lines: Vec<&str> = points.iter().map(|p| p.line.as_str()).collect();
+    lines.sort_unstable();
+    lines.dedup();
     let powers = |p: &Point| (p.pages as f64).log2();
     let fold = |f: fn(f64, f64) -> f64, start, of: &dyn Fn(&Point) -> f64| {
-        points.iter().map(of).fold(start, f)
+        points.iter().map(|p| of(p)).fold(start, f)
     };
     let (x0, x1) = (fold(f64::min, 99.0, &powers), fold(f64::max, 0.0, &powers).max(1.0));
     let high = fold(f64::max, f64::MIN, &|p| value(p));
@@ -81,16 +88,19 @@ fn chart(
     let y = |v: f64| down + TOP + CHART - (v - y0) / (y1 - y0).max(1e-9) * CHART;
     // Writing to a String cannot fail.
     let _ = write!(svg, "<text x='{LEFT}' y='{}' font-weight='bold'>{title}</text>", down + 26.0);
-    for power in x0 as u32..=x1 as u32 {
-        let at = x(f64::from(power));
+    let mut sizes: Vec<usize> = points.iter().map(|p| p.pages).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    for size in sizes {
+        let at = x((size as f64).log2());
         let base = down + TOP + CHART;
         let _ = write!(
             svg,
             "<line x1='{at:.1}' x2='{at:.1}' y1='{}' y2='{base}' stroke='#e5e5e5'/>\
-             <text x='{at:.1}' y='{}' text-anchor='middle'>2<tspan dy='-5' font-size='10'>{power}\
-             </tspan></text>",
+             <text x='{at:.1}' y='{}' text-anchor='middle'>{}</text>",
             down + TOP,
-            base + 18.0
+            base + 18.0,
+            label(size)
         );
     }
     let step = if logarithmic { 1.0 } else { nice_step(y1) };
@@ -115,7 +125,7 @@ fn chart(
     let labels = apart(&ends.collect::<Vec<f64>>(), down + TOP + CHART);
     for (number, line) in lines.iter().enumerate() {
         let colour = COLOURS[number % COLOURS.len()];
-        let here: Vec<&Point> = points.iter().filter(|p| p.line == *line).collect();
+        let here: Vec<&Point> = points.iter().filter(|p| p.line == *line).copied().collect();
         let path: Vec<String> =
             here.iter().map(|p| format!("{:.1},{:.1}", x(powers(p)), y(value(p)))).collect();
         let _ = write!(
@@ -126,11 +136,11 @@ fn chart(
         for p in &here {
             let _ = write!(
                 svg,
-                "<circle cx='{:.1}' cy='{:.1}' r='3' fill='{colour}'><title>{line}, 2^{}: {:.2} us, \
+                "<circle cx='{:.1}' cy='{:.1}' r='3' fill='{colour}'><title>{line}, {}: {:.2} us, \
                  {:.1} bytes</title></circle>",
                 x(powers(p)),
                 y(value(p)),
-                powers(p),
+                p.pages,
                 p.microseconds,
                 p.bytes
             );
