@@ -95,6 +95,10 @@ def page(
     headers: Optional[Mapping[str, str]] = None,
 ) -> PageFields:
     """A page for :meth:`Pages.observe_many`; the arguments are those of :meth:`Pages.observe`."""
+    strings = {"url": url, "html": html, "text": text, "redirect": redirect, "content_type": content_type}
+    for name, value in strings.items():
+        if not isinstance(value, str) and (value is not None or name == "url"):
+            raise TypeError(f"{name} is {type(value).__name__}, not str")
     data = content if isinstance(content, bytes) else None
     if isinstance(content, str):
         if html is not None:
@@ -126,7 +130,7 @@ def _page_of(number: int, one: Mapping[str, Any]) -> PageFields:
         return one  # type: ignore[return-value]
     url = one.get("url")
     try:
-        return page(**one)
+        return page(**{"url": None, **one})
     except ArgumentError as error:
         raise error.at(f"page {number} ({url})") from None
     except TypeError as error:

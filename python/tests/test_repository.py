@@ -101,11 +101,14 @@ def test_a_bad_page_among_many_is_named_by_place_and_address(pages: hapax.Pages)
         ({"url": "http://a/bad", "text": "x", "score": float("inf")}, "finite"),
         ({"url": "http://a/bad", "content": b"%PDF-1.7\n\x00\x01"}, "PDF"),
         ({"url": "http://a/bad", "text": "\ud800"}, "surrogate"),
-        ({"url": "http://a/bad", "text": 17}, "int"),
+        ({"url": "http://a/bad", "text": 17}, "text is int, not str"),
+        ({"url": "http://a/bad", "html": b"<p>"}, "html is bytes, not str"),
     ):
         with pytest.raises((ValueError, TypeError, hapax.errors.RefusedError), match=r"page 1 \(http://a/bad\)") as refused:
             pages.observe_many([fine, bad])
         assert what in str(refused.value)
+    with pytest.raises(hapax.errors.ArgumentError, match=r"page 1 \(None\): url is NoneType, not str"):
+        pages.observe_many([fine, {"text": "words"}])
     assert len(pages) == 2
 
 
