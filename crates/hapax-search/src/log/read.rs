@@ -75,22 +75,15 @@ const TIME: [&str; 4] = ["time", "timestamp", "querytime", "time_yymmddhhmmss"];
 pub enum LogError {
     /// Reading failed.
     #[error("line {line} cannot be read")]
-    Read {
-        line: u64,
-        source: std::io::Error,
-    },
+    Read { line: u64, source: std::io::Error },
     /// The bytes are no text.
     #[error(
         "line {line} is not UTF-8: convert the log, for example with iconv, or pass such lines with --skip-bad"
     )]
-    NotUtf8 {
-        line: u64,
-    },
+    NotUtf8 { line: u64 },
     /// More than a query.
     #[error("line {line} is longer than {MOST_LINE} bytes: this is not a search log")]
-    TooLong {
-        line: u64,
-    },
+    TooLong { line: u64 },
     /// The header names no column of that kind.
     #[error("the log has no column `{wanted}`; it has {found}")]
     NoColumn {

@@ -71,10 +71,7 @@ pub enum LinksError {
     },
     /// Reading failed, or it is not UTF-8.
     #[error("line {line} cannot be read")]
-    Read {
-        line: u64,
-        source: std::io::Error,
-    },
+    Read { line: u64, source: std::io::Error },
     /// A table that cannot be read.
     #[error("the table cannot be read: {why}")]
     Table {

@@ -42,16 +42,10 @@ pub enum ScoresError {
     Open(#[from] hapax_corpus::Error),
     /// A line cannot be read.
     #[error("line {line} cannot be read")]
-    Read {
-        line: u64,
-        source: io::Error,
-    },
+    Read { line: u64, source: io::Error },
     /// A line that is not a score.
     #[error("line {line}: `{found}` is not a score: a line is a name, a tab, and a number")]
-    Line {
-        line: u64,
-        found: String,
-    },
+    Line { line: u64, found: String },
     /// A table that has none.
     #[error("the table of scores cannot be read: {why}")]
     Table {
