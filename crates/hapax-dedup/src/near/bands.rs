@@ -60,7 +60,7 @@ pub(crate) fn suffice(similarity: f64) -> bool {
     chance(similarity) >= LEAST_CHANCE
 }
 
-/// How many bands there are to ask for [`candidates`].
+/// How many bands there are.
 pub(crate) fn count() -> usize {
     BANDS
 }
@@ -82,15 +82,6 @@ pub(crate) fn key(sketch: &Sketch, own: u64, band: usize) -> u64 {
 pub(super) fn nanoseconds(rows: usize) -> f64 {
     let rows = rows as f64;
     BANDS as f64 * rows * (ENTRY + DOUBLING * rows.log2())
-}
-
-/// Hands out pairs of pages that agree in a band, some of them farther apart than anybody wants.
-pub(crate) fn candidates(set: &[u32], pages: &Pages, band: usize, mut take: impl FnMut(u32, u32)) {
-    let mut entries: Vec<Entry> = set.iter().map(|&page| Entry::of(pages, page, band)).collect();
-    entries.sort_unstable();
-    for same in entries.chunk_by(Entry::agree) {
-        among(same, |a, b| take(a.page(), b.page()));
-    }
 }
 
 /// What pages that agree in a band are handed to: pairs that may be within a bound, and how many others there were.
@@ -183,6 +174,16 @@ mod tests {
 
     use super::*;
     use crate::pages::{NewPage, Status};
+
+    /// Hands out pairs of pages that agree in a band, some of them farther apart than anybody wants.
+    fn candidates(set: &[u32], pages: &Pages, band: usize, mut take: impl FnMut(u32, u32)) {
+        let mut entries: Vec<Entry> =
+            set.iter().map(|&page| Entry::of(pages, page, band)).collect();
+        entries.sort_unstable();
+        for same in entries.chunk_by(Entry::agree) {
+            among(same, |a, b| take(a.page(), b.page()));
+        }
+    }
 
     fn noise(seed: u64) -> u64 {
         let mixed = (seed + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
