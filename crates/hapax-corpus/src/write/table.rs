@@ -1,13 +1,14 @@
 //! A Parquet file, packed with Zstandard, whose row groups are encoded side by side.
 //!
 //! Rows wait until they are enough for a row group; a thread encodes it while others are read, and groups are
-//! appended in order. Where a group ends depends on the rows alone, so the same rows give the same bytes for any
-//! number of threads. Memory is one row group for each thread.
+//! appended in order. Of the last group, for which nothing is read any more, columns are encoded side by side. Where a
+//! group ends depends on the rows alone, so the same rows give the same bytes for any number of threads. Memory is one
+//! row group for each thread.
 
 use std::collections::VecDeque;
 use std::io::Write;
 use std::num::NonZero;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use arrow_array::{Array, RecordBatch};
@@ -73,11 +74,11 @@ impl<W: Write + Send> Table<W> {
     pub fn push(&mut self, rows: RecordBatch) -> Result<(), ParquetError> {
         self.bytes += bytes_of(&rows);
         self.waiting.push(rows);
-        if self.bytes >= ROW_GROUP { self.start() } else { Ok(()) }
+        if self.bytes >= ROW_GROUP { self.start(1) } else { Ok(()) }
     }
 
-    /// Encodes what waits as a row group.
-    fn start(&mut self) -> Result<(), ParquetError> {
+    /// Encodes what waits as a row group, by so many threads.
+    fn start(&mut self, width: usize) -> Result<(), ParquetError> {
         let rows = std::mem::take(&mut self.waiting);
         self.bytes = 0;
         if rows.iter().all(|it| it.num_rows() == 0) {
@@ -86,12 +87,12 @@ impl<W: Write + Send> Table<W> {
         let columns = self.factory.create_column_writers(self.started)?;
         self.started += 1;
         if self.threads == 1 {
-            return self.append(encode(&rows, columns)?);
+            return self.append(encode(&rows, columns, 1)?);
         }
         if self.encoding.len() >= self.threads {
             self.append_first()?;
         }
-        self.encoding.push_back(thread::spawn(move || encode(&rows, columns)));
+        self.encoding.push_back(thread::spawn(move || encode(&rows, columns, width)));
         Ok(())
     }
 
@@ -111,9 +112,14 @@ impl<W: Write + Send> Table<W> {
         group.close().map(drop)
     }
 
+    /// Begins to encode the last rows: several tables may do so at once.
+    pub fn end(&mut self) -> Result<(), ParquetError> {
+        self.start(self.threads)
+    }
+
     /// Ends the table; the file, not yet synced.
     pub fn finish(mut self) -> Result<W, ParquetError> {
-        self.start()?;
+        self.end()?;
         while !self.encoding.is_empty() {
             self.append_first()?;
         }
@@ -126,13 +132,48 @@ pub(super) fn bytes_of(rows: &RecordBatch) -> usize {
     rows.columns().iter().map(|it| it.to_data().get_slice_memory_size().unwrap_or(0)).sum()
 }
 
-fn encode(rows: &[RecordBatch], mut writers: Vec<ArrowColumnWriter>) -> Encoded {
+/// The columns of a row group, by up to `width` threads.
+fn encode(rows: &[RecordBatch], writers: Vec<ArrowColumnWriter>, width: usize) -> Encoded {
+    let Some(first) = rows.first() else { return Ok(Vec::new()) };
+    // A field has a column for each of its leaves.
+    let mut writers = writers.into_iter();
+    let mut fields = Vec::new();
+    for (number, field) in first.schema_ref().fields().iter().enumerate() {
+        let leaves = compute_leaves(field, first.column(number))?.len();
+        fields.push((number, writers.by_ref().take(leaves).collect::<Vec<_>>()));
+    }
+    let waiting = Mutex::new(fields.into_iter());
+    let next = || waiting.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let work = || -> Result<Vec<_>, ParquetError> {
+        let mut done = Vec::new();
+        while let Some((number, writers)) = next() {
+            done.push((number, encode_field(rows, number, writers)?));
+        }
+        Ok(done)
+    };
+    let mut encoded = thread::scope(|scope| {
+        let others: Vec<_> = (1..width).map(|_| scope.spawn(work)).collect();
+        let mut encoded = work()?;
+        for other in others {
+            let failed = |_| ParquetError::General("a thread that encodes rows failed".to_owned());
+            encoded.extend(other.join().map_err(failed)??);
+        }
+        Ok::<_, ParquetError>(encoded)
+    })?;
+    encoded.sort_unstable_by_key(|(number, _)| *number);
+    Ok(encoded.into_iter().flat_map(|(_, columns)| columns).collect())
+}
+
+fn encode_field(
+    rows: &[RecordBatch],
+    number: usize,
+    mut writers: Vec<ArrowColumnWriter>,
+) -> Encoded {
     for batch in rows {
-        let mut writers = writers.iter_mut();
-        for (field, column) in batch.schema_ref().fields().iter().zip(batch.columns()) {
-            for (leaf, writer) in compute_leaves(field, column)?.iter().zip(&mut writers) {
-                writer.write(leaf)?;
-            }
+        let field = &batch.schema_ref().fields()[number];
+        for (leaf, writer) in compute_leaves(field, batch.column(number))?.iter().zip(&mut writers)
+        {
+            writer.write(leaf)?;
         }
     }
     writers.into_iter().map(ArrowColumnWriter::close).collect()

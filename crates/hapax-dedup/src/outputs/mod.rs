@@ -130,6 +130,8 @@ impl Writing<'_> {
         shown.frames.take(&seen, self.decision.pages());
         shown.examples.take(seen);
         groups.add(address_rows(self.decision, &files))?;
+        groups.end()?;
+        removed.end()?;
         groups.finish()?;
         removed.finish()?;
         kept.finish()

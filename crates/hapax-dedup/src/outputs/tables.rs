@@ -81,6 +81,11 @@ impl TableFile {
         self.table.push(rows).map_err(|e| failure(&self.path, &e))
     }
 
+    /// Begins to encode the last rows.
+    pub(crate) fn end(&mut self) -> Result<(), Error> {
+        self.table.end().map_err(|e| failure(&self.path, &e))
+    }
+
     pub(crate) fn finish(self) -> Result<(), Error> {
         let file = self.table.finish().map_err(|e| failure(&self.path, &e))?;
         file.sync_all().map_err(|e| Error::io("write", &self.path, e))
