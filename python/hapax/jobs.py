@@ -145,6 +145,7 @@ def dedup(
     languages: Iterable[str] = (),
     format: Optional[str] = None,
     shard_size: Optional[int] = None,
+    layout: Optional[str] = None,
     revisits: bool = False,
     against: Iterable[Path] = (),
     memory: Optional[int] = None,
@@ -178,7 +179,7 @@ def dedup(
     continues when it is called again, or starts over with ``restart``. Options are those of the program; ``None``
     stands for its default. ``verify`` checks every near-duplicate exactly against the text that stays. ``frames="off"``
     compares whole pages only, also on one host; ``frames="own"`` compares what pages say beyond the frames of their hosts, and
-    nothing else. ``shard_size`` writes kept documents to files of about so many bytes,
+    nothing else. ``shard_size`` writes kept documents to files of about so many bytes, ``layout="as-input"`` to a file for each input file,
     ``follow_links`` reads what links in folders lead to. ``progress`` shows a bar of tqdm: by default on a terminal, when
     tqdm is installed.
 
@@ -201,6 +202,7 @@ def dedup(
         "languages": _strings(languages, "languages"),
         "format": format,
         "shard_size": shard_size,
+        "layout": layout,
         "revisits": revisits,
         "against": [os.fspath(one) for one in against],
         "memory": memory,
@@ -220,6 +222,8 @@ def dedup(
     }
     if shard_size is not None and out is None:
         raise ArgumentError("shard_size= is the size of the files in out=, and there is no out=")
+    if layout is not None and out is None:
+        raise ArgumentError("layout= is that of the files in out=, and there is no out=")
     inputs = _paths(source, files)
     folder = None if out is None else os.fspath(out)
     scratch = _inputs.Scratch()

@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 use hapax::group::{Outcome, Scope};
 use hapax_corpus::{Fields, Format, ReadOptions};
 use hapax_dedup::{
-    Confirm, Decision, Error, Frames, KeptFormat, Options, Stage, Stop, Watch, dedup, dry_run,
+    Confirm, Decision, Error, Frames, KeptFormat, Layout, Options, Stage, Stop, Watch, dedup,
+    dry_run,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -40,6 +41,7 @@ pub(crate) struct Asked {
     languages: Vec<String>,
     format: Option<String>,
     shard_size: Option<i64>,
+    layout: Option<String>,
     revisits: bool,
     against: Vec<PathBuf>,
     memory: Option<u64>,
@@ -88,7 +90,20 @@ impl Asked {
             let refused =
                 || raised("ArgumentError", format!("shard_size={size}: at least 1"), None);
             let bytes = u64::try_from(size).ok().and_then(NonZero::new);
-            options.shard_size = Some(bytes.ok_or_else(refused)?);
+            options.layout = Layout::Size(bytes.ok_or_else(refused)?);
+        }
+        match self.layout.as_deref() {
+            None | Some("one") => {}
+            Some("as-input") if self.shard_size.is_none() => options.layout = Layout::AsInput,
+            Some("as-input") => {
+                let what =
+                    "layout=\"as-input\" makes a file for each input file; leave out shard_size=";
+                return Err(raised("ArgumentError", what.to_owned(), None));
+            }
+            Some(other) => {
+                let what = format!("layout={other:?}: it is \"one\" or \"as-input\"");
+                return Err(raised("ArgumentError", what, None));
+            }
         }
         options.read = ReadOptions {
             format: self.input_format.as_deref().map(input_format).transpose()?,

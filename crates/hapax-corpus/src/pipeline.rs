@@ -11,7 +11,8 @@
 //! ```
 //!
 //! Results that arrive early wait, and when too many wait only the first part is read on. So
-//! memory holds one batch a thread, and [`AHEAD`] results a thread.
+//! memory holds one batch a thread, and [`AHEAD`] results a thread. Work that would meet other work on the same part,
+//! such as writing a file for each, is spread: threads take different parts while few results wait.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZero;
@@ -46,6 +47,25 @@ impl Source {
         threads: NonZero<usize>,
         ahead: usize,
         work: impl Fn(Batch) -> R + Sync,
+        receive: impl FnMut(R) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.run((threads, ahead, false), work, receive)
+    }
+
+    /// As [`in_order`](Self::in_order), for work that threads do side by side on different parts only.
+    pub fn in_order_spread<R: Send, E>(
+        &self,
+        threads: NonZero<usize>,
+        work: impl Fn(Batch) -> R + Sync,
+        receive: impl FnMut(R) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.run((threads, AHEAD, true), work, receive)
+    }
+
+    fn run<R: Send, E>(
+        &self,
+        (threads, ahead, spread): (NonZero<usize>, usize, bool),
+        work: impl Fn(Batch) -> R + Sync,
         mut receive: impl FnMut(R) -> Result<(), E>,
     ) -> Result<(), E> {
         let desk = Desk {
@@ -60,6 +80,7 @@ impl Source {
             changed: Condvar::new(),
             threads: threads.get(),
             waiting: ahead * threads.get(),
+            spread,
         };
         thread::scope(|scope| {
             for _ in 0..threads.get() {
@@ -82,6 +103,8 @@ struct Desk<'s, R> {
     threads: usize,
     /// How many results may wait.
     waiting: usize,
+    /// Whether threads keep to different parts.
+    spread: bool,
 }
 
 struct Schedule<R> {
@@ -99,6 +122,8 @@ struct Lane {
     /// Absent while a thread reads.
     reader: Option<Part>,
     batches: usize,
+    /// Batches that threads work on.
+    running: usize,
     finished: bool,
 }
 
@@ -127,7 +152,12 @@ impl<R> Desk<'_, R> {
             let index = self.give_back(part, reader, batch.is_some());
             if let Some(batch) = batch {
                 let result = work(batch);
-                self.lock().results.insert((part, index), result);
+                let mut state = self.lock();
+                state.results.insert((part, index), result);
+                if let Some(lane) = state.lanes.iter_mut().find(|lane| lane.part == part) {
+                    lane.running -= 1;
+                }
+                drop(state);
                 self.changed.notify_all();
             }
         }
@@ -145,21 +175,30 @@ impl<R> Desk<'_, R> {
             let room = state.results.len() < self.waiting;
             let wanted = !state.results.contains_key(&state.current);
             let current = state.current.0;
-            let free = state.lanes.iter_mut().find(|lane| {
+            let part = state.next_part;
+            let unfinished = state.lanes.iter().filter(|lane| !lane.finished).count();
+            let open_another = part < self.source.parts()
+                && unfinished < self.threads
+                && (room || part == current);
+            let free = state.lanes.iter_mut().filter(|lane| {
                 let allowed = room || (wanted && lane.part == current);
-                allowed && !lane.finished && lane.reader.is_some()
+                let alone = !(self.spread && open_another) || lane.running == 0;
+                allowed && alone && !lane.finished && lane.reader.is_some()
             });
-            if let Some(lane) = free
+            // The first part has results that are waited for; spread work looks for the least company.
+            let chosen = match self.spread && room {
+                true => free.min_by_key(|lane| lane.running),
+                false => free.into_iter().next(),
+            };
+            if let Some(lane) = chosen
                 && let Some(reader) = lane.reader.take()
             {
                 return Some((lane.part, reader));
             }
-            let part = state.next_part;
-            let unfinished = state.lanes.iter().filter(|lane| !lane.finished).count();
-            let open_another = unfinished < self.threads && (room || part == current);
-            if part < self.source.parts() && open_another {
+            if open_another {
                 state.next_part += 1;
-                state.lanes.push_back(Lane { part, reader: None, batches: 0, finished: false });
+                let lane = Lane { part, reader: None, batches: 0, running: 0, finished: false };
+                state.lanes.push_back(lane);
                 return Some((part, self.source.part(part)));
             }
             if part >= self.source.parts() && unfinished == 0 {
@@ -176,6 +215,7 @@ impl<R> Desk<'_, R> {
         if let Some(lane) = state.lanes.iter_mut().find(|lane| lane.part == part) {
             index = lane.batches;
             lane.batches += usize::from(more);
+            lane.running += usize::from(more);
             lane.finished = !more;
             lane.reader = Some(reader);
         }

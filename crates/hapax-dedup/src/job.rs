@@ -105,7 +105,7 @@ pub fn dedup(
 
     watch.stage(Stage::Writing);
     let summary = Summary::of(&corpus, &decision, options, format, inputs);
-    let kept = kept_name(format, options.shard_size);
+    let kept = kept_name(format, options.layout);
     let mut shown = Shown {
         examples: Examples::choose(&decision),
         passed: Vec::new(),

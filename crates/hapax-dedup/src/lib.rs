@@ -60,7 +60,7 @@ pub use decide::{Decision, Effort, Group, Verdict, decide};
 pub use error::Error;
 pub use frames::HostFrame;
 pub use job::{Finished, Run, dedup, dry_run, read_corpus};
-pub use options::{Confirm, Frames, KeptFormat, Options, ParseFormatError};
+pub use options::{Confirm, Frames, KeptFormat, Layout, Options, ParseFormatError};
 pub use outputs::{Decided, Settings, Summary};
 pub use pages::{NewPage, Pages, Status};
 pub use passed_over::{PassedCounts, PassedOver, passed_line};

@@ -43,8 +43,8 @@ pub struct Options {
     pub threads: NonZero<usize>,
     /// What kept documents are written as; `None` for what they were read from.
     pub format: Option<KeptFormat>,
-    /// Kept documents go to files of about so many bytes; `None` for one file.
-    pub shard_size: Option<NonZero<u64>>,
+    /// Which files kept documents go to.
+    pub layout: Layout,
     /// In WARC, put a revisit record where a document was removed.
     pub revisits: bool,
     /// Output folders of earlier jobs: what they kept is not kept again.
@@ -81,7 +81,7 @@ impl Options {
             languages: Vec::new(),
             threads: std::thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN),
             format: None,
-            shard_size: None,
+            layout: Layout::One,
             revisits: false,
             against: Vec::new(),
             memory: None,
@@ -204,6 +204,18 @@ impl FromStr for Frames {
 #[error("frames are `on`, `off` or `own`, not `{given}`")]
 pub struct ParseFramesError {
     pub given: String,
+}
+
+/// Which files kept documents go to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Layout {
+    /// One file.
+    #[default]
+    One,
+    /// Files of about so many bytes.
+    Size(NonZero<u64>),
+    /// A file for each input file, in their order; one for each run of small files that are a page each.
+    AsInput,
 }
 
 /// What each thread takes for reading and fingerprinting, about.

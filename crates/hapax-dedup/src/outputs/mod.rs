@@ -22,6 +22,7 @@ use hapax_corpus::{Batch, Document, Entry, Fact, Source, Timestamp};
 
 pub use decided::Decided;
 pub(crate) use folder::{LAST, OutFolder};
+use kept::PartFiles;
 pub(crate) use kept::{KeptFiles, kept_name};
 pub use summary::{Settings, Summary};
 pub(crate) use tables::TableFile;
@@ -30,7 +31,7 @@ use tables::{Row, Rows};
 use crate::decide::{Decision, Verdict};
 use crate::error::Error;
 use crate::inputs::StreamName;
-use crate::options::Options;
+use crate::options::{Layout, Options};
 use crate::passed_over::PassedRecord;
 use crate::read::Corpus;
 use crate::report::{self, Examples, Passed, Text, TextReader};
@@ -70,7 +71,8 @@ struct BatchOutput {
     part: usize,
     documents: u32,
     input_bytes: u64,
-    kept: Piece,
+    /// `None` where it is in its file already.
+    kept: Option<Piece>,
     groups: Result<RecordBatch, ArrowError>,
     removed: Result<RecordBatch, ArrowError>,
     texts: Vec<(u32, Option<Text>)>,
@@ -98,32 +100,58 @@ impl Writing<'_> {
         let threads = self.options.threads;
         let names = self.source.files();
         let files: Vec<String> = names.map(|it| self.names.clean(&it).into_owned()).collect();
-        let mut kept = KeptFiles::create(self.folder, self.kept, self.options.shard_size, threads)?;
-        let path = kept.path();
+        let layout = self.options.layout;
+        let path = self.folder.making(self.kept);
+        // Either pieces go to the file of their part where they are made, or here in order.
+        let (by_part, mut kept) = match layout {
+            Layout::AsInput => (Some(PartFiles::new(self.folder, self.kept)), None),
+            Layout::One | Layout::Size(_) => {
+                (None, Some(KeptFiles::create(self.folder, self.kept, layout, threads)?))
+            }
+        };
+        let mut ended = Vec::new();
         let mut groups = TableFile::create(&self.folder.making(GROUPS), threads)?;
         let mut removed = TableFile::create(&self.folder.making(REMOVED), threads)?;
         let mut documents = 0;
         let mut wanted = shown.examples.wanted();
         wanted.extend(shown.frames.wanted());
         let mut seen = Vec::new();
-        self.source.in_order_ahead(
-            threads,
-            AHEAD,
-            |batch| self.batch(batch, &path, &files, &wanted),
-            |batch: Result<BatchOutput, Error>| {
-                let batch = batch?;
-                kept.add(batch.kept)?;
-                groups.add(batch.groups)?;
-                removed.add(batch.removed)?;
-                seen.extend(batch.texts);
-                let room = report::passed::MOST.saturating_sub(shown.passed.len());
-                shown.passed.extend(batch.passed.into_iter().take(room));
-                documents += batch.documents;
-                watch.files_done(u64::from(self.source.part_files(batch.part).start));
-                watch.progress(u64::from(batch.documents), batch.input_bytes);
-                if watch.stopped() { Err(Error::Stopped) } else { Ok(()) }
-            },
-        )?;
+        let work = |batch: Batch| {
+            let (part, index) = (batch.part, batch.index);
+            let mut made = self.batch(batch, &path, &files, &wanted)?;
+            if let Some(by_part) = &by_part
+                && let Some(piece) = made.kept.take()
+            {
+                by_part.add(part, index, piece)?;
+            }
+            Ok(made)
+        };
+        let receive = |batch: Result<BatchOutput, Error>| {
+            let batch = batch?;
+            if let Some((kept, piece)) = kept.as_mut().zip(batch.kept) {
+                kept.add(piece)?;
+            }
+            if let Some(by_part) = &by_part {
+                for part in ended.len()..batch.part {
+                    ended.push(by_part.end(part)?);
+                }
+            }
+            groups.add(batch.groups)?;
+            removed.add(batch.removed)?;
+            seen.extend(batch.texts);
+            let room = report::passed::MOST.saturating_sub(shown.passed.len());
+            shown.passed.extend(batch.passed.into_iter().take(room));
+            documents += batch.documents;
+            watch.files_done(u64::from(self.source.part_files(batch.part).start));
+            watch.progress(u64::from(batch.documents), batch.input_bytes);
+            if watch.stopped() { Err(Error::Stopped) } else { Ok(()) }
+        };
+        match layout {
+            Layout::AsInput => self.source.in_order_spread(threads, work, receive)?,
+            Layout::One | Layout::Size(_) => {
+                self.source.in_order_ahead(threads, AHEAD, work, receive)?;
+            }
+        }
         if documents as usize != self.decision.pages().len() {
             return Err(Error::Changed { path: files.join(", ") });
         }
@@ -134,7 +162,12 @@ impl Writing<'_> {
         removed.end()?;
         groups.finish()?;
         removed.finish()?;
-        kept.finish()
+        if let Some(by_part) = &by_part {
+            for part in ended.len()..self.source.parts() {
+                ended.push(by_part.end(part)?);
+            }
+        }
+        kept.map_or(Ok(ended), KeptFiles::finish)
     }
 
     fn batch(
@@ -179,7 +212,7 @@ impl Writing<'_> {
             part: batch.part,
             documents: position - from,
             input_bytes,
-            kept: kept.piece()?,
+            kept: Some(kept.piece()?),
             groups: rows.groups.into_batch(),
             removed: rows.removed.into_batch(),
             texts: rows.texts,

@@ -232,7 +232,7 @@ impl Settings {
             keep: options.keep.to_string(),
             scope: options.scope.to_string(),
             languages: options.languages.clone(),
-            kept: kept_name(format, options.shard_size),
+            kept: kept_name(format, options.layout),
             inputs: crate::job::shown(inputs),
             against: crate::job::shown(options.against.iter().map(|it| it.to_string_lossy())),
         }

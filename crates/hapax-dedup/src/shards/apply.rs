@@ -16,7 +16,7 @@ use serde::Serialize;
 use super::verdicts::Verdicts;
 use crate::error::Error;
 use crate::job;
-use crate::options::KeptFormat;
+use crate::options::{KeptFormat, Layout};
 use crate::outputs::{AHEAD, GROUPS, KeptFiles, LAST, OutFolder, Summary, kept_name};
 use crate::watch::{Stage, Watch};
 
@@ -79,9 +79,10 @@ pub fn apply(
     let mine = files[range.start as usize..range.end as usize].iter().cloned();
     let verdicts = Verdicts::read(&decided.join(GROUPS), mine)?;
     let folder = OutFolder::open(out, None, true)?;
-    let pattern = kept_name(format, applying.shard_size);
-    let mut kept = KeptFiles::create(&folder, &pattern, applying.shard_size, applying.threads)?;
-    let path = kept.path();
+    let layout = applying.shard_size.map_or(Layout::One, Layout::Size);
+    let pattern = kept_name(format, layout);
+    let path = folder.making(&pattern);
+    let mut kept = KeptFiles::create(&folder, &pattern, layout, applying.threads)?;
     let mut applied = Applied {
         decided: decided.display().to_string(),
         inputs: job::shown(inputs),

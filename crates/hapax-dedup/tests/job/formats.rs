@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use hapax_corpus::write::create;
 use hapax_corpus::{ReadOptions, Source};
-use hapax_dedup::KeptFormat;
+use hapax_dedup::{KeptFormat, Layout};
 
 use crate::folder::{Folder, quoted, sample};
 
@@ -130,7 +130,7 @@ fn kept_documents_in_several_files_are_those_of_one() {
             let out = format!("several-{ending}-{threads}");
             let finished = folder.dedup(&[&lines], &out, |options| {
                 set(options, format, threads);
-                options.shard_size = std::num::NonZero::new(1000);
+                options.layout = Layout::Size(std::num::NonZero::new(1000).unwrap());
             });
             assert_eq!(finished.unwrap().summary.settings.kept, format!("kept-*.{ending}"));
             let names = folder.names(&out);
@@ -138,6 +138,41 @@ fn kept_documents_in_several_files_are_those_of_one() {
             assert!(shards.len() > 1, "{names:?}");
             let shards = shards.iter().flat_map(|name| folder.read(&format!("{out}/{name}")));
             assert!(shards.collect::<Vec<u8>>() == whole, "{out}");
+        }
+    }
+}
+
+#[test]
+fn a_file_for_each_input_file_holds_what_stays_of_it() {
+    let folder = Folder::new();
+    let text = |id: usize| (0..60).map(|at| format!("w{id}x{at} ")).collect::<String>();
+    let line = |id: usize, text: &str| format!("{{\"id\":\"{id}\",\"text\":{}}}\n", quoted(text));
+    // The second file has only copies, the third is empty; the others take several batches.
+    let many = |from: usize| (from..from + 3000).map(|id| line(id, &text(id))).collect::<String>();
+    let files = [many(0), line(9000, &text(1)), String::new(), many(10_000)];
+    let mut inputs = Vec::new();
+    for (number, content) in files.iter().enumerate() {
+        inputs.push(folder.write(&format!("in-{number}.jsonl"), content.as_bytes()));
+    }
+    let inputs: Vec<&str> = inputs.iter().map(String::as_str).collect();
+    for format in [KeptFormat::Jsonl, KeptFormat::JsonlZstd, KeptFormat::Parquet] {
+        let ending = format.ending();
+        let mut first = None;
+        for threads in [1, 2, 5] {
+            let out = format!("as-input-{ending}-{threads}");
+            let finished = folder.dedup(&inputs, &out, |options| {
+                options.format = Some(format);
+                options.layout = Layout::AsInput;
+                options.threads = threads.try_into().unwrap();
+            });
+            assert_eq!(finished.unwrap().summary.settings.kept, format!("kept-*.{ending}"));
+            let read = |number| folder.read(&format!("{out}/kept-0000{number}.{ending}"));
+            let made: Vec<Vec<u8>> = (0..4).map(read).collect();
+            if format == KeptFormat::Jsonl {
+                assert_eq!([0, 3].map(|at| made[at] == files[at].as_bytes()), [true; 2]);
+                assert!(made[1].is_empty() && made[2].is_empty());
+            }
+            assert!(first.get_or_insert(made.clone()) == &made, "{out}");
         }
     }
 }

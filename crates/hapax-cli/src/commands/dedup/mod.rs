@@ -20,7 +20,7 @@ use hapax::group::rules::DEFAULT_RULES;
 use hapax::group::{Rules, Scope};
 use hapax::similarity::MinSimilarity;
 use hapax_corpus::Shard;
-use hapax_dedup::{Confirm, Finished, Frames, KeptFormat, Made, Options, Stage, Watch};
+use hapax_dedup::{Confirm, Finished, Frames, KeptFormat, Layout, Made, Options, Stage, Watch};
 use hapax_store::{Settings, Wanted};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -70,7 +70,7 @@ pub(crate) struct Arguments {
     /// The first of three steps that clean a corpus with several processes; the third is `hapax apply`. Give
     /// every process the same inputs and options, and --shard.
     #[arg(long, value_name = "DIR", conflicts_with_all = [
-        "out", "into", "dry_run", "restart", "within", "min_similarity", "verify", "keep", "format", "shard_size",
+        "out", "into", "dry_run", "restart", "within", "min_similarity", "verify", "keep", "format", "shard_size", "layout",
         "revisits", "memory",
     ])]
     signatures: Option<PathBuf>,
@@ -84,7 +84,7 @@ pub(crate) struct Arguments {
     /// Writes all results but the kept documents, as one process would; `hapax apply` writes those. Give the options
     /// that the shards were fingerprinted with.
     #[arg(long, value_name = "DIR", requires = "out", conflicts_with_all = [
-        "inputs", "signatures", "into", "dry_run", "restart", "verify", "format", "shard_size", "revisits",
+        "inputs", "signatures", "into", "dry_run", "restart", "verify", "format", "shard_size", "layout", "revisits",
     ])]
     from_signatures: Option<PathBuf>,
 
@@ -175,6 +175,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "SIZE", value_parser = shard_size, requires = "out")]
     shard_size: Option<NonZero<u64>>,
 
+    /// Write kept documents to a file for each input file, in the same order: kept-00000.jsonl is what stays of the
+    /// first [default: one file]
+    #[arg(long, value_name = "LAYOUT", requires = "out", conflicts_with = "shard_size")]
+    layout: Option<LayoutArgument>,
+
     /// In WARC output, write a revisit record in place of each removed document
     #[arg(long)]
     revisits: bool,
@@ -190,6 +195,15 @@ pub(crate) struct Arguments {
     /// Write the summary to standard output, as JSON
     #[arg(long)]
     json: bool,
+}
+
+/// How kept documents are laid out in files.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum LayoutArgument {
+    /// One file
+    One,
+    /// A file for each input file; small files that are a page each share one for every 64
+    AsInput,
 }
 
 /// Now, and the command as it was typed, without the credentials of addresses.
@@ -245,7 +259,11 @@ impl Arguments {
         options.scope = self.scope.clone().unwrap_or(Scope::None);
         options.languages = self.language.clone();
         options.format = self.format;
-        options.shard_size = self.shard_size;
+        options.layout = match (self.layout, self.shard_size) {
+            (Some(LayoutArgument::AsInput), _) => Layout::AsInput,
+            (_, Some(size)) => Layout::Size(size),
+            (Some(LayoutArgument::One) | None, None) => Layout::One,
+        };
         options.revisits = self.revisits;
         options.against = self.against.clone();
         options.memory = self.memory;
