@@ -44,7 +44,7 @@ fn pages(count: u64) -> Pages {
 
 #[test]
 fn sketches_find_nearly_every_pair_that_fingerprints_find_and_no_other() {
-    let pages = pages(20_000);
+    let pages = pages(60_000);
     let mut options = Options::new(Fingerprinter::default());
     options.confirm = Confirm::No;
     let matcher = Matcher::new(&pages, &options);
@@ -66,5 +66,6 @@ fn sketches_find_nearly_every_pair_that_fingerprints_find_and_no_other() {
     assert!(exact.len() > 1_000, "{}", exact.len());
     assert!(sketched.is_subset(&exact));
     let share = sketched.len() as f64 / exact.len() as f64;
-    assert!(share >= 0.999, "{} of {}", sketched.len(), exact.len());
+    let promised = bands::chance(matcher.least());
+    assert!(share >= promised, "{} of {}", sketched.len(), exact.len());
 }
