@@ -14,11 +14,14 @@ import pytest
 pytest.importorskip("pyspark")
 
 import hapax.spark  # noqa: E402
+from hapax.spark import batch  # noqa: E402
 from hapax.errors import ArgumentError, DuplicateIdError, JobError, OutputExistsError  # noqa: E402
 
 from conftest import EXAMPLES, program  # noqa: E402
-from spark_cluster import rows_of, spark  # noqa: E402, F401
+from spark_cluster import rows_of, spark, tasks  # noqa: E402, F401
 
+#: Stages that do not depend on how rows are spread, nor on the key of the job.
+STAGES = ("frames", "owns", "components", "verdicts", "groups")
 #: What depends on where documents were read from and written to.
 PLACES = ("inputs", "kept", "against")
 
@@ -120,14 +123,15 @@ def shop(products: int, seed: int, first: int = 0, host: str = "shop.test") -> l
     return rows
 
 
-def test_pages_that_share_a_frame_are_compared_beyond_it_as_on_one_machine(spark: Any, tmp_path: pathlib.Path) -> None:
+def test_pages_that_share_a_frame_are_compared_beyond_it_as_on_one_machine(spark: Any, tasks: int, tmp_path: pathlib.Path) -> None:
     rows = [*shop(90, 1), *synthetic(300, 5), *shop(90, 2, 90), *shop(7, 3, host="few.test"), *shop(30, 4, host="other.test")]
     write_lines(tmp_path / "in/0.jsonl", rows[:250])
     write_lines(tmp_path / "in/1.jsonl", rows[250:])
     beyond = on_one_machine([str(tmp_path / "in")], tmp_path / "machine")
     whole = on_one_machine([str(tmp_path / "in")], tmp_path / "whole", "--frames", "off")
     assert beyond["near"] + 150 < whole["near"] and beyond["framed_hosts"] >= 2
-    hapax.spark.dedup(str(tmp_path / "in"), tmp_path / "spark", spark=spark)
+    done = hapax.spark.dedup(str(tmp_path / "in"), tmp_path / "spark", spark=spark)
+    assert done.effort["partitions"] == tasks
     check_same(tmp_path / "spark", tmp_path / "machine")
     hapax.spark.dedup(str(tmp_path / "in"), tmp_path / "spark", spark=spark, snapshot="whole", frames="off")
     check_same(tmp_path / "spark", tmp_path / "whole", "whole")
@@ -141,7 +145,7 @@ def warc(kind: str, url: str, block: str) -> str:
     return "\r\n".join(lines) + f"\r\n\r\n{block}\r\n\r\n"
 
 
-def test_records_that_are_not_documents_are_listed_as_on_one_machine(spark: Any, tmp_path: pathlib.Path) -> None:
+def test_records_that_are_not_documents_are_listed_as_on_one_machine(spark: Any, tasks: int, tmp_path: pathlib.Path) -> None:
     rows = synthetic(300, 11)
     for part in range(3):
         lines = [json.dumps(row) for row in rows[part * 100 : (part + 1) * 100]]
@@ -169,7 +173,7 @@ def test_records_that_are_not_documents_are_listed_as_on_one_machine(spark: Any,
     check_same(tmp_path / "spark", tmp_path / "machine")
 
 
-def test_ten_thousand_documents_with_a_dense_cluster_are_cleaned_as_on_one_machine(spark: Any, tmp_path: pathlib.Path) -> None:
+def test_ten_thousand_documents_with_a_dense_cluster_are_cleaned_as_on_one_machine(spark: Any, tasks: int, tmp_path: pathlib.Path) -> None:
     rows = synthetic(10_000, 7)
     for part in range(5):
         write_lines(tmp_path / f"in/{part}.jsonl", rows[part * 2000 : (part + 1) * 2000])
@@ -186,8 +190,8 @@ def test_a_table_of_spark_is_cleaned_into_a_table(spark: Any, tmp_path: pathlib.
     pages = spark.createDataFrame([(row["url"], row["text"], [row["url"]]) for row in rows], "url string, text string, tags array<string>")
     pages.write.saveAsTable("crawled")
     done = hapax.spark.dedup(spark.read.table("crawled"), tmp_path / "out", spark=spark)
-    # A corpus of a few thousand rows is not worth more than a task for every core.
-    assert done.effort["partitions"] == spark.sparkContext.defaultParallelism < int(spark.conf.get("spark.sql.shuffle.partitions"))
+    # A corpus of a few thousand rows is not worth more than a task.
+    assert done.effort["partitions"] == 1 < spark.sparkContext.defaultParallelism < int(spark.conf.get("spark.sql.shuffle.partitions"))
     done.kept.write.saveAsTable("kept")
     kept = spark.read.table("kept")
     removed = {row["document"] for row in done.removed.collect()}
@@ -196,6 +200,31 @@ def test_a_table_of_spark_is_cleaned_into_a_table(spark: Any, tmp_path: pathlib.
     without = hapax.spark.dedup(spark.read.table("crawled"), tmp_path / "without", spark=spark, keep_documents=False)
     with pytest.raises(hapax.errors.JobError, match="keep_documents"):
         without.kept
+
+
+def test_both_ways_through_a_job_give_the_same_rows_with_few_jobs_of_spark(spark: Any, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [*shop(60, 1), *synthetic(1500, 9)]
+    write_lines(tmp_path / "in/0.jsonl", rows[:700])
+    write_lines(tmp_path / "in/1.jsonl", rows[700:])
+    started = spark.sparkContext._jsc.sc().dagScheduler().numTotalJobs
+    before = dict(spark.conf.getAll)
+    ways = []
+    for name, small in (("one", batch.SMALL_BYTES), ("many", 0)):
+        monkeypatch.setattr(batch, "SMALL_BYTES", small)
+        began = started()
+        done = hapax.spark.dedup(str(tmp_path / "in"), tmp_path / name, spark=spark)
+        jobs = started() - began
+        made = tmp_path / name / "snapshots/0"
+        tables = {table: rows_of(made / table) for table in ("groups.parquet", "removed.parquet")}
+        # How much work a task did is a row of each task.
+        stages = {stage: sorted(repr(row) for row in rows_of(made / "state" / stage) if row.get("outcome") != "effort") for stage in STAGES}
+        kept = b"".join(file.read_bytes() for file in sorted((made / "kept").iterdir()))
+        ways.append((tables, stages, kept, plain(done.summary), report(made)))
+        assert name == "many" or jobs < 60
+    assert ways[0][0]["removed.parquet"]
+    for one, other in zip(*ways):
+        assert one == other
+    assert dict(spark.conf.getAll) == before
 
 
 def test_a_bad_input_is_named_with_file_and_place(spark: Any, tmp_path: pathlib.Path) -> None:

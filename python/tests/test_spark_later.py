@@ -20,7 +20,7 @@ from hapax.spark import steps  # noqa: E402
 from hapax.spark.batch import check_executors, make_spec  # noqa: E402
 from hapax.spark.snapshot import COMPLETE, Snapshot  # noqa: E402
 
-from spark_cluster import rows_of, spark  # noqa: E402, F401
+from spark_cluster import rows_of, spark, tasks  # noqa: E402, F401
 from test_spark import on_one_machine, plain, shop, synthetic, write_lines  # noqa: E402
 
 #: How the answer was come by, which differs when part of it was there before.
@@ -36,7 +36,7 @@ def check_rows(made: pathlib.Path, machine: pathlib.Path) -> None:
     assert ours == theirs
 
 
-def test_increments_give_the_rows_of_the_whole_job(spark: Any, tmp_path: pathlib.Path) -> None:
+def test_increments_give_the_rows_of_the_whole_job(spark: Any, tasks: int, tmp_path: pathlib.Path) -> None:
     rows = synthetic(1500, 11)
     # A late page that wins over a group, one that names an old page as canonical.
     better = {**rows[100], "url": "https://b.test/0", "score": 9.0}

@@ -9,8 +9,8 @@ import sys
 from typing import TYPE_CHECKING, Any, Iterable, Iterator, Optional, TypedDict, Union
 
 from . import frames as frame_steps, outputs, report, steps
-from .job import EDGES_ON_DRIVER, TASK_BYTES, Inputs, Job, facts_of, representatives_of, needs_names, passed_of
-from .snapshot import Snapshot, plain_errors
+from .job import EDGES_ON_DRIVER, SMALL_BYTES, TASK_BYTES, Inputs, Job, facts_of, representatives_of, needs_names, passed_of
+from .snapshot import SHUFFLES, Snapshot, plain_errors
 from .._hapax import __version__
 from ..errors import ArgumentError, JobError
 
@@ -73,11 +73,14 @@ ELSEWHERE: dict[str, object] = {
 }
 
 
-#: How many tasks Spark's own shuffles have.
-SHUFFLES = "spark.sql.shuffle.partitions"
-#: Up to so many bytes of inputs, queries are interpreted.
-SMALL_BYTES = 64 << 20
-INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+#: For small inputs: what Spark plans again while a query runs, makes and compiles code for, and sends around costs more than their rows.
+SMALL = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.autoBroadcastJoinThreshold": "-1",
+    "spark.sql.optimizer.disableHints": "true",
+}
 
 
 class Finished:
@@ -154,8 +157,8 @@ def dedup(
     ``source`` is a file, folder or glob, or a list of them (WARC, WET, ARC, JSONL, Parquet, HTML, text; packed or
     not), which all machines see under the same path, or of an object store; or a DataFrame, which is first written
     to the snapshot in the order of its ids. Options have the meaning they have in :func:`hapax.dedup`.
-    ``partitions`` is into how many tasks rows are spread: by default one for every 16 MB of inputs, at least one a core, at most
-    ``spark.sql.shuffle.partitions``. Without ``keep_documents`` the kept documents are not written again.
+    ``partitions`` is into how many tasks rows are spread: by default one up to 64 MB of inputs; beyond that one for every 16 MB, at
+    least one a core, at most ``spark.sql.shuffle.partitions``. Without ``keep_documents`` the kept documents are not written again.
 
     A snapshot that is complete is not made again; one that is not is gone on with.
     """
@@ -266,13 +269,12 @@ def changed(**options: Any) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def spread_over(spark: Any, asked: Optional[int], size: int) -> Iterator[int]:
-    """Into how many tasks rows are spread, for inputs of so many bytes; Spark's own shuffles follow meanwhile. A task costs more
-    than the rows of a small corpus, and so does code that Spark makes and compiles for every query."""
+    """Into how many tasks rows are spread, for inputs of so many bytes; Spark's own shuffles follow meanwhile."""
     if asked is not None and asked < 1:
         raise ArgumentError(f"partitions={asked}: at least 1")
     most = int(spark.conf.get(SHUFFLES, "200"))
-    tasks = asked or min(most, max(spark.sparkContext.defaultParallelism, -(-size // TASK_BYTES)))
-    settings = {SHUFFLES: str(min(tasks, most)), **(INTERPRETED if size <= SMALL_BYTES else {})}
+    tasks = asked or (1 if size <= SMALL_BYTES else min(most, max(spark.sparkContext.defaultParallelism, -(-size // TASK_BYTES))))
+    settings = {SHUFFLES: str(min(tasks, most)), **(SMALL if size <= SMALL_BYTES else {})}
     before = {name: spark.conf.get(name, None) for name in settings}
     for name, value in settings.items():
         spark.conf.set(name, value)
@@ -343,7 +345,7 @@ def stage_rows(made: Snapshot, rows: Any, options: dict[str, Any]) -> str:
 def check_executors(spark: Any) -> None:
     """Executors must have this very version of the package."""
     try:
-        seen = spark.range(1).mapInArrow(steps.probe, "version string").first()["version"]
+        seen = spark.range(0, 1, 1, 1).mapInArrow(steps.probe, "version string").first()["version"]
     except Exception as error:
         if "No module named" in str(error):
             raise JobError(

@@ -15,7 +15,8 @@ import json
 from typing import Any, Optional
 
 from . import steps
-from .job import Job
+from .job import Job, together
+from .snapshot import table_at
 
 #: Pages of a host that one task compares with its frame.
 TOGETHER = 1 << 16
@@ -51,7 +52,7 @@ def pieces_of(spark: Any, stored: list[dict[str, Any]]) -> Any:
     found = None
     for one in stored:
         offsets = spark.createDataFrame([tuple(pair) for pair in one["offsets"]], "part long, offset long")
-        rows = spark.read.parquet(one["path"]).where("kind = 0 and host is not null").join(F.broadcast(offsets), "part")
+        rows = table_at(spark, one["path"], schema=steps.SIGNATURES).where("kind = 0 and host is not null").join(F.broadcast(offsets), "part")
         rows = rows.selectExpr("offset + number as position", "host", "text", "pieces")
         found = rows if found is None else found.union(rows)
     return found
@@ -66,7 +67,7 @@ def frames_of(job: Job, rows: Any) -> Any:
     counted = counted.mapInArrow(steps.each(job.spec, "frame_sample"), steps.HOST_PAGES)
     first = F.min_by("pieces", "position").alias("pieces")
     texts = counted.groupBy("host", "text").agg(first, F.first("pages").alias("pages"))
-    by_host = texts.repartition(job.partitions, "host").sortWithinPartitions("host")
+    by_host = together(texts, job.partitions, "host").sortWithinPartitions("host")
     return by_host.mapInArrow(steps.learn_frames(job.spec), steps.FRAMES)
 
 
@@ -76,7 +77,7 @@ def owns_of(job: Job, rows: Any, frames: Any) -> Any:
     pages = rows.join(frames.select("host", "pages"), "host").selectExpr("host", f"position % ({share} + 1) as share", "position", "pieces")
     copies = frames.selectExpr("host", f"explode(sequence(0L, {share})) as share", "cast(null as long) as position", "pieces")
     # The frame, which has no position, first.
-    by_host = copies.union(pages).repartition(job.partitions, "host", "share").sortWithinPartitions("host", "share", "position")
+    by_host = together(copies.union(pages), job.partitions, "host", "share").sortWithinPartitions("host", "share", "position")
     return by_host.select("host", "position", "pieces").mapInArrow(steps.own_texts(job.spec), steps.OWNS)
 
 

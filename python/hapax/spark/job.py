@@ -19,11 +19,13 @@ from typing import Any, Optional
 
 from . import steps
 from .components import components
-from .snapshot import Snapshot, Store
+from .snapshot import Snapshot, Store, table_at
 from ..errors import DuplicateIdError, JobError, NoDocumentsError
 
 #: Up to so many edges of the forest the driver finds the components.
 EDGES_ON_DRIVER = 20_000_000
+#: Up to so many bytes of inputs, one task decides.
+SMALL_BYTES = 64 << 20
 #: Bytes of inputs that are worth a task of every stage.
 TASK_BYTES = 16 << 20
 
@@ -39,13 +41,15 @@ class Inputs:
             parts = spec.engine().parts(self.inputs)
             self.items = [(part, files[0], False) for part, files in enumerate(parts)]
             self.files = sum(len(files) for files in parts)
-            #: Bytes of all files.
+            #: Bytes of all files; those of a large corpus where they are not known.
             self.size = sum(os.path.getsize(file) for files in parts for file in files)
         else:
             self.inputs = []
             named = [file for source in sources for file in files_of(store, spec, source)]
             self.items = [(part, file, True) for part, (file, _) in enumerate(named)]
             self.files, self.size = len(named), sum(size for _, size in named)
+            if any(steps.reads_itself(source) for source in sources):
+                self.size = max(self.size, SMALL_BYTES + 1)
         if not self.items:
             raise NoDocumentsError("there is no document in " + ", ".join(sources))
 
@@ -125,7 +129,7 @@ class Job:
     def copies(self, pages: Any, named: Any, name: str = "copies") -> Any:
         """Roles after exact copies and equal fingerprints, and what comparing needs of representatives."""
         rows = self.with_own(with_mark(pages.where("bucket is not null").select("position", "bucket", "page"), named))
-        rows = rows.repartition(self.partitions, "bucket")
+        rows = together(rows, self.partitions, "bucket")
         return self.snapshot.stage(name, lambda: self.step(rows, "copies", steps.COPIES))
 
     def passes(self, first: Any, pages: Any, named: Any) -> Any:
@@ -151,7 +155,7 @@ class Job:
                 "cast(null as float) as similarity", "named", "page", "own", "bucket",
             )
             for number in range(core.PASSES):
-                rows = self.step(rows.repartition(self.partitions, "bucket"), "thin", steps.ROLES, number, wide)
+                rows = self.step(together(rows, self.partitions, "bucket"), "thin", steps.ROLES, number, wide)
             return rows.where("role <> 0").select(*SLIM)
 
         return self.snapshot.stage("passes", thinned)
@@ -261,7 +265,7 @@ class Job:
         members = roles.where("role in (2, 3)").join(linked.selectExpr("node as position", "component"), "position").selectExpr(
             "component", "role as kind", "position", "target as other", "distance", "similarity", *no_page
         )
-        rows = documents.union(alike).union(members).repartition(self.partitions, "component")
+        rows = together(documents.union(alike).union(members), self.partitions, "component")
         return self.snapshot.stage(name, lambda: self.step(rows, "resolve", steps.VERDICTS))
 
     def compare_beyond(self, frames: Any) -> None:
@@ -296,7 +300,7 @@ def numbered(spark: Any, stored: list[dict[str, Any]]) -> Any:
     found = None
     for one in stored:
         offsets = spark.createDataFrame([tuple(pair) for pair in one["offsets"]], "part long, offset long")
-        rows = spark.read.parquet(one["path"]).where("kind = 0").join(F.broadcast(offsets), "part")
+        rows = table_at(spark, one["path"], schema=steps.SIGNATURES).where("kind = 0").join(F.broadcast(offsets), "part")
         rows = rows.selectExpr("offset + number as position", "part", "number", "file", "record", "bucket", "status", "says", "page")
         found = rows if found is None else found.union(rows)
     return found
@@ -308,7 +312,7 @@ def facts_of(spark: Any, stored: list[dict[str, Any]]) -> Any:
 
     found = None
     for one in stored:
-        rows_of_one = spark.read.parquet(one["path"]).where("kind in (1, 2)").select(
+        rows_of_one = table_at(spark, one["path"], schema=steps.SIGNATURES).where("kind in (1, 2)").select(
             (F.col("part") + one["first_part"]).alias("part"), "number", "file", "record", (F.col("kind") == 2).alias("revisit"),
             F.decode("page", "UTF-8").alias("source"), F.col("says").alias("target"),
         )
@@ -323,7 +327,7 @@ def passed_of(spark: Any, stored: list[dict[str, Any]]) -> Any:
     found = None
     for one in stored:
         offsets = spark.createDataFrame([tuple(pair) for pair in one["offsets"]], "part long, offset long")
-        rows = spark.read.parquet(one["path"]).where("kind = 4").join(F.broadcast(offsets), "part").select(
+        rows = table_at(spark, one["path"], schema=steps.SIGNATURES).where("kind = 4").join(F.broadcast(offsets), "part").select(
             (F.col("part") + one["first_part"]).alias("part"), "number", (F.col("offset") + F.col("status")).alias("position"),
             F.col("bucket").alias("fact"), F.decode("page", "UTF-8").alias("document"), F.col("says").alias("reason"), "file", "record",
         )
@@ -347,9 +351,16 @@ def representatives_of(copies: Any) -> Any:
 
 def spread(rows: Any, tasks: int, key: str) -> Any:
     """Rows by a number from 0, so that each number has a task of its own where Spark can do that."""
+    if tasks == 1:
+        return rows.coalesce(1)
     if hasattr(rows, "repartitionById"):
         return rows.repartitionById(tasks, rows[key].cast("int") % tasks)
     return rows.repartition(tasks, key)
+
+
+def together(rows: Any, tasks: int, *keys: str) -> Any:
+    """Rows of one key in one task."""
+    return rows.coalesce(1) if tasks == 1 else rows.repartition(tasks, *keys)
 
 
 def with_mark(pages: Any, named: Any) -> Any:

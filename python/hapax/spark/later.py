@@ -28,7 +28,7 @@ from .batch import (
     Finished, Path, Source, changed, check_executors, digest_of, finish, make_spec, name_sources, session, spread_over, stage_rows,
 )
 from .job import EDGES_ON_DRIVER, SLIM, Inputs, Job, facts_of, representatives_of, needs_names, numbered, passed_of
-from .snapshot import Snapshot, check_comparable, plain_errors
+from .snapshot import Snapshot, check_comparable, plain_errors, table_at
 from .._hapax import __version__
 
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ class Next:
         paths = self.stored["names"]
         self.job.names(new if paths else pages)
         paths = [*paths, self.made.at("state/names")]
-        return self.spark.read.parquet(*paths), paths
+        return table_at(self.spark, *paths), paths
 
     def frames(self, new: dict[str, Any], all_read: list[dict[str, Any]]) -> tuple[Optional[frame_steps.Frames], Any]:
         """The frames of all hosts, and the positions of old documents whose own texts are not what they were."""

@@ -24,6 +24,8 @@ from ..errors import HapaxError, JobError, OutputExistsError, RecipeMismatchErro
 COMPLETE = "_COMPLETE.json"
 JOB = "_JOB.json"
 KEY = "state/key"
+#: How many tasks Spark's own shuffles have.
+SHUFFLES = "spark.sql.shuffle.partitions"
 #: What two snapshots must share to be compared.
 COMPARABLE = ("recipe", "within", "min_similarity", "keep", "scope", "frames", "languages")
 
@@ -55,6 +57,14 @@ def plain(error: Exception) -> Exception:
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("at ")]
     python = [line for line in lines if re.match(r"\w+(Error|Exception): ", line)]
     return JobError(f"Spark could not do the job: {(python or lines or ['no reason is given'])[-1 if python else 0]}")
+
+
+def table_at(spark: Any, *paths: str, schema: Any = None) -> Any:
+    """A table that was written. Where a shuffle has one task, so has the table: Spark then knows that all its rows are together, and
+    joins and counts without a shuffle."""
+    reader = spark.read if schema is None else spark.read.schema(schema)
+    rows = reader.parquet(*paths)
+    return rows.coalesce(1) if spark.conf.get(SHUFFLES, None) == "1" else rows
 
 
 class Store:
@@ -198,19 +208,19 @@ class Snapshot:
         return self._made(self.at(name), name, make)
 
     def _made(self, path: str, name: str, make: Callable[[], Any]) -> Any:
-        reader = self._spark.read
+        schema = None
         if not self.store.exists(f"{path}/_SUCCESS"):
             began = time.monotonic()
             rows = make()
             rows.write.mode("overwrite").parquet(path)
             self.seconds[name] = round(time.monotonic() - began, 2)
             # Otherwise Spark runs a job to find out.
-            reader = reader.schema(rows.schema)
-        return reader.parquet(path)
+            schema = rows.schema
+        return table_at(self._spark, path, schema=schema)
 
     def table(self, name: str) -> Any:
         """A stage of a complete snapshot."""
-        return self._spark.read.parquet(self.at(f"state/{name}"))
+        return table_at(self._spark, self.at(f"state/{name}"))
 
     def drop(self, name: str) -> None:
         """Removes a stage that nobody needs any more."""
