@@ -194,7 +194,7 @@ def test_executors_without_the_package_or_with_another_are_refused() -> None:
             self.answer = answer
             self.sparkContext = SimpleNamespace(pythonExec="/usr/bin/python3")
 
-        def range(self, _: int) -> "Lacking":
+        def range(self, *_: int) -> "Lacking":
             return self
 
         def mapInArrow(self, *_: Any) -> "Lacking":
