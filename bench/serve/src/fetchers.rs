@@ -89,7 +89,7 @@ impl Load {
         Measured::new(took.collect(), self.seconds)
     }
 
-    /// Answers to each crawler: the fewest and the most.
+    /// Answers to each crawler.
     fn shares(&self, crawlers: usize) -> Vec<usize> {
         let mut counts = vec![0; crawlers];
         self.answers.iter().for_each(|it| counts[it.crawler] += 1);
