@@ -179,6 +179,10 @@ def test_bad_input_says_what_is_wrong_and_the_way_out(spark: Any, tmp_path: path
     write_lines(tmp_path / "twice.jsonl", [{"id": "x", "text": "one " * 40}, {"id": "x", "text": "two " * 40}])
     with pytest.raises(DuplicateIdError, match="'x'"):
         hapax.spark.dedup(str(tmp_path / "twice.jsonl"), tmp_path / "twice", spark=spark)
+    for run in (hapax.spark.dedup, lambda *given, **more: hapax.spark.increment(*given, **more, base="0", snapshot="1")):
+        with pytest.raises(JobError, match='^Spark could not do the job: No FileSystem for scheme "nowhere"$') as refused:
+            run(str(tmp_path / "twice.jsonl"), "nowhere://out", spark=spark)
+        assert refused.value.__suppress_context__
     (tmp_path / "broken.jsonl").write_text('{"text": "fine words"}\n{"text": \n')
     with pytest.raises(CorpusError, match="broken.jsonl"):
         hapax.spark.dedup(str(tmp_path / "broken.jsonl"), tmp_path / "broken", spark=spark)

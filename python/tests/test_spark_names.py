@@ -84,6 +84,8 @@ def test_what_an_executor_met_is_said_without_the_words_of_java() -> None:
     assert type(other) is errors.JobError and str(other) == "Spark could not do the job: ValueError: what nobody thought of"
     refused = plain(PythonException("[UNSUPPORTED] cannot sort a MAP;\n'Sort [x]\n\tat org.apache.Z"))
     assert str(refused) == "Spark could not do the job: [UNSUPPORTED] cannot sort a MAP;"
+    java = PythonException('An error occurred while calling o12.getFileSystem.\n: org.apache.hadoop.fs.X: No FileSystem for scheme "nope"\n\tat org.apache.Z')
+    assert str(plain(java)) == 'Spark could not do the job: No FileSystem for scheme "nope"'
     ours = KeyError("x")
     assert plain(ours) is ours
     with pytest.raises(errors.JobError) as raised, plain_errors():

@@ -122,6 +122,7 @@ class Finished:
         return f"Finished({s['documents']} documents, {s['kept']} kept, {s['exact']} exact and {s['near']} near duplicates in {s['groups']} groups: {self.path})"
 
 
+@plain_errors()
 def dedup(
     source: Source,
     out: Path,
@@ -174,19 +175,18 @@ def dedup(
     sources, staged = name_sources(source, options)
     settings = json.loads(spec.engine().settings())
     asked = {"inputs": sources, "settings": settings, "spec": spec.text, "version": __version__, "keep_documents": keep_documents, "base": None}
-    with plain_errors():
-        if staged is not None:
-            asked["rows"] = digest_of(staged)
-        metadata = made.begin(asked)
-        if metadata is not None:
-            return Finished(spark, made, metadata)
-        check_executors(spark)
-        if staged is not None:
-            sources = [stage_rows(made, staged, options)]
-        spec = spec.with_key(made.key())
-        inputs = Inputs(spark, spec, sources)
-        with spread_over(spark, partitions, inputs.size) as tasks:
-            return whole(Job(spark, spec, made, tasks, edges_on_driver), inputs, asked, format)
+    if staged is not None:
+        asked["rows"] = digest_of(staged)
+    metadata = made.begin(asked)
+    if metadata is not None:
+        return Finished(spark, made, metadata)
+    check_executors(spark)
+    if staged is not None:
+        sources = [stage_rows(made, staged, options)]
+    spec = spec.with_key(made.key())
+    inputs = Inputs(spark, spec, sources)
+    with spread_over(spark, partitions, inputs.size) as tasks:
+        return whole(Job(spark, spec, made, tasks, edges_on_driver), inputs, asked, format)
 
 
 def whole(job: Job, inputs: Inputs, asked: dict[str, Any], format: Optional[str]) -> Finished:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 MOST_NEW = 8_000_000
 
 
+@plain_errors()
 def increment(
     source: Source,
     out: Path,
@@ -91,19 +92,18 @@ def increment(
     made = Snapshot(spark, os.fspath(out), snapshot)
     sources, staged = name_sources(source, options)
     asked = {"inputs": sources, "spec": spec.text, "version": __version__, "keep_documents": keep_documents, "base": metadata["digest"]}
-    with plain_errors():
-        if staged is not None:
-            asked["rows"] = digest_of(staged)
-        done = made.begin(asked)
-        if done is not None:
-            return Finished(spark, made, done)
-        check_executors(spark)
-        if staged is not None:
-            sources = [stage_rows(made, staged, options)]
-        inputs = Inputs(spark, spec, sources)
-        with spread_over(spark, partitions, inputs.size + metadata["sums"]["body_bytes"]) as tasks:
-            job = Job(spark, spec, made, tasks, edges_on_driver)
-            return Next(job, before, metadata).run(inputs, asked, keep_documents, format)
+    if staged is not None:
+        asked["rows"] = digest_of(staged)
+    done = made.begin(asked)
+    if done is not None:
+        return Finished(spark, made, done)
+    check_executors(spark)
+    if staged is not None:
+        sources = [stage_rows(made, staged, options)]
+    inputs = Inputs(spark, spec, sources)
+    with spread_over(spark, partitions, inputs.size + metadata["sums"]["body_bytes"]) as tasks:
+        job = Job(spark, spec, made, tasks, edges_on_driver)
+        return Next(job, before, metadata).run(inputs, asked, keep_documents, format)
 
 
 class Next:

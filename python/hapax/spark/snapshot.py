@@ -56,7 +56,9 @@ def plain(error: Exception) -> Exception:
         return error
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("at ")]
     python = [line for line in lines if re.match(r"\w+(Error|Exception): ", line)]
-    return JobError(f"Spark could not do the job: {(python or lines or ['no reason is given'])[-1 if python else 0]}")
+    # A call of Java has its name in the first line, and the reason behind a colon.
+    java = re.findall(r"^: (?:[\w.$]+: )?([^\n]+)", text, re.MULTILINE)
+    return JobError(f"Spark could not do the job: {(python[-1:] or java or lines or ['no reason is given'])[0]}")
 
 
 def table_at(spark: Any, *paths: str, schema: Any = None) -> Any:
