@@ -398,7 +398,7 @@ mod tests {
         assert!(refused(b"{\"query\": \"tea\"}\n{\"query\"").starts_with("line 2: no JSON object"));
         assert_eq!(refused(b"query,count\n\"tea,1\n"), "line 2: a quote is not closed in its line");
         assert_eq!(refused(b"query,count\n\"tea\"s,1\n"), "line 2: text behind a closing quote");
-        assert!(refused(&vec![b'a'; 1 << 21]).contains("no search log"));
+        assert!(refused(&vec![b'a'; 1 << 21]).contains("not a search log"));
     }
 
     #[test]
