@@ -148,7 +148,7 @@ fn what_cannot_be_is_refused_and_leaves_nothing() {
     let refused = |code, arguments: &[&str]| folder.refusal(code, arguments);
     assert!(refused(1, &["search", "build", "corpus.jsonl", "--out", "index"]).contains("exists"));
     assert!(
-        refused(1, &["search", "query", "--index", "nowhere", "x"]).contains("no search index")
+        refused(1, &["search", "query", "--index", "nowhere", "x"]).contains("not a search index")
     );
     let other = ["search", "add", "corpus.jsonl", "--index", "index", "--recipe", "stream-words"];
     assert!(refused(1, &other).contains("was built with recipe"));
