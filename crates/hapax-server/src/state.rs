@@ -2,7 +2,7 @@
 //!
 //! Requests wait asynchronously; fingerprinting, searching and reading the store are ordinary
 //! calls. They cross here: [`Service::work`] runs a call on a thread for such calls, and lets in no
-//! more at once than there are cores, and of those that read large pages one fewer; clients take turns ([`turns`](crate::turns)); a call
+//! more at once than there are cores, and of those that read large pages one fewer; clients take turns (`turns`); a call
 //! whose client has gone still counts until it ends. What takes a few microseconds and never waits, such as
 //! looking up a ready fingerprint, is called in place: a change of threads would cost more.
 
