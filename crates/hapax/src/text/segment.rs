@@ -1,6 +1,6 @@
 //! A text cut into folded words, fast.
 //!
-//! Most chunks of most texts are a plain ASCII word. Those are lowered in bulk, found a [`Block`] at a time and handed
+//! Most chunks of most texts are a plain ASCII word. Those are lowered in bulk, found a block of 64 bytes at a time and handed
 //! out without a look at any table of Unicode; everything else goes through [`normalize`]
 //! and [`wordbreak`]. Nothing is allocated per word.
 //!
