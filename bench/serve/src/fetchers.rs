@@ -2,7 +2,7 @@
 //!
 //! Twenty crawlers, each with a token and 64 connections, check pages, record pages and send batches. What they get is
 //! compared with the same mix on the library and with `/healthz` from as many connections. Then one of them opens ten times
-//! as many connections as each other; then more come than the service works on at once, and wait as they are told to.
+//! as many connections as each other; then more come than the service works on at once, and wait as `Retry-After` says.
 
 use crate::clients::{Measured, must_be};
 use crate::process::Server;

@@ -53,7 +53,7 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// How the service is told what memory it has.
+    /// The service's setting of memory.
     fn settings(&self) -> [(&'static str, String); 1] {
         match &self.memory {
             Some(memory) => [("HAPAX_MEMORY", memory.clone())],
