@@ -63,6 +63,9 @@ enum Task {
         /// List the parts and what each one does
         #[arg(long)]
         list: bool,
+        /// Run the one named part in this process, and leave its outcome in a file
+        #[arg(long, value_name = "FILE", hide = true)]
+        outcome: Option<PathBuf>,
     },
     /// Check the house rules: headers, sizes, paths in Markdown, stated defaults, licences
     Tidy,
@@ -149,11 +152,12 @@ fn main() -> ExitCode {
 fn run(task: &Task) -> anyhow::Result<bool> {
     let workspace = Workspace::locate()?;
     match task {
-        Task::Test { list: true, parts: _ } => {
+        Task::Test { list: true, .. } => {
             print!("{}", parts::list());
             Ok(true)
         }
-        Task::Test { list: false, parts } => parts::test(&workspace, parts),
+        Task::Test { parts, outcome: Some(file), .. } => parts::test_one(&workspace, parts, file),
+        Task::Test { parts, .. } => parts::test(&workspace, parts),
         Task::Fuzz { targets, minutes, jobs } => fuzz::long(&workspace, targets, *minutes, *jobs),
         Task::Soak { seed, minutes } => fuzz::soak(&workspace, *seed, *minutes),
         Task::Release { steps } => release::release(&workspace, steps),

@@ -7,6 +7,7 @@
 //! [`plan`] decides what has to be done, and does nothing itself.
 
 use std::fmt;
+use std::fs::File;
 use std::path::Path;
 use std::process::Stdio;
 
@@ -101,49 +102,46 @@ impl fmt::Display for Need {
     }
 }
 
-/// Meets needs, and remembers that the package lists are fresh.
-#[derive(Default)]
-pub(crate) struct Provider {
-    updated: bool,
-}
-
-impl Provider {
-    /// Sees that every need is met, installing what is missing.
-    pub(crate) fn provide(&mut self, workspace: &Workspace, needs: &[Need]) -> Result<()> {
-        // Once there is an environment, what the system's Python has does not count.
-        let environment = workspace.python_environment().join("bin/python3").exists();
-        let is_missing = |need: &&Need| match need.manager {
-            Manager::Python if !environment => true,
-            Manager::Python | Manager::Debian => !need.is_met(workspace),
-        };
-        let missing: Vec<Need> = needs.iter().filter(is_missing).cloned().collect();
-        if missing.is_empty() {
-            return Ok(());
-        }
-        let rights = if is_root(workspace) { Rights::Root } else { Rights::User };
-        match plan(&missing, rights, self.updated, &workspace.python_environment()) {
-            Plan::Ask(what) => bail!(what),
-            Plan::Run(commands) => {
-                for words in commands {
-                    let (program, arguments) = words.split_first().context("an empty command")?;
-                    let mut command = workspace.command(program);
-                    // Nobody is there to answer a package's questions.
-                    command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive");
-                    workspace::run(&mut command)?;
-                    self.updated |= words == APT_UPDATE;
-                }
+/// Sees that every need is met, installing what is missing. One process at a time installs.
+pub(crate) fn provide(workspace: &Workspace, needs: &[Need]) -> Result<()> {
+    if needs.is_empty() {
+        return Ok(());
+    }
+    let lock = workspace.binaries().join("xtask-needs.lock");
+    let lock = File::create(&lock).with_context(|| format!("cannot make {}", lock.display()))?;
+    lock.lock().context("cannot wait for another process that installs")?;
+    // Once there is an environment, what the system's Python has does not count.
+    let environment = workspace.python_environment().join("bin/python3").exists();
+    let is_missing = |need: &&Need| match need.manager {
+        Manager::Python if !environment => true,
+        Manager::Python | Manager::Debian => !need.is_met(workspace),
+    };
+    let missing: Vec<Need> = needs.iter().filter(is_missing).cloned().collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let rights = if is_root(workspace) { Rights::Root } else { Rights::User };
+    match plan(&missing, rights, &workspace.python_environment()) {
+        Plan::Ask(what) => bail!(what),
+        Plan::Run(commands) => {
+            for words in commands {
+                let (program, arguments) = words.split_first().context("an empty command")?;
+                let mut command = workspace.command(program);
+                // Nobody is there to answer a package's questions.
+                command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive");
+                workspace::run(&mut command)?;
             }
         }
-        match missing.iter().find(|need| !need.is_met(workspace)) {
-            Some(need) => bail!("{need} was installed, yet it is not found"),
-            None => Ok(()),
-        }
+    }
+    match missing.iter().find(|need| !need.is_met(workspace)) {
+        Some(need) => bail!("{need} was installed, yet it is not found"),
+        None => Ok(()),
     }
 }
 
 /// What to do about the missing ones. The environment is made again each time: that is cheap,
 /// and repairs one left half-made.
-fn plan(missing: &[Need], rights: Rights, updated: bool, environment: &Path) -> Plan {
+fn plan(missing: &[Need], rights: Rights, environment: &Path) -> Plan {
     let of = |manager: Manager| -> Vec<String> {
         let mut packages: Vec<String> = missing
             .iter()
@@ -168,9 +166,7 @@ fn plan(missing: &[Need], rights: Rights, updated: bool, environment: &Path) -> 
     };
     let mut commands = Vec::new();
     if !debian.is_empty() {
-        if !updated {
-            commands.push(APT_UPDATE.map(str::to_owned).to_vec());
-        }
+        commands.push(APT_UPDATE.map(str::to_owned).to_vec());
         commands.push(command("apt-get install --yes --no-install-recommends", &debian));
     }
     if !python.is_empty() {
@@ -198,8 +194,8 @@ mod tests {
         texts.iter().map(|text| Need::parse(text).unwrap()).collect()
     }
 
-    fn commands(texts: &[&str], rights: Rights, updated: bool) -> Vec<String> {
-        match plan(&needs(texts), rights, updated, Path::new("env")) {
+    fn commands(texts: &[&str], rights: Rights) -> Vec<String> {
+        match plan(&needs(texts), rights, Path::new("env")) {
             Plan::Run(commands) => commands.iter().map(|words| words.join(" ")).collect(),
             Plan::Ask(what) => panic!("asked: {what}"),
         }
@@ -224,9 +220,8 @@ mod tests {
     }
 
     #[test]
-    fn root_updates_once_and_installs_everything_together() {
-        let found =
-            commands(&["debian:openjdk-17-jre=java", "debian:chromium"], Rights::Root, false);
+    fn root_updates_the_lists_and_installs_everything_together() {
+        let found = commands(&["debian:openjdk-17-jre=java", "debian:chromium"], Rights::Root);
         assert_eq!(
             found,
             [
@@ -237,17 +232,9 @@ mod tests {
     }
 
     #[test]
-    fn fresh_package_lists_are_not_fetched_again() {
-        assert_eq!(
-            commands(&["debian:chromium"], Rights::Root, true),
-            ["apt-get install --yes --no-install-recommends chromium"]
-        );
-    }
-
-    #[test]
     fn anyone_else_is_told_the_exact_command_and_nothing_runs() {
         let missing = needs(&["debian:chromium", "python:tests.txt"]);
-        let Plan::Ask(what) = plan(&missing, Rights::User, false, Path::new("env")) else {
+        let Plan::Ask(what) = plan(&missing, Rights::User, Path::new("env")) else {
             panic!("would have run something");
         };
         assert!(what.contains("sudo apt-get install chromium"), "{what}");
@@ -255,8 +242,7 @@ mod tests {
 
     #[test]
     fn python_packages_need_no_rights_and_stay_in_their_environment() {
-        let found =
-            commands(&["python:b.txt", "python:a.txt", "python:b.txt"], Rights::User, false);
+        let found = commands(&["python:b.txt", "python:a.txt", "python:b.txt"], Rights::User);
         let install = "-m pip install --quiet --requirement a.txt --requirement b.txt";
         assert_eq!(found, ["python3 -m venv env".to_owned(), format!("env/bin/python3 {install}")]);
     }
@@ -296,7 +282,7 @@ mod tests {
 
     #[test]
     fn nothing_missing_is_nothing_to_do() {
-        assert_eq!(plan(&[], Rights::User, false, Path::new("env")), Plan::Run(Vec::new()));
+        assert_eq!(plan(&[], Rights::User, Path::new("env")), Plan::Run(Vec::new()));
     }
 
     #[test]

@@ -8,7 +8,7 @@
 
 use anyhow::{Context, Result};
 
-use crate::needs::{Need, Provider};
+use crate::needs::{self, Need};
 use crate::workspace::{Workspace, run};
 
 const PICTURE: &str = "docs/images/report.png";
@@ -17,7 +17,7 @@ const SIZE: &str = "--window-size=1100,1180";
 
 /// Makes them anew.
 pub(crate) fn pictures(workspace: &Workspace) -> Result<()> {
-    Provider::default().provide(workspace, &[Need::parse("debian:chromium")?])?;
+    needs::provide(workspace, &[Need::parse("debian:chromium")?])?;
     run(&mut workspace.cargo(["build", "--release", "--bin", "hapax"]))?;
     let folder = tempfile::tempdir()?;
     let out = folder.path().join("out");

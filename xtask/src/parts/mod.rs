@@ -1,31 +1,36 @@
-//! The tests: their parts, the order of these, and what is said about them.
+//! The tests: their parts, the order they run in, and what is printed about them.
 //!
 //! A part is one entry of [`PARTS`]: a name to run it alone, a line about what it proves, what
-//! it needs from outside, and a function. Cheap parts come first, so that a slip is seen in
-//! seconds. The first part that fails ends the run.
-//!
-//! Everything is built with one profile, `--release`, so that checks, tests, examples and the
-//! program share their dependencies' build.
-//!
-//! A part answers with the tests it ran. The last line of a run is their sum,
-//! `test: N passed, N failed`; a part that failed without naming a test counts as one failure.
+//! it needs from outside, the parts it comes after, and a function. Cheap parts come first, so that
+//! a slip is seen in seconds. [`lanes`] runs two at a time, each in a process of its own. The last line
+//! of a run is the sum of all tests, `test: N passed, N failed`; a part that failed without naming a
+//! test counts as one failure. Everything is built with one profile, `--release`, so that checks,
+//! tests, examples and the program share their dependencies' build.
+
+mod lanes;
+mod tally;
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
 use crate::console;
 use crate::fuzz;
-use crate::needs::{Need, Provider};
+use crate::needs::{self, Need};
 use crate::package;
 use crate::service;
 use crate::tidy;
 use crate::wheel;
 use crate::workspace::{Workspace, run, run_watched};
+use lanes::{Job, Lane};
+pub(crate) use tally::Tally;
 
 /// One step of the tests that can also be run alone.
 struct Part {
@@ -34,86 +39,126 @@ struct Part {
     about: &'static str,
     /// As [`Need::parse`] reads them.
     needs: &'static [&'static str],
+    /// Parts that must have passed before, if they run at all.
+    after: &'static [&'static str],
     run: fn(&Workspace) -> Result<Tally>,
 }
 
-/// How many tests passed and failed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Tally {
-    pub(crate) passed: u64,
-    pub(crate) failed: u64,
-}
+/// For parts that run what was compiled, or compile, which cargo does for one process at a time.
+const AFTER_BUILD: &[&str] = &["clippy", "build"];
 
 const PARTS: &[Part] = &[
-    Part { name: "format", about: "every file is as rustfmt writes it", needs: &[], run: format },
-    Part { name: "tidy", about: "the house rules hold", needs: &[], run: tidy },
-    Part { name: "clippy", about: "no lint of the workspace fires", needs: &[], run: clippy },
-    Part { name: "unit", about: "all Rust tests pass, doc tests too", needs: &[], run: unit },
+    Part {
+        name: "format",
+        about: "every file is as rustfmt writes it",
+        needs: &[],
+        after: &[],
+        run: format,
+    },
+    Part { name: "tidy", about: "the house rules hold", needs: &[], after: &[], run: tidy },
+    Part {
+        name: "clippy",
+        about: "no lint of the workspace fires",
+        needs: &[],
+        after: &[],
+        run: clippy,
+    },
+    Part {
+        name: "build",
+        about: "the program and all tests compile",
+        needs: &[],
+        after: &["clippy"],
+        run: build,
+    },
+    Part {
+        name: "unit",
+        about: "all Rust tests pass, doc tests too",
+        needs: &[],
+        after: AFTER_BUILD,
+        run: unit,
+    },
     Part {
         name: "fuzz",
         about: "hostile data of every kind, the same every time, breaks no promise",
         needs: &[],
+        after: AFTER_BUILD,
         run: fuzz::smoke,
     },
-    Part { name: "doc", about: "the documentation builds without a warning", needs: &[], run: doc },
+    Part {
+        name: "doc",
+        about: "the documentation builds without a warning",
+        needs: &[],
+        after: AFTER_BUILD,
+        run: doc,
+    },
     Part {
         name: "package",
         about: "every crate can be packaged, with its licences",
         needs: &[],
+        after: AFTER_BUILD,
         run: package::package,
     },
     Part {
         name: "vectors",
         about: "a second implementation, in Python, agrees with the golden vectors",
         needs: &["python:vectors/requirements.txt"],
+        after: &[],
         run: vectors,
     },
     Part {
         name: "readme",
         about: "the documentation's examples print what they show",
         needs: &[],
+        after: AFTER_BUILD,
         run: readme,
     },
     Part {
         name: "docs",
         about: "the documentation's site builds, and its links and anchors lead somewhere",
         needs: &["python:xtask/site/requirements.txt"],
+        after: &[],
         run: site,
     },
     Part {
         name: "deploy",
         about: "manifests and workflows keep to the schemas of their formats",
         needs: &["python:deploy/requirements.txt"],
+        after: &[],
         run: deploy,
     },
     Part {
         name: "search",
         about: "the search engine in PostgreSQL keeps the agreement of all engines",
         needs: &["debian:postgresql=pg_ctlcluster", "debian:openssl"],
+        after: AFTER_BUILD,
         run: search,
     },
     Part {
         name: "browser",
         about: "the web page works in a real browser",
         needs: &["debian:chromium", "debian:nodejs=node", "debian:npm"],
+        after: AFTER_BUILD,
         run: service::browser,
     },
     Part {
         name: "api",
         about: "the service keeps to its description, whatever it is sent",
         needs: &["python:crates/hapax-server/tests/requirements.txt"],
+        after: AFTER_BUILD,
         run: service::api,
     },
     Part {
         name: "python",
         about: "the wheel works in a fresh environment: tests, types, documentation, a real crawl",
         needs: &[],
+        after: AFTER_BUILD,
         run: wheel::python,
     },
     Part {
         name: "spark",
         about: "the job on Spark gives the rows of the program, on two executors",
         needs: &["debian:openjdk-17-jre-headless=java"],
+        after: AFTER_BUILD,
         run: wheel::spark,
     },
 ];
@@ -156,16 +201,27 @@ const UNTESTED: [&str; 9] = [
 /// Where property tests take their seed from.
 const SEED: &str = "PROPTEST_RNG_SEED";
 
+/// Compiles once what the parts behind it run: everything `unit` runs, and the program.
+fn build(workspace: &Workspace) -> Result<Tally> {
+    run(rust_tests(workspace).arg("--no-run"))?;
+    Ok(Tally::default())
+}
+
+fn rust_tests(workspace: &Workspace) -> Command {
+    let mut command = workspace.cargo(["test", "--workspace", "--release", "--no-fail-fast"]);
+    UNTESTED.iter().for_each(|name| _ = command.args(["--exclude", name]));
+    command
+}
+
 /// Property tests have the same cases every time, so that what passes in one place passes in another; other
 /// seeds are for whoever looks for faults.
 fn unit(workspace: &Workspace) -> Result<Tally> {
     let mut tally = Tally::default();
-    let mut command = workspace.cargo(["test", "--workspace", "--release", "--no-fail-fast"]);
+    let mut command = rust_tests(workspace);
     if std::env::var_os(SEED).is_none() {
         println!("property tests: seed 1; {SEED}=N cargo xtask test unit tries others");
         command.env(SEED, "1");
     }
-    UNTESTED.iter().for_each(|name| _ = command.args(["--exclude", name]));
     let succeeded = run_watched(&mut command, |line| tally.add(Tally::of_libtest(line)))?;
     if !succeeded && tally.failed == 0 {
         bail!("the tests did not build or did not finish");
@@ -251,48 +307,45 @@ pub(crate) fn list() -> String {
     })
 }
 
-/// Runs the named parts, or all when none is named, and says how it went.
+/// Runs the named parts, or all when none is named, and prints how it went.
 pub(crate) fn test(workspace: &Workspace, asked: &[String]) -> Result<bool> {
     let chosen: Vec<&Part> = PARTS.iter().filter(|part| is_asked(part.name, asked)).collect();
-    let mut sum = Tally::default();
-    let mut provider = Provider::default();
-    let mut timed = Vec::new();
-    let mut broken = None;
-    let mut last = LastTimes::read(workspace);
-    for part in chosen {
-        println!("== {}: {}{}", part.name, part.about, last.of(part.name));
-        let start = Instant::now();
-        let outcome = part.provide_and_run(&mut provider, workspace);
-        let took = Seconds(start.elapsed());
-        timed.push((part.name, took));
-        match outcome {
-            Ok(tally) => {
-                sum.add(tally);
-                if tally.failed > 0 {
-                    broken = Some((part.name, format!("{} failed", tally.failed)));
-                }
-            }
-            Err(error) => {
-                sum.failed += 1;
-                broken = Some((part.name, format!("{error:#}")));
-            }
-        }
-        if broken.is_some() {
-            break;
-        }
-        println!("== {}: ok in {took}\n", part.name);
-        last.note(part.name, took);
-    }
+    let jobs: Vec<Job> =
+        chosen.iter().map(|part| Job { name: part.name, after: part.after }).collect();
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let lanes = &[Lane::Front, Lane::Back][..cores.min(chosen.len()).min(2)];
+    let logs = tempfile::tempdir().context("cannot make a temporary folder")?;
+    let record = Mutex::new(Record { last: LastTimes::read(workspace), ended: Vec::new() });
+    let began = Instant::now();
+    lanes::run(&jobs, lanes, |job, lane| chosen[job].run_apart(lane, logs.path(), &record));
 
-    for (name, took) in &timed {
-        println!("{name:<8} {took:>10}");
+    let took = Seconds(began.elapsed());
+    let Record { ended, .. } = record.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut sum = Tally::default();
+    for part in &ended {
+        println!("{:<8} {:>10}", part.name, part.took);
+        sum.add(part.tally);
     }
-    if let Some((name, why)) = &broken {
-        println!("\nFAILED: part {name}: {why}");
-        println!("run it alone with: cargo xtask test {name}");
+    println!("{:<8} {took:>10}", "whole");
+    for part in ended.iter().filter(|part| part.failure.is_some()) {
+        println!("\nFAILED: part {}: {}", part.name, part.failure.as_deref().unwrap_or_default());
+        println!("run it alone with: cargo xtask test {}", part.name);
     }
     println!("test: {sum}");
-    Ok(broken.is_none())
+    Ok(sum.failed == 0)
+}
+
+/// Runs one part in this process and leaves its outcome in a file, for the process that started it.
+pub(crate) fn test_one(workspace: &Workspace, asked: &[String], outcome: &Path) -> Result<bool> {
+    let part = PARTS.iter().find(|part| asked.iter().any(|name| name == part.name));
+    let part = part.context("no part is named")?;
+    let (tally, why) = match part.provide_and_run(workspace) {
+        Ok(tally) if tally.failed == 0 => (tally, String::new()),
+        Ok(tally) => (tally, format!("{} failed", tally.failed)),
+        Err(error) => (Tally { passed: 0, failed: 1 }, format!("{error:#}")),
+    };
+    fs::write(outcome, format!("{tally}\n{why}")).context("cannot write the outcome")?;
+    Ok(tally.failed == 0)
 }
 
 fn is_asked(name: &str, asked: &[String]) -> bool {
@@ -300,48 +353,71 @@ fn is_asked(name: &str, asked: &[String]) -> bool {
 }
 
 impl Part {
-    fn provide_and_run(&self, provider: &mut Provider, workspace: &Workspace) -> Result<Tally> {
+    fn provide_and_run(&self, workspace: &Workspace) -> Result<Tally> {
         let needs: Vec<Need> = self.needs.iter().map(|n| Need::parse(n)).collect::<Result<_>>()?;
-        provider.provide(workspace, &needs)?;
+        needs::provide(workspace, &needs)?;
         (self.run)(workspace)
     }
+
+    /// Runs the part in a process of its own. Output of the first lane passes through as it comes, that of the
+    /// second is printed when the part has ended, so that the two do not mix.
+    fn run_apart(&self, lane: Lane, logs: &Path, record: &Mutex<Record>) -> bool {
+        let locked = || record.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = locked().last.of(self.name);
+        let aside = if lane == Lane::Back { ", printed when it has ended" } else { "" };
+        println!("== {}: {}{last}{aside}", self.name, self.about);
+        let log = logs.join(format!("{}.log", self.name));
+        let start = Instant::now();
+        let outcome = self.outcome(lane, logs, &log);
+        let took = Seconds(start.elapsed());
+        let (tally, failure) = match outcome {
+            Ok((tally, why)) => (tally, (tally.failed > 0).then_some(why)),
+            Err(error) => (Tally { passed: 0, failed: 1 }, Some(format!("{error:#}"))),
+        };
+        let mut record = locked();
+        if lane == Lane::Back {
+            println!("== {}: its output", self.name);
+            print!("{}", String::from_utf8_lossy(&fs::read(&log).unwrap_or_default()));
+        }
+        let passed = failure.is_none();
+        if passed {
+            println!("== {}: ok in {took}\n", self.name);
+            record.last.note(self.name, took);
+        } else {
+            println!("== {}: FAILED in {took}; what runs is finished first\n", self.name);
+        }
+        record.ended.push(Ended { name: self.name, took, tally, failure });
+        passed
+    }
+
+    fn outcome(&self, lane: Lane, logs: &Path, log: &Path) -> Result<(Tally, String)> {
+        let file = logs.join(format!("{}.outcome", self.name));
+        let own = std::env::current_exe().context("cannot find the path of this program")?;
+        let mut command = Command::new(own);
+        command.args(["test", self.name, "--outcome"]).arg(&file);
+        if lane == Lane::Back {
+            let output = File::create(log).context("cannot make a file for its output")?;
+            command.stdout(output.try_clone()?).stderr(output);
+        }
+        let status = command.status().context("cannot start it")?;
+        let Ok(text) = fs::read_to_string(&file) else { bail!("it ended early ({status})") };
+        let (tally, why) = text.split_once('\n').unwrap_or((&text, ""));
+        Ok((Tally::of_plain(tally), why.to_owned()))
+    }
 }
 
-impl Tally {
-    /// What one line of a Rust test program's output says, which is mostly nothing.
-    fn of_libtest(line: &str) -> Self {
-        let Some(result) = line.strip_prefix("test result: ") else { return Self::default() };
-        let count = |what: &str| {
-            result
-                .split([';', '.'])
-                .find_map(|phrase| phrase.trim().strip_suffix(what)?.trim().parse().ok())
-                .unwrap_or(0)
-        };
-        Self { passed: count(" passed"), failed: count(" failed") }
-    }
-
-    /// The plain line `N passed, N failed`; nothing of any other.
-    pub(crate) fn of_plain(line: &str) -> Self {
-        let counts = || {
-            let (passed, failed) = line.trim().split_once(" passed, ")?;
-            Some(Self {
-                passed: passed.parse().ok()?,
-                failed: failed.strip_suffix(" failed")?.parse().ok()?,
-            })
-        };
-        counts().unwrap_or_default()
-    }
-
-    pub(crate) fn add(&mut self, other: Self) {
-        self.passed += other.passed;
-        self.failed += other.failed;
-    }
+/// A part that has ended; `failure` says why it did not pass.
+struct Ended {
+    name: &'static str,
+    took: Seconds,
+    tally: Tally,
+    failure: Option<String>,
 }
 
-impl fmt::Display for Tally {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} passed, {} failed", self.passed, self.failed)
-    }
+/// What both lanes write down.
+struct Record {
+    last: LastTimes,
+    ended: Vec<Ended>,
 }
 
 /// How long each part took when it last passed, kept in the target folder.
@@ -419,29 +495,6 @@ mod tests {
     }
 
     #[test]
-    fn the_counts_of_every_test_program_are_summed() {
-        let output = "running 3 tests\n\
-            test index::the_scan_is_exact ... ok\n\
-            test result: ok. 3 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.01s\n\
-            test result: FAILED. 10 passed; 2 failed; 1 ignored; 0 measured; 0 filtered out; finished in 1.20s\n";
-        let mut sum = Tally::default();
-        for line in output.lines() {
-            sum.add(Tally::of_libtest(line));
-        }
-        assert_eq!(sum, Tally { passed: 13, failed: 2 });
-    }
-
-    #[test]
-    fn a_test_that_prints_numbers_is_not_counted() {
-        assert_eq!(Tally::of_libtest("99 passed; 99 failed"), Tally::default());
-    }
-
-    #[test]
-    fn the_closing_line_has_its_two_numbers() {
-        assert_eq!(Tally { passed: 7, failed: 0 }.to_string(), "7 passed, 0 failed");
-    }
-
-    #[test]
     fn part_names_are_distinct_words_and_their_needs_can_be_read() {
         let mut seen: Vec<&str> = names().collect();
         seen.sort_unstable();
@@ -452,6 +505,11 @@ mod tests {
             assert!(part.name.chars().all(|c| c.is_ascii_lowercase() || c == '-'), "{}", part.name);
             for need in part.needs {
                 Need::parse(need).unwrap();
+            }
+            let place = |name: &str| PARTS.iter().position(|part| part.name == name);
+            for earlier in part.after {
+                assert!(place(earlier) < place(part.name), "{} comes after {earlier}", part.name);
+                assert!(place(earlier).is_some(), "{} waits for no part {earlier}", part.name);
             }
         }
     }
