@@ -39,12 +39,16 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     os.environ["PYSPARK_PYTHON"] = sys.executable
     folder = tmp_path_factory.mktemp("spark")
+    # Jobs of a second: what the second compiler makes faster is over before it has compiled it.
+    quick = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
     builder = SparkSession.builder
     for name, value in STORE.items():
         builder = builder.config(f"spark.executorEnv.{name}", value)
     session = (
         builder.master(os.environ.get("SPARK_TEST_MASTER", "local-cluster[2,1,1024]"))
         .appName("hapax tests")
+        .config("spark.driver.extraJavaOptions", quick)
+        .config("spark.executor.extraJavaOptions", quick)
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.ui.enabled", "false")
