@@ -1,18 +1,13 @@
-//! How do time per query and bytes per page grow with the number of pages?
+//! Measures time per query and bytes per page against the number of pages, for every power of two: batched
+//! find-all, one thread, CPU time.
+//!
+//! Scan and tables run on uniform fingerprints with planted neighbours, all of which must be found; on a sample the
+//! tables must answer as the scan does. The planner chooses the tables within `--memory`. Weak bits run on
+//! documents: see `weak`. Each index is dropped before the next is built; peak memory is printed at the end.
 //!
 //! ```text
 //! cargo run --release -p hapax-bench -- growth --to 27 --plot growth.svg
 //! ```
-//!
-//! For every power of two, batched find-all, one thread, CPU time:
-//!
-//! - scan and tables on uniform fingerprints with planted neighbours. All of those must be found,
-//!   and on a sample the tables must answer as the scan does, before a point is drawn. Which
-//!   tables is the planner's choice within `--memory`.
-//! - weak bits on documents: see `weak`.
-//!
-//! Each index is dropped before the next is built; the most memory the process ever held is
-//! printed at the end.
 
 mod weak;
 

@@ -1,13 +1,8 @@
-//! What is remembered of every page, and no more.
+//! Holds what is remembered of every page between the two readings of the inputs.
 //!
-//! The pages themselves are read again when the kept ones are written. Between the two
-//! readings a page is a content hash, a fingerprint, two sketches and the facts that winner rules
-//! look at: 221 bytes and its names, in columns, and 40 bytes more where the frames of hosts are known.
-//! [`Pages::bytes`] counts them.
-//!
-//! # What this module does not know
-//!
-//! Who is like whom.
+//! A page is a content hash, a fingerprint, two sketches and the facts that winner rules use: 221 bytes and its
+//! names, in columns, and 40 bytes more where frames of hosts are known. [`Pages::bytes`] counts them. Does not
+//! compare pages.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

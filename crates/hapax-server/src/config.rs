@@ -1,15 +1,9 @@
-//! What the service may do, and how much: settings from four places.
+//! Settings of the service from four layers: the embedded default, which documents them, a file, the environment,
+//! flags.
 //!
-//! The embedded default, which is also the documentation, then a file, then the environment, then
-//! flags: each layer is a table laid over the one before. A name that the default does not have
-//! is refused, so that a slip is not taken for a wish.
-//!
-//! # What this module does not know
-//!
-//! Where the file and the flags come from: layers are handed in. Only files of tokens are read here,
-//! when the service starts.
-//!
-//! Tokens are secrets: nothing that is shown for finding faults, no error and no `Debug`, has them.
+//! A name that the default does not have is an error, so a typo is not silently ignored. Files of tokens are read
+//! when the service starts. Guarantees that no error and no `Debug` output shows a token. Does not find the file or
+//! parse flags: layers are handed in.
 
 use hapax_client::client::TOKEN_VARIABLE;
 use serde::Deserialize;

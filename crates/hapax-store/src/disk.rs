@@ -1,12 +1,7 @@
-//! The files under a repository, and who may touch them.
+//! All access to the files of a repository: the store's file piece by piece, the index file as a whole.
 //!
-//! Everything a repository reads and writes goes through here: the store's file piece by piece,
-//! the index file as a whole. A [`Disk`] is asked before every access and may refuse it or cut a
-//! write short, as a real disk would. [`RealDisk`] refuses nothing.
-//!
-//! # What this module does not know
-//!
-//! What is in the files.
+//! A [`Disk`] is asked before every access and may refuse it or cut a write short, as a real disk would; tests use
+//! that. [`RealDisk`] refuses nothing. Does not interpret the files.
 
 use crate::blocks::{BLOCK, Blocks};
 use crate::checksums::{HEADER, Image, Tables};

@@ -1,12 +1,11 @@
-//! The frames of hosts, learned while pages come in.
+//! Learns the frames of hosts while pages arrive.
 //!
-//! Of every host the pieces of its last `RECENT` different texts are kept. With 8, 16, 32 and 64 texts, and then after
-//! every 64th, the pieces that stand on many of them become the host's frame: its next *version*. A page is judged by the version
-//! of its arrival, which is noted in its record with what the page says beyond it. A new version also renews the own
-//! texts of the pages that are kept, but no decision: [`recheck`](crate::Repository::recheck) does.
-//!
-//! Bounded: a host takes at most `RECENT` rows of `MOST_PIECES` pieces, and a page 40 bytes. What is learned depends on the
-//! order of arrival alone. Texts that are not known here, and hosts with fewer than 8 texts, are compared as whole pages.
+//! The pieces of each host's last `RECENT` different texts are kept. At 8, 16, 32 and 64 texts, and then every 64,
+//! the pieces found on many of them become the host's next frame *version*. A page is compared under the version of
+//! its arrival, stored in its record with its own text. A new version also renews the own texts of kept pages, but
+//! no decision: [`recheck`](crate::Repository::recheck) does. Bounded: `RECENT` rows of `MOST_PIECES` pieces a
+//! host, 40 bytes a page. The result depends on the order of arrival alone. Hosts with fewer than 8 texts, and
+//! texts not known here, are compared as whole pages.
 
 use crate::error::Outcome;
 use crate::increment::Part;

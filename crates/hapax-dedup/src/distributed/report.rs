@@ -1,7 +1,5 @@
-//! What `report.html` shows, gathered from rows.
-//!
-//! The page is that of a job on one machine: an engine counts and sorts, what is chosen and how it is
-//! drawn is said by [`report`](mod@crate::report).
+//! Gathers what `report.html` shows from rows. The engine counts and sorts; [`report`](mod@crate::report) chooses
+//! and draws, as on one machine.
 //!
 //! ```text
 //!   group rows --common_folder, origins--> hosts and folders, to be summed and sorted

@@ -1,17 +1,9 @@
-//! Fetching pages that are not trusted, safely and politely.
+//! Fetches pages from untrusted hosts safely and politely. Blocks: callers run it on a thread.
 //!
-//! Safe: only http and https, and no port of another service; every address is checked after its name was resolved and the
-//! connection goes to the checked numbers; redirects are followed here, one by one, so each
-//! target is checked alike; time, headers, body and unpacked body are limited; no proxy of the
-//! environment, no cookies, no credentials.
-//!
-//! Polite: one connection to a host at a time, a pause between two requests, robots.txt asked
-//! first unless the operator says otherwise.
-//!
-//! # Reading order
-//!
-//! [`ranges`] says which addresses are public, [`ports`] where pages are, [`robots`] what a site
-//! allows; this module makes the requests. It blocks: whoever waits calls it from a thread for that.
+//! Safe: only http and https, and no port of another service; every address is checked after its name is resolved,
+//! and the connection goes to the checked numbers; each redirect is checked alike; time, headers, body and unpacked
+//! body are limited; no proxy, cookies or credentials. Polite: one connection per host, a pause between requests,
+//! robots.txt first unless the operator says otherwise.
 
 pub mod list;
 pub mod ports;

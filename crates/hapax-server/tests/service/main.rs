@@ -1,4 +1,4 @@
-//! The service from outside: a real server on a free port, asked over real connections.
+//! Tests of the service from outside: a real server on a free port, over real connections.
 //!
 //! | module | what belongs there |
 //! |---|---|

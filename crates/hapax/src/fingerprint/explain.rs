@@ -1,12 +1,8 @@
-//! Why two pages are, or are not, near-duplicates.
+//! Explains why two pages are, or are not, near-duplicates. Slow and exact: for display, not for search.
 //!
-//! Takes the extracted texts of both, makes their signatures and measures every similarity
-//! there is: Khan's percentage of agreeing bits, the sketch's estimate, the exact Jaccard
-//! similarity of the sketch's shingles, the cosine of the weighted features. It names the
-//! differing bits and how weak they were, and the places of shared and differing shingles
-//! in both texts, so that a reader can see what the numbers mean.
-//!
-//! Slow and exact: for showing, not for searching.
+//! Makes both signatures and measures Khan's percentage of agreeing bits, the sketch's estimate, the exact Jaccard
+//! similarity of the shingles and the cosine of the weighted features. Names the differing bits with their
+//! strength, and the places of shared and differing shingles in both texts.
 //!
 //! Source: Khan 2015, III.I for the percentage; Sood 2011, II.A and VII.B for the cosine.
 

@@ -1,13 +1,9 @@
 //! A recipe: the whole way from bytes to bits, as data with a name and a version.
 //!
-//! Two fingerprints say something about each other only if one recipe made both, so a
-//! recipe has an identity (its name and a digest of everything that decides the bits), and
-//! mixing identities is an error, never a comparison. A built-in recipe never changes under
-//! its name: whatever would move a golden vector in `vectors/` is a new name.
-//!
-//! # What this module does not know
-//!
-//! Files. The text of a recipe file is parsed by [`from_toml`](Recipe::from_toml).
+//! A recipe's identity is its name and a digest of everything that decides the bits; comparing fingerprints of two
+//! recipes is an error. Guarantees that a built-in recipe never changes under its name: whatever would move a
+//! golden vector in `vectors/` gets a new name. Does not read files: [`from_toml`](Recipe::from_toml) parses their
+//! text.
 
 use super::recipe_id::RecipeId;
 use super::simhash::Tie;

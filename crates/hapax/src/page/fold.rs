@@ -1,15 +1,13 @@
-//! Runs of text into words separated by single ASCII spaces.
-//!
-//! * Every character with the Unicode property `White_Space` (space, tab, line ends, U+00A0,
-//!   U+2003, U+3000, ...) separates words; any number of them becomes one ASCII space.
-//! * Characters a reader never sees are dropped without separating: the other controls
-//!   (U+0000 among them) and those with the property `Default_Ignorable_Code_Point` (soft
-//!   hyphen, U+200B, variation selectors, tags, ...).
-//! * Everything else is copied, the two joiners included: [`joiners`](super::joiners) decides
-//!   about them when the whole text is known.
-//!
-//! The buffer never starts with a space and never holds two in a row; it may end with one
-//! until [`Fold::finish`] trims it.
+//! Folds text into words separated by single ASCII spaces. The buffer never starts with a space or holds two in a
+//! row; it may end with one until [`Fold::finish`] trims it.
+//
+// * Every character with the Unicode property `White_Space` (space, tab, line ends, U+00A0,
+//   U+2003, U+3000, ...) separates words; any number of them becomes one ASCII space.
+// * Characters a reader never sees are dropped without separating: the other controls
+//   (U+0000 among them) and those with the property `Default_Ignorable_Code_Point` (soft
+//   hyphen, U+200B, variation selectors, tags, ...).
+// * Everything else is copied, the two joiners included: [`joiners`](super::joiners) decides
+//   about them when the whole text is known.
 
 /// Text being folded into one growing buffer.
 #[derive(Debug)]

@@ -1,4 +1,4 @@
-//! Signatures as a table, out and in: Arrow rows, and Parquet files of them.
+//! Reads and writes signatures as Arrow rows and Parquet files. A damaged or foreign file is an error.
 //!
 //! | column | holds |
 //! |---|---|
@@ -9,8 +9,6 @@
 //! | `words`, `features`, `too_short` | how much there was to judge by |
 //! | `weak_bits` | 64 positions, the weakest first; null without a fingerprint |
 //! | `sketch` | 128 bytes; null without a fingerprint |
-//!
-//! A file may come from anywhere: whatever is wrong with it is an error.
 
 use std::fs::File;
 use std::sync::Arc;
