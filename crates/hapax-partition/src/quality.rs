@@ -1,10 +1,9 @@
-//! How good a mapping is.
+//! Measures a mapping.
 //!
-//! *Imbalance* is the pages of the fullest machine over the average; *avoided* the share of
-//! messages that need not be sent, of those that telling every other machine about every new page
-//! would take; *work* counts comparisons of new pages with stored ones, cell by cell, and the
-//! slowest machine decides how fast all are. *Found* is the share of known pairs whose stored page
-//! is in a cell that the new page is sent to.
+//! *Imbalance* is the pages of the fullest machine over the average. *Avoided* is the share of messages saved,
+//! compared with sending every new page to every other machine. *Work* counts comparisons cell by cell; the slowest
+//! machine decides. *Found* is the share of known pairs whose stored page is in a cell that the new page is sent
+//! to.
 //!
 //! Source: Zhu et al. 2012, 6.1, Figures 4 to 6.
 

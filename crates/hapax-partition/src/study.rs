@@ -1,10 +1,8 @@
-//! Many mappings of one collection judged side by side: which one to choose.
+//! Compares many mappings of one collection, to choose one.
 //!
-//! Pages are split by their position: every second one is learnt from, and of the others some are new
-//! and the rest are stored. Pairs are found by exact Jaccard similarity with no partitioning at
-//! all; a mapping's loss is what it misses of them. A collection that changes is imitated by cutting
-//! the stored pages into parts in their order, so that other sites and other days follow each
-//! other: how much does the imbalance differ from part to part?
+//! Every second page is learned from; of the others some are new and the rest stored. True pairs come from exact
+//! Jaccard similarity without partitioning, and a mapping's loss is the share it misses. A changing collection is
+//! imitated by cutting the stored pages into parts in their order and comparing the imbalance of the parts.
 //!
 //! Source: Zhu et al. 2012, 6.1.
 

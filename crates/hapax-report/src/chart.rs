@@ -1,13 +1,8 @@
 //! A chart as data: series of points, drawn as lines in a [`Frame`].
 //!
-//! A [`Chart`] can be kept beside the numbers it shows and drawn later, as a figure of a page
-//! ([`Chart::figure`]) or as a picture by itself ([`Chart::picture`]). Axes choose their own
-//! labels: round numbers, or powers on a logarithmic one.
-//!
-//! # What it promises
-//!
-//! Names and titles are escaped. The same chart is always the same text. Points that are not
-//! numbers, or not above 0 on a logarithmic axis, are left out.
+//! A [`Chart`] can be stored and drawn later, in a page ([`Chart::figure`]) or as a picture ([`Chart::picture`]).
+//! Axis labels are round numbers, or powers on a logarithmic axis. Guarantees escaped names and titles, and the
+//! same text for the same chart. Points that are not numbers, or not above 0 on a logarithmic axis, are left out.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,12 +1,8 @@
-//! Results as they are shown: near-duplicates folded under the best of them.
+//! Folds near-duplicates in the results of one query under the best of them, when the query is asked.
 //!
-//! The same judgement as that of [`job`](crate::job), for one query and without consequences: what
-//! the policy would remove is shown under the one that would stay, at the place of whichever of them
-//! came first. Nothing is left out of sight for good.
-//!
-//! # What it promises
-//!
-//! Every result that was looked at is shown exactly once, as a hit or as a copy under one.
+//! Decides as [`job`](crate::job) does, without changing the index: what the policy would remove is shown under its
+//! winner, at the place of whichever came first. Guarantees that every examined result is shown exactly once, as a
+//! hit or as a copy under one.
 //!
 //! Source: Pi et al. 2009, II.C, applied when a query is asked instead of beforehand.
 

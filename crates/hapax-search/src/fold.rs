@@ -1,15 +1,9 @@
-//! The duplicates inside one list of results.
+//! Finds the duplicates inside one list of results.
 //!
-//! All pairs within the bound are found by comparing everything with everything, as fast as the
-//! processor can: a thousand fingerprints are half a million comparisons, a small part of what
-//! retrieving them took.
-//! Pairs are confirmed by sketches, grouped without chains, and the winner of each group is chosen
-//! by the policy's rules.
-//!
-//! # What it promises
-//!
-//! A result goes only for one that stays and that it matches itself. Protected results stay, as
-//! do so many as the policy leaves; of those that could go, the last in the list go first.
+//! All pairs within the bound are found by comparing all results: half a million comparisons for a thousand, a
+//! small part of what retrieving them took. Sketches confirm pairs, groups are winner-verified, and the policy's
+//! rules choose winners. Guarantees that a result is removed only for a kept one that it matches itself; protected
+//! results and the policy's minimum stay, and the last in the list are removed first.
 //!
 //! Source: Pi et al. 2009, II.B and II.C.
 

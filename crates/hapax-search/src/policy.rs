@@ -1,4 +1,4 @@
-//! How strictly the results of a query are judged: a policy the owner of the engine writes.
+//! How strictly the results of a query are compared: a policy written by the owner of the engine.
 //!
 //! ```
 //! use hapax_search::policy::Policy;
@@ -19,6 +19,11 @@
 //! # Ok::<(), hapax_search::policy::PolicyError>(())
 //! ```
 //!
+//! A range has an inclusive `from` and `to`, each optional. Where a query is in a range of both kinds, the stricter
+//! value holds: fewer bits, fewer results, no removal.
+//!
+//! Source: Pi et al. 2009, II.C and III.D.
+//!
 //! | key | meaning | default |
 //! |---|---|---|
 //! | `within` | bits in which two results may differ | 6 |
@@ -30,12 +35,6 @@
 //! | `score-below` | only documents with a lower score, or none, may go | any |
 //! | `always-keep` | hosts, with all below them, whose documents never go | none |
 //! | `[[by-rank]]`, `[[by-results]]` | other values for queries of these ranks, or with so many results | |
-//!
-//! A range has `from` and `to`, both inclusive; without `from` it begins at the beginning, without
-//! `to` it never ends. Where a query is in a range of both kinds, the stricter value holds: fewer
-//! bits, fewer results, no removal.
-//!
-//! Source: Pi et al. 2009, II.C and III.D.
 
 use hapax::fingerprint::MaxDistance;
 use hapax::group::{ParseRulesError, Rules};

@@ -1,14 +1,10 @@
-//! How many stored fingerprints a lookup has to check, measured and predicted.
+//! Counts how many stored fingerprints a lookup checks, measured and predicted.
 //!
-//! A candidate is a stored fingerprint that agrees with the query in both blocks of some table; one
-//! that agrees in several tables counts for each, as it is met in each. Every stored fingerprint
-//! asks, and does not meet itself. A *stranger* is a candidate that turns out not to be near.
-//!
-//! Documents are bags of words, as in the paper, and beside them the same documents with rare words
-//! weighing more: words that all documents share are what makes unrelated ones agree.
-//!
-//! Predicted is Sood's equation 6.6 for this design (even blocks), compared with
-//! what blocks of 13 and 12 bits give exactly for fingerprints spread evenly.
+//! A candidate agrees with the query in both blocks of a table, and counts once for each such table; a stored
+//! fingerprint is not its own candidate. A *false candidate* turns out not to be near. Documents are bags of words,
+//! as in the paper, and the same documents with rare words weighing more, because common words make unrelated
+//! documents agree. Predictions are Sood's equation 6.6 for even blocks, and the exact value of blocks of 13 and 12
+//! bits for evenly spread fingerprints.
 
 use anyhow::{Context, Result, ensure};
 use hapax::fingerprint::Fingerprint;

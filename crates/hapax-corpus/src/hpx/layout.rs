@@ -1,4 +1,4 @@
-//! Header, slots and directory: what is where, and which state of the file is valid.
+//! Header, slots and directory of an `.hpx` file, and which of its states is valid.
 //!
 //! ```text
 //!      0  "hapaxHPX", version u32, bytes of an id u32, bytes of the recipe u32, zero u32
@@ -8,10 +8,9 @@
 //!   2048  data
 //! ```
 //!
-//! A directory ends with its length, sequence, checksum and a mark, so that it can be found from the
-//! end of the file when a slot cannot be read: either the slot was being written when the writer was
-//! killed, and then the state it was to name is complete, or it was damaged later, and then nothing
-//! is lost. A state is never taken for the last one when there may be a later one.
+//! A directory ends with its length, sequence, checksum and a magic number, so it can be found from the end of the
+//! file when a slot cannot be read: an unfinished or damaged slot loses nothing. Guarantees that a state is never
+//! taken for the last one when there may be a later one.
 
 use super::block::{CHECKSUM, ENTRIES};
 use super::block::{MOST_ID_BITS, ids_length, seal, unseal, word_at};

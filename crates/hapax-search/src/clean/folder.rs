@@ -1,4 +1,7 @@
-//! The folder of a job: results of the last run, and what the next one needs to know.
+//! The folder of a job: results of the last run, and what the next one needs.
+//!
+//! Guarantees that files are made in a hidden folder and moved into place when all are complete, `state.json` last,
+//! and that only one job runs at a time.
 //!
 //! | file | holds |
 //! |---|---|
@@ -9,11 +12,6 @@
 //! | `ledger.bin` | what queries found, for the next run |
 //! | `state.json` | which index, which run, and what was done to the duplicates |
 //! | `pending.json` | only while an index is changed: what may be out or marked |
-//!
-//! # What it promises
-//!
-//! Files are made in a hidden folder and moved into place when all are complete, `state.json`
-//! last. One job at a time.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};

@@ -1,25 +1,10 @@
-//! All queries of a log: what their results lose.
+//! Finds the duplicates in the results of all queries of a log.
 //!
-//! [`one_by_one`] is the paper's own way: queries in order, each sees what the former left.
-//! [`all_at_once`] is the one it proposes and did not build (section III.C): every query sees the
-//! whole index, what could go is only marked, and one pass decides in the end.
-//!
-//! # What it promises
-//!
-//! - No group loses all of its members: of `all_at_once`, because no document goes for one that
-//!   goes too; of `one_by_one`, because a document that wins and goes later goes for a better one,
-//!   so that following the winners ends at one that stays.
-//! - `all_at_once` gives the same answer for any number of threads, and the same with an earlier
-//!   [`Ledger`] as without.
-//!
-//! # Reading order
-//!
-//! `ask` is one query, `documents` what is known of its results, `resolve` brings the marks of all together, [`ledger`] remembers queries for
-//! the next time, [`difference`] compares the two ways.
-//!
-//! # What this module does not know
-//!
-//! How documents are taken out of an index. It only says which.
+//! [`one_by_one`] is the paper's way: queries in order, each sees what the former left. [`all_at_once`] is the one
+//! it proposes in section III.C: every query sees the whole index, candidates are only marked, and one pass
+//! decides. Guarantees that no group loses all its members, that following winners ends at a kept document, and
+//! that `all_at_once` gives the same answer with any number of threads and with or without an earlier [`Ledger`].
+//! Does not change an index.
 
 mod ask;
 pub mod difference;

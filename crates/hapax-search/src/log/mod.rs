@@ -1,17 +1,9 @@
-//! What people asked: a search log as queries ranked by how often they were asked.
+//! Ranks the queries of a search log by how often they were asked. [`read`](read::read) understands the layouts.
 //!
-//! [`read`](read::read) understands the usual layouts; what it gives is counted here. A query is
-//! normalised before it is counted: compatibility forms and case are folded, control characters
-//! and repeated spaces become one space. Operators stay, since only the engine knows its own.
-//!
-//! Two kinds of noise can be left out. The same user asking the same again within a session
-//! (paging through results, coming back) counts once; a user who asks more in a day than people
-//! do is a robot and does not count at all.
-//!
-//! # What it promises
-//!
-//! The ranking depends on the rows alone, not on their order: more often first, then by text.
-//! Nothing is dropped without being counted in [`Counted`].
+//! A query is normalised before it is counted: compatibility forms, case, control characters, repeated spaces.
+//! Operators stay. Optionally, the same user's repeats within a session count once, and a user with more queries a
+//! day than people ask is a robot and does not count. Guarantees a ranking that depends on the rows alone: by
+//! count, then by text. Everything dropped is counted in [`Counted`].
 //!
 //! Source: Pi et al. 2009, II.B.
 

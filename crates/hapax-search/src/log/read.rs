@@ -1,18 +1,14 @@
-//! Search logs as people keep them: a query a line, TSV or CSV with or without a header, JSONL.
+//! Reads search logs: a query a line, TSV or CSV with or without a header, JSONL.
+//!
+//! A time is whole seconds, `YYMMDDhhmmss` or `YYYYMMDDhhmmss`, or an RFC 3339 date and time. The caller can name
+//! columns ([`Columns`]); nothing is guessed from their contents. A bad line is an error with its number, or is
+//! counted and skipped on request.
 //!
 //! | found in the first line | layout |
 //! |---|---|
 //! | `{` | JSONL: fields `query` (or `q`), `count`, `user`, `time` |
 //! | a column called `query` or `q` | a header; other columns by their names |
 //! | anything else | every line is a query, and columns behind a first tab are refused |
-//!
-//! A time is a whole number of seconds, `YYMMDDhhmmss` or `YYYYMMDDhhmmss` digits, or an RFC 3339
-//! date and time. What a column means can also be said by the caller ([`Columns`]).
-//!
-//! # What it promises
-//!
-//! A line that cannot be understood is an error with its number, or counted and passed when the
-//! caller says so. Nothing is guessed from the contents of columns.
 
 use std::io::{BufRead, Read};
 

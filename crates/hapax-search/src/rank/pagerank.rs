@@ -1,18 +1,12 @@
 //! PageRank by power iteration.
 //!
-//! The score of a page is the share of time a reader spends there who follows a link of the page
-//! at hand with probability *d* (damping) and goes to any page otherwise; from a page without
-//! links the reader goes to any page. Scores add up to 1.
+//! A reader follows a link with probability *d* (damping) and otherwise goes to any page, also from a page without
+//! links; a page's score is the reader's share of time there. Scores add up to 1. Sums are made in a fixed order,
+//! so the result does not depend on threads. An iteration that stops before converging says so.
 //!
-//! # What it promises
-//!
-//! Each page's new score is summed over its sources in their order, and sums over all pages are
-//! made of blocks of fixed size in their order, so the result does not depend on threads. When the
-//! iteration stops without having converged, the result says so.
-//!
-//! Source: Page, Brin, Motwani, Winograd 1998; dangling pages as in Langville and Meyer, *Deeper
-//! Inside PageRank*, 2004, section 3. What is stated as error: the change of one iteration times
-//! d / (1 - d) bounds the distance to the true scores.
+//! Source: Page, Brin, Motwani, Winograd 1998; dangling pages as in Langville and Meyer, *Deeper Inside PageRank*,
+//! 2004, section 3. The stated error is the change of one iteration times d / (1 - d), which bounds the distance to
+//! the true scores.
 
 use rayon::prelude::*;
 

@@ -1,13 +1,8 @@
-//! The pages of a corpus and the links between them, on their way into a [`Graph`].
+//! Builds a [`Graph`] from the pages of a corpus and the links between them.
 //!
-//! Links are found while pages are extracted, resolved against the page's `<base>` or its address.
-//! Pages are told apart by [`page_key`]: documents with the same key are one page of the graph,
-//! with the links of all of them, and each of their addresses gets its score. A link to an address
-//! that redirects counts for the page at the end.
-//!
-//! # What it promises
-//!
-//! The graph depends on the corpus alone, not on threads. Whatever is left out is counted.
+//! Links are resolved against the page's `<base>` or its address. Documents with the same [`page_key`] are one page
+//! with the links of all, and each of their addresses gets its score. A link to an address that redirects counts
+//! for its target. The graph depends on the corpus alone, and whatever is left out is counted.
 
 use std::collections::BTreeMap;
 use std::num::NonZero;

@@ -1,13 +1,10 @@
-//! In how many documents does a feature occur? Learned in bounded memory.
+//! Learns in how many documents a feature occurs, in bounded memory.
 //!
-//! A count-min table: [`ROWS`] rows of `2^width` counters; a document adds one to a counter
-//! in every row for each of its distinct features, and a feature's frequency is the least of
-//! its counters. It is never too low; it is too high by about (features of all documents) /
-//! 2^width, which flattens only the rarest words. Tables of parts of a collection add up to
-//! the table of the whole, whatever the parts and their order.
-//!
-//! The weight of a feature is sixteen times log2((N + 1) / (df + 1)), rounded down, at least
-//! 1, in integer arithmetic, so that it is the same on every machine.
+//! A count-min table of [`ROWS`] rows of `2^width` counters: a document adds one in every row for each of its
+//! distinct features, and a feature's frequency is the least of its counters. Never too low; too high by about
+//! (features of all documents) / 2^width, which affects only the rarest words. Tables of parts add up to the table
+//! of the whole. A weight is sixteen times log2((N + 1) / (df + 1)), rounded down, at least 1, in integers, so it
+//! is the same on every machine.
 //!
 //! Source: Cormode and Muthukrishnan 2005 for the table; Sood 2011, VII.A for TF-IDF weights.
 

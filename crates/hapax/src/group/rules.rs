@@ -1,4 +1,4 @@
-//! Which copy stays: an ordered list of rules that the user writes.
+//! Chooses which copy stays, by an ordered list of rules that the user writes.
 //!
 //! ```
 //! use hapax::group::{PageFacts, Rules};
@@ -11,6 +11,13 @@
 //! assert_eq!(reason.to_string(), "shortest-url: shorter URL (24 < 34 characters)");
 //! # Ok::<(), hapax::group::ParseRulesError>(())
 //! ```
+//!
+//! Guarantees a total order: each rule maps a page to a number, the first rule whose numbers differ decides, then
+//! the address in byte order, then the id. An unknown score or time is worse than any known one. `first-domain`
+//! reads what [`note_domains`](super::note_domains) noted of the set of copies; after it, rules that a page's
+//! author controls decide only within one domain.
+//!
+//! Source: Zhu et al. 2012, section 5, for what the rules look at.
 //!
 //! | rule | prefers |
 //! |---|---|
@@ -26,16 +33,6 @@
 //! | `first-recorded`, or `first` | what the repository recorded first; in a batch, what the input has first |
 //! | `earliest`, `latest` | the time at which the content was first seen |
 //! | `longest`, `shortest` | the length of the text, in words |
-//!
-//! # What it promises
-//!
-//! A total order: each rule maps a page to a number, the first rule whose numbers differ
-//! decides, then the address in byte order, then the id. So the best of a set depends on the
-//! set alone. An unknown score or time is worse than any known one, in both directions.
-//! `first-domain` reads what [`note_domains`](super::note_domains) noted of the set of copies; behind
-//! it, rules that whoever makes a page controls decide between pages of one domain only.
-//!
-//! Source: Zhu et al. 2012, section 5, for what the rules look at.
 
 use super::facts::PageFacts;
 use super::reason::{DecidedBy, Reason};

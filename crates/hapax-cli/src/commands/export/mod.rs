@@ -1,11 +1,8 @@
-//! `hapax export`: a repository as tables for other programs, or as a copy of itself.
+//! `hapax export`: writes a repository as tables for other programs, or as a copy of itself.
 //!
-//! Two relations, in the byte order of addresses: every page, and every page that may go with its
-//! winner. Columns are named as the fields of other answers. Both are of one commit. What is written appears under its
-//! name when it is complete.
-//!
-//! - [`rows`] is what the columns are and where rows come from.
-//! - [`jsonl`], [`parquet`] and [`sqlite`] write them.
+//! Two relations of one commit, in the byte order of addresses: every page, and every removable page with its
+//! winner. Output appears under its name when it is complete. [`rows`] defines the columns; [`jsonl`], [`parquet`]
+//! and [`sqlite`] write them.
 //!
 //! Source: Khan and Ali 2015, the stored relation between pages.
 

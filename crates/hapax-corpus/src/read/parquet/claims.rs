@@ -1,20 +1,10 @@
-//! What the pages of a Parquet file claim, looked at before the library believes it.
+//! Checks the sizes that the pages of a Parquet file claim, before the library allocates them.
 //!
-//! The library makes room for as many bytes as a page claims, unpacks gzip and LZ4 to whatever
-//! end they have, and copies a value of a dictionary for every row that names it: a file of a
-//! few kilobytes could ask for all memory there is. So the headers of all pages of a column are
-//! read first, a small read for each page.
-//!
-//! # Promises
-//!
-//! For a column that passes, no page unpacks to more than [`VALUES`] times the longest value the
-//! caller reads (`limits.record`), and what is filled in before it is unpacked could really have been
-//! packed into so few bytes. [`Claims::rows`] says how many rows can be decoded together so that
-//! shared values, all copied, stay within one such value's length, or within one row.
-//!
-//! # What it does not know
-//!
-//! How long reading takes: nulls cost nothing to write, and may be many.
+//! The library reserves what a page claims, unpacks gzip and LZ4 without a limit, and copies a dictionary value for
+//! every row that names it, so a few kilobytes could take all memory. All page headers of a column are read first.
+//! Guarantees that no page unpacks to more than [`VALUES`] times the longest value the caller reads
+//! (`limits.record`). [`Claims::rows`] says how many rows can be decoded together so that copied values stay within
+//! one value's length, or one row. Does not bound time: nulls cost nothing to write.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};

@@ -1,15 +1,10 @@
-//! Where everything lies in the bytes of a segment, and what can be wrong with them.
+//! Places of everything in the bytes of a segment, and what can be wrong with them. `docs/internals/format.md`
+//! gives every byte.
 //!
-//! `docs/internals/format.md` gives every byte. In short: a header of 80 bytes, the body (recipe,
-//! fingerprints, directory, starts, ranks, ids), and a checksum for each 64 KiB of the body. The
-//! header holds the few numbers from which all places follow, so a file cannot contradict
-//! itself about them, and its own checksum covers the checksum of the checksums: a flipped bit
-//! anywhere is found.
-//!
-//! Promise: a layout exists only for bytes that are long enough for it. No length read from a
-//! file is used before it is compared with the bytes there are.
-//!
-//! What this module does not know: files, and what the columns mean.
+//! A header of 80 bytes, the body (recipe, fingerprints, directory, starts, ranks, ids), and a checksum for each 64
+//! KiB of the body. All places follow from a few numbers of the header, whose checksum covers the checksum of the
+//! checksums, so any flipped bit is found. Guarantees that no length from a file is used before it is compared with
+//! the bytes there are.
 
 use std::ops::Range;
 

@@ -8,11 +8,10 @@
 //!   rows        log2(rows) bits      which row of the collection that is
 //! ```
 //!
-//! The prefix is not stored: the directory says it. The rest is not stored either: 32 bits let
-//! by about one unrelated fingerprint in a million at `k = 3`, and what passes is looked up in the collection
-//! and compared whole. (Where the bound is so wide that many unrelated ones would pass, the filter is
-//! all that the prefix leaves, 8 bytes a row.) A lookup that finds nothing reads one line of the directory and one or two
-//! of the filters; only likely matches read more.
+//! The prefix follows from the directory. The rest is not stored: at `k = 3` the 32 bits let by about one unrelated
+//! fingerprint in a million, and what passes is compared whole in the collection. Where the bound is wide, the
+//! filter is all that the prefix leaves, 8 bytes a row. A lookup without a match reads one line of the directory
+//! and one or two of the filters.
 
 use super::design::Key;
 use crate::hamming::BitGather;
