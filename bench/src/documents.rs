@@ -50,12 +50,11 @@ pub(crate) struct Arguments {
     /// Only make the corpora
     #[arg(long)]
     prepare: bool,
-    /// Judge this corpus and print the figures as JSON: what the process of one run is started with
+    /// Clean this corpus and print the figures as JSON: what the process of one run is started with
     #[arg(long, hide = true)]
     corpus: Option<PathBuf>,
 }
 
-/// What one run says.
 #[derive(Clone, Serialize, Deserialize)]
 struct Figures {
     documents: u64,

@@ -83,7 +83,7 @@ class OwnText(_Answer):
     words: int
     #: The shared part of the smaller own text, with that of the winner, 0 to 1; None for the winner and for one on another host.
     similarity: Optional[float]
-    #: The version of the frame that judged the page, from 1; 0 if none was known.
+    #: The version of the frame under which the page was compared, from 1; 0 if none was known.
     frame: int
 
 

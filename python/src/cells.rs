@@ -4,7 +4,7 @@
 //! ```text
 //!   stored --place--> its cell ---------\
 //!                                        machine --compare--> new, stored, similarity
-//!   new ----send----> cells it can meet-/
+//!   new ----send----> cells in reach ---/
 //! ```
 //!
 //! A stored page has one cell, and a new page comes to a machine once with all of its cells there, so every pair
@@ -333,7 +333,7 @@ impl CellsCore {
         py.detach(|| self.compared(&rows))
     }
 
-    /// Pairs of a sample at least so much alike, and how many of them meet.
+    /// Pairs of a sample at least so similar, and how many of them are compared.
     fn recall(&self, py: Python<'_>, sample: Vec<Batch>) -> PyResult<(usize, usize)> {
         py.detach(|| self.recalled(&sample))
     }

@@ -15,7 +15,6 @@ const PICTURE: &str = "docs/images/report.png";
 const SUMMARY: &str = "docs/images/report.json";
 const SIZE: &str = "--window-size=1100,1180";
 
-/// Makes them anew.
 pub(crate) fn pictures(workspace: &Workspace) -> Result<()> {
     needs::provide(workspace, &[Need::parse("debian:chromium")?])?;
     run(&mut workspace.cargo(["build", "--release", "--bin", "hapax"]))?;

@@ -23,9 +23,7 @@ use serde::{Deserialize, Serialize};
 enum Job {
     /// Fingerprints within a distance of queries.
     Near(near::Job),
-    /// Fingerprints of texts.
     Fingerprint(fingerprint::Job),
-    /// Texts of pages.
     Purify(purify::Job),
     /// A folder of HTML files as lines of JSON, decoded as the engine decodes them.
     Pages(purify::Folder),

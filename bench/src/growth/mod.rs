@@ -57,7 +57,7 @@ const CHARTS: Charts = Charts {
     label: |pages| format!("2<tspan dy='-5' font-size='10'>{}</tspan>", pages.ilog2()),
 };
 
-/// Queries on which engines are judged by the scan.
+/// Queries on which engines are compared with the scan.
 const JUDGED: usize = 100;
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
@@ -159,7 +159,7 @@ fn points(rows: &[Row], recall: f64) -> Vec<Point> {
     points
 }
 
-/// The most this process ever held, in GiB, where the system tells.
+/// Peak memory of this process in GiB, where the system reports it.
 fn peak_memory() -> Option<f64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

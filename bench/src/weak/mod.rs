@@ -43,7 +43,7 @@ pub(crate) struct Arguments {
     /// How many of them the thesis's baseline answers
     #[arg(long, default_value = "10e3", value_parser = count)]
     slow_queries: usize,
-    /// How many of them the scan answers, to judge the exact engine
+    /// How many of them the scan answers, to check the exact engine
     #[arg(long, default_value = "200", value_parser = count)]
     judged: usize,
     /// Prefix lengths; none for the one chosen by cost
@@ -115,7 +115,6 @@ struct Bench<'a> {
     numbers: &'a [usize],
 }
 
-/// One line.
 struct Row {
     engine: String,
     asked: f64,

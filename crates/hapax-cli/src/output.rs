@@ -75,7 +75,6 @@ impl Growing {
         Ok(Self { path: folder.path().join(&target.name), sent: Some((target, folder, making)) })
     }
 
-    /// Where it is written.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -137,7 +136,6 @@ impl Output {
         self.write_styled(harmless_lines(&text).as_bytes())
     }
 
-    /// Writes a line.
     pub(crate) fn line(&mut self, text: &str) -> Result<(), Failure> {
         self.write(format!("{text}\n").as_bytes())
     }

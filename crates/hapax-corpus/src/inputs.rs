@@ -26,7 +26,6 @@ use crate::origin::Origin;
 use crate::sniff;
 use crate::unpack::Packing;
 
-/// A file to be read.
 #[derive(Debug)]
 pub(crate) enum Input {
     /// Named by the caller: whatever it is, it is read.

@@ -182,7 +182,7 @@ impl<R> Desk<'_, R> {
                 let alone = !(self.spread && open_another) || lane.running == 0;
                 allowed && alone && !lane.finished && lane.reader.is_some()
             });
-            // The first part has results that are waited for; spread work looks for the least company.
+            // The first part has results that are waited for; spread work takes the part with the fewest workers.
             let chosen = match self.spread && room {
                 true => free.min_by_key(|lane| lane.running),
                 false => free.into_iter().next(),

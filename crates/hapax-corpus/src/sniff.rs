@@ -48,7 +48,6 @@ pub(crate) enum Look {
     Nothing,
     /// They are not what the name promises.
     Misnamed(Format),
-    /// CSV or TSV.
     Table,
     /// They cannot be read; says why, and what can be done.
     Unreadable(&'static str),

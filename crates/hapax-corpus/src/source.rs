@@ -37,7 +37,6 @@ pub struct Source {
     ignored: u64,
 }
 
-/// The files of a source.
 pub(crate) struct Files {
     files: Vec<Entry>,
 }

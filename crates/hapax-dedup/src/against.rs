@@ -96,7 +96,6 @@ impl Earlier {
         self.key.as_ref()
     }
 
-    /// The documents.
     pub fn pages(&self) -> &Pages {
         &self.pages
     }

@@ -187,7 +187,7 @@ impl Suite {
     }
 
     /// The same article in another frame, by its main content. The bar is for groups by the defaults; what
-    /// pairs alone could reach at their best similarity is told beside it.
+    /// pairs alone could reach at their best similarity is printed next to it.
     fn syndication(&mut self) -> Result<()> {
         let set = "syndication";
         let mut recipe = Recipe::built_in("web-2")?;

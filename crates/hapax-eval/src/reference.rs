@@ -9,7 +9,7 @@ use html5gum::{Token, Tokenizer};
 
 /// Tokens in a run.
 pub const RUN: usize = 5;
-/// Documents with fewer runs say too little to be judged by them.
+/// Documents with fewer runs say too little to be compared by them.
 pub const FEWEST: usize = 10;
 
 /// A document's set of runs, sorted.

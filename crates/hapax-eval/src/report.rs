@@ -56,7 +56,7 @@ pub struct TruthSummary {
     pub alike: f64,
 }
 
-/// One answer, judged.
+/// The scores of one answer.
 #[derive(Clone, Debug, Serialize)]
 pub struct Run {
     /// The recipe, or the other program.
@@ -145,7 +145,7 @@ impl Default for RemovedScores {
     }
 }
 
-/// A pair that was judged wrongly.
+/// A wrong answer about a pair.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WrongPair {
     pub a: String,

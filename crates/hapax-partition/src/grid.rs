@@ -30,9 +30,8 @@ const BALANCED: f64 = 1.05;
 /// How a grid is learnt.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GridSettings {
-    /// How many machines there are.
     pub machines: u32,
-    /// Pages less alike than this need not meet; sets the width of fine intervals.
+    /// Pages less similar than this need not be compared; sets the width of fine intervals.
     pub tau: f64,
 }
 
@@ -87,7 +86,6 @@ impl Cells {
         }
     }
 
-    /// How many there are.
     pub fn count(&self) -> usize {
         self.ends.iter().map(Vec::len).product()
     }
@@ -163,7 +161,6 @@ impl Runs {
         Self { starts }
     }
 
-    /// How many machines there are.
     pub fn machines(&self) -> u32 {
         self.starts.len() as u32 + 1
     }

@@ -21,7 +21,7 @@
 //! # Ok::<(), hapax_partition::PartitionError>(())
 //! ```
 //!
-//! Guarantees that a page has one home, and that a pair above the threshold meets as far as both keep to the
+//! Guarantees that a page has one home, and that a pair above the threshold is compared as far as both keep to the
 //! sampled [`Bounds`]; [`measure`] measures the loss. **This holds for Jaccard similarity of shingles, not for the
 //! distance of SimHash fingerprints.** A machine is a number; networks are not handled. Start at [`mapping`].
 //!
@@ -59,27 +59,14 @@ pub use study::{Study, StudySettings, study};
 pub enum PartitionError {
     /// Lengths have few dimensions.
     #[error("{given} dimensions are out of range: 1 to {}", dictionary::MOST_DIMENSIONS)]
-    Dimensions {
-        /// What was asked for.
-        given: usize,
-    },
+    Dimensions { given: usize },
     #[error("{given} machines are out of range: 1 to {most}")]
-    Machines {
-        /// What was asked for.
-        given: u32,
-        most: u32,
-    },
+    Machines { given: u32, most: u32 },
     #[error("a similarity of {given} is out of range: it must be above 0 and at most 1")]
-    Similarity {
-        /// What was asked for.
-        given: f64,
-    },
+    Similarity { given: f64 },
     /// Enlarging makes smaller.
     #[error("an enlarging factor of {given} is out of range: it must be at least 1 and finite")]
-    Enlargement {
-        /// What was asked for.
-        given: f64,
-    },
+    Enlargement { given: f64 },
     /// Nothing to learn from.
     #[error("a mapping cannot be learnt from no pages: give a sample")]
     NoSample,

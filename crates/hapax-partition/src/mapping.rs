@@ -1,7 +1,7 @@
 //! A whole mapping: languages, each with its dictionary and cells, over one set of machines.
 //!
 //! Each language with enough sampled pages gets a dictionary and cells; the rest share one. Machines have runs of
-//! the cells of all languages. Guarantees that a page has one home, and that a pair above tau meets if both keep to
+//! the cells of all languages. Guarantees that a page has one home, and that a pair above tau is compared if both keep to
 //! the bounds and are guessed to be in one language; [`quality`](super::quality) measures the loss. Holds for
 //! Jaccard, not for the distance of fingerprints. Does not read files: see [`to_toml`](Mapping::to_toml) and
 //! [`from_toml`](Mapping::from_toml).
@@ -29,7 +29,7 @@ pub struct MappingSettings {
     /// Lengths of a page: 1 to 4.
     pub dimensions: usize,
     pub machines: u32,
-    /// Pages less alike than this need not meet.
+    /// Pages less similar than this need not be compared.
     pub tau: f64,
     /// By how much ranges are enlarged. `None`: by the sampled deviations that half of the pages
     /// keep to, and not more than [`MOST_RHO`].
@@ -322,8 +322,8 @@ pub(super) mod tests {
         assert!(mapping.parts().iter().all(|part| part.language != "fr"));
         assert_eq!(mapping.place(&pages[7]).part, 0);
         // One that was not in the sample does, too.
-        let stranger = PageFeatures { language: "ja", ..pages[0].clone() };
-        assert_eq!(mapping.place(&stranger).part, 0);
+        let unrelated = PageFeatures { language: "ja", ..pages[0].clone() };
+        assert_eq!(mapping.place(&unrelated).part, 0);
         let single = MappingSettings { by_language: false, ..settings(2, 4) };
         assert_eq!(Mapping::learn(&pages, "test", &single).unwrap().parts().len(), 1);
     }

@@ -19,7 +19,6 @@ pub trait Layout {
 
     /// The lowest number that no cell has.
     fn cells(&self) -> usize;
-    /// How many machines there are.
     fn machines(&self) -> u32;
     fn machine(&self, cell: usize) -> u32;
     /// The cell a page lives in.
@@ -83,7 +82,7 @@ pub struct Quality {
     pub imbalance: f64,
     /// The share of messages to other machines that need not be sent; 1 with one machine.
     pub avoided: f64,
-    /// The share of known pairs that meet; 1 when none are known.
+    /// The share of known pairs that are compared; 1 when none are known.
     pub found: f64,
     /// Comparisons without any mapping: every new page with every stored one.
     pub all: u64,

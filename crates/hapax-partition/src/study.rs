@@ -13,14 +13,11 @@ use super::features::PageFeatures;
 use super::mapping::{Mapping, MappingSettings, Placed};
 use super::quality::{Quality, coefficient_of_variation, imbalance, measure};
 
-/// What to try.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StudySettings {
-    /// Numbers of dimensions.
     pub dimensions: Vec<usize>,
-    /// Numbers of machines.
     pub machines: Vec<u32>,
-    /// Pages less alike than this need not meet.
+    /// Pages less similar than this need not be compared.
     pub tau: f64,
     /// As in [`MappingSettings`].
     pub rho: Option<f64>,
@@ -42,7 +39,6 @@ pub struct Trial {
     pub rho: f64,
     /// Cells of the mapping.
     pub cells: usize,
-    /// How good it is.
     pub quality: Quality,
     /// The coefficient of variation of the imbalance over parts of the collection.
     pub variation: f64,
@@ -53,9 +49,7 @@ pub struct Trial {
 pub struct Study {
     /// Pages that were learnt from.
     pub sample: usize,
-    /// Pages that were stored.
     pub stored: usize,
-    /// Pages that were new.
     pub new: usize,
     /// Pairs of a new and a stored page that are alike.
     pub pairs: usize,

@@ -16,7 +16,6 @@ pub struct Chart {
     pub x: Axis,
     pub y: Axis,
     pub series: Vec<Series>,
-    /// How to read it.
     pub about: String,
 }
 
@@ -121,7 +120,6 @@ impl Axis {
 }
 
 impl Series {
-    /// Measured points.
     pub fn new(name: impl Into<String>, points: Vec<(f64, f64)>) -> Self {
         Self { name: name.into(), points, dashed: false }
     }
@@ -131,7 +129,7 @@ impl Series {
         Self { dashed: true, ..Self::new(name, points) }
     }
 
-    /// What stands beside its name: a broken line is told apart from a whole one of its colour.
+    /// The line drawn next to its name: broken or whole.
     fn key(&self, number: usize) -> String {
         let colour = colour(number);
         match self.dashed {
@@ -225,7 +223,7 @@ impl Chart {
 }
 
 fn colour(number: usize) -> String {
-    // Blue, orange, green, violet, ochre, grey: the first ones are told apart best.
+    // Blue, orange, green, violet, ochre, grey: the first ones differ most.
     const ORDER: [usize; 6] = [2, 5, 3, 4, 1, 0];
     format!("var(--c{})", ORDER[number % ORDER.len()])
 }

@@ -23,14 +23,12 @@ pub const START: usize = 300;
 /// Texts that are held at once.
 const TOGETHER: usize = 64;
 
-/// What to show.
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
     /// As people type it.
     pub query: &'a str,
     /// Hits that are passed over.
     pub offset: usize,
-    /// Hits that are shown.
     pub limit: usize,
     /// How copies are folded; `None` shows every result by itself.
     pub policy: Option<&'a Policy>,
@@ -45,7 +43,6 @@ pub struct Request<'a> {
 /// Some of the results of a query.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Listing {
-    /// How many results there are in all.
     pub results: u64,
     /// How many of them were looked at for copies.
     pub examined: u64,
@@ -58,7 +55,6 @@ pub struct Listing {
 /// A result with its copies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hit {
-    /// What is known of it.
     pub document: Shown,
     /// What is folded under it, in the order of the results.
     pub copies: Vec<FoldedCopy>,
@@ -85,9 +81,7 @@ pub struct Shown {
 #[derive(Clone, Debug, PartialEq)]
 pub struct FoldedCopy {
     pub document: Shown,
-    /// Bits between the two.
     pub distance: u8,
-    /// How alike they are.
     pub similarity: f32,
     /// Why the other one is shown.
     pub reason: String,
@@ -97,7 +91,6 @@ pub struct FoldedCopy {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CollapseError<E: std::error::Error> {
-    /// The engine failed.
     #[error("the search engine failed")]
     Engine(#[source] E),
     /// Results could not be grouped.

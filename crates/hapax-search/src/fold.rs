@@ -19,16 +19,12 @@ use crate::policy::Policy;
 /// Two results, by their places in the list, and the bits between them.
 pub type Proposal = (u32, u32, u8);
 
-/// A result that may go.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Folded {
-    /// Its place in what was given.
     pub place: u32,
     /// The place of the one that stays.
     pub winner: u32,
-    /// Bits between them.
     pub distance: u8,
-    /// How alike they are.
     pub similarity: f32,
     /// Why the other one stays.
     pub reason: Reason,
@@ -36,7 +32,7 @@ pub struct Folded {
 
 /// All pairs of results within the bound, in the order of their places.
 pub fn propose(fingerprints: &[Option<Fingerprint>], within: MaxDistance) -> Vec<Proposal> {
-    // Those that cannot be judged are left out first, so that the loop compares plain numbers.
+    // Those that cannot be compared are left out first, so that the loop compares plain numbers.
     let judged: Vec<(u64, u32)> = (0..)
         .zip(fingerprints)
         .filter_map(|(place, fingerprint)| Some(((*fingerprint)?.to_bits(), place)))

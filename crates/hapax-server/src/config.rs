@@ -68,7 +68,6 @@ impl Limits {
     }
 }
 
-/// Who may do what.
 #[derive(Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "default.toml documents every field")]
@@ -152,7 +151,6 @@ pub struct Cors {
     pub origins: Vec<String>,
 }
 
-/// Whether texts are kept.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "default.toml documents every field")]
@@ -176,7 +174,6 @@ pub struct Fetch {
     pub agent: String,
 }
 
-/// What can be searched.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "default.toml documents every field")]
@@ -185,7 +182,6 @@ pub struct Search {
     pub policy: String,
 }
 
-/// What is logged.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "default.toml documents every field")]
@@ -259,7 +255,6 @@ fn listen<'de, D: serde::Deserializer<'de>>(from: D) -> Result<SocketAddr, D::Er
 pub struct ConfigError {
     /// The file, the variable, the flag.
     pub place: String,
-    /// What is wrong there.
     pub what: String,
 }
 

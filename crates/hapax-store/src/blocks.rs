@@ -22,7 +22,6 @@ const MAGIC: &[u8; 8] = b"HPXSUMS1";
 pub(crate) const BLOCK: usize = 4096;
 const UNKNOWN: u32 = 0;
 
-/// See the module header.
 #[derive(Debug, Default)]
 pub(crate) struct Blocks {
     sums: RwLock<Vec<AtomicU32>>,

@@ -25,7 +25,6 @@ const READS: usize = 3;
 /// What is about to happen to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Bytes are read.
     Read,
     /// So many bytes are written.
     Write(usize),
@@ -41,7 +40,6 @@ pub enum Access {
 #[derive(Debug)]
 pub enum Permit {
     Go,
-    /// It is not done.
     Refuse(io::Error),
     /// Of a write, only the first bytes are done; of anything else, nothing.
     Short(usize, io::Error),
@@ -49,7 +47,6 @@ pub enum Permit {
 
 /// Asked before every access.
 pub trait Disk: Debug + Send + Sync {
-    /// May this be done?
     fn permit(&self, file: &Path, access: Access) -> Permit;
 }
 

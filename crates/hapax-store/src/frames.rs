@@ -73,7 +73,7 @@ impl FromStr for Frames {
 /// What a page says beyond the frame of its host, and by which version of the frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Own {
-    /// Of the frame by which the page was judged last; 0 if there was none.
+    /// The frame under which the page was compared last; 0 if there was none.
     pub judged: u16,
     /// Of the frame that `text` is beyond, from 1.
     pub version: u16,
@@ -109,7 +109,7 @@ pub struct OwnShown {
     /// The shared part of the smaller own text, with that of the winner, 0 to 1; `None` for the winner, for one on another host,
     /// and where one of them says nothing of its own.
     pub similarity: Option<f32>,
-    /// Which version of the frame judged the page, from 1.
+    /// The version of the frame under which the page was compared, from 1.
     pub frame: u16,
 }
 
@@ -143,7 +143,6 @@ const fn is_due(texts: u32) -> bool {
     }
 }
 
-/// What is known of a host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Host {
     version: u16,

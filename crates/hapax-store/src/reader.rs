@@ -24,7 +24,6 @@ use std::ops::{Bound, ControlFlow};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// See the module header.
 pub struct Reader {
     view: Arc<View>,
     file: PathBuf,
@@ -46,7 +45,6 @@ pub struct GroupSummary {
     pub id: GroupId,
     /// Winner, counts, radius.
     pub record: GroupRecord,
-    /// The winner's address.
     pub winner_url: String,
 }
 
@@ -66,12 +64,10 @@ impl Reader {
         &self.view.settings
     }
 
-    /// The number of the commit.
     pub fn commit(&self) -> u64 {
         self.view.counters.commits
     }
 
-    /// What is known of a page.
     pub fn page(&self, url: &str) -> Result<Option<PageInfo>, StoreError> {
         self.ask(|view| view.page(url))
     }

@@ -21,7 +21,6 @@ const MARGIN: i32 = 6;
 /// Longer texts than this are given up.
 const MOST_WORDS: usize = 6000;
 
-/// A forged text.
 #[derive(Clone, Debug)]
 pub struct Forgery {
     pub text: String,

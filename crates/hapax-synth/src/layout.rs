@@ -18,7 +18,6 @@ use crate::permutation::Permutation;
 use crate::rng::{Purpose, Rng, key};
 use crate::zipf::Zipf;
 
-/// Pages in a block.
 pub const BLOCK: u64 = 65_536;
 /// The Zipf law of the copies of a family that has copies.
 const MOST_COPIES: u64 = 2_000;

@@ -22,7 +22,6 @@ const CLICKED_POSITIONS: usize = 10;
 pub struct Query {
     /// Which of the different queries it is; 0 is the commonest.
     pub id: u64,
-    /// What was typed.
     pub text: String,
     /// The page it is about.
     pub about: u64,

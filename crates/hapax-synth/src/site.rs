@@ -63,7 +63,6 @@ impl Sites {
         Self { seed, hosts, law: Zipf::new(hosts, HOST_EXPONENT) }
     }
 
-    /// Draws a host.
     pub(crate) fn draw(&self, rng: &mut Rng) -> u64 {
         self.law.draw(rng)
     }
@@ -94,7 +93,6 @@ impl Sites {
 }
 
 impl Web {
-    /// The address of a page.
     pub fn url(&self, index: u64) -> String {
         let mut out = String::new();
         self.url_into(index, &mut out);

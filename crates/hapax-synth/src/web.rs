@@ -109,7 +109,6 @@ pub(crate) struct Identity {
     pub(crate) frame: u64,
 }
 
-/// A synthetic web.
 #[derive(Debug)]
 pub struct Web {
     pub(crate) options: WebOptions,
@@ -143,7 +142,6 @@ impl Web {
         }
     }
 
-    /// What was asked for.
     pub fn options(&self) -> &WebOptions {
         &self.options
     }
@@ -153,7 +151,6 @@ impl Web {
         self.options.pages
     }
 
-    /// Is there no page?
     pub fn is_empty(&self) -> bool {
         self.options.pages == 0
     }

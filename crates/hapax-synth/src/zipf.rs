@@ -35,7 +35,6 @@ impl Zipf {
         Self(Mixture::new(&[(1.0, ranks, s)]))
     }
 
-    /// Draws a rank.
     #[inline]
     pub fn draw(&self, rng: &mut Rng) -> u64 {
         self.0.draw(rng).1

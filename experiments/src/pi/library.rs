@@ -40,7 +40,7 @@ const EXPONENT: f64 = 0.75;
 /// Pages that are made and read at a time.
 const TOGETHER: usize = 2048;
 
-/// The index, the log, and how results are judged.
+/// The index, the log, and how strictly results are compared.
 pub(super) struct Library {
     // Dropped before the folder it lies in.
     pub(super) engine: TantivyIndex,
@@ -110,13 +110,12 @@ impl Library {
         Ok(Self { engine, _folder: folder, queries, policy, in_part, part, about })
     }
 
-    /// How many pages there are.
     pub(super) fn pages(&self) -> u64 {
         self.engine.totals().documents
     }
 }
 
-/// Purified, fingerprinted, with links.
+/// With extracted text, fingerprint and links.
 fn read(pages: &[(&str, &str)]) -> Result<Vec<Made>> {
     let fingerprinter = Fingerprinter::new(Recipe::built_in("web-2")?, None)?;
     let extent = fingerprinter.recipe().extent;

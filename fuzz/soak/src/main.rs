@@ -172,7 +172,7 @@ fn one_life(
         ensure!(*answer == expected, "{operation:?} was answered {answer}, not {expected}");
     }
     counts.acknowledged += lived.answers.len() as u64;
-    settle(folder, model, &asked[lived.answers.len()..], counts)
+    resolve(folder, model, &asked[lived.answers.len()..], counts)
         .with_context(|| format!("{end:?}, over HTTP: {over_http}, failure: {:?}", lived.failure))
 }
 
@@ -191,7 +191,7 @@ const fn kind(end: End, over_http: bool) -> &'static str {
 }
 
 /// Finds out how many of the operations under way happened.
-fn settle(
+fn resolve(
     folder: &Path,
     model: &mut Model,
     under_way: &[Operation],

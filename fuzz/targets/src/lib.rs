@@ -27,7 +27,6 @@ pub mod words;
 pub struct Target {
     /// What it is called everywhere.
     pub name: &'static str,
-    /// What must hold.
     pub about: &'static str,
     /// Panics when it does not.
     pub run: fn(&[u8]),
@@ -39,7 +38,6 @@ pub struct Target {
     pub rounds: u32,
 }
 
-/// All of them.
 pub const TARGETS: &[Target] = &[
     page::EXTRACT,
     page::CHARSET,
@@ -62,7 +60,6 @@ pub const TARGETS: &[Target] = &[
     requests::HTTP,
 ];
 
-/// The target of this name.
 pub fn target(name: &str) -> Option<&'static Target> {
     TARGETS.iter().find(|target| target.name == name)
 }

@@ -22,7 +22,6 @@ use crate::workspace::{Workspace, run as run_command};
 /// What to do about shown output that differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// Fail.
     Check,
     /// Write the real output into the file.
     Update,

@@ -40,7 +40,6 @@ pub(super) struct Scratch {
     folder: TempDir,
 }
 
-/// How a command ended.
 #[derive(Debug)]
 pub(super) struct Ran {
     /// `None` when a signal ended it, ours after the time limit included.

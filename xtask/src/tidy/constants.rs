@@ -15,7 +15,6 @@ use crate::markdown::{Place, code_spans, lines};
 const OPEN: &str = "<!-- const:";
 const CLOSE: &str = "-->";
 
-/// What a constant holds.
 #[derive(Clone, Debug, PartialEq)]
 enum Value {
     Number(f64),

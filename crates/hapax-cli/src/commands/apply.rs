@@ -66,7 +66,6 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let applying = Applying {
         read: arguments.reading.options(),

@@ -21,7 +21,6 @@ pub(crate) struct Arguments {
     shell: Shell,
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut crate::command(), "hapax", &mut script);

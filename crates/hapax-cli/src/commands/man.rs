@@ -22,7 +22,6 @@ pub(crate) struct Arguments {
     out: Option<PathBuf>,
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut program = crate::command().disable_help_subcommand(true);
     program.build();

@@ -37,7 +37,6 @@ enum RecipeCommand {
     },
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let text = match &arguments.command {
         RecipeCommand::List => list()?,
@@ -55,7 +54,6 @@ fn list() -> Result<String, Failure> {
     Ok(text)
 }
 
-/// A recipe in a few words.
 fn sentence(recipe: &Recipe) -> String {
     let features = match recipe.shingle.words() {
         1 => "words".to_owned(),

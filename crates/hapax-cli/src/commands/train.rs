@@ -61,7 +61,6 @@ pub(crate) struct Arguments {
     reading: ReadArguments,
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let Arguments { inputs, reading, .. } = arguments;
     let out = Some(arguments.out.as_path());

@@ -123,7 +123,6 @@ pub(crate) fn failing_percent(group: &Group) -> f64 {
     100.0 * f64::from(group.failing) / f64::from(others)
 }
 
-/// A change in a line.
 pub(crate) fn change(event: &Event) -> String {
     let or_unknown = |url: &Option<String>| match url {
         Some(url) => harmless(url).into_owned(),

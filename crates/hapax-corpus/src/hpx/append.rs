@@ -44,10 +44,8 @@ pub struct Appender {
     finished: bool,
 }
 
-/// What an append did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Appended {
-    /// Documents added.
     pub added: u64,
     /// Documents there are now; also the id of the next.
     pub documents: u64,

@@ -37,7 +37,6 @@ const MOST_PARTS: usize = 1 << 16;
 /// The most bytes of a directory.
 pub(super) const MOST_DIRECTORY: u64 = (FIXED + 2 * MOST_PARTS * ENTRY + TRAILER) as u64;
 
-/// A sorted run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Run {
     pub(super) entries: u64,
@@ -184,7 +183,6 @@ fn is_inside(at: u64, bytes: u64, end: u64) -> bool {
     at >= DATA && at.checked_add(bytes).is_some_and(|it| it <= end)
 }
 
-/// Where a directory is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Slot {
     pub(super) sequence: u64,
@@ -244,7 +242,7 @@ pub(super) enum SlotState {
     /// The one this slot names.
     Known(Slot),
     /// One slot is unreadable. The state of the other holds if the file ends with it, the next one if
-    /// the file ends with that; otherwise nobody can tell.
+    /// the file ends with that; otherwise it is unknown.
     After { other: Slot, unreadable_at: u64 },
 }
 

@@ -37,7 +37,6 @@ pub enum HpxError {
     /// The operating system said no.
     #[error("cannot {action} {path}")]
     Io {
-        /// What was tried.
         action: &'static str,
         path: String,
         /// What the system answered.
@@ -54,21 +53,14 @@ pub enum HpxError {
     /// Written by a later release.
     #[error("{path}: format {found} is newer than {newest}, the last one this build reads")]
     TooNew { path: String, found: u32, newest: u32 },
-    /// It ends too early.
     #[error("{path} is cut at byte {length}: {needed} bytes belong to it; take a copy of it")]
-    Truncated {
-        path: String,
-        length: u64,
-        /// Where it should end.
-        needed: u64,
-    },
+    Truncated { path: String, length: u64, needed: u64 },
     /// The bytes contradict their checksum or each other.
     #[error("{path}, byte {offset}: {what}; take a copy of the file, or make it again")]
     Damaged {
         path: String,
         /// Where the damaged part begins.
         offset: u64,
-        /// What is wrong with it.
         what: &'static str,
     },
     /// Fingerprints of different recipes are not comparable.

@@ -20,7 +20,6 @@ use crate::timestamp::Timestamp;
 use super::flat::{Fields, Flat};
 use super::lines::Line;
 
-/// Decodes one line.
 pub(crate) fn entry<'a>(context: &'a Context, line: Line<'a>) -> Result<Entry<'a>, Error> {
     let text = std::str::from_utf8(line.bytes).map_err(|error| Error::Json {
         path: context.path(),

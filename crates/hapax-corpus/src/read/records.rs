@@ -20,7 +20,6 @@ use crate::window::{Chunk, Window};
 use super::arc::ArcLine;
 use super::headers::{Headers, header_length, split_line};
 
-/// Which of the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Style {
     Warc,
@@ -80,7 +79,7 @@ enum Skip {
 /// What stands at a position of the window.
 enum Look {
     Record(Frame),
-    /// More bytes are needed to tell.
+    /// More bytes are needed to decide.
     More,
     Bad(Error, Skip),
 }

@@ -90,7 +90,6 @@ pub struct Verdict {
     pub winner: u32,
     /// The winner was kept by an earlier job: its position is one among those documents.
     pub earlier: bool,
-    /// Bits between the two.
     pub distance: u8,
     /// Estimated similarity of the two.
     pub similarity: f32,

@@ -5,7 +5,7 @@
 //!
 //! | column | holds |
 //! |---|---|
-//! | `role` | 0 a representative, which goes on; 1 an exact copy of `target`; 2 a member led by `target`; 3 a representative of the same cluster as `target`; 9 effort |
+//! | `role` | 0 a representative, which goes on; 1 an exact copy of `target`; 2 a member represented by `target`; 3 a representative of the same cluster as `target`; 9 effort |
 //! | `position` | of the document; how many sketches were compared, of effort |
 //! | `target` | as above; how many collisions there are, of effort |
 //! | `distance`, `similarity` | of members |

@@ -66,7 +66,6 @@ impl Steps {
         Ok(Self { options })
     }
 
-    /// What was asked for.
     pub fn options(&self) -> &Options {
         &self.options
     }

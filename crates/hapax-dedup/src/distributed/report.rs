@@ -44,7 +44,6 @@ columns! {
     }
 }
 
-/// How much is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shown {
     /// Hosts and folders, those that lose most first, then by name.
@@ -61,7 +60,6 @@ pub struct Shown {
 }
 
 impl Steps {
-    /// How much is shown.
     pub const SHOWN: Shown = Shown {
         origins: origins::MOST,
         groups: groups::MOST,

@@ -34,7 +34,6 @@ const TOGETHER: usize = 1 << 14;
 /// With less than this chance of being proposed a pair is not left to bands.
 const LEAST_CHANCE: f64 = 0.95;
 
-/// How many bands a sketch has.
 const BANDS: usize = size_of::<Sketch>() / BYTES;
 
 /// The chance that a pair of this similarity is proposed.
@@ -61,7 +60,7 @@ fn part(sketch: &Sketch, band: usize) -> u64 {
 }
 
 /// What must agree, in 40 bits. Where products of a shop agree in a band, only those with one own text are worth
-/// comparing: `own` is by what it meets others in this band.
+/// comparing: `own` is the key of its own text's bucket in this band.
 pub(crate) fn key(sketch: &Sketch, own: u64, band: usize) -> u64 {
     part(sketch, band) << 16 | own
 }

@@ -57,7 +57,7 @@ impl Member {
     }
 }
 
-/// Pages split into those that lead and those that are led.
+/// Pages split into representatives and members.
 #[derive(Debug, Default)]
 pub(crate) struct Led {
     pub(crate) representatives: Vec<u32>,
@@ -233,7 +233,7 @@ pub(crate) struct Chosen {
 }
 
 /// Chooses the best as representative and takes out who matches it, up to `rounds` times. A last page
-/// that is left alone leads itself.
+/// without a bucket represents itself.
 pub(crate) fn lead(
     cluster: Vec<u32>,
     least: usize,

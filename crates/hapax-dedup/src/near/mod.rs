@@ -37,7 +37,6 @@ use crate::facts::FactTable;
 use crate::pages::Pages;
 use saturation::Proposal;
 
-/// What was found.
 #[derive(Debug, Default)]
 pub(crate) struct Near {
     /// Confirmed pairs of representatives.
@@ -249,7 +248,6 @@ fn keep_most_similar(pairs: &mut Vec<NearPair>) {
 /// What comparing candidates found.
 #[derive(Debug, Default)]
 struct Compared {
-    /// How many.
     pairs: u64,
     confirmed: Vec<NearPair>,
     /// The most similar, and some others.

@@ -15,7 +15,6 @@ use hapax_corpus::{Entry, FileId, Place};
 use super::batch::{Cursor, put_text};
 use crate::passed_over::{PassedOver, PassedRecord};
 
-/// The records of a batch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct BatchRecords {
     /// File and number of every document.

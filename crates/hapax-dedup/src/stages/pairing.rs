@@ -22,7 +22,6 @@ pub struct Pair {
     /// The earlier one.
     pub a: u32,
     pub b: u32,
-    /// Bits between them.
     pub distance: u8,
     /// Estimated similarity, where there are sketches.
     pub similarity: Option<f32>,

@@ -153,7 +153,7 @@ fn kinds(set: &Set) -> Value {
     Value::Array(rows)
 }
 
-/// The same article on other sites: can weights by host tell it from its neighbours?
+/// The same article on other sites: can weights by host separate it from its neighbours?
 fn syndication(data: &std::path::Path, recipe: &Recipe) -> Result<Value> {
     println!("\nsyndication: best F1 of the fingerprint alone, by weights");
     let set = Set::read(data, "syndication", recipe)?;

@@ -25,9 +25,7 @@ use super::record;
 
 /// The last file to appear.
 pub const STATE: &str = "state.json";
-/// The duplicates.
 pub const RECORD: &str = "removed.parquet";
-/// What queries found.
 pub const LEDGER: &str = "ledger.bin";
 const PENDING: &str = "pending.json";
 const WORK: &str = ".hapax-work";
@@ -46,7 +44,6 @@ pub struct LastRun {
     pub run: u64,
     /// What was done to the duplicates; nothing after they were restored.
     pub effect: Option<Effect>,
-    /// How many there are.
     pub duplicates: u64,
 }
 
@@ -82,10 +79,8 @@ pub enum FolderError {
     /// Nothing to undo or go on with.
     #[error("{path} is not a folder of query-dedup: it has no {STATE}")]
     NoState { path: String },
-    /// Another job is at work.
     #[error("another query-dedup is writing to {path}")]
     Busy { path: String },
-    /// Made for something else.
     #[error("{path} belongs to the index {of}, not to {given}: name another folder")]
     OtherIndex {
         path: String,
@@ -99,12 +94,7 @@ pub enum FolderError {
     Damaged { path: String, why: String },
     /// The operating system said no.
     #[error("cannot {action} {path}")]
-    Io {
-        /// What was tried.
-        action: &'static str,
-        path: String,
-        source: io::Error,
-    },
+    Io { action: &'static str, path: String, source: io::Error },
 }
 
 impl FolderError {

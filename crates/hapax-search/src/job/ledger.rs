@@ -28,7 +28,6 @@ pub type Digest = [u8; 16];
 const MAGIC: &[u8; 8] = b"HPXLEDG1";
 const CHECKSUM: usize = 32;
 
-/// What queries found.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ledger {
     entries: BTreeMap<String, (Digest, Vec<Vec<Known>>)>,
@@ -173,7 +172,6 @@ impl<'a> Rest<'a> {
     }
 }
 
-/// The digest of a query.
 pub(super) fn digest(
     recipe: &str,
     query: &str,

@@ -13,10 +13,8 @@ use std::collections::BTreeMap;
 
 use hapax::text::normalize::Normalizer;
 
-/// One row of a log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Row {
-    /// What was typed.
     pub query: String,
     /// How often; 1 if the log does not say.
     pub count: u64,
@@ -26,7 +24,6 @@ pub struct Row {
     pub time: Option<u64>,
 }
 
-/// What is left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Noise {
     /// The same query of the same user counts once within so many seconds; 0 counts all.
@@ -59,17 +56,14 @@ pub struct Query {
     pub count: u64,
 }
 
-/// What became of the rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
     pub rows: u64,
     /// Nothing left after normalisation.
     pub empty: u64,
-    /// Longer than allowed.
     pub too_long: u64,
     /// Repetitions within a session.
     pub repeated: u64,
-    /// Rows of robots.
     pub robots: u64,
 }
 
@@ -77,14 +71,12 @@ pub struct Counted {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Log {
     pub queries: Vec<Query>,
-    /// What became of the rows.
     pub counted: Counted,
 }
 
 const DAY: u64 = 86_400;
 
 impl Log {
-    /// Counts and ranks.
     pub fn of(mut rows: Vec<Row>, noise: &Noise) -> Self {
         let mut counted = Counted { rows: rows.len() as u64, ..Counted::default() };
         let mut normalizer = Normalizer::default();

@@ -21,25 +21,20 @@ use super::Row;
 /// The longest line; longer ones are no queries.
 const MOST_LINE: u64 = 1 << 20;
 
-/// How rows are laid out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Layout {
-    /// Look at the first line.
     #[default]
     Detect,
-    /// A query a line.
     Lines,
     /// Columns between tabs, named by a header.
     Tsv,
     /// Columns between commas, quoted where needed, named by a header.
     Csv,
-    /// A JSON object a line.
     Jsonl,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadLog {
-    /// How rows are laid out.
     pub layout: Layout,
     /// Names of columns where they are not the usual ones.
     pub columns: Columns,
@@ -69,7 +64,6 @@ const TIME: [&str; 4] = ["time", "timestamp", "querytime", "time_yymmddhhmmss"];
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LogError {
-    /// Reading failed.
     #[error("line {line} cannot be read")]
     Read { line: u64, source: std::io::Error },
     /// The bytes are no text.
@@ -82,19 +76,9 @@ pub enum LogError {
     TooLong { line: u64 },
     /// The header names no column of that kind.
     #[error("the log has no column `{wanted}`; it has {found}")]
-    NoColumn {
-        /// What was looked for.
-        wanted: String,
-        /// The columns it has.
-        found: String,
-    },
-    /// A row that does not fit.
+    NoColumn { wanted: String, found: String },
     #[error("line {line}: {why}")]
-    Row {
-        line: u64,
-        /// What is wrong with it.
-        why: String,
-    },
+    Row { line: u64, why: String },
     #[error("the query log is empty")]
     Empty,
 }

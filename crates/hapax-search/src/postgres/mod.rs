@@ -92,7 +92,6 @@ impl PostgresIndex {
         Ok(())
     }
 
-    /// How much is in it.
     pub fn totals(&self) -> Result<Totals, Error> {
         let count = "SELECT count(*) FILTER (WHERE NOT removed), count(*) FILTER (WHERE removed), \
                      count(*) FILTER (WHERE marked AND NOT removed), \

@@ -29,7 +29,6 @@ struct Places {
     at: Vec<(u32, bool)>,
 }
 
-/// The vector of a page.
 pub(super) fn of_page(page: &SearchPage, words: &mut Words) -> String {
     let mut places: BTreeMap<String, Places> = BTreeMap::new();
     let mut bytes = 0;
@@ -76,7 +75,6 @@ pub(super) fn of_page(page: &SearchPage, words: &mut Words) -> String {
     text
 }
 
-/// Any of the words.
 pub(super) fn words_of(query: &ParsedQuery) -> String {
     let mut text = String::new();
     for (number, word) in query.words.iter().enumerate() {

@@ -15,14 +15,12 @@ use super::graph::Graph;
 /// Pages summed up together. Part of the result's last bits, so it never depends on the machine.
 const BLOCK: usize = 4096;
 
-/// How scores are computed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RankSettings {
     /// How likely the reader is to follow a link.
     pub damping: f64,
     /// How far from the true scores the result may be, summed over all pages.
     pub tolerance: f64,
-    /// When to give up.
     pub most_iterations: u32,
 }
 
@@ -60,7 +58,6 @@ impl RankSettings {
     }
 }
 
-/// The scores of all pages.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ranks {
     /// By page. They add up to 1.
@@ -73,26 +70,18 @@ pub struct Ranks {
     pub converged: bool,
 }
 
-/// Why there are no scores.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RankError {
     /// The reader would never or always follow links.
     #[error("a damping of {given} is out of range: it must be at least 0 and below 1")]
-    Damping {
-        /// What was asked for.
-        given: f64,
-    },
+    Damping { given: f64 },
     /// Not a distance.
     #[error("a tolerance of {given} is out of range: it must be above 0")]
-    Tolerance {
-        /// What was asked for.
-        given: f64,
-    },
+    Tolerance { given: f64 },
     /// The reader's destinations are not those of the graph.
     #[error("{given} preferences for {nodes} pages: there must be one for each")]
     Preferences {
-        /// How many there are.
         given: usize,
         /// How many pages there are.
         nodes: usize,

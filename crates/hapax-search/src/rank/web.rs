@@ -21,7 +21,6 @@ const MOST_HOPS: usize = 20;
 /// Links looked at in one page: lists of everything a site has are pages as well.
 const MOST_LINKS: usize = 1_000_000;
 
-/// What counts as a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WebOptions {
     /// Addresses that are linked to and are no document of the corpus are pages as well.
@@ -33,7 +32,6 @@ pub struct WebOptions {
 /// What was found, and what was left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct WebCounts {
-    /// Documents read.
     pub documents: u64,
     /// Documents without an address on the web.
     pub without_address: u64,
@@ -51,9 +49,7 @@ pub struct WebCounts {
     pub to_itself: u64,
     /// Left out because the same link was there before.
     pub repeated: u64,
-    /// Links that count.
     pub links: u64,
-    /// Pages of the graph.
     pub pages: u64,
     /// Pages that link nowhere: whoever is there goes to any page.
     pub dangling: u64,
@@ -65,11 +61,9 @@ pub struct Web {
     pub graph: Graph,
     /// Every address or name, and its page in the graph.
     pub names: Vec<(Box<str>, u32)>,
-    /// What was left out.
     pub counts: WebCounts,
 }
 
-/// Why there is no web.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WebError {
@@ -79,18 +73,13 @@ pub enum WebError {
     /// A list of links cannot be read.
     #[error(transparent)]
     Links(#[from] LinksError),
-    /// Too many pages.
     #[error(transparent)]
     Graph(#[from] GraphError),
     /// Nothing that could be linked to.
     #[error("none of {documents} documents has an address: links lead to addresses")]
-    NoAddresses {
-        /// How many documents there are.
-        documents: u64,
-    },
+    NoAddresses { documents: u64 },
 }
 
-/// A web in the making.
 #[derive(Debug, Default)]
 pub struct WebBuilder {
     options: WebOptions,

@@ -102,7 +102,6 @@ impl TantivyIndex {
         &self.manifest
     }
 
-    /// How much is in it.
     pub fn totals(&self) -> Totals {
         self.view.totals()
     }

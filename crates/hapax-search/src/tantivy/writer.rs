@@ -46,7 +46,6 @@ impl WriterOptions {
 
 /// Changes an index; one at a time.
 pub struct Writer {
-    /// Where files are written.
     folder: PathBuf,
     /// Where a new index shall be.
     destination: Option<PathBuf>,

@@ -35,7 +35,6 @@ const PIECE: usize = 64;
 /// A line with its number: its bytes, or why there are none.
 type Line = (u64, Result<Bytes, ApiError>);
 
-/// An answered line.
 #[derive(Serialize)]
 struct Answer<'a> {
     line: u64,
@@ -50,7 +49,6 @@ enum Outcome<'a> {
     Failed { error: Wire<'a> },
 }
 
-/// The route.
 pub async fn batch(
     State(service): State<Arc<Service>>,
     request: Request,

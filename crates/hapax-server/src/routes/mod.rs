@@ -102,7 +102,6 @@ pub fn router(service: &Arc<Service>) -> Router {
     router.with_state(service.clone())
 }
 
-/// A body of JSON.
 #[derive(Debug)]
 pub struct Sent<T>(pub T);
 

@@ -104,7 +104,6 @@ fn described(error: &dyn std::error::Error) -> String {
     text
 }
 
-/// What to search for.
 #[derive(Debug, Deserialize)]
 pub struct Parameters {
     /// As people type it.

@@ -109,7 +109,6 @@ pub struct Summary {
     pub bytes: u64,
 }
 
-/// Writes an increment.
 pub(super) struct Out<'w> {
     to: &'w mut dyn Write,
     hash: Xxh3,
@@ -172,7 +171,6 @@ pub(crate) struct Row<'r> {
     pub(crate) value: Option<&'r [u8]>,
 }
 
-/// Reads an increment.
 pub(crate) struct Rows<'r> {
     from: &'r mut dyn Read,
     hash: Xxh3,

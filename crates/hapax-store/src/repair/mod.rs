@@ -40,7 +40,6 @@ use survey::Survey;
 /// What becomes of pages whose record cannot be had again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unreadable {
-    /// Nothing is changed.
     Refuse,
     /// They are forgotten; a crawler will find them again.
     Forget,
@@ -54,7 +53,7 @@ pub struct Findings {
     pub details: Vec<String>,
 }
 
-/// So many are told one by one.
+/// So many are listed one by one.
 const MAX_DETAILS: usize = 50;
 
 impl Findings {
@@ -66,7 +65,6 @@ impl Findings {
     }
 }
 
-/// What a repair did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repair {
     /// What was wrong and is right now.
@@ -78,7 +76,6 @@ pub struct Repair {
 }
 
 impl Repair {
-    /// Was the repair refused?
     pub const fn is_refused(&self) -> bool {
         self.check.is_none()
     }

@@ -19,14 +19,12 @@ mod spelling;
 
 pub(crate) use spelling::Speller;
 
-/// A made-up language.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Language {
     #[default]
     Latin,
     /// Latin letters with accents.
     Accented,
-    /// Cyrillic letters.
     Cyrillic,
     /// Han characters without spaces.
     Han,

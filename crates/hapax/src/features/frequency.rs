@@ -33,16 +33,10 @@ pub enum FrequencyError {
     #[error(
         "frequency table format {found} is newer than {VERSION}, the last one this build reads"
     )]
-    TooNew {
-        /// The version found.
-        found: u8,
-    },
+    TooNew { found: u8 },
     /// The bytes contradict their checksum, or are cut short.
     #[error("frequency table is damaged ({what}); train it again")]
-    Damaged {
-        /// What does not fit.
-        what: &'static str,
-    },
+    Damaged { what: &'static str },
     /// The table counts other features than the recipe makes.
     #[error(
         "frequency table was trained for features {found:016x}, the recipe makes {wanted:016x}; \
@@ -56,10 +50,7 @@ pub enum FrequencyError {
     },
     /// Width outside what is supported.
     #[error("a frequency table of 2^{given} counters a row is not supported: 10 to 28")]
-    Width {
-        /// The width asked for.
-        given: u8,
-    },
+    Width { given: u8 },
 }
 
 /// The counters while they are being learned.
@@ -244,7 +235,7 @@ impl FrequencyWeights {
         self.features_key
     }
 
-    /// Tells this table from any other: part of a recipe's identity.
+    /// A digest of the table: part of a recipe's identity.
     pub fn digest(&self) -> u64 {
         self.digest
     }

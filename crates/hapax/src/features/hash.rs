@@ -30,7 +30,6 @@ impl ShingleSize {
         if words >= 1 && words <= MAX_SHINGLE { Some(Self(words)) } else { None }
     }
 
-    /// The number of words.
     pub const fn words(self) -> usize {
         self.0 as usize
     }

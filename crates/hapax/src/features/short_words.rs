@@ -23,7 +23,6 @@ pub(crate) enum WordKey<'k> {
 }
 
 impl WordKey<'_> {
-    /// The hash of any word.
     #[inline]
     pub(crate) fn hash(self, word: &str) -> u64 {
         match self {
@@ -152,7 +151,6 @@ impl<const KEYS: usize> BatchHasher<'_, KEYS> {
         self.one_more();
     }
 
-    /// Any word.
     #[inline(never)]
     pub(crate) fn add(&mut self, word: &str) {
         for ((key, out), from) in self.keys.iter().zip(&mut self.outs).zip(self.from) {

@@ -18,7 +18,6 @@ use std::str::FromStr;
 pub struct Fingerprint(u64);
 
 impl Fingerprint {
-    /// How many bits there are.
     pub const BITS: u32 = u64::BITS;
 
     /// A fingerprint with these bits.

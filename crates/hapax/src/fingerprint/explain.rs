@@ -47,13 +47,11 @@ pub struct Comparison {
 /// What the fingerprints say.
 #[derive(Clone, Debug)]
 pub struct BitComparison {
-    /// Bits that differ.
     pub distance: u32,
     /// 100 · (1 - distance / 64).
     pub percent: f64,
     /// The differing bits, lowest position first.
     pub differing: Vec<DifferingBit>,
-    /// What the sketches say.
     pub estimate: Estimate,
 }
 
@@ -61,9 +59,7 @@ pub struct BitComparison {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DifferingBit {
     pub bit: u8,
-    /// The left page's sum.
     pub left_sum: i64,
-    /// The right page's sum.
     pub right_sum: i64,
     /// 1 for the left page's weakest bit, 64 for its strongest.
     pub left_rank: u8,

@@ -57,7 +57,6 @@ impl Signature {
 /// The comparable part of a signature.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparable {
-    /// The 64 bits.
     pub fingerprint: Fingerprint,
     /// What the bits were cut from; says which are weak.
     pub sums: BitSums,
@@ -186,7 +185,6 @@ impl Fingerprinter {
 }
 
 impl Default for Fingerprinter {
-    /// The default recipe.
     fn default() -> Self {
         Self::new(Recipe::default(), None).expect("the default recipe is valid and needs no table")
     }

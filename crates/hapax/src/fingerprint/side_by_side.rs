@@ -12,19 +12,9 @@ use crate::text::Place;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Row {
     /// The same words on both sides.
-    Same {
-        /// Where in the left text.
-        left: Place,
-        /// Where in the right text.
-        right: Place,
-    },
+    Same { left: Place, right: Place },
     /// What one side has here and the other has not.
-    Different {
-        /// Of the left text.
-        left: Vec<Piece>,
-        /// Of the right text.
-        right: Vec<Piece>,
-    },
+    Different { left: Vec<Piece>, right: Vec<Piece> },
 }
 
 /// A part of one side of a differing row.

@@ -50,7 +50,6 @@ impl Default for Tally {
 }
 
 impl Tally {
-    /// Adds one feature.
     #[inline]
     pub fn add(&mut self, hash: u64, weight: u32) {
         self.total += i64::from(weight);

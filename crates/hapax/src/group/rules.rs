@@ -92,14 +92,10 @@ pub const MAX_RULES: usize = 200;
 #[non_exhaustive]
 pub enum ParseRulesError {
     #[error("no winner rule is called `{word}`; the rules are {KNOWN_RULES}")]
-    Unknown {
-        /// The word, as given.
-        word: String,
-    },
+    Unknown { word: String },
     /// A rule that needs a list has none, or has an empty name in it.
     #[error("winner rule `{word}` needs names: write {rule}:first|second")]
     NeedsNames {
-        /// The word, as given.
         word: String,
         /// The rule's name.
         rule: &'static str,
@@ -107,23 +103,16 @@ pub enum ParseRulesError {
     /// A rule that takes no list has one.
     #[error("winner rule `{word}` takes nothing after the colon: write {rule}")]
     NeedsNothing {
-        /// The word, as given.
         word: String,
         /// The rule's name.
         rule: &'static str,
     },
     /// The same rule twice: the second can never decide.
     #[error("winner rule `{word}` is written twice")]
-    Twice {
-        /// The word, as given.
-        word: String,
-    },
+    Twice { word: String },
     /// More rules than a list may have.
     #[error("{found} winner rules are more than the {MAX_RULES} a list may have")]
-    TooMany {
-        /// How many were given.
-        found: usize,
-    },
+    TooMany { found: usize },
 }
 
 /// An ordered list of rules; empty means that only the address decides.
@@ -165,7 +154,7 @@ impl Rules {
 
     /// Why `winner` stays and `loser` does not, with the values that decided.
     ///
-    /// Call it with the winner first; the text is about the first rule that tells them apart.
+    /// Call it with the winner first; the text is about the first rule that prefers one of them.
     pub fn reason(&self, winner: &PageFacts<'_>, loser: &PageFacts<'_>) -> Reason {
         let (_, by) = self.order(winner, loser);
         Reason::new(self, by, winner, loser)

@@ -45,7 +45,6 @@ pub enum Scope {
 /// What a scope may look at.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ScopeFacts<'a> {
-    /// The page's address.
     pub url: &'a str,
     /// The page's language; empty when unknown.
     pub language: &'a str,

@@ -69,7 +69,6 @@ impl<I: Id> Scratch<I> {
         }
     }
 
-    /// Starts a new part.
     pub(super) fn clear(&mut self) {
         self.fingerprints.clear();
         self.ids.clear();

@@ -28,7 +28,6 @@ struct Group {
     differ: Vec<u64>,
 }
 
-/// How to go about it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Dense {
     /// Groups of more than this are cut.

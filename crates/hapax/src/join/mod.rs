@@ -56,19 +56,13 @@ pub enum JoinError {
     /// Joins are exact up to a bound, and beyond it would compare everything with everything.
     #[error("within {asked} bits is out of range: a join is exact from 0 to {most}")]
     BoundOutOfRange {
-        /// The bound asked for.
         asked: u32,
         /// The widest bound possible.
         most: u32,
     },
     /// The memory allowed would not even hold the buffers.
     #[error("{given} bytes of memory are not enough for a join: {least} is the least")]
-    MemoryTooSmall {
-        /// The bytes allowed.
-        given: usize,
-        /// The bytes needed.
-        least: usize,
-    },
+    MemoryTooSmall { given: usize, least: usize },
     /// The temporary storage failed.
     #[error("the temporary storage of a join failed")]
     Spill { source: std::io::Error },
@@ -89,15 +83,11 @@ pub enum JoinError {
     ChunkTooLarge {
         /// Its number, from 0.
         chunk: usize,
-        /// How many it has.
         given: usize,
     },
     /// Queries are numbered with 32 bits.
     #[error("{given} queries are more than one batch holds (4294967295); use several")]
-    BatchTooLarge {
-        /// How many there are.
-        given: usize,
-    },
+    BatchTooLarge { given: usize },
     /// Whoever takes the results could not.
     #[error("the results of a join could not be passed on")]
     Sink { source: Box<dyn std::error::Error + Send + Sync> },

@@ -36,7 +36,6 @@ impl Digit {
         Self { shift, bits }
     }
 
-    /// How many values it has.
     pub(super) fn values(self) -> usize {
         1 << self.bits
     }

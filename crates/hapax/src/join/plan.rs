@@ -125,7 +125,6 @@ impl Plan {
         self.blocks
     }
 
-    /// How many keys there are.
     pub fn keys(&self) -> usize {
         self.stages.iter().map(|stage| stage.inner.len()).sum()
     }

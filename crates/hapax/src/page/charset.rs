@@ -37,7 +37,7 @@ impl Charset {
 /// How much an undeclared page shows of itself to the detector.
 const DETECTION_BYTES: usize = 8 << 10;
 
-/// How much is looked at to tell damaged UTF-8 from another encoding.
+/// Bytes read to distinguish damaged UTF-8 from another encoding.
 const DAMAGE_BYTES: usize = 64 << 10;
 
 /// Names the encoding of `bytes`.

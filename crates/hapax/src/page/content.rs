@@ -9,7 +9,7 @@
 //    that kind or a hidden element is dropped. A class or id that only hints at it counts too,
 //    unless its container holds most of the page's running text. A container that says it is the
 //    article or the main part, and holds a good share of the running text, bounds the rest.
-// 2. **Each block is judged by itself and its neighbours**: number of words and link density of
+// 2. **Each block is classified by itself and its neighbours**: number of words and link density of
 //    the block, the one before and the one after, by the decision tree of Kohlschütter et al.
 //    A single line of links does not interrupt running text, and inside a schema.org
 //    `articleBody` everything but links is content.

@@ -311,7 +311,7 @@ mod tests {
         seen.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
-    /// Text in which separators, invisible characters and multi-byte neighbours of both meet.
+    /// Text in which separators, invisible characters and multi-byte neighbours of both are adjacent.
     fn awkward_text() -> impl Strategy<Value = String> {
         let piece = prop_oneof![
             4 => "[a-z]{1,9}",

@@ -196,7 +196,7 @@ impl Extractor {
     fn read_markup(&mut self, html: &str, syntax: Syntax, hints: &Hints<'_>) {
         self.run(html, syntax, false);
         if self.gathered.tally.has_late_rules {
-            // What came before them has to be judged by them, too.
+            // They also apply to what came before them.
             self.gathered.sheet.complete();
             let buffer = self.gathered.text.finish();
             self.restart(buffer);

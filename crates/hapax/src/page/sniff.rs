@@ -1,4 +1,4 @@
-//! Tells markup, plain text and binary data apart, in this order. Idea: the WHATWG MIME sniffing standard, reduced
+//! Distinguishes markup, plain text and binary data, in this order. Idea: the WHATWG MIME sniffing standard, reduced
 //! to what a text extractor needs.
 //
 // 1. Bytes that begin like a known binary format are refused, whatever was declared.

@@ -270,9 +270,9 @@ mod tests {
         found
     }
 
-    /// The judge: all segments of the general algorithm that hold a letter or digit, with
+    /// Reference implementation: all segments of the general algorithm that hold a letter or digit, with
     /// neighbouring unspaced ones joined to a run as ours are.
-    fn judged(chunk: &str) -> Vec<&str> {
+    fn reference_words(chunk: &str) -> Vec<&str> {
         let mut found: Vec<(Range<usize>, bool)> = Vec::new();
         for (at, segment) in chunk.split_word_bound_indices() {
             let range = at..at + segment.len();
@@ -332,7 +332,7 @@ mod tests {
         fn words_are_those_of_the_general_algorithm(chunk in tricky()) {
             // WB3c is the one rule left out.
             prop_assume!(!chunk.contains('\u{200D}'));
-            prop_assert_eq!(words(&chunk), judged(&chunk));
+            prop_assert_eq!(words(&chunk), reference_words(&chunk));
         }
     }
 }

@@ -64,7 +64,6 @@ struct Part {
     ends: Vec<u32>,
     /// The 32 bits of the query below the leading ones; padded by a step.
     words: Vec<u32>,
-    /// Which query it is.
     rows: Vec<u32>,
 }
 

@@ -53,7 +53,6 @@ pub(crate) struct SamplePair {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Load {
     pub(crate) queries: u64,
-    /// Stored fingerprints.
     pub(crate) stored: u64,
     /// How often the whole range of fingerprints passes by: the number of sorted runs.
     pub(crate) passes: u64,
@@ -247,7 +246,6 @@ struct Set {
 
 /// The flips of a batch whose weak bits are known.
 pub(crate) struct WeakFlips<'a> {
-    /// What was learnt.
     pub(crate) model: &'a WeakModel,
     /// The weak bits of each query.
     pub(crate) orders: &'a [WeakOrder],

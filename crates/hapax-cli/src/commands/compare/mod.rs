@@ -82,7 +82,6 @@ enum Colour {
     Never,
 }
 
-/// A page to be shown.
 struct Shown {
     source: Source,
     /// What the page is called on the screen.
@@ -102,13 +101,11 @@ struct Pair {
 }
 
 impl Pair {
-    /// What the numbers mean.
     fn sentence(&self) -> String {
         self.comparison.sentence(self.recipe.sketch_shingle.words())
     }
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let [left, right] = [&arguments.left, &arguments.right].map(|p| Source::new(p.clone()));
     if left == Source::Standard && right == Source::Standard {

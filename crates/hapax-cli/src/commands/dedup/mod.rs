@@ -294,7 +294,6 @@ impl Arguments {
     }
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut options = arguments.options()?;
     if let Scope::Field(name) = &options.scope {

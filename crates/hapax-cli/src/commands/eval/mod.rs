@@ -1,6 +1,6 @@
 //! `hapax eval`: how right are the answers?
 //!
-//! The crate `hapax-eval` runs the job and judges it; here arguments become an evaluation and its report
+//! The crate `hapax-eval` runs the job and measures it; here arguments become an evaluation and its report
 //! a table, JSON, or a page.
 
 mod table;
@@ -132,7 +132,6 @@ fn other(text: &str) -> Result<(String, PathBuf), String> {
         .ok_or_else(|| "write NAME=FILE".to_owned())
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let html = arguments.html.as_deref();
     let others = arguments.other.iter().map(|(_, file)| file);

@@ -59,7 +59,6 @@ fn seconds(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut events = arguments.store.events()?;
     let mut output = Output::open(None)?;

@@ -73,7 +73,6 @@ enum Kind {
     Sqlite,
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if let (Some(server), Some(folder)) = (arguments.store.address(), &arguments.snapshot) {
         let client = Service::client(server, arguments.store.token.as_deref());

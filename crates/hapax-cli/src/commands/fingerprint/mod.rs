@@ -117,7 +117,6 @@ struct Done {
     cut: bool,
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let Arguments { inputs, reading, .. } = arguments;
     let out = arguments.out.as_deref();

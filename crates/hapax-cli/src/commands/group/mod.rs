@@ -91,7 +91,6 @@ struct RulesArguments {
     json: bool,
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.command {
         GroupCommand::Show(arguments) => show(arguments),

@@ -58,7 +58,6 @@ struct Line<'a> {
     reason: Option<String>,
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     arguments.out.check([&arguments.input])?;
     let mut reader = open(&arguments.input)?;

@@ -51,7 +51,6 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.repair {
         let folder = arguments.store.folder("--repair")?;

@@ -112,7 +112,6 @@ enum Mode {
     Stream,
 }
 
-/// Runs the command.
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let started = Instant::now();
     arguments.out.check([&arguments.queries, &arguments.index])?;

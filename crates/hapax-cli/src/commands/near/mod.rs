@@ -48,7 +48,6 @@ enum Command {
     Info(info::Arguments),
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.command {
         Command::Build(arguments) => build::build(arguments),

@@ -31,7 +31,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Pages in a commit.
 const TOGETHER: usize = 5000;
 
 /// Record a page as it was seen, or all pages of a corpus
@@ -114,7 +113,6 @@ struct PageArguments {
     field: Option<String>,
 }
 
-/// A heading of help.
 const MAKING: &str = "For a new repository";
 
 /// Decided when a repository is made.
@@ -238,7 +236,6 @@ impl PageArguments {
     }
 }
 
-/// Runs `hapax page check`.
 pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
     if arguments.from.is_some() {
         return Err(Failure::Arguments(
@@ -255,7 +252,6 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
     output::answer(arguments.json, &answer, &searched(&answer))
 }
 
-/// Runs `hapax page add`.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let folder = &arguments.store.store;
     if arguments.create {

@@ -1,4 +1,4 @@
-//! `hapax page fetch`: fetches pages and judges them, fit for a cron job.
+//! `hapax page fetch`: fetches pages and records them, fit for a cron job.
 //!
 //! Safe and polite as the service is: `hapax_server::fetch` does it. An address that is done is
 //! noted in the progress file after its page is on the disk; a run that was stopped goes on
@@ -87,7 +87,6 @@ pub(crate) struct Arguments {
     recipe: RecipeArguments,
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut config = serve::settings(arguments.config.as_deref(), None)?;
     config.fetch.robots &= !arguments.ignore_robots;

@@ -53,7 +53,6 @@ enum PageCommand {
     Recheck(rest::Recheck),
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.command {
         PageCommand::Add(arguments) => add::run(arguments),

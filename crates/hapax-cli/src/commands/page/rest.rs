@@ -89,7 +89,7 @@ pub(crate) struct Expire {
 
 /// Decide again about pages that were compared with an older frame of their host
 ///
-/// The frame of a host is learned while its pages come in. A page is judged by the frame of its arrival; as long as its text is among the
+/// The frame of a host is learned while its pages come in. A page is compared under the frame of its arrival; as long as its text is among the
 /// last 64 of the host, what it says beyond the frame is renewed with the frame, and this command compares it again.
 #[derive(Args, Debug)]
 pub(crate) struct Recheck {

@@ -61,7 +61,6 @@ pub(crate) struct Arguments {
     quiet: bool,
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     arguments.out.check([&arguments.input])?;
     let list = fingerprint_files::list(&arguments.input)?;

@@ -70,7 +70,6 @@ pub(super) struct Arguments {
     json: bool,
 }
 
-/// Runs the command.
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     for &machines in &arguments.machines {
         for &dimensions in &arguments.dimensions {

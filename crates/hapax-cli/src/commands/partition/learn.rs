@@ -48,7 +48,6 @@ pub(super) struct Arguments {
     replacing: overwriting::Replacing,
 }
 
-/// Runs the command.
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let settings = MappingSettings {
         dimensions: arguments.dimensions,

@@ -55,7 +55,6 @@ struct BoundArguments {
     one_language: bool,
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.command {
         PartitionCommand::Learn(arguments) => learn::run(arguments),

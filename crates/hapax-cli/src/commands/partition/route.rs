@@ -39,7 +39,6 @@ pub(super) struct Arguments {
     out: ResultFile,
 }
 
-/// Runs the command.
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     arguments.pages.spare("--out", arguments.out.path())?;
     arguments.out.check([&arguments.mapping])?;

@@ -86,7 +86,6 @@ pub(crate) fn recall(text: &str) -> Result<Recall, String> {
         .ok_or_else(|| format!("recall {share} is out of range: it is above 0 and at most 1"))
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut request = Request::new(arguments.pages, arguments.within).recall(arguments.recall);
     request.memory = arguments.memory.or_else(memory::of_this_machine);

@@ -9,7 +9,6 @@ use hapax_search::log::read::{Columns, Layout, ReadLog, read};
 use hapax_search::log::{DEFAULT_MOST_CHARS, DEFAULT_SESSION_SECONDS, Log, Noise};
 use std::path::PathBuf;
 
-/// A heading of help.
 const LOG: &str = "The log";
 
 #[derive(Args, Debug)]
@@ -68,7 +67,6 @@ enum LogFormat {
 }
 
 impl LogArguments {
-    /// Reads, counts and ranks.
     pub(super) fn read(&self) -> Result<(Log, LogCounts), Failure> {
         let how = ReadLog {
             layout: match self.log_format {

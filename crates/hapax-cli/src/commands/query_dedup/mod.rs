@@ -89,7 +89,7 @@ struct RunArguments {
     #[arg(long, value_name = "DIR", required_unless_present = "dry_run")]
     out: Option<PathBuf>,
 
-    /// How strictly results are judged, as TOML [default: within 6 bits in the best 1000 results]
+    /// How strictly results are compared, as TOML [default: within 6 bits in the best 1000 results]
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
 
@@ -162,7 +162,6 @@ enum ModeArgument {
     Sequential,
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.command {
         Some(QueryDedupCommand::Undo(arguments)) => undo_run(arguments),

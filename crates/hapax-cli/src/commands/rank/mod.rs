@@ -115,7 +115,6 @@ struct Summary {
     ranking_seconds: f64,
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let settings = RankSettings {
         damping: arguments.damping,

@@ -72,7 +72,6 @@ struct CorpusToIndex {
     reading: ReadArguments,
 }
 
-/// Makes an index.
 pub(super) fn build(arguments: &BuildArguments) -> Result<(), Failure> {
     let what = &arguments.what;
     let source = what.reading.open(&what.corpus)?;
@@ -83,7 +82,6 @@ pub(super) fn build(arguments: &BuildArguments) -> Result<(), Failure> {
     what.fill(&source, index, &fingerprinter)
 }
 
-/// Adds to an index.
 pub(super) fn add(arguments: &AddArguments) -> Result<(), Failure> {
     let what = &arguments.what;
     let source = what.reading.open(&what.corpus)?;

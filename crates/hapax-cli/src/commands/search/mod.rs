@@ -51,7 +51,6 @@ enum SearchCommand {
     Info(info::Arguments),
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.command {
         SearchCommand::Build(arguments) => build::build(arguments),
@@ -69,7 +68,6 @@ pub(crate) fn failed(error: impl std::error::Error + Send + Sync + 'static) -> F
     Failure::Run(anyhow::Error::new(error))
 }
 
-/// A policy file.
 pub(crate) fn policy(path: &Path) -> Result<Policy, Failure> {
     let text = std::fs::read_to_string(path).map_err(|error| Failure::io("read", path, error))?;
     let named = |error| anyhow::Error::new(error).context(readable::path(path));

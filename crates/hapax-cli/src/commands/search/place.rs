@@ -53,7 +53,6 @@ pub(crate) struct NewPlaceArguments {
     postgres: Option<String>,
 }
 
-/// Where an index is.
 pub(crate) enum Place {
     Folder(PathBuf),
     Database(String),

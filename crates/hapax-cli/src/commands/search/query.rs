@@ -42,7 +42,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     collapse: bool,
 
-    /// How they are judged: a policy file as for `hapax query-dedup`; means --collapse
+    /// How they are compared: a policy file as for `hapax query-dedup`; means --collapse
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
 
@@ -71,7 +71,6 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// Runs the command.
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let policy = arguments.policy()?;
     let scores = scores(arguments.scores.as_deref())?;

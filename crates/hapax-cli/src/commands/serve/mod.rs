@@ -63,7 +63,6 @@ pub(crate) struct Arguments {
     recipe: RecipeArguments,
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.show_config {
         return crate::output::print(hapax_server::config::DEFAULT);

@@ -103,7 +103,6 @@ struct Promote {
     store: StoreArguments,
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.command {
         Command::Backup(arguments) => backup(arguments),

@@ -97,7 +97,7 @@ impl Claims {
             self.shared = self.shared.max(length);
         }
         let (start, mut left) = column.byte_range();
-        // Behind the last row nothing is read, and some writers tell a wrong length. How many rows
+        // Behind the last row nothing is read, and some writers state a wrong length. How many rows
         // a page of lists has is not said.
         let mut values = if column.column_descr().max_rep_level() == 0 { rows } else { u64::MAX };
         let mut source = BufReader::with_capacity(16 << 10, file);
@@ -138,7 +138,7 @@ impl Refusal {
     }
 }
 
-/// Unpacks a page into nothing where only that tells how long it is, and refuses what cannot be.
+/// Unpacks a page into nothing where only that shows its length, and refuses impossible claims.
 /// Says how many bytes of it were read.
 fn unpack(
     source: &mut BufReader<&File>,

@@ -6,7 +6,7 @@
 //! | `recipe` | by which recipe |
 //! | `fingerprint` | 64 bits, unsigned; null for a document without words |
 //! | `content` | 16 bytes, equal for equal texts |
-//! | `words`, `features`, `too_short` | how much there was to judge by |
+//! | `words`, `features`, `too_short` | how much text there was to compare |
 //! | `weak_bits` | 64 positions, the weakest first; null without a fingerprint |
 //! | `sketch` | 128 bytes; null without a fingerprint |
 
@@ -54,7 +54,6 @@ impl TableWriter {
         Ok(Self { writer, columns: SignatureRows::default() })
     }
 
-    /// Adds a row.
     pub fn push(
         &mut self,
         id: &str,
@@ -83,7 +82,6 @@ impl TableWriter {
     }
 }
 
-/// The columns.
 pub fn schema() -> SchemaRef {
     let bytes = |name: &str, length, nullable| {
         Field::new(name, DataType::FixedSizeBinary(length), nullable)
@@ -137,7 +135,6 @@ impl Default for SignatureRows {
 }
 
 impl SignatureRows {
-    /// Adds a row.
     pub fn push(
         &mut self,
         id: &str,

@@ -63,24 +63,13 @@ pub struct BatchInput<'a> {
 pub enum BatchError {
     /// More pages than positions.
     #[error("{found} pages are more than the {max} that can be grouped at once", max = u32::MAX - 1)]
-    TooManyPages {
-        /// How many there are.
-        found: usize,
-    },
+    TooManyPages { found: usize },
     /// More pairs than can be counted.
     #[error("{found} pairs are more than the {max} that can be grouped at once", max = u32::MAX)]
-    TooManyPairs {
-        /// How many there are.
-        found: usize,
-    },
+    TooManyPairs { found: usize },
     /// A list that goes with the pages has another length.
     #[error("{found} {what} for {pages} pages: give one for each page, or none")]
-    Lengths {
-        what: &'static str,
-        found: usize,
-        /// How many pages there are.
-        pages: usize,
-    },
+    Lengths { what: &'static str, found: usize, pages: usize },
     /// A pair or a redirect names a page that is not there.
     #[error("{what} names page {page}, but there are only {pages} pages")]
     NoSuchPage {
@@ -88,7 +77,6 @@ pub enum BatchError {
         what: &'static str,
         /// The position named.
         page: u32,
-        /// How many pages there are.
         pages: usize,
     },
     /// A page redirects to two different pages.

@@ -39,7 +39,6 @@ use std::collections::BTreeSet;
 pub use verdict::{Kind, Tier, Verdict};
 pub use world::{Likeness, Matching, Near, World};
 
-/// How groups behave.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LiveOptions {
     /// A group is repaired when more than this share of its members, the winner aside, do not
@@ -83,7 +82,6 @@ pub enum LiveError<E> {
     Broken {
         /// Where it was noticed.
         page: PageId,
-        /// What is wrong with it.
         what: &'static str,
     },
 }

@@ -87,7 +87,7 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
         left.map_or(Ok(()), |group| self.resolve(group))
     }
 
-    /// The page, which has no record, redirects to a chain that leads back to it.
+    /// The page, which has no record, redirects to a chain that ends at the page itself.
     fn close_cycle(&mut self, page: PageId, to: PageId) -> LiveResult<(), S> {
         let (mut least, mut next) = (self.world.facts(page)?, to);
         let (mut end, mut end_to) = (page, to);

@@ -130,7 +130,6 @@ impl Positions {
         Self { slots: vec![0; slots], ids: Vec::with_capacity(most) }
     }
 
-    /// Forgets everything.
     pub(super) fn clear(&mut self) {
         self.slots.fill(0);
         self.ids.clear();

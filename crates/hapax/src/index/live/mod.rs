@@ -64,7 +64,6 @@ pub use self::state::Snapshot;
 #[error("a segment of this merge is no longer in the index; nothing was changed")]
 pub struct StaleMerge;
 
-/// See the module header.
 #[derive(Debug)]
 pub struct LiveIndex {
     /// Held to copy or exchange the pointer, for nothing else.
@@ -74,7 +73,6 @@ pub struct LiveIndex {
     kernel: Kernel,
 }
 
-/// What only writers need.
 #[derive(Debug)]
 struct Writer {
     positions: Positions,

@@ -105,7 +105,6 @@ pub enum Mode {
     First,
 }
 
-/// A way to search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Engine {
@@ -184,13 +183,11 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The best candidate.
     pub fn choice(&self) -> &Candidate {
         &self.candidates[self.chosen]
     }
 }
 
-/// Why there is no plan.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanError {
@@ -205,7 +202,6 @@ pub enum PlanError {
         choice::machines(*.given, *.needed)
     )]
     Memory {
-        /// How many pages there are.
         pages: u64,
         /// Bytes there are.
         given: u64,

@@ -48,7 +48,6 @@ pub enum SegmentError {
     /// Some other kind of file, or the first bytes are damaged.
     #[error("not {what}: it does not begin with {}", String::from_utf8_lossy(.magic))]
     Foreign {
-        /// What was expected.
         what: &'static str,
         /// The bytes it should begin with.
         magic: [u8; 8],
@@ -56,7 +55,6 @@ pub enum SegmentError {
     /// Written by a later release than this one.
     #[error("format {found} is newer than {newest}, the last one this build reads")]
     TooNew {
-        /// The version in the file.
         found: u32,
         /// The newest version known.
         newest: u32,
@@ -81,20 +79,10 @@ pub enum SegmentError {
     Content { part: &'static str },
     /// Fingerprints of another recipe are not comparable with ours.
     #[error("made with recipe {stored}, {asked} was asked for; rebuild it with {asked}")]
-    Recipe {
-        /// The recipe in the bytes.
-        stored: String,
-        /// The recipe wanted.
-        asked: String,
-    },
+    Recipe { stored: String, asked: String },
     /// A recipe's name has an end.
     #[error("the recipe's id is {bytes} bytes long, a segment has room for {most}")]
-    LongRecipe {
-        /// How long it is.
-        bytes: usize,
-        /// How long it may be.
-        most: usize,
-    },
+    LongRecipe { bytes: usize, most: usize },
     /// Removals that belong to another segment.
     #[error("removals of segment {stored:016x}, not of {asked:016x}")]
     OtherSegment {
@@ -105,7 +93,6 @@ pub enum SegmentError {
     },
 }
 
-/// What the header says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) encoding: Encoding,

@@ -50,7 +50,6 @@ pub enum SegmentBuildError {
         /// How many the removals speak of.
         of: usize,
     },
-    /// The engine refused.
     #[error(transparent)]
     Engine(#[from] BuildError),
 }

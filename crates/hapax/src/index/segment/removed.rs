@@ -40,7 +40,6 @@ impl Removed {
         Self { pieces: vec![None; entries.div_ceil(BITS)], entries, count: 0 }
     }
 
-    /// How many are gone.
     pub fn count(&self) -> usize {
         self.count
     }
@@ -50,7 +49,6 @@ impl Removed {
         self.entries
     }
 
-    /// Is this one gone?
     #[inline]
     pub fn contains(&self, rank: usize) -> bool {
         match self.pieces.get(rank / BITS) {

@@ -33,7 +33,7 @@ pub(super) trait SortedArray {
 
     fn rows(&self) -> usize;
 
-    /// How many leading bits [`bucket`](Self::bucket) can tell apart.
+    /// How many leading bits [`bucket`](Self::bucket) uses at most.
     fn prefix_bits(&self) -> u32;
 
     /// Asks for what `bucket` will read.

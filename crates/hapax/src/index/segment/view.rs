@@ -200,7 +200,7 @@ impl<'a> SegmentView<'a> {
         }
     }
 
-    /// Is every column what a writer writes? Checksums tell damage; this tells the rest.
+    /// Is every column what a writer writes? Checksums detect damage; this detects everything else.
     pub(super) fn check(&self) -> Result<(), SegmentError> {
         let wrong = |part| Err(SegmentError::Content { part });
         let strictly =

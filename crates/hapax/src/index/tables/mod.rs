@@ -25,7 +25,6 @@ use crate::hamming::Kernel;
 pub use self::cost::Costs;
 pub use self::design::{Design, Key};
 
-/// How to build [`Tables`].
 #[derive(Clone, Debug)]
 pub struct TableOptions {
     bound: MaxDistance,

@@ -35,7 +35,6 @@ pub(super) const WINDOW: usize = 16;
 /// Lines of a long bucket asked for ahead; the CPU itself follows a longer run.
 const LINES_AHEAD: usize = 8;
 
-/// See the module header.
 #[derive(Clone, Debug)]
 pub(super) struct Table {
     pub(super) prefix: BitGather,
@@ -102,7 +101,7 @@ impl Table {
         table
     }
 
-    /// Notes which of the `earlier` tables can be judged without leaving this one.
+    /// Notes which of the `earlier` tables can be decided without leaving this one.
     pub(super) fn note_earlier(&mut self, earlier: &[Table]) {
         let known = self.prefix.mask() | self.filter.mask();
         let tellable = earlier.iter().filter(|other| other.prefix.mask() & !known == 0);

@@ -34,7 +34,6 @@ pub(super) struct Ranking {
     pub(super) odds: [f32; MOST_RANKS],
     /// The bit of the prefix that each rank stands for.
     pub(super) bits: [u32; MOST_RANKS],
-    /// How many ranks there are.
     pub(super) ranks: usize,
     /// Factor of a set of each size: 1, not rising, and 0 beyond `most`.
     pub(super) sizes: [f32; MOST_FLIPS + 1],
@@ -91,7 +90,6 @@ impl Ranking {
     }
 }
 
-/// A set of flips.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Combination {
     /// Bits of the prefix.
@@ -109,7 +107,6 @@ pub(super) struct Likeliest {
 }
 
 impl Likeliest {
-    /// Starts over.
     pub(super) fn restart(&mut self, ranking: &Ranking) {
         self.heap.clear();
         self.push(ranking, 0);
@@ -181,12 +178,10 @@ impl Enumeration {
         self.found
     }
 
-    /// Forgets all sets.
     pub(super) fn clear(&mut self) {
         self.found = 0;
     }
 
-    /// Adds a set.
     pub(super) fn push(&mut self, set: Combination) {
         self.make_room();
         let Combination { flips, size, .. } = set;
@@ -269,7 +264,7 @@ mod tests {
         )
     }
 
-    /// Every set of at most `most` ranks, judged one by one.
+    /// Every set of at most `most` ranks, weighed one by one.
     fn brute_force(ranking: &Ranking) -> Vec<Combination> {
         (0..1u32 << ranking.ranks)
             .filter(|set| set.count_ones() as usize <= ranking.most)

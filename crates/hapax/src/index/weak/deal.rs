@@ -23,7 +23,6 @@ const MOST_PARTS_BITS: u32 = 10;
 const WAITING: usize = 1 << 21;
 const WAITING_OF_ONE: usize = 64;
 
-/// A whole batch.
 pub(super) struct DealOut<'a, 'b> {
     pub(super) search: Search<'a>,
     pub(super) answering: Answering<'b>,
@@ -128,7 +127,7 @@ struct InOrder {
     sorted: Vec<Probe>,
 }
 
-/// Buckets told apart; more would take longer to count than to look up.
+/// Buckets sorted by; more would take longer to count than to look up.
 const MOST_BUCKETS_BITS: u32 = 10;
 
 impl InOrder {

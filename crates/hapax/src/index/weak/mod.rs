@@ -65,7 +65,6 @@ impl Recall {
         (share > 0.0 && share <= 1.0).then_some(Self(share))
     }
 
-    /// The share.
     pub fn get(self) -> f64 {
         self.0
     }
@@ -84,7 +83,7 @@ pub enum Aim {
     /// something, whosever they are.
     #[default]
     Average,
-    /// That of each query by itself, as far as its sums tell. A query with many weak bits is
+    /// That of each query by itself, as far as its sums show. A query with many weak bits is
     /// pursued to the end.
     EachQuery,
 }

@@ -34,7 +34,6 @@ pub(super) struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    /// Answers a batch.
     pub(super) fn run(
         &self,
         queries: &[Query<'_>],

@@ -29,7 +29,6 @@ pub(super) const WINDOW: usize = 16;
 /// Filters compared in one go; the column is this much longer than its rows.
 pub(super) const STRIDE: usize = 2 * WINDOW;
 
-/// See the module header.
 #[derive(Clone, Debug)]
 pub(super) struct Table {
     prefix: BitGather,

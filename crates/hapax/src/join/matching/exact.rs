@@ -41,7 +41,6 @@ struct Table {
     /// `ends[b]..ends[b + 1]` are the places of bucket `b`.
     ends: Vec<u32>,
     words: Words,
-    /// Which query it is.
     rows: Vec<u32>,
 }
 

@@ -42,7 +42,6 @@ pub struct Hit {
     pub distance: u8,
 }
 
-/// What a search did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Streamed {
     pub chunks: usize,

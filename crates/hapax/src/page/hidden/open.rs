@@ -154,7 +154,6 @@ impl OpenElements {
         }
     }
 
-    /// An end tag.
     #[inline]
     pub(in crate::page) fn end(&mut self, element: Element, name: u64) -> Separation {
         let state = if self.deeper > 0 {
