@@ -1,11 +1,7 @@
 //! A frame with axes to draw in, as SVG.
 //!
-//! Colours are names of [`CHART_STYLE`](super::CHART_STYLE), so that charts follow day and night.
-//!
-//! # What it does not know
-//!
-//! How the numbers came about. Names and titles are markup already: whoever passes on what a
-//! document says escapes it.
+//! Colours are names of [`CHART_STYLE`](super::CHART_STYLE), which has a light and a dark scheme. Does not escape: names
+//! and titles are markup already, so callers escape what comes from documents.
 
 pub const WIDTH: f64 = 560.0;
 pub const HEIGHT: f64 = 320.0;

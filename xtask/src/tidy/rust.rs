@@ -213,6 +213,14 @@ mod tests {
     }
 
     #[test]
+    fn a_header_has_few_lines_of_prose_besides_code_and_tables() {
+        assert!(said(ENGINE, &long(MAX_HEADER_LINES, 20)).is_empty());
+        assert_eq!(said(ENGINE, &long(MAX_HEADER_LINES + 1, 20)).len(), 1);
+        let shown = "//!\n//! | a | b |\n//! ```text\n//! x\n//! ```\n".repeat(9);
+        assert!(said(ENGINE, &(long(MAX_HEADER_LINES, MAX_HEADER_LINES) + &shown)).is_empty());
+    }
+
+    #[test]
     fn the_bounds_on_size_are_inclusive() {
         let tests = "#[cfg(test)]\nmod tests {\n";
         let split = |production: usize, all: usize| {

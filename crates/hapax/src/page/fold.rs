@@ -1,5 +1,7 @@
-//! Folds text into words separated by single ASCII spaces. The buffer never starts with a space or holds two in a
-//! row; it may end with one until [`Fold::finish`] trims it.
+//! Folds text into words separated by single ASCII spaces.
+//!
+//! The buffer never starts with a space or holds two in a row; it may end with one until [`Fold::finish`] trims it.
+//! Joiners are left to [`joiners`](super::joiners).
 //
 // * Every character with the Unicode property `White_Space` (space, tab, line ends, U+00A0,
 //   U+2003, U+3000, ...) separates words; any number of them becomes one ASCII space.

@@ -1,5 +1,7 @@
-//! Distinguishes markup, plain text and binary data, in this order. Idea: the WHATWG MIME sniffing standard, reduced
-//! to what a text extractor needs.
+//! Distinguishes markup, plain text and binary data.
+//!
+//! Follows the WHATWG MIME sniffing standard, reduced to what a text extractor needs. Reads the declared type and the
+//! first bytes, in this order:
 //
 // 1. Bytes that begin like a known binary format are refused, whatever was declared.
 // 2. A declared content type decides: HTML, XHTML and anything XML is markup, other `text/`

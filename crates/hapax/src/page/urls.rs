@@ -1,5 +1,7 @@
-//! Removes addresses from running text. One space replaces an address, folded with its neighbours. E-mail addresses
-//! and bare host names stay. Linear in the text.
+//! Removes addresses from running text, in linear time.
+//!
+//! One space replaces an address, folded with its neighbours. E-mail addresses and bare host names stay. An address
+//! is found by:
 //
 // * **Start.** `http://`, `https://` or `ftp://` in any case, not directly after an ASCII letter
 //   or digit; or `www.` (also `WWW.` and `Www.`), not directly after an ASCII letter, digit or

@@ -1,6 +1,4 @@
-//! `hapax compare`: two pages side by side, with the reasons.
-//!
-//! # Reading order
+//! `hapax compare`: shows two pages side by side, with the reasons.
 //!
 //! [`abbreviate`] shortens what is the same on both sides. [`terminal`], [`html`] and [`json`] show what the engine found.
 
