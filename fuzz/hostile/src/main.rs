@@ -1,7 +1,7 @@
 //! Attacks the running service and measures each attack's duration and memory, and how long an honest client waits.
 //!
 //! Every attack has a service of its own. It passes when the service answers as it should, is well afterwards,
-//! stays within the allowed memory, and stops in time. The table is for `docs/internals/trust.md`. [`connections`]
+//! stays within the allowed memory, and stops in time. The table is for `docs/internals/testing.md`. [`connections`]
 //! attacks with connections and bytes, [`pages`] with pages that are hard to read, [`collisions`] with colliding
 //! pages, [`readers`] with clients that delay others.
 #![expect(clippy::print_stdout, reason = "a program that prints its table")]
