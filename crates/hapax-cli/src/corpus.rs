@@ -29,9 +29,9 @@ pub(crate) struct ReadArguments {
 
     /// In folders, read every file except hidden ones, whatever its name
     ///
-    /// Without it, files count by their names (.html, .htm, .shtml, .xhtml, .xht, .txt, .text, .md, .markdown,
-    /// .jsonl, .parquet, .warc, ...) or by first bytes that cannot be mistaken. Links to folders are
-    /// never followed.
+    /// Without it, files count by their names (.html, .htm, .shtml, .xhtml, .xht, .txt, .text, .md,
+    /// .markdown, .jsonl, .parquet, .warc, ...) or by unmistakable first bytes. Links to folders
+    /// are never followed.
     #[arg(long)]
     all_files: bool,
 

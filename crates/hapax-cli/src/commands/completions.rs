@@ -8,7 +8,7 @@ use crate::output;
 use clap::Args;
 use clap_complete::Shell;
 
-/// Print what a shell needs to complete commands and options
+/// Print shell completions for commands and options
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

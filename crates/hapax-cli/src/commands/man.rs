@@ -17,7 +17,7 @@ Examples:
   hapax man | man -l -
   hapax man --out ~/.local/share/man/man1     then: man hapax-dedup")]
 pub(crate) struct Arguments {
-    /// A folder for all pages; made if it is not there
+    /// Folder for all pages; created if it does not exist
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }

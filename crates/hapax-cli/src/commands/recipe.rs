@@ -18,7 +18,7 @@ use hapax::page::Extent;
 #[command(after_help = "\
 Examples:
   hapax recipe list
-  hapax recipe show web-2 > mine.toml     then change its name and what you like
+  hapax recipe show web-2 > mine.toml     then change its name and settings
   hapax fingerprint crawl/ --recipe mine.toml")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -27,9 +27,9 @@ pub(crate) struct Arguments {
 
 #[derive(Subcommand, Debug)]
 enum RecipeCommand {
-    /// The built-in recipes, the default first
+    /// List the built-in recipes, the default first
     List,
-    /// The settings of a recipe, as a recipe file
+    /// Print the settings of a recipe, as a recipe file
     Show {
         /// Built-in recipe or a .toml file
         #[arg(value_name = "NAME|FILE.toml")]

@@ -25,11 +25,11 @@ use std::path::{Path, PathBuf};
 /// Export a repository as Parquet, JSONL or SQLite, or copy it
 ///
 /// Two relations: `pages` has every page, and `duplicates` has url, winner, verdict, similarity and
-/// distance of every page that may go.
+/// distance of every removable page.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Parquet and JSONL are two files in a new folder, SQLite is one file. Pages come in the byte order of
-their addresses. With --market the duplicates are those of a market's choice of copies.
+their addresses. With --market, duplicates are those under the market's rules.
 
 Examples:
   hapax export seen --format sqlite --out seen.db
@@ -45,7 +45,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, requires = "out", required_unless_present = "snapshot")]
     format: Option<Kind>,
 
-    /// The folder for Parquet and JSONL, the file for SQLite; it must not be there yet
+    /// The folder for Parquet and JSONL, the file for SQLite; it must not exist
     #[arg(long, value_name = "PATH", requires = "format")]
     out: Option<PathBuf>,
 

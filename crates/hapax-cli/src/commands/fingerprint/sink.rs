@@ -41,7 +41,7 @@ pub(super) enum Rendered {
         bits: u64,
         name: Vec<u8>,
     },
-    /// Not at all: it has no fingerprint.
+    /// Not written: it has no fingerprint.
     Nothing,
     Row {
         id: String,

@@ -39,7 +39,7 @@ pub(super) struct Add {
     #[command(flatten)]
     input: Input,
 
-    /// The .hpx file; it is made if there is none
+    /// The .hpx file; it is created if it does not exist
     #[arg(long, value_name = "FILE")]
     index: PathBuf,
 }

@@ -25,7 +25,7 @@ pub(super) struct Arguments {
     #[command(flatten)]
     pages: PageArguments,
 
-    /// How many machines there are
+    /// Number of machines
     #[arg(long, value_name = "M")]
     machines: u32,
 
@@ -36,7 +36,7 @@ pub(super) struct Arguments {
     #[command(flatten)]
     bounds: BoundArguments,
 
-    /// Learn from so many pages, spread evenly over all
+    /// Learn from this many pages, spread evenly over all
     #[arg(long, value_name = "N", default_value_t = 50_000)]
     sample: usize,
 
