@@ -261,9 +261,7 @@ fn a_page_that_is_known_is_called_unchanged_or_changed_and_the_nearest_is_named(
     let more =
         "A long story about somebody else follows here, with many words that were never there.";
     folder.write("third.html", other(more));
-    assert!(
-        check("third.html").starts_with(&format!("{ferry}  known, with another content; nothing"))
-    );
+    assert!(check("third.html").starts_with(&format!("{ferry}  known, with new content; nothing")));
     let asked =
         json(&folder, &["page", "check", "seen", "https://example.org/third", "third.html"]);
     assert_eq!((&asked["verdict"], &asked["seen"]), (&"new".into(), &"first".into()), "{asked}");

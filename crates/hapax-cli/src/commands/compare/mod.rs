@@ -1,5 +1,6 @@
 //! `hapax compare`: shows two pages side by side, with the reasons.
 //!
+//! The engine explains the pair; this module only shows it.
 //! [`abbreviate`] shortens what is the same on both sides. [`terminal`], [`html`] and [`json`] show what the engine found.
 
 mod abbreviate;
