@@ -74,7 +74,7 @@ def _enable(settings: Any, name: str, component: type, place: int) -> None:
 
 
 def _duplicate(verdict: Verdict, verdicts: frozenset[str]) -> bool:
-    """The copy that stays is no duplicate, however many it has."""
+    """The kept copy is no duplicate, however many it has."""
     return verdict.verdict in verdicts and verdict.winner != verdict.url
 
 
